@@ -18,7 +18,7 @@ const importsOf = (file: string): string[] =>
     ),
   ].map(([, module]) => /^(@[^/]+\/)?[^/]+/.exec(module!)![0]);
 
-/** What a user would lose: an image with what only tests need, or one that does not start. */
+/** The image contains all that the service needs, and no test packages. */
 describe('the packages that are installed where the service runs', () => {
   const { dependencies = {}, devDependencies = {} } = packageIn('.');
   const files = ['src', 'libs', 'scripts'].flatMap((folder) =>

@@ -10,7 +10,7 @@ import { closedDirectory, query, withServer } from './embedded-postgres.harness'
 // each process loads the application from cold
 jest.setTimeout(120_000);
 
-/** A database of an earlier version: what it recorded of its migrations, and a row. */
+/** A database of an earlier version: its recorded migrations, and a row. */
 const EARLIER = `
   CREATE TABLE migrations (id serial PRIMARY KEY, "timestamp" bigint NOT NULL, name varchar NOT NULL);
   INSERT INTO migrations ("timestamp", name)
@@ -40,7 +40,7 @@ const empty = async (database: TestDatabase): Promise<void> => {
   );
 };
 
-/** Runs a process of the service until it ends. @returns its exit code, and all that it said */
+/** Runs a process of the service until it ends. @returns its exit code and its output */
 const run = (entry: string, env: Record<string, string>): Promise<{ code: number | null; said: string }> =>
   new Promise((resolve) => {
     const child = execFile(

@@ -131,7 +131,7 @@ describeOnBothQueues(
           return agree(question);
         };
       });
-      // more than are scored before a worker has seen that it is to stop
+      // more than are scored before a worker notices that it must stop
       const targets = await Promise.all(Array.from({ length: 50 }, (_, n) => on.trace({ output: n })));
       const run = await ask(traceId, '01', JUDGE, { trace_ids: targets, concurrency: 1 });
       await asked;

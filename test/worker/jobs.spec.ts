@@ -93,7 +93,7 @@ describeOnBothQueues('jobs', (env) => {
     const context = await Test.createTestingModule({ imports: [root] })
       .setLogger(new JsonLogger())
       .compile();
-    contexts.push(context); // also where it does not come up: what it opened is to be closed
+    contexts.push(context); // also when it fails to start, so that it is closed
     return context.init();
   };
   const producer = (vars?: Record<string, string>) => boot({ imports: [JobsModule.register(GREET)] }, vars);

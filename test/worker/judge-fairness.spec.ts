@@ -26,7 +26,7 @@ describe('a judge that hangs in one workspace', () => {
     await gate.close();
   });
 
-  /** Has a judge asked about so many targets, as many at a time as a run may. */
+  /** Starts a run over this many targets with the highest concurrency. */
   const ask = async (count: number): Promise<string> => {
     const scorer = await hanging.scorer({ ...JUDGE.definition, prompt: 'hanging: {{input}}' });
     const { experiment_id } = await hanging.experiment(...inputs(count));
@@ -42,7 +42,7 @@ describe('a judge that hangs in one workspace', () => {
       const { run } = await fixture.scored(await fixture.on.scorer(), await fixture.experiment(...inputs(8)));
       expect(run).toMatchObject({ run_status: 'succeeded', completed_count: 8 });
     }
-    // none of those that are waited for has ended for it
+    // none of the waiting ones was ended for it
     expect(gate.asked).toHaveLength(2);
     expect(await hanging.on.run(runId)).toMatchObject({ run_status: 'running', completed_count: 0 });
   });

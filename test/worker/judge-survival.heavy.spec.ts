@@ -146,7 +146,7 @@ describe('a run of a judge', () => {
       await redis.restart();
       gate.release({ open: true });
       await end(on, runs[0]!);
-      // half a minute later the sweeper takes a run that nobody begins for one whose job is lost
+      // after 30 s the sweeper treats a queued run as one whose job is lost
       await app.database.query(`UPDATE score_runs SET created_at = now() - interval '1 minute'`);
       await worker.get(ScoreRunSweeper).sweep();
       await end(on, runs[1]!);

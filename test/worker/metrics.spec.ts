@@ -110,7 +110,7 @@ describeOnBothQueues('jobs as metrics', (env) => {
       ),
     );
 
-  /** What a process tells of the queue that was not asked before, which would tell the same for some seconds. */
+  /** Reads the queue's figures in a new process, because a process caches them for some seconds. */
   const depthNow = async () => {
     const asked = await scrape(await producer());
     const jobs = seriesOf(asked, 'registry_jobs');
@@ -162,7 +162,7 @@ describeOnBothQueues('jobs as metrics', (env) => {
       'kind=greet,outcome=completed': 3,
       'kind=greet,outcome=handed_back': 1,
     });
-    // of which one may have been tried again meanwhile
+    // one of them may have been retried meanwhile
     expect(outcomes['kind=greet,outcome=failed']).toBeGreaterThanOrEqual(2);
     const sum = Object.values(outcomes).reduce((total, one) => total + one, 0);
     expect(handled.values.get('registry_job_duration_seconds_count{kind="greet"}')).toBe(sum);

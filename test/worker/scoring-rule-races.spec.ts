@@ -8,7 +8,7 @@ import { ScoringRuleRunner } from '../../src/evaluation/scoring/rules/scoring-ru
 import { TraceArrivals } from '../../src/telemetry';
 import { RulesFixture } from './scoring-rules.fixture';
 
-/** Whatever two do to a rule at the same time, one of them does it. */
+/** When two workers do the same to a rule at the same time, it happens once. */
 describe('a scoring rule', () => {
   let app: TestApp;
   let workers: TestWorker[];
@@ -26,7 +26,7 @@ describe('a scoring rule', () => {
     rules = await RulesFixture.create(app, () => workers);
   });
 
-  /** As a worker that holds it, which none of them does: they leave it alone, since it needs a day to be quiet. */
+  /** Runs the rule as if this worker had leased it. The workers themselves leave it alone because of its quiet time. */
   const take = async (worker: TestWorker, { rule_id }: any): Promise<boolean> => {
     const all = await worker.get(ScoringRuleRepository).watched('', 1_000, 3);
     const watched = all.find((one) => one.rule_id === rule_id) as WatchedRule;

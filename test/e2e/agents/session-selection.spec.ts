@@ -43,7 +43,7 @@ describe('selecting among many sessions of agents', () => {
     return made.body.scorer_id as string;
   };
   let made = 0;
-  /** An agent with so many sessions, named by what is given and their age in minutes. */
+  /** Inserts an agent with sessions, named after their age in minutes. */
   const newAgent = async (count: number): Promise<{ agent: string; session: (age: number) => string }> => {
     const name = `agent-${(made += 1)}`;
     const { body } = await evaluator.post('/agent/v1/agents', { workspace_id: org.workspaceId, name });

@@ -4,7 +4,7 @@ import { experimentOf } from './comparison.fixture';
 import { type EvaluationWorkspace, outcome, places, type Result, UNKNOWN_IDS } from './evaluation.harness';
 import { BOOLEAN, HumanScoresFixture, STARS, TONE } from './human-scores.fixture';
 
-/** Which scores agreement is worked out from. */
+/** Selection of the scores that agreement is computed from. */
 describe('the scores behind agreement', () => {
   let app: TestApp;
   let held: AgreementFixture;
@@ -115,13 +115,13 @@ describe('the scores behind agreement', () => {
     await fill(10_001, 10_001);
     for (const query of [{}, { experiment_id: id }] as Record<string, string>[]) {
       const most = await agreement(a, b, query);
-      // the oldest, of which they disagree, is not among them
+      // the oldest, on which they disagree, is not included
       expect([most.units, most.is_truncated, most.observed_agreement!.value]).toEqual([10_000, true, 1]);
     }
   });
 
   describe('with many annotators', () => {
-    /** So many results, of each a score that the client wrote for the judge, and one of each of so many people. */
+    /** Inserts results with a score by the judge and one by each of `people`. */
     const filled = async (units: number, people: number) => {
       const [judge, person] = [await code(), await on.scorer(BOOLEAN)];
       const { experiment_id } = await space.experiment();

@@ -64,7 +64,7 @@ describe('the agreement of two scorers', () => {
       experiment_id: null,
       units: 50,
       is_truncated: false,
-      // rows are what the scorer said: no, then yes
+      // rows are the scorer's answers: no, then yes
       confusion: { basis: 'score', categories: [0, 1], counts: [[15, 10], [5, 20]], units: 50 },
       mean_absolute_error: { units: 50, value: 0.3 },
     }); // prettier-ignore
@@ -154,7 +154,7 @@ describe('the agreement of two scorers', () => {
     const [first, second] = await resultsOf(id);
     const annotators = [on.ann, await on.annotator(), await on.annotator()];
     for (const [i, stars] of [5, 4, 4].entries()) await on.score(person, { result_id: first!.result_id, value: stars }, annotators[i]);
-    // said equally often, the newest
+    // equally frequent: the newest
     for (const [i, stars] of [1, 3].entries()) await on.score(person, { result_id: second!.result_id, value: stars }, annotators[i]);
     const body = await agreement(judge, person);
     expect(body.mean_absolute_error!.value).toBeCloseTo((1 / 3 + 0) / 2, 12);
@@ -209,7 +209,7 @@ describe('the agreement of two scorers', () => {
       await experimentOf(space, chosen(judge, person));
       const { scores, kappa } = await kappaOf(judge, person);
       expect(scores).toEqual([0.25, 1, -1]);
-      // by the moments of what was said (Fleiss and Cohen 1973), which know of no table
+      // from the moments of the answers (Fleiss and Cohen 1973), which need no table
       const value = { curt: 0.25, kind: 1, rude: -1 } as Record<string, number>;
       const [x, y] = [0, 1].map((side) => SAID.map((pair) => value[pair[side]!]!)) as [number[], number[]];
       const mean = (values: number[]) => values.reduce((sum, one) => sum + one, 0) / values.length;

@@ -10,7 +10,7 @@ import { nodesOf, type Plan, plansWithin, scansOf } from './plans.harness';
 
 const CONTENT = 1_000_000;
 
-/** What a user would lose: results of a pinned CSV version that are slower the more files everybody else has. */
+/** Results of a pinned CSV version do not slow down with other files. */
 describe('the rows of a CSV version', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
@@ -32,7 +32,7 @@ describe('the rows of a CSV version', () => {
   });
   afterAll(() => app.close());
 
-  /** Cases and chunks of so many files, of which each has 400 cases and 40 chunks. */
+  /** Inserts files with 400 cases and 40 chunks each. */
   async function fill(from: number, to: number): Promise<void> {
     await app.database.query(
       `INSERT INTO dataset_cases (content_id, workspace_id, case_id, row_number)

@@ -16,14 +16,14 @@ import { type Dataset, EvaluationWorkspace, outcome } from './evaluation.harness
 
 const MIB = 1024 * 1024;
 
-/** Uploads of a process that are dealt with at once, and that wait besides. */
+/** Uploads that a process handles at once, and that may wait. */
 const UNDER_WAY = 3;
 const WAITING = 50;
 
 /** Has whatever writes a file's bytes wait until the transaction ends. */
 const WRITES_WAIT = 'LOCK TABLE dataset_chunks IN EXCLUSIVE MODE';
 
-/** Begins to send a file of so many bytes. */
+/** Starts to send a file of this many bytes. */
 async function beginUpload(
   app: TestApp,
   space: EvaluationWorkspace,
@@ -147,7 +147,7 @@ describe('an upload in progress', () => {
       await untilSpooled(17);
     });
     expect(await Promise.all(sent)).toEqual(sent.map(() => 201));
-    // three were under way, and one comes before it
+    // three were in progress, and one comes before it
     expect(ended.indexOf(other.id)).toBeLessThan(8);
   });
 

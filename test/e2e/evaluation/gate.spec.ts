@@ -138,7 +138,7 @@ describe('the gate of an experiment', () => {
     });
     expect(await check(one, { max_regression: 0.5, confident: true }, other)).toMatchObject({ passed: false, actual: null, estimate: 1 });
     expect((await check(one, { max_regression: 0.5 }, other)).passed).toBe(true);
-    // forty trials of two cases, of which one fails throughout, are two cases
+    // forty trials of two cases, one of which always fails, count as two cases
     const trials = await experimentOf(
       space,
       Array.from({ length: 40 }, (_, i) => ({ case_id: `${i}`, trial_group: `${i % 2}`, scores: { s: i % 2 } })),

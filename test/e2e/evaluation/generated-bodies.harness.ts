@@ -155,7 +155,7 @@ export class GeneratedBodies {
     expect([read.status, { ...read.body, ...LATER }]).toEqual([200, { ...answer.body, ...LATER }]);
   }
 
-  /** One of each kind, for one operation to be sent to. */
+  /** Creates one object of each kind, as the targets of one operation. */
   private async objects(): Promise<Objects> {
     const { space } = this;
     const { dataset_id } = await space.dataset();
@@ -194,7 +194,7 @@ export class GeneratedBodies {
     return rule.body.rule_id;
   }
 
-  /** Well-formed texts that an operation takes, by their media types: what an export writes, an import reads. */
+  /** Well-formed texts for an operation by media type: an import gets the output of an export. */
   private async wholesOf({ path }: BodyOperation, objects: Objects): Promise<Record<string, string[]>> {
     if (!path.endsWith('/records/import')) return {};
     const exported = async (format: string): Promise<string> => {
@@ -245,7 +245,7 @@ export class GeneratedBodies {
       workspace_id: [space.id, space.id, space.id, space.id, 'wsp_x'],
       reference_scorer_id: [ids.scorer_id, null],
       dataset_version: [1, 1, null, 2],
-      // names of which most are new
+      // most names are new
       name: Array.from({ length: 300 }, (_, n) => `name ${n}`),
       session_id: ['session', ''],
       session_ids: [['session'], []],
@@ -276,7 +276,7 @@ export class GeneratedBodies {
 
 const DEFINITION = { language: 'javascript', source: 'function score() { return 1; }' };
 
-/** What only one operation takes. */
+/** Values for the members of one operation. */
 const KNOWN_OF: Record<string, (objects: Objects) => Known> = {
   updateScorer: ({ scorer_id }) => ({
     definition: [DEFINITION],
@@ -290,17 +290,17 @@ const KNOWN_OF: Record<string, (objects: Objects) => Known> = {
   }),
 };
 
-/** What a later request may change of what one has made. */
+/** Members that a later request may change. */
 const LATER = { updated_at: undefined, superseded_by_score_id: undefined };
 
-/** Neither an answer nor one of its items is a failure of the service. */
+/** Expects no status of 500 or more, in the answer or its items. */
 function check({ status, body }: Answer): void {
   const items = status === 207 ? (body as { items: { status_code: number }[] }).items : [];
-  // an expect() for each of so many answers would take longer than to make them
+  // an expect() for each answer would take longer than the request
   const failures = [status, ...items.map((item) => item.status_code)].filter((one) => !(one < 500));
   if (failures.length > 0) expect(failures).toEqual([]);
 }
 
-/** An experiment that takes no more changes, so that another is to take its place. */
+/** Whether the experiment takes no more changes and must be replaced. */
 const hasFrozen = ({ status, body }: Answer): boolean =>
   status === 200 && (body as Partial<Experiment> | undefined)?.finalized_at != null;

@@ -7,7 +7,7 @@ import { type Plan, plansWithin, scansOf, vacuumed } from './plans.harness';
 
 const traceId = (n: number): string => String(n).padStart(32, '0');
 
-/** What a user would lose without an index: uploads and scores that slow down as scores and results pile up. */
+/** Uploads and scores stay quick as scores and results pile up. */
 describe('with many results and human scores', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;

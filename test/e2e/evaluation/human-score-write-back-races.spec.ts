@@ -16,7 +16,7 @@ const EXPERIMENTS = '/eval/v1/experiments';
 /** Experiments that are scored and finalized at the same time. */
 const ROUNDS = sized(30, 100);
 
-/** What would be lost between people who score, uploads and finalizations at the same moment. */
+/** People score while results are uploaded and experiments finalized. */
 describe('concurrent human scores', () => {
   let app: TestApp;
   let on: HumanScoresFixture;
@@ -130,7 +130,7 @@ describe('concurrent human scores', () => {
   });
 
   describe('and an upload of results with the same targets', () => {
-    /** Holds up an upload that has a score of this session to land, after it has looked for scores. */
+    /** Delays an upload with results of this session after it has looked for scores. */
     const holdLanding = (experimentId: string, earlier: HumanScore): Promise<Held> =>
       hold(
         app,

@@ -17,7 +17,7 @@ import { RawExporter } from '../telemetry/otlp.harness';
 
 const MIB = 1024 * 1024;
 
-/** What a user would lose: the service, which a trace that nobody meant to be large must not bring down. */
+/** A very large trace must not bring down the service. */
 describe('a very large trace', () => {
   let app: TestApp;
   let organization: TestOrganization;

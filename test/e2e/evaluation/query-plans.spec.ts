@@ -14,7 +14,7 @@ import { watched } from './work.harness';
 
 const EXPERIMENTS = '/eval/v1/experiments';
 
-/** What a user would lose without an index: a list that is quick today and slow when the tables have grown. */
+/** Lists stay quick when the tables grow. */
 describe('on filled tables', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;

@@ -13,10 +13,10 @@ import {
 const EXPERIMENTS = '/eval/v1/experiments';
 const ROUNDS = sized(8, 40);
 const EXPERIMENTS_FINALIZED = sized(20, 100);
-/** Calls of a writer, far more than go before an experiment is frozen: one that never is fails a test in place of hanging it. */
+/** Calls of a writer: far more than fit before an experiment is frozen, so that a test fails instead of hanging. */
 const CALLS_MAX = 1_000;
 
-/** What would be lost between clients that do not know of one another, and API processes that share a database. */
+/** Independent clients write through two API processes that share a database. */
 describe('results written through two API processes', () => {
   let app: TestApp;
   let other: TestApp;

@@ -8,13 +8,13 @@ import { EvaluationWorkspace } from './evaluation.harness';
 import { exported, importing, jsonLines, recordsOf } from './record-transfer.fixture';
 
 const MIB = 1024 * 1024;
-/** Records of the export that is watched: far more than buffers between the service and its client hold. */
+/** Records of the export: far more than the buffers between service and client hold. */
 const RECORDS = 1_500;
 const LARGE = 'x'.repeat(16 * 1024);
-/** How long a client may take nothing. */
+/** How long a client may read nothing, in ms. */
 const STALL_MS = 1_500;
 
-/** A client that reads an answer when it is told to, and can stop. */
+/** A client that controls when it reads the response. */
 class SlowReader {
   private constructor(
     private readonly response: http.IncomingMessage,
@@ -31,7 +31,7 @@ class SlowReader {
     });
   }
 
-  /** Reads all that is left. Fails where the connection is broken off. */
+  /** Reads the rest. Throws when the connection is aborted. */
   async rest(): Promise<string> {
     const chunks: Buffer[] = [];
     for await (const chunk of this.response) chunks.push(chunk as Buffer);

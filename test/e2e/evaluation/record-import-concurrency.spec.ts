@@ -84,7 +84,7 @@ describe('an import in progress', () => {
       await untilSpooled(17);
     });
     expect(await Promise.all(sent)).toEqual(sent.map(() => 200));
-    // two were under way, and one comes before it
+    // two were in progress, and one comes before it
     expect(ended.indexOf(other.id)).toBeLessThan(8);
     expect((await datasetOf(space, id)).record_count).toBe(16);
   });

@@ -119,7 +119,7 @@ describe('records that cannot be imported', () => {
     const labelled = jsonLines([line(1), line(2, { label: 'seen' })]);
     const updated = await importing(space.editor, id, labelled, 'on_conflict=update');
     expect(updated.body).toMatchObject({ unchanged_count: 1, updated_count: 1 });
-    // what is new or changes is held to it, and then nothing is imported
+    // new and changed members must match it, and nothing is imported
     const mixed = jsonLines([line(1, { label: 'x' }), line(2, { input: 'other' }), line(3), { input: {} }]);
     for (const [query, pointers] of [
       ['on_conflict=skip', ['/lines/3/input']],

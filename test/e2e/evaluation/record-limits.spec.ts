@@ -3,7 +3,7 @@ import { RecordRepository } from '../../../src/evaluation/datasets/records/recor
 import { type BulkAnswer, EvaluationWorkspace, outcome, places, statuses } from './evaluation.harness';
 import { importing, jsonLines, recordsOf } from './record-transfer.fixture';
 
-/** A schema by which a text takes longer to validate than anybody lives; null is valid at once. */
+/** A schema that takes practically forever to validate a string; null is valid at once. */
 function costly(): object {
   const $defs: Record<string, unknown> = { d60: { type: 'string' } };
   for (let i = 0; i < 60; i++) {

@@ -10,7 +10,7 @@ import type { MemoryUse } from './upload-memory.child';
 const MIB = 1024 * 1024;
 const LIMIT = 8 * MIB;
 
-/** What a user would lose: the process, to a few bytes that stand for many. */
+/** A few bytes that decode to many must not exhaust the memory of the process. */
 describe('a compression bomb', () => {
   let app: TestApp;
   let on: ScoringFixture;
@@ -57,7 +57,7 @@ describe('a compression bomb', () => {
     return (await answered)[0];
   }
 
-  /** What `work` makes the service hold more, at the most, in MiB. */
+  /** Peak growth of the service's memory during `work`, in MiB. */
   async function growth(work: () => Promise<unknown>): Promise<number> {
     await use();
     await work();
@@ -68,7 +68,7 @@ describe('a compression bomb', () => {
   const post = (encoding: string, body: Buffer, by = client) =>
     by.post(route, body, { 'content-encoding': encoding });
 
-  /** A request that is well, of so many bytes once it is decoded. */
+  /** A valid request of this many bytes after decoding. */
   const large = (bytes: number, traceId: string): Buffer => {
     const json = JSON.stringify({ mode: 'preview', trace_ids: [traceId] });
     return gzipSync(json + ' '.repeat(bytes - json.length));
@@ -160,7 +160,7 @@ describe('a compression bomb', () => {
   }, 60_000);
 });
 
-/** Those that are there first, of answers that take different times. */
+/** The first `count` answers to arrive. */
 async function firstAnswers<Answer>(answers: Promise<Answer>[], count: number): Promise<Answer[]> {
   const found: Answer[] = [];
   return new Promise((resolve, reject) => {

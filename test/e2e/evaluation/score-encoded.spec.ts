@@ -38,7 +38,7 @@ describe('a request to score with an encoded body', () => {
       ...headers,
     });
 
-  /** JSON of so many bytes that asks for the same. */
+  /** The same request padded to this many bytes of JSON. */
   const padded = (bytes: number): string => json + ' '.repeat(bytes - json.length);
 
   describe('is the same as a plain one', () => {

@@ -110,7 +110,7 @@ describe('scoring in preview and test', () => {
   });
 });
 
-/** Holds a table for so many milliseconds from now, at the beginning of which some work is begun. */
+/** Locks a table for this many milliseconds, and starts some work. */
 async function lockedFor<Result>(
   { database }: TestApp,
   table: string,

@@ -174,7 +174,7 @@ describe('a scorer sees', () => {
       } };
     }`;
 
-    /** How much of a target a script is shown; what it is shown is held to the engine's limit. */
+    /** How much of a target a script sees; checked against the engine's limit. */
     async function shapeOf(selection: object): Promise<any> {
       const definition = { language: 'javascript', source: SHAPE, memory_mb: 256, timeout_ms: 10_000 };
       const scorer = await on.scorer({ definition });

@@ -211,7 +211,7 @@ describe('scorer starters', () => {
           expect(output.choices.every((choice) => (choice.description ?? '') !== '')).toBe(true);
           expect(Math.max(...output.choices.map((choice) => choice.score))).toBe(1);
         }
-        // no judge is configured here: told so, before anything is stored
+        // refused before anything is stored, because no judge is configured
         const trace_id = newTraceId();
         await on.space.result((await on.space.experiment()).experiment_id, {
           trace_id,

@@ -13,7 +13,7 @@ const STEP_MS = 3_000_000;
 
 type Body = Record<string, unknown>;
 
-/** What a user would lose without an index: a search that is quick today and slow when the workspace has grown. */
+/** Searches stay quick when the workspace grows. */
 describe('a search in a large workspace', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;

@@ -113,7 +113,7 @@ describe('the snapshot of a dataset', () => {
     const { dataset_snapshot: snapshot } = await space.finalize(experiment_id);
     const records = snapshot!.records as Reference[];
     expect([records.length, snapshot!.sha256]).toEqual([25, digestOf(records)]);
-    // and that tells when one of them is another
+    // and it changes with any of them
     const forged = records.map((one, index) => (index === 24 ? { ...one, version: 2 } : one));
     expect(digestOf(forged)).not.toBe(snapshot!.sha256);
     expect(digestOf(records.slice(1))).not.toBe(snapshot!.sha256);

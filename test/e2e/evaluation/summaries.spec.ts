@@ -4,7 +4,7 @@ import { EvaluationWorkspace, type Experiment } from './evaluation.harness';
 
 type Fields = Record<string, unknown>;
 
-/** What would mislead whoever compares experiments: a mean that is a little off, or of the wrong results. */
+/** Means are exact, and of the right results. */
 describe('the summary of an experiment', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
@@ -34,7 +34,7 @@ describe('the summary of an experiment', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(decimal, { minLength: 1, maxLength: 30 }), async (millionths) => {
         const { scores } = await summaryOf(millionths.map((one) => ({ s: one / 1e6 })));
-        // exact integers, of which one division of doubles is rounded correctly
+        // one division of exact integers is rounded correctly
         const total = millionths.reduce((sum, one) => sum + one, 0);
         const mean = total / (millionths.length * 1e6);
         expect(scores!.s).toEqual({ mean: mean + 0, count: millionths.length });
@@ -77,7 +77,7 @@ describe('the summary of an experiment', () => {
       { none: null, silent: { score: null, scorer_id: silent, scorer_version: 1 } },
       { none: { score: null }, v: { score: true, scorer_id: versioned, scorer_version: 2 } },
       { v: { score: 0, scorer_id: versioned, scorer_version: 1 } },
-      // without its version a reference is none
+      // a reference needs a version
       { v: 1, half: { score: 1, scorer_id: versioned } },
     ]);
     expect(scores).toEqual({ v: { mean: 2 / 3, count: 3 }, half: { mean: 1, count: 1 } });

@@ -181,7 +181,7 @@ describe('trace stats in groups', () => {
       ]);
       const filters = [{ field: 'model', op: 'eq', value: null }];
       expect(await on.values(['count.count'], filters)).toEqual({ 'count.count': 0 });
-      // what it alone tells is known to be of no model
+      // usage that only it reports belongs to no model
       await on.trace({ attributes: root }, { attributes: { 'gen_ai.response.model': 'silent' } });
       const further = await on.rows(asked('count.count', 'input_tokens.sum'));
       expect(further.map(({ group, values: one }) => [group.model, ...Object.values(one)])).toEqual([

@@ -10,7 +10,7 @@ interface Plan {
   Plans?: Plan[];
 }
 
-/** What a user would lose: figures that take the longer, the more there is that they are not about. */
+/** Trace stats do not slow down with other data. */
 describe('trace stats of an experiment among many', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;

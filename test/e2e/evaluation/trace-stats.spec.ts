@@ -77,7 +77,7 @@ describe('trace stats of an experiment', () => {
         'cost_usd.min': 0.1,
         'cost_usd.max': 0.3,
         'cost_usd.count': 3,
-        // a trace that tells only its input counts with that
+        // a trace with only input tokens counts with those
         'total_tokens.sum': 17,
         'total_tokens.count': 2,
         'output_tokens.avg': 4,

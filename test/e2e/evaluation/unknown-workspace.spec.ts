@@ -32,7 +32,7 @@ type Filled = FilledWorkspace & { pinnedId: string; largeId: string; recordsId: 
 type Ask = (on: Filled) => Promise<Answer>;
 
 /**
- * What a user would lose: answers within seconds in a workspace that was filled since PostgreSQL last looked at its
+ * Answers stay quick in a workspace that was filled since PostgreSQL last looked at its
  * tables. What it knows says that such a workspace has no rows, and a join that is planned for none can take the square
  * of those that there are.
  */

@@ -7,7 +7,7 @@ import { watched } from './work.harness';
 const TRACES = 20_000;
 const SCORED_FROM = TRACES / 10;
 
-/** What a user would lose: to ask for what is not scored yet costs little more than to ask for all. */
+/** Selecting unscored targets costs little more than selecting all. */
 describe('unscored traces among many', () => {
   let app: TestApp;
   let on: ScoringFixture;

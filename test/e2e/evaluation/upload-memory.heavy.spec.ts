@@ -11,7 +11,7 @@ const MIB = 1024 * 1024;
 /** A row that makes a case of almost 10 MiB in JSON, which writes quotes and line breaks with a backslash. */
 const LARGE_CELL = `"${'é""\n'.repeat(1_740_000)}"\n`;
 
-/** What a user would lose: the process, and with it everybody's requests, to a few large files at once. */
+/** A few large files at once must not exhaust the memory of the process. */
 describe('the memory of the process that a file of 32 MiB and 100,000 rows is sent to', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;

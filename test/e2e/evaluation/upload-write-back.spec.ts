@@ -9,7 +9,7 @@ import {
   TONE,
 } from './human-scores.fixture';
 
-/** What people said before there was a result: an upload that names the same trace or session has it. */
+/** Human scores of a trace or session are written to results that are uploaded later. */
 describe('human scores of targets uploaded later', () => {
   let app: TestApp;
   let on: HumanScoresFixture;

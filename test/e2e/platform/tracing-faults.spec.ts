@@ -5,7 +5,7 @@ import { ServiceProcess, TraceEndpoint, tracedTo } from './tracing.fixture';
 const EXPERIMENTS = '/eval/v1/experiments';
 const UNSENT = 'traces cannot be sent and are dropped';
 
-/** What a user would lose: answers, or a process, to where its traces are sent. */
+/** A failing trace endpoint must not affect requests or processes. */
 describe('a trace endpoint', () => {
   let app: TestApp;
   let org: TestOrganization;
@@ -83,7 +83,7 @@ describe('a trace endpoint', () => {
     endpoint.status = new Promise(() => undefined);
     expect(inFlight).toBeLessThanOrEqual(8);
     expect(await api.stop()).toBe(0);
-    // the first batch, what the queue held, and what came after it was sent
+    // the first batch, the queue, and what came after it was sent
     expect(endpoint.spans.length).toBeLessThanOrEqual(8 * 3);
   });
 

@@ -203,7 +203,7 @@ describe('the traces of the service itself', () => {
     const traceId = newTraceId();
     const traceparent = newTraceparent(traceId);
     const body = jsonExport([newSpan()]);
-    // the last ones are not there: an endpoint that lacks a part of its path
+    // the last ones are missing: an endpoint that lacks a part of its path
     const missing = ['/v1/traces', '/v1/traces?x=1', '/api/v1/logs', '/V1/Metrics/'];
     for (const path of [
       '/telemetry/v1/traces',

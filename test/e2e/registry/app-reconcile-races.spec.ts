@@ -18,7 +18,7 @@ describe('concurrent reconciles of an app', () => {
     await app.close();
   });
 
-  /** Resolves as soon as so many statements wait for a lock. */
+  /** Resolves when this many statements wait for a lock. */
   const waiting = async (count: number): Promise<void> => {
     for (;;) {
       const rows = await app.database.query(
@@ -28,7 +28,7 @@ describe('concurrent reconciles of an app', () => {
     }
   };
 
-  /** Does something while a reconcile of the app is held within its transaction, by a lock of the server that it changes. */
+  /** Runs `during` while a reconcile of the app is blocked in its transaction by a lock on its server. */
   async function whileReconciling<Result>(
     slug: string,
     during: () => Promise<Result>,

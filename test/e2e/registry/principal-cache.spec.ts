@@ -4,12 +4,12 @@ import { ACCOUNTS_CHANNEL } from '../../../libs/platform/auth/account-changes';
 import { PrincipalCache } from '../../../libs/platform/auth/principal-cache';
 import { ME } from './authentication.harness';
 
-/** Waits until something holds; what should hold soon, and at a time that nobody knows. */
+/** Waits until a condition holds. */
 async function eventually(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await delay(20);
 }
 
-/** Waits until a process has heard of every change so far; each makes it forget something. */
+/** Waits until a process has received the notifications of all changes so far. */
 async function heardOfAll(app: TestApp): Promise<void> {
   const forget = jest.spyOn(app.get(PrincipalCache), 'forget');
   await app.database.query('SELECT pg_notify($1, $2)', [ACCOUNTS_CHANNEL, 'the last']);

@@ -206,7 +206,7 @@ describe('roles', () => {
       expect(await statusIn(stranger.workspaceId)).toEqual([409, 'conflict']);
       expect(await statusIn(org.workspaceId)).toEqual([403, 'access_denied']);
       expect(await statusIn(own)).toEqual([200, undefined]);
-      // role after workspace: an editor is needed, and the workspace is not there
+      // role after workspace: editor is required, and the workspace is unknown
       expect((await api.in('wsp_unknown').post('/eval/v1/datasets', {})).status).toBe(409);
       expect((await api.in(own).post('/eval/v1/datasets', {})).status).toBe(403);
     });

@@ -135,7 +135,7 @@ describe('search with a failing embeddings backend', () => {
     expect(flood.map(({ status }) => status)).toEqual(Array(12).fill(503));
     release!();
     expect((await search(stranger, { mode: 'vector', query: 'car of the stranger' })).status).toBe(200);
-    // what was asked is answered, whoever waited for it; who lost their turn had not asked
+    // sent requests are answered, whoever waits for them; those without a turn were not sent
     expect(server.count('car of 1')).toBeGreaterThan(0);
     expect(server.asked.filter(({ json }) => /^car of \d/.test(json.input[0]!))).toHaveLength(8);
   });

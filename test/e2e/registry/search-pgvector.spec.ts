@@ -18,7 +18,7 @@ import { VectorSearchRepository } from '../../../src/registry/search/vector-sear
 const DOCUMENTS = 1_000;
 const INDEX = `search_embeddings_near_${BUILTIN_IDENTITY}`;
 
-/** What the repositories ask of a database, answered by a PostgreSQL that has pgvector. */
+/** The database interface of the repositories, on PGlite with pgvector. */
 class PgliteDatabase {
   readonly statements: { text: string; values: unknown[] }[] = [];
   constructor(private readonly pglite: PGlite) {}
@@ -33,7 +33,7 @@ class PgliteDatabase {
     await this.query(statement);
   }
 
-  /** One connection: what is set for a transaction is taken back after it. */
+  /** One connection: SET LOCAL ends with the transaction. */
   async transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
     await this.pglite.exec('BEGIN');
     try {

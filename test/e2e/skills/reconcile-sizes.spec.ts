@@ -16,7 +16,7 @@ interface Seen {
   bytes: number;
 }
 
-/** The same transaction, and what of its statements `Seen` tells, until it is stopped. */
+/** The same transaction, which records its statements as `Seen`. */
 function watched(tx: Tx): { on: Tx; seen: Seen[]; stop: () => void } {
   const seen: Seen[] = [];
   let turns = 0;

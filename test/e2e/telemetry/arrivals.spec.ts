@@ -15,7 +15,7 @@ import { type ArrivalPlace, TraceArrivals } from '../../../src/telemetry';
 import type { ArrivalQuery } from '../../../src/telemetry/traces/trace-arrivals';
 import { workOf } from '../evaluation/work.harness';
 
-/** What a user would lose: traces that nobody looks at, because they came while others were looked at. */
+/** No trace is missed because it arrives while others are read. */
 describe('trace arrivals', () => {
   let app: TestApp;
   let arrivals: TraceArrivals;
@@ -158,7 +158,7 @@ describe('trace arrivals', () => {
       expect(open.settled_us).toBeLessThan(open.now_us);
       expect(await ids({ before_us: open.settled_us })).toEqual([]);
       await late.query('COMMIT');
-      // whoever went by what was settled has passed neither
+      // a reader that stops at the settled time has passed neither
       while ((await arrivals.clock()).settled_us <= open.now_us) await delay(5);
       const { settled_us } = await arrivals.clock();
       expect(await ids({ before_us: settled_us })).toEqual([expect.any(String), early]);

@@ -105,7 +105,7 @@ describe('reads of a slow trace store', () => {
   });
 });
 
-/** With time enough, so that nothing ends by itself. */
+/** With enough time, so that nothing times out. */
 describe('concurrent reads of traces', () => {
   let app: TestApp;
   let space: ReadingWorkspace;

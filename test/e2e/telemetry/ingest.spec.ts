@@ -194,7 +194,7 @@ describe('POST /telemetry/v1/traces', () => {
 
     /** Deadlocks that PostgreSQL has broken in this database so far. */
     async function deadlocks(): Promise<number> {
-      await delay(1100); // a connection tells its figures at most once a second
+      await delay(1100); // a connection reports its statistics at most once a second
       await app.database.query('SELECT 1');
       const { rows } = await database.query<{ deadlocks: string }>(
         'SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()',

@@ -13,7 +13,7 @@ const EXPORT_BYTES = 2 * MIB;
 /** What is sent while nothing can be stored: sixteen times the room. */
 const EXPORTS = 128;
 
-/** What a user would lose: the process, to exporters that send faster than the database stores. */
+/** Exporters that send faster than the database stores must not exhaust the memory. */
 describe('the memory of a process with a slow database', () => {
   let app: TestApp;
   let database: Client;

@@ -63,7 +63,7 @@ describe('telemetry overload', () => {
     }
   }
 
-  /** Exports that are told as failed. */
+  /** Exports that fail. */
   async function failures(): Promise<number> {
     const reported = await app.get(Metrics).text();
     return Number(
@@ -71,7 +71,7 @@ describe('telemetry overload', () => {
     );
   }
 
-  /** Until so many groups are being written, and held up. */
+  /** Waits until this many groups are being written and blocked. */
   async function writing(groups: number): Promise<void> {
     const waiting = `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
     while (Number((await database.query<{ count: string }>(waiting)).rows[0]!.count) < groups)
@@ -81,7 +81,7 @@ describe('telemetry overload', () => {
   const lengthOf = (spans: readonly TestSpan[]): number =>
     spans.reduce((length, span) => length + protobufExport([span]).length, 0);
 
-  /** A span of about so many bytes. */
+  /** A span of about this many bytes. */
   const sized = (bytes: number): TestSpan => newSpan({ attributes: { text: 'x'.repeat(bytes) } });
 
   const stored = async (spans: readonly TestSpan[]): Promise<boolean[]> => {
@@ -210,7 +210,7 @@ describe('telemetry overload', () => {
       'SELECT count(DISTINCT xmin::text) AS transactions FROM traces WHERE trace_id = ANY($1)',
       [spans.map(({ traceId }) => traceId)],
     );
-    // the first two on their own; what came while they were held up together
+    // the first two alone; those that came while they were blocked, together
     expect(Number(rows[0]!.transactions)).toBeLessThanOrEqual(5);
   });
 

@@ -20,7 +20,7 @@ describe('spans by the day on which their trace arrived', () => {
   const partitions = (): Promise<string[]> => app.get(DayPartitionRepository).list('spans');
   const today = async (): Promise<string> => (await app.get(DayPartitionRepository).days(0))[0]!;
 
-  /** The partition of each of a trace's spans, and what the trace's row tells of them. */
+  /** The partition of each span of a trace, and the trace's row. */
   async function placesOf(traceId: string): Promise<{ day: string; partition: string; counted: number }[]> {
     return app.database.query(
       `SELECT t.day::text AS day, s.tableoid::regclass::text AS partition, t.span_count AS counted

@@ -8,7 +8,7 @@ import { keepSessions, ReadingWorkspace, SESSIONS } from './reading.fixture';
 const SPANS_OF_BIG = 20_000;
 const BIG = '1'.padStart(32, '0');
 
-/** What a user would lose: answers that take no longer where more is stored. */
+/** Answers do not slow down as more is stored. */
 describe('reading among many traces and sessions', () => {
   let app: TestApp;
   let space: ReadingWorkspace;

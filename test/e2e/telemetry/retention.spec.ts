@@ -54,7 +54,7 @@ describe('expired traces', () => {
     return row!.day;
   }
 
-  /** A span, from a source of its own, as if its trace had arrived so many days ago. */
+  /** Stores a span of its own source whose trace arrived this many days ago. */
   async function arrived(days: number, overrides: Partial<TestSpan> = {}): Promise<TestSpan> {
     const span = newSpan({ attributes: { 'gen_ai.request.model': 'm' }, ...overrides });
     await exporter.send(jsonExport([span], { 'service.name': span.traceId }), { media: JSON_MEDIA });

@@ -7,7 +7,7 @@ const SESSIONS = 20;
 /** Rows that a statement may go through for them: some for each, where it would be all traces for each. */
 const SOME = 15 * SESSIONS;
 
-/** What a user would lose: exports, and days that are dropped, as soon as statistics are of other sessions than are. */
+/** Exports and retention stay quick when the statistics are outdated. */
 describe('updating sessions with skewed statistics', () => {
   let app: TestApp;
   let space: ReadingWorkspace;

@@ -8,7 +8,7 @@ describe('the table of sessions', () => {
   let space: ReadingWorkspace;
 
   beforeAll(async () => {
-    // of which a quarter stores traces: ten transactions at once
+    // a quarter of them stores traces: ten transactions at once
     app = await createTestApp({ env: { DATABASE_POOL_SIZE: '40' } });
   });
   beforeEach(async () => {

@@ -19,7 +19,7 @@ const DAY = 86_400_000;
 /** Partitions of yesterday and of today, each filled. */
 const DAYS = [1, 0];
 
-/** UTC, so many days ago. */
+/** The UTC day this many days ago. */
 const dayOf = (back: number): string => new Date(Date.now() - back * DAY).toISOString().slice(0, 10);
 
 const partitionOf = (table: string, back: number): string => `${table}_${dayOf(back).replaceAll('-', '')}`;

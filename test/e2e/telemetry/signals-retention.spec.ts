@@ -44,7 +44,7 @@ describe('expired logs and metrics', () => {
     return row!.day;
   }
 
-  /** A record from a service of its own, as if it had arrived so many days ago. */
+  /** Stores a record of its own service that arrived this many days ago. */
   async function arrived({ path, json, table }: TestSignal, days: number): Promise<string> {
     const text = randomUUID();
     const body = json([{ text, service: text }]);

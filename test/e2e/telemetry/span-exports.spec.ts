@@ -17,7 +17,7 @@ describe('the spans of a trace', () => {
   });
   afterAll(() => app.close());
 
-  /** Stores a trace of so many spans, each a millisecond after the one before. */
+  /** Stores a trace with spans one millisecond apart. */
   async function trace(count: number, attributes = {}): Promise<string> {
     const traceId = newTraceId();
     const spans = Array.from({ length: count }, (_, n) => ({

@@ -30,7 +30,7 @@ describe('the trace store', () => {
   const append = (scope: Scope, ...spans: TestSpan[]): Promise<void> =>
     store.append([{ scope, spans: decodeTraceRequest(jsonExport(spans), 'json').spans }]);
 
-  /** A trace of one root that starts so many minutes after the others. */
+  /** A trace of one root that starts this many minutes later. */
   const trace = (minute: number, session?: string): TestSpan =>
     newSpan({
       name: `at ${minute}`,

@@ -161,7 +161,7 @@ describe('the list of traces', () => {
   });
 
   describe('examines a bounded number of traces for a page', () => {
-    /** Traces of which every so many-th is called `rare`, without their spans. */
+    /** Inserts traces without spans, some of them named `rare`. */
     async function fill(own: ReadingWorkspace, traces: number, spans: number, every = 1): Promise<void> {
       await app.database.query(
         `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, root_name)

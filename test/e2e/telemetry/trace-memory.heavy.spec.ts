@@ -12,7 +12,7 @@ const SPANS = 50_000;
 /** What the spans come to as they are exported, at least: to hold that takes more than the bounds below. */
 const EXPORTED = 350 * MIB;
 
-/** What a user would lose: the process, and with it everybody's requests, to a trace of 50,000 spans. */
+/** A trace of 50,000 spans must not exhaust the memory of the process. */
 describe('the memory of the process that a trace of 50,000 spans is read from', () => {
   let app: TestApp;
   let space: ReadingWorkspace;

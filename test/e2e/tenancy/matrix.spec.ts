@@ -13,13 +13,13 @@ import { type Ids, populate, strangeTo } from './population';
 import type { Row } from './row.fixture';
 import { digestOf } from './tenant-digest';
 
-/** Somebody who is none of their business, and within which workspace they ask. */
+/** A caller without access, and the workspace of the request. */
 interface Outsider {
   name: string;
   client: ApiClient;
-  /** What they have of their own. */
+  /** Their own resources. */
   own: Ids;
-  /** Of the same organization: what concerns all of it is theirs to see. */
+  /** Of the same organization, whose organization-wide resources they may see. */
   isColleague: boolean;
   isPlatform?: boolean;
 }
@@ -29,7 +29,7 @@ interface Request {
   path: string;
   body?: unknown;
   type: string | undefined;
-  /** Its path does. */
+  /** Whether its path names ids of the other tenant. */
   namesTheirs: boolean;
 }
 
@@ -80,7 +80,7 @@ describe('data of another tenant', () => {
         { name: `${name}, within none`, client },
       ].map((one) => ({ ...one, own: theirOwn, isColleague, isPlatform: name.includes('platform') })),
     );
-    // what matters most: a caller of another organization in each workspace, the others within this one
+    // the others ask within this workspace only
     if (!IS_COMPLETE) outsiders = outsiders.filter(({ name }) => /^an owner|this workspace$/.test(name));
   });
   afterAll(() => app.close());
@@ -94,9 +94,9 @@ describe('data of another tenant', () => {
   });
 
   it('is requested before it exists', async () => {
-    // people are known from the first time that they are seen
+    // people are provisioned at their first request
     for (const { client } of outsiders) await client.get('/registry/v1/me');
-    // the workspace is there, as is the organization
+    // the workspace and the organization exist
     strange = { ...strangeTo(await fakeIds()), org_id: `${theirs.orgId.slice(0, -3)}000` };
     await asked(strange, (key, reported) => before.set(key, reported));
     expect(before.size).toBeGreaterThan(1_000);
@@ -240,7 +240,7 @@ describe('data of another tenant', () => {
   }
 });
 
-/** What they are not to see: colleagues know their organization. */
+/** The ids they may not see: colleagues know their organization. */
 const secretsOf = ({ org_id, ...ids }: Ids, { isColleague }: Outsider): Ids =>
   isColleague ? ids : { ...ids, org_id: org_id! };
 
@@ -253,7 +253,7 @@ const masked = (text: string, ids: Ids): string =>
     .sort(([, a], [, b]) => b.length - a.length)
     .reduce((masking, [name, id]) => masking.replaceAll(id, `<${name}>`), text);
 
-/** What is asked, in each way: all that the path names theirs, or the parents one's own and the last theirs. */
+/** Requests for an operation: with all ids of the other tenant, or with own parents and a foreign last id. */
 function requestsOf(label: string, path: string, row: Row, of: Ids, own: Ids): Request[] {
   const method = label.split(' ', 1)[0]!;
   const queries = row.queries?.(of) ?? [''];
