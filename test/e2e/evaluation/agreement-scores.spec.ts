@@ -1,4 +1,4 @@
-import { createTestApp, type TestApp } from '#testing';
+import { createTestApp, sized, type TestApp } from '#testing';
 import { AgreementFixture, by, newTraceId } from './agreement.fixture';
 import { experimentOf } from './comparison.fixture';
 import { type EvaluationWorkspace, outcome, places, type Result, UNKNOWN_IDS } from './evaluation.harness';
@@ -156,13 +156,16 @@ describe('the scores behind agreement', () => {
       }
     }, 180_000); // prettier-ignore
 
-    it('reports truncation of human scores', async () => {
-      const { judge, person, experiment_id } = await filled(1_900, 53);
-      for (const query of [{}, { experiment_id }] as Record<string, string>[]) {
-        const body = await agreement(judge, person, query);
-        expect([body.units, body.is_truncated]).toEqual([1_900, true]);
-      }
-    }, 180_000);
+    // inserts 100,000 scores
+    if (sized(0, 1) === 1) {
+      it('reports truncation of human scores', async () => {
+        const { judge, person, experiment_id } = await filled(1_900, 53);
+        for (const query of [{}, { experiment_id }] as Record<string, string>[]) {
+          const body = await agreement(judge, person, query);
+          expect([body.units, body.is_truncated]).toEqual([1_900, true]);
+        }
+      }, 180_000);
+    }
   });
 
   it('uses the first score by name when a result has several of one scorer', async () => {
