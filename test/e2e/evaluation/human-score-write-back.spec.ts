@@ -147,7 +147,7 @@ describe('writing human scores back to results', () => {
        FROM results WHERE workspace_id = $1`,
       [on.space.id, scorer.name],
     );
-    expect(counts).toEqual({ landed: 1_000, first: `res_${'6'.padStart(26, '0')}` });
+    expect(counts).toEqual({ written: 1_000, first: `res_${'6'.padStart(26, '0')}` });
     await on.space.finalize(newer.experiment_id);
     await on.score(scorer, { session_id: 'default', value: false });
     const { summary } = await on.space.finalize(older.experiment_id);
