@@ -7,6 +7,7 @@ module.exports = {
   runtime: '<rootDir>/scripts/jest-runtime.cjs',
   roots: ['<rootDir>/dist'],
   testMatch: [isHeavy ? '**/*.heavy.spec.js' : '**/!(*.heavy).spec.js'],
+  setupFiles: ['<rootDir>/dist/test/generated-data.js'],
   globalSetup: '<rootDir>/dist/test/global-setup.js',
   globalTeardown: '<rootDir>/dist/test/global-teardown.js',
   maxWorkers: 3,

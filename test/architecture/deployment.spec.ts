@@ -39,7 +39,7 @@ describe('the image', () => {
     expect(sourceOf(JSON.parse(argumentOf(shipped, 'CMD')) as string[])).toBe('src/main.ts');
   });
 
-  it('does not run as root, and says so in a way that an orchestrator can check', () => {
+  it('does not run as root, and declares a numeric user that an orchestrator can check', () => {
     expect(argumentOf(shipped, 'USER')).toMatch(/^[1-9]\d*:[1-9]\d*$/);
   });
 
@@ -59,7 +59,7 @@ describe('the image', () => {
     expect(binaries.filter((name) => packages[name]!.optional !== true)).toEqual([]);
   });
 
-  it('can be built from what .dockerignore leaves', () => {
+  it('builds from the files that .dockerignore leaves', () => {
     const left = readText('.dockerignore').split('\n');
     expect(left.filter((line) => !line.startsWith('#'))[0]).toBe('*');
     const copied = stages.flat().flatMap(({ name, argument }) => {
@@ -122,7 +122,7 @@ describe('the compose file', () => {
     }
   });
 
-  it('runs nothing as root that is ours', () => {
+  it('runs none of our processes as root', () => {
     expect(ours.filter(({ user }) => user !== undefined)).toEqual([]);
   });
 
@@ -134,7 +134,7 @@ describe('the compose file', () => {
     expect(set.filter((name) => !ENVIRONMENT_VARIABLES.includes(name))).toEqual([]);
   });
 
-  it('has no secret of its own: without the two it does not start', () => {
+  it('contains no secrets, and does not start without the two it needs', () => {
     const given = readEnvFile('docker/.env.example').filter(({ isSet }) => isSet);
     expect(given.map(({ name, value }) => [name, value])).toEqual([
       ['POSTGRES_PASSWORD', ''],
@@ -148,7 +148,7 @@ describe('the compose file', () => {
     }
   });
 
-  it('pins what it does not build', () => {
+  it('pins the images it does not build', () => {
     const images = Object.values(services).flatMap(({ image, build }) => (build ? [] : [image]));
     expect(images.filter((image) => !/^[\w./-]+:\d[\w.-]*$/.test(image))).toEqual([]);
     expect(images.length).toBe(2);
@@ -172,7 +172,7 @@ describe('the Kubernetes manifests', () => {
   const find = (kind: string, name: string): KubernetesObject =>
     objects.find((one) => one.kind === kind && one.metadata.name === name)!;
 
-  it('are all listed, but for the template of the secret', () => {
+  it('are all listed, except the template of the secret', () => {
     const listed = [...base.resources, ...migration.resources.map((file) => `migration/${file}`)];
     expect([...listed, 'secret.template.yaml'].sort()).toEqual(kubernetesFiles().sort());
   });
@@ -187,7 +187,7 @@ describe('the Kubernetes manifests', () => {
     );
   });
 
-  it('let a process use all of its time to stop, after what comes before', () => {
+  it('give a process its whole shutdown time after the preStop hook', () => {
     const needed = Number(settings['SHUTDOWN_SECONDS'] ?? SHUTDOWN_SECONDS);
     for (const { spec } of running) {
       const [container] = spec.template.spec.containers as [Container];
@@ -196,7 +196,7 @@ describe('the Kubernetes manifests', () => {
     }
   });
 
-  it('set only variables that the service reads, and to values that it takes', () => {
+  it('set only variables that the service reads, to valid values', () => {
     const secret = find('Secret', 'agent-registry').stringData!;
     expect(new Set(Object.values(secret))).toEqual(new Set(['']));
     const set = [
@@ -208,7 +208,7 @@ describe('the Kubernetes manifests', () => {
     expect(readEnvironment(settings)).toBeInstanceOf(Environment);
   });
 
-  it('name a secret and settings that are described', () => {
+  it('refer to a secret and settings that are documented', () => {
     for (const { secretRef, configMapRef } of containers.flatMap(({ envFrom }) => envFrom)) {
       if (secretRef) expect(find('Secret', secretRef.name)).toBeDefined();
       if (configMapRef) expect(base.configMapGenerator!.map(({ name }) => name)).toContain(configMapRef.name);
@@ -238,7 +238,7 @@ describe('the Kubernetes manifests', () => {
     }
   });
 
-  it('ask the API whether it lives and whether it is ready, on the port it listens on', () => {
+  it('probe liveness and readiness on the API’s port', () => {
     const [api] = find('Deployment', 'agent-registry-api').spec.template.spec.containers as [Container];
     const paths = [api.startupProbe, api.livenessProbe, api.readinessProbe].map(
       (probe) => probe?.httpGet.path,
@@ -248,7 +248,7 @@ describe('the Kubernetes manifests', () => {
     expect(find('Service', 'agent-registry-api').spec.ports).toMatchObject([{ targetPort: 'http' }]);
   });
 
-  it('say where each process serves its metrics, and let nobody from outside reach them', () => {
+  it('declare each metrics port, and expose none of them', () => {
     const port = settings['METRICS_PORT']!;
     for (const name of ['agent-registry-api', 'agent-registry-worker']) {
       const { metadata, spec } = find('Deployment', name).spec.template;
@@ -263,7 +263,7 @@ describe('the Kubernetes manifests', () => {
     expect(services.flatMap(({ spec }) => spec.ports as unknown[])).toHaveLength(1);
   });
 
-  it('scale, balance and protect what is there', () => {
+  it('scale, balance and protect existing workloads only', () => {
     for (const { kind, spec } of objects) {
       if (kind === 'HorizontalPodAutoscaler')
         expect(find(spec.scaleTargetRef!.kind, spec.scaleTargetRef!.name)).toBeDefined();

@@ -102,18 +102,18 @@ function cycles(edges: readonly Import[]): string[] {
 }
 
 describe('the floors', () => {
-  it('read all imports of the sources, also those of libraries', () => {
+  it('read every import of the sources, libraries included', () => {
     expect(imports.filter(({ to }) => to.startsWith('libs/platform/')).length).toBeGreaterThan(500);
     expect(lines(imports.filter(({ to }) => /^(src|libs)\//.test(to) && !existsSync(to)))).toEqual([]);
   });
 
-  it('have a place for every area', () => {
+  it('list every area', () => {
     const known = new Set([...FLOORS.flat(), ...COMPOSITION]);
     const areas = sources.flatMap((file) => areaOf(file) ?? []);
     expect([...new Set(areas)].filter((area) => !known.has(area))).toEqual([]);
   });
 
-  it('are climbed only downwards, and an area is entered only through its index', () => {
+  it('allow imports of lower floors only, through an area’s index', () => {
     expect(
       trespasses(FLOORS, (file) => (COMPOSITION.includes(areaOf(file)!) ? undefined : areaOf(file))),
     ).toEqual([]);
@@ -128,11 +128,11 @@ describe('the floors', () => {
     ).toEqual([]);
   });
 
-  it('hold no cycle of files', () => {
+  it('contain no cycle of files', () => {
     expect(cycles(imports)).toEqual([]);
   });
 
-  it('hold no cycle of folders', () => {
+  it('contain no cycle of folders', () => {
     // A module and an index only compose what lies below them.
     const folders = shipped
       .filter(({ from, to }) => !/(\.module|\/index)\.ts$/.test(from) && /^(src|libs)\//.test(to))
@@ -140,7 +140,7 @@ describe('the floors', () => {
     expect(cycles(folders)).toEqual([]);
   });
 
-  it('keep libraries free of areas, and areas free of what composes them', () => {
+  it('keep areas out of libraries, and the composition root out of areas', () => {
     const climbing = shipped.filter(
       ({ from, to }) =>
         (from.startsWith('libs/') && to.startsWith('src/')) ||

@@ -18,7 +18,7 @@ const importsOf = (file: string): string[] =>
     ),
   ].map(([, module]) => /^(@[^/]+\/)?[^/]+/.exec(module!)![0]);
 
-/** What a user would lose: an image with what only tests need, or one that does not start. */
+/** The image contains all that the service needs, and no test packages. */
 describe('the packages that are installed where the service runs', () => {
   const { dependencies = {}, devDependencies = {} } = packageIn('.');
   const files = ['src', 'libs', 'scripts'].flatMap((folder) =>
@@ -29,7 +29,7 @@ describe('the packages that are installed where the service runs', () => {
       ),
   );
 
-  it('are those that its code imports, and those which these ask for', () => {
+  it('are the imported packages and their dependencies', () => {
     const imported = new Set(files.flatMap(importsOf));
     const peers = Object.keys(dependencies).flatMap((name) =>
       Object.keys(packageIn(`node_modules/${name}`).peerDependencies ?? {}),
@@ -38,7 +38,7 @@ describe('the packages that are installed where the service runs', () => {
     expect(Object.keys(dependencies).filter((name) => !needed.has(name))).toEqual([]);
   });
 
-  it('are all that the service imports', () => {
+  it('include every package that the service imports', () => {
     const imported = new Set(files.filter((file) => /^(src|libs)/.test(file)).flatMap(importsOf));
     expect(Object.keys(devDependencies).filter((name) => imported.has(name))).toEqual([]);
   });

@@ -55,7 +55,7 @@ describe('every route', () => {
     expect(routes.filter((route) => !route.rule).map((route) => route.label)).toEqual([]);
   });
 
-  it('needs a token, but for the few that are open to everyone', () => {
+  it('requires a token, except the few public routes', () => {
     const open = routes.filter((route) => route.rule?.kind === 'public').map((route) => route.label);
     expect(open.sort()).toEqual([
       'GET /.well-known/jwks.json',
@@ -66,14 +66,14 @@ describe('every route', () => {
     ]);
   });
 
-  it('of evaluation and telemetry acts within a workspace, and asks for a role', () => {
+  it('of evaluation and telemetry requires a workspace and a role', () => {
     const scoped = routes.filter((route) => /^\w+ \/(eval|telemetry)\//.test(route.label));
     expect(scoped.length).toBeGreaterThan(20);
     expect(scoped.filter((route) => !route.inWorkspace).map((route) => route.label)).toEqual([]);
     expect(scoped.filter((route) => route.rule?.kind !== 'roles').map((route) => route.label)).toEqual([]);
   });
 
-  it('of evaluation that archives or scores asks for the evaluator', () => {
+  it('of evaluation that archives or scores requires the role evaluator', () => {
     const guarded = routes.filter((route) => /^POST \/eval\/.*\/(archive|score|cancel)$/.test(route.label));
     expect(guarded.length).toBeGreaterThanOrEqual(3);
     for (const { rule } of guarded) expect(rule).toEqual({ kind: 'roles', anyOf: ['evaluator'] });

@@ -85,7 +85,7 @@ describe('every write operation of openapi.json', () => {
     });
   };
 
-  it('is among those that are tested', () => {
+  it('is tested', () => {
     const bodies = OPERATIONS.filter(({ body }) => body !== null);
     expect(bodies.filter((one) => !WRITES.includes(one)).map(({ id }) => id)).toEqual([]);
     expect(WRITES.length).toBeGreaterThan(40);

@@ -51,7 +51,7 @@ describe('the changelog', () => {
     expect(parseChangelog(read('CHANGELOG.md')).length).toBeGreaterThan(0);
   });
 
-  it('has the present version of the API in its newest release', () => {
+  it('lists the current API version in its newest release', () => {
     const [{ from, to }] = parseChangelog(read('CHANGELOG.md')) as [Release];
     const present = versionOf((JSON.parse(read('package.json')) as { version: string }).version);
     expect(compare(from, present)).toBeLessThanOrEqual(0);

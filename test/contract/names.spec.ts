@@ -26,7 +26,7 @@ describe('the names in openapi.json', () => {
     })),
   );
 
-  it('keep every operation id that clients are generated from: operation-ids.txt lists them all', () => {
+  it('match operation-ids.txt, so that generated clients keep their method names', () => {
     const present = operations.map(({ method, path, operationId }) => `${operationId}: ${method} ${path}`);
     const listed = readFileSync('test/contract/operation-ids.txt', 'utf8').trimEnd().split('\n');
     expect(present.sort()).toEqual(listed);
@@ -78,14 +78,14 @@ describe('a schema name', () => {
       },
     }) as const;
 
-  it('loses its suffix, also where it is referred to', () => {
+  it('loses its suffix, in references too', () => {
     expect(withPlainSchemaNames(document('PageDto', 'ProblemDto')).components?.schemas).toEqual({
       Page: { $ref: '#/components/schemas/Page' },
       ProblemDetails: { $ref: '#/components/schemas/ProblemDetails' },
     });
   });
 
-  it('is refused where two classes give the same', () => {
+  it('is refused when two classes share it', () => {
     expect(() => withPlainSchemaNames(document('PageDto', 'Page'))).toThrow('the same name: Page');
   });
 });

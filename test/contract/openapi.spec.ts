@@ -51,7 +51,7 @@ describe('the OpenAPI document', () => {
     ]);
   });
 
-  it('names, sums up and tags every operation, and types what it answers', () => {
+  it('gives every operation a name, a summary, a tag and typed responses', () => {
     const ids = operations.map(([, operation]) => operation.operationId);
     expect(new Set(ids).size).toBe(ids.length);
     const untold = operations.filter(([, one]) => !one.summary || !one.tags?.length).map(([label]) => label);
@@ -65,7 +65,7 @@ describe('the OpenAPI document', () => {
     expect(untyped).toEqual([]);
   });
 
-  it('shows bodies that its own schemas accept', () => {
+  it('has examples that match its schemas', () => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false });
     ajv.addSchema(document, 'document');
     const bodies = operations.flatMap(([label, { requestBody }]) =>
@@ -83,7 +83,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('asks for the bearer token everywhere but where none is needed', () => {
+  it('requires the bearer token except on public operations', () => {
     const open = operations.filter(([, one]) => one.security?.length === 0).map(([label]) => label);
     expect(open.sort()).toEqual([
       'GET /.well-known/jwks.json',
@@ -93,7 +93,7 @@ describe('the OpenAPI document', () => {
     ]);
   });
 
-  it('names the server that clients reach, where one is configured', async () => {
+  it('names the configured public server', async () => {
     const public_ = await createTestApp({ env: { PUBLIC_URL: 'https://registry.example.com' } });
     try {
       const { body } = await public_.api().get<OpenAPIObject>('/openapi.json');

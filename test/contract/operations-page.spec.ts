@@ -5,11 +5,11 @@ import { ENVIRONMENT_VARIABLES } from '#platform/config';
 const page = readFileSync(path.resolve('docs/operations.md'), 'utf8');
 
 describe('the page on operations', () => {
-  it('tells of every variable that the service reads', () => {
+  it('documents every variable that the service reads', () => {
     expect(ENVIRONMENT_VARIABLES.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
   });
 
-  it('tells of no variable that nobody reads', () => {
+  it('documents no other variables', () => {
     const table = page.slice(page.indexOf('## Environment'), page.indexOf('## PostgreSQL'));
     const named = [...table.matchAll(/`([A-Z][A-Z0-9_]+)`/g)].map(([, name]) => name!);
     expect(named.length).toBeGreaterThan(10);

@@ -75,7 +75,7 @@ describe('a PATCH that changes nothing', () => {
   );
 
   it.each(PATCHES.map((one) => [one.id, one] as const))(
-    'is told from one that changes something: %s',
+    'differs from one that changes something: %s',
     async (_, operation) => {
       const before = await stateOf(operation);
       const change = changeOf(operation, before.resource);
@@ -91,7 +91,7 @@ describe('a PATCH that changes nothing', () => {
     },
   );
 
-  it('is told from one that changes something in the audit log, too', () => {
+  it('writes no audit entry, unlike one that changes something', () => {
     expect([...audited]).toEqual(
       expect.arrayContaining([
         'updateAgent',

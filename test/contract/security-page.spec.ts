@@ -13,13 +13,13 @@ const [issuers, claims] = [...page.matchAll(/```json\n([^]*?)```/g)].map(
 ) as [unknown, Record<string, unknown>];
 
 describe('the page on security', () => {
-  it('shows an AUTH_ISSUERS that the service takes', () => {
+  it('shows a valid AUTH_ISSUERS', () => {
     const [issuer] = parseIssuers(issuers);
     expect(issuer).toMatchObject({ issuer: claims['iss'], algorithms: ['RS256'], provision: true });
     expect(issuer!.roles.has('owner')).toBe(false);
   });
 
-  it('shows a token of that issuer which the service reads as the page says', () => {
+  it('shows a token that the service reads as documented', () => {
     const [issuer] = parseIssuers(issuers);
     const token = readClaims(claims, issuer!.claims);
     expect(token).toMatchObject({ iss: issuer!.issuer, userId: claims['sub'], principalType: null });

@@ -36,7 +36,7 @@ describe('an evaluation whose client crashes', () => {
     return items[0] ? (await list<Result>(`/${items[0].experiment_id}/results?limit=0`)).page.total! : 0;
   };
 
-  /** @param stopAt with so many cases sent the client sends no more, so that it cannot end before it is killed. */
+  /** @param stopAt number of cases after which the client pauses, so that it cannot end before it is killed */
   async function startClient(stopAt = Infinity): Promise<{ child: ChildProcess; ended: Promise<unknown[]> }> {
     const child = spawn(process.execPath, [path.join(__dirname, 'upload.child.js')], {
       env: {
@@ -53,9 +53,9 @@ describe('an evaluation whose client crashes', () => {
     return { child, ended: once(child, 'exit') };
   }
 
-  it('again and again in the middle of its uploads, and resumes, ends with each case once', async () => {
+  it('repeatedly during uploads, and resumes, has each case once', async () => {
     for (const share of CRASHES) {
-      // calls are under way when it is killed
+      // calls are in flight when it is killed
       const { child, ended } = await startClient(share * CASES + AHEAD);
       while (child.exitCode === null && (await stored()) < share * CASES);
       child.kill('SIGKILL');

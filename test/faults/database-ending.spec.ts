@@ -13,7 +13,7 @@ import { ScoringFixture } from '../e2e/evaluation/scoring.fixture';
 
 const ALWAYS_ONE = { definition: { language: 'javascript', source: 'function score() { return 1 }' } };
 
-describe('a database that ends connections just as they are made', () => {
+describe('a database that closes new connections', () => {
   let database: TestDatabase;
   let proxy: TcpProxy;
   let running: TestApp | undefined;
@@ -41,7 +41,7 @@ describe('a database that ends connections just as they are made', () => {
     proxy.restore();
   };
 
-  it('is heard of also by those who listen after the connection was lost', async () => {
+  it('is reported to listeners that come later', async () => {
     proxy.endWhenReady();
     const client = new WatchedClient(proxy.url);
     await client.connect();
@@ -52,7 +52,7 @@ describe('a database that ends connections just as they are made', () => {
     expect(heard).toMatchObject({ code: '57P01' });
   });
 
-  it('does not end an API, which is unavailable and then goes on', async () => {
+  it('does not end the API, which recovers', async () => {
     const app = (running = await createTestApp({
       databaseUrl: proxy.url,
       env: { AUTH_CACHE_SECONDS: '60' },
@@ -69,7 +69,7 @@ describe('a database that ends connections just as they are made', () => {
     expect((await api.get('/eval/v1/datasets')).body.items).toHaveLength(1);
   });
 
-  it('does not stop a worker, which takes jobs again as soon as it can', async () => {
+  it('does not end the worker, which takes jobs again', async () => {
     const app = (running = await createTestApp({ databaseUrl: database.url }));
     const on = await ScoringFixture.create(app);
     const worker = await WorkerProcess.start(app, { DATABASE_URL: proxy.url });

@@ -88,7 +88,7 @@ export class NodeWithServer {
     this.outcome = once(createInterface(child.stdout), 'line').then(
       ([line]) => JSON.parse(String(line)) as { url?: string; error?: string },
     );
-    this.outcome.catch(() => undefined); // It was killed before it said anything.
+    this.outcome.catch(() => undefined); // Killed before it reported anything.
   }
 
   /** The URL of its server. */

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { sized } from '#testing';
 import {
   ask,
   closedDirectory,
@@ -38,7 +39,7 @@ describe('embedded PostgreSQL', () => {
     rmSync(home, { recursive: true });
   });
 
-  /** A process of the user that the server runs as: its pid is one that PostgreSQL itself would not look through. */
+  /** Starts a process of the server's user, whose pid PostgreSQL itself would take for a running server. */
   async function processOfServersUser(command: string): Promise<string> {
     const { uid, gid } = statSync(path.join(dataDir, 'cluster'));
     const child = spawn('sh', ['-c', command], { uid, gid, cwd: '/', stdio: ['ignore', 'pipe', 'ignore'] });
@@ -47,11 +48,11 @@ describe('embedded PostgreSQL', () => {
     return output.toString().trim();
   }
 
-  it('keeps data from one start to the next', async () => {
+  it('keeps its data across restarts', async () => {
     expect(await withServer(dataDir, (url) => query(url, READ))).toEqual(SAVED);
   });
 
-  it('lets in nobody without the password, and has no door but 127.0.0.1', async () => {
+  it('requires the password, and listens on 127.0.0.1 only', async () => {
     await withServer(dataDir, async (url) => {
       for (const user of ['registry', 'postgres']) {
         const guess = new URL(url);
@@ -61,14 +62,17 @@ describe('embedded PostgreSQL', () => {
       }
       const superuser = new URL(url);
       superuser.username = 'postgres';
-      const doors = `SELECT setting FROM pg_settings WHERE name ~ '^(listen_addresses|unix_socket_directories)$' ORDER BY 1`;
-      expect(await query(superuser.toString(), doors)).toEqual([{ setting: '' }, { setting: '127.0.0.1' }]);
+      const listeners = `SELECT setting FROM pg_settings WHERE name ~ '^(listen_addresses|unix_socket_directories)$' ORDER BY 1`;
+      expect(await query(superuser.toString(), listeners)).toEqual([
+        { setting: '' },
+        { setting: '127.0.0.1' },
+      ]);
       expect(statSync(path.join(dataDir, 'cluster/embedded-postgres.password')).mode & 0o777).toBe(0o600);
       expect(statSync(path.join(dataDir, 'cluster')).mode & 0o777).toBe(0o700);
     });
   });
 
-  it('runs as an unprivileged user, and serves as no superuser, also below a directory closed to others', async () => {
+  it('runs as an unprivileged user, without a superuser role, also below a directory closed to others', async () => {
     expect(statSync(home).mode & 0o777).toBe(0o700);
     await withServer(dataDir, async (url) => {
       const own = process.getuid?.();
@@ -92,14 +96,14 @@ describe('embedded PostgreSQL', () => {
     expect(rows).toEqual([{ a_first: false, folds: true, encoding: 'UTF8' }]);
   });
 
-  it('keeps what users send out of its log, also when a statement fails', async () => {
+  it('logs no values of statements, also when one fails', async () => {
     await withServer(dataDir, async (url) => {
       await expect(query(url, `SELECT 'confidential' / 0`)).rejects.toThrow();
     });
     expect(readFileSync(path.join(dataDir, 'server.log'), 'utf8')).not.toContain('confidential');
   });
 
-  it('passes nothing of the environment, which may hold secrets, on to the server', async () => {
+  it('does not pass its environment, which may hold secrets, to the server', async () => {
     process.env.SECRET_OF_THE_SERVICE = 'confidential';
     await withServer(dataDir, async () => {
       const environment = ask(serverPid(dataDir), 'command', 'eww');
@@ -128,7 +132,7 @@ describe('embedded PostgreSQL', () => {
     expect(await withServer(dataDir, (url) => query(url, READ))).toEqual(SAVED);
   });
 
-  it('ends a server that nothing holds any more, and starts its own', async () => {
+  it('ends an orphaned server, and starts its own', async () => {
     const node = new NodeWithServer(dataDir);
     await node.url();
     const orphan = await orphanServerOf(node, dataDir);
@@ -137,28 +141,33 @@ describe('embedded PostgreSQL', () => {
     expect(lives(orphan)).toBe(false);
   });
 
-  it.each([
+  const STALE: [string, () => Promise<string>][] = [
     ['a process that is gone', async () => processOfServersUser('echo $$')],
     ['another program', async () => processOfServersUser('echo $$; exec sleep 600')],
     ['a zombie', async () => processOfServersUser('sleep 0 & echo $!; exec sleep 600')],
-    ['nobody, being damaged', () => Promise.resolve('')],
-  ])('is not kept from starting by a stale postmaster.pid that names %s', async (_, pidOf) => {
-    const pid = await pidOf();
-    writeFileSync(
-      path.join(dataDir, 'cluster/postmaster.pid'),
-      `${pid}\n${dataDir}/cluster\n0\n5432\n\n\n0 0\nready\n`,
-    );
-    expect(await withServer(dataDir, (url) => query(url, READ))).toEqual(SAVED);
-  });
+    ['no process, because it is damaged', () => Promise.resolve('')],
+  ];
 
-  it('leaves the program alone whose pid a stale postmaster.pid names', async () => {
+  it.each(STALE.slice(0, sized(1, STALE.length)))(
+    'starts in spite of a stale postmaster.pid that names %s',
+    async (_, pidOf) => {
+      const pid = await pidOf();
+      writeFileSync(
+        path.join(dataDir, 'cluster/postmaster.pid'),
+        `${pid}\n${dataDir}/cluster\n0\n5432\n\n\n0 0\nready\n`,
+      );
+      expect(await withServer(dataDir, (url) => query(url, READ))).toEqual(SAVED);
+    },
+  );
+
+  it('does not touch the program whose pid a stale postmaster.pid names', async () => {
     const pid = await processOfServersUser('echo $$; exec sleep 600');
     writeFileSync(path.join(dataDir, 'cluster/postmaster.pid'), `${pid}\n${dataDir}/cluster\n0\n5432\n`);
     await withServer(dataDir, (url) => query(url, READ));
     expect(ask(Number(pid), 'command')).toContain('sleep');
   });
 
-  it('refuses a second process on its directory, and serves the first one on', async () => {
+  it('refuses a second process on its directory, and keeps serving the first', async () => {
     const first = new NodeWithServer(dataDir);
     const url = await first.url();
     const second = new NodeWithServer(dataDir);
@@ -185,7 +194,7 @@ describe('embedded PostgreSQL', () => {
     await Promise.all(nodes.map((node) => node.stop()));
   });
 
-  it('does not take a half-made database for a whole one', async () => {
+  it('does not use a database whose creation was interrupted', async () => {
     const cut = path.join(home, 'cut');
     const node = new NodeWithServer(cut);
     await until(
@@ -201,7 +210,7 @@ describe('embedded PostgreSQL', () => {
     expect(readdirSync(cut).sort()).toEqual(['cluster', 'server.log', 'server.pipe']);
   });
 
-  it('refuses data of another major version, and leaves them as they are', async () => {
+  it('refuses data of another major version, and leaves it unchanged', async () => {
     const version = path.join(dataDir, 'cluster/PG_VERSION');
     const found = readFileSync(version, 'utf8');
     writeFileSync(version, '15\n');
@@ -233,7 +242,7 @@ describe('ephemeral embedded PostgreSQL', () => {
     await until(() => !lives(pid) && !existsSync(directory));
   });
 
-  it('does not take over a directory with something in it, which it would remove', async () => {
+  it('refuses a directory that is not empty, because it would delete it', async () => {
     const directory = closedDirectory();
     writeFileSync(path.join(directory, 'precious'), '');
     const node = new NodeWithServer(directory, 'ephemeral');

@@ -31,7 +31,7 @@ describe('the standalone process', () => {
     return { child, said: () => output, exited: once(child, 'exit') };
   }
 
-  it('that finds its directory in use makes no key there, which the other would take for its own', async () => {
+  it('creates no key in a directory that is in use', async () => {
     const database = path.join(directory, 'postgres');
     mkdirSync(database);
     const other = new NodeWithServer(database);
@@ -43,7 +43,7 @@ describe('the standalone process', () => {
     await other.stop();
   });
 
-  it('ends with code 1 when its database ends by itself, and the next start has the data', async () => {
+  it('ends with code 1 when its database dies, and restarts with the data', async () => {
     const first = startStandalone();
     await until(() => first.said().includes('Try it:'));
     const key = readFileSync(path.join(directory, 'bootstrap.json'), 'utf8');

@@ -56,7 +56,7 @@ async function upload(experiment: string, cases: string[]): Promise<void> {
         [207],
         { workspace_id: WORKSPACE_ID, items: results },
       );
-      // 409: a call that was under way when the client was killed has arrived all the same
+      // 409: a call that was in flight when the client was killed arrived all the same
       const wrong = answer.items.find(({ status_code }) => status_code !== 201 && status_code !== 409);
       if (wrong) throw new Error(JSON.stringify(wrong));
     }

@@ -11,7 +11,7 @@ interface Held {
   answer: (reply: JudgeReply) => void;
 }
 
-/** A judge that answers when it is told to. */
+/** A judge that holds requests until the test releases them. */
 export class Gate {
   private held: Held[] = [];
   private waiters: (() => void)[] = [];
@@ -34,7 +34,7 @@ export class Gate {
     return this.judge.asked;
   }
 
-  /** Most requests that were ever held at once. */
+  /** The most requests held at once so far. */
   get peak(): number {
     return this.judge.peak;
   }
@@ -43,7 +43,7 @@ export class Gate {
     return this.held.length;
   }
 
-  /** Answers what is held, and holds what comes from then on. */
+  /** Answers all held requests, and holds new ones. */
   reset(): void {
     this.release();
     this.judge.reset();
@@ -55,7 +55,7 @@ export class Gate {
     while (this.held.length < count) await new Promise<void>((resolve) => this.waiters.push(resolve));
   }
 
-  /** Answers what is held, or of that what a prompt begins with, and with `open` all that comes later. */
+  /** Answers held requests, only those with this start of the prompt if given; with `open` new ones at once, too. */
   release({ open = false, prompt = '' }: { open?: boolean; prompt?: string } = {}): void {
     this.isOpen = open;
     const released = this.held.filter(({ asked }) => asked.prompt.startsWith(prompt));

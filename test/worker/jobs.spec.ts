@@ -93,7 +93,7 @@ describeOnBothQueues('jobs', (env) => {
     const context = await Test.createTestingModule({ imports: [root] })
       .setLogger(new JsonLogger())
       .compile();
-    contexts.push(context); // also where it does not come up: what it opened is to be closed
+    contexts.push(context); // also when it fails to start, so that it is closed
     return context.init();
   };
   const producer = (vars?: Record<string, string>) => boot({ imports: [JobsModule.register(GREET)] }, vars);
@@ -113,7 +113,7 @@ describeOnBothQueues('jobs', (env) => {
       ),
     );
 
-  it('that are ordered in a transaction are done when it commits', async () => {
+  it('run when their transaction commits', async () => {
     const from = await producer();
     const { greetings } = await worker(GreetProcessor);
     await order(from, 'a', 'b');
@@ -121,7 +121,7 @@ describeOnBothQueues('jobs', (env) => {
     expect([...greetings.seen].sort()).toEqual(['a', 'b']);
   });
 
-  it('that are ordered in a transaction that does not commit never were', async () => {
+  it('do not exist when their transaction rolls back', async () => {
     const from = await producer();
     const { greetings } = await worker(GreetProcessor);
     const failed = from.get(Database).transaction(async (tx) => {
@@ -134,14 +134,14 @@ describeOnBothQueues('jobs', (env) => {
     expect(greetings.seen).toEqual(['after']);
   });
 
-  it('wait for a worker to come', async () => {
+  it('wait for a worker', async () => {
     await order(await producer(), 'early');
     const { greetings } = await worker(GreetProcessor);
     await greetings.count(1);
     expect(greetings.seen).toEqual(['early']);
   });
 
-  it('of one subject are ordered once while one of them waits or is under way, and again afterwards', async () => {
+  it('are deduplicated while one waits or runs', async () => {
     const from = await producer();
     await order(from, 'x', 'y');
     await order(from, 'x');
@@ -162,7 +162,7 @@ describeOnBothQueues('jobs', (env) => {
     expect(next.greetings.seen).toEqual(['x']);
   });
 
-  it('that fail are tried again', async () => {
+  it('are retried after a failure', async () => {
     const from = await producer();
     const { greetings } = await worker(GreetProcessor);
     greetings.do(() => Promise.reject(new Error('not yet')));
@@ -173,7 +173,7 @@ describeOnBothQueues('jobs', (env) => {
     expect(greetings.seen).toEqual(['again', 'again']);
   });
 
-  it('that are handed back are with another worker at once', async () => {
+  it('are passed to another worker at once when handed back', async () => {
     const from = await producer();
     const first = await worker(GreetProcessor);
     let isAsked = false;
@@ -195,12 +195,12 @@ describeOnBothQueues('jobs', (env) => {
   it.each([
     ['has no handler', [], /greet has no handler/],
     ['has two', [GreetProcessor, SecondProcessor], /more than one handler: GreetProcessor, SecondProcessor/],
-  ])('are not begun at all where one %s', async (_, processors, message) => {
+  ])('do not start when one %s', async (_, processors, message) => {
     await expect(worker(...processors)).rejects.toThrow(message);
   });
 
   if (env.REDIS_URL) {
-    it('are accepted while Redis is away, and done when it is back', async () => {
+    it('are accepted while Redis is away, and run when it is back', async () => {
       const proxy = await TcpProxy.to(env.REDIS_URL!);
       const from = await producer({ REDIS_URL: proxy.url });
       proxy.cut();
@@ -215,7 +215,7 @@ describeOnBothQueues('jobs', (env) => {
       expect(greetings.seen).toEqual(['patient']);
     });
 
-    it('of a kind that a process does not know are left to those that do', async () => {
+    it('of an unknown kind are left to other processes', async () => {
       const newer = await boot({ imports: [JobsModule.register(PART)] });
       await newer.get(Database).transaction(async (tx) => {
         await newer.get(JobOutboxRepository).insert(tx, PART, [{ person_id: 'of the newer' }]);

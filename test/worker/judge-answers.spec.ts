@@ -26,7 +26,7 @@ describe('a judge', () => {
       });
     });
 
-    it('with several questions, by the mean of their scores', async () => {
+    it('with several questions, with the mean of their scores', async () => {
       const questions = [
         { key: 'polite', question: 'Is it polite?', output: { type: 'boolean' } },
         { key: '__proto__', question: 'How good is it?', output: CHOICES },
@@ -46,7 +46,7 @@ describe('a judge', () => {
         expect(judge.asked[0]!.json.messages[0].content).toContain(question);
     });
 
-    it('without reasoning, where none is wanted', async () => {
+    it('without reasoning, if not wanted', async () => {
       judge.reply = () => says({ choice: 'good' });
       expect(await on.tested({ reasoning: false })).not.toHaveProperty('reasoning');
       const { schema } = judge.asked[0]!.json.response_format.json_schema;
@@ -69,7 +69,7 @@ describe('a judge', () => {
       expect(judge.asked).toHaveLength(1);
     });
 
-    it('with the probabilities of its choices, where the server tells those of its tokens', async () => {
+    it('with the probabilities of its choices, if the server returns logprobs', async () => {
       const top = (tokens: [string, number][]) =>
         tokens.map(([token, p]) => ({ token, logprob: Math.log(p), bytes: null }));
       const token = (text: string, p: number, others: [string, number][] = []) => ({
@@ -101,7 +101,7 @@ describe('a judge', () => {
       ['another choice', '{"reasoning":"r","choice":"Good"}'],
       ['a member that was not asked for alone', '{"verdict":"good"}'],
       ['nothing', ''],
-    ])('with %s, is told so once, and may do better', async (_, content) => {
+    ])('with %s gets one correction', async (_, content) => {
       judge.reply = ({ json }) => (json.messages.length === 2 ? { content } : says(GOOD));
       expect(await on.tested({})).toMatchObject({ choice: 'good', score: 1, cost_usd: 2 * COST });
       expect(judge.asked).toHaveLength(2);
@@ -115,7 +115,7 @@ describe('a judge', () => {
       ['a number out of bounds', '{"value":6}', { type: 'numeric', min: 0, max: 5 }],
       ['a number that is a text', '{"value":"4"}', { type: 'numeric', min: 0, max: 5 }],
       ['yes for true', '{"value":"yes"}', { type: 'boolean' }],
-    ])('again with %s: that is the error of its target, and no score', async (_, content, output) => {
+    ])('again with %s fails the target', async (_, content, output) => {
       judge.reply = () => ({ content });
       const item = await on.tested({ output });
       expect(item.error).toMatch(/^The judge's answer cannot be read/);
@@ -123,7 +123,7 @@ describe('a judge', () => {
       expect(judge.asked).toHaveLength(2);
     });
 
-    it('not at all: its refusal is the error of its target', async () => {
+    it('with a refusal fails the target', async () => {
       judge.reply = () => ({ content: '', finishReason: 'content_filter' });
       expect(await on.tested({})).toMatchObject({
         error: 'The judge refused to answer: its server filtered the answer',
@@ -132,13 +132,13 @@ describe('a judge', () => {
     });
   });
 
-  describe('that is asked several times', () => {
+  describe('with several samples', () => {
     const inTurn = (...answers: object[]) => {
       let next = 0;
       return () => says(answers[next++ % answers.length]!);
     };
 
-    it('answers what most of its samples say, and tells how far they were apart', async () => {
+    it('uses the majority, and reports the disagreement', async () => {
       judge.reply = inTurn(
         { choice: 'bad', reasoning: 'no' },
         { choice: 'good', reasoning: 'yes' },
@@ -162,7 +162,7 @@ describe('a judge', () => {
       expect(judge.asked[0]!.json).not.toHaveProperty('temperature');
     });
 
-    it('answers with the mean of its numbers', async () => {
+    it('uses the mean of numbers', async () => {
       judge.reply = inTurn({ value: 1 }, { value: 2 }, { value: 6 });
       const item = await on.tested({ samples: 3, output: { type: 'numeric', min: 0, max: 10 } });
       expect(item).toMatchObject({
@@ -172,14 +172,14 @@ describe('a judge', () => {
       expect(item).not.toHaveProperty('confidence');
     });
 
-    it('keeps what is stored of them with the result', async () => {
+    it('stores the samples with the result', async () => {
       judge.reply = inTurn({ value: true }, { value: false }, { value: true });
       const scorer = await on.scorer({ samples: 3, output: { type: 'boolean' } });
       const { results } = await on.scored(scorer, await on.experiment());
       expect(results[0].samples).toMatchObject({ count: 3, scores: [1, 0, 1] });
     });
 
-    it('needs more than half of them', async () => {
+    it('requires more than half of them', async () => {
       let asked = 0;
       judge.reply = () => (asked++ % 3 === 0 ? { status: 404 } : says({ choice: 'fair' }));
       expect(await on.tested({ samples: 3 })).toMatchObject({
@@ -220,7 +220,7 @@ describe('a judge', () => {
       expect(Object.keys(judge.asked[0]!.json)).toEqual(['inputs', 'labels']);
     });
 
-    it('is sent its prompt with what is judged in it', async () => {
+    it('gets its prompt with the data', async () => {
       await on.tested(
         { ...classifier, prompt: 'Q: {{input}} A: {{output}}' },
         { input: 'why', output: 'so' },
@@ -228,7 +228,7 @@ describe('a judge', () => {
       expect(judge.asked[0]!.json.inputs).toBe('Q: why A: so');
     });
 
-    it('may answer in a list of its own, or with what does not add up to one', async () => {
+    it('may answer in a nested list, or with unnormalized probabilities', async () => {
       judge.reply = () => ({
         content: [
           [
@@ -249,7 +249,7 @@ describe('a judge', () => {
       ['a score beyond 1', labelled(['good', 7])],
       ['no label', labelled()],
       ['something else', { content: { label: 'good' } }],
-    ])('that answers with %s: that is the error of its target, and no score', async (_, reply) => {
+    ])('fails the target when it answers with %s', async (_, reply) => {
       judge.reply = () => reply;
       const item = await on.tested(classifier);
       expect(item.error).toMatch(/^The classifier's answer cannot be read/);

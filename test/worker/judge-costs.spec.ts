@@ -10,8 +10,8 @@ describe('a judge', () => {
   let on: JudgedService['on'];
   withJudge((service) => ({ judge, app, worker, on } = service));
 
-  describe('that was asked the same before', () => {
-    it('is not asked again: a rerun costs nothing', async () => {
+  describe('with cached answers', () => {
+    it('is not asked again, so that a rerun costs nothing', async () => {
       const scorer = await on.scorer({ samples: 3 });
       const experiment = await on.experiment({ input: 1 }, { input: 2 });
       const first = await on.scored(scorer, experiment);
@@ -33,7 +33,7 @@ describe('a judge', () => {
       expect(again.results.map((one) => one.is_cached)).toEqual([true, true]);
     });
 
-    it('is not paid for twice by targets of one run that are the same', async () => {
+    it('is asked once for equal targets of a run', async () => {
       const scorer = await on.scorer();
       const experiment = await on.experiment(...Array(5).fill({ input: 'same', output: 'same' }));
       const { run, results } = await on.scored(scorer, experiment, { concurrency: 1 });
@@ -45,7 +45,7 @@ describe('a judge', () => {
     it.each([
       ['because it has no such thing', 'logprobs is not supported'],
       ['because of what the scorer asks for', 'logprobs must be less than what you want'],
-    ])('is not asked again either where its server did not take all of a request, %s', async (_, message) => {
+    ])('is not asked again when the server lacks a feature, %s', async (_, message) => {
       judge.reply = ({ json }) =>
         json.logprobs ? { status: 400, body: JSON.stringify({ error: { message } }) } : says(GOOD);
       const scorer = await on.scorer({ model: 'without logprobs' });
@@ -76,7 +76,7 @@ describe('a judge', () => {
       expect(judge.asked).toHaveLength(4);
     });
 
-    it('is asked again where all that it has are failures', async () => {
+    it('is asked again after failures', async () => {
       judge.reply = () => ({ status: 404 });
       const scorer = await on.scorer();
       const experiment = await on.experiment();
@@ -85,7 +85,7 @@ describe('a judge', () => {
       expect((await on.scored(scorer, experiment)).run.run_status).toBe('succeeded');
     });
 
-    it('is asked by each workspace for itself', async () => {
+    it('is asked separately for each workspace', async () => {
       const ask = async (): Promise<string> => {
         const [fixture, item] = [await JudgeFixture.create(app), { input: 'same', output: 'same' }];
         await fixture.scored(await fixture.scorer(), await fixture.experiment(item));
@@ -95,7 +95,7 @@ describe('a judge', () => {
       expect(judge.asked).toHaveLength(2);
     });
 
-    it('is asked again where what it answered is of another workspace', async () => {
+    it('shares no answers between workspaces', async () => {
       const scorer = await on.scorer();
       const experiment = await on.experiment();
       await on.scored(scorer, experiment);
@@ -108,7 +108,7 @@ describe('a judge', () => {
   describe('under a budget', () => {
     const items = (count: number) => Array.from({ length: count }, (_, input) => ({ input }));
 
-    it('stops when it is spent: what was judged stays, the rest says why', async () => {
+    it('stops when the budget is spent', async () => {
       const scorer = await on.scorer();
       const experiment = await on.experiment(...items(10));
       const { run, results } = await on.scored(scorer, experiment, {
@@ -128,7 +128,7 @@ describe('a judge', () => {
       for (const { error, score } of results) expect(error === undefined).toBe(score === 1);
     });
 
-    it('counts what failed and cost all the same', async () => {
+    it('counts failed requests that cost', async () => {
       judge.reply = () => ({ content: 'nonsense' });
       const experiment = await on.experiment(...items(5));
       const { run } = await on.scored(await on.scorer(), experiment, {
@@ -139,7 +139,7 @@ describe('a judge', () => {
       expect(judge.asked).toHaveLength(3);
     });
 
-    it('that is just enough succeeds', async () => {
+    it('succeeds when the budget just suffices', async () => {
       const experiment = await on.experiment(...items(2));
       const { run } = await on.scored(await on.scorer(), experiment, {
         max_cost_usd: 2 * COST,
@@ -148,7 +148,7 @@ describe('a judge', () => {
       expect(run).toMatchObject({ run_status: 'succeeded', completed_count: 2 });
     });
 
-    it('counts an answer that is too long to be read as what it may have cost', async () => {
+    it('counts an unreadably long answer at its maximum cost', async () => {
       judge.reply = () => 'floods';
       const experiment = await on.experiment(...items(6));
       const { run } = await on.scored(await on.scorer(), experiment, { max_cost_usd: 9, concurrency: 1 });
@@ -159,7 +159,7 @@ describe('a judge', () => {
       expect(cut.run.cost_usd).toBeLessThan(1);
     });
 
-    it('is held by those that waited for their turn while others spent it', async () => {
+    it('stops requests that waited while others spent it', async () => {
       let [underWay, answered] = [0, 0];
       judge.reply = async () => {
         if (underWay > 0) return { status: 429 };
@@ -179,7 +179,7 @@ describe('a judge', () => {
       expect(answered).toBeLessThan(6);
     });
 
-    it('is held between the samples of a target, whose cost is kept', async () => {
+    it('applies between samples of a target', async () => {
       const experiment = await on.experiment({ input: 1 });
       const scorer = await on.scorer({ samples: 20 });
       const { run, results } = await on.scored(scorer, experiment, { max_cost_usd: 3 * COST });
@@ -191,7 +191,7 @@ describe('a judge', () => {
       });
     });
 
-    it('counts what a run has paid before another worker went on with it', async () => {
+    it('includes what an earlier worker has spent', async () => {
       const scorer = await on.scorer();
       const experiment = await on.experiment({ input: 1 });
       const { run } = await on.scored(scorer, experiment);
@@ -207,7 +207,7 @@ describe('a judge', () => {
       expect(await on.on.run(run.score_run_id)).toMatchObject({ run_status: 'succeeded', cost_usd: COST });
     });
 
-    it('is refused where nobody knows what the judge costs', async () => {
+    it('is refused for a judge without a price', async () => {
       const { experiment_id } = await on.experiment();
       const scorer = await on.scorer({ model: 'of unknown price' });
       const answer = await on.on.score(scorer, { experiment_id, max_cost_usd: 1 });

@@ -26,7 +26,7 @@ describe('a judge that hangs in one workspace', () => {
     await gate.close();
   });
 
-  /** Has a judge asked about so many targets, as many at a time as a run may. */
+  /** Starts a run over this many targets with the highest concurrency. */
   const ask = async (count: number): Promise<string> => {
     const scorer = await hanging.scorer({ ...JUDGE.definition, prompt: 'hanging: {{input}}' });
     const { experiment_id } = await hanging.experiment(...inputs(count));
@@ -34,7 +34,7 @@ describe('a judge that hangs in one workspace', () => {
     return body.score_run_id;
   };
 
-  it('holds up no scorer of code, there or in another', async () => {
+  it('delays no code scorer', async () => {
     await start();
     const runId = await ask(8);
     await gate.holds(2);
@@ -42,12 +42,12 @@ describe('a judge that hangs in one workspace', () => {
       const { run } = await fixture.scored(await fixture.on.scorer(), await fixture.experiment(...inputs(8)));
       expect(run).toMatchObject({ run_status: 'succeeded', completed_count: 8 });
     }
-    // none of those that are waited for has ended for it
+    // none of the waiting ones was ended for it
     expect(gate.asked).toHaveLength(2);
     expect(await hanging.on.run(runId)).toMatchObject({ run_status: 'running', completed_count: 0 });
   });
 
-  it('holds up a judge in another by a turn at a time, however many targets wait for it', async () => {
+  it('delays a judge of another workspace by one turn at a time', async () => {
     await start({ JUDGE_TIMEOUT_MS: '1000' });
     const isHanging = ({ prompt }: { prompt: string }): boolean => prompt.startsWith('hanging');
     gate.judge.reply = (asked) => (isHanging(asked) ? 'hangs' : says({ reasoning: 'r', value: true }));

@@ -26,7 +26,7 @@ describe('targets that wait for their judge', () => {
     await judge.close();
   });
 
-  it('take the room of their requests alone, not of all that they were shown', async () => {
+  it('take the memory of their requests only', async () => {
     const on = await JudgeFixture.create(app);
     const experiment = await on.on.experiment();
     for (let count = 0; count < TARGETS; count += 4) {

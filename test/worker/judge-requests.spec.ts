@@ -16,8 +16,8 @@ describe('a judge', () => {
   let on: JudgedService['on'];
   withJudge((service) => ({ judge, app, on } = service));
 
-  describe('is sent a request', () => {
-    it('that preview shows byte for byte, as test and score then send it, and whose digest is kept', async () => {
+  describe('gets a request', () => {
+    it('that equals the preview byte for byte', async () => {
       const scorer = await on.scorer();
       const experiment = await on.experiment({
         input: 'Grüße 👋 "\u2028',
@@ -34,7 +34,7 @@ describe('a judge', () => {
       expect(digests).toEqual(Array(3).fill(sha256(judge.asked[0]!.body)));
     });
 
-    it('with the key of the service, which nobody sees', async () => {
+    it('with the service’s key, which is never shown', async () => {
       const scorer = await on.scorer();
       const experiment = await on.experiment();
       const [preview] = await on.at('preview', scorer, experiment);
@@ -46,7 +46,7 @@ describe('a judge', () => {
       expect(JSON.stringify(preview)).not.toContain('sk-of-the-judge');
     });
 
-    it('for the model that the definition names, else that of the service', async () => {
+    it('for the definition’s model, else the service’s', async () => {
       await on.tested({});
       await on.tested({ model: 'another', temperature: 0.3 });
       expect(judge.asked.map(({ json }) => [json.model, json.temperature])).toEqual([
@@ -74,12 +74,12 @@ describe('a judge', () => {
     it.each([
       ['answers', undefined, '[find_order answers]\n  {"state":"sent"}'],
       ['fails', { code: 2, message: 'no route' }, '[find_order fails]\n  no route\n  {"state":"sent"}'],
-    ])('with the session as a transcript, with its tool that %s', async (_, status, told) => {
+    ])('with the session as a transcript, for a tool that %s', async (_, status, reported) => {
       await conversation(on, status);
       const scorer = await on.scorer({ prompt: 'How was it?\n{{session}}' }, { grain: 'session' });
       const { body } = await on.on.score(scorer, { session_ids: ['talk'], mode: 'test' });
       expect(body.results).toMatchObject([{ session_id: 'talk', choice: 'good' }]);
-      expect(dataOf(judge.asked[0]!)).toEqual([transcript(told)]);
+      expect(dataOf(judge.asked[0]!)).toEqual([transcript(reported)]);
     });
 
     it('with the session of a trace as a transcript, with the tool calls of that trace', async () => {
@@ -90,7 +90,7 @@ describe('a judge', () => {
       expect(dataOf(judge.asked[0]!)).toEqual([transcript('[find_order answers]\n  {"state":"sent"}')]);
     });
 
-    it('that is cut in the middle, visibly, where it would be too long for the judge', async () => {
+    it('that is cut visibly in the middle when it is too long', async () => {
       const input = `BEGIN${'x'.repeat(1_000_000)}END`;
       await on.tested({}, { input, output: 'short' });
       const [shown, whole] = dataOf(judge.asked[0]!).sort((a, b) => b.length - a.length);
@@ -101,7 +101,7 @@ describe('a judge', () => {
       expect(bytes).toBeGreaterThan(128_000 * 2);
     });
 
-    it('that cannot be made is the error of its target', async () => {
+    it('that cannot be built fails the target', async () => {
       const item = await on.tested(
         { prompt: `{{#metadata.list}}${'long '.repeat(1000)}{{/metadata.list}}{{output}}` },
         {
@@ -114,7 +114,7 @@ describe('a judge', () => {
     });
   });
 
-  describe('of a server that does not take everything', () => {
+  describe('with limited features', () => {
     const refuse = (param: string) => ({
       status: 400,
       body: JSON.stringify({
@@ -130,7 +130,7 @@ describe('a judge', () => {
       return says(GOOD);
     };
 
-    it('is asked for less until it answers, once for all, and preview then shows that', async () => {
+    it('gets simpler requests until it answers, and preview shows them', async () => {
       judge.reply = old;
       const scorer = await on.scorer({ model: 'old' });
       const experiment = await on.experiment();
@@ -147,7 +147,7 @@ describe('a judge', () => {
       expect(judge.asked).toHaveLength(before + 1);
     });
 
-    it('because of what one scorer asks of it is asked the same by all others', async () => {
+    it('is asked the same way by all other scorers', async () => {
       judge.reply = ({ json }) =>
         json.temperature > 1
           ? {
@@ -162,7 +162,7 @@ describe('a judge', () => {
       expect(judge.asked.at(-1)!.json).toMatchObject({ temperature: 0, logprobs: true });
     });
 
-    it('that refuses the request for another reason is not asked for less in vain', async () => {
+    it('is not asked again when it refuses for another reason', async () => {
       judge.reply = () => refuse('logprobs');
       expect((await on.tested({ model: 'refuses all' })).error).toMatch(
         /^The judge refused the request \(400\): Unsupported parameter/,
@@ -172,7 +172,7 @@ describe('a judge', () => {
       expect(row.count).toBe(0);
     });
 
-    it('or of one that refuses the key: that is told, and nothing of the key', async () => {
+    it('or a refused key reports that, without the key', async () => {
       judge.reply = () => ({
         status: 401,
         body: '{"error":{"message":"Incorrect API key: sk-of-the-judge"}}',
@@ -193,7 +193,7 @@ describe('a judge', () => {
     });
   });
 
-  it('runs the starters that ask one, to the scores of their examples', async () => {
+  it('scores the examples of its starters', async () => {
     const { body } = await on.on.evaluator.get('/eval/v1/scorer-starters');
     const starters = body.items.filter((one: any) => one.scorer_kind === 'llm_judge');
     expect(starters.length).toBeGreaterThanOrEqual(6);
@@ -215,11 +215,11 @@ describe('a judge', () => {
 });
 
 /** The session of `conversation`, with what its tool did. */
-const transcript = (told: string): string =>
+const transcript = (reported: string): string =>
   [
     '[user]\n  Where is order 12?',
     '[calls find_order]\n  {"id":12}',
-    told,
+    reported,
     '[assistant]\n  It was sent.\n  Anything else?',
   ].join('\n\n');
 

@@ -53,7 +53,7 @@ describe('a run of a judge', () => {
     return run;
   };
 
-  it('survives the end of its worker with four targets in flight', async () => {
+  it('survives the death of its worker with four targets in flight', async () => {
     const app = started(await createTestApp({ env: gate.env }));
     const on = await JudgeFixture.create(app);
     const killed = await newProcess(app);
@@ -74,7 +74,7 @@ describe('a run of a judge', () => {
     expect(gate.asked).toHaveLength(12 + 4);
   }, 120_000);
 
-  it('survives that its worker is told to stop with four targets in flight', async () => {
+  it('survives the shutdown of its worker with four targets in flight', async () => {
     const app = started(await createTestApp({ env: gate.env }));
     const on = await JudgeFixture.create(app);
     const stopped = await newProcess(app);
@@ -92,7 +92,7 @@ describe('a run of a judge', () => {
     expect(gate.asked).toHaveLength(8);
   }, 120_000);
 
-  describe('whose database goes away', () => {
+  describe('when the database goes away', () => {
     let database: TestDatabase;
     let proxy: TcpProxy;
 
@@ -107,7 +107,7 @@ describe('a run of a judge', () => {
       await database.drop();
     });
 
-    it('for ten seconds in the middle keeps what was judged meanwhile, and asks for nothing twice', async () => {
+    it('for ten seconds keeps its answers, and asks nothing twice', async () => {
       const app = started(await createTestApp({ databaseUrl: database.url, env: gate.env }));
       const on = await JudgeFixture.create(app);
       await newProcess(app, { DATABASE_URL: proxy.url });
@@ -123,7 +123,7 @@ describe('a run of a judge', () => {
     }, 120_000);
   });
 
-  describeWithRedis('whose queue is in a Redis', () => {
+  describeWithRedis('with the queue in Redis', () => {
     let redis: OwnRedis | undefined;
 
     beforeEach(async () => {
@@ -135,7 +135,7 @@ describe('a run of a judge', () => {
       await redis?.stop();
     });
 
-    it('that is restarted empty is ended all the same, and so is one that had only been queued', async () => {
+    it('ends although Redis restarts empty', async () => {
       if (!redis) throw new Error('TEST_REDIS_URL alone does not do here: redis-server has to be installed.');
       const app = started(await createTestApp({ env: { ...gate.env, REDIS_URL: redis.url } }));
       const on = await JudgeFixture.create(app);
@@ -153,7 +153,7 @@ describe('a run of a judge', () => {
     }, 120_000);
   });
 
-  it('that no worker can go on with fails by itself, and its job is kept to be looked at', async () => {
+  it('that no worker can finish fails, and keeps its job for inspection', async () => {
     const app = started(await createTestApp({ env: gate.env }));
     const on = await JudgeFixture.create(app);
     const poisoned = await begin(on, 3);

@@ -78,7 +78,7 @@ export class JudgeFixture {
   }
 }
 
-/** Results to be judged, told apart by their inputs. */
+/** Results to be judged, each with its own input. */
 export const inputs = (count: number) =>
   Array.from({ length: count }, (_, input) => ({ input: `<${input}>` }));
 
@@ -112,7 +112,7 @@ export interface JudgedService {
   on: JudgeFixture;
 }
 
-/** Has a suite run against a service and its judge, which answers that all is good, and of which nothing is known. */
+/** Sets up a service with a judge that answers "good" and whose features are unknown, for each test of a suite. */
 export function withJudge(use: (service: JudgedService) => void): void {
   let judge: TestJudge;
   let app: TestApp;

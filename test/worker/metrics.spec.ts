@@ -110,7 +110,7 @@ describeOnBothQueues('jobs as metrics', (env) => {
       ),
     );
 
-  /** What a process tells of the queue that was not asked before, which would tell the same for some seconds. */
+  /** Reads the queue's figures in a new process, because a process caches them for some seconds. */
   const depthNow = async () => {
     const asked = await scrape(await producer());
     const jobs = seriesOf(asked, 'registry_jobs');
@@ -131,7 +131,7 @@ describeOnBothQueues('jobs as metrics', (env) => {
     }
   };
 
-  it('tell those that wait and for how long, without a worker', async () => {
+  it('count waiting jobs and their age, without a worker', async () => {
     const from = await producer();
     expect(await depthNow()).toEqual({ waiting: 0, active: 0, delayed: 0, failed: 0, age: 0 });
     await order(from, 'a');
@@ -143,7 +143,7 @@ describeOnBothQueues('jobs as metrics', (env) => {
     expect(later.age).toBeGreaterThan(age!);
   });
 
-  it('tell those that run, are to be tried again, failed for good, and what a worker did', async () => {
+  it('count active, delayed, failed and completed jobs', async () => {
     const from = await producer();
     const worker = await boot({ imports: [JobsWorkerModule], providers: [Manners, GreetProcessor] });
     const began = await scrape(worker);
@@ -162,7 +162,7 @@ describeOnBothQueues('jobs as metrics', (env) => {
       'kind=greet,outcome=completed': 3,
       'kind=greet,outcome=handed_back': 1,
     });
-    // of which one may have been tried again meanwhile
+    // one of them may have been retried meanwhile
     expect(outcomes['kind=greet,outcome=failed']).toBeGreaterThanOrEqual(2);
     const sum = Object.values(outcomes).reduce((total, one) => total + one, 0);
     expect(handled.values.get('registry_job_duration_seconds_count{kind="greet"}')).toBe(sum);
@@ -170,7 +170,7 @@ describeOnBothQueues('jobs as metrics', (env) => {
     expect(seriesOf(await scrape(from), 'registry_jobs_handled_total')).toEqual({});
   });
 
-  it('are left out while the queue is away, and the process still answers', async () => {
+  it('are omitted while the queue is away', async () => {
     const target = env.REDIS_URL ?? database.url;
     const proxy = await TcpProxy.to(target);
     const process_ = await boot({}, { [env.REDIS_URL ? 'REDIS_URL' : 'DATABASE_URL']: proxy.url });
@@ -201,7 +201,7 @@ describeOnBothQueues('scoring as metrics', (env) => {
   });
   afterAll(() => app.close());
 
-  it('tells the runs that are open, of all tenants, and what became of each target', async () => {
+  it('count open runs of all tenants, and targets by outcome', async () => {
     const on = await ScoringFixture.create(app);
     const experiment = await on.experiment();
     await on.results(experiment, [{ output: 'good' }, { output: 'unsure' }, { output: 'bad' }]);

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createTestApp, type TestApp } from '#testing';
 
-/** What an operator starts is npm, and so it is npm that is told to stop. */
+/** Operators start npm, so npm gets the signal. */
 describe('npm run', () => {
   let app: TestApp;
   const started: ChildProcess[] = [];

@@ -66,7 +66,7 @@ describeOnBothQueues('a scoring run with an experiment', (env) => {
     expect((await on.resultsOfExperiment(other))[0].scores).toEqual({});
   });
 
-  it('leaves alone what a client wrote under the scorer’s name, also where the scorer abstains', async () => {
+  it('does not overwrite a client’s score of the same name', async () => {
     const scorer = await on.scorer({
       name: 'judgement',
       ...script('function score({ input }) { return input === "abstain" ? null : 0.5; }'),
@@ -91,7 +91,7 @@ describeOnBothQueues('a scoring run with an experiment', (env) => {
     expect(kept.sort()).toEqual([0.5, 0.5, 0.5, undefined, undefined]);
   });
 
-  it('replaces in a result what an earlier run of the same scorer left there', async () => {
+  it('replaces scores of earlier runs of the same scorer', async () => {
     const experiment = await on.experiment();
     await on.results(experiment, indexes(1));
     const scorer = await on.scorer({ name: 'judgement' });
@@ -109,7 +109,7 @@ describeOnBothQueues('a scoring run with an experiment', (env) => {
     }
   });
 
-  it('only selects from a frozen experiment, whose results and summary stay as they are', async () => {
+  it('writes nothing back to a frozen experiment', async () => {
     const experiment = await on.experiment();
     await on.results(experiment, indexes(2));
     const frozen = (await on.finalize(experiment)).body;
@@ -120,7 +120,7 @@ describeOnBothQueues('a scoring run with an experiment', (env) => {
     expect(read.body.summary).toEqual(frozen.summary);
   });
 
-  it('writes nothing back to an experiment that is finalized meanwhile: later scores stay in the run', async () => {
+  it('writes nothing back to an experiment that is finalized meanwhile', async () => {
     const { experiment, run } = await on.runOver(indexes(2), JUDGE);
     await gate.holds(2);
     const frozen = (await on.finalize(experiment)).body;

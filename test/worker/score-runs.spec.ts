@@ -30,7 +30,7 @@ describeOnBothQueues('a scoring run', (env) => {
 
   const cancel = (id: string) => on.evaluator.post(`/eval/v1/score-runs/${id}/cancel`);
 
-  it('scores every target, keeps what came of each, and succeeds', async () => {
+  it('scores every target, stores each outcome, and succeeds', async () => {
     const { run, results } = await on.runOver([
       { output: 'a', expected: 'a' },
       { output: 'a', expected: 'b' },
@@ -57,7 +57,7 @@ describeOnBothQueues('a scoring run', (env) => {
     });
   });
 
-  it('fails where every target failed, and says so', async () => {
+  it('fails when every target failed', async () => {
     const { run } = await on.runOver(indexes(3), script('function score() { throw new Error("broken") }'));
     const finished = await on.finished(run.score_run_id);
     expect(finished).toMatchObject({
@@ -73,7 +73,7 @@ describeOnBothQueues('a scoring run', (env) => {
     }
   });
 
-  it('fails where nothing was scored although not everything failed', async () => {
+  it('fails when no target was scored', async () => {
     const source = 'function score({ input }) { if (input) throw new Error("x"); return null; }';
     const { run } = await on.runOver(indexes(2), script(source));
     expect(await on.finished(run.score_run_id)).toMatchObject({
@@ -84,7 +84,7 @@ describeOnBothQueues('a scoring run', (env) => {
     });
   });
 
-  it('succeeds where one target was scored', async () => {
+  it('succeeds when one target was scored', async () => {
     const source = 'function score({ input }) { if (input) throw new Error("x"); return 0; }';
     const { run } = await on.runOver(indexes(3), script(source));
     expect(await on.finished(run.score_run_id)).toMatchObject({
@@ -94,7 +94,7 @@ describeOnBothQueues('a scoring run', (env) => {
     });
   });
 
-  it('uses the version of the scorer that was present when it was accepted', async () => {
+  it('uses the scorer version of the time it was accepted', async () => {
     const { scorer, run } = await on.runOver(indexes(5), JUDGE);
     await gate.holds(4);
     const changed = { definition: { ...JUDGE.definition, prompt: 'other' } };
@@ -127,7 +127,7 @@ describeOnBothQueues('a scoring run', (env) => {
     ]);
   });
 
-  it('goes on, with unscored_only, where the call before ended', async () => {
+  it('continues with unscored_only after the previous run', async () => {
     const experiment = await on.experiment();
     const results = await on.results(experiment, indexes(5));
     const scorer = await on.scorer(JUDGE);
@@ -158,7 +158,7 @@ describeOnBothQueues('a scoring run', (env) => {
     gate.release();
   });
 
-  it('tries with unscored_only what never was tried before what failed', async () => {
+  it('tries new targets before failed ones with unscored_only', async () => {
     const experiment = await on.experiment();
     await on.results(experiment, indexes(2));
     const source = 'function score({ input }) { if (input < 3) throw new Error("x"); return 1; }';
@@ -195,7 +195,7 @@ describeOnBothQueues('a scoring run', (env) => {
     expect(gate.peak).toBe(6);
   });
 
-  it('is done once, however often it is delivered', async () => {
+  it('runs once, however often it is delivered', async () => {
     const { run } = await on.runOver(indexes(4), JUDGE);
     await gate.holds(4);
     const executor = worker.get(ScoreRunExecutor);
@@ -208,7 +208,7 @@ describeOnBothQueues('a scoring run', (env) => {
     expect(await on.resultsOf(run.score_run_id)).toHaveLength(4);
   });
 
-  it('is worked on only as what it is: a run of its workspace', async () => {
+  it('runs only within its workspace', async () => {
     const { run } = await on.runOver(indexes(1), JUDGE);
     await gate.holds(1);
     const sql = 'SELECT workspace_id, lease_token FROM score_runs WHERE score_run_id = $1';
@@ -226,7 +226,7 @@ describeOnBothQueues('a scoring run', (env) => {
     expect((await on.finished(run.score_run_id)).run_status).toBe('succeeded');
   });
 
-  it('can be cancelled in flight: what is scored stays, the rest ends with an error, nothing comes after', async () => {
+  it('can be cancelled in flight: scored targets stay, the rest fail', async () => {
     const { run, experiment } = await on.runOver(indexes(6), JUDGE, { concurrency: 3 });
     await gate.holds(3);
     gate.release();
@@ -245,10 +245,10 @@ describeOnBothQueues('a scoring run', (env) => {
     const results = await on.resultsOf(run.score_run_id);
     expect(results.filter((one) => one.score === 1)).toHaveLength(3);
     expect(results.filter((one) => one.error)).toHaveLength(3);
-    const landed = (await on.resultsOfExperiment(experiment)).filter(
+    const written = (await on.resultsOfExperiment(experiment)).filter(
       (result) => Object.keys(result.scores).length > 0,
     );
-    expect(landed).toHaveLength(3);
+    expect(written).toHaveLength(3);
     expect(gate.asked).toHaveLength(6);
   });
 
@@ -260,7 +260,7 @@ describeOnBothQueues('a scoring run', (env) => {
     expect(answer.body.code).toBe('conflict');
   });
 
-  it('keeps texts that PostgreSQL cannot hold in a form that it can', async () => {
+  it('stores texts that PostgreSQL does not support in an escaped form', async () => {
     const source = String.raw`function score() {
       return { score: 1, label: 'a\0b', reasoning: 'c\ud800d', answers: { 'e\0': '\udfff' } };
     }`;

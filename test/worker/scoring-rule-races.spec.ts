@@ -8,7 +8,7 @@ import { ScoringRuleRunner } from '../../src/evaluation/scoring/rules/scoring-ru
 import { TraceFeedRepository } from '../../src/telemetry';
 import { RulesFixture } from './scoring-rules.fixture';
 
-/** Whatever two do to a rule at the same time, one of them does it. */
+/** When two workers do the same to a rule at the same time, it happens once. */
 describe('a scoring rule', () => {
   let app: TestApp;
   let workers: TestWorker[];
@@ -26,7 +26,7 @@ describe('a scoring rule', () => {
     rules = await RulesFixture.create(app, () => workers);
   });
 
-  /** As a worker that holds it, which none of them does: they leave it alone, since it needs a day to be quiet. */
+  /** Runs the rule as if this worker had leased it. The workers themselves leave it alone because of its quiet time. */
   const take = async (worker: TestWorker, { rule_id }: any): Promise<boolean> => {
     const all = await worker.get(ScoringRuleRepository).listActive('', 1_000, 3);
     const watched = all.find((one) => one.rule_id === rule_id) as ActiveRule;
@@ -40,7 +40,7 @@ describe('a scoring rule', () => {
   };
   const QUIET = { quiet_seconds: 86_400 };
 
-  it('that two workers believe to hold counts and orders what arrived once', async () => {
+  it('counts and scores arrivals once when two workers run it', async () => {
     const rule = await rules.rule(QUIET);
     const traceIds = await rules.traces(8);
     await settled();
@@ -49,7 +49,7 @@ describe('a scoring rule', () => {
     expect(await rules.scored(rule)).toEqual(traceIds.sort());
   });
 
-  it('of which a sample of none is taken counts what it passed once', async () => {
+  it('counts skipped arrivals once when two workers run it', async () => {
     const rule = await rules.rule({ ...QUIET, sample_rate: 0 });
     await rules.traces(8);
     await settled();
@@ -60,7 +60,7 @@ describe('a scoring rule', () => {
   it.each([
     ['changed', { sample_rate: 0 }],
     ['disabled', { enabled: false }],
-  ])('that is %s while a worker looks at what arrived orders nothing by what it was', async (_, change) => {
+  ])('starts no run when it is %s meanwhile', async (_, change) => {
     const rule = await rules.rule(QUIET);
     await rules.on.trace();
     await settled();
@@ -77,7 +77,7 @@ describe('a scoring rule', () => {
     expect(await rules.read(rule)).toMatchObject({ ...change, seen_count: 0 });
   });
 
-  it('and a request for the same are done once between them', async () => {
+  it('and a concurrent request score each target once between them', async () => {
     const scorer = await rules.on.scorer();
     const rule = await rules.rule(QUIET, scorer);
     const traceIds = (await rules.traces(20)).sort();

@@ -1,24 +1,25 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient, TestApp, TestWorker } from '#testing';
+import { TraceFeedRepository } from '../../src/telemetry';
 import { ScoringRuleScheduler } from '../../src/evaluation/scoring/rules/scoring-rule.scheduler';
 import { ScoringFixture, script } from '../e2e/evaluation/scoring.fixture';
 
-/** The members of a scorer that has something to say of everything. */
+/** A scorer that gives every target the score 1. */
 export const ALWAYS = script('function score() { return 1; }');
 
-/** A workspace in which scorers score what arrives. */
+/** A workspace with rules that score arriving traces. */
 export class RulesFixture {
   private constructor(
     readonly on: ScoringFixture,
     private readonly workers: () => readonly TestWorker[],
   ) {}
 
-  /** @param workers those that sweep; none where they are processes of their own, which do so by themselves. */
+  /** @param workers the workers of {@link runDue}; none when they are separate processes with their own schedule */
   static async create(app: TestApp, workers: () => readonly TestWorker[]): Promise<RulesFixture> {
     return new RulesFixture(await ScoringFixture.create(app), workers);
   }
 
-  /** A rule with the shortest time to be quiet, of a new scorer unless one is given. */
+  /** Creates a rule with the shortest quiet time, for a new scorer by default. */
   async rule(members: object = {}, scorer?: any, caller: ApiClient = this.on.evaluator): Promise<any> {
     const { scorer_id } = scorer ?? (await this.on.scorer(ALWAYS));
     const body = { workspace_id: caller.workspaceId, quiet_seconds: 1, ...members };
@@ -41,14 +42,14 @@ export class RulesFixture {
     return Promise.all(Array.from({ length: count }, () => this.on.trace(options)));
   }
 
-  async sweep(): Promise<void> {
+  async runDue(): Promise<void> {
     await Promise.all(this.workers().map((worker) => worker.get(ScoringRuleScheduler).runDue()));
   }
 
-  /** Has workers sweep until a rule has seen so many traces or sessions. */
+  /** Sweeps until a rule has seen this many traces or sessions. */
   async seen(rule: any, count: number): Promise<any> {
     for (;;) {
-      await this.sweep();
+      await this.runDue();
       const found = await this.read(rule);
       if (found.seen_count >= count) return found;
       await delay(50);
@@ -60,7 +61,7 @@ export class RulesFixture {
     return body.items;
   }
 
-  /** What came of the targets of all runs of a rule, once these have ended. */
+  /** Waits for all runs of a rule, and returns their results. */
   async results(rule: any): Promise<any[]> {
     const results: any[] = [];
     for (const { score_run_id } of await this.runs(rule)) {
@@ -70,10 +71,21 @@ export class RulesFixture {
     return results;
   }
 
-  /** The traces, or sessions, that a rule had scored, sorted: each as often as it was. */
+  /** Returns the ids that a rule has scored, sorted, each as often as it was scored. */
   async scored(rule: any, member: 'trace_id' | 'session_id' = 'trace_id'): Promise<string[]> {
     return (await this.results(rule)).map((one) => one[member] as string).sort();
   }
+}
+
+/** Lets the worker's rules see the time one second ahead, so that traces count as quiet at once. */
+export function skipQuietSecond(worker: TestWorker): TestWorker {
+  const arrivals = worker.get(TraceFeedRepository);
+  const clock = arrivals.clock.bind(arrivals);
+  arrivals.clock = async () => {
+    const { settled_us, now_us } = await clock();
+    return { settled_us, now_us: now_us + 1_000_000 };
+  };
+  return worker;
 }
 
 export const pathOf = ({ scorer_id, rule_id }: any): string =>

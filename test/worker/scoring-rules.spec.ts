@@ -8,18 +8,35 @@ import {
 } from '#testing';
 import { isSampled } from '../../src/evaluation/scoring/rules/scoring-rule.runner';
 import { describeOnBothQueues } from './backends.fixture';
-import { pathOf, RulesFixture } from './scoring-rules.fixture';
+import { pathOf, RulesFixture, skipQuietSecond } from './scoring-rules.fixture';
 
 const DAY = 86_400;
 
-describeOnBothQueues('what arrives', (env) => {
+describeOnBothQueues('a scoring rule', (env) => {
+  it('starts runs by itself', async () => {
+    const app = await createTestApp({ env });
+    const worker = await createTestWorker(app);
+    try {
+      const rules = await RulesFixture.create(app, () => [worker]);
+      const rule = await rules.rule();
+      const traceId = await rules.on.trace();
+      while ((await rules.runs(rule)).length === 0) await new Promise((resolve) => setTimeout(resolve, 100));
+      expect(await rules.scored(rule)).toEqual([traceId]);
+    } finally {
+      await worker.close();
+      await app.close();
+    }
+  });
+});
+
+describe('a scoring rule', () => {
   let app: TestApp;
   let worker: TestWorker;
   let rules: RulesFixture;
 
   beforeAll(async () => {
-    app = await createTestApp({ env });
-    worker = await createTestWorker(app);
+    app = await createTestApp();
+    worker = skipQuietSecond(await createTestWorker(app));
   });
   afterAll(async () => {
     await worker.close();
@@ -29,11 +46,11 @@ describeOnBothQueues('what arrives', (env) => {
     rules = await RulesFixture.create(app, () => [worker]);
   });
 
-  it('is scored once it has been quiet for as long as the rule says, and not before', async () => {
-    await rules.on.trace(); // of before the rule
+  it('scores a trace after its quiet time, and not before', async () => {
+    await rules.on.trace(); // before the rule
     const rule = await rules.rule({ quiet_seconds: DAY });
     const traceId = await rules.on.trace({ input: 'question', sessionId: 'talk' });
-    await rules.sweep();
+    await rules.runDue();
     expect(await rules.runs(rule)).toEqual([]);
     expect(await rules.read(rule)).toMatchObject({ seen_count: 0, last_seen_at: null });
 
@@ -65,14 +82,7 @@ describeOnBothQueues('what arrives', (env) => {
     expect(result).toMatchObject({ trace_id: traceId, session_id: 'talk', score: 1 });
   });
 
-  it('is scored without anybody asking for it', async () => {
-    const rule = await rules.rule();
-    const traceId = await rules.on.trace();
-    while ((await rules.runs(rule)).length === 0) await new Promise((resolve) => setTimeout(resolve, 100));
-    expect(await rules.scored(rule)).toEqual([traceId]);
-  });
-
-  it('is held against what a result says of it', async () => {
+  it('compares a trace with the expected value of its result', async () => {
     const scorer = await rules.on.scorer();
     const rule = await rules.rule({ quiet_seconds: DAY }, scorer);
     const traceId = await rules.on.trace({ output: 'traced' });
@@ -81,12 +91,12 @@ describeOnBothQueues('what arrives', (env) => {
     await rules.patch(rule, { quiet_seconds: 1 });
     await rules.seen(rule, 1);
     expect(await rules.results(rule)).toMatchObject([{ trace_id: traceId, score: 1 }]);
-    // what was not asked for of an experiment lands in none
+    // no write-back, because the run is of no experiment
     const { body } = await rules.on.evaluator.get(`/eval/v1/experiments/${experiment.experiment_id}/results`);
     expect(body.items[0].scores).toEqual({});
   });
 
-  it('as a session is scored once, when all of it is quiet', async () => {
+  it('scores a session once, when all of its traces are quiet', async () => {
     const rule = await rules.rule({ grain: 'session', quiet_seconds: DAY });
     await rules.traces(2, { sessionId: 'one' });
     await rules.on.trace();
@@ -98,7 +108,7 @@ describeOnBothQueues('what arrives', (env) => {
     for (const { grain } of await rules.runs(rule)) expect(grain).toBe('session');
   });
 
-  it('is scored by the share that a rule asks for, and that by the ids alone', async () => {
+  it('samples traces by their ids', async () => {
     const scorers = [await rules.on.scorer(), await rules.on.scorer()];
     const half = await rules.rule({ sample_rate: 0.5 }, scorers[0]);
     const alike = await rules.rule({ sample_rate: 0.5 }, scorers[1]);
@@ -113,7 +123,7 @@ describeOnBothQueues('what arrives', (env) => {
     expect(await rules.read(half)).toMatchObject({ seen_count: 30, chosen_count: sampled.length });
   });
 
-  it('is scored by the session’s id where sessions are sampled', async () => {
+  it('samples sessions by their ids', async () => {
     const rule = await rules.rule({ grain: 'session', sample_rate: 0.5 });
     const sessions = Array.from({ length: 12 }, (_, n) => `ses_${n}`).sort();
     for (const sessionId of sessions) await rules.on.trace({ sessionId });
@@ -121,7 +131,7 @@ describeOnBothQueues('what arrives', (env) => {
     expect(await rules.scored(rule, 'session_id')).toEqual(sessions.filter((id) => isSampled(id, 0.5)));
   });
 
-  it('is scored where it meets all filters, a session where one of its traces does', async () => {
+  it('scores traces that match all filters, and sessions with such a trace', async () => {
     const filters = [
       { field: 'model', op: 'in', value: ['gpt', 'claude'] },
       { field: 'input_tokens', op: 'gte', value: 10 },
@@ -157,7 +167,7 @@ describeOnBothQueues('what arrives', (env) => {
     expect(await rules.scored(sessions, 'session_id')).toEqual(['a', 'b']);
   });
 
-  it('while a rule is disabled is not for it, also not later', async () => {
+  it('never scores what arrived while it was disabled', async () => {
     const scorer = await rules.on.scorer();
     const rule = await rules.rule({ enabled: false }, scorer);
     const [archived, sentinel] = [await rules.rule(), await rules.rule()];
@@ -172,7 +182,7 @@ describeOnBothQueues('what arrives', (env) => {
     expect(await rules.read(archived)).toMatchObject({ seen_count: 0 });
   });
 
-  it('is for a rule as it is when it looks, its filters replaced', async () => {
+  it('applies its current filters to earlier arrivals', async () => {
     const rule = await rules.rule({ quiet_seconds: DAY, sample_rate: 0 });
     const [first, second] = [
       await rules.on.trace({ sessionId: 'x' }),
@@ -183,11 +193,11 @@ describeOnBothQueues('what arrives', (env) => {
     await rules.seen(rule, 2);
     expect(await rules.scored(rule)).toEqual([second]);
     await rules.patch(rule, { filters: [] });
-    await rules.sweep();
+    await rules.runDue();
     expect(await rules.scored(rule)).not.toContain(first); // it had been seen
   });
 
-  it('in another workspace or organization is not for the rule', async () => {
+  it('does not score traces of other workspaces or organizations', async () => {
     const elsewhere = await RulesFixture.create(app, () => [worker]);
     const [rule, other] = [await rules.rule(), await elsewhere.rule()];
     const sibling = rules.on.evaluator.in(await rules.on.organization.newWorkspace());
@@ -202,7 +212,7 @@ describeOnBothQueues('what arrives', (env) => {
     expect(strange.body.items).toEqual([]);
   });
 
-  it('is scored once by a version of the scorer, though it arrives again and others ask for it', async () => {
+  it('scores a trace once for each scorer version, also when more spans arrive or a request asks for it', async () => {
     const scorer = await rules.on.scorer();
     const rule = await rules.rule({}, scorer);
     const second = await rules.rule({}, scorer);
@@ -213,7 +223,7 @@ describeOnBothQueues('what arrives', (env) => {
     await rules.seen(rule, 1);
     await rules.seen(second, 1);
     expect([...(await rules.scored(rule)), ...(await rules.scored(second))]).toEqual([late.traceId]);
-    await rules.sweep();
+    await rules.runDue();
     await send(newSpan({ traceId: late.traceId, parentSpanId: late.spanId }));
     const again = await rules.seen(rule, 2);
     expect(again).toMatchObject({ seen_count: 2, chosen_count: 2 });
@@ -230,7 +240,7 @@ describeOnBothQueues('what arrives', (env) => {
     expect(await rules.scored(second)).not.toContain(asked);
   });
 
-  it('is scored by the version that the scorer has when it is looked at', async () => {
+  it('uses the current scorer version', async () => {
     const scorer = await rules.on.scorer();
     const rule = await rules.rule({}, scorer);
     const root = newSpan();

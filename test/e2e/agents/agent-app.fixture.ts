@@ -47,7 +47,7 @@ export class AgentAppFixture {
     return this.editor.patch('/registry/v1/apps/support', { resources });
   }
 
-  sweep(): Promise<Answer> {
+  reconcile(): Promise<Answer> {
     return this.admin.post('/registry/v1/apps/support/reconcile');
   }
 

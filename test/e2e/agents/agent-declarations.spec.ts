@@ -38,12 +38,12 @@ describe('the declaration of an agent', () => {
     ['a name', { name: 'other' }, '/name'],
     ['a misspelt member', { instruction: 'x' }, '/instruction'],
     ['steps that are none', { max_step_count: 'x' }, '/max_step_count'],
-  ])('is not declared with %s', async (_, spec, pointer) => {
+  ])('is refused with %s', async (_, spec, pointer) => {
     const answer = await on.declare([agent('one', spec)]);
     expect([answer.status, answer.body.errors[0].pointer]).toEqual([400, `/resources/0/spec${pointer}`]);
   });
 
-  it('declares a bounded number of references, and lets others have their turn while they are checked', async () => {
+  it('has a bounded number of references, checked without blocking others', async () => {
     const tools = Array.from({ length: 500 }, (_, n) => ({ server: 'tickets', tool_name: `tool-${n}` }));
     const many = Array.from({ length: 41 }, (_, n) => agent(`agent-${n}`, { tools }));
     const refused = await on.declare(many);
@@ -65,16 +65,16 @@ describe('the declaration of an agent', () => {
     ['a skill', { skills: [{ skill: 'none' }] }, '/resources/1/spec/skills/0/skill'],
     ['a server’s id', { tools: [{ server_id: 'mcps_none', tool_name: 't' }] }, '/resources/1/spec/tools/0'],
     ['a version', { skills: [{ skill: 'writing', version_ordinal: 9 }] }, '/resources/1/spec/skills/0'],
-  ])('changes nothing where a reference names nothing: %s', async (_, spec, pointer) => {
+  ])('changes nothing when a reference does not resolve: %s', async (_, spec, pointer) => {
     await on.declare([server('tickets', 'search'), agent('one'), skill('writing'), agent('two')]);
-    await on.sweep();
+    await on.reconcile();
     await on.redeclare([server('tickets', 'search'), agent('one', spec), skill('writing', 'Otherwise.')]);
     const states = (items: unknown) =>
       JSON.stringify(items, (key, value: unknown) =>
         ['sync_state', 'generation', 'updated_at'].includes(key) ? undefined : value,
       );
     const before = states(await on.everything());
-    const refused = await on.sweep();
+    const refused = await on.reconcile();
     expect([refused.status, refused.body.code, refused.body.errors[0].pointer]).toEqual([
       422,
       'validation_failed',
@@ -87,12 +87,12 @@ describe('the declaration of an agent', () => {
     });
     expect((await on.agents('sync_state=failed')).map(({ name }) => name)).toEqual(['one']);
     await on.redeclare([server('tickets', 'search'), agent('one'), skill('writing'), agent('two')]);
-    expect((await on.sweep()).status).toBe(200);
+    expect((await on.reconcile()).status).toBe(200);
     expect((await on.editor.get('/registry/v1/apps/support')).body.sync_error).toBeNull();
     expect(await on.agents('sync_state=failed')).toEqual([]);
   });
 
-  it('refuses what is named twice, in two ways', async () => {
+  it('refuses the same tool or skill by name and by id', async () => {
     const server_id = await registerServer(on.editor, on.org.workspaceId, ['fetch', 'find'], 'web');
     const skill_id = await registerSkill(on.editor, on.org.workspaceId, 'there');
     await on.declare([
@@ -105,7 +105,7 @@ describe('the declaration of an agent', () => {
         skills: [{ skill_id }, { skill: 'there', version_ordinal: 1 }],
       }),
     ]);
-    const refused = await on.sweep();
+    const refused = await on.reconcile();
     expect([refused.status, refused.body.errors]).toEqual([
       422,
       ['tools/2', 'skills/1'].map((place) => ({

@@ -42,7 +42,7 @@ describe('agents', () => {
   ): Promise<Answer<Agent & { errors?: { pointer: string }[]; code?: string }>> =>
     by.post(AGENTS, { workspace_id: org.workspaceId, name: `agent-${(made += 1)}`, ...body });
 
-  it('are made with an address and an ETag, and read there', async () => {
+  it('are created with a Location and an ETag', async () => {
     const server = await registerServer(editor, org.workspaceId, ['search', 'fetch']);
     const skill = await registerSkill(editor, org.workspaceId);
     const body = {
@@ -77,7 +77,7 @@ describe('agents', () => {
     );
   });
 
-  it('have what is not said of them: 50 steps, no tools, no skills', async () => {
+  it('default to 50 steps, no tools and no skills', async () => {
     expect((await create()).body).toMatchObject({
       display_name: null,
       description: null,
@@ -91,7 +91,7 @@ describe('agents', () => {
     });
   });
 
-  it('may have the name of an agent in another workspace', async () => {
+  it('may share a name across workspaces', async () => {
     const answers = [
       await create({ name: 'taken' }),
       await create({ name: 'taken', workspace_id: await org.newWorkspace() }),
@@ -99,7 +99,7 @@ describe('agents', () => {
     expect(answers.map(({ status }) => status)).toEqual([201, 201]);
   });
 
-  it('keep their name: another is immutable_field, the same is accepted', async () => {
+  it('keep their name: a new one is immutable_field', async () => {
     const { body: agent } = await create();
     const path = `${AGENTS}/${agent.agent_id}`;
     const other = await editor.patch(path, { name: 'other', description: 'd' });
@@ -114,7 +114,7 @@ describe('agents', () => {
   });
 
   describe('in versions', () => {
-    it('are kept as they were with each change, and with none where nothing changes', async () => {
+    it('are stored with each change', async () => {
       const { body: agent } = await create({ instructions: 'one', metadata: { a: 1, b: 2 } });
       const path = `${AGENTS}/${agent.agent_id}`;
       await editor.patch(path, { instructions: 'two', metadata: { a: null } });
@@ -127,8 +127,8 @@ describe('agents', () => {
         metadata: { b: 2 },
       });
       const versions = await editor.get(`${path}/versions`);
-      const told = (versions.body.items as Agent[]).map((one) => [one.version_ordinal, one.instructions]);
-      expect(told).toEqual([
+      const reported = (versions.body.items as Agent[]).map((one) => [one.version_ordinal, one.instructions]);
+      expect(reported).toEqual([
         [3, 'two'],
         [2, 'two'],
         [1, 'one'],
@@ -144,7 +144,7 @@ describe('agents', () => {
       }
     });
 
-    it('are each made by one of two who write at once; the other is told where it says what it saw', async () => {
+    it('are created one at a time by concurrent writers, and stale If-Match gets 412', async () => {
       const { body: agent } = await create();
       const path = `${AGENTS}/${agent.agent_id}`;
       const answers = await Promise.all(
@@ -158,7 +158,7 @@ describe('agents', () => {
     });
   });
 
-  describe('referring to what is not there', () => {
+  describe('with unknown references', () => {
     it.each([
       ['a server', { tools: [{ server_id: 'mcps_none', tool_name: 'search' }] }, '/tools/0'],
       ['a skill', { skills: [{ skill_id: 'skl_none' }] }, '/skills/0'],
@@ -203,7 +203,7 @@ describe('agents', () => {
       ]);
     });
 
-    it('are changed all the same where the reference is not: what it names was archived since', async () => {
+    it('can be changed while an unchanged reference is archived', async () => {
       const skill_id = await registerSkill(editor, org.workspaceId);
       const { body: agent } = await create({ skills: [{ skill_id }] });
       await admin.post(`/skill/v1/skills/${skill_id}/archive`);
@@ -233,7 +233,7 @@ describe('agents', () => {
     expect((await editor.get(`${AGENTS}?workspace_id=wsp_none`)).body.items).toEqual([]);
   });
 
-  it('are in the audit log, without their instructions', async () => {
+  it('are audited without their instructions', async () => {
     const { body: agent } = await create({ instructions: 'a secret of the trade' });
     const path = `${AGENTS}/${agent.agent_id}`;
     await editor.patch(path, { instructions: 'another secret', model: 'm' });
@@ -246,7 +246,7 @@ describe('agents', () => {
     ]);
   });
 
-  it('are seen and changed by those who reach their workspace alone', async () => {
+  it('are visible only to callers with access to their workspace', async () => {
     const elsewhere = await org.newWorkspace();
     const { body: agent } = await create({ workspace_id: elsewhere });
     const path = `${AGENTS}/${agent.agent_id}`;

@@ -11,7 +11,7 @@ describe('the messages of a session', () => {
   });
   afterAll(() => app.close());
 
-  it('are of any JSON, as it was sent and in the order in which it was said', async () => {
+  it('keep any JSON verbatim, in order', async () => {
     const { body: session } = await on.begin();
     const id = session.session_id;
     const trace_id = newTraceId();
@@ -41,7 +41,7 @@ describe('the messages of a session', () => {
     });
   });
 
-  it('are in one order, without gaps, also from several writers in several processes', async () => {
+  it('are numbered without gaps across writers and processes', async () => {
     const other = await createTestApp({ databaseUrl: app.databaseUrl, issuer: app.issuer });
     try {
       const { body: session } = await on.begin();
@@ -61,7 +61,7 @@ describe('the messages of a session', () => {
     }
   });
 
-  it('are read page by page, the other way round, and of one role', async () => {
+  it('are paged in both directions and filtered by role', async () => {
     const { body: session } = await on.begin();
     for (let i = 2; i <= 5; i++) {
       await on.say(session.session_id, { role: i % 2 ? 'user' : 'assistant', content: i });
@@ -93,7 +93,7 @@ describe('the messages of a session', () => {
     expect(await on.messagesOf(session.session_id)).toHaveLength(1);
   });
 
-  it('are taken once for each key, however often they are sent', async () => {
+  it('are stored once for each key', async () => {
     const { body: session } = await on.begin();
     const path = `${SESSIONS}/${session.session_id}/messages`;
     const send = () => on.runtime.post(path, { role: 'user', content: 'x' }, { 'idempotency-key': 'one' });
@@ -101,7 +101,7 @@ describe('the messages of a session', () => {
     expect(await on.messagesOf(session.session_id)).toHaveLength(2);
   });
 
-  it('are taken only while it is active', async () => {
+  it('are accepted only while the session is active', async () => {
     const { body: session } = await on.begin();
     const path = `${SESSIONS}/${session.session_id}`;
     for (const session_status of ['completed', 'failed']) {

@@ -61,7 +61,7 @@ describe('scoring the sessions of agents', () => {
     return answer.body.results as Scored[];
   };
 
-  it('shows what was said in them: the first of the user, the last of the assistant, and all messages', async () => {
+  it('shows scorers the first user message, the last answer and all messages', async () => {
     const agent = await makeAgent();
     const session = await begin(agent, 'Plan\nmy trip');
     await say(session, 'assistant', null, { tool_calls: [{ name: 'search' }] });
@@ -83,7 +83,7 @@ describe('scoring the sessions of agents', () => {
     });
   });
 
-  it('selects those of the agents that are named, with traces or without, newest first', async () => {
+  it('selects the named agents’ sessions, with or without traces, newest first', async () => {
     const agents = [await makeAgent(), await makeAgent(), await makeAgent()];
     const sessions = [];
     for (const agent of agents) sessions.push(await begin(agent));
@@ -98,7 +98,7 @@ describe('scoring the sessions of agents', () => {
     expect(ids(await scored({ session_ids: [sessions[1]!] }))).toEqual([sessions[1]]);
   });
 
-  it('selects by when something was said, or traced, in them', async () => {
+  it('selects by the time of their messages and traces', async () => {
     const agent = await makeAgent();
     const session = await begin(agent);
     const span = newSpan({ traceId: newTraceId(), attributes: { 'session.id': session } });
@@ -114,7 +114,7 @@ describe('scoring the sessions of agents', () => {
     expect((await score({ agent_ids: [agent], ...before })).status).toBe(400);
   });
 
-  it('has the last answer of a session that is longer than it shows', async () => {
+  it('includes the last answer of a truncated session', async () => {
     const agent = await makeAgent();
     const session = await begin(agent);
     await app.database.query(
@@ -129,7 +129,7 @@ describe('scoring the sessions of agents', () => {
     expect(result!.answers).toMatchObject({ output: 'said 1200', count: 1000, is_truncated: true });
   });
 
-  it('shows no more of large messages than there is room for, and says so', async () => {
+  it('truncates large messages, and says so', async () => {
     const agent = await makeAgent();
     const session = await begin(agent);
     await say(session, 'assistant', 'small');
@@ -141,7 +141,7 @@ describe('scoring the sessions of agents', () => {
     expect(refused!.error).toMatch(/The last message of the session exceeds 8 MiB/);
   });
 
-  it('knows no agents of other workspaces', async () => {
+  it('does not see agents of other workspaces', async () => {
     const elsewhere = await org.newWorkspace();
     const editor = await org.member('editor');
     const { body: agent } = await editor.post('/agent/v1/agents', { workspace_id: elsewhere, name: 'a' });

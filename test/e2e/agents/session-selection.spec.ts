@@ -43,7 +43,7 @@ describe('selecting among many sessions of agents', () => {
     return made.body.scorer_id as string;
   };
   let made = 0;
-  /** An agent with so many sessions, named by what is given and their age in minutes. */
+  /** Inserts an agent with sessions, named after their age in minutes. */
   const newAgent = async (count: number): Promise<{ agent: string; session: (age: number) => string }> => {
     const name = `agent-${(made += 1)}`;
     const { body } = await evaluator.post('/agent/v1/agents', { workspace_id: org.workspaceId, name });
@@ -73,7 +73,7 @@ describe('selecting among many sessions of agents', () => {
     return answer.body.results.map(({ session_id }: any) => session_id);
   };
 
-  it('reads as much as is taken, of 100,001 of them, and refuses no limit', async () => {
+  it('reads only the sessions it takes, of 100,001', async () => {
     const { agent, session } = await newAgent(100_001);
     const scorer = await newScorer();
     // none is newer than what is taken; without statistics, all of them may look like less work than an index
@@ -116,7 +116,7 @@ describe('selecting among many sessions of agents', () => {
     ]);
   });
 
-  it('finds what was traced among many newer traces of others', async () => {
+  it('finds sessions by their traces among many newer traces of others', async () => {
     const { agent, session } = await newAgent(MANY);
     const scorer = await newScorer();
     const traces = (of: string, count: number, age: string) =>
@@ -135,7 +135,7 @@ describe('selecting among many sessions of agents', () => {
     expect(await selected(scorer, { agent_ids, limit: 4 })).toEqual(newest);
   });
 
-  it('goes by when something was said, or traced, whichever is later', async () => {
+  it('uses the later of the last message and the last trace', async () => {
     const { agent, session } = await newAgent(MANY);
     const scorer = await newScorer();
     const agent_ids = [agent];
@@ -155,7 +155,7 @@ describe('selecting among many sessions of agents', () => {
     expect(many.body.detail).toContain('matches 102 targets');
   });
 
-  it('takes those of several agents together, and no archived ones', async () => {
+  it('combines several agents, and skips archived sessions', async () => {
     const [one, other] = [await newAgent(MANY), await newAgent(3)];
     const scorer = await newScorer();
     const agent_ids = [other.agent, one.agent];
@@ -173,7 +173,7 @@ describe('selecting among many sessions of agents', () => {
     expect(counted.body.detail).toContain(`holds ${MANY - 1 + 2} targets`);
   });
 
-  it('goes on after what is about to be scored', async () => {
+  it('skips sessions that are about to be scored', async () => {
     const { agent, session } = await newAgent(MANY);
     const scorer = await newScorer();
     await trace(session(1_000), ago(0));
@@ -184,7 +184,7 @@ describe('selecting among many sessions of agents', () => {
     expect(counted.body.detail).toContain(`holds ${MANY - 2} targets`);
   });
 
-  it('is narrowed by traces, and by results', async () => {
+  it('filters by traces and by results', async () => {
     const { agent, session } = await newAgent(MANY);
     const { session: ofOther } = await newAgent(1);
     const scorer = await newScorer();

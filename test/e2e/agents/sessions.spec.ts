@@ -42,7 +42,7 @@ describe('sessions with agents', () => {
     ]);
   });
 
-  it('stay with the version that their agent had when they began', async () => {
+  it('are pinned to the agent version they started with', async () => {
     const of = await on.makeAgent();
     const { body: first } = await on.begin({}, on.runtime, of);
     await on.editor.patch(`/agent/v1/agents/${of}`, { instructions: 'changed' });
@@ -51,7 +51,7 @@ describe('sessions with agents', () => {
     expect((await on.runtime.get(`${SESSIONS}/${first.session_id}`)).body.version_ordinal).toBe(1);
   });
 
-  it('may be held to an earlier version, and to none that there is not', async () => {
+  it('may be pinned to an earlier version, but not to an unknown one', async () => {
     const of = await on.makeAgent();
     await on.editor.patch(`/agent/v1/agents/${of}`, { instructions: 'changed' });
     expect((await on.begin({ version_ordinal: 1 }, on.runtime, of)).body.version_ordinal).toBe(1);
@@ -69,7 +69,7 @@ describe('sessions with agents', () => {
     expect([answer.status, (answer.body as any).errors[0].pointer]).toEqual([400, pointer]);
   });
 
-  it('need an agent that is there and not archived', async () => {
+  it('require an existing, live agent', async () => {
     const archived = await on.makeAgent();
     const { body: session } = await on.begin({}, on.runtime, archived);
     await on.admin.post(`/agent/v1/agents/${archived}/archive`);
@@ -78,7 +78,7 @@ describe('sessions with agents', () => {
     expect((await on.say(session.session_id, {})).status).toBe(201);
   });
 
-  it('are changed: title, status and metadata, and nothing else', async () => {
+  it('allow changes of title, status and metadata only', async () => {
     const { body: session } = await on.begin({ metadata: { a: 1, b: 2 } });
     const path = `${SESSIONS}/${session.session_id}`;
     const patched = await on.runtime.patch(
@@ -131,7 +131,7 @@ describe('sessions with agents', () => {
     expect((await on.editor.get(`${SESSIONS}?title=x`)).status).toBe(400);
   });
 
-  it('are joined with the traces that name them', async () => {
+  it('are joined with their traces', async () => {
     const { body: session } = await on.begin();
     const { body: other } = await on.begin();
     const traces = [newTraceId(), newTraceId()];
@@ -151,7 +151,7 @@ describe('sessions with agents', () => {
     expect((await viewer.get(`${SESSIONS}/ses_none/traces`)).status).toBe(404);
   });
 
-  it('are archived by admins, and then only read', async () => {
+  it('are archived by admins, and then read-only', async () => {
     const { body: session } = await on.begin();
     const path = `${SESSIONS}/${session.session_id}`;
     expect((await on.editor.post(`${path}/archive`)).status).toBe(403);
@@ -162,7 +162,7 @@ describe('sessions with agents', () => {
     expect(await on.messagesOf(session.session_id)).toHaveLength(1);
   });
 
-  it('are for those who run agents, who do not see their traces', async () => {
+  it('are open to runtime callers, but not their traces', async () => {
     const { body: session } = await on.begin();
     const path = `${SESSIONS}/${session.session_id}`;
     const viewer = await on.org.member('viewer');
@@ -179,7 +179,7 @@ describe('sessions with agents', () => {
     expect((await on.runtime.get(SESSIONS)).status).toBe(200);
   });
 
-  it('are seen by those who reach their workspace alone', async () => {
+  it('are visible only to callers with access to their workspace', async () => {
     const elsewhere = await on.org.newWorkspace();
     const of = await on.makeAgent(elsewhere);
     const { body: session } = await on.begin({}, on.editor, of);

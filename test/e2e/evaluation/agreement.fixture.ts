@@ -20,7 +20,7 @@ export const by = (scorer: Scorer, score: unknown, more: Fields = {}): Fields =>
 export const both = (a: Scorer, b: Scorer, pairs: readonly (readonly [unknown, unknown])[]): Fields[] =>
   pairs.map(([x, y], i) => ({ case_id: `${i}`, scores: { a: by(a, x), b: by(b, y) } }));
 
-/** A workspace in which scorers are held against each other. */
+/** A workspace for the agreement of scorers. */
 export class AgreementFixture {
   private names = 0;
 

@@ -32,7 +32,7 @@ describe('the agreement of two scorers', () => {
   const agreement: AgreementFixture['agreement'] = (...given) => held.agreement(...given);
   const resultsOf = (experimentId: string): Promise<Result[]> => held.resultsOf(experimentId);
 
-  it('of a run of the service and of people is worked out trace by trace', async () => {
+  it('compares a scoring run with human scores trace by trace', async () => {
     // the service says yes, and people too, of 20; only the service of 5, only people of 10; neither of 15
     const said = [...times(25, 'yes'), ...times(25, 'no')];
     const people = [...times(20, true), ...times(5, false), ...times(10, true), ...times(15, false)];
@@ -64,7 +64,7 @@ describe('the agreement of two scorers', () => {
       experiment_id: null,
       units: 50,
       is_truncated: false,
-      // rows are what the scorer said: no, then yes
+      // rows are the scorer's answers: no, then yes
       confusion: { basis: 'score', categories: [0, 1], counts: [[15, 10], [5, 20]], units: 50 },
       mean_absolute_error: { units: 50, value: 0.3 },
     }); // prettier-ignore
@@ -91,7 +91,7 @@ describe('the agreement of two scorers', () => {
     expect((await agreement(judge, person)).confusion!.counts).toEqual([[15, 10], [6, 19]]); // prettier-ignore
   });
 
-  it('by labels has a table of them', async () => {
+  it('has a table of labels', async () => {
     const [a, b] = [await code(), await on.scorer(BOOLEAN)];
     const counts = [[11, 3, 1], [2, 7, 4], [0, 1, 9]]; // prettier-ignore
     const labels = ['curt', 'kind', 'rude'];
@@ -121,7 +121,7 @@ describe('the agreement of two scorers', () => {
     ]);
   });
 
-  it('on a continuous scale has no table, but a distance', async () => {
+  it('has a distance and no table on a continuous scale', async () => {
     const [a, b] = [await code(), await on.scorer(STARS)];
     // 0 and 0.5, 1 and 1.5, ... 10 and 10.5: 22 values
     await experimentOf(
@@ -148,20 +148,20 @@ describe('the agreement of two scorers', () => {
     expect(body.krippendorffs_alpha_interval!.value).toBeCloseTo(1 - (21 * 5.5) / (2 * 22 * 221.375), 12);
   });
 
-  it('takes the mean of several people, and for a category what most of them say', async () => {
+  it('uses the annotators’ mean, or their majority for categories', async () => {
     const [judge, person] = [await code(), await on.scorer(STARS)];
     const id = await experimentOf(space, [{ case_id: '1', scores: { judge: by(judge, 4) } }, { case_id: '2', scores: { judge: by(judge, 2) } }]);
     const [first, second] = await resultsOf(id);
     const annotators = [on.ann, await on.annotator(), await on.annotator()];
     for (const [i, stars] of [5, 4, 4].entries()) await on.score(person, { result_id: first!.result_id, value: stars }, annotators[i]);
-    // said equally often, the newest
+    // equally frequent: the newest
     for (const [i, stars] of [1, 3].entries()) await on.score(person, { result_id: second!.result_id, value: stars }, annotators[i]);
     const body = await agreement(judge, person);
     expect(body.mean_absolute_error!.value).toBeCloseTo((1 / 3 + 0) / 2, 12);
     expect(body.confusion).toMatchObject({ categories: [2, 3, 4], counts: [[0, 1, 0], [0, 0, 0], [0, 0, 1]] });
   }); // prettier-ignore
 
-  it('has no kappa where nothing varies, and nothing where nothing is shared', async () => {
+  it('has no kappa without variation, and no figures without shared units', async () => {
     const [a, b, c] = [await code(), await on.scorer(BOOLEAN), await on.scorer(BOOLEAN)];
     await experimentOf(space, both(a, b, times(5, [1, 1])));
     const same = await agreement(a, b);
@@ -181,7 +181,7 @@ describe('the agreement of two scorers', () => {
     });
   });
 
-  describe('by choices that score', () => {
+  describe('uses choices with scores', () => {
     const LABELS = ['curt', 'kind', 'rude'];
     const COUNTS = [[11, 3, 1], [2, 7, 4], [0, 1, 9]]; // prettier-ignore
     const SAID = COUNTS.flatMap((row, i) =>
@@ -204,12 +204,12 @@ describe('the agreement of two scorers', () => {
       return { scores: confusion!.category_scores, kappa: weighted_kappa };
     };
 
-    it('weighs disagreements by the squares of the distances of the scores', async () => {
+    it('weights disagreements by squared distance', async () => {
       const [judge, person] = [await held.judge(TONE), await on.scorer(TONE)];
       await experimentOf(space, chosen(judge, person));
       const { scores, kappa } = await kappaOf(judge, person);
       expect(scores).toEqual([0.25, 1, -1]);
-      // by the moments of what was said (Fleiss and Cohen 1973), which know of no table
+      // from the moments of the answers (Fleiss and Cohen 1973), which need no table
       const value = { curt: 0.25, kind: 1, rude: -1 } as Record<string, number>;
       const [x, y] = [0, 1].map((side) => SAID.map((pair) => value[pair[side]!]!)) as [number[], number[]];
       const mean = (values: number[]) => values.reduce((sum, one) => sum + one, 0) / values.length;
@@ -221,7 +221,7 @@ describe('the agreement of two scorers', () => {
       expect(kappa!.confidence_interval!.lower).toBeLessThan(kappa!.value!);
     });
 
-    it('takes the scores from whichever of the two has choices, by the versions that chose', async () => {
+    it('takes scores from the scorer with choices, by version', async () => {
       const [a, person] = [await code(), await on.scorer(scored([1, 2, 3]))];
       await experimentOf(space, chosen(a, person));
       expect((await kappaOf(a, person)).scores).toEqual([1, 2, 3]);
@@ -240,7 +240,7 @@ describe('the agreement of two scorers', () => {
       expect(await kappaOf(one, other)).toEqual({ scores: null, kappa: null });
     }); // prettier-ignore
 
-    it('has a kappa without a value where all choices score the same', async () => {
+    it('has no weighted kappa when all choices score the same', async () => {
       const [judge, person] = [await held.judge(scored([1, 1, 1])), await held.judge(scored([1, 1, 1]))];
       await experimentOf(space, chosen(judge, person));
       const none = { units: 38, value: null, confidence_interval: null };

@@ -19,7 +19,7 @@ describe('the cases of a comparison', () => {
   afterAll(() => app.close());
 
   describe('come in pages', () => {
-    it('by cursor and by offset, none of them twice and none lost', async () => {
+    it('by cursor and by offset, without gaps or repeats', async () => {
       // differences with many ties, and cases that lack one
       const count = 57;
       const candidate = await experimentOf(
@@ -54,7 +54,7 @@ describe('the cases of a comparison', () => {
       expect(none.scorers).toHaveLength(1);
     }); // prettier-ignore
 
-    it('without the statistics, which the first of them has', async () => {
+    it('with statistics on the first page only', async () => {
       const candidate = await experimentOf(space, scored('s', [1, 0, 1, 0]));
       const baseline = await experimentOf(space, scored('s', [0, 1, 0, 0]));
       const first = await compared(space, candidate, baseline, { limit: '2', offset: '0' });
@@ -73,7 +73,7 @@ describe('the cases of a comparison', () => {
       }
     });
 
-    it('also where keys hold line breaks', async () => {
+    it('also when keys contain line breaks', async () => {
       const results = (score: number) =>
         ['a\nb', 'a\n\nc', '\n', '😀'].map((case_id) => ({ case_id, scores: { s: score } }));
       const candidate = await experimentOf(space, results(1));
@@ -83,7 +83,7 @@ describe('the cases of a comparison', () => {
       expect(seen).toEqual(['\n', 'a\n\nc', 'a\nb', '😀']);
     });
 
-    it('that end early where results are large, of which none is lost', async () => {
+    it('that end early when results are large, without losing any', async () => {
       const large = 'x'.repeat(5 * 1024 * 1024);
       const results = (score: number) =>
         ['1', '2', '3', '4'].map((case_id) => ({ case_id, output: large, scores: { s: score } }));
@@ -101,7 +101,7 @@ describe('the cases of a comparison', () => {
       for (const size of sizes) expect(size).toBeLessThan(PAGE_BYTES + 2 * 5.5 * 1024 * 1024);
     });
 
-    it('and of one case shows the first trials, as many as have room', async () => {
+    it('with as many trials of a case as fit', async () => {
       const large = 'x'.repeat(4 * 1024 * 1024);
       const { experiment_id: candidate } = await space.experiment();
       for (let i = 0; i < 7; i++) {
@@ -129,7 +129,7 @@ describe('the cases of a comparison', () => {
       candidate = await experimentOf(space, scored('s', [0, 1]));
     });
 
-    it('an experiment or a baseline that is unknown, or is in another workspace', async () => {
+    it('unknown experiments and baselines, and those of other workspaces', async () => {
       for (const id of UNKNOWN_IDS) {
         const path = await space.viewer.get(`${EXPERIMENTS}/${encodeURIComponent(id)}/compare`);
         expect(outcome(path)).toEqual([404, 'not_found']);
@@ -169,7 +169,7 @@ describe('the cases of a comparison', () => {
       expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_query', parameter]);
     });
 
-    it('the experiment itself as its baseline, a cursor of another order, and unknown values', async () => {
+    it('the experiment as its own baseline, a foreign cursor, and unknown values', async () => {
       expect(outcome(await compare(space, candidate, { baseline_experiment_id: candidate }))).toEqual([
         400,
         'invalid_query',
@@ -191,7 +191,7 @@ describe('the cases of a comparison', () => {
       }
     });
 
-    it('a cursor of the cases by another scorer, or of other ones', async () => {
+    it('a cursor of another scorer or other filters', async () => {
       const scores = (s: number, t: number) => ({ s, t, 'a\nb': t });
       const results = (shift: number) =>
         [1, 2, 3, 4].map((i) => ({ case_id: `${i}`, scores: scores(i * shift, (5 - i) * shift) }));
@@ -220,7 +220,7 @@ describe('the cases of a comparison', () => {
       }
     }); // prettier-ignore
 
-    it('whoever may not read', async () => {
+    it('callers without read access', async () => {
       const path = `${EXPERIMENTS}/${candidate}/compare?baseline_experiment_id=${baseline}`;
       expect(outcome(await (await space.organization.as('runtime')).get(path))).toEqual([
         403,

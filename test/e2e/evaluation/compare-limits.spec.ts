@@ -20,7 +20,7 @@ describe('comparing large experiments', () => {
   });
   afterAll(() => app.close());
 
-  it('compares the first 10,000 results, and tells that there are more', async () => {
+  it('compares the first 10,000 results, and reports truncation', async () => {
     const [{ experiment_id: candidate }, { experiment_id: baseline }] = [
       await space.experiment(),
       await space.experiment(),
@@ -48,7 +48,7 @@ describe('comparing large experiments', () => {
     expect([summary.is_truncated, summary.scores!.s]).toEqual([true, { mean: 1, count: 10_000 }]);
   });
 
-  it('compares at most 100 scorers, those that both have before the others', async () => {
+  it('compares at most 100 scorers, shared ones first', async () => {
     const scores = (prefix: string, count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, i) => [`${prefix} ${i}`, 1]));
     const candidate = await experimentOf(space, [
@@ -61,7 +61,7 @@ describe('comparing large experiments', () => {
     expect(body.scorers!.filter((one) => one.scorer.startsWith('shared'))).toHaveLength(3);
   });
 
-  it('reads the scores of a scorer that both have, however many others either has more of', async () => {
+  it('prefers shared scorers over more frequent ones', async () => {
     const own = (side: string, from: number) =>
       Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`${side} ${from + i}`, 1]));
     // 300 scorers of each side's own, each of two cases, and one of a single case that both have
@@ -80,7 +80,7 @@ describe('comparing large experiments', () => {
     expect(others.map((one) => one.candidate.count + one.baseline.count)).toEqual(Array(99).fill(2));
   });
 
-  it('works out many unlike cases, as many as are compared', async () => {
+  it('computes many dissimilar cases', async () => {
     const [{ experiment_id: candidate }, { experiment_id: baseline }] = [
       await space.experiment(),
       await space.experiment(),
@@ -98,7 +98,7 @@ describe('comparing large experiments', () => {
     expect([found.p_value, found.verdict]).toEqual([0.0001, 'improved']);
   });
 
-  describe('of more scorers than a summary tells', () => {
+  describe('with more scorers than a summary holds', () => {
     const SCORERS = 1_100;
     /** `s 0000`, …, a result for each hundred of them, and one of `zz` alone, which comes last by name and by count. */
     const many = (prefix: string, zz: number) => [
@@ -114,7 +114,7 @@ describe('comparing large experiments', () => {
       { case_id: 'last', scores: { zz } },
     ];
 
-    it('answers of frozen experiments what it did of running ones', async () => {
+    it('gives the same answer for frozen experiments as for running ones', async () => {
       const candidate = await experimentOf(space, many('a', 0.75));
       const baseline = await experimentOf(space, many('b', 0.25));
       const gate = async () => {
@@ -132,7 +132,7 @@ describe('comparing large experiments', () => {
       expect([frozen.scorers, frozen.scorer_count]).toEqual([running[0].scorers, running[0].scorer_count]);
     }); // prettier-ignore
 
-    it('tells the means of both sides of a scorer that one side has few scores of', async () => {
+    it('reports both means of a scorer with few scores on one side', async () => {
       const candidate = await experimentOf(space, many('a', 0.75));
       // of the baseline it is the only one, and has more scores than any
       const results = ['last', 'x', 'y'].map((case_id) => ({ case_id, scores: { zz: 0.25 } }));
@@ -147,7 +147,7 @@ describe('comparing large experiments', () => {
     }); // prettier-ignore
   });
 
-  it('reads no more scores at once than are parsed in a moment, however large they suddenly are', async () => {
+  it('reads scores in small batches, however large they are', async () => {
     const { experiment_id: id } = await space.experiment();
     // 1,200 small results, and then 300 with a hundred names of 200 characters
     const large = `(SELECT jsonb_object_agg(lpad(i::text, 200, 'x'), 1) FROM generate_series(1, 100) i)`;

@@ -14,7 +14,7 @@ describe('the cases that two experiments share', () => {
   });
   afterAll(() => app.close());
 
-  it('takes repeated trials of a case for one case, not for as many as they are', async () => {
+  it('counts repeated trials of a case as one case', async () => {
     const trials = (means: number[]) =>
       means.flatMap((mean, group) =>
         Array.from({ length: 20 }, (_, i) => ({
@@ -44,7 +44,7 @@ describe('the cases that two experiments share', () => {
     expect(worst!.candidate.map((one) => one.trial_index)).toEqual([...Array(20).keys()]);
   });
 
-  it('leaves scores that are null out of a case, whose other trials count', async () => {
+  it('ignores null scores of a case’s trials', async () => {
     const candidate = await experimentOf(space, [
       { case_id: '1', trial_group: 'g', scores: { s: 1 } },
       { case_id: '2', trial_group: 'g', scores: { s: null } },

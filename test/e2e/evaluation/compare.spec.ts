@@ -17,7 +17,7 @@ describe('comparing an experiment with its baseline', () => {
   });
   afterAll(() => app.close());
 
-  describe('works out', () => {
+  describe('computes', () => {
     // by hand: exact differs by -1, +1 and 0, tone by +0.25 and 0 of the cases that both have scores of
     const candidateResults = [
       { case_id: 'q1', input: 'one', output: 'c1', scores: { exact: false, tone: 0.75 }, duration_ms: 12 },
@@ -88,7 +88,7 @@ describe('comparing an experiment with its baseline', () => {
       });
     });
 
-    it('nothing where only one side has a scorer, and says what it has', async () => {
+    it('no comparison of a scorer that only one side has', async () => {
       const { body } = await compare(space, candidate);
       const nothing = { difference: null, confidence_interval: null, p_value: null, cases: 0, missing: 5 };
       expect(byScorer(body, 'own')).toMatchObject({
@@ -144,7 +144,7 @@ describe('comparing an experiment with its baseline', () => {
       expect(items[4]).toMatchObject({ candidate: [{ error: 'timed out' }], baseline: [] });
     });
 
-    it('cases by one scorer, and only those that are asked for', async () => {
+    it('cases by one scorer, filtered by outcome', async () => {
       const keys = async (query: Record<string, string>) =>
         (await compared(space, candidate, baseline, query)).cases.items.map((one) => one.key);
       expect(await keys({ scorer: 'exact' })).toEqual(['q1', 'q3', 'q2', 'q4', 'q5']);
@@ -156,7 +156,7 @@ describe('comparing an experiment with its baseline', () => {
       expect(await keys({ only: 'unchanged' })).toEqual(['q3']);
     });
 
-    it('the same again, and of frozen experiments the very means of their summaries', async () => {
+    it('repeatable figures that equal the summaries of frozen experiments', async () => {
       const running = (await compare(space, candidate)).body;
       expect((await compare(space, candidate)).body).toEqual(running);
       const summaries = [await space.finalize(candidate), await space.finalize(baseline)];
@@ -174,7 +174,7 @@ describe('comparing an experiment with its baseline', () => {
     }); // prettier-ignore
   });
 
-  it('calls a difference improved or regressed only where neither test takes it for chance', async () => {
+  it('reports improved or regressed only when both tests agree', async () => {
     const low = [0.2, 0.3, 0.25, 0.4, 0.1, 0.3, 0.35, 0.2, 0.15, 0.3];
     const from = async (scores: number[]) => experimentOf(space, scored('s', scores));
     const raised = await from(low.map((score, i) => score + 0.25 + (i % 3) / 8));
@@ -200,7 +200,7 @@ describe('comparing an experiment with its baseline', () => {
     expect([one.difference, one.p_value, one.confidence_interval]).toEqual([1, 1, null]);
   });
 
-  it('answers with the sides swapped what is the mirror image', async () => {
+  it('gives the mirror image with swapped sides', async () => {
     const scores = (seed: number) =>
       Array.from({ length: 40 }, (_, i) => ({ case_id: `${i}`, scores: { s: ((i * seed) % 23) / 23 } }));
     const a = await experimentOf(space, scores(7));
@@ -219,7 +219,7 @@ describe('comparing an experiment with its baseline', () => {
     expect((await compared(space, b, a)).cases.items.map((one) => one.key)).toHaveLength(40);
   });
 
-  it('tells the dataset and the CSV version of both sides, whose cases of one name may be others', async () => {
+  it('names the dataset and CSV version of both sides', async () => {
     const { dataset_id } = await space.dataset();
     await uploaded(space, dataset_id, 'id,q,a\nc1,1+1,2\n');
     await uploaded(space, dataset_id, 'id,q,a\nc1,9*9,81\n');
@@ -237,7 +237,7 @@ describe('comparing an experiment with its baseline', () => {
     });
   });
 
-  it('finds nothing where all is equal', async () => {
+  it('reports no difference for equal experiments', async () => {
     const results = scored('s', [0.1, 0.7, 0.3]);
     const same = byScorer(
       await compared(space, await experimentOf(space, results), await experimentOf(space, results)),
@@ -264,7 +264,7 @@ describe('comparing an experiment with its baseline', () => {
     expect(({} as { difference?: unknown }).difference).toBeUndefined();
   }); // prettier-ignore
 
-  it('answers numbers beyond all measure without a failure', async () => {
+  it('handles extreme numbers', async () => {
     const huge = await experimentOf(space, scored('s', [1.7e308, -1.7e308, 1e-320, 1.7e308, 1.7e308]));
     const other = await experimentOf(space, scored('s', [-1.7e308, 1.7e308, -1e-320, 0, 0]));
     const { status, body } = await compare(space, huge, { baseline_experiment_id: other });

@@ -37,7 +37,7 @@ export const compare = (
 ): Promise<Answer<ComparisonDto>> =>
   space.viewer.get(`${EXPERIMENTS}/${candidate}/compare?${new URLSearchParams(query).toString()}`);
 
-/** The comparison of two experiments, of which there must be one. */
+/** Compares two experiments, which must succeed. */
 export async function compared(
   space: EvaluationWorkspace,
   candidate: string,

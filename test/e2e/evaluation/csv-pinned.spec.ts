@@ -36,7 +36,7 @@ describe('an experiment that pins a CSV version', () => {
   const addAll = (experiment: Experiment, items: unknown[]) =>
     space.post<BulkAnswer>(`${resultsOf(experiment)}/bulk`, { items });
 
-  it('rejects a case_id that is not in that CSV (400), and takes those that are', async () => {
+  it('accepts only case_ids of that CSV', async () => {
     const experiment = await pinned();
     for (const case_id of ['c1', 'c,3']) {
       expect((await add(experiment, { case_id })).status).toBe(201);
@@ -54,7 +54,7 @@ describe('an experiment that pins a CSV version', () => {
     expect(page.total).toBe(2);
   });
 
-  it('rejects it in bulk too, item by item, and names which', async () => {
+  it('rejects unknown cases in bulk item by item', async () => {
     const experiment = await pinned();
     const answer = await addAll(experiment, [
       { case_id: 'c1' },
@@ -74,7 +74,7 @@ describe('an experiment that pins a CSV version', () => {
     ]);
   });
 
-  it('knows the cases of its own version alone', async () => {
+  it('knows only the cases of its own version', async () => {
     const { dataset_id } = await space.dataset();
     await uploaded(space, dataset_id, 'id\nold\nboth\n');
     await uploaded(space, dataset_id, 'id\nnew\nboth\n');
@@ -87,7 +87,7 @@ describe('an experiment that pins a CSV version', () => {
     expect(await taken(3)).toEqual([400, 201, 400, 201, 400]);
   });
 
-  it('knows nothing that another workspace holds, even of the same file', async () => {
+  it('knows no cases of another workspace, even of the same file', async () => {
     const { dataset_id } = await space.dataset();
     await uploaded(space, dataset_id, 'id\nown\n');
     await app.database.query(
@@ -101,7 +101,7 @@ describe('an experiment that pins a CSV version', () => {
     ]);
   });
 
-  it('knows cases by the number of their row, where no column names them', async () => {
+  it('identifies cases by row number without a case_id column', async () => {
     const { dataset_id } = await space.dataset();
     await uploaded(space, dataset_id, 'q\nx\ny\nx\n');
     const { experiment_id } = await pinned(1, dataset_id);
@@ -114,7 +114,7 @@ describe('an experiment that pins a CSV version', () => {
     ).toEqual([201, 201, ...ids.slice(2).map(() => 400)]);
   });
 
-  it('asks for no record, and takes none: its cases are no records', async () => {
+  it('accepts no dataset_record_id', async () => {
     const record = await space.record(datasetId);
     const experiment = await pinned();
     expect((await add(experiment, { case_id: 'c1', dataset_record_id: null })).status).toBe(201);
@@ -127,7 +127,7 @@ describe('an experiment that pins a CSV version', () => {
     expect((await add(live, { case_id: 'x', dataset_record_id: record.dataset_record_id })).status).toBe(201);
   });
 
-  it('has a result of each case; what groups trials need not be a case', async () => {
+  it('accepts a trial_group that is no case', async () => {
     const experiment = await pinned();
     const trials = [
       { case_id: 'c1', trial_group: 'any', trial_index: 0 },
@@ -137,7 +137,7 @@ describe('an experiment that pins a CSV version', () => {
     expect(await space.results(experiment.experiment_id, trials)).toEqual([201, 201, 400]);
   });
 
-  it('can be made of a version that there is, of a dataset that is live', async () => {
+  it('requires an existing version of a live dataset', async () => {
     const create = (fields: Record<string, unknown>) =>
       space.post<Experiment>('/eval/v1/experiments', { name: 'e', dataset_id: datasetId, ...fields });
     const unknown = await create({ dataset_version: 2 });
@@ -166,7 +166,7 @@ describe('an experiment that pins a CSV version', () => {
     expect([again.status, again.body.experiment_id]).toEqual([200, first.body.experiment_id]);
   });
 
-  it('may be of a dataset whose live records no snapshot holds', async () => {
+  it('may use a dataset with too many records for a snapshot', async () => {
     const { dataset_id } = await space.dataset();
     await uploaded(space, dataset_id, FILE);
     await app.database.query(
@@ -182,7 +182,7 @@ describe('an experiment that pins a CSV version', () => {
     expect(dataset_snapshot).toMatchObject({ source: 'csv', record_count: 3, records: [] });
   });
 
-  it('is finalized with the digest of that CSV as its snapshot', async () => {
+  it('has the digest of the CSV as its snapshot', async () => {
     const experiment = await pinned();
     await space.results(experiment.experiment_id, [
       { case_id: 'c1', scores: { s: 1 } },

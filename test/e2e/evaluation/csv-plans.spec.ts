@@ -10,8 +10,8 @@ import { nodesOf, type Plan, plansWithin, scansOf } from './plans.harness';
 
 const CONTENT = 1_000_000;
 
-/** What a user would lose: results of a pinned CSV version that are slower the more files everybody else has. */
-describe('what a CSV version holds', () => {
+/** Results of a pinned CSV version do not slow down with other files. */
+describe('the rows of a CSV version', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
   let versions: DatasetVersionRepository;
@@ -32,7 +32,7 @@ describe('what a CSV version holds', () => {
   });
   afterAll(() => app.close());
 
-  /** Cases and chunks of so many files, of which each has 400 cases and 40 chunks. */
+  /** Inserts files with 400 cases and 40 chunks each. */
   async function fill(from: number, to: number): Promise<void> {
     await app.database.query(
       `INSERT INTO dataset_cases (content_id, workspace_id, case_id, row_number)
@@ -62,7 +62,7 @@ describe('what a CSV version holds', () => {
     return scans.flatMap((node) => node['Index Name'] ?? []);
   }
 
-  it('is looked up case by case and chunk by chunk among all others, before and after the tables are analyzed', async () => {
+  it('are found by index, before and after ANALYZE', async () => {
     await fill(1, 1);
     await analyze();
     // nothing is gained by an index of one page; but a table is read no more than once
@@ -80,7 +80,7 @@ describe('what a CSV version holds', () => {
     }
   });
 
-  it('is never looked up by a plan that was made when there was less', async () => {
+  it('are never read with a stale plan', async () => {
     const { dataset_id } = await space.dataset();
     await uploaded(space, dataset_id, 'id,q\nc1,a\nc2,b\n');
     const { experiment_id } = await space.experiment({ dataset_id, dataset_version: 1 });

@@ -13,7 +13,7 @@ import { type Dataset, EvaluationWorkspace, outcome, places, UNKNOWN_IDS } from 
 
 const MIB = 1024 * 1024;
 
-describe('an upload that makes no CSV version', () => {
+describe('a CSV upload is refused', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
 
@@ -46,7 +46,7 @@ describe('an upload that makes no CSV version', () => {
     ['a NUL character', 'a\n1\n\0\n', 3],
     ['bytes that are not UTF-8', Buffer.from('a\n1\n\xe9\n', 'latin1'), 3],
   ];
-  it.each(faults)('with %s, and says on which line, in each form', async (_, file, line) => {
+  it.each(faults)('with %s, naming the line, in each form', async (_, file, line) => {
     const id = await newDataset();
     for (const form of UPLOAD_FORMS) {
       // JSON has no way to spell these bytes
@@ -63,7 +63,7 @@ describe('an upload that makes no CSV version', () => {
     expect(await orphans(app)).toBe(0);
   });
 
-  it.each(UPLOAD_FORMS)('with options that do not fit, and says which (%s)', async (form) => {
+  it.each(UPLOAD_FORMS)('with invalid options, naming which (%s)', async (form) => {
     const id = await newDataset();
     const refused = async (options: Record<string, unknown>) => {
       const answer = await upload(space.editor, id, FILE, options, form);
@@ -86,7 +86,7 @@ describe('an upload that makes no CSV version', () => {
     expect(await refused({ workspace_id: 'wsp_x' })).toEqual(where('/workspace_id'));
   });
 
-  it('with options beside the body that is to hold them, or without what it must hold', async () => {
+  it('with options outside the body or missing members', async () => {
     const id = await newDataset();
     const path = versionsOf(id);
     const beside = await space.editor.post(`${path}?case_id_column=id`, {
@@ -104,7 +104,7 @@ describe('an upload that makes no CSV version', () => {
     ).toEqual([400, 'invalid_query']);
   });
 
-  it('with a mapping that is no JSON, and says where it is not', async () => {
+  it('with a mapping that is not JSON, naming the position', async () => {
     const id = await newDataset();
     for (const form of ['text', 'form'] as const) {
       for (const [mapping, detail] of [
@@ -152,7 +152,7 @@ describe('an upload that makes no CSV version', () => {
     expect(outcome(broken)).toEqual([400, 'invalid_request']);
   });
 
-  it('by a dataset that is archived, or not there, or not of this workspace', async () => {
+  it('for an archived, unknown or foreign dataset', async () => {
     const id = await newDataset();
     await uploaded(space, id, FILE);
     const sibling = await space.sibling();
@@ -182,7 +182,7 @@ describe('an upload that makes no CSV version', () => {
     expect(await orphans(app)).toBe(0);
   });
 
-  it('from whoever may only read', async () => {
+  it('from viewers', async () => {
     const id = await newDataset();
     expect(outcome(await upload(space.viewer, id, FILE))).toEqual([403, 'access_denied']);
     const anonymous = app.api().in(space.id);
@@ -216,7 +216,7 @@ describe('an upload that makes no CSV version', () => {
     expect((await upload(space.editor, id, `${columns.join(',')},x\n`)).status).toBe(400);
   });
 
-  it('for a case of more than BODY_LIMIT_BYTES in JSON, however few bytes its row has', async () => {
+  it('for a case of more than BODY_LIMIT_BYTES in JSON', async () => {
     const id = await newDataset();
     const rest = '{"id":"2","input":{"a":""},"expected":null,"metadata":{},"tags":[]}'.length;
     const most = 10 * MIB - rest;
@@ -243,7 +243,7 @@ describe('an upload that makes no CSV version', () => {
     }
   });
 
-  it('for more than 32 MiB, whatever its form needs besides, or more than JSON may have', async () => {
+  it('over 32 MiB, or over the JSON limit', async () => {
     const id = await newDataset();
     const most = fileOf(32 * MIB);
     expect((await upload(space.editor, id, most)).body).toMatchObject({ version: 1, size_bytes: 32 * MIB });

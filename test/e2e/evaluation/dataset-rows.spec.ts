@@ -112,7 +112,7 @@ describe('the rows of a CSV version, as cases', () => {
     ['of one byte', 'x'.repeat(6 * MIB)],
     ['of three bytes', '字'.repeat(2 * MIB)],
     ['that JSON writes with six', '\x01'.repeat(MIB)],
-  ])('in pages of a bounded size, of which none is empty: characters %s', async (_, cell) => {
+  ])('in pages of a bounded size, none of them empty: characters %s', async (_, cell) => {
     const id = await newDataset();
     await uploaded(space, id, `a\n${`${cell}\n`.repeat(5)}`);
     const counts: number[] = [];
@@ -128,7 +128,7 @@ describe('the rows of a CSV version, as cases', () => {
     expect(counts).toEqual([3, 2]);
   });
 
-  it('and refuses cursors of other lists, and parameters that it does not have', async () => {
+  it('and refuses foreign cursors and unknown parameters', async () => {
     const id = await newDataset();
     await uploaded(space, id, 'a\n1\n2\n');
     await uploaded(space, id, 'a\n1\n3\n');

@@ -16,14 +16,14 @@ import { type Dataset, EvaluationWorkspace, outcome } from './evaluation.harness
 
 const MIB = 1024 * 1024;
 
-/** Uploads of a process that are dealt with at once, and that wait besides. */
+/** Uploads that a process handles at once, and that may wait. */
 const UNDER_WAY = 3;
 const WAITING = 50;
 
 /** Has whatever writes a file's bytes wait until the transaction ends. */
 const WRITES_WAIT = 'LOCK TABLE dataset_chunks IN EXCLUSIVE MODE';
 
-/** Begins to send a file of so many bytes. */
+/** Starts to send a file of this many bytes. */
 async function beginUpload(
   app: TestApp,
   space: EvaluationWorkspace,
@@ -41,7 +41,7 @@ async function beginUpload(
   return socket;
 }
 
-describe('an upload that is on its way', () => {
+describe('an upload in progress', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
 
@@ -111,27 +111,24 @@ describe('an upload that is on its way', () => {
   it.each([
     ['its bytes are written', WRITES_WAIT],
     ['it waits for its number', 'SELECT 1 FROM datasets FOR UPDATE'],
-  ])(
-    'leaves nothing when its sender goes away as %s, and its connection is fit for others',
-    async (_, lock) => {
-      const id = await newDataset();
-      const abort = new AbortController();
-      await app.database.transaction(async (tx) => {
-        await tx.query(lock);
-        const sent = send(id, fileOf(24 * MIB), abort.signal);
-        await until(async () => (await lockWaits()) > 0);
-        abort.abort();
-        await expect(sent).rejects.toThrow();
-        await untilSpooled(0);
-      });
-      const answers = await Promise.all([1, 2, 3, 4, 5, 6].map((n) => upload(space.editor, id, `a\n${n}\n`)));
-      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
-      expect(await space.list(versionsOf(id))).toHaveLength(6);
-      expect(await orphans(app)).toBe(0);
-    },
-  );
+  ])('leaves nothing when its client disconnects during %s, and frees its connection', async (_, lock) => {
+    const id = await newDataset();
+    const abort = new AbortController();
+    await app.database.transaction(async (tx) => {
+      await tx.query(lock);
+      const sent = send(id, fileOf(24 * MIB), abort.signal);
+      await until(async () => (await lockWaits()) > 0);
+      abort.abort();
+      await expect(sent).rejects.toThrow();
+      await untilSpooled(0);
+    });
+    const answers = await Promise.all([1, 2, 3, 4, 5, 6].map((n) => upload(space.editor, id, `a\n${n}\n`)));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
+    expect(await space.list(versionsOf(id))).toHaveLength(6);
+    expect(await orphans(app)).toBe(0);
+  });
 
-  it('waits for its turn among workspaces, so that many of one hold up another by few', async () => {
+  it('waits in turns of workspaces, so that one workspace cannot block another', async () => {
     const other = await EvaluationWorkspace.open(app);
     const [id, otherId] = [await newDataset(), (await other.dataset()).dataset_id];
     const ended: string[] = [];
@@ -150,11 +147,11 @@ describe('an upload that is on its way', () => {
       await untilSpooled(17);
     });
     expect(await Promise.all(sent)).toEqual(sent.map(() => 201));
-    // three were under way, and one comes before it
+    // three were in progress, and one comes before it
     expect(ended.indexOf(other.id)).toBeLessThan(8);
   });
 
-  it('is refused where too many wait, and leaves its place to others when its sender goes', async () => {
+  it('is refused when too many wait, and frees its place when the client disconnects', async () => {
     const id = await newDataset();
     const abort = new AbortController();
     const answered: Response[] = [];
@@ -179,7 +176,7 @@ describe('an upload that is on its way', () => {
     expect((await last)!.status).toBe(201);
   });
 
-  it('leaves no temporary file, whatever becomes of it', async () => {
+  it('leaves no temporary file, however it ends', async () => {
     const id = await newDataset();
     for (const form of UPLOAD_FORMS) {
       for (const file of ['a\n1\n', 'a\n"', fileOf(400_000)]) await upload(space.editor, id, file, {}, form);
@@ -188,7 +185,7 @@ describe('an upload that is on its way', () => {
   });
 });
 
-describe('an upload for which the time has run out', () => {
+describe('an upload that times out', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
 
@@ -198,7 +195,7 @@ describe('an upload for which the time has run out', () => {
   });
   afterAll(() => app.close());
 
-  it('is answered with 504, and does not turn up later', async () => {
+  it('is answered with 504, and stores nothing later', async () => {
     setLogLevel('silent');
     const { dataset_id: id } = await space.dataset();
     const file = Buffer.concat([Buffer.from('a\n'), Buffer.from(randomBytes(1000).toString('hex'))]);
@@ -212,7 +209,7 @@ describe('an upload for which the time has run out', () => {
   });
 });
 
-describe('uploads that fill the room for temporary files', () => {
+describe('uploads that exhaust the space for temporary files', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
 
@@ -222,7 +219,7 @@ describe('uploads that fill the room for temporary files', () => {
   });
   afterAll(() => app.close());
 
-  it('are refused until others are done, and of one organization before the room of others is gone', async () => {
+  it('are refused until others finish, first for the organization that uses most', async () => {
     const other = await EvaluationWorkspace.open(app);
     const [id, otherId] = [(await space.dataset()).dataset_id, (await other.dataset()).dataset_id];
     await untilSpooled(0);

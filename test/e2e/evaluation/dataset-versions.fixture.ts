@@ -101,7 +101,7 @@ export async function until(holds: () => boolean | Promise<boolean>): Promise<vo
   }
 }
 
-/** Waits until so many bodies are kept, of so many bytes together. Where that cannot be known it does not wait. */
+/** Waits until this many bodies of this total size are spooled. Does not wait on platforms that cannot tell. */
 export const untilSpooled = (bodies: number, bytes = 0): Promise<void> =>
   until(() => {
     const sizes = spooled();

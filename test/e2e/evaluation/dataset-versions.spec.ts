@@ -42,8 +42,8 @@ describe('a CSV version of a dataset', () => {
     return { answer, bytes: Buffer.from(await answer.arrayBuffer()) };
   }
 
-  describe('is made of a file', () => {
-    it('and is then there, under its number, for whoever may read', async () => {
+  describe('is created from a file', () => {
+    it('and is readable under its number', async () => {
       const id = await newDataset();
       const answer = await upload(space.editor, id, FILE);
       expect(answer.status).toBe(201);
@@ -89,7 +89,7 @@ describe('a CSV version of a dataset', () => {
       expect(stale.status).toBe(412);
     });
 
-    it('as text, as a form or within JSON, all of them with the same options', async () => {
+    it('sent as text, form or JSON, with the same options', async () => {
       const mapping = { expected: ['answer'], tags: ['labels'] };
       const file = 'case,question,answer,labels\nc1,1 + 1,2,"easy; sums"\n';
       const id = await newDataset();
@@ -109,7 +109,7 @@ describe('a CSV version of a dataset', () => {
       });
     });
 
-    it('once, however often it is sent; and again where its columns are read otherwise', async () => {
+    it('once per content and mapping', async () => {
       const id = await newDataset();
       const first = await upload(space.editor, id, FILE);
       const again = await upload(space.editor, id, FILE);
@@ -129,7 +129,7 @@ describe('a CSV version of a dataset', () => {
       expect(versions.map(({ version }) => version)).toEqual([3, 2, 1]);
     });
 
-    it('with an Idempotency-Key once, and answers what the first did', async () => {
+    it('once per Idempotency-Key', async () => {
       const id = await newDataset();
       const send = (content: string, options = {}) =>
         upload(space.editor, id, content, options, 'text', { 'idempotency-key': 'upload-1' });
@@ -145,7 +145,7 @@ describe('a CSV version of a dataset', () => {
       expect(outcome(await send(FILE, { case_id_column: 'question' }))).toEqual([422, 'validation_failed']);
     });
 
-    it('sent by many at once, whose version is one and the same', async () => {
+    it('once when many send it at the same time', async () => {
       const id = await newDataset();
       const file = fileOf(300_000);
       const answers = await Promise.all(Array.from({ length: 8 }, () => upload(space.editor, id, file)));
@@ -155,7 +155,7 @@ describe('a CSV version of a dataset', () => {
       expect(await orphans(app)).toBe(0);
     });
 
-    it('sent at once with others, each of which gets a number of its own, without gaps', async () => {
+    it('with numbers without gaps when many are sent at once', async () => {
       const id = await newDataset();
       const files = Array.from({ length: 8 }, (_, index) => `a\n${index}\n`);
       const answers = await Promise.all(files.map((file) => upload(space.editor, id, file)));
@@ -167,7 +167,7 @@ describe('a CSV version of a dataset', () => {
     });
   });
 
-  describe('gives back the very bytes', () => {
+  describe('returns its file byte for byte', () => {
     const files: [string, Buffer][] = [
       ['a byte order mark and CRLF', Buffer.from('\ufeffa,b\r\n1,"2\r\n"\r\n')],
       ['no line break at the end', Buffer.from('a\n1')],
@@ -191,7 +191,7 @@ describe('a CSV version of a dataset', () => {
       });
     });
 
-    it('or says that whoever asks has them, or how many they are', async () => {
+    it('with 304 and HEAD', async () => {
       const id = await newDataset();
       const { sha256 } = await uploaded(space, id, FILE);
       const path = `${versionsOf(id)}/1`;
@@ -207,7 +207,7 @@ describe('a CSV version of a dataset', () => {
       expect([read.status, read.body]).toEqual([200, FILE]);
     });
 
-    it('and breaks off, rather than ends, where it cannot read on', async () => {
+    it('and aborts the response when reading fails', async () => {
       setLogLevel('silent');
       const id = await newDataset();
       await uploaded(space, id, fileOf(MIB));

@@ -5,7 +5,6 @@ import {
   outcome,
   type Page,
   places,
-  statusesOf,
   TIME,
   UNKNOWN_IDS,
 } from './evaluation.harness';
@@ -28,7 +27,7 @@ describe('datasets', () => {
     (await space.list<Dataset>(`${DATASETS}?${query}`)).map((one) => one.name);
 
   describe('creating one', () => {
-    it('answers 201 with all of it, where it is and its ETag; reading gives the same', async () => {
+    it('answers 201 with the dataset, its Location and its ETag', async () => {
       const fields = {
         name: 'capitals',
         description: 'Capitals of countries',
@@ -58,7 +57,7 @@ describe('datasets', () => {
       expect(JSON.stringify(read.body)).toBe(JSON.stringify(body));
     });
 
-    it('needs a name alone, and takes null for what is not given', async () => {
+    it('needs only a name', async () => {
       const bare = { description: null, metadata: {}, tags: [], input_schema: null, expected_schema: null };
       expect(await space.dataset({ name: 'bare' })).toMatchObject(bare);
       expect(await space.dataset({ name: 'nulls', ...bare, metadata: null, tags: null })).toMatchObject(bare);
@@ -79,14 +78,14 @@ describe('datasets', () => {
       ['a schema that is no object', { input_schema: 'string' }, '/input_schema'],
       ['no workspace', { workspace_id: undefined }, '/workspace_id'],
       ['another workspace than its header', { workspace_id: 'wsp_x' }, '/workspace_id'],
-    ])('with %s is 400 that points there, and makes nothing', async (_, fields, pointer) => {
+    ])('with %s is 400 with a pointer', async (_, fields, pointer) => {
       const answer = await space.post(DATASETS, { name: 'faulty', ...fields });
       expect(outcome(answer)).toEqual([400, 'invalid_request']);
       expect(places(answer)).toContain(pointer);
       expect(await names('')).toEqual([]);
     });
 
-    it('takes what is just within its limits, and ignores members that only the service sets', async () => {
+    it('accepts values at the limits, and ignores read-only members', async () => {
       const answer = await space.post(DATASETS, {
         name: '😀'.repeat(255),
         metadata: { x: 'x'.repeat(16 * 1024 - 8) },
@@ -97,14 +96,14 @@ describe('datasets', () => {
       expect(answer.body).toMatchObject({ record_count: 0 });
     });
 
-    it('with a long list where tags should be is refused at once, not compared pair by pair', async () => {
+    it('refuses a very long list of tags at once', async () => {
       const tags = Array.from({ length: 200_000 }, (_, i) => `t${i}`);
       expect(outcome(await space.post(DATASETS, { name: 'tags', tags }))).toEqual([400, 'invalid_request']);
     }, 20_000);
   });
 
   describe('of one name', () => {
-    it('are refused a second time, on creating and on renaming, and in no other workspace', async () => {
+    it('are refused on create and on rename within a workspace', async () => {
       await space.dataset({ name: 'taken' });
       expect(outcome(await space.post(DATASETS, { name: 'taken' }))).toEqual([409, 'conflict']);
       const other = await space.dataset({ name: 'Taken' });
@@ -112,26 +111,10 @@ describe('datasets', () => {
       expect(outcome(renamed)).toEqual([409, 'conflict']);
       expect(await (await EvaluationWorkspace.open(app)).dataset({ name: 'taken' })).toBeDefined();
     });
-
-    it('made by several clients at once are made once', async () => {
-      const answers = await Promise.all(
-        Array.from({ length: 5 }, () => space.post(DATASETS, { name: 'wanted' })),
-      );
-      expect(statusesOf(answers)).toEqual([201, 409, 409, 409, 409]);
-    });
-
-    it('may follow one another: archiving frees the name, and the archived one stays readable', async () => {
-      const first = await space.dataset({ name: 'again' });
-      await space.archive(`${DATASETS}/${first.dataset_id}`);
-      const second = await space.dataset({ name: 'again' });
-      expect(second.dataset_id).not.toBe(first.dataset_id);
-      const read = await space.viewer.get<Dataset>(`${DATASETS}/${first.dataset_id}`);
-      expect(read.body).toMatchObject({ name: 'again', archived_at: expect.stringMatching(TIME) as string });
-    });
   });
 
   describe('in a list', () => {
-    it('are found by the parts of a file name, a path or an address', async () => {
+    it('are found by parts of a file name, path or URL', async () => {
       await space.dataset({ name: 'example_model-v2.jsonl', description: 'src/app.ts of user@example.com' });
       const parts = [
         'model',
@@ -148,7 +131,7 @@ describe('datasets', () => {
       }
     });
 
-    it('are found by words of name and description, whatever their case, the last letters missing', async () => {
+    it('are found by words and prefixes of name and description', async () => {
       await space.dataset({ name: 'World capitals', description: 'Ärger über it’s C:\\new files' });
       await space.dataset({ name: 'World rivers', description: null });
       expect(await names('q=world')).toEqual(['World rivers', 'World capitals']);
@@ -186,7 +169,7 @@ describe('datasets', () => {
       expect(await names('sort=-name')).toEqual(['b', 'a', 'C']);
     });
 
-    it('leave out archived ones unless asked, and count what they list', async () => {
+    it('leave out archived ones by default, and count', async () => {
       await space.dataset({ name: 'kept' });
       const gone = await space.dataset({ name: 'gone' });
       await space.archive(`${DATASETS}/${gone.dataset_id}`);
@@ -200,7 +183,7 @@ describe('datasets', () => {
       });
     });
 
-    it('are those of the workspace alone', async () => {
+    it('are limited to the workspace', async () => {
       await space.dataset({ name: 'mine', tags: ['t'] });
       const elsewhere = [await space.sibling(), (await EvaluationWorkspace.open(app)).viewer];
       for (const caller of elsewhere) {
@@ -220,7 +203,7 @@ describe('datasets', () => {
   });
 
   describe('changing one', () => {
-    it('is a merge patch: absent leaves, null clears, metadata is merged, schemas are replaced', async () => {
+    it('is a merge patch: null clears, metadata is merged, schemas are replaced', async () => {
       const before = await space.dataset({
         description: 'old',
         tags: ['a'],
@@ -253,7 +236,7 @@ describe('datasets', () => {
       expect(cleared.body).toMatchObject({ description: null, tags: [], metadata: {}, input_schema: null });
     });
 
-    it('takes what was read, changed: read-only members are ignored', async () => {
+    it('ignores read-only members', async () => {
       const before = await space.dataset({ name: 'read', record_count: 7 });
       const path = `${DATASETS}/${before.dataset_id}`;
       const sent = { ...before, created_at: '2020-01-01T00:00:00.000Z', description: 'changed' };
@@ -274,41 +257,10 @@ describe('datasets', () => {
       expect(outcome(refused)).toEqual([status, code]);
       expect((await space.viewer.get(path)).body).toEqual(before);
     });
-
-    it('naming its own workspace is no move', async () => {
-      const { dataset_id } = await space.dataset();
-      const answer = await space.editor.patch(`${DATASETS}/${dataset_id}`, { workspace_id: space.id });
-      expect(answer.status).toBe(200);
-    });
-
-    it('by two clients who read the same state succeeds for one', async () => {
-      const { dataset_id } = await space.dataset();
-      const edit = (description: string) =>
-        space.editor.patch(`${DATASETS}/${dataset_id}`, { description }, { 'if-match': '"1"' });
-      const answers = await Promise.all([edit('a'), edit('b')]);
-      expect(statusesOf(answers)).toEqual([200, 412]);
-      expect((await edit('c')).body).toMatchObject({ code: 'precondition_failed' });
-    });
   });
 
   describe('archiving one', () => {
-    it('answers it, and the same again when repeated', async () => {
-      const before = await space.dataset();
-      const path = `${DATASETS}/${before.dataset_id}`;
-      const first = await space.evaluator.post<Dataset>(`${path}/archive`);
-      expect(first.status).toBe(200);
-      expect(first.body).toEqual({
-        ...before,
-        archived_at: expect.stringMatching(TIME) as string,
-        updated_at: first.body.archived_at,
-      });
-      const second = await space.evaluator.post<Dataset>(`${path}/archive`);
-      expect([second.status, second.body]).toEqual([200, first.body]);
-      expect(second.headers.get('etag')).toBe(first.headers.get('etag'));
-      expect(first.headers.get('etag')).not.toBe('"1"');
-    });
-
-    it('ends all writes to it and its records, and no reads', async () => {
+    it('ends writes to it and its records, but not reads', async () => {
       const { dataset_id } = await space.dataset();
       const path = `${DATASETS}/${dataset_id}`;
       const { dataset_record_id } = await space.record(dataset_id);
@@ -349,7 +301,7 @@ describe('datasets', () => {
     ['archiving', (caller, id) => caller.post(`${DATASETS}/${id}/archive`)],
   ];
 
-  it.each(operations)('%s one that is not there or not the caller’s is 404', async (_, attempt) => {
+  it.each(operations)('%s an unknown or foreign one is 404', async (_, attempt) => {
     const { dataset_id } = await space.dataset();
     const experiment = await space.experiment();
     const evaluator = await space.organization.as('evaluator');
@@ -383,7 +335,7 @@ describe('datasets', () => {
     expect((await space.viewer.patch(path, { name: '' })).status).toBe(403);
   });
 
-  it('count their live records, and show by their ETag that these have changed', async () => {
+  it('count their live records, and change their ETag with them', async () => {
     const { dataset_id } = await space.dataset();
     const path = `${DATASETS}/${dataset_id}`;
     const first = await space.record(dataset_id);

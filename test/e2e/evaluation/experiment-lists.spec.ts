@@ -19,7 +19,7 @@ describe('experiments in a list', () => {
   const found = async (query: string): Promise<string[]> =>
     (await space.list<Experiment>(`${EXPERIMENTS}?${query}`)).map((one) => one.experiment_name);
 
-  it('are narrowed by each filter and by all together', async () => {
+  it('match each filter, and all together', async () => {
     const { dataset_id } = await space.dataset();
     const base = await space.experiment({ name: 'base', experiment_name: 'base' });
     const all = {
@@ -47,7 +47,7 @@ describe('experiments in a list', () => {
     expect(await found(new URLSearchParams({ ...all, ...rest }).toString())).toEqual(['all']);
   });
 
-  it('are found by numbers of their config, in whatever form these are written', async () => {
+  it('are found by numbers of their config in any notation', async () => {
     await space.experiment({
       experiment_name: 'n',
       config: { lr: 1e-5, t: 0.7, one: 1, n: 1e6, 'a:b': -2.5 },
@@ -68,7 +68,7 @@ describe('experiments in a list', () => {
     expect(await found('config=lr:1e-5&config=n:1000000.0')).toEqual(['n']);
   });
 
-  it('are found by any scalar of their config, whatever colons it holds; all pairs given must hold', async () => {
+  it('are found by all given scalars of their config, colons included', async () => {
     const long = 'v'.repeat(300);
     const config = {
       model: 'vendor:m-1:latest',
@@ -100,7 +100,7 @@ describe('experiments in a list', () => {
     expect(await by('stream:true', 'model:vendor:m-1', 'temperature:0.5')).toEqual([]);
   });
 
-  it('follow a config that is changed', async () => {
+  it('are found by a changed config', async () => {
     const { experiment_id } = await space.experiment({ config: { model: 'old' } });
     await patch(experiment_id, { config: { model: 'new' } });
     expect(await found('config=model:old')).toEqual([]);
@@ -109,7 +109,7 @@ describe('experiments in a list', () => {
     expect(await found('config=model:new')).toEqual([]);
   });
 
-  it('sort and page, without archived ones unless asked', async () => {
+  it('sort and page, without archived ones by default', async () => {
     for (const name of ['b', 'a', 'C']) await space.experiment({ name });
     const [, second, first] = await space.list<Experiment>(EXPERIMENTS);
     await patch(first!.experiment_id, { description: 'changed' });
@@ -125,7 +125,7 @@ describe('experiments in a list', () => {
     expect(await found('include_archived=true')).toEqual(['C', 'a', 'b']);
   });
 
-  it('are those of the workspace alone, whatever is asked', async () => {
+  it('are limited to the workspace', async () => {
     const { dataset_id } = await space.dataset();
     await space.experiment({ dataset_id, config: { k: 'v' }, tags: ['t'] });
     const stranger = (await EvaluationWorkspace.open(app)).viewer;

@@ -13,7 +13,7 @@ const CHECKS = { checks: [{ type: 'equals' }] };
 const SOURCE = `{"attributes": {}, "dropped_attributes_count": 0, "schema_url": ""}`;
 const LIBRARY = `{"name": "s", "version": "", "attributes": {}, "dropped_attributes_count": 0, "schema_url": ""}`;
 
-/** A workspace with so much of each kind, written straight into the tables. */
+/** A workspace with many objects of each kind, inserted into the tables. */
 export interface FilledWorkspace {
   space: EvaluationWorkspace;
   /** Running, with results that name each trace and a session of each, and a baseline like it. */
@@ -24,7 +24,7 @@ export interface FilledWorkspace {
 }
 
 export const externalId = (n: number): string => `e${n}`;
-/** @param ids tells ids of one dataset from those of others */
+/** @param ids prefix of the ids, unique per dataset */
 export const recordId = (ids: string, n: number): string => `rec_${ids}${String(n).padStart(26, '0')}`;
 
 /** Writes records 1 to `count` of a dataset straight into the tables. */
@@ -44,7 +44,7 @@ export async function fillRecords(
   );
 }
 
-/** @param name tells ids of one workspace from those of others of the same size */
+/** @param name prefix of the ids, unique among workspaces of the same size */
 export async function filledWorkspace(app: TestApp, count: number, name = ''): Promise<FilledWorkspace> {
   const space = await EvaluationWorkspace.open(app);
   const baselineId = (await space.experiment()).experiment_id;
@@ -60,7 +60,7 @@ export async function filledWorkspace(app: TestApp, count: number, name = ''): P
     other: await scorer('other', 'code', CHECKS),
     human: await scorer('human', 'human', { rubric: 'Kind?', output: { type: 'boolean' } }),
   };
-  /** @param statement whose `$1` is the workspace, `$2` the count and `$3` what tells ids from those of others. */
+  /** @param statement with `$1` for the workspace, `$2` for the count and `$3` for the prefix of ids */
   const fill = (statement: string, ...values: unknown[]) =>
     app.database.query(statement, [space.id, count, `${name}${count}_`, ...values]);
   const rows = `FROM generate_series(1, $2::int) n WHERE $3::text IS NOT NULL`;

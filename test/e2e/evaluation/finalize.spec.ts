@@ -50,7 +50,7 @@ describe('finalizing an experiment', () => {
     );
 
   describe('computes its summary', () => {
-    it('exactly: null scores count for nothing, booleans for 1 and 0, decimals as they read', async () => {
+    it('exactly, without null scores, and with booleans as 1 and 0', async () => {
       const { experiment_id: id } = await space.experiment();
       const scores: Fields[] = [
         { decimal: 0.1, right: true, some: null, huge: 1e300, third: 1, only: { score: 0.125 }, none: null },
@@ -82,7 +82,7 @@ describe('finalizing an experiment', () => {
       });
     });
 
-    it('without results too, and answers what is read afterwards', async () => {
+    it('without results too', async () => {
       const before = await space.experiment();
       const { status, headers, body } = await patch(before.experiment_id, { experiment_status: 'completed' });
       expect([status, headers.get('etag')]).toEqual([200, '"2"']);
@@ -97,7 +97,7 @@ describe('finalizing an experiment', () => {
       expect([after.headers.get('etag'), after.body]).toEqual(['"2"', body]);
     });
 
-    it('of the first 10,000 results to arrive, and tells when there are more', async () => {
+    it('of the first 10,000 results, and reports truncation', async () => {
       const { experiment_id: full } = await space.experiment();
       await fill(full, 1, 10_000, `'{"s": 1}'`);
       expect((await space.finalize(full)).summary).toMatchObject({
@@ -118,7 +118,7 @@ describe('finalizing an experiment', () => {
       expect(await countOf(more)).toBe(10_001);
     });
 
-    it('with the metrics of the client, in its own spelling, from either place', async () => {
+    it('with the client’s metrics verbatim, from either place', async () => {
       const camel = { cases: 3, successfulCases: 2, failedCases: 1, durationMs: 5.5 };
       const snake = { cases: 3, successful_cases: 2, failed_cases: 1, duration_ms: 5.5 };
       for (const [fields, metrics] of [
@@ -143,7 +143,7 @@ describe('finalizing an experiment', () => {
       expect(summary!.metrics).toEqual({ cases: 2, failed_cases: 1 });
     });
 
-    it('with metrics that never grow beyond 16 KiB, however many patches they come in', async () => {
+    it('with at most 16 KiB of metrics over all patches', async () => {
       const { experiment_id: id } = await space.experiment();
       expect((await patch(id, { metrics: { a: 'x'.repeat(9_000) } })).status).toBe(200);
       const grown = await patch(id, { metrics: { b: 'x'.repeat(9_000) } });
@@ -152,7 +152,7 @@ describe('finalizing an experiment', () => {
       expect(summary!.metrics).toEqual({ b: 1 });
     });
 
-    it('also when it failed, with the reason as it was given', async () => {
+    it('also for a failed experiment, with its reason', async () => {
       const { experiment_id: id } = await space.experiment();
       await space.result(id, { scores: { s: 0.5 } });
       const error = { kind: 'timeout', at: { z: 1, a: null } };
@@ -175,7 +175,7 @@ describe('finalizing an experiment', () => {
     };
     const recordsOf = (experiment: Experiment) => experiment.dataset_snapshot!.records as SnapshotRecord[];
 
-    it('as it stood when the experiment was created, whatever became of the records since', async () => {
+    it('as of the creation of the experiment', async () => {
       const { dataset_id } = await space.dataset();
       const at = (id: string) => `/eval/v1/datasets/${dataset_id}/records/${id}`;
       const make = async () => (await space.record(dataset_id)).dataset_record_id;
@@ -220,7 +220,7 @@ describe('finalizing an experiment', () => {
       expect(next.dataset_snapshot!.sha256).not.toBe(final.dataset_snapshot!.sha256);
     });
 
-    it('without the records that were archived then, also where they were restored since', async () => {
+    it('without records that were archived then, even if restored since', async () => {
       const { dataset_id } = await space.dataset();
       const made = (await space.record(dataset_id)).dataset_record_id;
       const path = `/eval/v1/datasets/${dataset_id}/records/${made}`;
@@ -236,7 +236,7 @@ describe('finalizing an experiment', () => {
       expect((await space.viewer.get<Dataset>(`/eval/v1/datasets/${dataset_id}`)).body.record_count).toBe(1);
     });
 
-    it('also of an empty or since archived one, and none where there is no dataset', async () => {
+    it('also of an empty or archived dataset, and none without a dataset', async () => {
       const { dataset_id } = await space.dataset();
       const { experiment_id: id } = await space.experiment({ dataset_id });
       await space.archive(`/eval/v1/datasets/${dataset_id}`);
@@ -245,7 +245,7 @@ describe('finalizing an experiment', () => {
       expect((await space.finalize((await space.experiment()).experiment_id)).dataset_snapshot).toBeNull();
     });
 
-    it('that holds all of a change or nothing of it, when records change as the experiment begins', async () => {
+    it('with all of a concurrent change or none of it', async () => {
       const { dataset_id } = await space.dataset();
       const path = `/eval/v1/datasets/${dataset_id}/records/bulk`;
       const write = (input: number) =>
@@ -269,42 +269,34 @@ describe('finalizing an experiment', () => {
   });
 
   describe('freezes it', () => {
-    it.each(['completed', 'failed'])(
-      '%s: every write is refused, and nothing of it changes',
-      async (status) => {
-        const { dataset_id } = await space.dataset();
-        const { experiment_id: id } = await space.experiment({ dataset_id });
-        const record = await space.record(dataset_id);
-        const final = await space.finalize(id, { experiment_status: status });
-        const result = { case_id: 'late', dataset_record_id: record.dataset_record_id };
-        const patches: Fields[] = [
-          ...[
-            {},
-            { experiment_status: status },
-            { experiment_status: 'running' },
-            { experiment_status: 'other' },
-          ],
-          ...[{ name: 'x' }, { description: null }, { config: {} }, { tags: [] }, { metadata: {} }],
-          ...[
-            { metrics: { cases: 1 } },
-            { summary: { metrics: {} } },
-            { error: 'x' },
-            { context_manifest: 1 },
-          ],
-          ...[{ subject_kind: 'agent', subject_id: 'x' }, { workspace_id: 'wsp_x' }, { dataset_id: 'ds_x' }],
-        ];
-        const answers: Answer<unknown>[] = [
-          ...(await Promise.all(patches.map((fields) => patch(id, fields)))),
-          await space.post(`${EXPERIMENTS}/${id}/results`, result),
-          await space.post(`${EXPERIMENTS}/${id}/results/bulk`, { items: [result] }),
-        ];
-        for (const answer of answers) expect(outcome(answer)).toEqual([409, 'conflict']);
-        expect(await read(id)).toEqual(final);
-        expect(await countOf(id)).toBe(0);
-      },
-    );
+    it.each(['completed', 'failed'])('%s: refuses every write', async (status) => {
+      const { dataset_id } = await space.dataset();
+      const { experiment_id: id } = await space.experiment({ dataset_id });
+      const record = await space.record(dataset_id);
+      const final = await space.finalize(id, { experiment_status: status });
+      const result = { case_id: 'late', dataset_record_id: record.dataset_record_id };
+      const patches: Fields[] = [
+        ...[
+          {},
+          { experiment_status: status },
+          { experiment_status: 'running' },
+          { experiment_status: 'other' },
+        ],
+        ...[{ name: 'x' }, { description: null }, { config: {} }, { tags: [] }, { metadata: {} }],
+        ...[{ metrics: { cases: 1 } }, { summary: { metrics: {} } }, { error: 'x' }, { context_manifest: 1 }],
+        ...[{ subject_kind: 'agent', subject_id: 'x' }, { workspace_id: 'wsp_x' }, { dataset_id: 'ds_x' }],
+      ];
+      const answers: Answer<unknown>[] = [
+        ...(await Promise.all(patches.map((fields) => patch(id, fields)))),
+        await space.post(`${EXPERIMENTS}/${id}/results`, result),
+        await space.post(`${EXPERIMENTS}/${id}/results/bulk`, { items: [result] }),
+      ];
+      for (const answer of answers) expect(outcome(answer)).toEqual([409, 'conflict']);
+      expect(await read(id)).toEqual(final);
+      expect(await countOf(id)).toBe(0);
+    });
 
-    it('but lets it be archived', async () => {
+    it('but allows archiving', async () => {
       const { experiment_id: id } = await space.experiment();
       const final = await space.finalize(id);
       const archived = await space.archive<Experiment>(`${EXPERIMENTS}/${id}`);
@@ -315,7 +307,7 @@ describe('finalizing an experiment', () => {
       });
     });
 
-    it('and answers a repeat with the same Idempotency-Key as the first, for the result of a case too', async () => {
+    it('but replays answers of the same Idempotency-Key', async () => {
       const { experiment_id: id } = await space.experiment();
       const add = () =>
         space.post<Result>(`${EXPERIMENTS}/${id}/results`, { case_id: 'a' }, { 'idempotency-key': 'add' });
@@ -331,7 +323,7 @@ describe('finalizing an experiment', () => {
       expect(readded.body).toEqual(added.body);
     });
 
-    it('once, of several clients at once', async () => {
+    it('once for concurrent clients', async () => {
       const { experiment_id: id } = await space.experiment();
       const ends = ['completed', 'failed', 'completed', 'failed'].map((status) =>
         patch(id, { experiment_status: status }),

@@ -6,7 +6,7 @@ import { parseXml, type XmlElement } from './xml.fixture';
 
 type Rule = Record<string, unknown>;
 
-describe('the outcome of a gate is answered', () => {
+describe('the outcome of a gate', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
 
@@ -71,7 +71,7 @@ describe('the outcome of a gate is answered', () => {
       });
     }); // prettier-ignore
 
-  it('as Markdown, with what is true of each bound, and no more digits than a score is good for', async () => {
+  it('as Markdown, with each bound and rounded scores', async () => {
     const scores = [0.1, 0.2, 0.6 + Number.EPSILON];
     const noisy = await experimentOf(
       space,
@@ -100,7 +100,7 @@ describe('the outcome of a gate is answered', () => {
     expect(rows[5]).toContain('Mean 0.4999999999 of 3 scores; at least 0.5 is required.');
   });
 
-  it('as Markdown, in a table that no name breaks', async () => {
+  it('as a Markdown table with escaped names', async () => {
     const answer = await send(candidate, { rules }, { accept: 'text/markdown' });
     expect(answer.headers.get('content-type')).toBe('text/markdown; charset=utf-8');
     const text = answer.body as unknown as string;
@@ -137,12 +137,12 @@ describe('the outcome of a gate is answered', () => {
     ['text/markdown;q=0, */*;q=0.1', 'application/json'],
     ['application/xml;q=0', 'application/json'],
     ['TEXT/MARKDOWN', 'text/markdown'],
-  ])('to Accept: %s as %s', async (accept, media) => {
+  ])('for Accept: %s as %s', async (accept, media) => {
     const answer = await send(candidate, { rules: rules.slice(0, 1) }, { accept });
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, `${media}; charset=utf-8`]);
   });
 
-  it('the same again under an Idempotency-Key, in its own media type', async () => {
+  it('is replayed in its media type for an Idempotency-Key', async () => {
     const headers = { 'idempotency-key': 'gate 1'.replace(' ', '-'), accept: 'application/xml' };
     const first = await send(candidate, { rules }, headers);
     const again = await send(candidate, { rules }, headers);

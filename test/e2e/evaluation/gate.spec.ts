@@ -32,7 +32,7 @@ describe('the gate of an experiment', () => {
     return answer.body.checks[0]!;
   };
 
-  describe('holds', () => {
+  describe('checks', () => {
     let candidate: string;
     let baseline: string;
 
@@ -75,7 +75,7 @@ describe('the gate of an experiment', () => {
       expect(found.estimate).toBeCloseTo(-0.06, 12);
     });
 
-    it('every bound of every rule, and fails where one does', async () => {
+    it('every bound of every rule, and fails when one fails', async () => {
       const rules = [
         { scorer: 's', min_mean: 0.9, max_regression: 0.1, min_count: 10, confident: null },
         { scorer: 's', min_mean: 0.99 },
@@ -113,13 +113,13 @@ describe('the gate of an experiment', () => {
         { max_regression: 1 },
         'No case has a score by this scorer in both experiments; a difference of at least -1 is required.',
       ],
-    ])('nothing to be good that is not there: %j', async (rule, detail) => {
+    ])('missing scores as failures: %j', async (rule, detail) => {
       const found = await check(candidate, { scorer: 'misspelt', ...rule }, baseline);
       expect(found).toMatchObject({ passed: false, detail, actual: rule.min_count === undefined ? null : 0 });
     }); // prettier-ignore
   });
 
-  it('takes what differs from a bound by rounding for what it is', async () => {
+  it('tolerates rounding at a bound', async () => {
     const candidate = await experimentOf(space, scored('s', [0.7]));
     const baseline = await experimentOf(space, scored('s', [0.8]));
     expect(0.7 - 0.8 < -0.1).toBe(true);
@@ -127,7 +127,7 @@ describe('the gate of an experiment', () => {
     expect((await check(candidate, { max_regression: 0.0999 }, baseline)).passed).toBe(false);
   });
 
-  it('is not sure of a single case, nor of trials of one', async () => {
+  it('has no interval for a single case', async () => {
     const one = await experimentOf(space, scored('s', [1]));
     const other = await experimentOf(space, scored('s', [0]));
     expect(await check(one, { min_mean: 0.5, confident: true })).toMatchObject({
@@ -138,7 +138,7 @@ describe('the gate of an experiment', () => {
     });
     expect(await check(one, { max_regression: 0.5, confident: true }, other)).toMatchObject({ passed: false, actual: null, estimate: 1 });
     expect((await check(one, { max_regression: 0.5 }, other)).passed).toBe(true);
-    // forty trials of two cases, of which one fails throughout, are two cases
+    // forty trials of two cases, one of which always fails, count as two cases
     const trials = await experimentOf(
       space,
       Array.from({ length: 40 }, (_, i) => ({ case_id: `${i}`, trial_group: `${i % 2}`, scores: { s: i % 2 } })),
@@ -146,7 +146,7 @@ describe('the gate of an experiment', () => {
     expect(await check(trials, { min_mean: 0.25, confident: true })).toMatchObject({ passed: false, actual: 0, estimate: 0.5 });
   }); // prettier-ignore
 
-  it("reads the experiment's own baseline, and tells what is truncated", async () => {
+  it("uses the experiment's own baseline, and reports truncation", async () => {
     const { experiment_id: baseline } = await space.experiment();
     await fill(space, app.database, baseline, 10_001, `'{"s": 0.5}'::jsonb`);
     const own = { baseline_experiment_id: baseline };
@@ -201,7 +201,7 @@ describe('the gate of an experiment', () => {
       expect((await send(candidate, { rules: rules.slice(1) })).body.checks).toHaveLength(100);
     });
 
-    it('what is unknown or of another workspace, and the experiment itself as its baseline', async () => {
+    it('unknown and foreign experiments, and the experiment as its own baseline', async () => {
       const rules = [{ scorer: 's', min_mean: 0 }];
       for (const id of UNKNOWN_IDS) {
         expect(outcome(await send(encodeURIComponent(id), { rules }))).toEqual([404, 'not_found']);

@@ -2,12 +2,12 @@ import { committedDocument } from '#testing';
 import { OpenApiSource } from '../../../src/openapi';
 import { bodyOperations, type Document, GeneratedBodies } from './generated-bodies.harness';
 
-/** Those of experiments and what is below them have a file of their own, beside which this one can run. */
+/** Experiments have a file of their own, which runs beside this one. */
 const OPERATIONS = bodyOperations(committedDocument<Document>()).filter(
   ({ path }) => !path.startsWith('/eval/v1/experiments'),
 );
 
-describe('whatever is sent to each operation that takes a body, but those of experiments,', () => {
+describe('operations with a body, except those of experiments', () => {
   let bodies: GeneratedBodies;
 
   beforeAll(async () => {
@@ -15,7 +15,7 @@ describe('whatever is sent to each operation that takes a body, but those of exp
   });
   afterAll(() => bodies.close());
 
-  it('is sent to all that there are', () => {
+  it('are all tested', () => {
     const present = bodyOperations(bodies.app.get(OpenApiSource).document() as never);
     const committed = bodyOperations(committedDocument<Document>());
     const ids = (all: typeof present) => all.map(({ operationId }) => operationId).sort();
@@ -24,7 +24,7 @@ describe('whatever is sent to each operation that takes a body, but those of exp
   });
 
   it.each(OPERATIONS.map((operation) => [operation.operationId, operation] as const))(
-    '%s: any body gets a documented answer, and never a 500',
+    '%s answers generated bodies as documented, and never with a 500',
     (_, operation) => bodies.drive(operation),
     300_000,
   );

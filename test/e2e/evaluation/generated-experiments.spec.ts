@@ -5,7 +5,7 @@ const OPERATIONS = bodyOperations(committedDocument<Document>()).filter(({ path 
   path.startsWith('/eval/v1/experiments'),
 );
 
-describe('whatever is sent to each operation of experiments that takes a body', () => {
+describe('operations of experiments with a body', () => {
   let bodies: GeneratedBodies;
 
   beforeAll(async () => {
@@ -14,7 +14,7 @@ describe('whatever is sent to each operation of experiments that takes a body', 
   afterAll(() => bodies.close());
 
   it.each(OPERATIONS.map((operation) => [operation.operationId, operation] as const))(
-    '%s: any body gets a documented answer, and never a 500',
+    '%s answers generated bodies as documented, and never with a 500',
     (_, operation) => bodies.drive(operation),
     300_000,
   );

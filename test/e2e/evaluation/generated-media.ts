@@ -20,7 +20,7 @@ export const optionsOf = (
       }),
     );
 
-/** A text that is well-formed, or with a piece of it missing, said twice, or replaced. */
+/** A well-formed text, or one with a piece removed, repeated or replaced. */
 function torn(whole: string): fc.Arbitrary<string> {
   const cut = fc.tuple(
     fc.nat(whole.length),

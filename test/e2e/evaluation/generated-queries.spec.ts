@@ -3,7 +3,7 @@ import { committedDocument, createTestApp, sized, type TestApp } from '#testing'
 import { EvaluationWorkspace } from './evaluation.harness';
 import type { Document } from './generated-bodies.harness';
 
-const RUNS = sized(50, 200);
+const RUNS = sized(30, 200);
 
 interface Parameter {
   name: string;
@@ -32,7 +32,7 @@ const TEXT = fc.oneof(
   fc.base64String(),
 );
 
-describe('whatever a list is asked for', () => {
+describe('lists with generated queries', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
   let objects: Record<string, string>;
@@ -64,7 +64,7 @@ describe('whatever a list is asked for', () => {
   afterAll(() => app.close());
 
   it.each(LISTS.map((list) => [list.path, list] as const))(
-    '%s answers as documented, and never a 500',
+    '%s answers as documented, and never with a 500',
     async (_, { path, parameters }) => {
       const filled = path.replace(/\{(\w+)\}/g, (__, name: string) => {
         const id = objects[name];

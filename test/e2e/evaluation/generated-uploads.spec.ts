@@ -20,7 +20,7 @@ const CSV = [
 ];
 const MAPPINGS = [{}, { input: ['a'] }, { tags: ['a'], expected: ['b'] }, { input: ['a', 'a'] }, { inputs: ['a'] }, { input: 'a' }]; // prettier-ignore
 
-/** One of each documented answer: made, there already, refused, and of an unknown media type. */
+/** One upload of each documented answer: created, unchanged, refused, and of an unknown media type. */
 const ANSWERED: [Buffer, Record<string, string>, string][] = [
   [Buffer.from('q\n1\n'), {}, 'text/csv'],
   [Buffer.from('q\n1\n'), {}, 'text/csv'],
@@ -28,8 +28,8 @@ const ANSWERED: [Buffer, Record<string, string>, string][] = [
   [Buffer.from('q\n1\n'), {}, 'a/b'],
 ];
 
-/** What generated JSON does not reach: bytes of any media type with options in the query, and pinned experiments. */
-describe('whatever is sent of a CSV version', () => {
+/** Covers what generated JSON does not: bytes of any media type with options in the query, and pinned experiments. */
+describe('generated CSV uploads', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
   let versions: string;
@@ -43,7 +43,7 @@ describe('whatever is sent of a CSV version', () => {
   });
   afterAll(() => app.close());
 
-  it('as any bytes, with any options, gets a documented answer, and never a 500', async () => {
+  it('are answered as documented, and never with a 500, whatever bytes and options they have', async () => {
     const option = (values: readonly string[]) =>
       fc.oneof(fc.constantFrom(...values), fc.string({ unit: 'binary', maxLength: 30 }));
     const query = fc.record(
@@ -74,7 +74,7 @@ describe('whatever is sent of a CSV version', () => {
     expect([...seen].sort()).toEqual(expect.arrayContaining([200, 201, 400, 415]));
   }, 300_000);
 
-  it('as results of an experiment that it is pinned by gets each its own answer', async () => {
+  it('decide for each result of a pinned experiment whether its case exists', async () => {
     const { dataset_id } = await space.dataset();
     await space.post(`/eval/v1/datasets/${dataset_id}/versions`, { content: 'id\na\nb\nc\n' });
     const { experiment_id } = await space.experiment({ dataset_id, dataset_version: 1 });

@@ -19,10 +19,10 @@ export interface Schema {
 
 export type Schemas = Record<string, Schema>;
 
-/** Values that fit a member, by its name, wherever it stands: ids above all, which no schema tells. */
+/** Fitting values by member name: above all ids, which no schema gives. */
 export type Known = Record<string, readonly unknown[]>;
 
-/** What breaks careless code, whatever the member. */
+/** Values that break careless code, for any member. */
 export const AWKWARD: readonly unknown[] = [
   ...[null, true, 0, -1, 1e308, 5e-324, 2_147_483_648, 9_007_199_254_740_992, '', ' ', '0'],
   ...['\u0000', '\ufe0f', '__proto__', '\u2028', '😀'.repeat(300), 'é'.repeat(5_000), '%', "'", '\\'],
@@ -39,7 +39,7 @@ export const AWKWARD: readonly unknown[] = [
   ],
 ];
 
-/** Anything at all, strings of any characters among it. */
+/** Any JSON value, with strings of any characters. */
 export const ANYTHING = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(...AWKWARD) },
   { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 3, stringUnit: 'binary' }) },
@@ -47,14 +47,14 @@ export const ANYTHING = fc.oneof(
 
 const DEPTH_MAX = 4;
 
-/** Values that meet schemas, with others strewn among them. */
+/** Generates mostly values that match schemas, and some that do not. */
 export class GeneratedValues {
   constructor(
     private readonly schemas: Schemas,
     private readonly known: Known,
   ) {}
 
-  /** Mostly what meets a schema. */
+  /** Mostly values that match a schema. */
   of(schema: Schema, name = '', depth = 0): fc.Arbitrary<unknown> {
     const known = this.known[name];
     const fitting = this.fitting(this.resolved(schema), depth);
@@ -110,7 +110,7 @@ export class GeneratedValues {
     }
   }
 
-  /** With all that is required nineteen times of twenty, and then and now with a member that is not known. */
+  /** An object with all required members in 19 of 20 cases, and sometimes with an unknown one. */
   private object(
     { properties, required = [], additionalProperties }: Schema,
     depth: number,
@@ -139,7 +139,7 @@ export class GeneratedValues {
       .map(([chosen, mutations]) => mutations.reduce(mutate, this.withKnown(example, chosen)));
   }
 
-  /** A copy of an example that refers to what there is. */
+  /** A copy of an example that refers to existing objects. */
   private withKnown(example: unknown, chosen: number, name = ''): unknown {
     const known = this.known[name] ?? [];
     if (/_ids?$/.test(name) && known.length > 0) return structuredClone(known[0]);
@@ -174,11 +174,11 @@ function mutate(root: unknown, { place, how, value }: Mutation): unknown {
   else if (how === 'delete' && parent !== holder) Reflect.deleteProperty(parent, key);
   else if (how === 'repeat' && Array.isArray(present)) present.push(...structuredClone(present));
   else if (typeof present === 'object' && present !== null) Object.assign(present, { unheard_of: value });
-  // what was deleted from an array leaves a hole, which JSON does not have
+  // deleting from an array leaves a hole, which JSON does not have
   return JSON.parse(JSON.stringify(holder.root ?? null)) as unknown;
 }
 
-/** All values within one, each by what holds it. */
+/** All values within one, each as its holder and key. */
 function placesOf(value: object): [parent: object, key: string][] {
   return Object.entries(value).flatMap(([key, one]: [string, unknown]) => [
     [value, key] as [object, string],

@@ -94,7 +94,7 @@ describe('a human score is refused', () => {
     expect(await asked(answered, output)).toEqual([422, 'validation_failed', pointer]);
   });
 
-  it('for a scorer that the service runs (400), and the service runs none of people (400)', async () => {
+  it('for a scorer that the service runs (400), and the service runs no human scorer (400)', async () => {
     const definition = { checks: [{ type: 'equals' }] };
     const code = await on.scorer(BOOLEAN, { scorer_kind: 'code', definition });
     const { result_id } = await newResult();
@@ -111,7 +111,7 @@ describe('a human score is refused', () => {
     }
   });
 
-  it('for a scorer that is archived (409), only once all else is found', async () => {
+  it('for an archived scorer (409), after all other checks', async () => {
     const scorer = await on.scorer(TONE);
     const { result_id } = await newResult();
     await on.space.archive(`/eval/v1/scorers/${scorer.scorer_id}`);
@@ -123,7 +123,7 @@ describe('a human score is refused', () => {
     expect(await of({ result_id: 'res_x' })).toEqual([404, 'not_found']);
   });
 
-  it('for what is not there, or is not theirs (404, naming it)', async () => {
+  it('for unknown and foreign targets (404, naming them)', async () => {
     const stranger = await HumanScoresFixture.open(app);
     const foreign = await stranger.scorer();
     const foreignResult = await stranger.space.result((await stranger.space.experiment()).experiment_id, {

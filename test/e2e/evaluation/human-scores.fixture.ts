@@ -128,7 +128,7 @@ export async function hold(app: TestApp, statement: string, values: unknown[]): 
   };
 }
 
-/** Until so many statements wait for a lock. */
+/** Waits until this many statements wait for a lock. */
 export async function untilWaiting(app: TestApp, count: number): Promise<void> {
   const sql = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
   while ((await app.database.query(sql)).length < count) await new Promise((then) => setTimeout(then, 10));

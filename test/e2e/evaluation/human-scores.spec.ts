@@ -24,7 +24,7 @@ describe('a human score', () => {
 
   const newResult = (fields?: Record<string, unknown>) => on.newResult(fields);
 
-  describe('is kept', () => {
+  describe('is stored', () => {
     it.each<[string, object, Record<string, unknown>, number, Record<string, unknown>]>([
       ['true', BOOLEAN, { value: true }, 1, { value: true }],
       ['false', BOOLEAN, { value: false }, 0, { value: false }],
@@ -38,7 +38,7 @@ describe('a human score', () => {
         2 / 3,
         { answers: { tone: 'rude', right: true, stars: 2 } },
       ],
-    ])('with %s, and read back as it was answered', async (_, output, answered, score, kept) => {
+    ])('with %s, and reads back the same', async (_, output, answered, score, kept) => {
       const result = await newResult();
       const scorer = await on.scorer(output);
       const posted = await on.post({
@@ -81,7 +81,7 @@ describe('a human score', () => {
       expect(again.status).toBe(304);
     });
 
-    it('of a result with the trace and the session that the result names, of others with nothing but these', async () => {
+    it('of a result with the result’s trace and session', async () => {
       const scorer = await on.scorer();
       const trace_id = await on.exportTrace('talk');
       const result = await newResult({ trace_id, session_id: 'talk' });
@@ -105,7 +105,7 @@ describe('a human score', () => {
       });
     });
 
-    it('of a trace or session whose spans never came, where a result names it', async () => {
+    it('of a trace or session without spans, if a result names it', async () => {
       const scorer = await on.scorer();
       const trace_id = newTraceId();
       await newResult({ trace_id, session_id: 'unheard of' });
@@ -113,7 +113,7 @@ describe('a human score', () => {
       await on.score(scorer, { session_id: 'unheard of', value: true });
     });
 
-    it('with 2,000 characters of its comment, never half a character', async () => {
+    it('with 2,000 characters of its comment, and no split character', async () => {
       const scorer = await on.scorer();
       const { result_id } = await newResult();
       const { comment } = await on.score(scorer, {
@@ -124,7 +124,7 @@ describe('a human score', () => {
       expect(comment).toBe(`x${'😀'.repeat(999)}`);
     });
 
-    it('by the version that the person was shown, whatever became of the scorer since', async () => {
+    it('under the scorer version that the person saw', async () => {
       const scorer = await on.scorer(BOOLEAN);
       const { result_id } = await newResult();
       const definition = { rubric: 'How many stars?', output: STARS };
@@ -135,7 +135,7 @@ describe('a human score', () => {
       expect(present).toMatchObject({ scorer_version: 2, score: 4, supersedes_score_id: shown.score_id });
     });
 
-    it('once where the request is repeated with its Idempotency-Key', async () => {
+    it('once per Idempotency-Key', async () => {
       const scorer = await on.scorer();
       const { result_id } = await newResult();
       const body = { workspace_id: on.space.id, scorer_id: scorer.scorer_id, result_id, value: true };
@@ -147,8 +147,8 @@ describe('a human score', () => {
     });
   });
 
-  describe('that corrects an earlier one of the same person', () => {
-    it('supersedes it, and both stay to be read', async () => {
+  describe('that replaces one by the same person', () => {
+    it('supersedes it, and both stay readable', async () => {
       const scorer = await on.scorer(STARS);
       const { result_id } = await newResult();
       const first = await on.score(scorer, { result_id, value: 1 });
@@ -171,7 +171,7 @@ describe('a human score', () => {
       );
     });
 
-    it('leaves alone those of other people, other scorers and other targets', async () => {
+    it('does not supersede those of other people, scorers or targets', async () => {
       const [scorer, other] = [await on.scorer(), await on.scorer()];
       const bob = await on.annotator();
       const trace_id = await on.exportTrace();
@@ -186,7 +186,7 @@ describe('a human score', () => {
       expect(await on.listed('')).toEqual(all.map((score) => score.score_id).reverse());
     });
 
-    it('is one of a chain without forks, however many come at once', async () => {
+    it('forms one chain, also when many arrive at once', async () => {
       const scorer = await on.scorer(STARS);
       const { result_id } = await newResult();
       const values = [1, 2, 3, 4, 5, 1.5, 2.5, 3.5, 4.5];
@@ -249,7 +249,7 @@ describe('a human score', () => {
       }
     });
 
-    it('only in its own workspace, and only by parameters that there are', async () => {
+    it('only in its own workspace, and only by known parameters', async () => {
       const scorer = await on.scorer();
       const { result_id, experiment_id } = await newResult({ session_id: 'talk' });
       const { score_id } = await on.score(scorer, { result_id, value: true });

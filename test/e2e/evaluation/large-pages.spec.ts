@@ -1,5 +1,5 @@
 import { PAGE_BYTES } from '#platform/paging';
-import { createTestApp, type TestApp } from '#testing';
+import { createTestApp, type TestApp, sized } from '#testing';
 import { EvaluationWorkspace, type Page } from './evaluation.harness';
 
 const EXPERIMENTS = '/eval/v1/experiments';
@@ -29,7 +29,8 @@ describe('a list of large items', () => {
       Promise.resolve(),
     );
 
-  it.each<[string, () => Promise<string>]>([
+  /** Lists by name, each with what fills it and returns its path. */
+  const LISTS: [string, () => Promise<string>][] = [
     [
       'results',
       async () => {
@@ -66,31 +67,36 @@ describe('a list of large items', () => {
         return `${EXPERIMENTS}?tag=large`;
       },
     ],
-  ])('of %s comes in pages that end early, of which none is lost', async (_, make) => {
-    const path = await make();
-    const list = async (query: string) =>
-      (await space.viewer.get<Page<object>>(`${path}${path.includes('?') ? '&' : '?'}${query}`)).body;
-    const all = await list('limit=0');
-    expect(all.page.total).toBeGreaterThanOrEqual(COUNT);
-    for (const sort of [
-      '',
-      '&sort=created_at',
-      ...(path.includes('versions') ? [] : ['&sort=-updated_at']),
-    ]) {
-      const seen: string[] = [];
-      let cursor: string | null = null;
-      do {
-        const page: Page<object> = await list(
-          `limit=500${sort}${cursor === null ? '' : `&cursor=${cursor}`}`,
-        );
-        expect(page.items.length).toBeGreaterThan(0);
-        expect(page.items.length).toBeLessThan(COUNT);
-        expect(JSON.stringify(page.items).length).toBeLessThan(PAGE_BYTES + LARGE.length * 1.1);
-        seen.push(...page.items.map((item) => JSON.stringify(item).replace(LARGE, '')));
-        cursor = page.page.next_cursor;
-      } while (cursor !== null);
-      expect(seen).toHaveLength(all.page.total!);
-      expect(new Set(seen).size).toBe(seen.length);
-    }
-  });
+  ];
+
+  it.each(LISTS.slice(0, sized(1, LISTS.length)))(
+    'of %s ends pages early, and loses none',
+    async (_, make) => {
+      const path = await make();
+      const list = async (query: string) =>
+        (await space.viewer.get<Page<object>>(`${path}${path.includes('?') ? '&' : '?'}${query}`)).body;
+      const all = await list('limit=0');
+      expect(all.page.total).toBeGreaterThanOrEqual(COUNT);
+      for (const sort of [
+        '',
+        '&sort=created_at',
+        ...(path.includes('versions') ? [] : ['&sort=-updated_at']),
+      ]) {
+        const seen: string[] = [];
+        let cursor: string | null = null;
+        do {
+          const page: Page<object> = await list(
+            `limit=500${sort}${cursor === null ? '' : `&cursor=${cursor}`}`,
+          );
+          expect(page.items.length).toBeGreaterThan(0);
+          expect(page.items.length).toBeLessThan(COUNT);
+          expect(JSON.stringify(page.items).length).toBeLessThan(PAGE_BYTES + LARGE.length * 1.1);
+          seen.push(...page.items.map((item) => JSON.stringify(item).replace(LARGE, '')));
+          cursor = page.page.next_cursor;
+        } while (cursor !== null);
+        expect(seen).toHaveLength(all.page.total!);
+        expect(new Set(seen).size).toBe(seen.length);
+      }
+    },
+  );
 });

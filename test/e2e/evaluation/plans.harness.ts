@@ -78,7 +78,7 @@ export async function smallTables({ database }: TestApp): Promise<ReadonlySet<st
   return new Set(rows.map(({ relname }) => relname));
 }
 
-/** Vacuums until every page is known to be visible to all, which whoever reads at the same time can delay. */
+/** Vacuums until every page is all-visible, which concurrent readers can delay. */
 export async function vacuumed({ database }: TestApp, tables: string[]): Promise<void> {
   for (;;) {
     await database.query(`VACUUM (ANALYZE) ${tables.join(', ')}`);

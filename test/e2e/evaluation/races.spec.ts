@@ -1,4 +1,4 @@
-import { type Answer, type ApiClient, createTestApp, type TestApp } from '#testing';
+import { type Answer, type ApiClient, createTestApp, type TestApp, sized } from '#testing';
 import {
   type BulkAnswer,
   EvaluationWorkspace,
@@ -11,12 +11,13 @@ import {
 } from './evaluation.harness';
 
 const EXPERIMENTS = '/eval/v1/experiments';
-const ROUNDS = 40;
-/** Calls of a writer, far more than go before an experiment is frozen: one that never is fails a test in place of hanging it. */
+const ROUNDS = sized(8, 40);
+const EXPERIMENTS_FINALIZED = sized(20, 100);
+/** Calls of a writer: far more than fit before an experiment is frozen, so that a test fails instead of hanging. */
 const CALLS_MAX = 1_000;
 
-/** What would be lost between clients that do not know of one another, and API processes that share a database. */
-describe('results, with two API processes on one database,', () => {
+/** Independent clients write through two API processes that share a database. */
+describe('results written through two API processes', () => {
   let app: TestApp;
   let other: TestApp;
   let space: EvaluationWorkspace;
@@ -41,7 +42,7 @@ describe('results, with two API processes on one database,', () => {
   const bulk = (client: ApiClient, experimentId: string, items: object[]): Promise<Answer<BulkAnswer>> =>
     client.post<BulkAnswer>(`${EXPERIMENTS}/${experimentId}/results/bulk`, { workspace_id: space.id, items });
 
-  describe('of one case that two clients write at once: one is 201 and one 409, and what was 201 is there', () => {
+  describe('of one case, written twice at once: one write is 201 and stored, the other 409', () => {
     /** Writes a case; answers its status. */
     type Writer = (
       client: ApiClient,
@@ -77,7 +78,7 @@ describe('results, with two API processes on one database,', () => {
     });
   });
 
-  it('are all within the summary of a hundred experiments that are finalized while they are written', async () => {
+  it('are all in the summary of an experiment that is finalized meanwhile', async () => {
     const race = async (index: number): Promise<void> => {
       const { experiment_id: id } = await space.experiment();
       const scored = (case_id: string) => ({ case_id, scores: { s: 1 } });
@@ -114,12 +115,12 @@ describe('results, with two API processes on one database,', () => {
       expect(body.summary!.scores!.s?.count ?? 0).toBe(acknowledged.length);
       expect(body).toEqual(finals.find((one) => one.status === 200)!.body);
     };
-    for (let done = 0; done < 100; done += 10) {
+    for (let done = 0; done < EXPERIMENTS_FINALIZED; done += 10) {
       await Promise.all(Array.from({ length: 10 }, (_, n) => race(done + n)));
     }
   }, 180_000);
 
-  it('are within the one summary of an experiment that a hundred requests finalize at once', async () => {
+  it('are in the one summary when a hundred requests finalize an experiment at once', async () => {
     const { experiment_id: id } = await space.experiment();
     let acknowledged = 0;
     /** @returns how it was refused */

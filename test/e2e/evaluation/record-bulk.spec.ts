@@ -33,7 +33,7 @@ describe('records in bulk', () => {
   const counted = async (): Promise<number | null> =>
     (await space.viewer.get<Page<DatasetRecord>>(`${records}?limit=0`)).body.page.total;
 
-  it('are answered one by one, in the order sent, and are readable as answered', async () => {
+  it('are answered one by one in order', async () => {
     const answer = await bulk(Array.from({ length: 100 }, (_, i) => ({ input: i, external_id: `row ${i}` })));
     expect(statuses(answer)).toEqual(Array.from({ length: 100 }, () => 201));
     expect(answer.body.items.map((one) => one.record?.input)).toEqual(
@@ -44,7 +44,7 @@ describe('records in bulk', () => {
     expect(listed.every((one) => one.version === 1)).toBe(true);
   });
 
-  it('that are faulty do not sink the others, and each says what is wrong with it', async () => {
+  it('fail one by one, each with its faults', async () => {
     const answer = await bulk([
       { input: 'good' },
       { label: 'no input' },
@@ -83,7 +83,7 @@ describe('records in bulk', () => {
     expect(await counted()).toBe(0);
   });
 
-  it('for another workspace, or a dataset that is not there, are refused as a whole', async () => {
+  it('for another workspace or an unknown dataset are refused as a whole', async () => {
     expect((await bulk([{ input: 1 }], { workspace_id: 'wsp_x' })).status).toBe(400);
     expect((await bulk([{ input: 1 }], { workspace_id: undefined })).status).toBe(400);
     const missing = await space.post('/eval/v1/datasets/ds_x/records/bulk', { items: [{ input: 1 }] });
@@ -93,7 +93,7 @@ describe('records in bulk', () => {
     expect(await counted()).toBe(0);
   });
 
-  describe('whose external_id a live record has', () => {
+  describe('with the external_id of a live record', () => {
     let present: DatasetRecord;
     beforeEach(async () => {
       present = await space.record(dataset.dataset_id, { input: 'old', label: 'l', external_id: 'known' });
@@ -116,14 +116,14 @@ describe('records in bulk', () => {
       expect(await current()).toEqual(present);
     });
 
-    it('leave it as it is with "skip"', async () => {
+    it('leave it unchanged with "skip"', async () => {
       const answer = await bulk(items, { on_conflict: 'skip' });
       expect(statuses(answer)).toEqual([200, 201, 201]);
       expect(answer.body.items[0]!.record).toEqual(present);
       expect(await current()).toEqual(present);
     });
 
-    it('make a new version of it with "update", and none where it is so already', async () => {
+    it('create a version of it with "update" if something changes', async () => {
       const answer = await bulk(items, { on_conflict: 'update' });
       expect(statuses(answer)).toEqual([200, 201, 201]);
       expect(answer.body.items[0]!.record).toMatchObject({
@@ -144,7 +144,7 @@ describe('records in bulk', () => {
       expect(await counted()).toBe(3);
     });
 
-    it('refer to nothing in another dataset, or archived', async () => {
+    it('ignore other datasets and archived records', async () => {
       const other = await space.dataset();
       const path = `/eval/v1/datasets/${other.dataset_id}/records/bulk`;
       expect(statuses(await space.post<BulkAnswer>(path, { items: [items[0]] }))).toEqual([201]);
@@ -152,7 +152,7 @@ describe('records in bulk', () => {
       expect(statuses(await bulk([items[0]]))).toEqual([201]);
     });
 
-    it('in another way than those known are 422 as a whole', async () => {
+    it('with an unknown on_conflict are 422 as a whole', async () => {
       const answer = await bulk(items, { on_conflict: 'replace' });
       expect([...outcome(answer), ...places(answer)]).toEqual([422, 'validation_failed', '/on_conflict']);
       expect((await bulk(items, { on_conflict: 1 })).status).toBe(400);
@@ -176,7 +176,7 @@ describe('records in bulk', () => {
     },
   );
 
-  it('from several clients at once are each written once, whatever their order', async () => {
+  it('from concurrent clients are each written once, in any order', async () => {
     const rows = Array.from({ length: 40 }, (_, i) => ({ input: i, external_id: `row ${i}` }));
     const answers = await Promise.all(
       Array.from({ length: 6 }, (_, client) => bulk(client % 2 === 0 ? rows : [...rows].reverse())),

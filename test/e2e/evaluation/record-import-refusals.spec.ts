@@ -62,7 +62,7 @@ describe('records that cannot be imported', () => {
     ['no header', 'csv', '', '/lines/1', /header row/],
   ];
   it.each(faults)(
-    'with %s in a %s are refused whole, and the line told',
+    'with %s in a %s are refused as a whole, naming the line',
     async (what, format, text, pointer, detail) => {
       const id = (await space.dataset()).dataset_id;
       const bytes = what.includes('UTF-8') ? Buffer.from(text, 'latin1') : text;
@@ -73,7 +73,7 @@ describe('records that cannot be imported', () => {
     },
   );
 
-  it('tell of a hundred faults at most, and of the others how many lines they are in', async () => {
+  it('get at most a hundred faults, and the number of other faulty lines', async () => {
     const id = (await space.dataset()).dataset_id;
     const file = jsonLines(
       Array.from({ length: 300 }, (_, n) => (n % 2 === 0 ? { input: n } : { label: n })),
@@ -83,7 +83,7 @@ describe('records that cannot be imported', () => {
     expect(places(answer).slice(0, 3)).toEqual(['/lines/2/input', '/lines/2/label', '/lines/4/input']);
   });
 
-  it('are held to the schemas of the dataset, line by line', async () => {
+  it('must match the schemas of the dataset', async () => {
     const schemas = {
       input_schema: { type: 'object', required: ['q'] },
       expected_schema: { type: ['string', 'null'] },
@@ -109,7 +109,7 @@ describe('records that cannot be imported', () => {
     expect([...outcome(refused), ...places(refused)]).toEqual([400, 'invalid_request', '/lines/2/input/q']);
   });
 
-  it('are not held to a schema that came later in what present records keep', async () => {
+  it('need not match a later schema in unchanged members', async () => {
     const { dataset_id: id } = await space.dataset();
     const line = (n: number, more: object = {}) => ({ external_id: `r${n}`, input: `free ${n}`, ...more });
     expect((await importing(space.editor, id, jsonLines([line(1), line(2)]))).status).toBe(200);
@@ -119,7 +119,7 @@ describe('records that cannot be imported', () => {
     const labelled = jsonLines([line(1), line(2, { label: 'seen' })]);
     const updated = await importing(space.editor, id, labelled, 'on_conflict=update');
     expect(updated.body).toMatchObject({ unchanged_count: 1, updated_count: 1 });
-    // what is new or changes is held to it, and then nothing is imported
+    // new and changed members must match it, and nothing is imported
     const mixed = jsonLines([line(1, { label: 'x' }), line(2, { input: 'other' }), line(3), { input: {} }]);
     for (const [query, pointers] of [
       ['on_conflict=skip', ['/lines/3/input']],
@@ -132,7 +132,7 @@ describe('records that cannot be imported', () => {
     expect((await datasetOf(space, id)).record_count).toBe(2);
   });
 
-  it('with one external_id twice are 409 naming both lines, whatever is asked of conflicts', async () => {
+  it('with a repeated external_id are 409 naming both lines', async () => {
     const id = (await space.dataset()).dataset_id;
     const file = jsonLines([{ input: 1, external_id: 'a' }, { input: 2 }, { input: 3, external_id: 'a' }]);
     for (const query of ['', 'on_conflict=skip', 'on_conflict=update']) {
@@ -142,7 +142,7 @@ describe('records that cannot be imported', () => {
     }
   });
 
-  it('are refused in order: form, dataset, state, values', async () => {
+  it('are checked in order: form, dataset, state, values', async () => {
     const id = (await space.dataset()).dataset_id;
     const badForm = '{"input":1,"source_kind":"x"}\n{}\n';
     const badValue = '{"input":1}\n{"input":1,"source_kind":"x"}\n';
@@ -160,7 +160,7 @@ describe('records that cannot be imported', () => {
     expect((await space.viewer.get(`${recordsOf(id)}/export`)).status).toBe(200);
   });
 
-  it('may be 100,000, and not one more', async () => {
+  it('may be at most 100,000', async () => {
     const id = (await space.dataset()).dataset_id;
     const answer = await importing(space.editor, id, '{"input":1}\n'.repeat(100_001));
     expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_request', '/lines/100001']);
@@ -208,7 +208,7 @@ describe('records that cannot be imported', () => {
     expect(outcome(await importing(space.editor, id, body, query, media))).toEqual([status, code]);
   });
 
-  it('in one line of more than a record may have are refused with the line', async () => {
+  it('over the size of a record are refused naming the line', async () => {
     const id = (await space.dataset()).dataset_id;
     const long = `{"input":1}\n{"input":"${'x'.repeat(21 * 1024 * 1024)}"}\n{"input":2}\n`;
     const answer = await importing(space.editor, id, long);
@@ -223,7 +223,7 @@ describe('records that cannot be imported', () => {
     expect([...outcome(cell), ...places(cell)]).toEqual([400, 'invalid_request', '/lines/3']);
   });
 
-  it('from a version that is not there are 404 that names it, and with an unknown on_conflict 422', async () => {
+  it('from an unknown version are 404, and with an unknown on_conflict 422', async () => {
     const id = (await space.dataset()).dataset_id;
     const path = `${recordsOf(id)}/import`;
     const unknown = await space.post(path, { dataset_version: 1, on_conflict: 'merge' });

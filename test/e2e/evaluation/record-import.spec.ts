@@ -23,7 +23,7 @@ import {
 
 type Fields = Record<string, unknown>;
 
-describe('records that are imported', () => {
+describe('imported records', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
 
@@ -33,7 +33,7 @@ describe('records that are imported', () => {
   });
   afterAll(() => app.close());
 
-  it('are those of a CSV version as its mapping says, under the ids of the cases', async () => {
+  it('come from a CSV version by its mapping, under the case ids', async () => {
     const { dataset_id } = await space.dataset();
     const file = 'id,question,answer,team,labels\r\nc1,"1, or 2?",=1,x,"a;b"\r\nc2,3?,3,,\r\n';
     const mapping = { expected: ['answer'], metadata: ['team'], tags: ['labels'] };
@@ -80,7 +80,7 @@ describe('records that are imported', () => {
     expect(await externalIdsOf(space, other)).toEqual(['1', '2']);
   });
 
-  it('are cases as mapped also where the columns are called as those of an export', async () => {
+  it('follow the mapping even when columns are named as in an export', async () => {
     const { dataset_id } = await space.dataset();
     const names = 'input,expected,metadata,tags,label,category,source_kind,source_ref,external_id';
     const file = `${names}\nhello,world,,,,,manual,,x1\n`;
@@ -99,7 +99,7 @@ describe('records that are imported', () => {
     expect(record!.input).toMatchObject({ input: 'hello', source_kind: 'manual' });
   });
 
-  it('take part in conflicts as asked: none, skipped, or a new version each that differs', async () => {
+  it('are refused, skipped or updated on conflicts, as on_conflict says', async () => {
     const id = await made(space, [
       { input: 'old', label: 'l', external_id: 'a' },
       { input: 'same', external_id: 'b' },
@@ -156,7 +156,7 @@ describe('records that are imported', () => {
     expect(await revisionOf(space, id)).toBe(last);
   });
 
-  it('are found by words, counted, versioned and in the snapshots of experiments begun later alone', async () => {
+  it('are searched, counted, versioned and in later snapshots', async () => {
     const id = await made(space, [{ input: 'first' }]);
     const { experiment_id: early } = await space.experiment({ dataset_id: id });
     const file = jsonLines(
@@ -178,7 +178,7 @@ describe('records that are imported', () => {
     expect(counts).toEqual([1, 1201]);
   });
 
-  it('may end without a line break, begin with a byte order mark, and stand between blank lines and CRLF', async () => {
+  it('may have a byte order mark, CRLF, blank lines and no final line break', async () => {
     const id = (await space.dataset()).dataset_id;
     expect(
       (await importing(space.editor, id, '\ufeff{"input":1}\r\n\r\n \t\n{"input":2}')).body.created_count,
@@ -196,7 +196,7 @@ describe('records that are imported', () => {
     ]);
   });
 
-  it('with an Idempotency-Key are imported once', async () => {
+  it('are imported once per Idempotency-Key', async () => {
     const id = (await space.dataset()).dataset_id;
     const key = { 'idempotency-key': 'import-1' };
     const once = () => importing(space.editor, id, '{"input":1}\n', '', MEDIA.jsonl, key);
@@ -211,7 +211,7 @@ describe('records that are imported', () => {
     expect(outcome(other)).toEqual([422, 'validation_failed']);
   });
 
-  it('by two clients at once under the same ids come from one of them', async () => {
+  it('under the same ids come from one of two concurrent clients', async () => {
     const id = (await space.dataset()).dataset_id;
     const file = jsonLines(Array.from({ length: 600 }, (_, n) => ({ input: n, external_id: `${n}` })));
     const answers = await Promise.all([importing(space.editor, id, file), importing(space.editor, id, file)]);
@@ -219,7 +219,7 @@ describe('records that are imported', () => {
     expect((await datasetOf(space, id)).record_count).toBe(600);
   });
 
-  it('are exported by viewers and imported by editors, of the workspace alone', async () => {
+  it('are exported by viewers and imported by editors of the workspace', async () => {
     const id = await made(space, [{ input: 'secret', external_id: 'a' }]);
     const strangers = [(await EvaluationWorkspace.open(app)).editor, await space.sibling()];
     for (const stranger of strangers) {

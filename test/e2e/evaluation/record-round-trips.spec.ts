@@ -58,7 +58,7 @@ const awkward = [
   external_id: n % 5 === 0 ? null : `${FORMULAS[(n + 7) % FORMULAS.length]} ${n}`,
 }));
 
-describe('records that are exported', () => {
+describe('exported records', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
 
@@ -68,26 +68,23 @@ describe('records that are exported', () => {
   });
   afterAll(() => app.close());
 
-  it.each(FORMATS)(
-    'as %s and imported into another dataset are the same, to the character',
-    async (format) => {
-      const from = await made(space, awkward);
-      const text = await exported(space.viewer, from, `format=${format}`);
-      const { dataset_id: into } = await space.dataset();
-      const answer = await importing(space.editor, into, text, '', MEDIA[format]);
-      expect([answer.status, answer.body]).toEqual([
-        200,
-        { created_count: awkward.length, updated_count: 0, unchanged_count: 0, skipped_count: 0 },
-      ]);
-      expect(await contentsOf(space, into)).toEqual(await contentsOf(space, from));
-      expect(await exported(space.viewer, into, 'format=csv')).toBe(
-        await exported(space.viewer, from, 'format=csv'),
-      );
-      expect((await datasetOf(space, into)).record_count).toBe(awkward.length);
-    },
-  );
+  it.each(FORMATS)('are identical after an import of %s', async (format) => {
+    const from = await made(space, awkward);
+    const text = await exported(space.viewer, from, `format=${format}`);
+    const { dataset_id: into } = await space.dataset();
+    const answer = await importing(space.editor, into, text, '', MEDIA[format]);
+    expect([answer.status, answer.body]).toEqual([
+      200,
+      { created_count: awkward.length, updated_count: 0, unchanged_count: 0, skipped_count: 0 },
+    ]);
+    expect(await contentsOf(space, into)).toEqual(await contentsOf(space, from));
+    expect(await exported(space.viewer, into, 'format=csv')).toBe(
+      await exported(space.viewer, from, 'format=csv'),
+    );
+    expect((await datasetOf(space, into)).record_count).toBe(awkward.length);
+  });
 
-  it('as CSV, uploaded as a version and imported from there, are the same', async () => {
+  it('are identical after an upload as CSV version and its import', async () => {
     const from = await made(space, awkward);
     const { dataset_id: into } = await space.dataset();
     const { version } = await uploaded(space, into, await exported(space.viewer, from, 'format=csv'));
@@ -96,7 +93,7 @@ describe('records that are exported', () => {
     expect(await contentsOf(space, into)).toEqual(await contentsOf(space, from));
   });
 
-  it('come back unchanged, whatever they hold', async () => {
+  it('round-trip unchanged, whatever they contain', async () => {
     const text = fc.oneof(
       fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 }),
       fc.constantFrom(...FORMULAS),
@@ -137,7 +134,7 @@ describe('records that are exported', () => {
     );
   }, 240_000);
 
-  it('and are as large as records can be come back whole', async () => {
+  it('round-trip at the largest size', async () => {
     const { dataset_id } = await space.dataset();
     const large = '"\n'.repeat(2 * 1024 * 1024); // 8 MiB as JSON, and 10 as a field of CSV
     const { dataset_record_id: id } = await space.record(dataset_id, { input: large });
@@ -153,7 +150,7 @@ describe('records that are exported', () => {
     }
   }, 180_000);
 
-  it('as CSV hold no cell that a spreadsheet would run as a formula', async () => {
+  it('contain no cell that a spreadsheet would run as a formula', async () => {
     const from = await made(
       space,
       FORMULAS.map((label) => ({ input: label, label, source_ref: label })),
@@ -166,7 +163,7 @@ describe('records that are exported', () => {
     expect(run).toEqual([]);
   });
 
-  it('are lines of JSON with the id and the version of each, under the name of their dataset', async () => {
+  it('are JSON Lines with ids and versions, in a file named after the dataset', async () => {
     const { dataset_id } = await space.dataset({ name: 'Fälle "1"/2' });
     const record = await space.record(dataset_id, { input: { a: 1.5 }, tags: ['t'], label: 'l' });
     const answer = await space.viewer.get(`${recordsOf(dataset_id)}/export`);
@@ -184,7 +181,7 @@ describe('records that are exported', () => {
     expect((await space.viewer.get(`${recordsOf(dataset_id)}/export`, held)).status).toBe(200);
   });
 
-  it('of an empty dataset are no lines, or a header alone', async () => {
+  it('of an empty dataset are an empty file, or only a header', async () => {
     const { dataset_id } = await space.dataset();
     expect(await exported(space.viewer, dataset_id)).toBe('');
     const csv = await exported(space.viewer, dataset_id, 'format=csv');
@@ -194,7 +191,7 @@ describe('records that are exported', () => {
     expect(await revisionOf(space, dataset_id)).toBe('"1"');
   });
 
-  it('are narrowed as the list is, and leave archived ones out unless asked', async () => {
+  it('take the filters of the list', async () => {
     const id = await made(space, [
       { input: 0, label: 'a', category: 'x', source_kind: 'trace', source_ref: 'r' },
       { input: 1, label: 'a', external_id: 'e', tags: ['t'] },
@@ -233,7 +230,7 @@ describe('records that are exported', () => {
     ['format=csv&format=csv', 400, 'invalid_query'],
     ['q=x', 400, 'invalid_query'],
     ['limit=1', 400, 'invalid_query'],
-  ])('by ?%s are refused: %i', async (query, status, code) => {
+  ])('with ?%s are refused: %i', async (query, status, code) => {
     const { dataset_id } = await space.dataset();
     expect(outcome(await space.viewer.get(`${recordsOf(dataset_id)}/export?${query}`))).toEqual([
       status,

@@ -39,7 +39,7 @@ describe('records of a dataset with schemas', () => {
 
   const strict = { type: 'object', required: ['q'], properties: { q: { type: 'string' } } };
 
-  it('must meet them, alone, in bulk and when changed, and faults are pointed at', async () => {
+  it('must match them on create, in bulk and on PATCH', async () => {
     await space.editor.patch(`/eval/v1/datasets/${dataset.dataset_id}`, {
       input_schema: strict,
       expected_schema: { type: ['string', 'null'] },
@@ -56,7 +56,7 @@ describe('records of a dataset with schemas', () => {
     expect(await versionsOf(id)).toEqual([1]);
   });
 
-  it('stay as they are when a schema comes later, and may change in what it does not concern', async () => {
+  it('stay unchanged under a later schema, and may change in other members', async () => {
     const { dataset_record_id: id } = await record({ input: 'free' });
     const path = `/eval/v1/datasets/${dataset.dataset_id}`;
     expect((await space.editor.patch(path, { input_schema: strict })).status).toBe(200);
@@ -78,7 +78,7 @@ describe('records of a dataset with schemas', () => {
     expect((await patch(id, { input: 'other' })).status).toBe(200);
   });
 
-  it('are not reached by a schema that cannot be used: it is 400', async () => {
+  it('cannot get an invalid schema (400)', async () => {
     for (const schema of [{ type: 'nothing' }, { $ref: 'https://example.com/schema' }, { pattern: '(' }]) {
       const answer = await space.post('/eval/v1/datasets', { name: 'unusable', input_schema: schema });
       expect(outcome(answer)).toEqual([400, 'invalid_request']);

@@ -45,7 +45,7 @@ describe('records', () => {
     (await space.list<RecordVersion>(`${records}/${id}/versions`)).map((one) => one.version);
 
   describe('creating one', () => {
-    it('answers 201 with all of it, where it is and its ETag; reading gives the same', async () => {
+    it('answers 201 with the record, its Location and its ETag', async () => {
       const fields = {
         input: { question: 'Capital of Peru?', n: 1 },
         expected: 'Lima',
@@ -77,7 +77,7 @@ describe('records', () => {
       expect([found.headers.get('etag'), JSON.stringify(found.body)]).toEqual(['"1"', JSON.stringify(body)]);
     });
 
-    it('needs an input alone, which may be null', async () => {
+    it('needs only an input, which may be null', async () => {
       const rest = { expected: null, metadata: {}, tags: [], label: null, category: null };
       const sources = { source_kind: 'manual', source_ref: null, external_id: null };
       expect(await record({ input: null })).toMatchObject({ input: null, ...rest, ...sources });
@@ -85,7 +85,7 @@ describe('records', () => {
       expect(await record({ input: 1, ...nulls })).toMatchObject({ input: 1, ...rest, ...sources });
     });
 
-    it('keeps input and expected as they were sent, whatever JSON they are, alone and in bulk', async () => {
+    it('stores input and expected verbatim, alone and in bulk', async () => {
       const sent = FREE_FORM_VALUES.map((value) => ({ input: value, expected: value }));
       for (const one of sent) await record(one);
       expect(statuses(await bulk(sent))).toEqual(sent.map(() => 201));
@@ -107,7 +107,7 @@ describe('records', () => {
       ['an external_id that is no text', { external_id: 5 }, '/external_id'],
       ['another workspace than its header', { workspace_id: 'wsp_x' }, '/workspace_id'],
       ['no workspace', { workspace_id: undefined }, '/workspace_id'],
-    ])('with %s is 400 that points there', async (_, fields, pointer) => {
+    ])('with %s is 400 with a pointer', async (_, fields, pointer) => {
       const answer = await space.post(records, { input: 1, ...fields });
       expect(outcome(answer)).toEqual([400, 'invalid_request']);
       expect(places(answer)).toContain(pointer);
@@ -119,7 +119,7 @@ describe('records', () => {
       expect([...outcome(answer), ...places(answer)]).toEqual([422, 'validation_failed', '/source_kind']);
     });
 
-    it('with an external_id of a live record is 409, also of many at once; an archived one’s is free', async () => {
+    it('with the external_id of a live record is 409', async () => {
       const answers = await Promise.all(
         Array.from({ length: 4 }, () => space.post<DatasetRecord>(records, { input: 1, external_id: 'a' })),
       );
@@ -135,7 +135,7 @@ describe('records', () => {
   });
 
   describe('in a list', () => {
-    it('are found by words of input, expected and metadata, wherever a line breaks', async () => {
+    it('are found by words of input, expected and metadata', async () => {
       const text = 'The first line\nsecond line\twith "quoted" words, a\\path\u0001ctrl and Ärger';
       await record({ input: { text }, expected: ['Lima'], metadata: { owner: 'Grace Hopper' } });
       await record({ input: 'elsewhere' });
@@ -157,7 +157,7 @@ describe('records', () => {
       }
     });
 
-    it('are found by expected and metadata also where the input is long', async () => {
+    it('are found by expected and metadata despite a long input', async () => {
       const input = 'haystack '.repeat(20_000);
       await record({ input, expected: 'needleexpected', metadata: { topic: 'needlemeta' } });
       for (const q of ['needleexpected', 'needlemeta', 'haystack']) {
@@ -165,7 +165,7 @@ describe('records', () => {
       }
     });
 
-    it('are found also where a long text is all hyphenated words', async () => {
+    it('are found in a long text of hyphenated words', async () => {
       const letter = (n: number) => String.fromCodePoint(0x4e00 + (n % 20_000));
       const halves = Array.from({ length: 40_000 }, (_, i) => [letter(i) + letter(i * 7), letter(i * 7 + 1)]);
       const input = halves.map(([left, right]) => `${left}-${right}${right}`).join(' ');
@@ -174,7 +174,7 @@ describe('records', () => {
       expect(await inputs(`q=${encodeURIComponent('一一')}`)).toHaveLength(1);
     });
 
-    it('are narrowed by each filter and by all together', async () => {
+    it('match each filter, and all together', async () => {
       const all = { label: 'l', category: 'c', source_kind: 'session', source_ref: 'r', external_id: 'e' };
       const tags = ['t', 'u'];
       await record({ input: 'word none' });
@@ -193,7 +193,7 @@ describe('records', () => {
       expect(await inputs('label=none')).toEqual([]);
     });
 
-    it('page, sort and count, without archived ones unless asked', async () => {
+    it('page, sort and count, without archived ones by default', async () => {
       expect(statuses(await bulk([1, 2, 3, 4, 5].map((input) => ({ input }))))).toHaveLength(5);
       const [, fourth] = await space.list<DatasetRecord>(records);
       await patch(fourth!.dataset_record_id, { label: 'changed' });
@@ -209,7 +209,7 @@ describe('records', () => {
       expect(body.page).toEqual({ limit: 0, offset: 0, total: 5, next_cursor: null });
     });
 
-    it('are those of the dataset alone, and 404 without it', async () => {
+    it('are limited to the dataset', async () => {
       await record({ external_id: 'mine' });
       const other = await space.dataset();
       expect(await space.list(`/eval/v1/datasets/${other.dataset_id}/records`)).toEqual([]);
@@ -232,7 +232,7 @@ describe('records', () => {
   });
 
   describe('changing one', () => {
-    it('makes a version, and keeps all before it', async () => {
+    it('creates a version, and keeps the earlier ones', async () => {
       const first = await record({ input: { a: null, b: 1 }, expected: 'x', label: 'l', metadata: { a: 1 } });
       const id = first.dataset_record_id;
       const second = await patch(id, { input: { b: null }, expected: null, metadata: { a: null, b: 2 } });
@@ -257,7 +257,7 @@ describe('records', () => {
       expect(page.body.items[0]).toMatchObject({ version: 2, ...changed, created_by: space.editorId });
     });
 
-    it('to what it is makes no version, and reordering its members does', async () => {
+    it('creates a version for reordered members, but not without a change', async () => {
       const { dataset_record_id: id, ...before } = await record({
         input: { a: 1, b: 2 },
         metadata: { x: 1 },
@@ -300,7 +300,7 @@ describe('records', () => {
   });
 
   describe('archiving one', () => {
-    it('takes it from the list and ends its changes, not its reading; repeated it answers the same', async () => {
+    it('makes it read-only and unlisted', async () => {
       const before = await record({ input: 'gone' });
       const path = `${records}/${before.dataset_record_id}`;
       const first = await space.evaluator.post<DatasetRecord>(`${path}/archive`);
@@ -314,7 +314,7 @@ describe('records', () => {
       expect(await inputs()).toEqual([]);
     });
 
-    it('is seen by who asks with the ETag of before', async () => {
+    it('changes its ETag', async () => {
       const { dataset_record_id: id } = await record();
       await space.archive(`${records}/${id}`);
       const again = await space.viewer.get<DatasetRecord>(`${records}/${id}`, { 'if-none-match': '"1"' });
@@ -341,7 +341,7 @@ describe('records', () => {
     ['listing the versions of', (caller, path) => caller.get(`${path}/versions`)],
     ['reading a version of', (caller, path) => caller.get(`${path}/versions/1`)],
   ];
-  it.each(operations)('%s one that is elsewhere, or under another dataset, is 404', async (_, attempt) => {
+  it.each(operations)('%s a foreign one, or one under another dataset, is 404', async (_, attempt) => {
     const { dataset_record_id: id } = await record();
     const other = await space.dataset();
     const evaluator = await space.organization.as('evaluator');

@@ -40,7 +40,7 @@ describe('results', () => {
     (await space.list<Result>(`${results}?${query}`)).map((one) => one.case_id);
 
   describe('creating one', () => {
-    it('answers 201 with all of it and where it is; reading and listing give the same', async () => {
+    it('answers 201 with the result and its Location', async () => {
       const fields = {
         case_id: 'capital of Peru',
         input: { q: 'Capital?', context: { z: 1, a: null } },
@@ -81,7 +81,7 @@ describe('results', () => {
       );
     });
 
-    it('needs a case_id alone, and takes null for the rest', async () => {
+    it('needs only a case_id', async () => {
       const nothing = { input: null, expected: null, output: null, error: null, trace_id: null };
       const more = { session_id: null, duration_ms: null, trial_group: null, trial_index: null };
       const bare = { ...nothing, ...more, dataset_record_id: null };
@@ -91,7 +91,7 @@ describe('results', () => {
       expect((await create({ case_id: 'nulls', ...nulls })).body).toMatchObject(defaults);
     });
 
-    it('keeps free-form values as they were sent, alone and in bulk', async () => {
+    it('stores free-form values verbatim, alone and in bulk', async () => {
       const sent = FREE_FORM_VALUES.map((value, i) => ({
         ...{ case_id: `alone ${i}`, input: value, expected: value, output: value, error: value },
         metadata: { z: value, a: value },
@@ -135,7 +135,7 @@ describe('results', () => {
       ['trial 1.5', { trial_index: 1.5 }, '/trial_index'],
       ['another workspace than its header', { workspace_id: 'wsp_x' }, '/workspace_id'],
       ['no workspace', { workspace_id: undefined }, '/workspace_id'],
-    ])('with %s is 400 that points there, alone and in bulk', async (_, fields, pointer) => {
+    ])('with %s is 400 with a pointer, alone and in bulk', async (_, fields, pointer) => {
       const answer = await create(fields);
       expect(outcome(answer)).toEqual([400, 'invalid_request']);
       expect(places(answer)).toContain(pointer);
@@ -146,7 +146,7 @@ describe('results', () => {
       expect(await cases()).toEqual(['good']);
     });
 
-    it('takes what is just within its limits', async () => {
+    it('accepts values at the limits', async () => {
       const id = '😀'.repeat(255);
       const fields = { case_id: id, session_id: 'x'.repeat(255), duration_ms: 0, trial_index: 0 };
       expect((await create({ ...fields, trace_id: `${'0'.repeat(31)}1` })).status).toBe(201);
@@ -156,7 +156,7 @@ describe('results', () => {
   });
 
   describe('of one case', () => {
-    it('are refused a second time: alone, in bulk, and twice in one call, where the first wins', async () => {
+    it('are refused a second time: alone, in bulk and within one call', async () => {
       expect((await create({ output: 'first' })).status).toBe(201);
       expect(outcome(await create({ output: 'second' }))).toEqual([409, 'conflict']);
       const answer = await bulk([
@@ -179,7 +179,7 @@ describe('results', () => {
       ).toBe('case');
     });
 
-    it('sent by two clients at once: one is 201 and one 409', async () => {
+    it('sent twice at once are stored once', async () => {
       for (let i = 0; i < 10; i++) {
         const one = { case_id: `case ${i}` };
         expect(statusesOf(await Promise.all([create(one), create(one)]))).toEqual([201, 409]);
@@ -192,7 +192,7 @@ describe('results', () => {
       expect(await cases('limit=500')).toHaveLength(20);
     });
 
-    it('sent by many clients in different orders are each written once, and none waits for ever', async () => {
+    it('sent by many clients in different orders are stored once, without deadlock', async () => {
       const items = Array.from({ length: 100 }, (_, i) => ({ case_id: `case ${i}` }));
       for (let round = 0; round < 3; round++) {
         const fresh = items.map(({ case_id }) => ({ case_id: `${round} ${case_id}` }));
@@ -225,13 +225,13 @@ describe('results', () => {
       expect(await cases()).toEqual([]);
     });
 
-    it('that are no objects fail by themselves', async () => {
+    it('that are not objects fail one by one', async () => {
       expect(statuses(await bulk([1, null, [], 'x', { case_id: 'good' }]))).toEqual([
         400, 400, 400, 400, 201,
       ]);
     });
 
-    it('for another workspace, or an experiment that is not there or not theirs, are refused', async () => {
+    it('for another workspace, or an unknown or foreign experiment, are refused', async () => {
       const items = [{ case_id: 'x' }];
       expect((await bulk(items, { workspace_id: 'wsp_x' })).status).toBe(400);
       expect((await bulk(items, { workspace_id: undefined })).status).toBe(400);
@@ -243,7 +243,7 @@ describe('results', () => {
   });
 
   describe('of an experiment on records', () => {
-    it('name a record of the dataset each, and get the version that the run began with', async () => {
+    it('name a record each, and get its version of the experiment’s start', async () => {
       const { dataset_id } = await space.dataset();
       const other = await space.record((await space.dataset()).dataset_id);
       const record = await space.record(dataset_id);
@@ -292,7 +292,7 @@ describe('results', () => {
       expect(pointers.slice(4)).toEqual(['/items/4/dataset_record_id', '/items/5/dataset_record_id']);
     });
 
-    it('may name one also where the experiment has no dataset, if it is the workspace’s', async () => {
+    it('may name a record of the workspace without a dataset', async () => {
       const { dataset_record_id: id } = await space.record((await space.dataset()).dataset_id);
       const answer = await create({ dataset_record_id: id });
       expect([answer.status, answer.body.dataset_record_version]).toEqual([201, 1]);
@@ -306,7 +306,7 @@ describe('results', () => {
   });
 
   describe('in a list', () => {
-    it('are narrowed by case, record and session, newest first, and paged without loss', async () => {
+    it('are filtered by case, record and session, and paged without loss', async () => {
       const { dataset_record_id: id } = await space.record((await space.dataset()).dataset_id);
       await create({ case_id: 'a', session_id: 's' });
       await create({ case_id: 'b', session_id: 's', dataset_record_id: id });
@@ -349,7 +349,7 @@ describe('results', () => {
     );
   });
 
-  it('cannot be changed or taken back', async () => {
+  it('cannot be changed or deleted', async () => {
     const { result_id } = await space.result(experimentId);
     const path = `${results}/${result_id}`;
     for (const method of ['PATCH', 'PUT', 'DELETE']) {
@@ -375,7 +375,7 @@ describe('results', () => {
     expect(await cases()).toEqual([]);
   });
 
-  it('are 404 under another experiment, workspace or organization, and where nothing is', async () => {
+  it('are 404 under another experiment, workspace or organization', async () => {
     const { result_id: id } = await space.result(experimentId);
     const other = (await space.experiment()).experiment_id;
     const stranger = (await EvaluationWorkspace.open(app)).editor;

@@ -38,7 +38,7 @@ describe('a request to score with an encoded body', () => {
       ...headers,
     });
 
-  /** JSON of so many bytes that asks for the same. */
+  /** The same request padded to this many bytes of JSON. */
   const padded = (bytes: number): string => json + ' '.repeat(bytes - json.length);
 
   describe('is the same as a plain one', () => {
@@ -51,7 +51,7 @@ describe('a request to score with an encoded body', () => {
       expect([run.status, run.body.total, run.body.run_status]).toEqual([202, 1, 'queued']);
     });
 
-    it('without its length, in pieces of any size', async () => {
+    it('without Content-Length, in pieces of any size', async () => {
       const token = await on.organization.token('evaluator');
       const caller = { baseUrl: app.url, token, workspaceId: on.workspaceId };
       for (const [encoding, encode] of Object.entries(ENCODED)) {
@@ -60,7 +60,7 @@ describe('a request to score with an encoded body', () => {
       }
     });
 
-    it('with its codings spelt in any of the ways there are', async () => {
+    it('with its codings in any spelling', async () => {
       const { gzip, base64: inBase64, 'gzip, base64': both } = ENCODED;
       for (const [encoding, encode] of [
         ['GZip', gzip],
@@ -86,7 +86,7 @@ describe('a request to score with an encoded body', () => {
       }
     });
 
-    it('up to the limit, whatever it takes on the way', async () => {
+    it('up to the limit after decoding', async () => {
       const full = padded(LIMIT);
       expect((await on.evaluator.post(path, full)).status).toBe(200);
       for (const [encoding, encode] of Object.entries(ENCODED)) {
@@ -100,7 +100,7 @@ describe('a request to score with an encoded body', () => {
       }
     });
 
-    it('to its Idempotency-Key: what is asked for counts, not how it was sent', async () => {
+    it('to its Idempotency-Key, whatever the encoding', async () => {
       const run = json.replace('preview', 'score');
       const key = { 'idempotency-key': 'encoded' };
       const first = await send(ENCODED.gzip!(run), 'gzip', key);
@@ -118,7 +118,7 @@ describe('a request to score with an encoded body', () => {
   });
 
   it.each(['br', 'deflate', 'gzip, gzip', 'x-gzip, gzip', 'gzip, base64, gzip', 'base64url', 'gzip; q=1'])(
-    'in %s is 415, and says what is understood',
+    'in %s is 415, and lists the supported codings',
     async (encoding) => {
       const answer = await send(gzipSync(json), encoding);
       expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_content_encoding']);
@@ -126,7 +126,7 @@ describe('a request to score with an encoded body', () => {
     },
   );
 
-  it('in base64 is 415 where another operation does not take it', async () => {
+  it('in base64 is 415 for operations that do not support it', async () => {
     const body = base64(JSON.stringify({ workspace_id: on.workspaceId, name: 'a' }));
     const answer = await on.evaluator.post('/eval/v1/datasets', body, { 'content-encoding': 'base64' });
     expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_content_encoding']);
@@ -176,7 +176,7 @@ describe('a request to score with an encoded body', () => {
     expect(answer.body.detail).not.toBe('');
   });
 
-  it('that is too large as it is sent is told so, announced or not', async () => {
+  it('that is too large before decoding is 413, announced or not', async () => {
     const token = await on.organization.token('evaluator');
     const caller = { baseUrl: app.url, token, workspaceId: on.workspaceId };
     for (const [encoding, limit] of [
@@ -215,7 +215,7 @@ describe('a request to score with an encoded body', () => {
       'conflict',
       async () => `Authorization: Bearer ${await (await newOrganization(app)).token('owner')}\r\n`,
     ],
-  ])('%s is refused before a byte of it is there', async (_, status, code, authorization) => {
+  ])('%s is refused before its body arrives', async (_, status, code, authorization) => {
     const { hostname, port } = new URL(app.url);
     const socket = connect(Number(port), hostname);
     socket.write(

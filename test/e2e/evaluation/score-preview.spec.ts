@@ -15,7 +15,7 @@ describe('scoring in preview and test', () => {
 
   const runsOf = async (): Promise<any[]> => (await on.evaluator.get('/eval/v1/score-runs')).body.items;
 
-  it('has the time of a test for a test alone', async () => {
+  it('has the longer timeout only in test mode', async () => {
     const slow = await createTestApp({ env: { REQUEST_TIMEOUT_MS: '2000' } });
     try {
       const there = await ScoringFixture.create(slow);
@@ -36,7 +36,7 @@ describe('scoring in preview and test', () => {
     }
   });
 
-  it('previews exactly what would be run, and runs and keeps nothing', async () => {
+  it('previews the exact requests, and runs and stores nothing', async () => {
     const definition = { ...EXACT, timeout_ms: 700 };
     const scorer = await on.scorer({ definition });
     const { trace_id } = await on.result(await on.experiment(), { input: 'i', output: 'o', expected: 'e' });
@@ -61,7 +61,7 @@ describe('scoring in preview and test', () => {
     expect(await runsOf()).toEqual([]);
   });
 
-  it('tests the targets in their order and keeps nothing', async () => {
+  it('tests the targets in order, and stores nothing', async () => {
     const scorer = await on.scorer();
     const experiment = await on.experiment();
     const made = await on.results(experiment, [
@@ -79,7 +79,7 @@ describe('scoring in preview and test', () => {
     for (const result of kept.body.items) expect(result.scores).toEqual({});
   });
 
-  it('tells a failure as an error, never as a score of 0, and an abstention as neither', async () => {
+  it('reports a failure as error, never as 0, and an abstention as neither', async () => {
     const trace_ids = [await on.trace()];
     const one = async (source: string) =>
       (await on.score(await on.scorer(script(source)), { mode: 'test', trace_ids })).body.results[0];
@@ -93,7 +93,7 @@ describe('scoring in preview and test', () => {
     expect(abstained).not.toHaveProperty('error');
   });
 
-  it('answers what the scorer says beside its score', async () => {
+  it('returns the scorer’s other outputs', async () => {
     const source = `function score() {
       return { score: 0.5, label: 'fair', reasoning: 'because', answers: { a: 1 } };
     }`;
@@ -110,7 +110,7 @@ describe('scoring in preview and test', () => {
   });
 });
 
-/** Holds a table for so many milliseconds from now, at the beginning of which some work is begun. */
+/** Locks a table for this many milliseconds, and starts some work. */
 async function lockedFor<Result>(
   { database }: TestApp,
   table: string,

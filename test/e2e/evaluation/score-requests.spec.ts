@@ -59,7 +59,7 @@ describe('a request to score', () => {
       expect(answer.body.concurrency).toBe(effective);
     });
 
-    it('with unscored_only, when many ask at once, never twice for one target', async () => {
+    it('with unscored_only, once per target, for concurrent requests', async () => {
       const scorer = await on.scorer();
       const experiment = await on.experiment();
       const made = await on.results(
@@ -77,7 +77,7 @@ describe('a request to score', () => {
       expect(taken.map((one) => one.trace_id).sort()).toEqual(made.map((one) => one.trace_id).sort());
     });
 
-    it('with unscored_only and without a limit, when many ask at once, by one run', async () => {
+    it('with unscored_only and no limit, as one run, for concurrent requests', async () => {
       const scorer = await on.scorer();
       for (let n = 0; n < 3; n++) await on.trace();
       const body = { since: '2025-01-01T00:00:00Z', unscored_only: true };
@@ -86,7 +86,7 @@ describe('a request to score', () => {
       expect(totals).toEqual([3]);
     });
 
-    it('once under one Idempotency-Key', async () => {
+    it('once per Idempotency-Key', async () => {
       const scorer = await on.scorer();
       const path = `/eval/v1/scorers/${scorer.scorer_id}/score`;
       const body = { trace_ids: [await on.trace()] };
@@ -131,7 +131,7 @@ describe('a request to score', () => {
     it.each<[string, object]>([
       ['/trace_id', { trace_id: [], since: '2025-01-01T00:00:00Z' }],
       ['/filter', { filter: {}, since: '2025-01-01T00:00:00Z' }],
-    ])('with the unknown member %s, which could have been meant to narrow it', async (pointer, body) => {
+    ])('with the unknown member %s', async (pointer, body) => {
       const answer = await on.score(await on.scorer(), body);
       expect(answer.status).toBe(400);
       expect(errorPointers(answer)).toEqual([pointer]);
@@ -190,7 +190,7 @@ describe('a request to score', () => {
       expect(errorPointers(answer)).toEqual([`/${member}`]);
     });
 
-    it('for a scorer that does not exist, or is in another workspace', async () => {
+    it('for an unknown or foreign scorer', async () => {
       const body = { trace_ids: [await on.trace()] };
       expect((await on.score({ scorer_id: 'scr_x' }, body)).status).toBe(404);
       const other = await ScoringFixture.create(app);
@@ -203,30 +203,27 @@ describe('a request to score', () => {
       expect((await on.score(scorer, { trace_ids: [await on.trace()] })).status).toBe(409);
     });
 
-    it('for a scorer that is people', async () => {
+    it('for a human scorer', async () => {
       const answer = await on.score(await on.scorer(HUMAN), { trace_ids: [await on.trace()] });
       expect(answer.status).toBe(400);
       expect(answer.body.code).toBe('invalid_request');
     });
 
-    it.each(['score', 'test', 'preview'])(
-      'in mode %s for a judge, where no judge backend is configured, and nothing is stored',
-      async (mode) => {
-        const answer = await on.score(await on.scorer(JUDGE), { mode, trace_ids: [await on.trace()] });
-        expect(answer.status).toBe(503);
-        expect(answer.body.code).toBe('service_unavailable');
-        // what is missing, and what to do without it
-        expect(answer.body.detail).toMatch(
-          /no judge backend of kind `llm`.*cannot run, test or preview.*Nothing was stored/,
-        );
-        expect(answer.body.detail).toMatch(
-          /operator to set JUDGE_BASE_URL.*run a scorer of kind `code`.*upload its scores with this scorer_id/,
-        );
-        expect(await runsOf()).toEqual([]);
-      },
-    );
+    it.each(['score', 'test', 'preview'])('in mode %s for a judge without a backend', async (mode) => {
+      const answer = await on.score(await on.scorer(JUDGE), { mode, trace_ids: [await on.trace()] });
+      expect(answer.status).toBe(503);
+      expect(answer.body.code).toBe('service_unavailable');
+      // what is missing, and what to do without it
+      expect(answer.body.detail).toMatch(
+        /no judge backend of kind `llm`.*cannot run, test or preview.*Nothing was stored/,
+      );
+      expect(answer.body.detail).toMatch(
+        /operator to set JUDGE_BASE_URL.*run a scorer of kind `code`.*upload its scores with this scorer_id/,
+      );
+      expect(await runsOf()).toEqual([]);
+    });
 
-    it('naming each id that is not known', async () => {
+    it('naming each unknown id', async () => {
       const scorer = await on.scorer();
       const [known, unknown] = [await on.trace({ sessionId: 's1' }), newTraceId()];
       const other = await ScoringFixture.create(app);
@@ -298,7 +295,7 @@ describe('a request to score', () => {
       expect(answer.body.detail).toContain(String(cap));
     });
 
-    it('with the count of a selection over the cap, which is never cut in silence', async () => {
+    it('with the count of a selection over the cap', async () => {
       const scorer = await on.scorer();
       const experiment = await on.experiment();
       await on.results(
@@ -329,7 +326,7 @@ describe('a request to score', () => {
     });
   });
 
-  it('is listed and read as a run by those who may read, of its own workspace alone', async () => {
+  it('is listed and read by viewers of its workspace', async () => {
     const scorer = await on.scorer();
     const experiment = await on.experiment();
     await on.result(experiment, { output: 1 });

@@ -1,7 +1,7 @@
 import { createTestApp, type TestApp } from '#testing';
 import { ScoringFixture } from './scoring.fixture';
 
-describe('a selection of targets to score', () => {
+describe('selecting targets to score takes', () => {
   let app: TestApp;
   let on: ScoringFixture;
 
@@ -30,7 +30,7 @@ describe('a selection of targets to score', () => {
     expect(await selected({ since: '2025-01-01T00:00:00Z', limit: 2 })).toEqual([three, two]);
   });
 
-  it('by time, with the first moment and without the last', async () => {
+  it('a time range, start included and end excluded', async () => {
     await on.trace({ startedAt: day(1) });
     const two = await on.trace({ startedAt: day(2) });
     await on.trace({ startedAt: day(3) });
@@ -38,7 +38,7 @@ describe('a selection of targets to score', () => {
     expect(await selected(body)).toEqual([two]);
   });
 
-  it('what all selectors have in common', async () => {
+  it('targets that match all selectors', async () => {
     const experiment = await on.experiment();
     const [a, b, c] = [
       await on.trace({ startedAt: day(1), sessionId: 's1' }),
@@ -56,7 +56,7 @@ describe('a selection of targets to score', () => {
     expect(await selected({ grain: 'session', session_ids: ['s1', 's2'], trace_ids: [c] })).toEqual(['s2']);
   });
 
-  it('sessions of an experiment by its results and by their traces', async () => {
+  it('sessions of an experiment, by its results and their traces', async () => {
     const experiment = await on.experiment();
     const traceId = await on.trace({ startedAt: day(1), sessionId: 'by-trace' });
     await on.result(experiment, { trace_id: traceId });
@@ -65,7 +65,7 @@ describe('a selection of targets to score', () => {
     expect(found.sort()).toEqual(['by-result', 'by-trace']);
   });
 
-  it('the grain of the ids, else the one of the scorer', async () => {
+  it('the grain of the ids, else of the scorer', async () => {
     const traceId = await on.trace({ sessionId: 's1' });
     const ofSessions = await on.scorer({ grain: 'session' });
     const grainOf = async (body: object) =>
@@ -76,12 +76,12 @@ describe('a selection of targets to score', () => {
     expect(await grainOf({ since: '2025-01-01T00:00:00Z', grain: 'trace' })).toBe('trace');
   });
 
-  it('traces that only results know, because their spans never came', async () => {
+  it('traces without spans that results name', async () => {
     const result = await on.result(await on.experiment(), { output: 1 });
     expect(await selected({ trace_ids: [result.trace_id] })).toEqual([result.trace_id]);
   });
 
-  describe('of traces and sessions that only results know, what any of their results says, not the newest alone:', () => {
+  describe('targets without spans by any of their results:', () => {
     const HOUR = 3_600_000;
     const from = (ms: number): string => new Date(Date.now() + ms).toISOString();
     let experiment_id: string;
@@ -114,14 +114,14 @@ describe('a selection of targets to score', () => {
       }
     });
 
-    it('a session that the store knows by another trace', async () => {
+    it('a session with another trace in the store', async () => {
       await on.trace({ sessionId: 'said' });
       const body = { grain: 'session', session_ids: ['said'] };
       expect(await selected({ ...body, trace_ids: [traces[0]] })).toEqual(['said']);
       expect(await selected({ ...body, trace_ids: [traces[0]], experiment_id })).toEqual(['said']);
     });
 
-    it('a session by when each of its results was made', async () => {
+    it('a session by the time of each of its results', async () => {
       await madeBefore(traces[0]!, 5 * HOUR);
       const body = { grain: 'session', session_ids: ['said'] };
       for (const more of [{}, { experiment_id }, { trace_ids: traces }]) {
@@ -134,14 +134,14 @@ describe('a selection of targets to score', () => {
       expect((await on.score(await on.scorer(), both)).status).toBe(400);
     });
 
-    it('a session by when its trace happened, where the store knows that', async () => {
+    it('a session by the start of its trace, if stored', async () => {
       await on.trace({ traceId: traces[0]!, startedAt: Date.now() - 5 * HOUR });
       const body = { grain: 'session', session_ids: ['said'], trace_ids: [traces[0]] };
       expect(await selected({ ...body, until: from(-4 * HOUR) })).toEqual(['said']);
       expect((await on.score(await on.scorer(), { ...body, since: from(-4 * HOUR) })).status).toBe(400);
     });
 
-    it('a trace by each session that a result names with it', async () => {
+    it('a trace by each session of its results', async () => {
       const trace_id = traces[0]!;
       await on.result({ experiment_id }, { trace_id, session_id: 'other' });
       const expectBoth = async () => {

@@ -5,7 +5,7 @@ import { ScoringFixture, script } from './scoring.fixture';
 const MIRROR = script(
   'function score(subject) { return { score: 1, answers: { seen: subject, spans: subject.trace && subject.trace.spans.length } }; }',
 );
-describe('a scorer is shown', () => {
+describe('a scorer sees', () => {
   let app: TestApp;
   let on: ScoringFixture;
 
@@ -24,7 +24,7 @@ describe('a scorer is shown', () => {
     return answer.body.results[0].answers.seen;
   };
 
-  it('the result of the experiment that names the trace, else the newest that does', async () => {
+  it('the experiment’s result of the trace, else the newest', async () => {
     const trace_id = await on.trace({ input: 'root in', output: 'root out' });
     const [first, second] = [await on.experiment(), await on.experiment()];
     const content = { input: { q: 1 }, expected: [null], metadata: { m: 1 } };
@@ -42,7 +42,7 @@ describe('a scorer is shown', () => {
     });
   });
 
-  it('what the root span was given and answered, where no result names the trace', async () => {
+  it('the root span’s input and output without a result', async () => {
     const trace_id = await on.trace({ input: 'in', output: 'out' });
     expect(await seen({ trace_ids: [trace_id] })).toMatchObject({
       input: 'in',
@@ -54,7 +54,7 @@ describe('a scorer is shown', () => {
     });
   });
 
-  it('no trace where its spans never came', async () => {
+  it('no trace without spans', async () => {
     const { trace_id } = await on.result(await on.experiment(), { output: 'x' });
     expect(await seen({ trace_ids: [trace_id] })).toMatchObject({
       output: 'x',
@@ -63,7 +63,7 @@ describe('a scorer is shown', () => {
     });
   });
 
-  it('the spans of the trace in their order, up to a bound that it is told of', async () => {
+  it('the spans of the trace in order, up to a bound, with a flag', async () => {
     const trace_id = await on.trace({ spans: 3 });
     const few = await seen({ trace_ids: [trace_id] });
     expect(few.trace.spans.map((span: any) => span.name)).toEqual(['root', 'step 1', 'step 2']);
@@ -79,7 +79,7 @@ describe('a scorer is shown', () => {
     });
   });
 
-  it('checks nothing but what is certain of a trace that is cut', async () => {
+  it('in checks, only what is certain about a truncated trace', async () => {
     const trace_ids = [await on.trace({ spans: 1_100 })];
     const checked = async (check: object): Promise<any> => {
       const scorer = await on.scorer({ definition: { checks: [check] } });
@@ -100,7 +100,7 @@ describe('a scorer is shown', () => {
     });
   });
 
-  it('no other traces of its session in place of one that never came', async () => {
+  it('no other traces in place of a missing one', async () => {
     const sessionId = 'elsewhere';
     for (let i = 0; i < 2; i++) await on.trace({ sessionId, input: 'ask', output: 'tell' });
     const experiment = await on.experiment();
@@ -133,7 +133,7 @@ describe('a scorer is shown', () => {
     });
   });
 
-  it('of a session with more traces than it is shown what was said first and last of all', async () => {
+  it('the first input and last output of a session with too many traces', async () => {
     const sessionId = 'long';
     const at = Date.now();
     for (let i = 0; i < 102; i++) {
@@ -157,24 +157,24 @@ describe('a scorer is shown', () => {
     });
   });
 
-  describe('of what is large', () => {
+  describe('of large targets', () => {
     const MIB = 1024 * 1024;
     const SHAPE = `function score({ input, output, trace, session }) {
       const size = (value) => (value === null ? 0 : JSON.stringify(value).length);
-      const told = (one) => [size(one.input), size(one.output), one.is_truncated];
+      const reported = (one) => [size(one.input), size(one.output), one.is_truncated];
       return { score: 1, answers: {
         given: [size(input), size(output)],
-        trace: trace && [...told(trace), trace.spans.map((span) => [size(span.attributes) > 2, span.is_truncated])],
+        trace: trace && [...reported(trace), trace.spans.map((span) => [size(span.attributes) > 2, span.is_truncated])],
         session: session && {
           messages: session.messages.map(({ content }) => size(content)),
           count: session.trace_count,
-          traces: session.traces.map(told),
+          traces: session.traces.map(reported),
           cut: session.is_truncated,
         },
       } };
     }`;
 
-    /** How much of a target a script is shown; what it is shown is held to the engine's limit. */
+    /** How much of a target a script sees; checked against the engine's limit. */
     async function shapeOf(selection: object): Promise<any> {
       const definition = { language: 'javascript', source: SHAPE, memory_mb: 256, timeout_ms: 10_000 };
       const scorer = await on.scorer({ definition });
@@ -188,7 +188,7 @@ describe('a scorer is shown', () => {
       return answer.body.results[0].answers;
     }
 
-    it('a root span of 3 MiB as it is given and with its span, the trace without a copy of its own', async () => {
+    it('a root span of 3 MiB once', async () => {
       const size = 3 * MIB;
       const trace_id = await on.trace({ output: 'x'.repeat(size - 2), spans: 3 });
       expect(await shapeOf({ trace_ids: [trace_id] })).toEqual({
@@ -207,7 +207,7 @@ describe('a scorer is shown', () => {
       });
     });
 
-    it('a root span of 5 MiB as it is given, and the other spans of the trace', async () => {
+    it('a root span of 5 MiB, and the other spans', async () => {
       const size = 5 * MIB;
       const trace_id = await on.trace({ output: 'x'.repeat(size - 2), spans: 2 });
       expect(await shapeOf({ trace_ids: [trace_id] })).toMatchObject({
@@ -224,7 +224,7 @@ describe('a scorer is shown', () => {
       });
     });
 
-    it('what a result gives, though its root span alone is larger than a scorer is shown', async () => {
+    it('the result when the root span alone is too large', async () => {
       const trace_id = await on.trace({ output: 'x'.repeat(9 * MIB), spans: 2 });
       await on.result(await on.experiment(), { trace_id, input: 'i', output: 'o' });
       expect(await shapeOf({ trace_ids: [trace_id] })).toMatchObject({
@@ -241,7 +241,7 @@ describe('a scorer is shown', () => {
       });
     });
 
-    it('nothing where the root span alone is larger than a scorer is shown', async () => {
+    it('nothing when the root span alone is too large', async () => {
       const trace_id = await on.trace({ output: 'x'.repeat(9 * MIB) });
       const answer = await on.score(await on.scorer(), { mode: 'test', trace_ids: [trace_id] });
       expect(answer.body.results).toMatchObject([
@@ -250,7 +250,7 @@ describe('a scorer is shown', () => {
       expect(answer.body.results[0]).not.toHaveProperty('score');
     });
 
-    it('nothing of a session that begins or ends with more than a scorer is shown', async () => {
+    it('nothing of a session whose first or last trace is too large', async () => {
       const at = Date.now();
       const refusal = async (sessionId: string): Promise<string> => {
         const answer = await on.score(await on.scorer(), { mode: 'test', session_ids: [sessionId] });
@@ -265,7 +265,7 @@ describe('a scorer is shown', () => {
       expect(await refusal('ends')).toContain('The last message of the session exceeds');
     });
 
-    it('of a session its messages before what its traces repeat of them, and is told', async () => {
+    it('a session’s messages before its traces, with a flag', async () => {
       const sessionId = 'large';
       for (let i = 0; i < 3; i++) {
         await on.trace({ sessionId, startedAt: Date.now() + i, output: 'x'.repeat(MIB - 2) });
@@ -284,7 +284,7 @@ describe('a scorer is shown', () => {
       });
     });
 
-    it('of a session as many messages as there is room for, and is told', async () => {
+    it('as many messages of a session as fit, with a flag', async () => {
       const sessionId = 'larger';
       for (let i = 0; i < 4; i++) {
         await on.trace({ sessionId, startedAt: Date.now() + i, output: 'x'.repeat(3 * MIB - 2) });
@@ -297,7 +297,7 @@ describe('a scorer is shown', () => {
     });
   });
 
-  it('of a session its first user message, its last answer, and its traces with their spans', async () => {
+  it('a session’s first user message, last answer, and traces with their spans', async () => {
     const sessionId = 'chat';
     const at = Date.now();
     const say = (role: string, content: string) => ({ role, content });

@@ -124,7 +124,7 @@ describe('definitions of scorers', () => {
     }
   };
 
-  it.each(SAMPLES)('%s of the kind %s is the form that the service takes', async (schema, kind, sample) => {
+  it.each(SAMPLES)('%s of kind %s is valid in openapi.json and in the service', async (schema, kind, sample) => {
     const validate = schemas[schema]!;
     let taken = 0;
     let refused = 0;
@@ -154,19 +154,19 @@ describe('definitions of scorers', () => {
     ['a path that leads nowhere', '{{output[x]}}', 'has {{output[x]}}: "output[x]" is not a path'],
     ['sections too deep', '{{#input}}'.repeat(17) + '{{/input}}'.repeat(17), 'has sections more than 16 deep'],
     ['more space than anybody needs', `{{input${' '.repeat(90_000)}}}`, 'has more than 1000 characters of whitespace in a row'],
-  ])('refuse a prompt with %s before anything is judged by it', async (_, prompt, why) => {
+  ])('refuse a prompt with %s on create', async (_, prompt, why) => {
     for (const backend of ['llm', 'classifier']) {
       const definition = { backend, prompt, output: CHOICE };
       expect(await faultsOf('llm_judge', definition)).toEqual([expect.stringContaining(why)]);
     }
   }); // prettier-ignore
 
-  it('say what is wrong with a prompt in few words, however long it is', async () => {
+  it('explain a faulty prompt briefly, however long it is', async () => {
     const [fault] = await faultsOf('llm_judge', { prompt: `{{> ${'x'.repeat(90_000)}}}`, output: CHOICE });
     expect(fault).toMatch(/^has a partial, \{\{> x{1900,2000}…$/);
   });
 
-  it('take a prompt that has all that a template may have', async () => {
+  it('accept a prompt with every template feature', async () => {
     const prompt = "{{=<% %>=}}<%#session.traces%><%trace_id%><%^spans%>-<%/spans%><%/session.traces%><%{metadata['a b'][-1]}%>";
     expect(await faultsOf('llm_judge', { prompt, output: CHOICE })).toEqual([]);
   }); // prettier-ignore

@@ -73,11 +73,11 @@ describe('scorer starters', () => {
     return answer.body;
   };
 
-  it('are all that people look for first, and more than fifteen', () => {
+  it('cover the usual needs, with more than fifteen', () => {
     expect([...starters.keys()].sort()).toEqual([...LISTED].sort());
   });
 
-  it('are listed as all lists are: by kind, grain and tag, and a page at a time', async () => {
+  it('are listed by kind, grain and tag, in pages', async () => {
     expect(await idsOf('scorer_kind=human')).toEqual(['thumbs']);
     expect(await idsOf('grain=session')).toEqual(['task_completion', 'user_frustration']);
     expect(await idsOf('tag=budget')).toEqual(['latency_budget', 'cost_budget']);
@@ -109,14 +109,14 @@ describe('scorer starters', () => {
     });
   });
 
-  it('are for everybody who may read, and for nobody else', async () => {
+  it('are for readers only', async () => {
     const runtime = await on.space.organization.as('runtime');
     expect(outcome(await runtime.get(STARTERS))).toEqual([403, 'access_denied']);
     const nowhere = await on.space.organization.member('viewer');
     expect(outcome(await nowhere.get(STARTERS))).toEqual([400, 'invalid_request']);
   });
 
-  describe('that the service runs', () => {
+  describe('of kind code', () => {
     /** Sends what an example has of a trace as an exporter would. */
     const exportTrace = async (traceId: string, { spans }: ExampleTrace): Promise<void> => {
       const root = newSpanId();
@@ -139,7 +139,7 @@ describe('scorer starters', () => {
     const code = SCORER_STARTERS.filter((starter) => starter.scorer_kind === 'code').map(
       (one) => one.starter_id,
     );
-    it.each(code)('%s scores its examples as it says', async (id) => {
+    it.each(code)('%s scores its examples as documented', async (id) => {
       const starter = starters.get(id)!;
       const { scorer_id } = await made(starter);
       for (const { subject, result, answer } of [starter.example, starter.failing_example]) {
@@ -184,7 +184,7 @@ describe('scorer starters', () => {
 
     const judges = SCORER_STARTERS.filter((starter) => starter.scorer_kind === 'llm_judge');
     it.each(judges.map((one) => one.starter_id))(
-      '%s is a definition that is taken, whose prompt shows what it needs, and whose answers make its scores',
+      '%s is a valid definition with a complete prompt and working answers',
       async (id) => {
         const starter = starters.get(id)!;
         const { scorer_id, grain } = await made(starter);
@@ -211,7 +211,7 @@ describe('scorer starters', () => {
           expect(output.choices.every((choice) => (choice.description ?? '') !== '')).toBe(true);
           expect(Math.max(...output.choices.map((choice) => choice.score))).toBe(1);
         }
-        // no judge is configured here: told so, before anything is stored
+        // refused before anything is stored, because no judge is configured
         const trace_id = newTraceId();
         await on.space.result((await on.space.experiment()).experiment_id, {
           trace_id,
@@ -224,7 +224,7 @@ describe('scorer starters', () => {
     );
   });
 
-  it('that ask people take the answers of their examples', async () => {
+  it('of kind human accept their example answers', async () => {
     const starter = starters.get('thumbs')!;
     const scorer = await made(starter);
     for (const { subject, answer, result } of [starter.example, starter.failing_example]) {

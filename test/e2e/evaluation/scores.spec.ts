@@ -37,7 +37,7 @@ describe('scores of a result', () => {
   const commentOf = async (score: object): Promise<unknown> =>
     ((await scored({ s: { score: 1, ...score } })).score_details as { s?: { comment?: unknown } }).s?.comment;
 
-  it('are taken as a number, a boolean, null or an object, and answered as numbers and details', async () => {
+  it('are accepted as number, boolean, null or object, and answered as numbers with details', async () => {
     const metadata = { model: 'm', steps: [1] };
     const { scores, score_details } = await scored({
       number: -0.25,
@@ -61,7 +61,7 @@ describe('scores of a result', () => {
     });
   });
 
-  it('have any name, also those that mean something to JavaScript', async () => {
+  it('may have any name, __proto__ included', async () => {
     const names = ['__proto__', 'constructor', '10', '9', ' ', '😀', 'n'.repeat(255)];
     const text = names.map((name) => `${JSON.stringify(name)}:{"score":1,"label":"l"}`).join();
     const answer = await space.editor.post<Result>(
@@ -114,7 +114,7 @@ describe('scores of a result', () => {
     expect(await commentOf({ metadata: { why: 'x' } })).toBeUndefined();
   });
 
-  it('keep 2,000 characters of a comment, never half a character, and all of the metadata', async () => {
+  it('keep 2,000 characters of a comment, and all of the metadata', async () => {
     expect(await commentOf({ comment: 'x'.repeat(2_000) })).toBe('x'.repeat(2_000));
     expect(await commentOf({ comment: 'x'.repeat(2_001) })).toBe('x'.repeat(2_000));
     expect(await commentOf({ metadata: { reasoning: 'x'.repeat(9_000) } })).toBe('x'.repeat(2_000));
@@ -135,7 +135,7 @@ describe('scores of a result', () => {
       return (await owner.post<{ scorer_id: string }>('/eval/v1/scorers', fields)).body.scorer_id;
     };
 
-    it('name it and its version, in the result and in the summary, where the last to arrive counts', async () => {
+    it('name it and its version in result and summary', async () => {
       const exact = await scorer('exact');
       const judge = await scorer('judge');
       const { score_details } = await scored({
@@ -163,7 +163,7 @@ describe('scores of a result', () => {
       });
     });
 
-    it('that is not there or not theirs are 404, alone and in bulk', async () => {
+    it('that is unknown or foreign are 404, alone and in bulk', async () => {
       const stranger = await EvaluationWorkspace.open(app);
       const foreign = await scorer('foreign', stranger);
       for (const id of ['scr_x', '', foreign, experimentId]) {

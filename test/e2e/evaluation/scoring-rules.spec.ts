@@ -33,7 +33,7 @@ describe('a scoring rule', () => {
   const patch = (rule: any, body: object, headers?: Record<string, string>) =>
     on.evaluator.patch(`${rules}/${rule.rule_id}`, body, headers);
 
-  it('is made with what it says, and else with what is usual', async () => {
+  it('is created with its values and the defaults', async () => {
     const answer = await create();
     expect(answer.status).toBe(201);
     expect(answer.headers.get('location')).toBe(`${rules}/${answer.body.rule_id}`);
@@ -83,7 +83,7 @@ describe('a scoring rule', () => {
     });
   });
 
-  it('is listed with its scorer’s others, newest first, and left out once it is archived', async () => {
+  it('is listed newest first until it is archived', async () => {
     const [first, second, third] = [await made(), await made(), await made()];
     const other = await on.scorer();
     await create({}, rulesOf(other));
@@ -104,7 +104,7 @@ describe('a scoring rule', () => {
     expect(outcome(await on.evaluator.get(`${rules}?enabled=true`))).toEqual([400, 'invalid_query']);
   });
 
-  it('is changed by what a patch says, its filters whole, once for each generation', async () => {
+  it('is changed by PATCH, which replaces its filters', async () => {
     const rule = await made({ filters: [{ field: 'status', op: 'eq', value: 'error' }], quiet_seconds: 5 });
     const filters = [{ field: 'model', op: 'eq', value: 'gpt' }];
     const changed = await patch(rule, { filters, sample_rate: 0.5 }, { 'if-match': '"1"' });
@@ -123,7 +123,7 @@ describe('a scoring rule', () => {
     expect(cleared.body).toMatchObject({ filters: [], quiet_seconds: 900, grain: 'session' });
   });
 
-  it('that is enabled again begins anew, and only then', async () => {
+  it('starts anew when it is enabled again', async () => {
     const rule = await made();
     const kept = await patch(rule, { sample_rate: 0.5 });
     expect(kept.body.enabled_at).toBe(rule.enabled_at);
@@ -133,7 +133,7 @@ describe('a scoring rule', () => {
     expect(Date.parse(enabled.body.enabled_at)).toBeGreaterThan(Date.parse(rule.enabled_at));
   });
 
-  it('that is restored begins anew', async () => {
+  it('starts anew when it is restored', async () => {
     const rule = await made();
     const path = `${rules}/${rule.rule_id}`;
     const archived = await on.evaluator.post(`${path}/archive`);
@@ -186,7 +186,7 @@ describe('a scoring rule', () => {
     ['field', { filters: [{ field: 'case_id', op: 'eq', value: 'c' }] }, '/filters/0/field'],
     ['operator', { filters: [{ field: 'model', op: 'ne', value: 'm' }] }, '/filters/0/op'],
     ['status', { filters: [{ field: 'status', op: 'in', value: ['ok', 'fine'] }] }, '/filters/0/value'],
-  ])('is refused with a %s that there is not', async (_, members, place) => {
+  ])('is refused with an unknown %s', async (_, members, place) => {
     const rule = await made();
     for (const answer of [await create(members), await patch(rule, members)]) {
       expect(outcome(answer)).toEqual([422, 'validation_failed']);
@@ -194,7 +194,7 @@ describe('a scoring rule', () => {
     }
   });
 
-  it('names its workspace, and stays what and where it is', async () => {
+  it('keeps its workspace and scorer', async () => {
     expect(outcome(await on.evaluator.post(rules, {}))).toEqual([400, 'invalid_request']);
     expect(outcome(await create({ workspace_id: 'wsp_x' }))).toEqual([400, 'invalid_request']);
     const rule = await made();
@@ -203,7 +203,7 @@ describe('a scoring rule', () => {
     expect(outcome(await patch(rule, { rule_id: 'rule_x' }))).toEqual([422, 'immutable_field']);
   });
 
-  it('belongs to its scorer, and is not there under another', async () => {
+  it('is not found under another scorer', async () => {
     const rule = await made();
     const other = rulesOf(await on.scorer());
     for (const path of [
@@ -224,7 +224,7 @@ describe('a scoring rule', () => {
     expect(outcome(await on.evaluator.get(nowhere))).toEqual([404, 'not_found']);
   });
 
-  it('is seen and changed by nobody of another organization or workspace', async () => {
+  it('is invisible to other organizations and workspaces', async () => {
     const rule = await made();
     const stranger = await ScoringFixture.create(app);
     const sibling = on.evaluator.in(await on.organization.newWorkspace());
@@ -258,7 +258,7 @@ describe('a scoring rule', () => {
     expect(status).toBe(403);
   });
 
-  it('is not for people, nor for a judge that is not there', async () => {
+  it('is refused for human scorers, and for judges without a backend', async () => {
     const people = await on.scorer(HUMAN);
     expect(outcome(await create({}, rulesOf(people)))).toEqual([400, 'invalid_request']);
     const judge = rulesOf(await on.scorer(JUDGE));
@@ -266,7 +266,7 @@ describe('a scoring rule', () => {
     expect((await on.evaluator.get(judge)).body.page.total).toBe(0);
   });
 
-  it('is archived once, and with its scorer takes no changes any more', async () => {
+  it('is read-only once it or its scorer is archived', async () => {
     const rule = await made();
     const path = `${rules}/${rule.rule_id}`;
     const archived = await on.evaluator.post(`${path}/archive`);
@@ -284,7 +284,7 @@ describe('a scoring rule', () => {
     expect(outcome(await on.evaluator.post(`${rules}/${left.rule_id}/restore`))).toEqual([409, 'conflict']);
   });
 
-  it('is one of at most 20, also of those that are made at once', async () => {
+  it('is one of at most 20 per scorer, also under concurrency', async () => {
     const answers = await Promise.all(Array.from({ length: 22 }, () => create()));
     expect(answers.map(({ status }) => status).sort()).toEqual([...Array(20).fill(201), 409, 409]);
     const [one] = (await on.evaluator.get(rules)).body.items;
@@ -294,7 +294,7 @@ describe('a scoring rule', () => {
     expect(outcome(await on.evaluator.post(`${rules}/${one.rule_id}/restore`))).toEqual([409, 'conflict']);
   });
 
-  it('is made once where its request is repeated', async () => {
+  it('is created once per Idempotency-Key', async () => {
     const key = { 'idempotency-key': 'once' };
     const body = { workspace_id: on.workspaceId };
     const [first, again] = [
@@ -305,7 +305,7 @@ describe('a scoring rule', () => {
     expect((await on.evaluator.get(rules)).body.page.total).toBe(1);
   });
 
-  it('is not there for those whose organization is another', async () => {
+  it('is not found by another organization', async () => {
     const rule = await made();
     const { workspaceId } = await newOrganization(app);
     const answer = await on.evaluator.in(workspaceId).get(`${rules}/${rule.rule_id}`);

@@ -4,7 +4,7 @@ import { DATASETS, EXPERIMENTS, search } from './search.fixture';
 
 type Fields = Record<string, unknown>;
 
-describe('a search, or a list, that cannot be meant', () => {
+describe('an invalid search or list', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
 
@@ -64,7 +64,7 @@ describe('a search, or a list, that cannot be meant', () => {
     [EXPERIMENTS, { experiment_status: ['running'] }, 400, '/experiment_status'],
     [EXPERIMENTS, { subject_kind: 'model' }, 422, '/subject_kind'],
   ];
-  it.each(refusals)('%s by %j is %i, and says where', async (path, body, status, place) => {
+  it.each(refusals)('%s by %j is %i with a pointer', async (path, body, status, place) => {
     const answer = await search(space, path, body);
     const code = status === 422 ? 'validation_failed' : 'invalid_request';
     expect([...outcome(answer), ...places(answer)]).toEqual([status, code, place]);
@@ -81,7 +81,7 @@ describe('a search, or a list, that cannot be meant', () => {
     }
   });
 
-  it('by more metadata than a resource can have is 400', async () => {
+  it('by too much metadata is 400', async () => {
     for (const path of [DATASETS, EXPERIMENTS]) {
       const answer = await search(space, path, { metadata: { x: 'x'.repeat(16 * 1024) } });
       expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_request', '/metadata']);

@@ -37,7 +37,7 @@ describe('search', () => {
     ]);
 
   describe('of datasets', () => {
-    it('answers pages as the list does, each item whole', async () => {
+    it('returns pages as the list does', async () => {
       for (const name of ['b', 'a', 'C']) await space.dataset({ name });
       const first = await search<Dataset>(space, DATASETS, { sort: 'name', limit: 2 });
       expect(first.body.items.map((one) => one.name)).toEqual(['C', 'a']);
@@ -64,7 +64,7 @@ describe('search', () => {
       expect(await datasets({ include_archived: true })).toEqual(['C', 'a', 'b']);
     });
 
-    it('is narrowed by words, name and tags, all of which must hold', async () => {
+    it('filters by words, name and tags together', async () => {
       await space.dataset({ name: 'one', description: 'sums of numbers', tags: ['a', 'b'] });
       await space.dataset({ name: 'two', description: 'sums', tags: ['b', 'c'] });
       expect(await datasets({ q: 'sum num' })).toEqual(['one']);
@@ -78,7 +78,7 @@ describe('search', () => {
       expect(await datasets({ tags: ['b'], tag: 'c', q: 'sums', name: 'one' })).toEqual([]);
     });
 
-    it('by metadata finds what holds every member given, however it is nested and spelt', async () => {
+    it('by metadata matches every given member', async () => {
       const metadata = {
         team: 'search',
         priority: 3,
@@ -126,7 +126,7 @@ describe('search', () => {
       for (const given of not) expect([given, await datasets({ metadata: given })]).toEqual([given, []]);
     });
 
-    it('follows a metadata that is changed', async () => {
+    it('by metadata follows changes', async () => {
       const { dataset_id } = await space.dataset({ name: 'd', metadata: { stage: 'draft', keep: 1 } });
       await space.editor.patch(`${DATASETS}/${dataset_id}`, { metadata: { stage: 'final' } });
       expect(await datasets({ metadata: { stage: 'draft' } })).toEqual([]);
@@ -136,47 +136,44 @@ describe('search', () => {
     it.each([
       ['datasets', DATASETS],
       ['experiments', EXPERIMENTS],
-    ])(
-      'and of %s by time takes what was made at its beginning and leaves what was made at its end',
-      async (table, path) => {
-        const times = {
-          early: '2025-03-01T10:00:00.000Z',
-          middle: '2025-03-01T10:00:00.500Z',
-          late: '2025-03-01T10:00:01.000Z',
-        };
-        for (const [name, time] of Object.entries(times)) {
-          await (path === DATASETS ? space.dataset({ name }) : space.experiment({ name }));
-          await madeAt(table, time, name);
-        }
-        // the ids are of today: bounds of them would hide what was made, as its row says, in March
-        await app.database.query(
-          `UPDATE ${table} SET ${table.slice(0, -1)}_id = overlay(${table.slice(0, -1)}_id placing '01jn8vw' from $1::int for 7) WHERE workspace_id = $2`,
-          [path === DATASETS ? 4 : 5, space.id],
-        );
-        const within = async (bounds: Record<string, string>) => {
-          const found = items(await search<Dataset>(space, path, bounds)).map((one) => one.name);
-          expect(await listed(path, bounds)).toEqual(found);
-          return found.reverse();
-        };
-        expect(await within({ created_after: times.middle })).toEqual(['middle', 'late']);
-        expect(await within({ created_before: times.middle })).toEqual(['early']);
-        expect(await within({ created_after: times.early, created_before: times.late })).toEqual([
-          'early',
-          'middle',
-        ]);
-        expect(await within({ created_after: '2025-03-01T11:00:00.5+01:00' })).toEqual(['middle', 'late']);
-        expect(await within({ created_after: '2025-03-01T10:00:00.5000001Z' })).toEqual(['late']);
-        expect(await within({ created_before: '2025-03-01T10:00:00.5000001Z' })).toEqual(['early', 'middle']);
-        expect(await within({ created_after: times.late, created_before: times.late })).toEqual([]);
-        expect(
-          await within({ created_after: '0000-01-01T00:00:00Z', created_before: '9999-12-31T23:59:60Z' }),
-        ).toHaveLength(3);
-      },
-    );
+    ])('of %s by time includes the start and excludes the end', async (table, path) => {
+      const times = {
+        early: '2025-03-01T10:00:00.000Z',
+        middle: '2025-03-01T10:00:00.500Z',
+        late: '2025-03-01T10:00:01.000Z',
+      };
+      for (const [name, time] of Object.entries(times)) {
+        await (path === DATASETS ? space.dataset({ name }) : space.experiment({ name }));
+        await madeAt(table, time, name);
+      }
+      // the ids are of today: bounds of them would hide what was made, as its row says, in March
+      await app.database.query(
+        `UPDATE ${table} SET ${table.slice(0, -1)}_id = overlay(${table.slice(0, -1)}_id placing '01jn8vw' from $1::int for 7) WHERE workspace_id = $2`,
+        [path === DATASETS ? 4 : 5, space.id],
+      );
+      const within = async (bounds: Record<string, string>) => {
+        const found = items(await search<Dataset>(space, path, bounds)).map((one) => one.name);
+        expect(await listed(path, bounds)).toEqual(found);
+        return found.reverse();
+      };
+      expect(await within({ created_after: times.middle })).toEqual(['middle', 'late']);
+      expect(await within({ created_before: times.middle })).toEqual(['early']);
+      expect(await within({ created_after: times.early, created_before: times.late })).toEqual([
+        'early',
+        'middle',
+      ]);
+      expect(await within({ created_after: '2025-03-01T11:00:00.5+01:00' })).toEqual(['middle', 'late']);
+      expect(await within({ created_after: '2025-03-01T10:00:00.5000001Z' })).toEqual(['late']);
+      expect(await within({ created_before: '2025-03-01T10:00:00.5000001Z' })).toEqual(['early', 'middle']);
+      expect(await within({ created_after: times.late, created_before: times.late })).toEqual([]);
+      expect(
+        await within({ created_after: '0000-01-01T00:00:00Z', created_before: '9999-12-31T23:59:60Z' }),
+      ).toHaveLength(3);
+    });
   });
 
   describe('of experiments', () => {
-    it('takes every filter of the list, and answers the same', async () => {
+    it('takes every filter of the list', async () => {
       const { dataset_id } = await space.dataset();
       const base = await space.experiment({ name: 'base', experiment_name: 'base' });
       const fields = {
@@ -229,7 +226,7 @@ describe('search', () => {
       expect((await search(space, EXPERIMENTS, {})).body).toEqual((await space.viewer.get(EXPERIMENTS)).body);
     });
 
-    it('finds a config by its scalars as JSON writes them, given as pairs or as members', async () => {
+    it('finds a config by its scalars, as pairs or members', async () => {
       const config = {
         model: 'vendor:m-1:latest',
         'a:b': 'c:d',
@@ -262,7 +259,7 @@ describe('search', () => {
       expect(await experiments({ config: { big: 1e20 } })).toEqual([]);
     });
 
-    it('finds a large integer in a config by the digits that the answers have', async () => {
+    it('finds a large integer in a config by its exact digits', async () => {
       const body = `{"workspace_id": "${space.id}", "name": "seeded", "config": {"seed": 1152921504606846976}}`;
       expect((await space.editor.post(EXPERIMENTS, body)).status).toBe(201);
       expect(await listed(EXPERIMENTS, { config: 'seed:1152921504606846976' })).toEqual(['seeded']);
@@ -302,7 +299,7 @@ describe('search', () => {
       expect((await search(space, EXPERIMENTS, { ...both, limit: 0 })).body.page.total).toBe(1);
     });
 
-    it('by metadata finds what holds every member given', async () => {
+    it('by metadata matches every given member', async () => {
       await space.experiment({
         experiment_name: 'held',
         metadata: { commit: { id: 'abc', dirty: false }, n: [1, 2] },
@@ -313,7 +310,7 @@ describe('search', () => {
     });
   });
 
-  it('finds nothing of another workspace or organization, and is for viewers', async () => {
+  it('is for viewers, and finds nothing of other workspaces', async () => {
     const fields = { tags: ['t'], metadata: { m: 1 } };
     await space.dataset(fields);
     const { experiment_id } = await space.experiment(fields);

@@ -37,7 +37,7 @@ describe('the snapshot of a dataset', () => {
   });
   afterAll(() => app.close());
 
-  it('is one moment of it between the request for the experiment and its answer, whatever is changed meanwhile', async () => {
+  it('is consistent under concurrent changes', async () => {
     const { dataset_id } = await space.dataset();
     const pathOf = (id: string) => `/eval/v1/datasets/${dataset_id}/records/${id}`;
     let clock = 0;
@@ -93,7 +93,7 @@ describe('the snapshot of a dataset', () => {
     expect(new Set(began.map(({ experiment }) => experiment.created_at)).size).toBeGreaterThan(1);
   });
 
-  it('refers to versions that can still be read as they were', async () => {
+  it('refers to versions that stay readable', async () => {
     const { dataset_id } = await space.dataset();
     const record = await space.record(dataset_id, { input: { z: 1, a: ['first'] }, expected: 1 });
     const path = `/eval/v1/datasets/${dataset_id}/records/${record.dataset_record_id}`;
@@ -105,7 +105,7 @@ describe('the snapshot of a dataset', () => {
     expect([status, body.version, body.input, body.expected]).toEqual([200, 1, { z: 1, a: ['first'] }, 1]);
   });
 
-  it('has a digest that anybody recomputes from its records as they are answered', async () => {
+  it('has a digest that clients can recompute from the records', async () => {
     const { dataset_id } = await space.dataset();
     const items = Array.from({ length: 25 }, (_, input) => ({ input }));
     await space.post(`/eval/v1/datasets/${dataset_id}/records/bulk`, { items });
@@ -113,13 +113,13 @@ describe('the snapshot of a dataset', () => {
     const { dataset_snapshot: snapshot } = await space.finalize(experiment_id);
     const records = snapshot!.records as Reference[];
     expect([records.length, snapshot!.sha256]).toEqual([25, digestOf(records)]);
-    // and that tells when one of them is another
+    // and it changes with any of them
     const forged = records.map((one, index) => (index === 24 ? { ...one, version: 2 } : one));
     expect(digestOf(forged)).not.toBe(snapshot!.sha256);
     expect(digestOf(records.slice(1))).not.toBe(snapshot!.sha256);
   });
 
-  it('"records in a dataset snapshot: 10,000": so many are taken, and a dataset of 10,001 backs no experiment', async () => {
+  it('"records in a dataset snapshot: 10,000": 10,001 are refused', async () => {
     const { dataset_id } = await space.dataset();
     const fill = (from: number, to: number) =>
       app.database.query(

@@ -183,8 +183,8 @@ describe('evaluation, as it is specified:', () => {
         'scores',
       ]);
       const { body } = await space.viewer.post(`${EXPERIMENTS}/${experiment_id}/traces/stats/query`);
-      const told = ['cost_usd.sum', 'input_tokens.sum', 'output_tokens.sum'];
-      expect(Object.keys(body.rows[0].values)).toEqual(expect.arrayContaining(told));
+      const reported = ['cost_usd.sum', 'input_tokens.sum', 'output_tokens.sum'];
+      expect(Object.keys(body.rows[0].values)).toEqual(expect.arrayContaining(reported));
     });
   });
 

@@ -4,7 +4,7 @@ import { EvaluationWorkspace, type Experiment } from './evaluation.harness';
 
 type Fields = Record<string, unknown>;
 
-/** What would mislead whoever compares experiments: a mean that is a little off, or of the wrong results. */
+/** Means are exact, and of the right results. */
 describe('the summary of an experiment', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
@@ -29,12 +29,12 @@ describe('the summary of an experiment', () => {
     return (await space.post<{ scorer_id: string }>('/eval/v1/scorers', fields)).body.scorer_id;
   }
 
-  it('has the double nearest to the true mean, whatever decimals are added up', async () => {
+  it('has the double nearest to the true mean', async () => {
     const decimal = fc.integer({ min: -1_000_000_000, max: 1_000_000_000 });
     await fc.assert(
       fc.asyncProperty(fc.array(decimal, { minLength: 1, maxLength: 30 }), async (millionths) => {
         const { scores } = await summaryOf(millionths.map((one) => ({ s: one / 1e6 })));
-        // exact integers, of which one division of doubles is rounded correctly
+        // one division of exact integers is rounded correctly
         const total = millionths.reduce((sum, one) => sum + one, 0);
         const mean = total / (millionths.length * 1e6);
         expect(scores!.s).toEqual({ mean: mean + 0, count: millionths.length });
@@ -56,7 +56,7 @@ describe('the summary of an experiment', () => {
     });
   });
 
-  it('is computed of the smallest and the largest numbers too, so that nobody keeps it from freezing', async () => {
+  it('is computed from the smallest and the largest numbers', async () => {
     const { scores } = await summaryOf([
       { tiny: 5e-324, less: 5e-324, huge: 1.7976931348623157e308, both: 1.7976931348623157e308 },
       { tiny: 5e-324, less: 0, huge: 1.7976931348623157e308, both: 5e-324 },
@@ -70,14 +70,14 @@ describe('the summary of an experiment', () => {
     });
   });
 
-  it('leaves a scorer that gave nothing but null out of the scores, and keeps which scorer it was', async () => {
+  it('omits the score of a scorer with only nulls, and keeps its id', async () => {
     const silent = await scorer('silent');
     const versioned = await scorer('versioned');
     const { scores, scorers } = await summaryOf([
       { none: null, silent: { score: null, scorer_id: silent, scorer_version: 1 } },
       { none: { score: null }, v: { score: true, scorer_id: versioned, scorer_version: 2 } },
       { v: { score: 0, scorer_id: versioned, scorer_version: 1 } },
-      // without its version a reference is none
+      // a reference needs a version
       { v: 1, half: { score: 1, scorer_id: versioned } },
     ]);
     expect(scores).toEqual({ v: { mean: 2 / 3, count: 3 }, half: { mean: 1, count: 1 } });
@@ -88,7 +88,7 @@ describe('the summary of an experiment', () => {
     });
   });
 
-  it('takes names of scorers for what they are', async () => {
+  it('handles any scorer name', async () => {
     const names = ['__proto__', 'constructor', 'toString', '10', '9', '', 'é😀', 'a.b', '%s'].filter(Boolean);
     const { scores } = await summaryOf([
       Object.fromEntries(names.map((name, index) => [name, index])),
@@ -100,7 +100,7 @@ describe('the summary of an experiment', () => {
     }
   });
 
-  it('tells 1,000 scorers, the first by name, and that there are more', async () => {
+  it('holds the first 1,000 scorers by name, and reports truncation', async () => {
     const named = (count: number) =>
       Array.from({ length: count }, (_, index) => `s${String(index).padStart(4, '0')}`);
     const inTens = (names: string[]) =>
@@ -115,7 +115,7 @@ describe('the summary of an experiment', () => {
     expect(cut.is_truncated).toBe(false);
   });
 
-  it('is computed within some seconds of a million names, of which the first thousand are told', async () => {
+  it('is computed from a million scorer names within seconds', async () => {
     const { experiment_id: id } = await space.experiment();
     await app.database.query(
       `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, scores, created_at, updated_at, created_by)
@@ -138,7 +138,7 @@ describe('the summary of an experiment', () => {
     expect(grown).toBeLessThan(64 * 1024 * 1024);
   });
 
-  it('"results folded into a summary: 10,000 per experiment": the first to arrive, for the scorers they name as well', async () => {
+  it('"results folded into a summary: 10,000 per experiment": the first to arrive', async () => {
     const [early, late] = [await scorer('early'), await scorer('late')];
     const { experiment_id: id } = await space.experiment();
     const reference = (scorerId: string, version: number) =>
@@ -163,7 +163,7 @@ describe('the summary of an experiment', () => {
     });
   });
 
-  it('keeps metrics member by member as the client wrote them, numbers and others', async () => {
+  it('stores metrics verbatim', async () => {
     const { experiment_id: id } = await space.experiment();
     const metrics = {
       durationMs: 12.5,

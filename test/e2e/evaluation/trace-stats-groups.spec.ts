@@ -13,7 +13,7 @@ type Fields = Record<string, unknown>;
 
 const AGENT: TestAttributes = { 'gen_ai.operation.name': 'invoke_agent' };
 
-describe('figures over traces, apart', () => {
+describe('trace stats in groups', () => {
   let app: TestApp;
   let on: TracedExperiment;
 
@@ -29,7 +29,7 @@ describe('figures over traces, apart', () => {
   describe('by model', () => {
     const asked = (...names: string[]) => ({ metrics: metrics(...names), group_by: ['model'] });
 
-    it('give each model what its own calls used, so that costs add up to those of the traces', async () => {
+    it('give each model the usage of its own calls', async () => {
       await on.trace(
         { end: SPAN_START + 50n * MS, attributes: { ...AGENT, ...usage('big', 130, 13, cost(0.3)) } },
         { attributes: usage('big', 100, 10, cost(0.2)) },
@@ -73,7 +73,7 @@ describe('figures over traces, apart', () => {
       });
     });
 
-    it('give what only a step tells to the model of the largest, and what names none to no model', async () => {
+    it('attribute usage of steps without calls', async () => {
       await on.trace(
         { attributes: { ...AGENT, ...usage('planner', 90, 9, cost(0.5)) } },
         { attributes: { ...AGENT, ...usage('worker', 60, 9, cost(0.2)) } },
@@ -84,8 +84,8 @@ describe('figures over traces, apart', () => {
       const found = await on.rows(
         asked('count.count', 'input_tokens.sum', 'output_tokens.sum', 'cost_usd.sum'),
       );
-      const told = found.map(({ group, values: one }) => [group.model, ...Object.values(one)]);
-      expect(told).toEqual([
+      const reported = found.map(({ group, values: one }) => [group.model, ...Object.values(one)]);
+      expect(reported).toEqual([
         ['planner', 1, 90, 9, 0.5],
         ['silent', 1, null, null, null],
         ['worker', 1, null, null, null],
@@ -105,7 +105,7 @@ describe('figures over traces, apart', () => {
       ]);
     });
 
-    it('tell the cost of a model also where another model of the trace has no price', async () => {
+    it('include the cost of a model when another model has no price', async () => {
       const [priced, unpriced] = [usage('priced', 1_000, 0), usage('unpriced', 500, 50)];
       const step = { ...AGENT, ...usage('planner', 0, 0, cost(0.5)) };
       await on.trace({ attributes: priced }, { attributes: unpriced });
@@ -153,7 +153,7 @@ describe('figures over traces, apart', () => {
       });
     });
 
-    it('tell what calls of models cost also where a step below the root says more than the root does', async () => {
+    it('include the cost of calls below a step', async () => {
       const root = { ...AGENT, ...usage('planner', 0, 0, cost(0.4)) };
       const more = { ...AGENT, ...usage('planner', 0, 0, cost(0.7)) };
       const [priced, unpriced] = [usage('priced', 1_000, 0), usage('unpriced', 500, 50)];
@@ -172,7 +172,7 @@ describe('figures over traces, apart', () => {
       expect(await on.values(['cost_usd.sum'])).toEqual({ 'cost_usd.sum': 0.4 });
     });
 
-    it('know nothing of a step without a model that repeats what the calls of models used', async () => {
+    it('ignore steps that repeat the usage of calls', async () => {
       const root = { ...AGENT, 'gen_ai.usage.input_tokens': 100, 'gen_ai.usage.output_tokens': 10 };
       await on.trace({ attributes: root }, { attributes: usage('a', 100, 10, cost(0.1)) });
       const found = await on.rows(asked('count.count', 'input_tokens.sum', 'cost_usd.sum'));
@@ -181,7 +181,7 @@ describe('figures over traces, apart', () => {
       ]);
       const filters = [{ field: 'model', op: 'eq', value: null }];
       expect(await on.values(['count.count'], filters)).toEqual({ 'count.count': 0 });
-      // what it alone tells is known to be of no model
+      // usage that only it reports belongs to no model
       await on.trace({ attributes: root }, { attributes: { 'gen_ai.response.model': 'silent' } });
       const further = await on.rows(asked('count.count', 'input_tokens.sum'));
       expect(further.map(({ group, values: one }) => [group.model, ...Object.values(one)])).toEqual([
@@ -191,7 +191,7 @@ describe('figures over traces, apart', () => {
       ]);
     });
 
-    it('come out the same however the spans arrive', async () => {
+    it('are the same for any order of arrival', async () => {
       const traceId = newTraceId();
       const spans = [
         newSpan({ traceId, attributes: { ...AGENT, ...usage('a', 9, 9, cost(0.1)) } }),
@@ -220,7 +220,7 @@ describe('figures over traces, apart', () => {
         ({ group, values: one }) => [...group_by.map((field) => group[field]), one['count.count']],
       );
 
-    it('have a row for each value, in the order of its characters, and last for what has none', async () => {
+    it('have a row for each value, sorted, and last one without a value', async () => {
       await on.trace({ name: 'b', result: { case_id: '2', tags: ['x', 'y'] } });
       await on.trace({ name: 'B', isError: true, result: { case_id: '1', tags: ['y'] } });
       await on.trace({ name: 'a', result: { case_id: '10' } }, { isError: true });
@@ -265,7 +265,7 @@ describe('figures over traces, apart', () => {
       ]);
     });
 
-    it('are as many as 10,000, and tell when there are more', async () => {
+    it('are at most 10,000, and report truncation', async () => {
       await app.database.query(
         `WITH made AS (
            INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models)
@@ -287,7 +287,7 @@ describe('figures over traces, apart', () => {
       ]);
     });
 
-    it('come to 32 MiB at most, whatever they are called, and tell it', async () => {
+    it('are at most 32 MiB, and report truncation', async () => {
       // JSON writes each of these characters as six
       const long = `repeat(chr(1), 250) || lpad(n::text, 5, '0')`;
       await app.database.query(

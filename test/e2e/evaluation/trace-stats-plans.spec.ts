@@ -10,8 +10,8 @@ interface Plan {
   Plans?: Plan[];
 }
 
-/** What a user would lose: figures that take the longer, the more there is that they are not about. */
-describe('figures over the traces of an experiment, where there are many others', () => {
+/** Trace stats do not slow down with other data. */
+describe('trace stats of an experiment among many', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
   let path: string;

@@ -4,7 +4,7 @@ import { type Answer, createTestApp, SPAN_START, type TestApp } from '#testing';
 import { outcome, places } from './evaluation.harness';
 import { cost, metrics, MS, statsPath, TracedExperiment, usage } from './trace-stats.fixture';
 
-describe('queries of figures over the traces of an experiment', () => {
+describe('trace stats queries', () => {
   let app: TestApp;
   let on: TracedExperiment;
 
@@ -91,11 +91,11 @@ describe('queries of figures over the traces of an experiment', () => {
       [[['started_at', 'gte', '2026-11-20T00:00:00.005Z']], 'c2 c3'],
       [[['started_at', 'lte', '2026-11-20T01:00:00.005+01:00']], 'c1 c2'],
       [[['started_at', 'eq', '2026-11-20T00:00:00.010Z']], 'c3'],
-    ] as [[string, string, unknown][], string][])('by %j are of %s', async (filters, expected) => {
+    ] as [[string, string, unknown][], string][])('by %j match %s', async (filters, expected) => {
       expect(await chosen(...filters)).toBe(expected);
     });
 
-    it('by model tell of whole traces, unless they are grouped by it', async () => {
+    it('by model cover whole traces unless grouped by model', async () => {
       const filters = [{ field: 'model', op: 'eq', value: 'b' }];
       expect(await on.values(['input_tokens.sum', 'count.count'], filters)).toEqual({
         'input_tokens.sum': 108,
@@ -155,7 +155,7 @@ describe('queries of figures over the traces of an experiment', () => {
       expect([...outcome(answer), places(answer)[0]]).toEqual([status, code, pointer]);
     }); // prettier-ignore
 
-    it('before the experiment is looked for where the form is wrong, and after it where a value is', async () => {
+    it('in order: form, experiment, values', async () => {
       const elsewhere = statsPath('exp_00000000000000000000000000');
       const asked = (body: unknown) => on.space.viewer.post(elsewhere, body);
       expect((await asked({ group_by: 'x' })).status).toBe(400);
@@ -163,7 +163,7 @@ describe('queries of figures over the traces of an experiment', () => {
       expect((await asked({})).status).toBe(404);
     });
 
-    it('to those who may not read', async () => {
+    it('to callers without read access', async () => {
       const runtime = await on.space.organization.as('runtime');
       expect(outcome(await runtime.post(statsPath(on.id), {}))).toEqual([403, 'access_denied']);
       const withoutWorkspace = app.api(await on.space.organization.token('owner'));
@@ -172,7 +172,7 @@ describe('queries of figures over the traces of an experiment', () => {
     });
   });
 
-  it('are told to be unreadable, 503, when the store does not answer in time', async () => {
+  it('are 503 when the store does not answer in time', async () => {
     await on.lasting(10);
     const { databaseUrl, issuer } = app;
     const hasty = await createTestApp({ env: { REQUEST_TIMEOUT_MS: '4000' }, databaseUrl, issuer });

@@ -2,7 +2,7 @@ import { createTestApp, newTraceId, type TestApp } from '#testing';
 import { EvaluationWorkspace } from './evaluation.harness';
 import { cost, metrics, type Stats, statsPath, TracedExperiment, usage } from './trace-stats.fixture';
 
-describe('figures over the traces of an experiment', () => {
+describe('trace stats of an experiment', () => {
   let app: TestApp;
   let on: TracedExperiment;
 
@@ -15,7 +15,7 @@ describe('figures over the traces of an experiment', () => {
   });
   afterAll(() => app.close());
 
-  it('by default tell how many there are, how long they took, what they used and cost, and errors', async () => {
+  it('by default have count, duration, tokens, cost and errors', async () => {
     await on.lasting(100, { attributes: usage('priced', 1_000, 100, {}) });
     await on.lasting(300, { attributes: usage('own', 500, 50, cost(0.25)), isError: true });
     await on.lasting(200);
@@ -61,7 +61,7 @@ describe('figures over the traces of an experiment', () => {
       expect(await on.values(four, filters)).toEqual({ 'duration_ms.p75': 36.25, 'duration_ms.p50': 27.5 });
     });
 
-    it('sums of decimals as they read, means, extremes, and how many traces tell a measure at all', async () => {
+    it('exact sums, means, extremes, and counts', async () => {
       for (const dollars of [0.1, 0.2, 0.3]) await on.lasting(1, { attributes: cost(dollars) });
       await on.lasting(1, { attributes: usage('m', 10, 4) });
       await on.lasting(1, { attributes: { 'gen_ai.usage.input_tokens': 3 } });
@@ -77,7 +77,7 @@ describe('figures over the traces of an experiment', () => {
         'cost_usd.min': 0.1,
         'cost_usd.max': 0.3,
         'cost_usd.count': 3,
-        // a trace that tells only its input counts with that
+        // a trace with only input tokens counts with those
         'total_tokens.sum': 17,
         'total_tokens.count': 2,
         'output_tokens.avg': 4,
@@ -89,13 +89,13 @@ describe('figures over the traces of an experiment', () => {
       });
     });
 
-    it('also costs so small that no double holds their mean', async () => {
+    it('also very small costs', async () => {
       for (const dollars of [5e-324, 0, 0]) await on.lasting(1, { attributes: cost(dollars) });
       const smallest = { 'cost_usd.sum': 5e-324, 'cost_usd.avg': 0, 'cost_usd.max': 5e-324 };
       expect(await on.values(Object.keys(smallest))).toEqual(smallest);
     });
 
-    it('nothing as null and none as 0, in one row; in groups, no row', async () => {
+    it('nothing as nulls and zeros, or as no groups', async () => {
       await on.space.result(on.id);
       const asked = { metrics: metrics('count.count', 'duration_ms.p95', 'cost_usd.sum', 'cost_usd.count') };
       expect(await on.stats(asked)).toEqual({
@@ -117,8 +117,8 @@ describe('figures over the traces of an experiment', () => {
     });
   });
 
-  describe('are of each trace once', () => {
-    it('that results name and that has arrived, which coverage tells', async () => {
+  describe('count each trace once', () => {
+    it('if a result names it and it has arrived, as coverage says', async () => {
       const id = await on.lasting(10, { result: { tags: ['old'], case_id: 'first' } });
       await on.space.result(on.id, { trace_id: id, tags: ['new'], case_id: 'second' });
       await on.space.result(on.id, { trace_id: newTraceId() });
@@ -132,14 +132,14 @@ describe('figures over the traces of an experiment', () => {
       expect(coverage).toEqual({ results: 4, with_trace: 3, traces_found: 1 });
     });
 
-    it('of the whole experiment in coverage, whatever filters choose', async () => {
+    it('in coverage, whatever the filters', async () => {
       await on.lasting(10);
       const filters = [{ field: 'duration_ms', op: 'gte', value: 11 }];
       const { rows: found, coverage } = await on.stats({ metrics: metrics('count.count'), filters });
       expect([found[0]!.values, coverage.traces_found]).toEqual([{ 'count.count': 0 }, 1]);
     });
 
-    it('and of no other experiment, workspace or organization', async () => {
+    it('and none of other experiments, workspaces or organizations', async () => {
       const id = await on.lasting(10, { attributes: usage('theirs', 1, 1) });
       const another = await EvaluationWorkspace.open(app);
       const { experiment_id } = await another.experiment();

@@ -63,7 +63,7 @@ describe('experiment traces', () => {
     `/eval/v1/experiments/${experiment}/traces${rest}`;
 
   describe('the list', () => {
-    it('shows each trace with its figures and the result that names it, newest result first', async () => {
+    it('shows each trace with its totals and its result, newest result first', async () => {
       const experiment = await newExperiment();
       const ids = await send(
         { name: 'first', attributes: { 'session.id': 'ses_1', 'gen_ai.usage.output_tokens': 9 } },
@@ -94,7 +94,7 @@ describe('experiment traces', () => {
       expect(oldestFirst.body.items.map((item: any) => item.root_name)).toEqual(['first', 'second']);
     });
 
-    it('shows a trace once, with the newest of the results that name it', async () => {
+    it('shows a trace once, with its newest result', async () => {
       const experiment = await newExperiment();
       const [id] = await send({});
       await addResults(experiment, [id!]);
@@ -104,7 +104,7 @@ describe('experiment traces', () => {
       expect(body.items).toEqual([expect.objectContaining({ trace_id: id, result_id: newer.result_id })]);
     });
 
-    it('leaves out traces that have not arrived, and counts exactly those that have', async () => {
+    it('contains only traces that have arrived', async () => {
       const experiment = await newExperiment();
       const absent = newTraceId();
       const [present] = await send({});
@@ -116,14 +116,14 @@ describe('experiment traces', () => {
       expect([after.page.total, after.items.length]).toEqual([2, 2]);
     });
 
-    it('has no traces of other experiments, nor any that no result names', async () => {
+    it('contains only traces that results name', async () => {
       const [experiment, other] = [await newExperiment(), await newExperiment()];
       const [theirs] = await send({}, {});
       await addResults(other, [theirs!]);
       expect((await client.get(pathOf(experiment))).body).toMatchObject({ items: [], page: { total: 0 } });
     });
 
-    it('pages through hundreds of traces, most of them absent, without gaps or repeats', async () => {
+    it('pages without gaps or repeats when most traces are absent', async () => {
       const experiment = await newExperiment();
       const all = Array.from({ length: 350 }, newTraceId);
       // the middle has none at all: a page must go on beyond what it reads at once
@@ -148,7 +148,7 @@ describe('experiment traces', () => {
       expect([none.items, none.page.total]).toEqual([[], present.length]);
     });
 
-    it('refuses what it does not know', async () => {
+    it('refuses unknown parameters', async () => {
       const experiment = await newExperiment();
       for (const query of ['?cursor=nonsense', '?limit=501', '?session_id=x', '?cursor=a&offset=1']) {
         const { status, body } = await client.get(pathOf(experiment, query));
@@ -164,7 +164,7 @@ describe('experiment traces', () => {
   describe('one trace and its spans', () => {
     const ROUTES = ['', '/spans'];
 
-    it('answer for a trace that no result names yet, for whoever waits for it, and go on when one does', async () => {
+    it('are readable before a result names the trace', async () => {
       const experiment = await newExperiment();
       const id = newTraceId();
       for (const route of ROUTES) {
@@ -186,7 +186,7 @@ describe('experiment traces', () => {
       expect((await client.get(pathOf(experiment, `/${id}/spans`))).body.page.total).toBe(1);
     });
 
-    it('do not answer for a trace that only another experiment names', async () => {
+    it('are 404 for a trace of another experiment', async () => {
       const [experiment, other] = [await newExperiment(), await newExperiment()];
       const [id] = await send({});
       await addResults(other, [id!]);
@@ -199,7 +199,7 @@ describe('experiment traces', () => {
       expect((await client.get(pathOf(experiment, `/${id}`))).body.result_id).toBe(own.result_id);
     });
 
-    it('answer 404 for ids that cannot be, and for an experiment that is not there', async () => {
+    it('are 404 for invalid ids and unknown experiments', async () => {
       const experiment = await newExperiment();
       const [id] = await send({});
       const ids = ['nonsense', '0'.repeat(32), id!.toUpperCase(), `${id}00`, newTraceId()];
@@ -213,7 +213,7 @@ describe('experiment traces', () => {
       }
     });
 
-    it('are for readers, and not for those who may only send', async () => {
+    it('are for viewers, not for runtime callers', async () => {
       const experiment = await newExperiment();
       const [id] = await send({});
       const [viewer, runtime] = [await organization.as('viewer'), await organization.as('runtime')];
@@ -225,7 +225,7 @@ describe('experiment traces', () => {
       }
     });
 
-    it('are not seen from another workspace', async () => {
+    it('are invisible to another workspace', async () => {
       const experiment = await newExperiment();
       const [id] = await send({});
       await addResults(experiment, [id!]);
@@ -239,33 +239,30 @@ describe('experiment traces', () => {
     });
   });
 
-  it.each(['traces', 'results'])(
-    'are told to be unreadable, and to be asked for again, when %s do not answer in time',
-    async (table) => {
-      const experiment = await newExperiment();
-      const [id] = await send({});
-      await addResults(experiment, [id!]);
-      const paths = [pathOf(experiment), pathOf(experiment, `/${id}`), pathOf(experiment, `/${id}/spans`)];
-      const figures = pathOf(experiment, '/stats/query');
-      const database = new Client({ connectionString: app.databaseUrl });
-      await database.connect();
-      await database.query('BEGIN');
-      await database.query(`LOCK TABLE ${table}`);
-      const answers = await Promise.all([...paths.map((path) => client.get(path)), client.post(figures)]);
-      await database.query('ROLLBACK');
-      await database.end();
-      for (const { status, body, headers } of answers) {
-        expect([status, body.code]).toEqual([503, 'service_unavailable']);
-        expect(headers.get('retry-after')).toMatch(/^\d+$/);
-        expect(body.detail).toMatch(/could not be read in time\. (Ask|Read|Narrow|Try)/);
-      }
-      // and are readable again
-      let status = 0;
-      for (let attempt = 0; attempt < 50 && status !== 200; attempt++) {
-        ({ status } = await client.get(paths[0]!));
-        if (status !== 200) await delay(100);
-      }
-      expect(status).toBe(200);
-    },
-  );
+  it.each(['traces', 'results'])('are 503 with Retry-After when %s do not answer in time', async (table) => {
+    const experiment = await newExperiment();
+    const [id] = await send({});
+    await addResults(experiment, [id!]);
+    const paths = [pathOf(experiment), pathOf(experiment, `/${id}`), pathOf(experiment, `/${id}/spans`)];
+    const figures = pathOf(experiment, '/stats/query');
+    const database = new Client({ connectionString: app.databaseUrl });
+    await database.connect();
+    await database.query('BEGIN');
+    await database.query(`LOCK TABLE ${table}`);
+    const answers = await Promise.all([...paths.map((path) => client.get(path)), client.post(figures)]);
+    await database.query('ROLLBACK');
+    await database.end();
+    for (const { status, body, headers } of answers) {
+      expect([status, body.code]).toEqual([503, 'service_unavailable']);
+      expect(headers.get('retry-after')).toMatch(/^\d+$/);
+      expect(body.detail).toMatch(/could not be read in time\. (Ask|Read|Narrow|Try)/);
+    }
+    // and are readable again
+    let status = 0;
+    for (let attempt = 0; attempt < 50 && status !== 200; attempt++) {
+      ({ status } = await client.get(paths[0]!));
+      if (status !== 200) await delay(100);
+    }
+    expect(status).toBe(200);
+  });
 });

@@ -7,8 +7,8 @@ import { watched } from './work.harness';
 const TRACES = 20_000;
 const SCORED_FROM = TRACES / 10;
 
-/** What a user would lose: to ask for what is not scored yet costs little more than to ask for all. */
-describe('of many traces those that are not scored', () => {
+/** Selecting unscored targets costs little more than selecting all. */
+describe('unscored traces among many', () => {
   let app: TestApp;
   let on: ScoringFixture;
   let scorer: any;
@@ -86,7 +86,7 @@ describe('of many traces those that are not scored', () => {
     // 18,000 were tried: 100, 200, 400, … 3,200, and then 5,000 at a time
     ['the newest were all tried', { mode: 'preview', limit: 5 }, 9],
     ['too few were never tried', { mode: 'preview', since: time(SCORED_FROM), limit: 5 }, 9],
-  ])('are found along indexes, unsorted, no further than needed where %s', async (_, body, count) => {
+  ])('are found by index, unsorted, when %s', async (_, body, count) => {
     const { pages, lookups } = await plansOf(body);
     expect([pages.length, lookups.length]).toEqual([count, count]);
     const used = (nodes: Plan[]) => nodes.flatMap((node) => node['Index Name'] ?? []);
@@ -101,14 +101,14 @@ describe('of many traces those that are not scored', () => {
     }
   });
 
-  it('come newest first, those that were never tried before those that failed', async () => {
+  it('come newest first, untried ones before failed ones', async () => {
     expect(await previewed({ limit: 3 })).toEqual(ids(1999, 1998, 1997));
     const some = { since: time(1998), until: time(2011) };
     expect(await previewed(some)).toEqual(ids(1999, 1998, 2010, 2000));
     expect(await previewed({ ...some, limit: 3 })).toEqual(ids(1999, 1998, 2010));
   });
 
-  it('are not those that a run is about to score', async () => {
+  it('exclude those of open runs', async () => {
     const body = { since: time(1998), until: time(2021) };
     const queued = await ask({ ...body, limit: 3 });
     expect(queued.body.total).toBe(3);

@@ -11,7 +11,7 @@ const MIB = 1024 * 1024;
 /** A row that makes a case of almost 10 MiB in JSON, which writes quotes and line breaks with a backslash. */
 const LARGE_CELL = `"${'é""\n'.repeat(1_740_000)}"\n`;
 
-/** What a user would lose: the process, and with it everybody's requests, to a few large files at once. */
+/** A few large files at once must not exhaust the memory of the process. */
 describe('the memory of the process that a file of 32 MiB and 100,000 rows is sent to', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
@@ -87,7 +87,7 @@ describe('the memory of the process that a file of 32 MiB and 100,000 rows is se
     ['cells as large as they may be', (salt) => Buffer.from(`a\n${LARGE_CELL.repeat(3)}${salt}\n`)],
   ];
   it.each(files)(
-    'grows by a part of what it is sent, whatever that holds: %s',
+    'grows by a part of the upload: %s',
     async (_, fileOf) => {
       const { dataset_id } = await space.dataset();
       const send = async (file: Buffer): Promise<number> => {
@@ -118,7 +118,7 @@ describe('the memory of the process that a file of 32 MiB and 100,000 rows is se
     180_000,
   );
 
-  it('grows by some pages of the largest rows, however many are read at once', async () => {
+  it('grows by a few pages of the largest rows', async () => {
     const { dataset_id } = await space.dataset();
     // six times as large in JSON
     const row = `${'\x01'.repeat(1_740_000)}\n`;

@@ -72,7 +72,7 @@ export async function sentBy(database: Database, ask: () => Promise<unknown>): P
   return sent;
 }
 
-/** Executes every statement of a process a time before, undone, and tells what each had to go through. */
+/** Runs EXPLAIN ANALYZE for every statement of a process before it runs, rolled back. Returns the rows each reads. */
 export async function workOf(database: Database, ask: () => Promise<unknown>): Promise<Work[]> {
   const works: Work[] = [];
   const measure: Watch = async (on, text, values) => {

@@ -47,7 +47,7 @@ describe('the secret of an MCP server', () => {
   };
   const pointers = ({ body }: Answer): string[] => (body.errors ?? []).map((one: any) => one.pointer);
 
-  it('is kept, and nowhere to be read: in no answer, no list, no version, no log and no table', async () => {
+  it('is stored encrypted, and appears in no response, log or table', async () => {
     const logged: string[] = [];
     const write = jest
       .spyOn(process.stdout, 'write')
@@ -83,7 +83,7 @@ describe('the secret of an MCP server', () => {
     }
   });
 
-  it('is told to be there, or not', async () => {
+  it('is reported as present or not', async () => {
     const answers = [
       await register({ type: 'bearer', value: SECRET }),
       await register({ type: 'header', header: 'X-Api-Key', value: 'two words' }),
@@ -128,7 +128,7 @@ describe('the secret of an MCP server', () => {
     expect([answer.status, pointers(answer)]).toEqual([400, [pointer]]);
   });
 
-  it('stays where a patch does not speak of it, and makes no version by itself', async () => {
+  it('stays when a patch omits it, and creates no version', async () => {
     const path = await registered({ type: 'bearer', value: SECRET });
     for (const body of [
       { name: `renamed ${(made += 1)}` },
@@ -150,7 +150,7 @@ describe('the secret of an MCP server', () => {
     expect(log.body.items[0].changes).toEqual([{ member: 'auth' }]);
   });
 
-  it('is never sent to another origin, or in another way, than it was given for', async () => {
+  it('is never sent to another origin or in another way', async () => {
     const path = await registered({ type: 'bearer', value: SECRET });
     const before = (await editor.get(path)).body;
     for (const body of [
@@ -179,7 +179,7 @@ describe('the secret of an MCP server', () => {
     expect([moved.status, await kept(path)]).toEqual([200, 'of-the-new-one']);
   });
 
-  it('is told to nobody who searches lists, and not to the log, where it is in the query of an address', async () => {
+  it('in the query of a URL appears in no search and no log', async () => {
     const url = 'https://mcp.example.com/keyed?api_key=';
     const { body } = await register(null, { url: `${url}k9-first` });
     const path = `${SERVERS}/${body.server_id}`;
@@ -202,7 +202,7 @@ describe('the secret of an MCP server', () => {
     ]);
   });
 
-  it('is deleted with the type none and with an archived server, which is restored without', async () => {
+  it('is deleted by type none and by archiving', async () => {
     for (const auth of [null, { type: 'none' }]) {
       const path = await registered({ type: 'header', header: 'X-Key', value: SECRET });
       const { body } = await editor.patch(path, { auth });

@@ -1,7 +1,7 @@
 import { createTestApp, newOrganization, type TestApp } from '#testing';
 import { namesIn, SERVERS, ServersFixture } from './servers.fixture';
 
-describe('MCP servers, as they are seen', () => {
+describe('the visibility of MCP servers', () => {
   let app: TestApp;
   let on: ServersFixture;
 
@@ -12,7 +12,7 @@ describe('MCP servers, as they are seen', () => {
   afterAll(() => app.close());
 
   describe('of the platform', () => {
-    it('are listed and counted, but for the one that is called registry', async () => {
+    it('are listed and counted, except the one named registry', async () => {
       const workspace_id = await on.org.newWorkspace();
       const tools = [{ name: 'search', input_schema: {} }];
       const registry = { workspace_id, name: 'registry', is_system: true, tools };
@@ -43,7 +43,7 @@ describe('MCP servers, as they are seen', () => {
       expect(await documents()).toEqual([{ name: 'files' }, { name: 'other' }, { name: 'search' }]);
     });
 
-    it('are made, changed and archived by admins alone', async () => {
+    it('are created, changed and archived by admins only', async () => {
       expect((await on.register({ is_system: true })).status).toBe(403);
       const { body: before } = await on.register({ is_system: true }, on.admin);
       const path = `${SERVERS}/${before.server_id}`;
@@ -56,7 +56,7 @@ describe('MCP servers, as they are seen', () => {
       expect([moved.status, moved.body.url]).toEqual([200, 'https://mcp.example.com/v2']);
     });
 
-    it('are not to be seen once admins call them registry', async () => {
+    it('are hidden when admins name them registry', async () => {
       const workspace_id = await on.org.newWorkspace();
       const tools = [{ name: 'search', input_schema: {} }];
       const { body: other } = await on.register({ workspace_id, is_system: true, tools }, on.admin);
@@ -67,14 +67,14 @@ describe('MCP servers, as they are seen', () => {
       expect(await app.database.query(found, [workspace_id])).toEqual([]);
     });
 
-    it('are not confused with a team’s own of that name', async () => {
+    it('are distinct from a team’s own of that name', async () => {
       const workspace_id = await on.org.newWorkspace();
       await on.register({ workspace_id, name: 'registry' });
       const listed = await on.editor.get(`${SERVERS}?workspace_id=${workspace_id}`);
       expect(namesIn(listed)).toEqual(['registry']);
     });
 
-    it('are none in a new organization', async () => {
+    it('do not exist in a new organization', async () => {
       const other = await newOrganization(app);
       const [{ count }] = (await app.database.query(
         'SELECT count(*) AS count FROM mcp_servers WHERE org_id = $1',
@@ -85,7 +85,7 @@ describe('MCP servers, as they are seen', () => {
   });
 
   describe('of workspaces', () => {
-    it('that are not there or not reached are refused (400), archived ones too (409)', async () => {
+    it('are refused when unknown or out of reach (400) or archived (409)', async () => {
       const stranger = await newOrganization(app);
       const bound = app.api((await on.org.serviceAccount('editor')).key);
       const elsewhere = await on.org.newWorkspace();
@@ -100,7 +100,7 @@ describe('MCP servers, as they are seen', () => {
       expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 409]);
     });
 
-    it('that are archived keep theirs readable, and unchanged', async () => {
+    it('keep theirs readable when archived', async () => {
       const workspace_id = await on.org.newWorkspace();
       const { body: server } = await on.register({ workspace_id });
       await on.admin.post(`/registry/v1/workspaces/${workspace_id}/archive`);
@@ -110,7 +110,7 @@ describe('MCP servers, as they are seen', () => {
       expect((await on.admin.post(`${path}/archive`)).status).toBe(409);
     });
 
-    it('show theirs, their versions and their tools to those who reach them alone', async () => {
+    it('show theirs to callers with access only', async () => {
       const elsewhere = await on.org.newWorkspace();
       const { body: server } = await on.register({
         workspace_id: elsewhere,
@@ -138,7 +138,7 @@ describe('MCP servers, as they are seen', () => {
     });
   });
 
-  it('need the role editor to be changed, and viewer or runtime to be read', async () => {
+  it('require editor for changes, and viewer or runtime for reads', async () => {
     const viewer = await on.org.member('viewer');
     const { body: server } = await on.register();
     const path = `${SERVERS}/${server.server_id}`;

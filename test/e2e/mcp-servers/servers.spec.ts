@@ -11,7 +11,7 @@ describe('MCP servers', () => {
   });
   afterAll(() => app.close());
 
-  it('are registered with 201, an address and an ETag, and come back as they were sent', async () => {
+  it('are registered with 201, a Location and an ETag', async () => {
     const made = await on.register({
       name: 'tickets',
       description: 'Tickets of support',
@@ -68,7 +68,7 @@ describe('MCP servers', () => {
     expect([patched.status, pointersIn(patched)]).toEqual([400, ['/url']]);
   });
 
-  it('answer 422 for a transport and a type of authentication that are none', async () => {
+  it('are 422 with an unknown transport or authentication type', async () => {
     for (const body of [{ transport: 'stdio' }, { auth: { type: 'basic' } }]) {
       const answer = await on.register(body);
       expect([answer.status, answer.body.code]).toEqual([422, 'validation_failed']);
@@ -78,7 +78,7 @@ describe('MCP servers', () => {
     expect([patched.status, pointersIn(patched)]).toEqual([422, ['/auth/type']]);
   });
 
-  it('answer 400 for members that are missing or of the wrong form', async () => {
+  it('are 400 with missing or malformed members', async () => {
     const answers = [
       await on.register({ name: undefined }),
       await on.register({ name: '' }),
@@ -116,7 +116,7 @@ describe('MCP servers', () => {
     ]);
   });
 
-  it('make a version of each change of what is versioned, and keep the others', async () => {
+  it('get a version with each change of versioned members', async () => {
     const { body: server } = await on.register({ name: 'first', metadata: { a: 1 } });
     const path = `${SERVERS}/${server.server_id}`;
     const renamed = await on.editor.patch(path, { name: 'second', url: 'https://other.example.com/mcp' });
@@ -150,7 +150,7 @@ describe('MCP servers', () => {
     }
   });
 
-  it('refuse another workspace, another id, and to become a system server', async () => {
+  it('cannot move, change their id or become system servers', async () => {
     const { body: server } = await on.register();
     const path = `${SERVERS}/${server.server_id}`;
     const answers = [
@@ -171,7 +171,7 @@ describe('MCP servers', () => {
     ]);
   });
 
-  it('are archived and restored with the tools that they had, and leave the search meanwhile', async () => {
+  it('keep their tools across archiving, and leave the search', async () => {
     const tool = (name: string) => ({ name, input_schema: {} });
     const { body: server } = await on.register({ tools: [tool('search'), tool('old')] });
     const path = `${SERVERS}/${server.server_id}`;
@@ -193,7 +193,7 @@ describe('MCP servers', () => {
     expect([await toolNames(), await inSearch()]).toEqual([['search'], ['search', server.name]]);
   });
 
-  it('are filtered, found by words and sorted by name, page by page', async () => {
+  it('are filtered, searched, sorted and paged', async () => {
     const workspace_id = await on.org.newWorkspace();
     const given = [
       { name: 'zeta', transport: 'sse', description: 'finds parcels' },
@@ -218,7 +218,7 @@ describe('MCP servers', () => {
     expect((await on.editor.get(`${SERVERS}?adress=x`)).status).toBe(400);
   });
 
-  it('tell the audit log who made, changed and archived them', async () => {
+  it('are audited', async () => {
     const { body: server } = await on.register({ name: 'told' });
     const path = `${SERVERS}/${server.server_id}`;
     await on.editor.patch(path, { name: 'told again', description: 'secret-looking' });

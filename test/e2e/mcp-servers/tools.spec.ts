@@ -48,7 +48,7 @@ describe('the tools of an MCP server', () => {
   };
   const CLOSE: GivenToolDto = { name: 'close', input_schema: { type: 'object' } };
 
-  it('are those that it was registered with, as they were sent, by name', async () => {
+  it('are those it was registered with, by name', async () => {
     const server = await register([SEARCH, CLOSE]);
     expect(server.status).toBe(201);
     const tools = await toolsOf(server);
@@ -70,14 +70,14 @@ describe('the tools of an MCP server', () => {
     expect(text).toBe(JSON.stringify(SEARCH.input_schema));
   });
 
-  it('may be given as the server lists them, here and in declarations, and are the same', async () => {
+  it('may be given in the format of MCP', async () => {
     const { input_schema: inputSchema, output_schema: outputSchema, ...others } = SEARCH;
     const listed = { ...others, inputSchema, outputSchema, icons: [], _meta: { 'example.com/a': 1 } };
-    const [told] = await toolsOf(await register([SEARCH]));
+    const [reported] = await toolsOf(await register([SEARCH]));
     const [tool] = await toolsOf(await register([listed]));
-    const { input_schema, output_schema, digest } = told;
+    const { input_schema, output_schema, digest } = reported;
     expect(tool).toMatchObject({ ...SEARCH, input_schema, output_schema, digest });
-    expect(Object.keys(tool as object).sort()).toEqual(Object.keys(told as object).sort());
+    expect(Object.keys(tool as object).sort()).toEqual(Object.keys(reported as object).sort());
     const spec = { url: 'https://mcp.example.com/mcp', tools: [listed] };
     const { body: declaring } = await editor.post('/registry/v1/apps', {
       workspace_id: org.workspaceId,
@@ -91,7 +91,7 @@ describe('the tools of an MCP server', () => {
     expect(declared.body.items).toMatchObject([{ digest }]);
   });
 
-  it('come page by page, newest or by name', async () => {
+  it('are paged by time or by name', async () => {
     const server = await register([CLOSE, SEARCH, { ...CLOSE, name: 'merge' }]);
     const path = `${SERVERS}/${server.body.server_id}/tools`;
     const first = await editor.get(`${path}?limit=2`);
@@ -106,7 +106,7 @@ describe('the tools of an MCP server', () => {
     ]);
   });
 
-  it('are not those of another server', async () => {
+  it('do not include those of other servers', async () => {
     const [one, other] = [await register([SEARCH]), await register([SEARCH])];
     const [tool] = await toolsOf(one);
     const answers = [
@@ -144,14 +144,14 @@ describe('the tools of an MCP server', () => {
     expect([answer.status, answer.body.errors.map((one: any) => one.pointer)]).toEqual([400, [pointer]]);
   });
 
-  it('are a thousand in one statement each', async () => {
+  it('are written in one statement, also a thousand', async () => {
     const tools = Array.from({ length: 1_000 }, (_, i) => ({ ...SEARCH, name: `tool ${i}` }));
     const server = await register(tools);
     const { body } = await editor.get(`${SERVERS}/${server.body.server_id}/tools?limit=0`);
     expect(body.page.total).toBe(1_000);
   });
 
-  it('are given anew by a patch, until the server was asked itself', async () => {
+  it('are replaced by PATCH', async () => {
     const server = await register([SEARCH, CLOSE]);
     const path = `${SERVERS}/${server.body.server_id}`;
     const patched = await editor.patch(path, { tools: [{ ...SEARCH, title: 'Other' }] });
@@ -169,7 +169,7 @@ describe('the tools of an MCP server', () => {
   });
 
   describe('as the server lists them anew', () => {
-    it('are added, changed where their digest is, archived, or left as they are', async () => {
+    it('are added, changed by digest, archived or kept', async () => {
       const server = await register([SEARCH, CLOSE, { ...CLOSE, name: 'gone' }]);
       const before = await toolsOf(server);
       const changes = await replace(server, [
@@ -191,7 +191,7 @@ describe('the tools of an MCP server', () => {
       expect(after[2]).toEqual(before[2]);
     });
 
-    it('return with the id that they had, and are found while they are offered', async () => {
+    it('keep their id when they return, and are searchable while offered', async () => {
       const server = await register([SEARCH]);
       const [tool] = await toolsOf(server);
       const found = () =>
@@ -209,7 +209,7 @@ describe('the tools of an MCP server', () => {
   });
 
   describe('as agents refer to them', () => {
-    it('are those that live servers of the workspace offer', async () => {
+    it('are those of live servers of the workspace', async () => {
       const server = await register([SEARCH, CLOSE]);
       await replace(server, [SEARCH]);
       const archived = await register([SEARCH]);

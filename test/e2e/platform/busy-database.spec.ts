@@ -1,8 +1,8 @@
 import { createTestApp, newOrganization } from '#testing';
 
 /** Requests that find every connection of the pool taken. */
-describe('a pool of which no connection becomes free', () => {
-  it('is told of as 503, to be tried again, and serves once one is free', async () => {
+describe('an exhausted connection pool', () => {
+  it('is 503 with Retry-After until a connection is free', async () => {
     const app = await createTestApp({
       env: { DATABASE_POOL_SIZE: '2', DATABASE_CONNECTION_TIMEOUT_MS: '3000' },
     });

@@ -1,6 +1,6 @@
 import type { TestApp } from '#testing';
 
-/** Lets the making of an experiment of this name wait in the database, until `release`: a request that takes long. */
+/** Blocks the creation of an experiment of this name in the database until `release`. */
 export async function holdExperiment(app: TestApp, name: string): Promise<{ release: () => Promise<void> }> {
   const lock = Math.floor(Math.random() * 2 ** 31);
   await app.database.query(`
@@ -21,7 +21,7 @@ export async function holdExperiment(app: TestApp, name: string): Promise<{ rele
   };
 }
 
-/** Resolves when a request waits there. */
+/** Resolves when a request is blocked. */
 export async function untilHeld(app: TestApp): Promise<void> {
   for (;;) {
     const waiting = await app.database.query(

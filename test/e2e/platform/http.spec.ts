@@ -33,7 +33,7 @@ describe('every request', () => {
     editor.post('/eval/v1/datasets', body, headers);
   const dataset = (name: string) => ({ workspace_id: workspaceId, name });
 
-  it('that no route answers gets a problem, and so does one by another method, with Allow', async () => {
+  it('gets a problem for an unknown route or method, with Allow', async () => {
     const unknown = await editor.get('/eval/v1/nothing');
     expect(unknown.status).toBe(404);
     expect(unknown.headers.get('content-type')).toBe('application/problem+json');
@@ -44,7 +44,7 @@ describe('every request', () => {
     expect(method.headers.get('allow')).toBe('GET, HEAD, POST');
   });
 
-  it('that Node cannot parse is answered with a problem, never with HTML and never with nothing', async () => {
+  it('gets a problem when Node cannot parse it', async () => {
     expect(await raw('NONSENSE\r\n\r\n')).toMatch(
       /^HTTP\/1.1 400 [^]*application\/problem\+json[^]*"code":"invalid_request"/,
     );
@@ -61,7 +61,7 @@ describe('every request', () => {
     expect(expectation).toMatch(/^HTTP\/1.1 417 [^]*problem\+json/);
   });
 
-  it('has a request id, its own where it is fit to be repeated, and a trace id', async () => {
+  it('has a request id, its own if valid, and a trace id', async () => {
     const traceId = '0af7651916cd43dd8448eb211c80319c';
     const given = await editor.get('/eval/v1/nothing', {
       'x-request-id': 'my-request.1',
@@ -77,7 +77,7 @@ describe('every request', () => {
     expect(unfit.body.trace_id).toMatch(/^[0-9a-f]{32}$/);
   });
 
-  it('is authenticated before its body is looked at', async () => {
+  it('is authenticated before its body is read', async () => {
     const { status, body } = await app.api().post('/eval/v1/datasets', '{not json');
     expect([status, body.code]).toEqual([401, 'token_missing']);
   });
@@ -94,7 +94,7 @@ describe('every request', () => {
       ['with a number no double can hold', '{"metadata":{"n":1e999}}', /number/i],
       ['with an integer a double would change', '{"metadata":{"n":9007199254740993}}', /number|integer/i],
     ];
-    it.each(cases)('%s is 400 and nothing is stored', async (_, body, detail) => {
+    it.each(cases)('%s is 400, and nothing is stored', async (_, body, detail) => {
       const before = (await editor.get('/eval/v1/datasets?limit=0')).body.page.total as number;
       const answer = await create(body);
       expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
@@ -112,7 +112,7 @@ describe('every request', () => {
       expect([charset.status, charset.body.detail]).toEqual([415, 'Send text in UTF-8.']);
     });
 
-    it('may come in gzip, with the same limit after decoding', async () => {
+    it('may be gzip, with the same limit after decoding', async () => {
       const gzip = { 'content-encoding': 'gzip' };
       const made = await create(gzipSync(JSON.stringify(dataset('gzipped'))), gzip);
       expect([made.status, made.body.name]).toEqual([201, 'gzipped']);
@@ -121,7 +121,7 @@ describe('every request', () => {
       expect([refused.status, refused.body.code]).toEqual([413, 'compressed_payload_too_large']);
     });
 
-    it('over the limit is 413, announced or not, and the answer can be read', async () => {
+    it('over the limit is 413, announced or not, with a readable answer', async () => {
       const large = JSON.stringify({ ...dataset('large'), description: 'x'.repeat(300_000) });
       const announced = await create(large);
       expect([announced.status, announced.body.code]).toEqual([413, 'payload_too_large']);
@@ -146,7 +146,7 @@ describe('every request', () => {
       expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
     });
 
-    it('gives free-form members back as they came, in their order', async () => {
+    it('returns free-form members verbatim', async () => {
       const metadata = '{"b":1,"1":{"z":null,"0":[]},"a":"é\\n","n":0.1}';
       const made = await create(`{"workspace_id":"${workspaceId}","name":"order","metadata":${metadata}}`);
       const answer = await fetch(`${app.url}${made.headers.get('location')}`, {
@@ -155,14 +155,14 @@ describe('every request', () => {
       expect(await answer.text()).toContain(`"metadata":${metadata}`);
     });
 
-    it('tells every fault with a pointer into it', async () => {
+    it('reports every fault with a pointer', async () => {
       const { status, body } = await create({ workspace_id: 3, name: '', tags: ['a', ''] });
       expect(status).toBe(400);
       const pointers = (body.errors as { pointer: string }[]).map((one) => one.pointer);
       expect(pointers).toEqual(expect.arrayContaining(['/workspace_id', '/name', '/tags']));
     });
 
-    it('that stops arriving is given up with 408', async () => {
+    it('that stalls is 408', async () => {
       const answer = await raw(
         `POST /eval/v1/datasets HTTP/1.1\r\nHost: x\r\n${await rawHeaders(editor)}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{`,
       );
@@ -175,7 +175,7 @@ describe('every request', () => {
       for (let i = 0; i < 7; i++) await create(dataset(`page ${i}`));
     });
 
-    it('pages by cursor: every item once, newest first, also while others are added', async () => {
+    it('pages by cursor without gaps or repeats, also during inserts', async () => {
       const names: string[] = [];
       let cursor: string | null = null;
       do {
@@ -189,7 +189,7 @@ describe('every request', () => {
       expect(names).toEqual(['page 6', 'page 5', 'page 4', 'page 3', 'page 2', 'page 1', 'page 0']);
     });
 
-    it('pages by offset, counts, and sorts by what it says', async () => {
+    it('pages by offset, counts and sorts', async () => {
       const first = await editor.get('/eval/v1/datasets?q=page&limit=2&offset=1&sort=name');
       expect((first.body.items as { name: string }[]).map((one) => one.name)).toEqual(['page 1', 'page 2']);
       expect(first.body.page).toMatchObject({ limit: 2, offset: 1, total: 8 });
@@ -239,7 +239,7 @@ describe('every request', () => {
       ['POST', '/eval/v1/experiments/search', {}],
       ['GET', '/eval/v1/datasets/ds_1', undefined],
       ['POST', '/eval/v1/datasets', { name: 'not made' }],
-    ])('a parameter of %s %s, which takes none, is 400, and nothing is done', async (method, path, body) => {
+    ])('a parameter of %s %s, which takes none, is 400', async (method, path, body) => {
       const sent = body && { workspace_id: workspaceId, ...body };
       const answer = await editor.request(method, `${path}?limit=1`, { body: sent });
       expect([answer.status, answer.body.code]).toEqual([400, 'invalid_query']);
@@ -249,11 +249,11 @@ describe('every request', () => {
       expect((await editor.get('/eval/v1/datasets?q=not+made')).body.items).toEqual([]);
     });
 
-    it('probes may send what they like', async () => {
+    it('probes may have any parameter', async () => {
       expect((await editor.get('/health/live?probe=1')).status).toBe(200);
     });
 
-    it('an id in a query that names nothing is 404, and tells which', async () => {
+    it('an unknown id in a query is 404 naming it', async () => {
       const experiment = await editor.post('/eval/v1/experiments', {
         workspace_id: workspaceId,
         name: 'one',
@@ -263,7 +263,7 @@ describe('every request', () => {
       expect([status, body.errors[0].parameter]).toEqual([404, 'baseline_experiment_id']);
     });
 
-    it('every name can be paged by, whatever characters it is of', async () => {
+    it('names with any characters can be paged by', async () => {
       const space = await newOrganization(app);
       const api = await space.as('editor');
       const names = ['\u0001'.repeat(250), '\\'.repeat(255), '漢'.repeat(255), '😀'.repeat(127), 'a\nb'];
@@ -283,7 +283,7 @@ describe('every request', () => {
       expect([...seen].sort()).toEqual([...names].sort());
     });
 
-    it('a search without a word finds nothing, and an empty one does not narrow', async () => {
+    it('a search without words finds nothing, and an empty one is ignored', async () => {
       const total = async (q: string) =>
         (await editor.get(`/eval/v1/datasets?limit=0&q=${encodeURIComponent(q)}`)).body.page.total;
       expect(await total('!!! ...')).toBe(0);
@@ -342,7 +342,7 @@ describe('every request', () => {
       }
     });
 
-    it('is 403 for one that the caller cannot reach, or without the role', async () => {
+    it('is 403 for one out of the caller’s reach, or without the role', async () => {
       const organization = await newOrganization(app);
       const second = await organization.newWorkspace();
       const bound = app.api(
@@ -359,7 +359,7 @@ describe('every request', () => {
       expect([write.status, write.body.code]).toEqual([403, 'access_denied']);
     });
 
-    it('is the one its body names: 400 on create, 422 on PATCH', async () => {
+    it('must match the body: else 400 on create, 422 on PATCH', async () => {
       const organization = await newOrganization(app);
       const second = await organization.newWorkspace();
       const caller = await organization.as('editor');
@@ -374,7 +374,7 @@ describe('every request', () => {
     });
   });
 
-  it('with an id that cannot be one is answered like one whose resource does not exist', async () => {
+  it('treats a malformed id like an unknown one', async () => {
     for (const id of [
       'x',
       'ds_0',
@@ -395,7 +395,7 @@ describe('every request', () => {
     expect((await app.api().get('/health/ready')).body).toEqual({ status: 'ok' });
   });
 
-  it('that takes too long is given up with 504', async () => {
+  it('that takes too long is 504', async () => {
     const slow = await createTestApp({ env: { REQUEST_TIMEOUT_MS: '300' } });
     try {
       const organization = await newOrganization(slow);

@@ -38,7 +38,7 @@ describe('a request with an Idempotency-Key', () => {
     return found.body.page.total;
   };
 
-  it('is done once, however often it is sent, and answers what the first did', async () => {
+  it('runs once, and replays its answer', async () => {
     const first = await create('once', 'once');
     const second = await create('once', 'once');
     expect([first.status, second.status]).toEqual([201, 201]);
@@ -49,7 +49,7 @@ describe('a request with an Idempotency-Key', () => {
     expect(await countOf('once')).toBe(1);
   });
 
-  it('is the same however its path is spelt, and another one on another object', async () => {
+  it('is identified by its normalized path', async () => {
     const { body } = await create('spelt', 'spelt');
     const add = (path: string) =>
       editor.post<{ case_id: string }>(
@@ -69,7 +69,7 @@ describe('a request with an Idempotency-Key', () => {
     expect((await add(`${EXPERIMENTS}/${'x'.repeat(8_000)}/results`)).status).toBe(404);
   });
 
-  it('is done anew by the search in the registry once the caller reaches other workspaces', async () => {
+  it('runs again in a registry search when the caller’s workspaces have changed', async () => {
     const owner = await org.member('owner');
     const [workspace_id, user_id] = [await org.newWorkspace(), newId('usr')];
     await owner.post('/registry/v1/users', { user_id });
@@ -87,7 +87,7 @@ describe('a request with an Idempotency-Key', () => {
     expect([again.body.items, again.headers.get('idempotency-replayed')]).toEqual([[], null]);
   });
 
-  it('is 422 with another body, and 400 with a key that cannot be one', async () => {
+  it('is 422 with another body, and 400 with an invalid key', async () => {
     await create('one', 'body');
     const other = await create('other', 'body');
     expect([other.status, other.body.code]).toEqual([422, 'validation_failed']);
@@ -95,7 +95,7 @@ describe('a request with an Idempotency-Key', () => {
     expect([long.status, long.body.code]).toEqual([400, 'invalid_request']);
   });
 
-  it('is tried again after an answer that was no success', async () => {
+  it('runs again after a failure', async () => {
     const dataset = () =>
       editor.post<{ dataset_id: string }>(
         '/eval/v1/datasets',
@@ -111,14 +111,14 @@ describe('a request with an Idempotency-Key', () => {
     expect((await dataset()).status).toBe(201);
   });
 
-  it('sent many times at once is done once', async () => {
+  it('runs once when sent many times at once', async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => create('many', 'many')));
     expect(answers.filter((one) => one.status === 201).length).toBeGreaterThanOrEqual(1);
     expect(answers.every((one) => one.status === 201 || one.status === 409)).toBe(true);
     expect(await countOf('many')).toBe(1);
   });
 
-  it('is kept apart from that of another principal', async () => {
+  it('is independent of other principals', async () => {
     const other = await newOrganization(app);
     await create('mine', 'shared');
     const answer = await create('theirs', 'shared', await other.as('editor'));
@@ -127,7 +127,7 @@ describe('a request with an Idempotency-Key', () => {
     expect([colleague.status, colleague.body.name]).toEqual([201, 'a colleague’s']);
   });
 
-  it('answers an export of traces what the first did, in its encoding', async () => {
+  it('replays an export’s answer in its encoding', async () => {
     const body = { resourceSpans: [{ scopeSpans: [{ spans: [{ traceId: 'no' }] }] }] };
     const send = (content: unknown) =>
       editor.post('/telemetry/v1/traces', content, { 'idempotency-key': 'export' });
@@ -139,8 +139,8 @@ describe('a request with an Idempotency-Key', () => {
     expect((await send({ resourceSpans: [] })).status).toBe(422);
   });
 
-  describe('under way', () => {
-    it('is 409 to a repeat', async () => {
+  describe('in progress', () => {
+    it('is 409 for a repeat', async () => {
       const { release } = await holdExperiment(app, 'slow');
       const first = create('slow', 'slow');
       await untilHeld(app);
@@ -152,7 +152,7 @@ describe('a request with an Idempotency-Key', () => {
       expect(await countOf('slow')).toBe(1);
     });
 
-    it('and taken for dead, it neither answers for its successor nor takes the key from it', async () => {
+    it('and taken for dead, leaves the key to its successor', async () => {
       const { release } = await holdExperiment(app, 'lost');
       const first = create('lost', 'lost');
       await untilHeld(app);
@@ -177,7 +177,7 @@ describe('a request with an Idempotency-Key', () => {
     });
   });
 
-  it('that was done is not done again because its answer could not be kept', async () => {
+  it('does not run again when its answer could not be stored', async () => {
     await app.database.query(`
       CREATE FUNCTION refuse_for_test() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN RAISE EXCEPTION 'not now'; END $$;

@@ -1,4 +1,4 @@
-/** Loaded before a process (`--require`): tells at its end which packages of OpenTelemetry it has loaded. */
+/** Preloaded with `--require`: prints at exit which OpenTelemetry packages were loaded. */
 process.on('exit', () => {
   const packages = Object.keys(require.cache).flatMap((file) => {
     const match = /node_modules\/(@opentelemetry\/[^/]+)\//.exec(file);

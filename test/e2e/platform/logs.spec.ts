@@ -59,7 +59,7 @@ describe('the log of a process', () => {
     'content-type': 'application/json',
   });
 
-  it('has a JSON line for each request: which route, how it ended, on whose behalf', async () => {
+  it('has a JSON line for each request with route, status and principal', async () => {
     expect(await logged('/eval/v1/datasets?limit=1', { headers: await headers() })).toEqual({
       level: 'info',
       time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
@@ -78,7 +78,7 @@ describe('the log of a process', () => {
     });
   });
 
-  it('tells the route also of a request that was refused', async () => {
+  it('has the route of refused requests too', async () => {
     const path = '/eval/v1/datasets/ds_1';
     const route = '/eval/v1/datasets/:dataset_id';
     expect(await logged(path, {})).toMatchObject({ route, status: 401, principal_id: null });

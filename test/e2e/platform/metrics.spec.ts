@@ -24,7 +24,7 @@ describe('GET /metrics', () => {
 
   const base = (): string => `http://127.0.0.1:${app.get(MetricsServer).port}`;
 
-  it("is in the format of Prometheus, with those of the process, on a port that is not the API's", async () => {
+  it('is in the Prometheus format, with process metrics, on its own port', async () => {
     const answer = await fetch(`${base()}/metrics`);
     expect(answer.status).toBe(200);
     expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
@@ -36,13 +36,13 @@ describe('GET /metrics', () => {
     expect([head.status, await head.text()]).toEqual([200, '']);
   });
 
-  it('is all that is there', async () => {
+  it('is the only route of that port', async () => {
     expect((await fetch(`${base()}/`)).status).toBe(404);
     const posted = await fetch(`${base()}/metrics`, { method: 'POST', body: 'a' });
     expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
 
-  it('counts requests by the pattern of their route, and tells no path and no tenant', async () => {
+  it('counts requests by route pattern, without paths or tenants', async () => {
     const organization = await newOrganization(app);
     const editor = await organization.as('editor');
     const made = await editor.post('/eval/v1/datasets', {
@@ -76,7 +76,7 @@ describe('GET /metrics', () => {
     expect(ids.filter((id) => after.text.includes(id))).toEqual([]);
   });
 
-  it('tells of requests that nobody waited for', async () => {
+  it('counts aborted requests', async () => {
     const organization = await newOrganization(app);
     const held = await holdExperiment(app, 'left');
     const request = http.request(`${app.url}/eval/v1/experiments`, {
@@ -98,7 +98,7 @@ describe('GET /metrics', () => {
     await held.release();
   });
 
-  it('is of one application each, however many there are in a process', async () => {
+  it('is separate for each application of a process', async () => {
     const other = await createTestApp({ env: { METRICS_PORT: '0' }, databaseUrl: app.databaseUrl });
     try {
       expect(seriesOf(await scrape(other.app), 'registry_http_requests_total')).toEqual({});
@@ -107,14 +107,14 @@ describe('GET /metrics', () => {
     }
   });
 
-  it('keeps the start from going on where its port is taken, and says which it is', async () => {
+  it('stops the start when its port is taken, and names the port', async () => {
     const taken = { METRICS_PORT: String(app.get(MetricsServer).port), HOST: '127.0.0.1' };
     const another = new MetricsServer(readEnvironment(taken), new Metrics());
     await expect(another.onApplicationBootstrap()).rejects.toThrow(/METRICS_PORT.*EADDRINUSE/);
     expect(another.port).toBeNull();
   });
 
-  it('is not there unless it is asked for, and not any more once the process has stopped', async () => {
+  it('exists only when configured, and until the process stops', async () => {
     const without = await createTestApp({ databaseUrl: app.databaseUrl });
     expect(without.get(MetricsServer).port).toBeNull();
     await without.close();
@@ -130,7 +130,7 @@ describe('GET /metrics', () => {
     expect(error.code).toBe('ECONNREFUSED');
   });
 
-  it('answers while the database is away, without what is read there', async () => {
+  it('answers without database figures while the database is away', async () => {
     const proxy = await TcpProxy.to(app.databaseUrl);
     const cut = await createTestApp({
       env: { METRICS_PORT: '0', DATABASE_URL: proxy.url },
@@ -161,7 +161,7 @@ describe('GET /metrics', () => {
     }
   }, 60_000);
 
-  it('reads its figures by indexes, however much there is that has ended', async () => {
+  it('reads its figures by index', async () => {
     const spy = jest.spyOn(app.database, 'query');
     await app.get(ScoreRunRepository).countOpen();
     await app.get(PostgresQueueDepthRepository).read([{ name: 'score-run', subject: 'score_run_id' }]);
@@ -178,13 +178,13 @@ describe('GET /metrics', () => {
     ]);
   });
 
-  it('has no metric of the service that docs/operations.md does not explain, and that page none besides', async () => {
+  it('has exactly the metrics that docs/operations.md explains', async () => {
     const page = readFileSync(path.resolve('docs/operations.md'), 'utf8');
     const section = page.slice(page.indexOf('## Metrics'), page.indexOf('## Shutdown'));
-    const told = [...section.matchAll(/^\| `(registry_\w+)`/gm)].map(([, name]) => name);
+    const reported = [...section.matchAll(/^\| `(registry_\w+)`/gm)].map(([, name]) => name);
     const { text } = await scrape(app.app);
     const there = [...text.matchAll(/^# TYPE (registry_\w+) /gm)].map(([, name]) => name);
     // one is there where the queues are in Redis
-    expect(told.sort()).toEqual([...there, 'registry_job_outbox'].sort());
+    expect(reported.sort()).toEqual([...there, 'registry_job_outbox'].sort());
   });
 });

@@ -13,7 +13,7 @@ interface Answer {
   reusedSocket: boolean;
 }
 
-describe('a service that is told to stop', () => {
+describe('a service that stops', () => {
   let app: TestApp;
   let org: TestOrganization;
   let token: string;
@@ -57,7 +57,7 @@ describe('a service that is told to stop', () => {
       request.end(JSON.stringify({ workspace_id: org.workspaceId, name }));
     });
 
-  it('answers what is under way, takes nothing more, and ends when the last answer is out', async () => {
+  it('answers requests in progress, accepts no more, and ends after the last answer', async () => {
     expect(await create('before')).toMatchObject({ status: 201, connection: 'keep-alive' });
     const { release } = await holdExperiment(app, 'under way');
     const { port } = app.app.getHttpServer().address() as AddressInfo;
@@ -72,7 +72,7 @@ describe('a service that is told to stop', () => {
     await closed;
   });
 
-  it('tells a connection that is busy that this answer is its last', async () => {
+  it('sends Connection: close on busy connections', async () => {
     const { release } = await holdExperiment(app, 'last');
     const last = create('last');
     await untilHeld(app);
@@ -85,7 +85,7 @@ describe('a service that is told to stop', () => {
     await closed;
   });
 
-  it('does not wait for a connection that was opened for a request to come', async () => {
+  it('does not wait for idle connections', async () => {
     const { port } = app.app.getHttpServer().address() as AddressInfo;
     const unused = net.connect(port, '127.0.0.1');
     await Promise.all([once(app.app.getHttpServer(), 'connection'), once(unused, 'connect')]);

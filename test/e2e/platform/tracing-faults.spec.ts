@@ -5,8 +5,8 @@ import { ServiceProcess, TraceEndpoint, tracedTo } from './tracing.fixture';
 const EXPERIMENTS = '/eval/v1/experiments';
 const UNSENT = 'traces cannot be sent and are dropped';
 
-/** What a user would lose: answers, or a process, to where its traces are sent. */
-describe('an endpoint of traces', () => {
+/** A failing trace endpoint must not affect requests or processes. */
+describe('a trace endpoint', () => {
   let app: TestApp;
   let org: TestOrganization;
   let endpoint: TraceEndpoint;
@@ -37,7 +37,7 @@ describe('an endpoint of traces', () => {
 
   const warnings = () => api.lines.filter(({ msg }) => msg === UNSENT);
 
-  it('that refuses is told once, and once that it takes traces again', async () => {
+  it('that refuses traces is logged once, and once when it recovers', async () => {
     endpoint.status = 400;
     await start();
     for (let sent = 1; sent <= 3; sent += 1) {
@@ -53,7 +53,7 @@ describe('an endpoint of traces', () => {
     expect(await api.stop()).toBe(0);
   });
 
-  it('that is not there breaks nothing', async () => {
+  it('that is unreachable breaks nothing', async () => {
     await endpoint.close();
     await start({ OTEL_EXPORTER_OTLP_TIMEOUT: '200' });
     await ask();
@@ -63,7 +63,7 @@ describe('an endpoint of traces', () => {
     expect(warnings()).toHaveLength(1);
   });
 
-  it('that hangs holds up no answer, takes no more memory than the queue, and does not keep the process', async () => {
+  it('that hangs delays no answer and no shutdown, and costs bounded memory', async () => {
     let release: (status: number) => void = () => undefined;
     endpoint.status = new Promise((resolve) => (release = resolve));
     const never = '600000';
@@ -83,11 +83,11 @@ describe('an endpoint of traces', () => {
     endpoint.status = new Promise(() => undefined);
     expect(inFlight).toBeLessThanOrEqual(8);
     expect(await api.stop()).toBe(0);
-    // the first batch, what the queue held, and what came after it was sent
+    // the first batch, the queue, and what came after it was sent
     expect(endpoint.spans.length).toBeLessThanOrEqual(8 * 3);
   });
 
-  it('gets what a process has not sent yet when it is told to stop', async () => {
+  it('gets pending spans when the process stops', async () => {
     await start({ OTEL_BSP_SCHEDULE_DELAY: '3600000' });
     await ask();
     expect(endpoint.exports).toEqual([]);

@@ -57,7 +57,7 @@ describe('a service that sends its traces to itself', () => {
     return traceId;
   }
 
-  it('stores each of its spans once, and sends none for those that arrive', async () => {
+  it('stores each span once, and traces no exports', async () => {
     const traceIds: string[] = [];
     for (let round = 0; round < 3; round += 1) traceIds.push(await traced());
     const count = endpoint.exports.length;
@@ -73,7 +73,7 @@ describe('a service that sends its traces to itself', () => {
     }
   });
 
-  it('sends none for what its rules have scored of them', async () => {
+  it('traces no scoring of its own traces', async () => {
     const rule = await on.rule({}, undefined, on.on.evaluator);
     const before = new Set(endpoint.spans.map(({ traceId }) => traceId));
     const traceId = await traced();

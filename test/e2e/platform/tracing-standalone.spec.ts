@@ -10,7 +10,7 @@ import { TraceEndpoint, tracedTo } from './tracing.fixture';
 /** What `npm start` ends with, when all is installed and built. */
 const START = `await import('${pathToFileURL(path.resolve('dist/src/standalone.js')).href}')`;
 
-describe('the traces of the service as npm start runs it', () => {
+describe('the traces of the standalone process', () => {
   let app: TestApp;
   let endpoint: TraceEndpoint;
   let directory: string;
@@ -32,7 +32,7 @@ describe('the traces of the service as npm start runs it', () => {
     rmSync(directory, { recursive: true });
   });
 
-  it('are sent where the endpoint is set, and tell that it is all in one', async () => {
+  it('are sent to the configured endpoint with the role standalone', async () => {
     await new Promise<void>((resolve, reject) => {
       let output = '';
       service.stdout!.setEncoding('utf8').on('data', (text: string) => {
@@ -41,12 +41,12 @@ describe('the traces of the service as npm start runs it', () => {
       });
       service.once('exit', (code) => reject(new Error(`It ended with ${code}: ${output}`)));
     });
-    const told = JSON.parse(readFileSync(path.join(directory, 'bootstrap.json'), 'utf8')) as {
+    const reported = JSON.parse(readFileSync(path.join(directory, 'bootstrap.json'), 'utf8')) as {
       base_url: string;
       api_key: string;
     };
-    const answer = await fetch(`${told.base_url}/registry/v1/me`, {
-      headers: { Authorization: `Bearer ${told.api_key}` },
+    const answer = await fetch(`${reported.base_url}/registry/v1/me`, {
+      headers: { Authorization: `Bearer ${reported.api_key}` },
     });
     expect(answer.status).toBe(200);
     const [span] = await endpoint.received(({ name }) => name === 'GET /registry/v1/me');

@@ -46,7 +46,7 @@ export class TraceEndpoint {
     return this.exports.flatMap(({ spans }) => spans);
   }
 
-  /** Waits until it has so many spans that are meant. */
+  /** Waits until it has this many matching spans. */
   async received(isMeant: (span: OtlpSpan) => boolean, count = 1): Promise<OtlpSpan[]> {
     for (;;) {
       const found = this.spans.filter(isMeant);

@@ -72,7 +72,7 @@ describe('the traces of the service itself', () => {
     }
   }
 
-  it('tell each request, by its route, and its statements', async () => {
+  it('have a span for each request by route, and for its statements', async () => {
     const { body } = await client.post(EXPERIMENTS, { workspace_id: org.workspaceId, name: 'traced' });
     const traceId = newTraceId();
     const path = `${EXPERIMENTS}/${body.experiment_id}`;
@@ -106,7 +106,7 @@ describe('the traces of the service itself', () => {
     expect([url, headers['content-type']]).toEqual(['/v1/traces', 'application/x-protobuf']);
   });
 
-  it('are sent as the variables of OpenTelemetry say', async () => {
+  it('follow the OpenTelemetry environment variables', async () => {
     const env = {
       OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
       OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip',
@@ -131,7 +131,7 @@ describe('the traces of the service itself', () => {
     });
   });
 
-  it('go on with the trace of the client, whose id problems and the log tell', async () => {
+  it('continue the client’s trace, whose id is in problems and the log', async () => {
     const traceId = newTraceId();
     const traceparent = newTraceparent(traceId);
     const { body } = await client.get(`${EXPERIMENTS}/exp_none`, { traceparent });
@@ -140,13 +140,13 @@ describe('the traces of the service itself', () => {
     expect(await api.line(({ trace_id }) => trace_id === traceId)).toMatchObject({ msg: 'request' });
   });
 
-  it('have the id that problems and the log tell also where the client has no trace', async () => {
+  it('have the id in problems and the log, also without a client trace', async () => {
     const { body } = await client.get(`${EXPERIMENTS}/exp_none`);
     expect(await serverSpan(body.trace_id)).toMatchObject({ parentSpanId: null });
     expect(await api.line(({ trace_id }) => trace_id === body.trace_id)).toMatchObject({ status: 404 });
   });
 
-  it('leave requests as they are whose rows are copied', async () => {
+  it('do not interfere with COPY', async () => {
     const { body } = await client.post('/eval/v1/datasets', {
       workspace_id: org.workspaceId,
       name: 'copied',
@@ -158,7 +158,7 @@ describe('the traces of the service itself', () => {
     expect((await client.get(`${path}?limit=0`)).body.page.total).toBe(300);
   });
 
-  it('tell of a request that was broken off that it was', async () => {
+  it('mark aborted requests', async () => {
     const traceId = newTraceId();
     const headers = {
       traceparent: newTraceparent(traceId),
@@ -175,7 +175,7 @@ describe('the traces of the service itself', () => {
     expect(answered.attributes).not.toHaveProperty('error.type');
   });
 
-  it('hold no token, key, header, query, parameter or body', async () => {
+  it('contain no token, key, header, query, parameter or body', async () => {
     const { key } = await org.serviceAccount('editor');
     const token = await org.token('editor');
     const traceId = newTraceId();
@@ -198,12 +198,12 @@ describe('the traces of the service itself', () => {
     expect([SECRET, key, token].filter((secret) => sent.includes(secret))).toEqual([]);
   });
 
-  it('tell nothing of requests that bring traces, of probes and of scrapes, nor of what is done for them', async () => {
+  it('exclude exports, probes and scrapes', async () => {
     const exporter = api.caller(await org.token('runtime'), org.workspaceId);
     const traceId = newTraceId();
     const traceparent = newTraceparent(traceId);
     const body = jsonExport([newSpan()]);
-    // the last ones are not there: an endpoint that lacks a part of its path
+    // the last ones are missing: an endpoint that lacks a part of its path
     const missing = ['/v1/traces', '/v1/traces?x=1', '/api/v1/logs', '/V1/Metrics/'];
     for (const path of [
       '/telemetry/v1/traces',
@@ -221,13 +221,13 @@ describe('the traces of the service itself', () => {
     expect(endpoint.spans.filter((span) => !served.has(span.traceId))).toEqual([]);
   });
 
-  it('are not kept where the client keeps none of its own', async () => {
+  it('are not sampled when the client’s trace is not', async () => {
     const unwanted = await ask(client, '00');
     await serverSpan(await ask());
     expect(endpoint.spans.filter(({ traceId }) => traceId === unwanted)).toEqual([]);
   });
 
-  it('are not made where OpenTelemetry is disabled, and nothing of its SDK is loaded', async () => {
+  it('are off when OpenTelemetry is disabled, without loading its SDK', async () => {
     const { code, errors, other } = await withProcess(
       () => ({ OTEL_SDK_DISABLED: 'true', NODE_OPTIONS: TELL_LOADED }),
       (caller) => ask(caller),
@@ -238,7 +238,7 @@ describe('the traces of the service itself', () => {
     expect(errors).toMatch(/^loaded: (@opentelemetry\/api)?\n$/);
   });
 
-  it('are made where an endpoint is set for traces alone, by packages that are loaded then', async () => {
+  it('are on when only a traces endpoint is set', async () => {
     const { code, errors, other } = await withProcess(
       ({ url }) => ({
         OTEL_EXPORTER_OTLP_ENDPOINT: '',

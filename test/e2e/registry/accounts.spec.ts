@@ -24,8 +24,8 @@ describe('organizations and people', () => {
   });
   afterAll(() => app.close());
 
-  describe("one's own organization", () => {
-    it('is renamed by its owner, under the condition that nobody was faster', async () => {
+  describe('the caller’s organization', () => {
+    it('is renamed by its owner with If-Match', async () => {
       const before = await owner.get<{ generation: number }>('/registry/v1/org');
       const etag = before.headers.get('etag')!;
       const changed = await owner.patch(
@@ -38,14 +38,14 @@ describe('organizations and people', () => {
       expect((await owner.patch('/registry/v1/org', { name: '' })).status).toBe(400);
     });
 
-    it('is not suspended, or brought back, by its owner', async () => {
+    it('cannot be suspended or reinstated by its owner', async () => {
       await owner.patch('/registry/v1/org', { status: 'suspended' });
       expect((await owner.get('/registry/v1/org')).body).toMatchObject({ status: 'active' });
     });
   });
 
   describe('the caller', () => {
-    it('is told who it is, and what it reaches', async () => {
+    it('can read its identity and its workspaces', async () => {
       const own = await newOrganization(app);
       const other = await own.newWorkspace('another');
       await own.newWorkspace('out of reach');
@@ -72,7 +72,7 @@ describe('organizations and people', () => {
       });
     });
 
-    it('may be a platform principal, who reaches nothing', async () => {
+    it('may be a platform principal without workspaces', async () => {
       expect((await platform.get('/registry/v1/me')).body).toMatchObject({
         principal: { principal_id: 'operator', principal_type: 'platform', name: null },
         organization: null,
@@ -83,7 +83,7 @@ describe('organizations and people', () => {
   });
 
   describe('people', () => {
-    it('are added as their issuer names them, and read there', async () => {
+    it('are added under their issuer’s subject', async () => {
       const answer = await owner.post<Record<string, unknown>>(USERS, {
         user_id: 'auth0|64/ü'.replace('ü', 'u'),
         display_name: 'Ada',
@@ -108,7 +108,7 @@ describe('organizations and people', () => {
       expect((await ada.get('/registry/v1/me')).body).toMatchObject({ roles: ['editor'] });
     });
 
-    it('are there once', async () => {
+    it('are unique', async () => {
       expect((await owner.post(USERS, { user_id: 'twice' })).status).toBe(201);
       expect((await owner.post(USERS, { user_id: 'twice' })).body).toMatchObject({
         code: 'conflict',
@@ -129,7 +129,7 @@ describe('organizations and people', () => {
       ['an unknown role', { user_id: 'a2', roles: ['boss'] }, 422],
       ['an unknown status', { user_id: 'a3', status: 'gone' }, 422],
       ['null as status', { user_id: 'a4', status: null }, 400],
-    ])('are not added with %s', async (_, body, status) => {
+    ])('are refused with %s', async (_, body, status) => {
       expect((await owner.post(USERS, body)).status).toBe(status);
     });
 
@@ -169,8 +169,8 @@ describe('organizations and people', () => {
     });
   });
 
-  describe('all organizations, for platform principals,', () => {
-    it('are made, with a first owner who can go on from there', async () => {
+  describe('organizations, for platform principals,', () => {
+    it('are created with a first owner', async () => {
       const made = await platform.post<{ org_id: string }>(ORGS, { name: 'New', owner_user_id: 'first' });
       expect(made.status).toBe(201);
       expect(made.headers.get('location')).toBe(`${ORGS}/${made.body.org_id}`);
@@ -182,7 +182,7 @@ describe('organizations and people', () => {
       expect((await platform.get(made.headers.get('location')!)).body).toMatchObject({ name: 'Mine' });
     });
 
-    it('are suspended and reinstated, with all that belongs to them', async () => {
+    it('are suspended and reinstated with their accounts', async () => {
       const own = await newOrganization(app);
       const { key } = await own.serviceAccount('viewer');
       const person = await own.token('viewer');
@@ -223,7 +223,7 @@ describe('organizations and people', () => {
         () => platform.patch(`${ORGS}/${org.orgId}`, { status: 'gone' }, { 'if-match': '"99"' }),
         412,
       ],
-    ])('are not %s', async (_, call, status) => {
+    ])('cannot be %s', async (_, call, status) => {
       expect((await call()).status).toBe(status);
     });
   });

@@ -2,7 +2,7 @@ import { createTestApp, type TestApp } from '#testing';
 import { agent, APPS, AppsFixture, server, SERVERS, skill } from './apps.fixture';
 
 /** Whatever else happens to an app while it is reconciled, one of them comes first. */
-describe('a reconcile of an app, while another is under way', () => {
+describe('concurrent reconciles of an app', () => {
   let app: TestApp;
   let other: TestApp;
   let on: AppsFixture;
@@ -18,7 +18,7 @@ describe('a reconcile of an app, while another is under way', () => {
     await app.close();
   });
 
-  /** Resolves as soon as so many statements wait for a lock. */
+  /** Resolves when this many statements wait for a lock. */
   const waiting = async (count: number): Promise<void> => {
     for (;;) {
       const rows = await app.database.query(
@@ -28,55 +28,55 @@ describe('a reconcile of an app, while another is under way', () => {
     }
   };
 
-  /** Does something while a reconcile of the app is held within its transaction, by a lock of the server that it changes. */
-  async function whileSwept<Result>(
+  /** Runs `during` while a reconcile of the app is blocked in its transaction by a lock on its server. */
+  async function whileReconciling<Result>(
     slug: string,
     during: () => Promise<Result>,
-  ): Promise<{ swept: { status: number; body: any }; result: Result }> {
+  ): Promise<{ reconciled: { status: number; body: any }; result: Result }> {
     const [one] = await on.serversOf(slug);
-    const sweeping = await app.database.transaction(async (tx) => {
+    const reconciling = await app.database.transaction(async (tx) => {
       await tx.query('SELECT 1 FROM mcp_servers WHERE server_id = $1 FOR UPDATE', [one.server_id]);
-      const swept = on.reconcile(slug);
+      const reconciled = on.reconcile(slug);
       await waiting(1);
-      return { swept, result: await during() };
+      return { reconciled, result: await during() };
     });
-    return { swept: await sweeping.swept, result: sweeping.result };
+    return { reconciled: await reconciling.reconciled, result: reconciling.result };
   }
 
-  it('by another process is 409, and the first one makes everything', async () => {
+  it('are refused with 409 while one is running', async () => {
     const slug = await on.reconciled(server('a'));
     await on.patch(slug, { resources: [server('a', { description: 'new' }), server('b'), server('c')] });
     const elsewhere = other.api(await on.org.token('admin'));
-    const { swept, result } = await whileSwept(slug, () => on.reconcile(slug, elsewhere));
+    const { reconciled, result } = await whileReconciling(slug, () => on.reconcile(slug, elsewhere));
     expect([result.status, result.body.code]).toEqual([409, 'conflict']);
-    expect([swept.status, swept.body.live_count]).toEqual([200, 3]);
+    expect([reconciled.status, reconciled.body.live_count]).toEqual([200, 3]);
     expect((await on.serversOf(slug)).length).toBe(3);
     expect((await on.read(slug)).sync_error).toBeNull();
     expect((await on.reconcile(slug, elsewhere)).body.live_count).toBe(3);
   });
 
-  it('does not hold up the reconcile of another app', async () => {
+  it('do not block other apps', async () => {
     const [slug, free] = [await on.reconciled(server('x')), await on.reconciled(server('y'))];
     await on.patch(slug, { resources: [] });
-    const { swept, result } = await whileSwept(slug, () => on.reconcile(free));
-    expect([swept.status, result.status]).toEqual([200, 200]);
+    const { reconciled, result } = await whileReconciling(slug, () => on.reconcile(free));
+    expect([reconciled.status, result.status]).toEqual([200, 200]);
   });
 
-  it('comes before a change of the app that it did not see', async () => {
+  it('run before a concurrent change of the app', async () => {
     const slug = await on.reconciled(server('p'));
     await on.patch(slug, { resources: [server('p', { description: 'first' })] });
-    const { swept, result } = await whileSwept(slug, async () => {
+    const { reconciled, result } = await whileReconciling(slug, async () => {
       const patching = on.patch(slug, { resources: [server('p', { description: 'second' })] });
       await waiting(2);
       return { patching };
     });
-    expect(swept.status).toBe(200);
+    expect(reconciled.status).toBe(200);
     await result.patching;
     expect((await on.read(slug)).sync_state).toBe('pending');
     expect(await on.serversOf(slug)).toMatchObject([{ description: 'first', sync_state: 'pending' }]);
   });
 
-  it('that fails says nothing of an app that was changed meanwhile', async () => {
+  it('that fail leave an app alone that was changed meanwhile', async () => {
     const slug = await on.reconciled(server('r'), server('s'));
     await on.editor.post(SERVERS, {
       workspace_id: on.org.workspaceId,
@@ -84,25 +84,25 @@ describe('a reconcile of an app, while another is under way', () => {
       url: 'https://x.example/',
     });
     await on.patch(slug, { resources: [server('r'), server('own')] });
-    const { swept, result } = await whileSwept(slug, async () => {
+    const { reconciled, result } = await whileReconciling(slug, async () => {
       const patching = on.patch(slug, { resources: [server('r')] });
       await waiting(2);
       return { patching };
     });
-    expect(swept.status).toBe(422);
+    expect(reconciled.status).toBe(422);
     await result.patching;
     expect(await on.read(slug)).toMatchObject({ sync_state: 'pending', sync_error: null });
   });
 
-  it('that fails says nothing of an app that was reconciled meanwhile', async () => {
+  it('that fail leave an app alone that was reconciled meanwhile', async () => {
     const slug = await on.reconciled(server('t'), server('u'));
     const own = { workspace_id: on.org.workspaceId, name: 'mine', url: 'https://x.example/' };
     await on.editor.post(SERVERS, own);
     await on.patch(slug, { resources: [server('t'), server('mine')] });
     const { generation } = await on.read(slug);
-    // another process that swept the app, as it was, before this one could tell that it failed
-    const { swept, result } = await whileSwept(slug, async () => {
-      const sweptElsewhere = app.database.transaction(async (tx) => {
+    // another process that reconciled the unchanged app before this one could record its failure
+    const { reconciled, result } = await whileReconciling(slug, async () => {
+      const reconciledElsewhere = app.database.transaction(async (tx) => {
         await tx.query('SELECT 1 FROM apps WHERE app = $1 AND org_id = $2 FOR UPDATE', [slug, on.org.orgId]);
         await tx.query('UPDATE apps SET last_swept_at = now() WHERE app = $1 AND org_id = $2', [
           slug,
@@ -111,10 +111,10 @@ describe('a reconcile of an app, while another is under way', () => {
         await waiting(1);
       });
       await waiting(2);
-      return { sweptElsewhere };
+      return { reconciledElsewhere };
     });
-    await result.sweptElsewhere;
-    expect(swept.status).toBe(422);
+    await result.reconciledElsewhere;
+    expect(reconciled.status).toBe(422);
     expect(await on.read(slug)).toMatchObject({ sync_state: 'pending', sync_error: null, generation });
   });
 
@@ -122,63 +122,60 @@ describe('a reconcile of an app, while another is under way', () => {
     ['a server', SERVERS, { url: 'https://x.example/' }, server],
     ['a skill', '/skill/v1/skills', { description: 'Does it.', instructions: 'Do it.' }, skill],
     ['an agent', '/agent/v1/agents', {}, agent],
-  ])(
-    'is 422 where somebody takes a name of %s meanwhile, and tells which the next time',
-    async (what, path, body, declared) => {
-      const name = `taken-${what.replace(/\W/g, '-')}`;
-      const { body: made } = await on.declare({ resources: [declared(`${name}-not`), declared(name)] });
-      // somebody has made it, and is about to say that searches find it
-      const { making, sweeping } = await app.database.transaction(async (tx) => {
-        await tx.query('LOCK TABLE search_documents IN SHARE MODE');
-        const posted = on.editor.post(path, { workspace_id: on.org.workspaceId, name, ...body });
-        await waiting(1);
-        const swept = on.reconcile(made.app);
-        await waiting(2);
-        return { making: posted, sweeping: swept };
-      });
-      expect((await making).status).toBe(201);
-      const refused = await sweeping;
-      expect([refused.status, refused.body.code]).toEqual([422, 'validation_failed']);
-      expect(refused.body.errors).toMatchObject([{ pointer: '/resources' }]);
-      expect((await on.editor.get(`${path}?app=${made.app}`)).body.page.total).toBe(0);
-      const { sync_state, sync_error } = await on.read(made.app);
-      expect([sync_state, sync_error.code]).toEqual(['failed', 'validation_failed']);
-      expect((await on.reconcile(made.app)).body.errors).toMatchObject([{ pointer: '/resources/1/name' }]);
-    },
-  );
+  ])('are 422 when a name of %s is taken meanwhile', async (what, path, body, declared) => {
+    const name = `taken-${what.replace(/\W/g, '-')}`;
+    const { body: made } = await on.declare({ resources: [declared(`${name}-not`), declared(name)] });
+    // somebody has made it, and is about to say that searches find it
+    const { making, reconciling } = await app.database.transaction(async (tx) => {
+      await tx.query('LOCK TABLE search_documents IN SHARE MODE');
+      const posted = on.editor.post(path, { workspace_id: on.org.workspaceId, name, ...body });
+      await waiting(1);
+      const reconciled = on.reconcile(made.app);
+      await waiting(2);
+      return { making: posted, reconciling: reconciled };
+    });
+    expect((await making).status).toBe(201);
+    const refused = await reconciling;
+    expect([refused.status, refused.body.code]).toEqual([422, 'validation_failed']);
+    expect(refused.body.errors).toMatchObject([{ pointer: '/resources' }]);
+    expect((await on.editor.get(`${path}?app=${made.app}`)).body.page.total).toBe(0);
+    const { sync_state, sync_error } = await on.read(made.app);
+    expect([sync_state, sync_error.code]).toEqual(['failed', 'validation_failed']);
+    expect((await on.reconcile(made.app)).body.errors).toMatchObject([{ pointer: '/resources/1/name' }]);
+  });
 
-  it('that gives a server its name back is 422 where somebody takes that meanwhile', async () => {
+  it('are 422 when a restored server name is taken meanwhile', async () => {
     const slug = await on.reconciled(server('renamed'));
     const [one] = await on.serversOf(slug);
     await on.editor.patch(`${SERVERS}/${one.server_id}`, { name: 'by hand' });
-    const { making, sweeping } = await app.database.transaction(async (tx) => {
+    const { making, reconciling } = await app.database.transaction(async (tx) => {
       await tx.query('LOCK TABLE search_documents IN SHARE MODE');
       const named = { workspace_id: on.org.workspaceId, name: 'renamed', url: 'https://x.example/' };
       const posted = on.editor.post(SERVERS, named);
       await waiting(1);
-      const swept = on.reconcile(slug);
+      const reconciled = on.reconcile(slug);
       await waiting(2);
-      return { making: posted, sweeping: swept };
+      return { making: posted, reconciling: reconciled };
     });
-    expect([(await making).status, (await sweeping).status]).toEqual([201, 422]);
+    expect([(await making).status, (await reconciling).status]).toEqual([201, 422]);
     expect(await on.serversOf(slug)).toMatchObject([{ name: 'by hand', sync_state: 'drifted' }]);
   });
 
-  it('comes before the archiving of its workspace, or after', async () => {
+  it('run before or after the archiving of the workspace', async () => {
     const workspace_id = await on.org.newWorkspace();
     const { body } = await on.declare({ workspace_id, resources: [server('a')] });
     await on.reconcile(body.app);
     await on.editor.patch(`${SERVERS}/${(await on.serversOf(body.app))[0].server_id}`, { description: 'x' });
-    const { swept, result } = await whileSwept(body.app, async () => {
+    const { reconciled, result } = await whileReconciling(body.app, async () => {
       const archiving = on.admin.post(`/registry/v1/workspaces/${workspace_id}/archive`);
       await waiting(2);
       return { archiving };
     });
-    expect([swept.status, (await result.archiving).status]).toEqual([200, 200]);
+    expect([reconciled.status, (await result.archiving).status]).toEqual([200, 200]);
     expect((await on.reconcile(body.app)).status).toBe(409);
   });
 
-  it('that somebody gave up waiting for is there in the end', async () => {
+  it('complete after their client disconnects', async () => {
     const slug = await on.reconciled(server('q'));
     await on.patch(slug, { resources: [server('q', { description: 'new' })] });
     const [one] = await on.serversOf(slug);

@@ -1,7 +1,7 @@
 import { createTestApp, type TestApp } from '#testing';
 import { APPS, AppsFixture, server, SERVERS } from './apps.fixture';
 
-describe('a reconcile of an app that cannot be', () => {
+describe('a reconcile that fails', () => {
   let app: TestApp;
   let on: AppsFixture;
 
@@ -13,7 +13,7 @@ describe('a reconcile of an app that cannot be', () => {
     on = await AppsFixture.create(app);
   });
 
-  it('takes over nothing: a name that is another’s is 422, and the app and its resources tell so', async () => {
+  it('takes over nothing: a taken name is 422, and the app and its resources report it', async () => {
     const own = { workspace_id: on.org.workspaceId, name: 'own', url: 'https://x.example/' };
     await on.editor.post(SERVERS, own);
     await on.reconciled(server('of another'));
@@ -61,7 +61,7 @@ describe('a reconcile of an app that cannot be', () => {
     ]);
   });
 
-  it('leaves no resource failed whose fault is mended, while others are', async () => {
+  it('clears the error of a corrected resource while others still fail', async () => {
     const slug = await on.reconciled(server('a'), server('b'));
     const others: string[] = [];
     for (const { server_id, name } of await on.serversOf(slug)) {
@@ -78,7 +78,7 @@ describe('a reconcile of an app that cannot be', () => {
     expect(await states()).toEqual(['pending', 'failed']);
   });
 
-  it('refuses stored declarations that are of the right form no longer', async () => {
+  it('refuses stored declarations that are no longer valid', async () => {
     const slug = await on.reconciled(server('a'));
     await app.database.query(`UPDATE apps SET resources = $2 WHERE app = $1 AND org_id = $3`, [
       slug,
@@ -92,7 +92,7 @@ describe('a reconcile of an app that cannot be', () => {
     expect((await on.read(slug)).sync_state).toBe('failed');
   });
 
-  it('that fails for a reason of the service changes nothing, and tells nothing of its insides', async () => {
+  it('with an internal error changes nothing, and reveals nothing', async () => {
     const slug = await on.reconciled(server('a'));
     await on.patch(slug, { resources: [server('b'), server('breaks')] });
     const before = await on.everything();

@@ -17,7 +17,7 @@ describe('a reconcile of an app', () => {
   const audited = async (query: string): Promise<any[]> =>
     (await on.admin.get(`/registry/v1/audit-log?limit=500&${query}`)).body.items;
 
-  it('makes what is declared, and says how much of it there is', async () => {
+  it('creates the declared resources, and counts them', async () => {
     const { body } = await on.declare({
       app: 'support',
       resources: [
@@ -63,7 +63,7 @@ describe('a reconcile of an app', () => {
     expect(documents.map(({ name }) => name)).toEqual(['orders', 'search', 'tickets']);
   });
 
-  it('can be repeated, and writes nothing where nothing differs', async () => {
+  it('writes nothing without differences', async () => {
     const slug = await on.reconciled(
       server('a', { metadata: { 1: 'x' }, tools: [{ name: 't', input_schema: {} }] }),
     );
@@ -74,7 +74,7 @@ describe('a reconcile of an app', () => {
     expect((await on.read(slug)).generation).toBe(generation);
   });
 
-  it('repairs what drifted, of the same server, and a rename too', async () => {
+  it('repairs drift, renames included', async () => {
     const declared = { description: 'Declared', metadata: { a: 1 } };
     const slug = await on.reconciled(server('a', declared), server('b'));
     const [before] = await on.serversOf(slug);
@@ -105,7 +105,7 @@ describe('a reconcile of an app', () => {
     ]);
   });
 
-  it('gives servers their names back that people had taken from each other', async () => {
+  it('restores swapped server names', async () => {
     const slug = await on.reconciled(server('a'), server('b'));
     const [a, b] = await on.serversOf(slug);
     const rename = (one: any, name: string) => on.editor.patch(`${SERVERS}/${one.server_id}`, { name });
@@ -207,7 +207,7 @@ describe('a reconcile of an app', () => {
     expect((await on.ownedBy(slug)).map(({ id }) => id)).toEqual([second!.id]);
   });
 
-  it('archives what the app owns and declares no longer, and nothing else', async () => {
+  it('archives the app’s undeclared resources only', async () => {
     const tools = [{ name: 't', input_schema: {} }];
     const slug = await on.reconciled(server('a', { tools }), server('b'));
     const own = { workspace_id: on.org.workspaceId, name: 'own', url: 'https://x.example/' };
@@ -222,7 +222,7 @@ describe('a reconcile of an app', () => {
     expect(await on.serversOf(other)).toMatchObject([{ sync_state: 'synced' }]);
   });
 
-  it('keeps the secret that was given to a declared server, but for no other origin, header or type', async () => {
+  it('keeps a server’s secret unless origin, header or type change', async () => {
     const auth = { type: 'bearer' };
     const slug = await on.reconciled(server('a', { auth }));
     const [one] = await on.serversOf(slug);
@@ -236,29 +236,31 @@ describe('a reconcile of an app', () => {
       return row!.auth_secret && app.get(ServerSecrets).open(one.server_id as string, row!.auth_secret);
     };
     expect((await give()).body.auth.has_value).toBe(true);
-    const sweep = async (spec: Record<string, unknown>): Promise<string | null> => {
+    const reconcile = async (spec: Record<string, unknown>): Promise<string | null> => {
       await on.patch(slug, { resources: [server('a', spec)] });
       expect((await on.reconcile(slug)).status).toBe(200);
       return kept();
     };
-    expect(await sweep({ auth })).toBe('tok-of-a');
-    expect(await sweep({ auth, description: 'other', url: 'https://mcp.example.com/v2' })).toBe('tok-of-a');
-    expect(await sweep({ auth, url: 'https://evil.example/' })).toBeNull();
+    expect(await reconcile({ auth })).toBe('tok-of-a');
+    expect(await reconcile({ auth, description: 'other', url: 'https://mcp.example.com/v2' })).toBe(
+      'tok-of-a',
+    );
+    expect(await reconcile({ auth, url: 'https://evil.example/' })).toBeNull();
     await give();
     expect(
-      await sweep({ auth: { type: 'header', header: 'X-Key' }, url: 'https://evil.example/' }),
+      await reconcile({ auth: { type: 'header', header: 'X-Key' }, url: 'https://evil.example/' }),
     ).toBeNull();
     await give();
     const url = 'https://evil.example/';
-    expect(await sweep({ auth: { type: 'header', header: 'x-key' }, url })).toBe('tok-of-a');
-    expect(await sweep({ auth: { type: 'header', header: 'X-Other' }, url })).toBeNull();
+    expect(await reconcile({ auth: { type: 'header', header: 'x-key' }, url })).toBe('tok-of-a');
+    expect(await reconcile({ auth: { type: 'header', header: 'X-Other' }, url })).toBeNull();
     await on.admin.post(`${APPS}/${slug}/archive`);
     expect(JSON.stringify([await on.read(slug).catch(() => null), await on.everything()])).not.toContain(
       'tok-of-a',
     );
   });
 
-  it('keeps what a server said of its tools, in place of what is declared of them', async () => {
+  it('keeps tools that the server itself reported', async () => {
     const tools = [{ name: 'declared', input_schema: {} }];
     const slug = await on.reconciled(server('a', { tools }));
     const [one] = await on.serversOf(slug);
@@ -277,7 +279,7 @@ describe('a reconcile of an app', () => {
     expect(await names()).toEqual(['declared', 'more']);
   });
 
-  it('archives a system server named registry in all of the organization, and nowhere else', async () => {
+  it('archives a system server named registry in the organization', async () => {
     const registry = async (by: AppsFixture, workspace_id: string, is_system = true) => {
       const url = 'https://x.example/';
       const { body } = await by.admin.post(SERVERS, { workspace_id, name: 'registry', url, is_system });
@@ -310,7 +312,7 @@ describe('a reconcile of an app', () => {
     expect((await audited(`resource_id=${made[1]!}&action=archive`)).length).toBe(1);
   });
 
-  it('marks what is declared otherwise pending until it is reconciled', async () => {
+  it('marks changed declarations as pending until the reconcile', async () => {
     const slug = await on.reconciled(server('a'), server('b'), server('c'));
     await on.patch(slug, { resources: [server('a'), server('b', { description: 'new' })] });
     const states = async () => (await on.serversOf(slug)).map(({ name, sync_state }) => [name, sync_state]);
@@ -330,7 +332,7 @@ describe('a reconcile of an app', () => {
     ]);
   });
 
-  it('leaves what it made unmanaged when the app is archived', async () => {
+  it('releases its resources when the app is archived', async () => {
     const slug = await on.reconciled(server('a'));
     const [one] = await on.serversOf(slug);
     await on.admin.post(`${APPS}/${slug}/archive`);
@@ -344,7 +346,7 @@ describe('a reconcile of an app', () => {
     expect((await on.reconcile(slug)).status).toBe(422);
   });
 
-  it('takes back what it released when the app is restored, and nothing that others have made or taken since', async () => {
+  it('takes its resources back when the app is restored', async () => {
     const slug = await on.reconciled(server('kept'), server('gone'), server('made-anew'), skill('s'));
     const { app_id } = await on.read(slug);
     const before = Object.fromEntries((await on.serversOf(slug)).map((one) => [one.name, one]));
@@ -377,7 +379,7 @@ describe('a reconcile of an app', () => {
     expect((await on.editor.get(`${SERVERS}/${before.kept.server_id}`)).body.app).toBe(slug);
   });
 
-  it('takes no query, and answers a repeat with the first answer', async () => {
+  it('takes no query, and honours Idempotency-Key', async () => {
     const slug = await on.reconciled(server('a'));
     const path = `${APPS}/${slug}/reconcile`;
     expect((await on.admin.post(`${path}?dry_run=true`)).status).toBe(400);

@@ -20,7 +20,7 @@ describe('apps', () => {
   const pointers = ({ body }: Answer): string[] => (body.errors ?? []).map((one: any) => one.pointer);
   const slugs = ({ body }: Answer): string[] => body.items.map((one: any) => one.app);
 
-  it('are declared with 201, an address and an ETag, and come back as they were sent', async () => {
+  it('are created with 201, a Location and an ETag', async () => {
     const resources = [
       server('tickets', { metadata: { zeta: 1, alpha: 2 } }),
       { ...skill({ metadata: { any: ['thing'] } }), name: 'replies' },
@@ -53,8 +53,8 @@ describe('apps', () => {
     expect(JSON.stringify(made.body.resources)).toBe(JSON.stringify(kept));
     expect(await on.read('support')).toEqual(made.body);
     expect(await on.read(made.body.app_id)).toEqual(made.body);
-    const told = await on.admin.get(`/registry/v1/audit-log?resource_id=${made.body.app_id}`);
-    expect(told.body.items).toMatchObject([
+    const reported = await on.admin.get(`/registry/v1/audit-log?resource_id=${made.body.app_id}`);
+    expect(reported.body.items).toMatchObject([
       {
         action: 'create',
         changes: [
@@ -68,18 +68,18 @@ describe('apps', () => {
   });
 
   it.each(['', '-a', 'a-', 'A', 'a_b', 'app_0', 'a.b', 'a/b', 'ä', 'a\n', 'a'.repeat(65), 7, null])(
-    'are not called %j',
+    'cannot be named %j',
     async (slug) => {
       const answer = await on.declare({ app: slug });
       expect([answer.status, pointers(answer)]).toEqual([400, ['/app']]);
     },
   );
 
-  it.each(['a', '0', 'a-b', 'a--b', 'a'.repeat(64)])('may be called %s', async (slug) => {
+  it.each(['a', '0', 'a-b', 'a--b', 'a'.repeat(64)])('may be named %s', async (slug) => {
     expect((await on.declare({ app: slug })).status).toBe(201);
   });
 
-  it('have slugs that no other live one of the organization has, in whichever workspace', async () => {
+  it('have slugs that are unique in the organization', async () => {
     const workspace_id = await on.org.newWorkspace();
     const { body } = await on.declare();
     const taken = await on.declare({ app: body.app, workspace_id });
@@ -93,7 +93,7 @@ describe('apps', () => {
     expect((await on.read(body.app_id)).archived_at).not.toBeNull();
   });
 
-  it('have ETags by their slug that none before them had', async () => {
+  it('have ETags that are never reused for a slug', async () => {
     const { body, headers } = await on.declare();
     const path = `${APPS}/${body.app}`;
     const archived = await on.admin.post(`${path}/archive`);
@@ -105,14 +105,14 @@ describe('apps', () => {
     }
   });
 
-  it('count the characters of names as those of what is made of them', async () => {
+  it('limit names like the resources they declare', async () => {
     const name = '\u{1f916}'.repeat(200);
     expect((await on.reconciled(server(name))).length).toBeGreaterThan(0);
     const refused = await on.declare({ resources: [server('\u{1f916}'.repeat(256))] });
     expect([refused.status, refused.body.errors[0].pointer]).toEqual([400, '/resources/0/name']);
   });
 
-  it('are archived by those alone who have seen them, and again whatever has come since', async () => {
+  it('are archived with If-Match, once', async () => {
     const workspace_id = await on.org.newWorkspace();
     const { body } = await on.declare({ workspace_id });
     const path = `${APPS}/${body.app_id}/archive`;
@@ -155,14 +155,14 @@ describe('apps', () => {
     [[skill({ workspace_id: 'ws' })], '/resources/0/spec/workspace_id'],
     [[skill({ files: [{ path: 'a', content: '', mode: 7 }] })], '/resources/0/spec/files/0/mode'],
     [[{ kind: 'agent', name: 'a', spec: { workspace_id: 'ws' } }], '/resources/0/spec/workspace_id'],
-  ])('declare nothing of another form: %#', async (resources, pointer) => {
+  ])('refuse malformed declarations: %#', async (resources, pointer) => {
     const { body } = await on.declare();
     const answers = [await on.declare({ resources })];
     if (resources !== undefined) answers.push(await on.editor.patch(`${APPS}/${body.app}`, { resources }));
     for (const answer of answers) expect([answer.status, pointers(answer)]).toEqual([400, [pointer]]);
   });
 
-  it('declare no kind that there is not (422)', async () => {
+  it('refuse unknown kinds (422)', async () => {
     const resources = [server('a'), { kind: 'dataset', name: 'a', spec: {} }];
     const { body } = await on.declare();
     const answers = [
@@ -178,7 +178,7 @@ describe('apps', () => {
     }
   });
 
-  it('declare no secrets, and keep none that was sent', async () => {
+  it('refuse secrets, and store none', async () => {
     const resources = [server('a', { auth: { type: 'bearer', value: 's3cr3t-of-a' } })];
     const answer = await on.declare({ resources });
     expect([answer.status, pointers(answer)]).toEqual([400, ['/resources/0/spec/auth/value']]);
@@ -186,7 +186,7 @@ describe('apps', () => {
     expect(JSON.stringify(answer.body)).not.toContain('s3cr3t');
   });
 
-  it('tell a bounded number of faults, and declare a bounded number of resources', async () => {
+  it('limit reported faults and declared resources', async () => {
     const faulty = await on.declare({ resources: Array.from({ length: 10_000 }, () => ({})) });
     expect([faulty.status, faulty.body.errors.length]).toEqual([400, 50]);
     const many = Array.from({ length: 10_001 }, (_, i) => server(`s${i}`));
@@ -195,7 +195,7 @@ describe('apps', () => {
     expect((await on.declare({ resources: many.slice(1) })).body.resource_count).toBe(10_000);
   });
 
-  it('are changed by those alone who have seen them; resources are replaced whole', async () => {
+  it('are changed with If-Match; resources are replaced as a whole', async () => {
     const { body } = await on.declare({ resources: [server('a'), server('b')], metadata: { a: 1 } });
     const path = `${APPS}/${body.app}`;
     const patched = await on.editor.patch(
@@ -232,7 +232,7 @@ describe('apps', () => {
     ]);
   });
 
-  it('are archived once and for all', async () => {
+  it('stay archived', async () => {
     const { body } = await on.declare();
     const path = `${APPS}/${body.app_id}`;
     expect((await on.editor.post(`${path}/archive`)).status).toBe(403);
@@ -240,8 +240,8 @@ describe('apps', () => {
     expect([archived.status, archived.body.archived_at === null]).toEqual([200, false]);
     expect((await on.admin.post(`${path}/archive`)).body).toEqual(archived.body);
     expect((await on.editor.patch(path, { display_name: 'x' })).status).toBe(409);
-    const swept = await on.reconcile(body.app_id);
-    expect([swept.status, swept.body.code]).toEqual([409, 'conflict']);
+    const reconciled = await on.reconcile(body.app_id);
+    expect([reconciled.status, reconciled.body.code]).toEqual([409, 'conflict']);
     expect((await on.editor.get(`${APPS}/${body.app}`)).body.app_id).toBe(body.app_id);
     const documents = await app.database.query('SELECT 1 FROM search_documents WHERE resource_id = $1', [
       body.app_id,
@@ -249,7 +249,7 @@ describe('apps', () => {
     expect(documents).toEqual([]);
   });
 
-  it('are filtered, found by words and sorted by slug, page by page', async () => {
+  it('are filtered, searched, sorted and paged', async () => {
     const workspace_id = await on.org.newWorkspace();
     for (const slug of ['zeta', 'alpha', 'mid']) {
       await on.declare({ app: slug, workspace_id, description: slug === 'mid' ? null : 'planner' });
@@ -269,7 +269,7 @@ describe('apps', () => {
     expect((await on.editor.get(`${APPS}?slug=x`)).status).toBe(400);
   });
 
-  it('with many resources make pages of some MiB', async () => {
+  it('with many resources come in pages of a few MiB', async () => {
     const workspace_id = await on.org.newWorkspace();
     const description = 'x'.repeat(9_900);
     const resources = Array.from({ length: 700 }, (_, i) => server(`s${i}`, { description }));
@@ -280,7 +280,7 @@ describe('apps', () => {
     expect([rest.body.items.length, rest.body.page.next_cursor]).toEqual([1, null]);
   });
 
-  it('are not there for those who do not reach their workspace', async () => {
+  it('are invisible without access to their workspace', async () => {
     const elsewhere = await on.org.newWorkspace();
     const { body } = await on.declare({ workspace_id: elsewhere, resources: [server('hidden')] });
     const bound = app.api((await on.org.serviceAccount('admin')).key);
@@ -302,7 +302,7 @@ describe('apps', () => {
     }
   });
 
-  it('are made in workspaces that are there and reached (400), and not archived (409)', async () => {
+  it('require a reachable (400), live (409) workspace', async () => {
     const archived = await on.org.newWorkspace();
     await on.admin.post(`/registry/v1/workspaces/${archived}/archive`);
     const stranger = await newOrganization(app);
@@ -314,7 +314,7 @@ describe('apps', () => {
     expect(answers.map(({ status }) => status)).toEqual([400, 400, 409]);
   });
 
-  it('need viewer to be read, editor to be changed, and admin to be reconciled', async () => {
+  it('require viewer, editor or admin', async () => {
     const [viewer, runtime] = [await on.org.member('viewer'), await on.org.member('runtime')];
     const { body } = await on.declare();
     const path = `${APPS}/${body.app}`;

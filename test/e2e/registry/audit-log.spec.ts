@@ -41,14 +41,14 @@ describe('the audit log', () => {
     expect(answer.status).toBe(200);
     return answer.body.items;
   };
-  const told = ({ action, resource_type, resource_id, changes }: Entry) => [
+  const reported = ({ action, resource_type, resource_id, changes }: Entry) => [
     action,
     resource_type,
     resource_id,
     changes,
   ];
 
-  it('tells who did what, when, and by which request', async () => {
+  it('records actor, action, time and request', async () => {
     const started = Date.now();
     const { body: workspace } = await owner.post(
       '/registry/v1/workspaces',
@@ -65,7 +65,7 @@ describe('the audit log', () => {
     await owner.post(`/registry/v1/workspaces/${id}/archive`);
     await owner.post(`/registry/v1/workspaces/${id}/archive`);
     const entries = await entriesOf(`?resource_id=${id}&sort=created_at`);
-    expect(entries.map(told)).toEqual([
+    expect(entries.map(reported)).toEqual([
       ['create', 'workspace', id, [{ member: 'name', after: 'first' }]],
       [
         'update',
@@ -88,7 +88,7 @@ describe('the audit log', () => {
     expect(new Date(entries[0]!.created_at).getTime()).toBeGreaterThanOrEqual(started - 1000);
   });
 
-  it('has nothing of what was refused or rolled back', async () => {
+  it('has no entries of refused or rolled back requests', async () => {
     await owner.post('/registry/v1/workspaces', { name: 'taken' });
     const before = await entriesOf();
     expect((await owner.post('/registry/v1/workspaces', { name: 'taken' })).status).toBe(409);
@@ -98,7 +98,7 @@ describe('the audit log', () => {
     expect(await entriesOf()).toEqual(before);
   });
 
-  it('tells of accounts, roles and keys, and never a secret', async () => {
+  it('records changes of accounts, roles and keys, without secrets', async () => {
     const { body: account } = await owner.post('/registry/v1/service-accounts', {
       name: 'ci',
       roles: ['viewer'],
@@ -129,7 +129,7 @@ describe('the audit log', () => {
       { member: 'name', after: 'laptop' },
       { member: 'prefix', after: key.prefix },
     ];
-    expect(entries.map(told)).toEqual([
+    expect(entries.map(reported)).toEqual([
       [
         'create',
         'service_account',
@@ -179,7 +179,7 @@ describe('the audit log', () => {
     expect(everything).not.toContain(exchanged.body.access_token);
   });
 
-  it('tells of what evaluation goes by', async () => {
+  it('records changes of scorers and rules', async () => {
     const by = owner.in(org.workspaceId);
     const of = { workspace_id: org.workspaceId };
     const { body: dataset } = await by.post('/eval/v1/datasets', { ...of, name: 'cases' });
@@ -232,7 +232,7 @@ describe('the audit log', () => {
     ]);
   });
 
-  it('tells of what platform principals do', async () => {
+  it('records actions of platform principals', async () => {
     const claims = { sub: 'operator', org_id: undefined, user_id: undefined, principal_type: 'platform' };
     const platform = app.api(await app.issuer.issueToken(claims));
     await platform.patch(`/registry/v1/orgs/${org.orgId}`, { status: 'suspended' });
@@ -246,13 +246,13 @@ describe('the audit log', () => {
     const theirs = app.api(
       await app.issuer.issueToken({ sub: 'grace', org_id: made.body.org_id, user_id: 'grace' }),
     );
-    expect((await entriesOf('?sort=created_at', theirs)).map(told)).toEqual([
+    expect((await entriesOf('?sort=created_at', theirs)).map(reported)).toEqual([
       ['create', 'org', made.body.org_id, [{ member: 'name', after: 'new' }]],
       ['create', 'user', 'grace', [{ member: 'roles', after: ['owner'] }]],
     ]);
   });
 
-  it('is filtered by each of its members, and by time', async () => {
+  it('is filtered by each member, and by time', async () => {
     const body = { workspace_id: org.workspaceId, url: 'https://git.example.com/a/b' };
     const { body: repo } = await owner.post('/registry/v1/repos', body);
     const path = `/registry/v1/repos/${repo.repo_id}`;
@@ -278,7 +278,7 @@ describe('the audit log', () => {
     );
   });
 
-  it('is for admins alone, of what they administer alone', async () => {
+  it('is for admins, limited to what they administer', async () => {
     const elsewhere = await org.newWorkspace('elsewhere');
     for (const workspace_id of [org.workspaceId, elsewhere]) {
       await owner.post('/registry/v1/repos', { workspace_id, url: 'https://git.example.com/a/b' });

@@ -18,7 +18,7 @@ describe('the first start', () => {
   });
   afterAll(() => app.close());
 
-  it('makes an organization, a workspace and an owner with a key that can do everything, once', async () => {
+  it('creates an organization, a workspace and an owner with a key', async () => {
     const starts = await Promise.all([bootstrap(app.app), bootstrap(app.app), bootstrap(app.app)]);
     const keys = starts.map((one) => one.api_key).filter((key) => key !== null);
     expect(keys).toHaveLength(1);
@@ -39,13 +39,13 @@ describe('the first start', () => {
     expect((await api.in(made.body.workspace_id).get('/eval/v1/datasets')).status).toBe(200);
   });
 
-  it('is not repeated: later ones find what was made, whatever it is called by now', async () => {
+  it('is not repeated, even after renames', async () => {
     const first = await bootstrap(app.app);
     expect(first.api_key).toBeNull();
     expect(await bootstrap(app.app)).toEqual(first);
   });
 
-  it('makes another key when it is asked for one, and leaves the others', async () => {
+  it('creates another key on request', async () => {
     const first = await bootstrap(app.app, { newKey: true });
     const second = await bootstrap(app.app, { newKey: true });
     expect(second).toEqual({ ...first, api_key: expect.stringMatching(/^rsk_/) as string });
@@ -54,7 +54,7 @@ describe('the first start', () => {
     }
   });
 
-  it('owns everything again with another key that is asked for, and only then', async () => {
+  it('restores the owner role only with a new key', async () => {
     const { api_key, service_account_id, workspace_id } = await bootstrap(app.app, { newKey: true });
     const itself = `/registry/v1/service-accounts/${service_account_id}`;
     const api = app.api(api_key!);
@@ -70,7 +70,7 @@ describe('the first start', () => {
     expect((await restored.patch('/registry/v1/org', { name: 'Again' })).status).toBe(200);
   });
 
-  it('is not reinstated where it was suspended', async () => {
+  it('does not reinstate a suspended account', async () => {
     const { api_key, service_account_id } = await bootstrap(app.app, { newKey: true });
     const itself = `/registry/v1/service-accounts/${service_account_id}`;
     const other = await anotherOwner(app.api(api_key!));
@@ -82,7 +82,7 @@ describe('the first start', () => {
     expect((await other.patch(itself, { status: 'active' })).status).toBe(200);
   });
 
-  it('does not open again what was closed since', async () => {
+  it('does not restore what was archived since', async () => {
     const { api_key, service_account_id } = await bootstrap(app.app, { newKey: true });
     const other = await anotherOwner(app.api(api_key!));
     await other.post(`/registry/v1/service-accounts/${service_account_id}/archive`);

@@ -11,7 +11,7 @@ const ACCOUNTS = '/registry/v1/service-accounts';
 const USERS = '/registry/v1/users';
 
 /** Whoever is the last to hold something could take it from the organization for good. */
-describe('the account by which somebody acts', () => {
+describe('the caller’s own account', () => {
   let app: TestApp;
   let org: TestOrganization;
   let owner: ApiClient;
@@ -23,7 +23,7 @@ describe('the account by which somebody acts', () => {
   });
   afterAll(() => app.close());
 
-  it('of a program is not archived, suspended or made less by itself', async () => {
+  it('cannot archive, suspend or demote itself as a service account', async () => {
     const body = { name: 'keeper', roles: ['owner'], workspace_ids: ['*'] };
     const id = (await owner.post<{ service_account_id: string }>(ACCOUNTS, body)).body.service_account_id;
     const { key } = (await owner.post<{ key: string }>(`${ACCOUNTS}/${id}/keys`, { name: 'k' })).body;
@@ -44,7 +44,7 @@ describe('the account by which somebody acts', () => {
     expect((await owner.post(`${path}/archive`)).status).toBe(200);
   });
 
-  it('of a person neither', async () => {
+  it('nor as a user', async () => {
     const user_id = newId('usr');
     await owner.post(USERS, { user_id, roles: ['admin'] });
     const itself = app.api(await org.tokenOf(user_id));

@@ -2,7 +2,7 @@ import { createTestApp, newOrganization, type TestApp, TestIssuer, type TestOrga
 import { ME } from './authentication.harness';
 import { JwksServer } from './jwks-server';
 
-describe('keys of an issuer that are fetched', () => {
+describe('fetched issuer keys', () => {
   let server: JwksServer;
   let idp: TestIssuer;
   let app: TestApp;
@@ -30,14 +30,14 @@ describe('keys of an issuer that are fetched', () => {
     return status === 200 ? 'ok' : (body as { code: string }).code;
   };
 
-  it('are fetched once, however many requests come at once', async () => {
+  it('are fetched once for concurrent requests', async () => {
     const codes = await Promise.all(Array.from({ length: 20 }, () => codeOf(idp)));
     expect(new Set(codes)).toEqual(new Set(['ok']));
     expect(await codeOf(idp)).toBe('ok');
     expect(server.asked).toBe(1);
   });
 
-  it('may be changed by the issuer: the new key is accepted at once, the old one no more', async () => {
+  it('may be rotated: the new key is valid at once, the old one no longer', async () => {
     expect(await codeOf(idp)).toBe('ok');
     const next = await TestIssuer.create(idp.issuer);
     server.keys = [next.publicJwk];
@@ -45,7 +45,7 @@ describe('keys of an issuer that are fetched', () => {
     expect(await codeOf(idp)).toBe('unknown_key');
   });
 
-  it('cannot be made to be fetched again and again by tokens that name unknown ones', async () => {
+  it('are not fetched for every token with an unknown key', async () => {
     expect(await codeOf(idp)).toBe('ok');
     const forger = () => TestIssuer.create(idp.issuer);
     const codes = await Promise.all(Array.from({ length: 10 }, async () => codeOf(await forger())));
@@ -53,7 +53,7 @@ describe('keys of an issuer that are fetched', () => {
     expect(server.asked).toBe(2);
   });
 
-  it('go on being used while the issuer is out of reach', async () => {
+  it('stay in use while the issuer is unreachable', async () => {
     expect(await codeOf(idp)).toBe('ok');
     await server.stop();
     expect(await codeOf(idp)).toBe('ok');
@@ -67,7 +67,7 @@ describe('keys of an issuer that are fetched', () => {
     ['answers garbage', (one) => void (one.answer = (_, response) => response.end('<html>'))],
     ['answers no key set', (one) => void (one.answer = (_, response) => response.end('{"keys":5}'))],
     ['breaks off', (one) => void (one.answer = (_, response) => response.destroy())],
-  ])('make authentication unavailable when the issuer %s and none are at hand', async (_, fail) => {
+  ])('make authentication unavailable when the issuer %s and none are cached', async (_, fail) => {
     await fail(server);
     const token = await idp.issueToken({ sub: 'u', user_id: 'u', org_id: org.orgId });
     const answer = await app.api(token).get(ME);
@@ -78,7 +78,7 @@ describe('keys of an issuer that are fetched', () => {
     expect((await app.api(await org.token('viewer')).get(ME)).status).toBe(200);
   });
 
-  it('leave a token that fails before them its own code while they are out of reach', async () => {
+  it('are not needed to reject a malformed token', async () => {
     await server.stop();
     const token = await idp.issueToken({ sub: 'u' }, { header: { typ: 'id+jwt' } });
     expect((await app.api(token).get(ME)).body).toMatchObject({ code: 'token_rejected' });
@@ -86,7 +86,7 @@ describe('keys of an issuer that are fetched', () => {
 });
 
 describe('a start', () => {
-  it('is stopped by an issuer that does not hold, and told which and why', async () => {
+  it('fails for an invalid issuer, and says why', async () => {
     const idp = await TestIssuer.create('https://remote.test');
     const start = (entry: Record<string, unknown>) => createTestApp({ issuers: [entry] });
     await expect(start(idp.entry({ algorithms: ['HS256'] }))).rejects.toThrow('AUTH_ISSUERS[1].algorithms');
@@ -98,7 +98,7 @@ describe('a start', () => {
     );
   });
 
-  it('is stopped without SECRETS_KEY, and told that it is missing', async () => {
+  it('fails without SECRETS_KEY', async () => {
     await expect(createTestApp({ env: { SECRETS_KEY: '' } })).rejects.toThrow('SECRETS_KEY is required');
   });
 });

@@ -43,7 +43,7 @@ describe('repositories', () => {
       headers,
     );
 
-  it('are new with 201 and an address, and known with 200 and none, in whichever form they are named', async () => {
+  it('are 201 when new and 200 when known, in any form of URL', async () => {
     const first = await register({ url: 'git@GitHub.com:acme/agents.git', default_branch: 'main' });
     expect(first.status).toBe(201);
     expect(first.headers.get('location')).toBe(`${REPOS}/${first.body.repo_id}`);
@@ -62,14 +62,14 @@ describe('repositories', () => {
     expect((await admin.get(first.headers.get('location')!)).body).toEqual(first.body);
   });
 
-  it('are registered once by many who come at the same moment', async () => {
+  it('are registered once by concurrent clients', async () => {
     const url = 'https://github.com/acme/at-once';
     const answers = await Promise.all(Array.from({ length: 12 }, () => register({ url })));
     expect(answers.map(({ status }) => status).sort()).toEqual([...Array<number>(11).fill(200), 201]);
     expect(new Set(answers.map(({ body }) => body.repo_id)).size).toBe(1);
   });
 
-  it('are each workspace’s own', async () => {
+  it('are separate for each workspace', async () => {
     const url = 'https://github.com/acme/of-both';
     const elsewhere = await org.newWorkspace();
     const answers = [await register({ url }), await register({ url, workspace_id: elsewhere })];
@@ -78,7 +78,7 @@ describe('repositories', () => {
     expect(listed.body.items).toEqual([answers[1]!.body]);
   });
 
-  it('keep no password that came with the address', async () => {
+  it('do not store a password of the URL', async () => {
     const { body } = await register({ url: 'https://ada:s3cr3t-of-ada@git.example.com/acme/secret' });
     expect(body.url).toBe('https://git.example.com/acme/secret');
     const [{ kept }] = (await app.database.query<{ kept: number }>(
@@ -97,13 +97,13 @@ describe('repositories', () => {
     'ada.l:s3cr3t@git.example.com/acme/secret',
     'ada@example.com:s3cr3t@git.example.com/acme/secret.git',
     'x'.repeat(2049),
-  ])('are not at %s', async (url) => {
+  ])('cannot have the URL %s', async (url) => {
     const answer = await register({ url });
     expect([answer.status, (answer.body as any).errors[0].pointer]).toEqual([400, '/url']);
     expect((await editor.get(`${REPOS}?url=${encodeURIComponent(url)}`)).status).toBe(400);
   });
 
-  it('are told apart from those that are too long, however these are written', async () => {
+  it('may not be too long in any form', async () => {
     const long = Array.from({ length: 1900 }, (_, i) => String.fromCodePoint(0x4e00 + i)).join('');
     const answer = await register({ url: `https://git.example.com/${long}/b` });
     expect([answer.status, (answer.body as any).errors[0].pointer]).toEqual([400, '/url']);
@@ -111,12 +111,12 @@ describe('repositories', () => {
     expect((await editor.patch(`${REPOS}/${repo.repo_id}`, { name: repo.name })).status).toBe(200);
   });
 
-  it('answer 422 for a visibility that is none', async () => {
+  it('are 422 with an unknown visibility', async () => {
     const answer = await register({ visibility: 'secret' });
     expect([answer.status, (answer.body as any).code]).toEqual([422, 'validation_failed']);
   });
 
-  it('are changed, with an ETag that holds off whoever has not seen it', async () => {
+  it('are changed with If-Match', async () => {
     const { body: repo, headers } = await register();
     const path = `${REPOS}/${repo.repo_id}`;
     expect(headers.get('etag')).toBe('"1"');
@@ -144,7 +144,7 @@ describe('repositories', () => {
     expect(same.headers.get('etag')).toBe('"2"');
   });
 
-  it('refuse the address of another, another workspace and another id', async () => {
+  it('cannot take another’s URL, workspace or id', async () => {
     const { body: repo } = await register();
     const { body: other } = await register();
     const path = `${REPOS}/${repo.repo_id}`;
@@ -162,7 +162,7 @@ describe('repositories', () => {
     ]);
   });
 
-  it('are archived once and for all, and their address can be registered again', async () => {
+  it('stay archived, and free their URL', async () => {
     const { body: repo } = await register();
     const path = `${REPOS}/${repo.repo_id}`;
     expect((await editor.post(`${path}/archive`)).status).toBe(403);
@@ -191,7 +191,7 @@ describe('repositories', () => {
     expect(await names('Planner')).toEqual([]);
   });
 
-  it('are found by words, sorted by name, page by page', async () => {
+  it('are searched, sorted and paged', async () => {
     const workspace_id = await org.newWorkspace();
     for (const name of ['zeta', 'alpha', 'mid'])
       await register({ name, workspace_id, description: 'planner' });
@@ -205,7 +205,7 @@ describe('repositories', () => {
   });
 
   describe('of workspaces', () => {
-    it('that are not there, not reached or not the header’s are refused (400), archived ones too (409)', async () => {
+    it('are refused when unknown, out of reach or not the header’s (400), or archived (409)', async () => {
       const stranger = await newOrganization(app);
       const bound = app.api((await org.serviceAccount('editor')).key);
       const elsewhere = await org.newWorkspace();
@@ -219,11 +219,11 @@ describe('repositories', () => {
         await register({ workspace_id: undefined }),
       ];
       expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 409, 400]);
-      const told = answers.slice(0, 3).map(({ body }) => (body as any).errors[0].detail as string);
-      expect(new Set(told).size).toBe(1);
+      const reported = answers.slice(0, 3).map(({ body }) => (body as any).errors[0].detail as string);
+      expect(new Set(reported).size).toBe(1);
     });
 
-    it('that are archived keep theirs readable, and unchanged', async () => {
+    it('keep theirs readable when archived', async () => {
       const workspace_id = await org.newWorkspace();
       const { body: repo } = await register({ workspace_id });
       await admin.post(`/registry/v1/workspaces/${workspace_id}/archive`);
@@ -233,7 +233,7 @@ describe('repositories', () => {
       expect((await admin.post(`${path}/archive`)).status).toBe(409);
     });
 
-    it('show theirs to those who reach them alone', async () => {
+    it('show theirs to callers with access only', async () => {
       const elsewhere = await org.newWorkspace();
       const { body: repo } = await register({ workspace_id: elsewhere });
       const path = `${REPOS}/${repo.repo_id}`;
@@ -256,7 +256,7 @@ describe('repositories', () => {
     });
   });
 
-  it('need the role editor', async () => {
+  it('require the role editor', async () => {
     const viewer = await org.member('viewer');
     const { body: repo } = await register();
     expect((await register({}, viewer)).status).toBe(403);
@@ -265,7 +265,7 @@ describe('repositories', () => {
     expect((await (await org.member('runtime')).get(REPOS)).status).toBe(403);
   });
 
-  it('answer a repeat with the first answer, also where the repository is known by now', async () => {
+  it('replay the first answer for an Idempotency-Key', async () => {
     const key = { 'idempotency-key': 'one' };
     const body = { url: 'https://git.example.com/acme/repeated' };
     const first = await register(body, editor, key);

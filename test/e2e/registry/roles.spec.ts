@@ -13,7 +13,7 @@ const WORKSPACES = '/registry/v1/workspaces';
 const ACCOUNTS = '/registry/v1/service-accounts';
 const USERS = '/registry/v1/users';
 
-describe('who may do what with accounts', () => {
+describe('roles', () => {
   let app: TestApp;
   let org: TestOrganization;
   let target: { serviceAccountId: string; keyId: string };
@@ -139,7 +139,7 @@ describe('who may do what with accounts', () => {
     }
   });
 
-  it('is told in the answer', async () => {
+  it('are named in the refusal', async () => {
     const answer = await (await org.member('editor')).post<{ detail: string }>(WORKSPACES, { name: 'x' });
     expect(answer.body).toMatchObject({ code: 'access_denied', detail: 'Requires the role admin.' });
   });
@@ -156,7 +156,7 @@ describe('who may do what with accounts', () => {
       api = app.api(await org.tokenOf('someone'));
     });
 
-    it('is what a member holds there', async () => {
+    it('are those of the membership', async () => {
       expect((await api.get(`${WORKSPACES}/${own}`)).status).toBe(200);
       expect((await api.patch(`${WORKSPACES}/${own}`, { description: 'mine' })).status).toBe(200);
       expect((await api.get(`${WORKSPACES}/${own}/members/someone`)).status).toBe(200);
@@ -164,7 +164,7 @@ describe('who may do what with accounts', () => {
       expect((await api.in(own).get('/eval/v1/datasets')).status).toBe(200);
     });
 
-    it('is nothing elsewhere, where the workspace looks as if it were not there', async () => {
+    it('are void elsewhere, where the workspace looks unknown', async () => {
       for (const call of [
         api.get(`${WORKSPACES}/${org.workspaceId}/members`),
         api.patch(`${WORKSPACES}/${org.workspaceId}`, { description: 'not mine' }),
@@ -177,7 +177,7 @@ describe('who may do what with accounts', () => {
       expect(body.items.map((one) => one.workspace_id)).toEqual([own]);
     });
 
-    it('opens nothing of the organization, whatever the header says', async () => {
+    it('open nothing of the organization', async () => {
       for (const caller of [api, api.in(own)]) {
         expect((await caller.post(WORKSPACES, { name: name() })).status).toBe(403);
         expect((await caller.post(ACCOUNTS, { name: name() })).status).toBe(403);
@@ -188,7 +188,7 @@ describe('who may do what with accounts', () => {
   });
 
   describe('and the workspace header', () => {
-    it('is needed in evaluation, and must name a workspace that is there and within reach', async () => {
+    it('is required in evaluation, with a reachable workspace', async () => {
       const own = await org.newWorkspace();
       const owner = await org.member('owner');
       await owner.post(USERS, { user_id: 'reader' });
@@ -206,12 +206,12 @@ describe('who may do what with accounts', () => {
       expect(await statusIn(stranger.workspaceId)).toEqual([409, 'conflict']);
       expect(await statusIn(org.workspaceId)).toEqual([403, 'access_denied']);
       expect(await statusIn(own)).toEqual([200, undefined]);
-      // role after workspace: an editor is needed, and the workspace is not there
+      // role after workspace: editor is required, and the workspace is unknown
       expect((await api.in('wsp_unknown').post('/eval/v1/datasets', {})).status).toBe(409);
       expect((await api.in(own).post('/eval/v1/datasets', {})).status).toBe(403);
     });
 
-    it('is named where a role is lacking, or the workspace is out of reach, and nothing of a foreign one is told', async () => {
+    it('is named in refusals, which reveal nothing of foreign workspaces', async () => {
       const [one, two] = [await org.newWorkspace(), await org.newWorkspace()];
       const owner = await org.member('owner');
       await owner.post(USERS, { user_id: 'mixed' });
@@ -234,7 +234,7 @@ describe('who may do what with accounts', () => {
       expect(await optional(stranger.workspaceId)).toBe(await optional('wsp_unknown'));
     });
 
-    it('has no effect where it is optional, unless the caller cannot reach its workspace', async () => {
+    it('has no effect when optional, unless its workspace is out of reach', async () => {
       const owner = await org.member('owner');
       const stranger = await newOrganization(app);
       const always = owner.in(await org.newWorkspace());
@@ -261,10 +261,10 @@ describe('who may do what with accounts', () => {
     });
   });
 
-  describe('and nobody gives what they lack:', () => {
+  describe('and nobody grants what they lack:', () => {
     const denied = { status: 403, code: 'access_denied' };
 
-    it('not by making a service account', async () => {
+    it('not by creating a service account', async () => {
       const admin = await org.member('admin');
       const body = (roles: Role[]) => ({ name: name(), roles, workspace_ids: [org.workspaceId] });
       expect((await admin.post(ACCOUNTS, body(['owner']))).body).toMatchObject(denied);
@@ -272,7 +272,7 @@ describe('who may do what with accounts', () => {
       expect((await (await org.member('owner')).post(ACCOUNTS, body(['owner']))).status).toBe(201);
     });
 
-    it('not by changing one, be it to more roles or to more workspaces', async () => {
+    it('not by changing its roles or workspaces', async () => {
       const admin = await org.member('admin');
       const weak = await org.serviceAccount('viewer');
       const strong = await org.serviceAccount('owner');
@@ -290,7 +290,7 @@ describe('who may do what with accounts', () => {
       );
     });
 
-    it('not by making a key of one that holds more', async () => {
+    it('not by creating a key of one with more roles', async () => {
       const admin = await org.member('admin');
       const strong = await org.serviceAccount('owner');
       const keys = (id: string) => `${ACCOUNTS}/${id}/keys`;
@@ -304,7 +304,7 @@ describe('who may do what with accounts', () => {
       expect((await owner.post(keys(weak.serviceAccountId), { name: 'x' })).status).toBe(201);
     });
 
-    it('not by making or removing a member', async () => {
+    it('not by adding or removing a member', async () => {
       const admin = await org.member('admin');
       const owner = await org.member('owner');
       const member = `${WORKSPACES}/${org.workspaceId}/members/someone`;
@@ -328,7 +328,7 @@ describe('who may do what with accounts', () => {
       expect((await boss.patch('/registry/v1/org', { name: name() })).status).toBe(200);
     });
 
-    it('not by suspending, reinstating or archiving an account that holds more', async () => {
+    it('not by suspending, reinstating or archiving an account with more roles', async () => {
       const admin = await org.member('admin');
       const owner = await org.member('owner');
       const strong = await org.serviceAccount('owner');
@@ -362,7 +362,7 @@ describe('who may do what with accounts', () => {
       expect((await admin.patch(`${USERS}/third`, { status: 'active' })).status).toBe(200);
     });
 
-    it('not a role in all of the organization, where they are bound to a workspace', async () => {
+    it('not an organization role as a workspace account', async () => {
       const bound = app.api((await org.serviceAccount('owner')).key);
       const narrowed = app.api(
         await org.tokenOf(newId('usr'), { roles: ['owner'], workspace_ids: [org.workspaceId] }),
@@ -384,7 +384,7 @@ describe('who may do what with accounts', () => {
       expect((await bound.get(`${WORKSPACES}/${made.body.workspace_id}`)).status).toBe(200);
     });
 
-    it('not orders to an account that reaches further than they do', async () => {
+    it('not through an account with wider access', async () => {
       const { key, serviceAccountId } = await org.serviceAccount('admin');
       const bound = app.api(key);
       const owner = await org.member('owner');
@@ -419,7 +419,7 @@ describe('who may do what with accounts', () => {
       expect((await bound.patch(`${ACCOUNTS}/${serviceAccountId}`, { description: 'me' })).status).toBe(200);
     });
 
-    it('every workspace, unless they reach all, and then those of later too', async () => {
+    it('not all workspaces unless they have them', async () => {
       const owner = await org.member('owner');
       const body = { name: name(), roles: ['admin'], workspace_ids: ['*'] };
       const { service_account_id } = (await owner.post<{ service_account_id: string }>(ACCOUNTS, body)).body;

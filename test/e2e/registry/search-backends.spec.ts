@@ -11,7 +11,7 @@ import { EmbeddingWorker } from '../../../src/registry/search/embeddings/embeddi
 import { EmbeddingsServer } from './embeddings.server';
 import { editorOf, names, register, search } from './search.fixture';
 
-describe('search by the embeddings of another backend', () => {
+describe('search with an embeddings backend', () => {
   let server: EmbeddingsServer;
   let app: TestApp;
   let org: TestOrganization;
@@ -53,7 +53,7 @@ describe('search by the embeddings of another backend', () => {
     (await app.database.query('SELECT 1 FROM search_embeddings WHERE is_pending AND attempts = 0')).length ===
     0;
 
-  it('embeds all documents again that another embedder has embedded, and finds them by words meanwhile', async () => {
+  it('re-embeds documents of another embedder, and finds them by words meanwhile', async () => {
     const workspace_id = await org.newWorkspace();
     const builtin = await createTestApp({ databaseUrl: app.databaseUrl, issuer: app.issuer });
     try {
@@ -91,7 +91,7 @@ describe('search by the embeddings of another backend', () => {
     ]);
   });
 
-  it('finds what is made by words at once, and by its meaning when the worker has asked', async () => {
+  it('finds new resources by words at once, and by vectors once embedded', async () => {
     const workspace_id = await org.newWorkspace();
     const id = await register(editor, workspace_id, { name: 'invoice' });
     expect(await names(editor, { query: 'invoice', workspace_id })).toEqual(['invoice']);
@@ -102,7 +102,7 @@ describe('search by the embeddings of another backend', () => {
     expect(body.vector_unavailable).toBe(false);
   });
 
-  it('keeps no answer about texts that were changed in the meantime', async () => {
+  it('discards embeddings of outdated texts', async () => {
     const workspace_id = await org.newWorkspace();
     let change: (() => Promise<unknown>) | undefined;
     server.reply = async ({ json }): Promise<'answers'> => {
@@ -122,7 +122,7 @@ describe('search by the embeddings of another backend', () => {
     expect(await nearest('weather')).toBeLessThan(0.1);
   });
 
-  it('takes vectors of its length, and refuses those of another', async () => {
+  it('accepts only vectors of its length', async () => {
     const { status } = await search(editor, { mode: 'vector', vector: [1, 0, 0, 0, 0] });
     expect(status).toBe(200);
     expect((await search(editor, { mode: 'vector', vector: Array(256).fill(1) })).status).toBe(400);
@@ -148,29 +148,26 @@ describe('search by the embeddings of another backend', () => {
     ['sends elsewhere', () => ({ status: 302, headers: { location: 'http://127.0.0.1/' } }), 'answered 302'],
   ] as const;
 
-  it.each(TROUBLES)(
-    'goes by words alone where it %s, and says so; by vectors it is 503',
-    async (_, reply, told) => {
-      const other = await createTestApp({ env: app.env, databaseUrl: app.databaseUrl, issuer: app.issuer });
-      try {
-        const workspace_id = await org.newWorkspace();
-        await register(editor, workspace_id, { name: 'bill of lading' });
-        const by = other.api(await org.token('viewer'));
-        server.reply = reply as EmbeddingsServer['reply'];
-        const alone = await search(by, { mode: 'vector', query: `lading ${told}`, workspace_id });
-        expect([alone.status, (alone.body as any).code]).toEqual([503, 'service_unavailable']);
-        expect((alone.body as any).detail).toContain(told);
-        expect(alone.headers.get('retry-after')).toBe('5');
-        const both = await search(by, { query: 'lading', workspace_id });
-        expect([both.status, both.body.vector_unavailable]).toEqual([200, true]);
-        expect(both.body.items.map(({ name, ranks }) => [name, ranks])).toEqual([
-          ['bill of lading', { keyword: 1, vector: null }],
-        ]);
-      } finally {
-        await other.close();
-      }
-    },
-  );
+  it.each(TROUBLES)('falls back to words when it %s; vector search is 503', async (_, reply, reported) => {
+    const other = await createTestApp({ env: app.env, databaseUrl: app.databaseUrl, issuer: app.issuer });
+    try {
+      const workspace_id = await org.newWorkspace();
+      await register(editor, workspace_id, { name: 'bill of lading' });
+      const by = other.api(await org.token('viewer'));
+      server.reply = reply as EmbeddingsServer['reply'];
+      const alone = await search(by, { mode: 'vector', query: `lading ${reported}`, workspace_id });
+      expect([alone.status, (alone.body as any).code]).toEqual([503, 'service_unavailable']);
+      expect((alone.body as any).detail).toContain(reported);
+      expect(alone.headers.get('retry-after')).toBe('5');
+      const both = await search(by, { query: 'lading', workspace_id });
+      expect([both.status, both.body.vector_unavailable]).toEqual([200, true]);
+      expect(both.body.items.map(({ name, ranks }) => [name, ranks])).toEqual([
+        ['bill of lading', { keyword: 1, vector: null }],
+      ]);
+    } finally {
+      await other.close();
+    }
+  });
 
   it('goes back to the built-in embedder when a worker starts without a backend', async () => {
     const workspace_id = await org.newWorkspace();

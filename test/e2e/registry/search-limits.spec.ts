@@ -13,7 +13,7 @@ import { editorOf, names, register, search } from './search.fixture';
 
 const MANY = RANKED_MAX + 100;
 
-describe('searches of much', () => {
+describe('large searches', () => {
   let app: TestApp;
   let large: TestOrganization;
   let small: TestOrganization;
@@ -32,7 +32,7 @@ describe('searches of much', () => {
   });
   afterAll(() => app.close());
 
-  it('find what has characters that are many in the form that words are read in, as much as there is room for', async () => {
+  it('handle characters that expand when normalized', async () => {
     const editor = await editorOf(small);
     const word = (letter: number): string => '\u3316'.repeat(109) + String.fromCodePoint(0x4e00 + letter);
     const instructions = Array.from({ length: 590 }, (_, n) => word(n)).join(' ');
@@ -41,7 +41,7 @@ describe('searches of much', () => {
     expect(await names(editor, { mode: 'keyword', query: 'expanding' })).toEqual(['expanding']);
   });
 
-  it('rank a bounded number, of which those with the words in their names are never left out', async () => {
+  it('rank a bounded number, with name matches always included', async () => {
     const editor = await editorOf(large);
     await register(editor, large.workspaceId, { name: 'ordinary' });
     const of = (more: object) => search(editor, { mode: 'keyword', query: 'ordinary', ...more });
@@ -52,7 +52,7 @@ describe('searches of much', () => {
     expect((await search(editor, { query: 'ordinary', limit: 1 })).body.page.total).toBeNull();
   });
 
-  it('read nothing of other organizations, be it only the beginning of a word', async () => {
+  it('read no rows of other organizations', async () => {
     const editor = await editorOf(small);
     await register(editor, small.workspaceId, { name: 'reports of the small' });
     const plans: string[] = [];
@@ -84,7 +84,7 @@ describe('searches of much', () => {
     expect(plans.join('\n')).not.toMatch(/Rows Removed by (Filter|Index Recheck): \d{2,}/);
   });
 
-  it('leave connections to others, however many wait', async () => {
+  it('leave connections to other requests', async () => {
     const editor: ApiClient = await editorOf(small);
     let searches: Promise<string[]>[] = [];
     await app.database.transaction(async (tx) => {

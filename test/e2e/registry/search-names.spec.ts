@@ -30,14 +30,14 @@ describe('search by names', () => {
     ['data-laoder', 'data-loader'],
     ['the documnt reader', 'document reader'],
     ['the serach orders', 'search_orders'],
-  ])('finds for %s what is written %s', async (query, name) => {
+  ])('for %s finds %s', async (query, name) => {
     const workspace_id = await org.newWorkspace();
     await register(editor, workspace_id, { name });
     await register(editor, workspace_id, { name: 'weather' });
     expect(await found(workspace_id, query)).toEqual([name]);
   });
 
-  it('has the very name first, with its punctuation, and then those that differ in that alone', async () => {
+  it('ranks the exact name first, then other punctuation', async () => {
     const workspace_id = await org.newWorkspace();
     for (const name of ['old pdf forms', 'pdf-forms-pdf-forms-legacy', 'pdfForms', 'pdf-forms'])
       await register(editor, workspace_id, { name });
@@ -46,7 +46,7 @@ describe('search by names', () => {
     expect(body.items.map(({ score }) => score > 0.98)).toEqual([true, true, false, false]);
   });
 
-  it('has the most alike of many names first, and no total of those that are not told', async () => {
+  it('ranks the most similar of many names first, without a total', async () => {
     const workspace_id = await org.newWorkspace();
     await app.database.query(
       `INSERT INTO search_documents (resource_type, resource_id, org_id, workspace_id, name, description, body, updated_at, words)
@@ -59,7 +59,7 @@ describe('search by names', () => {
   });
 
   describe('by vectors', () => {
-    it('forgets what was made of earlier texts where the present ones have no words', async () => {
+    it('drops the vector when the new texts have no words', async () => {
       const workspaceId = await org.newWorkspace();
       const put = (name: string) =>
         app.database.transaction((tx) =>
@@ -75,7 +75,7 @@ describe('search by names', () => {
       expect(await names(editor, query)).toEqual([]);
     });
 
-    it('is not kept from a name by a long text', async () => {
+    it('weights a name over a long text', async () => {
       const workspace_id = await org.newWorkspace();
       const description = Array.from({ length: 900 }, (_, n) => `w${n * n}x`).join(' ');
       await register(editor, workspace_id, { name: 'barometer', description });

@@ -15,10 +15,10 @@ import { SearchIndex } from '../../../src/resources/search-index/search-index';
 import { SearchIndexRepository } from '../../../src/resources/search-index/search-index.repository';
 import { VectorSearchRepository } from '../../../src/registry/search/vector-search.repository';
 
-const DOCUMENTS = 3_000;
+const DOCUMENTS = 1_000;
 const INDEX = `search_embeddings_near_${BUILTIN_IDENTITY}`;
 
-/** What the repositories ask of a database, answered by a PostgreSQL that has pgvector. */
+/** The database interface of the repositories, on PGlite with pgvector. */
 class PgliteDatabase {
   readonly statements: { text: string; values: unknown[] }[] = [];
   constructor(private readonly pglite: PGlite) {}
@@ -33,7 +33,7 @@ class PgliteDatabase {
     await this.query(statement);
   }
 
-  /** One connection: what is set for a transaction is taken back after it. */
+  /** One connection: SET LOCAL ends with the transaction. */
   async transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
     await this.pglite.exec('BEGIN');
     try {
@@ -62,7 +62,7 @@ const WORDS = [
   'report',
 ];
 
-describe('search by vectors where there is pgvector', () => {
+describe('vector search with pgvector', () => {
   let pglite: PGlite;
   let database: PgliteDatabase;
   let searches: VectorSearchRepository;
@@ -108,7 +108,7 @@ describe('search by vectors where there is pgvector', () => {
     return rows.map(({ name }) => name);
   };
 
-  it('finds the same, with the same scores in the same order, by the index as without', async () => {
+  it('finds the same with the index as without', async () => {
     const queries = ['invoice agent', 'weather reports 12', 'plan a route', 'mail'];
     const without = [];
     for (const query of queries) without.push(await rank('org_large', query));
@@ -138,7 +138,7 @@ describe('search by vectors where there is pgvector', () => {
     expect(JSON.stringify(plan.rows)).toContain(INDEX);
   });
 
-  it('leaves the rest of the transaction planned as ever', async () => {
+  it('does not change the planner settings of the transaction', async () => {
     const near = { identity: BUILTIN_IDENTITY, vector: embedBuiltin('agent')! };
     const rows = await database.transaction(async (tx) => {
       await searches.rank(tx, scopeOf('org_large'), {}, near, -1);
@@ -148,7 +148,7 @@ describe('search by vectors where there is pgvector', () => {
     expect(rows).toEqual([{ enable_sort: 'on' }]);
   });
 
-  it('finds all of a small organization among many others’', async () => {
+  it('finds all documents of a small organization', async () => {
     const { documents, total } = await rank('org_small', 'agent');
     expect([documents.length, total]).toEqual([40, 40]);
     searches.comparedMax = 10; // as if it were large: the index finds too few of its own, and all are compared
@@ -157,7 +157,7 @@ describe('search by vectors where there is pgvector', () => {
     searches.comparedMax = 100;
   });
 
-  it('builds an index again that was left unfinished, and drops those of other embedders', async () => {
+  it('rebuilds an unfinished index, and drops those of other embedders', async () => {
     await pglite.query(`UPDATE pg_index SET indisvalid = false WHERE indexrelid = to_regclass($1)`, [INDEX]);
     expect(await indexNames()).toEqual([]);
     await createIndex();

@@ -26,7 +26,7 @@ describe('the ranking by words', () => {
     return body.items.map(({ name, score }) => [name, score]);
   };
 
-  it('has names first that are the query as it was typed, then those written with other punctuation', async () => {
+  it('ranks names equal to the query first, then other punctuation', async () => {
     const workspace_id = await org.newWorkspace();
     for (let n = 0; n < 10; n++) await register(editor, workspace_id, { name: `pdfForms of ${n}` });
     for (const name of ['pdf-forms', 'pdf forms', 'pdfForms', 'create_ticket'])
@@ -43,7 +43,7 @@ describe('the ranking by words', () => {
     expect(await scores(workspace_id, 'createTicket')).toEqual([['create_ticket', 0.99]]);
   });
 
-  it('finds the names of code in texts as they stand there, and in parts', async () => {
+  it('finds identifiers in texts, whole and in parts', async () => {
     const workspace_id = await org.newWorkspace();
     await register(editor, workspace_id, { name: 'a', description: 'calls createTicket()' });
     await register(editor, workspace_id, { name: 'b', description: 'a ticket to create' });
@@ -57,7 +57,7 @@ describe('the ranking by words', () => {
     ['Caf\u00e9', 'Cafe\u0301'],
     ['Cafe\u0301', 'Caf\u00e9'],
     ['ｆｕｌｌ ｗｉｄｔｈ', 'full width'],
-  ])('has %j for %j, whichever form of Unicode they are in', async (name, query) => {
+  ])('finds %j for %j in any Unicode form', async (name, query) => {
     const workspace_id = await org.newWorkspace();
     await register(editor, workspace_id, { name });
     expect(await scores(workspace_id, query)).toEqual([[name, 1]]);
@@ -65,7 +65,7 @@ describe('the ranking by words', () => {
     expect(body.items[0]!.highlight).toContain('<mark>');
   });
 
-  it('has for each beginning of a word names before descriptions before texts, and short names first', async () => {
+  it('ranks prefix matches: names, then descriptions, then texts', async () => {
     const workspace_id = await org.newWorkspace();
     const many = 'navigation navigator navigable navigates';
     await register(editor, workspace_id, {
@@ -87,8 +87,8 @@ describe('the ranking by words', () => {
     }
   });
 
-  describe('where few documents have all words', () => {
-    it('has those with some of them below, by how many they have', async () => {
+  describe('when few documents have all words', () => {
+    it('ranks documents with some of the words below', async () => {
       const workspace_id = await org.newWorkspace();
       await register(editor, workspace_id, { name: 'one', description: 'debugging of tests' });
       await register(editor, workspace_id, { name: 'two', description: 'flaky networks' });
@@ -111,7 +111,7 @@ describe('the ranking by words', () => {
       expect(hybrid.body.items[0]!.name).toBe('all');
     });
 
-    it('goes by no words without meaning', async () => {
+    it('ignores stop words', async () => {
       const workspace_id = await org.newWorkspace();
       await register(editor, workspace_id, { name: 'how is the weather', description: 'with the of and' });
       await register(editor, workspace_id, { name: 'planner' });
@@ -121,14 +121,14 @@ describe('the ranking by words', () => {
       expect(await scores(workspace_id, 'weather')).toHaveLength(1);
     });
 
-    it('adds none where enough have all words', async () => {
+    it('adds none when enough have all words', async () => {
       const workspace_id = await org.newWorkspace();
       for (let n = 0; n < 10; n++) await register(editor, workspace_id, { name: `tide gauge ${n}` });
       await register(editor, workspace_id, { name: 'tide' });
       expect(await scores(workspace_id, 'tide gauge')).toHaveLength(10);
     });
 
-    it('tells a bounded number of them, those that lack a single word among them, and no total', async () => {
+    it('returns a bounded number of them, without a total', async () => {
       const workspace_id = await org.newWorkspace();
       await app.database.query(
         `INSERT INTO search_documents (resource_type, resource_id, org_id, workspace_id, name, description, body, updated_at, words)

@@ -9,7 +9,7 @@ import type { Sql, SqlExecutor } from '#platform/db';
 import { SearchHitRepository } from '../../../src/registry/search/search-hit.repository';
 import { editorOf, names, register, search } from './search.fixture';
 
-describe('what searches tell', () => {
+describe('search results', () => {
   let app: TestApp;
   let org: TestOrganization;
   let editor: ApiClient;
@@ -21,7 +21,7 @@ describe('what searches tell', () => {
   });
   afterAll(() => app.close());
 
-  it('leaves out what lies in archived workspaces, unless one is named', async () => {
+  it('exclude archived workspaces unless named', async () => {
     const [kept, gone] = [await org.newWorkspace(), await org.newWorkspace()];
     for (const workspace_id of [kept, gone]) await register(editor, workspace_id, { name: 'lighthouse' });
     const all = (by: ApiClient, body: object = {}) =>
@@ -40,7 +40,7 @@ describe('what searches tell', () => {
     expect(await all(editor, { filters })).toEqual(Array(3).fill([[kept], 1]));
   });
 
-  it('narrows by the time that the resource itself tells', async () => {
+  it('filter by the resource’s own time', async () => {
     const workspace_id = await org.newWorkspace();
     const id = await register(editor, workspace_id, { name: 'dated' });
     const { body } = await editor.get(`/registry/v1/repos/${id}`);
@@ -50,7 +50,7 @@ describe('what searches tell', () => {
       expect(await names(editor, { mode, query: 'dated', workspace_id, filters })).toEqual(['dated']);
   });
 
-  it('is marked in passages of long texts, of which little is looked through', async () => {
+  it('highlight passages of long texts', async () => {
     const workspace_id = await org.newWorkspace();
     const filling = 'lorem ipsum dolor '.repeat(500);
     await register(editor, workspace_id, { name: 'n'.repeat(255), description: `${filling}parties at sea` });

@@ -24,7 +24,7 @@ describe('search by words', () => {
   const found = (workspace_id: string, query: string): Promise<string[]> =>
     names(editor, { mode: 'keyword', query, workspace_id });
 
-  it('finds a resource right after it was made or changed, and no more once it is archived', async () => {
+  it('finds a resource from its creation until it is archived', async () => {
     const workspace_id = await org.newWorkspace();
     const id = await register(editor, workspace_id, { name: 'weather station' });
     expect(await found(workspace_id, 'weather')).toEqual(['weather station']);
@@ -35,7 +35,7 @@ describe('search by words', () => {
     expect(await found(workspace_id, 'tide')).toEqual([]);
   });
 
-  it('finds words in other forms, by their beginnings, and the parts of addresses and of names of code', async () => {
+  it('finds word forms, prefixes, and parts of URLs and identifiers', async () => {
     const workspace_id = await org.newWorkspace();
     await register(editor, workspace_id, {
       name: 'createInvoice',
@@ -59,7 +59,7 @@ describe('search by words', () => {
       expect([query, await found(workspace_id, query)]).toEqual([query, []]);
   });
 
-  it('passes over words without meaning, unless there are no others', async () => {
+  it('ignores stop words unless there are no others', async () => {
     const workspace_id = await org.newWorkspace();
     await register(editor, workspace_id, { name: 'planner' });
     await register(editor, workspace_id, { name: 'of the people' });
@@ -68,7 +68,7 @@ describe('search by words', () => {
     expect(await found(workspace_id, 'of the')).toEqual(['of the people']);
   });
 
-  it('has names before descriptions before texts, and the very name before all', async () => {
+  it('ranks names before descriptions before texts', async () => {
     const workspace_id = await org.newWorkspace();
     await register(editor, workspace_id, {
       name: 'a',
@@ -80,7 +80,7 @@ describe('search by words', () => {
     expect(await found(workspace_id, 'planner')).toEqual(['Planner', 'planner of routes', 'b', 'a']);
   });
 
-  it('finds names that are written alike, below what is written so', async () => {
+  it('finds similar names, below exact ones', async () => {
     const workspace_id = await org.newWorkspace();
     await register(editor, workspace_id, { name: 'invoice processing', description: 'bills' });
     await register(editor, workspace_id, { name: 'elsewhere', description: 'invoce' });
@@ -92,7 +92,7 @@ describe('search by words', () => {
     expect(body.page.total).toBe(2);
   });
 
-  it('answers equal ones in the order of their ids, page by page, with the total', async () => {
+  it('pages equal matches by id, with the total', async () => {
     const workspace_id = await org.newWorkspace();
     const ids: string[] = [];
     for (let n = 0; n < 5; n++) ids.push(await register(editor, workspace_id, { name: 'one of many' }));
@@ -109,7 +109,7 @@ describe('search by words', () => {
     expect([none.body.items, none.body.page.total]).toEqual([[], 5]);
   });
 
-  it('marks what was found in HTML, in which nothing else is markup', async () => {
+  it('highlights matches in escaped HTML', async () => {
     const workspace_id = await org.newWorkspace();
     await register(editor, workspace_id, {
       name: `planners <img src=x onerror=alert(1)> & "co"`,
@@ -182,7 +182,7 @@ describe('search by words', () => {
     expect((await search(editor, { mode: 'vector', vector, workspace_id })).status).toBe(200);
   });
 
-  describe('holds only what the caller may read', () => {
+  describe('returns only what the caller may read:', () => {
     let elsewhere: string;
     const all = (by: ApiClient, body: object = {}) =>
       Promise.all(
@@ -199,27 +199,27 @@ describe('search by words', () => {
       await register(editor, elsewhere, { name: 'classified' });
     });
 
-    it('of other organizations nothing', async () => {
+    it('nothing of other organizations', async () => {
       const stranger = await (await newOrganization(app)).member('owner');
       expect(await all(stranger)).toEqual(nothing);
       expect(await all(stranger, { workspace_id: elsewhere })).toEqual(nothing);
     });
 
-    it('of workspaces out of reach nothing', async () => {
+    it('nothing of workspaces out of reach', async () => {
       const bound = app.api((await org.serviceAccount('admin')).key);
       expect(await all(bound)).toEqual(nothing);
       expect(await all(bound, { workspace_id: elsewhere })).toEqual(nothing);
       expect(await all(editor)).toEqual(itself);
     });
 
-    it('in the workspace that it names, whatever the header names', async () => {
+    it('in the workspace that the query names', async () => {
       expect(await all(editor.in(org.workspaceId))).toEqual(itself);
       expect(await all(editor, { workspace_id: org.workspaceId })).toEqual(nothing);
       expect(await all(editor.in(org.workspaceId), { workspace_id: elsewhere })).toEqual(itself);
       expect(await all(editor, { workspace_id: 'wsp_nope' })).toEqual(nothing);
     });
 
-    it('needs the role viewer', async () => {
+    it('requires the role viewer', async () => {
       expect((await search(await org.member('runtime'), { query: 'x' })).status).toBe(403);
       expect(await all(await org.member('viewer'))).toEqual(itself);
       expect((await search(app.api(), { query: 'x' })).status).toBe(401);
@@ -227,7 +227,7 @@ describe('search by words', () => {
   });
 
   describe('by vectors', () => {
-    it('finds what has words in common, the nearest first, and of what has none nothing', async () => {
+    it('finds documents with common words, nearest first', async () => {
       const workspace_id = await org.newWorkspace();
       await register(editor, workspace_id, { name: 'weather forecasts', url: 'https://x.example/weather' });
       await register(editor, workspace_id, { name: 'weather forecast of tomorrow and of the days after it' });
@@ -246,7 +246,7 @@ describe('search by words', () => {
       expect(await names(editor, { mode: 'vector', query: '—', workspace_id })).toEqual([]);
     });
 
-    it('takes a vector in place of the query, whatever its length', async () => {
+    it('takes a vector in place of the query', async () => {
       const workspace_id = await org.newWorkspace();
       await register(editor, workspace_id, { name: 'given' });
       const [row] = await app.database.query<{ parts: string }>(
@@ -263,7 +263,7 @@ describe('search by words', () => {
       expect(both.body.items[0]!.ranks).toEqual({ keyword: null, vector: 1 });
     });
 
-    it('follows a change of the texts, and of nothing else', async () => {
+    it('follows changes of the texts only', async () => {
       const workspace_id = await org.newWorkspace();
       const id = await register(editor, workspace_id, { name: 'barometer' });
       const path = `/registry/v1/repos/${id}`;
@@ -276,7 +276,7 @@ describe('search by words', () => {
     });
   });
 
-  it('fuses both rankings by their places', async () => {
+  it('fuses both rankings by rank', async () => {
     const workspace_id = await org.newWorkspace();
     await register(editor, workspace_id, { name: 'route planner' });
     await register(editor, workspace_id, { name: 'planners of meals', description: 'route to the kitchen' });

@@ -47,7 +47,7 @@ describe('service accounts and their keys', () => {
     return status === 200 ? 'ok' : body.code;
   };
 
-  it('are made with an address and an ETag, and read there', async () => {
+  it('are created with a Location and an ETag', async () => {
     const answer = await make({ description: 'does things', metadata: { a: 1 } });
     const id = answer.body.service_account_id as string;
     expect(id).toMatch(/^sva_[0-9a-z]{26}$/);
@@ -80,28 +80,12 @@ describe('service accounts and their keys', () => {
     ['an unknown status', { status: 'asleep' }, 422, 'validation_failed'],
     ['an unknown workspace', { workspace_ids: ['wsp_unknown'] }, 400, 'invalid_request'],
     ['metadata of 17 KiB', { metadata: { a: 'x'.repeat(17_000) } }, 400, 'invalid_request'],
-  ])('are not made with %s', async (_, change, status, code) => {
+  ])('are refused with %s', async (_, change, status, code) => {
     const answer = await admin.post(ACCOUNTS, { name: name(), ...change });
     expect(answer.body).toMatchObject({ status, code });
   });
 
-  it('have a name of their own, which is free again once archived', async () => {
-    const { body } = await make({ name: 'unique' });
-    expect((await admin.post(ACCOUNTS, { name: 'unique' })).body).toMatchObject({
-      code: 'conflict',
-      detail: `The organization already has a service account with this name: ${body.service_account_id}.`,
-    });
-    const path = `${ACCOUNTS}/${body.service_account_id}`;
-    const archived = await admin.post<{ archived_at: string }>(`${path}/archive`);
-    expect(archived.status).toBe(200);
-    expect(archived.body.archived_at).not.toBeNull();
-    expect((await admin.post(`${path}/archive`)).body).toEqual(archived.body);
-    await make({ name: 'unique' });
-    expect((await admin.patch(path, { name: 'other' })).body).toMatchObject({ code: 'conflict' });
-    expect((await admin.get(path)).status).toBe(200);
-  });
-
-  it('are changed by a merge patch, under the condition that nobody was faster', async () => {
+  it('are changed by merge patch with If-Match', async () => {
     const { body } = await make({ metadata: { a: 1, b: { c: 2 } }, description: 'x' });
     const path = `${ACCOUNTS}/${body.service_account_id}`;
     const first = await admin.patch<Record<string, unknown>>(
@@ -123,7 +107,7 @@ describe('service accounts and their keys', () => {
     expect((await admin.patch(path, { status: 'asleep' }, { 'if-match': '"1"' })).status).toBe(412);
   });
 
-  it('store the fewest roles that amount to the same', async () => {
+  it('store the minimal set of roles', async () => {
     const { body } = await make({ roles: ['viewer', 'admin', 'editor'] });
     expect(body.roles).toEqual(['admin']);
   });
@@ -159,7 +143,7 @@ describe('service accounts and their keys', () => {
   });
 
   describe('keys', () => {
-    it('are shown once, and recognised by their beginning', async () => {
+    it('are shown once, and identified by their prefix', async () => {
       const { body } = await make();
       const id = body.service_account_id as string;
       const answer = await makeKey(id, { name: 'laptop' });
@@ -174,7 +158,7 @@ describe('service accounts and their keys', () => {
       expect(JSON.stringify(list.body)).not.toContain(key.slice(10));
     });
 
-    it('are stored as a keyed hash and nothing else', async () => {
+    it('are stored as a keyed hash only', async () => {
       const { body } = await make();
       const { key, key_id } = (await makeKey(body.service_account_id as string)).body;
       const [row] = await app.database.query<Record<string, unknown>>(
@@ -185,7 +169,7 @@ describe('service accounts and their keys', () => {
       expect((row!['hash'] as Buffer).equals(createHash('sha256').update(key).digest())).toBe(false);
     });
 
-    it('are never kept for a repeat', async () => {
+    it('are never stored for replay', async () => {
       const { body } = await make();
       const path = `${ACCOUNTS}/${body.service_account_id}/keys`;
       const once = { 'idempotency-key': 'again' };
@@ -197,7 +181,7 @@ describe('service accounts and their keys', () => {
       expect(kept).toEqual([]);
     });
 
-    it('work until they are revoked, which can be said again', async () => {
+    it('work until they are revoked, repeatedly', async () => {
       const { body } = await make();
       const id = body.service_account_id as string;
       const [one, other] = [(await makeKey(id)).body, (await makeKey(id)).body];
@@ -210,7 +194,7 @@ describe('service accounts and their keys', () => {
       expect(await codeOf(other.key)).toBe('ok');
     });
 
-    it('work until they expire, also where they are remembered', async () => {
+    it('work until they expire, cached or not', async () => {
       const { body } = await make();
       const id = body.service_account_id as string;
       const soon = new Date(Date.now() + 1_500).toISOString();

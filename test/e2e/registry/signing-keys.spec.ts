@@ -36,14 +36,14 @@ describe("the service's own signing keys", () => {
       [interval],
     );
 
-  it('are one, however many processes need the first at once', async () => {
+  it('are created once by concurrent processes', async () => {
     await Promise.all([start(), start(), start()]);
     const tokens = await Promise.all(processes.map(exchange));
     expect(new Set(tokens.map((token) => decodeProtectedHeader(token).kid)).size).toBe(1);
     expect(await kidsOf(app)).toHaveLength(1);
   });
 
-  it('are changed by and by: announced, then signing, and kept until their last token has expired', async () => {
+  it('rotate: published, then signing, kept until the last token has expired', async () => {
     const first = await exchange(app);
     const firstKid = decodeProtectedHeader(first).kid!;
     await pass('25 hours');
@@ -72,7 +72,7 @@ describe("the service's own signing keys", () => {
     expect(await kidsOf(later)).toEqual([secondKid]);
   });
 
-  it('are stored encrypted, and made anew where they cannot be opened', async () => {
+  it('are stored encrypted, and replaced when they cannot be decrypted', async () => {
     const token = await exchange(await start());
     const rows = await app.database.query<{ private_jwk: string }>('SELECT private_jwk FROM signing_keys');
     for (const { private_jwk } of rows) expect(private_jwk).toMatch(/^v1\.[0-9a-f]{16}\.[\w-]+$/);

@@ -50,7 +50,7 @@ describe('another organization', () => {
     expect([method, path, answer.status, answer.body.code]).toEqual([method, path, 404, 'not_found']);
   };
 
-  it('is not there: its ids are answered like ids that do not exist, and nothing of it changes', async () => {
+  it('is invisible: its ids are like unknown ids', async () => {
     const { serviceAccountId, keyId, key } = theirAccount;
     for (const route of routes(theirs.workspaceId, serviceAccountId, keyId, 'theirs', 'theirs')) {
       await expectNotFound(...route);
@@ -65,13 +65,13 @@ describe('another organization', () => {
     expect((await app.api(key).get('/registry/v1/me')).status).toBe(200);
   });
 
-  it('is told apart from nothing by not even the words of the answer', async () => {
+  it('cannot be detected by the text of an answer', async () => {
     const detail = async (id: string) =>
       (await api.get<{ detail: string }>(`/registry/v1/workspaces/${id}`)).body.detail.replace(id, '');
     expect(await detail(theirs.workspaceId)).toBe(await detail('wsp_00000000000000000000000000'));
   });
 
-  it('cannot be put into what is ours', async () => {
+  it('cannot be referred to', async () => {
     const answer = await api.post('/registry/v1/service-accounts', {
       name: 'x',
       workspace_ids: [theirs.workspaceId],
@@ -106,7 +106,7 @@ describe('another organization', () => {
     ['300 characters', 'x'.repeat(300)],
     ['half a character', '%ed%a0%80'],
     ['another kind', 'usr_00000000000000000000000000'],
-  ])('cannot be reached, nor the database be upset, by an id with %s', async (_, id) => {
+  ])('cannot be reached by an id with %s', async (_, id) => {
     for (const [method, path, body] of routes(id, id, id, id, id)) {
       const answer = await api.request<{ code: string }>(method, `/registry/v1${path}`, { body });
       // what is no URL at all is the parser's to refuse

@@ -21,7 +21,7 @@ describe('authentication by the form', () => {
   afterAll(() => auth.app.close());
 
   describe('of the Authorization header', () => {
-    it('asks for one', async () => {
+    it('challenges when it is missing', async () => {
       const answer = await auth.app.api().get(ME);
       expect(answer.status).toBe(401);
       expect(answer.body).toMatchObject({ code: 'token_missing', status: 401 });
@@ -29,7 +29,7 @@ describe('authentication by the form', () => {
       expect(await auth.codeOf(undefined, { authorization: '' })).toBe('token_missing');
     });
 
-    it('names the error in WWW-Authenticate where a token was sent', async () => {
+    it('names the error in WWW-Authenticate', async () => {
       const answer = await auth.app.api('x.y.z').get(ME);
       expect(answer.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"');
     });
@@ -40,19 +40,19 @@ describe('authentication by the form', () => {
       expect(answer.headers.get('www-authenticate')).toBe('Bearer');
     });
 
-    it('takes the scheme in any case', async () => {
+    it('accepts the scheme in any case', async () => {
       const token = await auth.org.token('viewer');
       expect(await auth.codeOf(undefined, { authorization: `bEARER  ${token}` })).toBe('ok');
     });
 
-    it('takes no token from the query or a cookie', async () => {
+    it('accepts no token from the query or a cookie', async () => {
       const token = await auth.org.token('viewer');
       expect(await auth.codeOf(undefined, { cookie: `access_token=${token}` })).toBe('token_missing');
       const answer = await auth.app.api().get(`${ME}?access_token=${token}`);
       expect(answer.body).toMatchObject({ code: 'token_missing' });
     });
 
-    it('refuses two of them, although Node would keep the first and say nothing', async () => {
+    it('refuses two of them, although Node would keep the first', async () => {
       const token = await auth.org.token('viewer');
       const two = await rawGet([`Authorization: Bearer ${token}`, `Authorization: Bearer ${token}`]);
       expect(two).toContain('"code":"token_malformed"');
@@ -61,7 +61,7 @@ describe('authentication by the form', () => {
       expect(await rawGet([`Authorization: Bearer ${token}`])).toContain('HTTP/1.1 200');
     });
 
-    it('refuses a token with something behind it', async () => {
+    it('refuses a token with trailing text', async () => {
       const token = await auth.org.token('viewer');
       expect(await auth.codeOf(undefined, { authorization: `Bearer ${token} more` })).toBe('token_malformed');
       expect(await auth.codeOf(undefined, { authorization: `Bearer ${token}, Bearer ${token}` })).toBe(
@@ -160,7 +160,7 @@ describe('authentication by the form', () => {
       expect(await auth.codeOfRaw({ header, claims: changed })).toBe('token_malformed');
     });
 
-    it('refuses an exp that is no finite number', async () => {
+    it('refuses an exp that is not a finite number', async () => {
       const { header, claims } = auth.valid();
       const text = JSON.stringify(claims).replace(/"exp":\d+/, '"exp":1e999');
       expect(await auth.codeOf(await signRaw(auth.strict, header, text))).toBe('token_malformed');
@@ -200,7 +200,7 @@ describe('authentication by the form', () => {
       },
     );
 
-    it.each(ALGORITHMS)('verifies %s, and tells a changed signature', async (algorithm) => {
+    it.each(ALGORITHMS)('verifies %s, and detects a changed signature', async (algorithm) => {
       const token = await issuers.get(algorithm)!.issueToken({ org_id: auth.org.orgId, user_id: 'known' });
       expect(await auth.codeOf(token)).toBe('ok');
       const signature = Buffer.from(token.split('.')[2]!, 'base64url');
@@ -209,7 +209,7 @@ describe('authentication by the form', () => {
       expect(await auth.codeOf(changed)).toBe('signature_invalid');
     });
 
-    it('refuses one that is not that of the key', async () => {
+    it('refuses one that does not match the key', async () => {
       const { header, claims } = auth.valid();
       expect(await auth.codeOfRaw({ header: { ...header, alg: 'ES384' }, claims })).toBe('alg_mismatch');
       expect(await auth.codeOfRaw({ header: { ...header, alg: 'RS256' }, claims })).toBe('alg_mismatch');
@@ -232,7 +232,7 @@ describe('authentication by the form', () => {
     });
 
     it.each(['JWT', 'jwt', 'at+jwt', 'AT+JWT', 'application/at+jwt', undefined])(
-      'takes the type %j',
+      'accepts the type %j',
       async (typ) => {
         const { header, claims } = auth.valid();
         expect(await auth.codeOfRaw({ header: { ...header, typ }, claims })).toBe('ok');
@@ -240,7 +240,7 @@ describe('authentication by the form', () => {
     );
 
     it.each([{ token_use: 'id' }, { typ: 'ID' }, { typ: 'Refresh' }])(
-      'refuses what an issuer marks %j',
+      'refuses an issuer’s %j',
       async (extra) => {
         const { header, claims } = auth.valid();
         expect(await auth.codeOfRaw({ header, claims: { ...claims, ...extra } })).toBe('token_rejected');

@@ -12,7 +12,7 @@ describe('authentication', () => {
   afterAll(() => auth.app.close());
 
   describe('of issuer and key', () => {
-    it('trusts nobody it was not told of', async () => {
+    it('trusts only configured issuers', async () => {
       const stranger = await TestIssuer.create('https://stranger.test');
       expect(await auth.codeOf(await stranger.issueToken(auth.valid().claims, {}))).not.toBe('ok');
       for (const iss of [
@@ -27,20 +27,20 @@ describe('authentication', () => {
       }
     });
 
-    it('needs the key to be named where there are several', async () => {
+    it('requires a kid when there are several keys', async () => {
       const { header, claims } = auth.valid();
       expect(await auth.codeOfRaw({ header: { ...header, kid: 'nope' }, claims })).toBe('unknown_key');
       expect(await auth.codeOfRaw({ header: { ...header, kid: undefined }, claims })).toBe('unknown_key');
     });
 
-    it('does not need it where there is one', async () => {
+    it('does not require a kid for one key', async () => {
       const { header, claims } = auth.valid(auth.app.issuer);
       expect(await auth.codeOfRaw({ header: { ...header, kid: undefined }, claims }, auth.app.issuer)).toBe(
         'ok',
       );
     });
 
-    it('does not take the key of one issuer for a token of another', async () => {
+    it('does not use one issuer’s key for another’s token', async () => {
       const { header, claims } = auth.valid(auth.strict);
       expect(
         await auth.codeOfRaw({ header: { ...header, kid: auth.app.issuer.kid }, claims }, auth.app.issuer),
@@ -48,7 +48,7 @@ describe('authentication', () => {
       expect(await auth.codeOfRaw({ header, claims }, auth.app.issuer)).toBe('signature_invalid');
     });
 
-    it('never follows what a header says of keys', async () => {
+    it('ignores keys in headers', async () => {
       const forger = await TestIssuer.create(auth.strict.issuer, { kid: auth.strict.kid });
       let asked = false;
       const trap = net.createServer(() => (asked = true));
@@ -65,7 +65,7 @@ describe('authentication', () => {
       expect(asked).toBe(false);
     });
 
-    it('refuses a changed payload, and a signature that is missing', async () => {
+    it('refuses a changed payload and a missing signature', async () => {
       const { header, claims } = auth.valid();
       const token = await signRaw(auth.strict, header, claims);
       const [head, , signature] = token.split('.');
@@ -84,7 +84,7 @@ describe('authentication', () => {
       ['valid in 20 s, within what clocks may differ', { nbf: 20 }, 'ok'],
       ['issued in 40 s', { iat: 40 }, 'token_not_yet_valid'],
       ['issued in 20 s, within what clocks may differ', { iat: 20 }, 'ok'],
-    ])('looks at a token %s', async (_, times, code) => {
+    ])('checks a token %s', async (_, times, code) => {
       const { header, claims } = auth.valid();
       const shifted = Object.fromEntries(Object.entries(times).map(([name, by]) => [name, now() + by]));
       expect(await auth.codeOfRaw({ header, claims: { ...claims, ...shifted } })).toBe(code);
@@ -99,14 +99,14 @@ describe('authentication', () => {
       ['', 'audience_mismatch'],
       ['test-api ', 'audience_mismatch'],
       [undefined, 'audience_mismatch'],
-    ])('looks at the audience %j', async (aud, code) => {
+    ])('checks the audience %j', async (aud, code) => {
       const { header, claims } = auth.valid();
       expect(await auth.codeOfRaw({ header, claims: { ...claims, aud } })).toBe(code);
     });
   });
 
-  describe('of whom a token names', () => {
-    it('needs a subject, an organization and a user', async () => {
+  describe('of the account', () => {
+    it('requires a subject, an organization and a user', async () => {
       expect(await auth.codeOfClaims({ sub: undefined })).toBe('missing_identity');
       expect(await auth.codeOfClaims({ sub: '' })).toBe('missing_identity');
       expect(await auth.codeOfClaims({ org_id: undefined })).toBe('missing_org');
@@ -117,7 +117,7 @@ describe('authentication', () => {
       expect(await auth.codeOfClaims({ principal_type: 'robot' })).toBe('unauthorized');
     });
 
-    it('needs an account that is known here', async () => {
+    it('requires a known account', async () => {
       const { serviceAccountId } = await auth.org.serviceAccount('viewer');
       expect(await auth.codeOfClaims({ org_id: newId('org') })).toBe('unknown_account');
       expect(await auth.codeOfClaims({ user_id: 'nobody' })).toBe('unknown_account');
@@ -137,7 +137,7 @@ describe('authentication', () => {
       ).toBe('unknown_account');
     });
 
-    it('lets an issuer speak for its organizations alone, and name platform principals only if it may', async () => {
+    it('limits an issuer to its organizations and principal types', async () => {
       const claims = { sub: 'x', user_id: 'x' };
       const foreign = await auth.single.issueToken({ ...claims, org_id: auth.org.orgId });
       expect(await auth.codeOf(foreign)).toBe('token_rejected');
@@ -147,7 +147,7 @@ describe('authentication', () => {
       expect(await auth.codeOf(platform)).toBe('token_rejected');
     });
 
-    it('drops roles that the issuer may not give, and those nobody has', async () => {
+    it('drops unknown roles and those the issuer may not grant', async () => {
       const own = await newOrganization(auth.app);
       const narrow = await TestIssuer.create('https://narrow.test');
       const other = await createTestApp({
@@ -163,7 +163,7 @@ describe('authentication', () => {
       }
     });
 
-    it('reads the claims of a foreign issuer by the names it gives them', async () => {
+    it('maps the claims of a foreign issuer', async () => {
       const own = await newOrganization(auth.app);
       const foreign = await TestIssuer.create('https://foreign.test');
       const claims = {
@@ -201,7 +201,7 @@ describe('authentication', () => {
       }
     });
 
-    it('makes an unknown person at first sight where the issuer provisions, without stored roles', async () => {
+    it('provisions unknown users of a provisioning issuer, without stored roles', async () => {
       const userId = `new|${newId('usr')}`;
       const claims = { sub: userId, user_id: userId, org_id: auth.org.orgId };
       expect(await auth.codeOf(await auth.strict.issueToken(claims))).toBe('unknown_account');
@@ -219,7 +219,7 @@ describe('authentication', () => {
   });
 
   describe('of accounts', () => {
-    it('refuses a service account that has no workspace', async () => {
+    it('refuses a service account without workspaces', async () => {
       const { serviceAccountId, key } = await auth.org.serviceAccount('viewer');
       await auth.app.database.query(
         `UPDATE service_accounts SET workspace_ids = '{}' WHERE service_account_id = $1`,
@@ -231,7 +231,7 @@ describe('authentication', () => {
       expect(await auth.codeOf(key)).toBe('token_service_account_unbound');
     });
 
-    it('refuses a service account whose token narrows it to nothing', async () => {
+    it('refuses a service account token without remaining workspaces', async () => {
       const { serviceAccountId } = await auth.org.serviceAccount('viewer');
       const claims = {
         principal_type: 'service_account',
@@ -261,7 +261,7 @@ describe('authentication', () => {
       expect(await auth.codeOf(await own.tokenOf('never seen'))).toBe('unknown_account');
     });
 
-    it('refuses platform principals on what belongs to tenants', async () => {
+    it('refuses platform principals on tenant data', async () => {
       const token = await auth.app.issuer.issueToken({ sub: 'operator', principal_type: 'platform' });
       for (const path of ['/registry/v1/org', '/registry/v1/workspaces', '/eval/v1/datasets']) {
         const answer = await auth.app.api(token).get(path);
@@ -274,7 +274,7 @@ describe('authentication', () => {
   });
 
   describe('of API keys', () => {
-    it('refuses those that are unknown or misspelt', async () => {
+    it('refuses unknown and misspelt ones', async () => {
       const { key } = await auth.org.serviceAccount('viewer');
       expect(await auth.codeOf(key)).toBe('ok');
       const other = key.endsWith('A') ? 'B' : 'A';

@@ -33,7 +33,7 @@ describe('workspaces', () => {
     return answer.body;
   };
 
-  it('are made with an address and an ETag, and read there', async () => {
+  it('are created with a Location and an ETag', async () => {
     const answer = await admin.post<Workspace>(WORKSPACES, {
       name: 'first',
       description: 'd',
@@ -55,7 +55,7 @@ describe('workspaces', () => {
     expect(read.headers.get('etag')).toBe('"1"');
   });
 
-  it('have their maker as a member, with the roles stored for the maker', async () => {
+  it('have their creator as member, with the creator’s stored roles', async () => {
     const { key, serviceAccountId } = await org.serviceAccount('admin', 'owner');
     const bound = app.api(key);
     const answer = await bound.post<Workspace>(WORKSPACES, { name: 'of a service account' });
@@ -73,7 +73,7 @@ describe('workspaces', () => {
     ]);
   });
 
-  it('give their maker nothing that only a token carried', async () => {
+  it('do not store roles that only a token carried', async () => {
     const owner = await org.member('owner');
     await owner.post('/registry/v1/users', { user_id: 'stored', roles: ['editor'] });
     await owner.post('/registry/v1/users', { user_id: 'unstored' });
@@ -96,7 +96,7 @@ describe('workspaces', () => {
     }
   });
 
-  it('are made once for one idempotency key', async () => {
+  it('are created once per Idempotency-Key', async () => {
     const once = { 'idempotency-key': 'one-workspace' };
     const [first, second] = [
       await admin.post<Workspace>(WORKSPACES, { name: 'once' }, once),
@@ -107,21 +107,7 @@ describe('workspaces', () => {
     expect(second.headers.get('location')).toBe(first.headers.get('location'));
   });
 
-  it('have a name of their own, which is free again once archived', async () => {
-    const { workspace_id } = await make({ name: 'unique' });
-    expect((await admin.post(WORKSPACES, { name: 'unique' })).body).toMatchObject({
-      code: 'conflict',
-      detail: `The organization already has a workspace with this name: ${workspace_id}.`,
-    });
-    const archived = await admin.post<Workspace>(`${WORKSPACES}/${workspace_id}/archive`);
-    expect(archived.body.archived_at).not.toBeNull();
-    expect((await admin.post(`${WORKSPACES}/${workspace_id}/archive`)).body).toEqual(archived.body);
-    await make({ name: 'unique' });
-    const stranger = await newOrganization(app);
-    expect((await (await stranger.member('admin')).post(WORKSPACES, { name: 'unique' })).status).toBe(201);
-  });
-
-  it('take no changes once archived, but are still read', async () => {
+  it('are read-only once archived', async () => {
     const { workspace_id } = await make();
     const path = `${WORKSPACES}/${workspace_id}`;
     await admin.post('/registry/v1/users', { user_id: 'member' });
@@ -136,7 +122,7 @@ describe('workspaces', () => {
     }
   });
 
-  it('take no changes to what they hold once archived, but it is still read', async () => {
+  it('make their content read-only once archived', async () => {
     const { workspace_id } = await make();
     const inside = admin.in(workspace_id);
     const dataset = await inside.post<{ dataset_id: string }>('/eval/v1/datasets', {
@@ -159,7 +145,7 @@ describe('workspaces', () => {
     expect((await inside.get<{ name: string }>(path)).body.name).toBe('kept');
   });
 
-  it('are changed under the condition that nobody was faster', async () => {
+  it('are changed with If-Match', async () => {
     const { workspace_id } = await make();
     const path = `${WORKSPACES}/${workspace_id}`;
     const first = await admin.patch(path, { name: 'renamed', description: 'd' }, { 'if-match': '"1"' });
@@ -174,7 +160,7 @@ describe('workspaces', () => {
     expect((await admin.patch(path, {})).headers.get('etag')).toBe('"3"');
   });
 
-  it('are listed newest first, by name and words, without those archived', async () => {
+  it('are listed newest first, by name and words, without archived ones', async () => {
     const own = await newOrganization(app);
     const api = await own.member('admin');
     for (const name of ['alpha team', 'beta team', 'gamma']) await api.post(WORKSPACES, { name });
@@ -198,7 +184,7 @@ describe('workspaces', () => {
       await admin.post('/registry/v1/users', { user_id: 'auth0|5' });
     });
 
-    it('are made, replaced and removed', async () => {
+    it('are added, replaced and removed', async () => {
       const place = `${path}/${encodeURIComponent('auth0|5')}`;
       const put = await admin.put<Record<string, unknown>>(place, { roles: ['editor', 'viewer', 'runtime'] });
       expect(put.status).toBe(201);
@@ -236,7 +222,7 @@ describe('workspaces', () => {
       ['an empty list of roles', 'auth0%7C5', { roles: [] }, 400],
       ['an unknown role', 'auth0%7C5', { roles: ['boss'] }, 422],
       ['an unknown role of nobody', 'nobody', { roles: ['boss'] }, 404],
-    ])('are not made of %s', async (_, principal, body, status) => {
+    ])('cannot be %s', async (_, principal, body, status) => {
       expect((await admin.put(`${path}/${principal}`, body)).status).toBe(status);
     });
   });

@@ -7,7 +7,7 @@ interface InvalidBody {
   invalid: object;
 }
 
-describe('The checks of a change', () => {
+describe('the checks of a change', () => {
   let app: TestApp;
   let owner: ApiClient;
   let workspaceId: string;
@@ -77,7 +77,7 @@ describe('The checks of a change', () => {
     ]);
   });
 
-  it('look at If-Match before they look at the workspace, and a repeat changes nothing in an archived one', async () => {
+  it('look at If-Match before the workspace', async () => {
     const { body: workspace } = await owner.post('/registry/v1/workspaces', { name: 'to be archived' });
     const { workspace_id } = workspace;
     const [live, archived] = [

@@ -246,7 +246,7 @@ describe('the life of a resource', () => {
         return (answer.body.items as Record<string, unknown>[]).some((one) => one[id] === resource);
       };
 
-      it('begins with 201, its address and an ETag, under which it can be read again', async () => {
+      it('is created with 201, a Location and an ETag, and read there', async () => {
         const { path, view, etag } = await createdPath();
         expect(path.endsWith(`/${view[key]}`)).toBe(true);
         expect(view).toMatchObject({
@@ -260,7 +260,7 @@ describe('the life of a resource', () => {
         expect((await caller().get(path, { 'if-none-match': etag })).status).toBe(304);
       });
 
-      it('takes a PATCH that changes nothing, and stays as it is', async () => {
+      it('keeps its ETag when a PATCH changes nothing', async () => {
         const { path, view, etag } = await createdPath();
         for (const nothing of [{}, view]) {
           const answer = await caller().patch(path, nothing);
@@ -271,7 +271,7 @@ describe('the life of a resource', () => {
         if (versioned) expect((await caller().get(`${path}/versions`)).body.page.total).toBe(1);
       });
 
-      it('takes a change once, with another ETag, and logs or keeps it', async () => {
+      it('changes once, with a new ETag and an audit entry or version', async () => {
         const { path, view, etag } = await createdPath();
         const changed = await caller().patch(path, change, { 'if-match': etag });
         expect(changed).toMatchObject({ status: 200, body: change });
@@ -287,7 +287,7 @@ describe('the life of a resource', () => {
         if (versioned) expect((await caller().get(`${path}/versions`)).body.page.total).toBe(2);
       });
 
-      it('is guarded by If-Match, also where a proxy has weakened the ETag', async () => {
+      it('refuses a stale If-Match, and accepts a weakened ETag', async () => {
         const { path, etag } = await createdPath();
         const stale = { 'if-match': '"stale"' };
         const refused = [
@@ -302,6 +302,12 @@ describe('the life of a resource', () => {
         );
       });
 
+      it('loses no concurrent change', async () => {
+        const { path, etag } = await createdPath();
+        const edits = Array.from({ length: 3 }, () => caller().patch(path, change, { 'if-match': etag }));
+        expect((await Promise.all(edits)).map(({ status }) => status).sort()).toEqual([200, 412, 412]);
+      });
+
       it('keeps its own id and its workspace', async () => {
         const { path, view } = await createdPath();
         const answers = [await caller().patch(path, { [id]: `${view[id]}x` })];
@@ -311,7 +317,7 @@ describe('the life of a resource', () => {
         expect((await caller().get(path)).body).toEqual(view);
       });
 
-      it('is archived: readable, out of lists, and closed to changes', async () => {
+      it('is read-only and unlisted once archived', async () => {
         const { path, view, etag } = await createdPath();
         const archived = await caller().post(`${path}/archive`);
         expect(archived).toMatchObject({
@@ -331,7 +337,7 @@ describe('the life of a resource', () => {
           expect((await entriesOf(view[id])).map(({ action }) => action)).toEqual(['create', 'archive']);
       });
 
-      it('is restored as it was, once', async () => {
+      it('is restored once, unchanged', async () => {
         const { path, view } = await createdPath();
         const live = await caller().post(`${path}/restore`);
         expect(live).toMatchObject({ status: 200, body: view });
@@ -349,7 +355,7 @@ describe('the life of a resource', () => {
       });
 
       if (unique !== undefined) {
-        it('shares its name with no other that is live, and gets to know which one has it', async () => {
+        it('has a unique name, and a conflict names the holder', async () => {
           const first = await createdPath();
           const name = { [unique]: first.view[unique] };
           const taken = await create(name);
@@ -364,9 +370,17 @@ describe('the life of a resource', () => {
           expect(back).toMatchObject({ status: 409, body: { code: 'conflict' } });
           expect(back.body.detail).toContain(second.body[id]);
         });
+
+        it('is created once by concurrent clients', async () => {
+          const same = body(given, (made += 1));
+          const answers = await Promise.all(
+            Array.from({ length: 4 }, () => caller().post(collection(given), same)),
+          );
+          expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409]);
+        });
       }
 
-      it('is not there for others, and not for unknown ids', async () => {
+      it('is invisible to others', async () => {
         const { path, view } = await createdPath();
         const stranger = await (await newOrganization(app)).as('owner');
         const unknown = path.replace(view[key], `${view[key]}0`);
@@ -383,7 +397,7 @@ describe('the life of a resource', () => {
         expect((await caller().get(path)).body).toEqual(view);
       });
 
-      it('is changed by those alone who have the role', async () => {
+      it('requires the role for changes', async () => {
         const { path, view } = await createdPath();
         const by = async (...roles: Parameters<TestOrganization['as']>) => org.as(...roles);
         const [viewer, editor] = [await by('viewer'), await by('editor')];

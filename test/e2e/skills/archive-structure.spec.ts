@@ -9,7 +9,7 @@ let made = 0;
 const newName = (): string => `structure-${(made += 1)}`;
 const file = (name: string, more: Partial<RawEntry> = {}): RawEntry => ({ name, content: 'x', ...more });
 
-describe('the form of an archive', () => {
+describe('the structure of an archive', () => {
   let app: TestApp;
   let callers: SkillCallers;
 
@@ -19,7 +19,7 @@ describe('the form of an archive', () => {
   });
   afterAll(() => app.close());
 
-  it.each([false, true])('may be what another library streams (zip64: %s)', async (forceZip64Format) => {
+  it.each([false, true])('may be streamed by another library (zip64: %s)', async (forceZip64Format) => {
     const zip = new ZipFile();
     const name = newName();
     zip.addEmptyDirectory(`${name}/scripts`);
@@ -39,7 +39,7 @@ describe('the form of an archive', () => {
     ]);
   });
 
-  it('may begin every path with ./, like a form', async () => {
+  it('may begin every path with ./', async () => {
     const [zipped, formed] = [newName(), newName()];
     const answers = [
       await callers.upload(

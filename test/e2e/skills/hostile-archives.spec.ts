@@ -11,7 +11,7 @@ const file = (name: string, more: Partial<RawEntry> = {}): RawEntry => ({ name, 
 
 const whole = (): Buffer => zipOf([skill(), file('scripts/run.sh')]);
 
-describe('an archive that is no skill', () => {
+describe('an archive that is not a skill', () => {
   let app: TestApp;
   let callers: SkillCallers;
 
@@ -155,13 +155,13 @@ describe('an archive that is no skill', () => {
     ['that is nothing', () => Buffer.alloc(0), /not a valid zip archive/],
   ];
 
-  it.each(archives)('%s is refused, and tells why', async (_, zip, told) => {
+  it.each(archives)('%s is refused with the reason', async (_, zip, reported) => {
     const answer = await callers.upload(zip());
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
-    expect(answer.body.detail).toMatch(told);
+    expect(answer.body.detail).toMatch(reported);
   });
 
-  it('of more bytes than an upload can have is 413', async () => {
+  it('over the upload limit is 413', async () => {
     const answer = await callers.upload(Buffer.alloc(36 * MIB + 1));
     expect([answer.status, answer.body.code]).toEqual([413, 'payload_too_large']);
   });
@@ -186,7 +186,7 @@ describe('an archive that is no skill', () => {
     expect(await kept()).toEqual(before);
   });
 
-  it('is told from one with what systems leave behind, and with directories', async () => {
+  it('differs from one with system files and directories, which are ignored', async () => {
     const zip = zipOf([
       file('my-skill/', { content: '', mode: 0o040755 }),
       { name: 'my-skill/SKILL.md', content: skillMd('with-leavings'), method: 8, mode: 0o100600 },

@@ -24,14 +24,14 @@ describe('skills that an app declares', () => {
   afterAll(() => app.close());
 
   let made = 0;
-  interface Swept1 {
+  interface ReconciledApp {
     scope: Scope;
     owner: { appId: string; app: string };
     list: () => Promise<any[]>;
-    sweep: (specs: Record<string, object>) => Promise<ReconcileResult>;
+    reconcile: (specs: Record<string, object>) => Promise<ReconcileResult>;
   }
   /** An app in a workspace of its own. */
-  async function newApp(workspaceId?: string): Promise<Swept1> {
+  async function newApp(workspaceId?: string): Promise<ReconciledApp> {
     const workspace = workspaceId ?? (await callers.org.newWorkspace());
     const scope = workspaceScope(callers.org.orgId, workspace, 'test', expandRoles(['admin']));
     const owner = { appId: newId('app'), app: `app-${(made += 1)}` };
@@ -42,7 +42,7 @@ describe('skills that an app declares', () => {
         const { body } = await callers.editor.get(`${SKILLS}?workspace_id=${workspace}&sort=name`);
         return body.items as any[];
       },
-      sweep: (specs) => app.database.transaction((tx) => step.apply(tx, scope, owner, declaredOf(specs))),
+      reconcile: (specs) => app.database.transaction((tx) => step.apply(tx, scope, owner, declaredOf(specs))),
     };
   }
   const declaredOf = (specs: Record<string, object>): Declared[] =>
@@ -53,16 +53,19 @@ describe('skills that an app declares', () => {
     }));
   const spec = (instructions: string, more: object = {}) => ({ description: 'd', instructions, ...more });
 
-  it('are made, changed and archived as it declares, and left alone when they are as declared', async () => {
-    const { list, sweep, owner } = await newApp();
-    const first = await sweep({ one: spec('1', { files: [{ path: 'a', content: 'a' }] }), two: spec('2') });
+  it('are created, changed and archived as declared', async () => {
+    const { list, reconcile, owner } = await newApp();
+    const first = await reconcile({
+      one: spec('1', { files: [{ path: 'a', content: 'a' }] }),
+      two: spec('2'),
+    });
     expect([first.created.length, first.updated, first.archived, first.liveCount]).toEqual([2, [], [], 2]);
     const [one, two] = await list();
     expect([one, two]).toMatchObject([
       { name: 'one', sync_state: 'synced', app: owner.app, file_count: 2, version_ordinal: 1 },
       { name: 'two', sync_state: 'synced', app: owner.app },
     ]);
-    const second = await sweep({ one: spec('changed'), three: spec('3') });
+    const second = await reconcile({ one: spec('changed'), three: spec('3') });
     expect([second.created.length, second.updated, second.archived, second.liveCount]).toEqual([
       1,
       [one.skill_id],
@@ -77,7 +80,7 @@ describe('skills that an app declares', () => {
            (SELECT max(xmin::text::bigint) FROM skills) AS change`,
       );
     const state = await written();
-    expect(await sweep({ one: spec('changed'), three: spec('3') })).toEqual({
+    expect(await reconcile({ one: spec('changed'), three: spec('3') })).toEqual({
       created: [],
       updated: [],
       restored: [],
@@ -88,13 +91,13 @@ describe('skills that an app declares', () => {
     expect(await list()).toEqual(before);
   });
 
-  it('have drifted when somebody changes them, until the next sweep', async () => {
-    const { list, sweep } = await newApp();
-    await sweep({ one: spec('1') });
+  it('drift when somebody changes them, until the next reconcile', async () => {
+    const { list, reconcile } = await newApp();
+    await reconcile({ one: spec('1') });
     const [{ skill_id }] = await list();
     await callers.editor.patch(`${SKILLS}/${skill_id}`, { license: 'MIT' });
     expect(await list()).toMatchObject([{ sync_state: 'drifted', version_ordinal: 2 }]);
-    expect((await sweep({ one: spec('1') })).updated).toEqual([skill_id]);
+    expect((await reconcile({ one: spec('1') })).updated).toEqual([skill_id]);
     expect(await list()).toMatchObject([{ sync_state: 'synced', version_ordinal: 3, license: null }]);
     const uploaded = await callers.editor.post(`${SKILLS}/${skill_id}/versions`, { ...spec('other') });
     expect(uploaded.status).toBe(201);
@@ -103,17 +106,17 @@ describe('skills that an app declares', () => {
     expect(drifted.body.items).toMatchObject([{ skill_id }]);
     // back as declared, by hand
     await callers.editor.post(`${SKILLS}/${skill_id}/versions`, { ...spec('1') });
-    expect((await sweep({ one: spec('1') })).updated).toEqual([]);
+    expect((await reconcile({ one: spec('1') })).updated).toEqual([]);
     expect(await list()).toMatchObject([{ sync_state: 'synced', version_ordinal: 5 }]);
   });
 
-  it('are refused where their names are taken by others, and nothing is changed', async () => {
-    const { scope, list, sweep } = await newApp();
+  it('are refused when their names are taken', async () => {
+    const { scope, list, reconcile } = await newApp();
     const other = await newApp(scope.workspaceId);
-    await other.sweep({ theirs: spec('t') });
+    await other.reconcile({ theirs: spec('t') });
     await callers.create({ name: 'unmanaged', workspace_id: scope.workspaceId });
     const before = await list();
-    const refused = await sweep({ fine: spec('f'), theirs: spec('x'), unmanaged: spec('x') }).catch(
+    const refused = await reconcile({ fine: spec('f'), theirs: spec('x'), unmanaged: spec('x') }).catch(
       (error: unknown) => error,
     );
     expect(refused).toBeInstanceOf(ReconcileRefused);
@@ -124,9 +127,9 @@ describe('skills that an app declares', () => {
     expect(await list()).toEqual(before);
   });
 
-  it('are marked and let go', async () => {
-    const { scope, owner, list, sweep } = await newApp();
-    await sweep({ one: spec('1'), two: spec('2') });
+  it('are marked as owned, and released', async () => {
+    const { scope, owner, list, reconcile } = await newApp();
+    await reconcile({ one: spec('1'), two: spec('2') });
     await app.database.transaction((tx) => step.rows.mark(tx, scope, owner.appId, ['one'], 'pending'));
     expect(await list()).toMatchObject([{ sync_state: 'pending', generation: 2 }, { sync_state: 'synced' }]);
     await app.database.transaction((tx) => step.rows.mark(tx, scope, owner.appId, ['one', 'two'], 'failed'));
@@ -153,14 +156,14 @@ describe('skills that an app declares', () => {
       spec('x', { files: [{ path: 'x', content: '', encoding: 'x' }] }),
       '/resources/3/spec/files/0/encoding',
     ],
-  ])('of the name %j are held to their form: %j', (name, given, pointer) => {
+  ])('named %j are validated: %j', (name, given, pointer) => {
     const faults = step.faultsIn(name, given as Record<string, unknown>, '/resources/3/spec');
     expect(faults).toContainEqual({ pointer, detail: expect.any(String) as string });
     expect(step.faultsIn('one', spec('x'), '/resources/3/spec')).toEqual([]);
   });
 
-  it('are swept in as many statements, however many there are', async () => {
-    const { sweep } = await newApp();
+  it('are reconciled in a fixed number of statements', async () => {
+    const { reconcile } = await newApp();
     const count = async (specs: Record<string, object>): Promise<number> => {
       const { scope, owner } = await newApp();
       let statements = 0;
@@ -177,15 +180,15 @@ describe('skills that an app declares', () => {
     };
     const many = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`skill-${i}`, spec(`of ${i}`)]));
     expect(await count(many)).toBe(await count({ one: spec('of one alone') }));
-    const swept = await sweep(many);
-    expect([swept.created.length, swept.liveCount]).toEqual([300, 300]);
-    expect((await sweep({})).archived.length).toBe(300);
+    const reconciled = await reconcile(many);
+    expect([reconciled.created.length, reconciled.liveCount]).toEqual([300, 300]);
+    expect((await reconcile({})).archived.length).toBe(300);
   });
 
-  it('are found for those that refer to them, within their workspace', async () => {
-    const { scope, list, sweep } = await newApp();
-    await sweep({ one: spec('1'), two: spec('2') });
-    await sweep({ one: spec('changed'), two: spec('2') });
+  it('are resolved within their workspace', async () => {
+    const { scope, list, reconcile } = await newApp();
+    await reconcile({ one: spec('1'), two: spec('2') });
+    await reconcile({ one: spec('changed'), two: spec('2') });
     const [one, two] = await list();
     const directory = app.get(SkillDirectory);
     const elsewhere = await callers.create({ name: 'elsewhere' });

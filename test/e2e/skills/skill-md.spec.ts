@@ -97,13 +97,13 @@ describe('a SKILL.md', () => {
       named('a', Array.from({ length: 6000 }, (_, i) => `k${i}: 1\n`).join('')),
       /too many values/,
     ],
-  ])('%s is refused, and tells why', async (_, text, told) => {
+  ])('%s is refused with the reason', async (_, text, reported) => {
     const answer = await upload(text);
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
-    expect(answer.body.detail).toMatch(told);
+    expect(answer.body.detail).toMatch(reported);
   });
 
-  it('is read as people write them', async () => {
+  it('is read in all usual forms', async () => {
     const text =
       '\uFEFF---  \r\nname: windows-1\r\ndescription: |\r\n  Two\r\n  lines\r\nallowed-tools: "Bash(git add:*), Read, Bash(x y)"\r\n' +
       'metadata:\r\n  version: 1.10\r\n  number: 3\r\n  on: yes\r\n  __proto__: p\r\nhidden: true\r\n--- \r\n\r\nBody\r\n---\r\nmore';
@@ -126,7 +126,7 @@ describe('a SKILL.md', () => {
     });
   });
 
-  it('keeps its line ends, its mark and its form when it is edited', async () => {
+  it('keeps line ends, byte order mark and formatting when edited', async () => {
     const text = '\uFEFF---\r\nname: windows-2\r\ndescription: d\r\n---\r\nBody';
     const { headers } = await upload(text);
     const edited = await callers.editor.patch(headers.get('location')!, {
@@ -138,14 +138,14 @@ describe('a SKILL.md', () => {
     expect(size_bytes).toBe(Buffer.byteLength(expected));
   });
 
-  it('with as many names as metadata has room for is read, and edited', async () => {
+  it('with the most metadata is read and edited', async () => {
     const { status, headers } = await upload(named('many-names', `x: {${keys(2_900)}}\n`));
     expect(status).toBe(201);
     const edited = await callers.editor.patch(headers.get('location')!, { license: 'MIT' });
     expect([edited.status, edited.body.version_ordinal]).toEqual([200, 2]);
   });
 
-  it('has numbers of its metadata patched, and names that are numbers in YAML', async () => {
+  it('supports numbers as metadata values and names', async () => {
     const { headers } = await upload(named('numbered', 'metadata: {version: 1.10, 2024: x, true: y}\n'));
     const edited = await callers.editor.patch(headers.get('location')!, {
       metadata: { version: 2, 2024: null, true: 'z' },
@@ -153,7 +153,7 @@ describe('a SKILL.md', () => {
     expect([edited.status, edited.body.metadata]).toEqual([200, { version: 2, true: 'z' }]);
   });
 
-  it('that was kept under other rules is 400 where it cannot be edited, and stays', async () => {
+  it('of earlier rules that cannot be edited is 400', async () => {
     const { body, headers } = await upload(named('of-old', 'x: &n y\nz: of-old\n'));
     await app.database.query(
       `UPDATE skill_blobs SET data = convert_to(replace(convert_from(data, 'UTF8'), 'z:', '*n :'), 'UTF8')
@@ -168,7 +168,7 @@ describe('a SKILL.md', () => {
     expect((await callers.editor.get(headers.get('location')!)).body).toEqual(body);
   });
 
-  it('whose anchor is used elsewhere is not edited into another', async () => {
+  it('with anchors is not corrupted by edits', async () => {
     const { headers } = await upload(named('anchored', 'license: &l MIT\nother: *l\n'));
     const edited = await callers.editor.patch(headers.get('location')!, { license: null });
     expect([edited.status, edited.body.code]).toEqual([400, 'invalid_request']);

@@ -4,7 +4,7 @@ import { zipOf } from './zip.fixture';
 
 const ZIP = zipOf([{ name: 'SKILL.md', content: skillMd('zipped') }]);
 
-describe('skills that are refused', () => {
+describe('invalid skills', () => {
   let app: TestApp;
   let callers: SkillCallers;
   let editor: ApiClient;
@@ -51,12 +51,12 @@ describe('skills that are refused', () => {
     [{ files: [{ path: 'a', content: 'é=', encoding: 'base64' }] }, '/files/0/content'],
     [{ files: Array.from({ length: 1000 }, (_, i) => ({ path: `${i}`, content: '' })) }, '/files'],
     [{ workspace_id: undefined }, '/workspace_id'],
-  ])('are not made of %j', async (body, pointer) => {
+  ])('are refused: %j', async (body, pointer) => {
     const answer = await create(body);
     expect([answer.status, answer.body.errors[0].pointer]).toEqual([400, pointer]);
   });
 
-  it('are not patched with files, which POST …/versions takes', async () => {
+  it('cannot be patched with files, which POST …/versions takes', async () => {
     const { body: skill } = await create({ files: [{ path: 'a', content: 'a' }] });
     for (const files of [[{ path: 'a', content: 'b' }], [], null]) {
       const answer = await editor.patch(`${SKILLS}/${skill.skill_id}`, { license: 'MIT', files });
@@ -68,12 +68,12 @@ describe('skills that are refused', () => {
     expect((await editor.get(`${SKILLS}/${skill.skill_id}`)).body).toEqual(skill);
   });
 
-  it('answer 422 for an encoding that is none', async () => {
+  it('are 422 with an unknown encoding', async () => {
     const answer = await create({ files: [{ path: 'a', content: '', encoding: 'latin1' }] });
     expect([answer.status, answer.body.code]).toEqual([422, 'validation_failed']);
   });
 
-  it('need a workspace that is reached and live, in whichever form they come', async () => {
+  it('require a reachable, live workspace in every form', async () => {
     const stranger = await newOrganization(app);
     const archived = await callers.org.newWorkspace();
     await admin.post(`/registry/v1/workspaces/${archived}/archive`);
@@ -98,7 +98,7 @@ describe('skills that are refused', () => {
     ]);
   });
 
-  it('are seen by nobody outside of their workspace, and changed by no viewer', async () => {
+  it('are invisible outside their workspace, and read-only for viewers', async () => {
     const elsewhere = await callers.org.newWorkspace();
     const { body: skill } = await create({ workspace_id: elsewhere });
     const path = `${SKILLS}/${skill.skill_id}`;

@@ -46,7 +46,7 @@ describe('versions of skills', () => {
     return [...(await unzipped(bytes))].map(([path, content]) => [path, Buffer.from(content, 'latin1')]);
   };
 
-  it('of skills that others wrote come out as they went in, as a form and as an archive', async () => {
+  it('return real skills unchanged, from a form and from an archive', async () => {
     expect(PUBLIC.length).toBeGreaterThanOrEqual(8);
     for (const name of PUBLIC) {
       const files = filesOf(name);
@@ -64,7 +64,7 @@ describe('versions of skills', () => {
     }
   });
 
-  it('keep each content once in an organization', async () => {
+  it('store equal content once in an organization', async () => {
     const content = Buffer.from('once and for all');
     for (const name of [newName(), newName()]) {
       await callers.uploadForm([
@@ -81,7 +81,7 @@ describe('versions of skills', () => {
     expect(counted).toEqual([{ kept: 1 }]);
   });
 
-  it('are made in all three forms, and not where the newest holds the same', async () => {
+  it('are created from all three forms, unless nothing changed', async () => {
     const name = newName();
     const first = await callers.uploadForm([
       [`dir/SKILL.md`, skillMd(name)],
@@ -119,7 +119,7 @@ describe('versions of skills', () => {
     }
   });
 
-  it('are listed by their numbers, also where a clock ran behind, page after page', async () => {
+  it('are listed by number, in pages', async () => {
     const { body: skill } = await callers.create({ name: newName() });
     const path = `${SKILLS}/${skill.skill_id}/versions`;
     for (const instructions of ['2', '3', '4']) {
@@ -143,7 +143,7 @@ describe('versions of skills', () => {
     expect((await callers.editor.get(`${path}?cursor=${beyond}`)).status).toBe(400);
   });
 
-  it('are each made once when many come at the same moment', async () => {
+  it('are numbered without gaps under concurrency', async () => {
     const { body: skill } = await callers.create({ name: newName() });
     const path = `${SKILLS}/${skill.skill_id}/versions`;
     const answers = await Promise.all(
@@ -156,7 +156,7 @@ describe('versions of skills', () => {
     expect((await callers.editor.get(`${path}?limit=0`)).body.page.total).toBe(fresh.length + 1);
   });
 
-  it('are not made of a skill that has changed since it was read, where that is asked for', async () => {
+  it('honour If-Match', async () => {
     const { body: skill } = await callers.create({ name: newName() });
     const path = `${SKILLS}/${skill.skill_id}`;
     const send = (ifMatch: string, instructions: string) =>
@@ -176,7 +176,7 @@ describe('versions of skills', () => {
     expect((await send(headers.get('etag')!, 'Second.')).status).toBe(201);
   });
 
-  it('have an archive that is the same bytes each time, whatever else, and tells its digest', async () => {
+  it('have a reproducible archive with a digest', async () => {
     const files: [string, string][] = [
       ['golden/SKILL.md', '---\nname: golden\ndescription: Never changes.\n---\n\n# Golden\n'],
       ['golden/z.txt', 'z'],
@@ -209,7 +209,7 @@ describe('versions of skills', () => {
     expect([known.status, known.bytes.length]).toEqual([304, 0]);
   });
 
-  it('hold 1,000 files and 32 MiB, and come out in pieces', async () => {
+  it('hold 1,000 files and 32 MiB, and stream', async () => {
     const name = newName();
     const large = Buffer.alloc(31 * MIB, 'large');
     const files = [
@@ -234,7 +234,7 @@ describe('versions of skills', () => {
     expect(found.get(`${name}/f/997`)).toBe('997');
   });
 
-  it('are refused where a form has a path that leaves the directory, or no file', async () => {
+  it('are refused for unsafe paths and missing files', async () => {
     const answers = [
       await callers.uploadForm([
         ['SKILL.md', skillMd(newName())],
@@ -262,7 +262,7 @@ describe('versions of skills', () => {
     expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_media_type']);
   });
 
-  it('answer a repeat of an upload with its first answer', async () => {
+  it('replay the first answer for an Idempotency-Key', async () => {
     const zip = zipOf([{ name: 'SKILL.md', content: skillMd(newName()) }]);
     const send = () =>
       callers.editor.post(`${SKILLS}?workspace_id=${callers.org.workspaceId}`, zip, {

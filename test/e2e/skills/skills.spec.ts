@@ -24,7 +24,7 @@ describe('skills', () => {
     return Buffer.from(content, 'latin1').toString();
   };
 
-  it('are made of members, and read as they were given', async () => {
+  it('are created from members, and read back as sent', async () => {
     const given = {
       name: 'pdf-forms',
       description: 'Fills forms: "quoted", # and : kept — für alle.',
@@ -76,7 +76,7 @@ describe('skills', () => {
     );
   });
 
-  it('are changed by patches, each a version, with the other files as they were', async () => {
+  it('get a version with each PATCH, which keeps the other files', async () => {
     const { body: skill } = await create({
       files: [{ path: 'a.txt', content: 'a' }],
       metadata: { a: 1, b: { c: 2 } },
@@ -114,7 +114,7 @@ describe('skills', () => {
     expect(files.get(`${skill.name}/a.txt`)).toBe('a');
   });
 
-  it('keep what a patch does not speak of in SKILL.md: comments, the order, members that nobody knows', async () => {
+  it('keep comments, order and unknown members of SKILL.md', async () => {
     const name = newName();
     const head = `---\n# for people\nhidden: true # yes\ndescription: >\n  Folded\n  text.\nname: "${name}"\nmetadata:\n  z: 1.0 # a number\n  a: [x,  y]\n---\n\n`;
     const { body: skill } = await callers.uploadForm([['SKILL.md', `${head}Body.\n`]]);
@@ -154,14 +154,7 @@ describe('skills', () => {
     ]);
   });
 
-  it('have a unique name, also when many are created at once', async () => {
-    const name = newName();
-    const answers = await Promise.all(Array.from({ length: 8 }, () => create({ name })));
-    expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array<number>(7).fill(409)]);
-    expect((await create({ name, workspace_id: await callers.org.newWorkspace() })).status).toBe(201);
-  });
-
-  it('take no versions while archived, and are restored with their place in the search', async () => {
+  it('take no versions while archived, and return to the search when restored', async () => {
     const { body: skill } = await create({ files: [{ path: 'tunes/wombats.abc', content: 'x' }] });
     const path = `${SKILLS}/${skill.skill_id}`;
     const found = () =>
@@ -197,7 +190,7 @@ describe('skills', () => {
     ]);
   });
 
-  it('are found by the paths of their files, also where their instructions are long', async () => {
+  it('are found by the paths of their files', async () => {
     const workspace_id = await callers.org.newWorkspace();
     const files = [{ path: 'scripts/quokka.py', content: '' }];
     const { body: skill } = await create({ workspace_id, files, instructions: 'word '.repeat(20_000) });
@@ -215,14 +208,14 @@ describe('skills', () => {
     expect([await found('quokka'), await found('numbat')]).toEqual([[], [['skill', skill.skill_id]]]);
   });
 
-  it('leave room for their instructions in the search, however many files they have', async () => {
+  it('are found by their instructions despite many files', async () => {
     const files = Array.from({ length: 300 }, (_, i) => ({ path: `${'d'.repeat(250)}/${i}`, content: '' }));
     const { body: skill } = await create({ files, instructions: 'Sing of bilbies.' });
     const { body } = await editor.post('/registry/v1/search', { mode: 'keyword', query: 'bilbies' });
     expect((body.items as any[]).map(({ id }) => id)).toEqual([skill.skill_id]);
   });
 
-  it('take -0 in metadata for 0', async () => {
+  it('read -0 in metadata as 0', async () => {
     const { status, body } = await callers.editor.post(
       SKILLS,
       Buffer.from(
@@ -233,7 +226,7 @@ describe('skills', () => {
     expect([status, body.metadata]).toEqual([201, { x: 0 }]);
   });
 
-  it('tell the audit log and the search of every change', async () => {
+  it('are audited and reindexed with every change', async () => {
     const { body: skill } = await create({ instructions: 'Sing of wombats.' });
     const path = `${SKILLS}/${skill.skill_id}`;
     const found = () =>

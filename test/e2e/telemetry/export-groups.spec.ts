@@ -34,7 +34,7 @@ const SMALL: [what: string, path: string, table: string, body: () => object][] =
   ['quantiles', 'metrics', 'metric_points', () => metrics({ summary: { dataPoints: [{ quantileValues: parts({ quantile: 0.5 }) }] } })],
 ]; // prettier-ignore
 
-describe('exports that are stored together', () => {
+describe('group commits', () => {
   let app: TestApp;
   let holder: Holder;
 
@@ -48,7 +48,7 @@ describe('exports that are stored together', () => {
     await app.close();
   });
 
-  it.each(SMALL)('are few where they have many %s, however few bytes', async (_, signal, table, bodyOf) => {
+  it.each(SMALL)('contain few exports with many %s', async (_, signal, table, bodyOf) => {
     const organization = await newOrganization(app);
     const exporter = new RawExporter(app.url, await organization.token('runtime'), organization.workspaceId);
     const send = (body: object) =>

@@ -9,7 +9,7 @@ describe.each([
   ['1970', 0n, 1n],
   ['2262', 2n ** 63n - 1n, -1n],
   ['2554', 2n ** 64n - 1n, -1n],
-])('what a clock of %s has sent', (_, clock, direction) => {
+])('telemetry of a clock of %s', (_, clock, direction) => {
   let app: TestApp;
   let space: ReadingWorkspace;
 

@@ -23,7 +23,7 @@ export class Holder {
 
   /** Statements of the service that wait for a lock, and connections that are in a transaction. */
   async waiting(): Promise<{ statements: number; transactions: number }> {
-    // within a transaction, it would be told the same again
+    // within a transaction, the statistics would not change
     await this.client.query('SELECT pg_stat_clear_snapshot()');
     const { rows } = await this.client.query<{ statements: number; transactions: number }>(
       `SELECT count(*) FILTER (WHERE wait_event_type = 'Lock')::int AS statements,

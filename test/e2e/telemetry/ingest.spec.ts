@@ -60,7 +60,7 @@ describe('POST /telemetry/v1/traces', () => {
   };
 
   describe('an answer of 200', () => {
-    it('says that every other connection sees the spans already', async () => {
+    it('means that the spans are visible everywhere', async () => {
       for (let round = 0; round < 20; round++) {
         const span = newSpan();
         const { status } = await exporter.protobuf([span]);
@@ -85,7 +85,7 @@ describe('POST /telemetry/v1/traces', () => {
       expect(await countSpans(span.traceId)).toBe(1);
     });
 
-    it('is all or nothing: what failed halfway is stored and counted when it is sent again', async () => {
+    it('is all or nothing: a failed export is stored when it is sent again', async () => {
       const span = newSpan();
       await database.query(`
         CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'broken'; END $$;
@@ -108,12 +108,12 @@ describe('POST /telemetry/v1/traces', () => {
       expect(answer.bytes.toString()).toBe(body);
     });
 
-    it('is given to an export of no spans, which a heartbeat of an exporter is', async () => {
+    it('is given to an export without spans', async () => {
       expect((await exporter.send(Buffer.alloc(0))).status).toBe(200);
       expect((await exporter.send(Buffer.from('{}'), { media: JSON_MEDIA })).status).toBe(200);
     });
 
-    it('is given to gzip, also by its old name, and to identity', async () => {
+    it('is given to gzip, x-gzip and identity', async () => {
       for (const encoding of ['gzip', 'GZIP', 'x-gzip', 'identity, gzip', 'identity', '']) {
         const span = newSpan();
         const body = protobufExport([span]);
@@ -131,9 +131,9 @@ describe('POST /telemetry/v1/traces', () => {
     });
   });
 
-  describe('spans of which some are invalid', () => {
+  describe('partly invalid spans', () => {
     it.each([['protobuf'], ['json']] as const)(
-      'are stored but for those, which are counted and explained (%s)',
+      'are stored without the invalid ones, which are counted and explained (%s)',
       async (encoding) => {
         const good = newSpan();
         const bad = newSpan({ traceId: '0'.repeat(32) });
@@ -163,7 +163,7 @@ describe('POST /telemetry/v1/traces', () => {
       });
     });
 
-    it('is stored once and counted once within one request, as it came first', async () => {
+    it('is stored once and counted once within one request', async () => {
       const span = newSpan({ attributes: figures, name: 'first' });
       const { status } = await exporter.json([span, { ...span, name: 'second' }, span]);
       expect(status).toBe(200);
@@ -171,7 +171,7 @@ describe('POST /telemetry/v1/traces', () => {
       expect(await traceOf(span.traceId)).toMatchObject({ span_count: 1, input_tokens: 100 });
     });
 
-    it('is stored once and counted once when requests with it meet', async () => {
+    it('is stored once and counted once in concurrent requests', async () => {
       const traceIds = Array.from({ length: 10 }, newTraceId);
       const spans = traceIds.flatMap((traceId) =>
         Array.from({ length: 20 }, () => newSpan({ traceId, attributes: figures })),
@@ -194,7 +194,7 @@ describe('POST /telemetry/v1/traces', () => {
 
     /** Deadlocks that PostgreSQL has broken in this database so far. */
     async function deadlocks(): Promise<number> {
-      await delay(1100); // a connection tells its figures at most once a second
+      await delay(1100); // a connection reports its statistics at most once a second
       await app.database.query('SELECT 1');
       const { rows } = await database.query<{ deadlocks: string }>(
         'SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()',
@@ -208,7 +208,7 @@ describe('POST /telemetry/v1/traces', () => {
       ['1970', 0n, '1970-01-01T00:00:00.000Z'],
       ['2262, beyond signed 64-bit nanoseconds', 9_223_372_037_123_456_789n, '2262-04-11T23:47:17.123Z'],
       ['2554, the last of unsigned 64 bits', 2n ** 64n - 1n, '2554-07-21T23:34:33.709Z'],
-    ])('of %s are kept', async (_, start, expected) => {
+    ])('of %s are stored', async (_, start, expected) => {
       const span = newSpan({ start, end: start });
       for (const encoding of ['protobuf', 'json'] as const) {
         const sent = { ...span, traceId: newTraceId() };
@@ -218,13 +218,13 @@ describe('POST /telemetry/v1/traces', () => {
       }
     });
 
-    it('are kept to the microsecond', async () => {
+    it('are stored to the microsecond', async () => {
       const span = newSpan({ end: START + 1_234_567n });
       await exporter.protobuf([span]);
       expect(await traceOf(span.traceId)).toMatchObject({ duration_ms: 1.234 });
     });
 
-    it('of a span that ends before it starts, by clocks that disagree, give no negative duration', async () => {
+    it('never give a negative duration', async () => {
       const span = newSpan({ end: START - 5n * MS });
       await exporter.protobuf([span]);
       expect(await traceOf(span.traceId)).toMatchObject({ duration_ms: 0 });
@@ -234,7 +234,7 @@ describe('POST /telemetry/v1/traces', () => {
       });
     });
 
-    it('count from the start where the end was not sent', async () => {
+    it('default to the start for a missing end', async () => {
       const span = newSpan({ end: 0n });
       await exporter.protobuf([span]);
       expect((await spansOf(span.traceId)).body.items[0]).toMatchObject({
@@ -254,8 +254,8 @@ describe('POST /telemetry/v1/traces', () => {
     expect(await countSpans(traceId)).toBe(10_000);
   });
 
-  describe('what one workspace sends', () => {
-    it('is not seen from another one, nor from another organization', async () => {
+  describe('spans of a workspace', () => {
+    it('are invisible to others', async () => {
       const span = newSpan();
       await exporter.protobuf([span]);
       const otherWorkspace = await organization.newWorkspace();
@@ -274,7 +274,7 @@ describe('POST /telemetry/v1/traces', () => {
       }
     });
 
-    it('is kept apart from the same ids of another one', async () => {
+    it('are separate from the same ids elsewhere', async () => {
       const span = newSpan({ name: 'mine' });
       await exporter.protobuf([span]);
       const stranger = await newOrganization(app);
@@ -285,7 +285,7 @@ describe('POST /telemetry/v1/traces', () => {
   });
 
   describe('hostile spans', () => {
-    it('with a session, service or model of thousands of characters are stored, only not found by it', async () => {
+    it('with an overlong session, service or model are stored, but not found by it', async () => {
       const long = 'x'.repeat(5_000);
       const span = newSpan({ attributes: { 'session.id': long, 'gen_ai.response.model': long } });
       const answer = await exporter.send(protobufExport([span], { 'service.name': long }));
@@ -296,7 +296,7 @@ describe('POST /telemetry/v1/traces', () => {
       expect(stored.resource.attributes['service.name']).toBe(long);
     });
 
-    it('with a model of its own each do not let the row of the trace grow without end', async () => {
+    it('with many models keep the trace’s row small', async () => {
       const traceId = newTraceId();
       for (let round = 0; round < 3; round++) {
         const spans = Array.from({ length: 80 }, (_, i) =>
@@ -328,7 +328,7 @@ describe('POST /telemetry/v1/traces', () => {
       }
     });
 
-    it('with absurd token counts do not spoil the sums', async () => {
+    it('with absurd token counts do not affect totals', async () => {
       const traceId = newTraceId();
       const counts = [7, -5, 1e15, 2.5];
       await exporter.protobuf(
@@ -361,7 +361,7 @@ describe('POST /telemetry/v1/traces', () => {
       expect(backwards.map((span: { span_id: string }) => span.span_id)).toEqual([...seen].reverse());
     });
 
-    it('are refused by an unknown sort and a cursor of another list', async () => {
+    it('refuse an unknown sort and a foreign cursor', async () => {
       const span = newSpan();
       await exporter.protobuf([span]);
       for (const query of ['?cursor=nonsense', '?limit=501', '?colour=red']) {

@@ -73,7 +73,7 @@ describe('GET /telemetry/v1/logs', () => {
   const bodiesOf = async (query: string): Promise<unknown[]> =>
     (await list(query)).items.map(({ body }: any) => (body?.tool ? 'tool' : body));
 
-  it('tells all that was sent, newest first', async () => {
+  it('returns every member, newest first', async () => {
     const { items, page } = await list('service_name=shop');
     expect(page).toEqual({ limit: 50, offset: 0, total: 6, next_cursor: null });
     expect(items.map(({ severity }: any) => severity)).toEqual([
@@ -132,11 +132,11 @@ describe('GET /telemetry/v1/logs', () => {
     ['since=2026-11-20T00:00:03Z&severity=warn', ['gone', 'tool']],
     ['until=2026-11-20T00:00:03Z&severity=warn', ['slow']],
     ['since=2026-11-20T00:00:01Z&until=2026-11-20T00:00:02.000001Z', ['slow', 'GRÜSSE 100%']],
-  ])('finds what is asked for: %s', async (query, bodies) => {
+  ])('filters: %s', async (query, bodies) => {
     expect(await bodiesOf(query)).toEqual(bodies);
   });
 
-  it('goes on page by page, in both directions, with and without what no index serves', async () => {
+  it('pages in both directions, with and without indexed filters', async () => {
     for (const filter of [
       'service_name=shop',
       'attribute=service.name:shop',
@@ -159,7 +159,7 @@ describe('GET /telemetry/v1/logs', () => {
     }
   });
 
-  it('has a record without a time at that of its observation, else of its arrival', async () => {
+  it('sorts a record without a time by its observation or arrival', async () => {
     const organization = await newOrganization(app);
     const own = new RawExporter(app.url, await organization.token('runtime'), organization.workspaceId);
     const logRecords = [{ body: text('a'), observedTimeUnixNano: String(START) }, { body: text('b') }];
@@ -178,7 +178,7 @@ describe('GET /telemetry/v1/logs', () => {
     ]);
   });
 
-  it('ends a page early where records are large, and goes on after them', async () => {
+  it('ends a page early when records are large', async () => {
     const organization = await newOrganization(app);
     const own = new RawExporter(app.url, await organization.token('runtime'), organization.workspaceId);
     const large = 'x'.repeat(12 * 1024 * 1024);
@@ -215,12 +215,12 @@ describe('GET /telemetry/v1/logs', () => {
     expect([answer.status, answer.body.code]).toEqual([status, code]);
   });
 
-  it('is for readers', async () => {
+  it('requires read access', async () => {
     expect((await (await organization.as('runtime')).get(LOGS)).status).toBe(403);
     expect((await app.api().in(organization.workspaceId).get(LOGS)).status).toBe(401);
   });
 
-  it('that cannot be read in time is 503 with a hint', async () => {
+  it('is 503 with a hint when it takes too long', async () => {
     const { databaseUrl, issuer } = app;
     const hasty = await createTestApp({ databaseUrl, issuer, env: { REQUEST_TIMEOUT_MS: '2000' } });
     const database = new Client({ connectionString: databaseUrl });

@@ -94,7 +94,7 @@ describe('GET /telemetry/v1/metrics', () => {
 
   const list = async (query: string): Promise<any> => (await reader.get(`${METRICS}?${query}`)).body;
 
-  it('tells all that was sent of points of every kind, newest first', async () => {
+  it('returns points of every kind, newest first', async () => {
     const { items, page } = await list('service_name=shop');
     expect(page).toEqual({ limit: 50, offset: 0, total: 6, next_cursor: null });
     const [summary, exponential, histogram, missing, sum, gauge] = items;
@@ -170,11 +170,11 @@ describe('GET /telemetry/v1/metrics', () => {
     ['since=2026-11-20T00:00:04Z', ['shop', 'shop']],
     ['until=2026-11-20T00:00:01Z&service_name=bank', ['bank']],
     ['name=nothing', []],
-  ])('finds what is asked for: %s', async (query, services) => {
+  ])('filters: %s', async (query, services) => {
     expect((await list(query)).items.map((item: any) => item.service_name)).toEqual(services);
   });
 
-  it('goes on page by page, in both directions, with and without what no index serves', async () => {
+  it('pages in both directions, with and without indexed filters', async () => {
     for (const filter of ['service_name=shop', 'name=calls', 'attribute=service.name:shop', 'type=sum']) {
       for (const sort of ['-measured_at', 'measured_at']) {
         const whole = (await list(`${filter}&sort=${sort}`)).items;
@@ -204,7 +204,7 @@ describe('GET /telemetry/v1/metrics', () => {
     expect([answer.status, answer.body.code]).toEqual([status, code]);
   });
 
-  it('is for readers', async () => {
+  it('requires read access', async () => {
     expect((await (await organization.as('runtime')).get(METRICS)).status).toBe(403);
   });
 });

@@ -21,7 +21,7 @@ const decode = <Decoded>(type: string, bytes: Uint8Array): Decoded => {
   return found.toObject(found.decode(bytes), { longs: Number, bytes: Buffer }) as Decoded;
 };
 
-/** An error as a google.rpc.Status tells it. */
+/** An error as google.rpc.Status. */
 export interface RpcError {
   code: number;
   message: string;

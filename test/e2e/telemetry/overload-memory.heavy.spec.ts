@@ -13,8 +13,8 @@ const EXPORT_BYTES = 2 * MIB;
 /** What is sent while nothing can be stored: sixteen times the room. */
 const EXPORTS = 128;
 
-/** What a user would lose: the process, to exporters that send faster than the database stores. */
-describe('the memory of a process whose database does not keep up with what is exported', () => {
+/** Exporters that send faster than the database stores must not exhaust the memory. */
+describe('the memory of a process with a slow database', () => {
   let app: TestApp;
   let database: Client;
   let child: ChildProcess;
@@ -48,7 +48,7 @@ describe('the memory of a process whose database does not keep up with what is e
     return (await answered)[0];
   }
 
-  it('grows by what there is room for, and what was taken is stored in the end', async () => {
+  it('grows by the budget, and accepted exports are stored', async () => {
     const [port] = (await once(child, 'message')) as [number];
     const exporters = await Promise.all(
       Array.from({ length: 4 }, async () => {

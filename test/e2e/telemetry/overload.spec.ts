@@ -21,7 +21,7 @@ const MIB = 1024 * 1024;
 /** The least that TELEMETRY_QUEUE_BYTES may be. */
 const ROOM = MIB;
 
-describe('more telemetry than can be stored', () => {
+describe('telemetry overload', () => {
   let app: TestApp;
   let database: Client;
   let organization: TestOrganization;
@@ -63,13 +63,15 @@ describe('more telemetry than can be stored', () => {
     }
   }
 
-  /** Exports that are told as failed. */
+  /** Exports that fail. */
   async function failures(): Promise<number> {
-    const told = await app.get(Metrics).text();
-    return Number(/telemetry_exports_total\{signal="traces",outcome="failed"\} (\d+)/.exec(told)?.[1] ?? 0);
+    const reported = await app.get(Metrics).text();
+    return Number(
+      /telemetry_exports_total\{signal="traces",outcome="failed"\} (\d+)/.exec(reported)?.[1] ?? 0,
+    );
   }
 
-  /** Until so many groups are being written, and held up. */
+  /** Waits until this many groups are being written and blocked. */
   async function writing(groups: number): Promise<void> {
     const waiting = `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
     while (Number((await database.query<{ count: string }>(waiting)).rows[0]!.count) < groups)
@@ -79,7 +81,7 @@ describe('more telemetry than can be stored', () => {
   const lengthOf = (spans: readonly TestSpan[]): number =>
     spans.reduce((length, span) => length + protobufExport([span]).length, 0);
 
-  /** A span of about so many bytes. */
+  /** A span of about this many bytes. */
   const sized = (bytes: number): TestSpan => newSpan({ attributes: { text: 'x'.repeat(bytes) } });
 
   const stored = async (spans: readonly TestSpan[]): Promise<boolean[]> => {
@@ -111,7 +113,7 @@ describe('more telemetry than can be stored', () => {
   const statuses = async (answers: Promise<ExportAnswer>[]): Promise<number[]> =>
     (await Promise.all(answers)).map(({ status }) => status);
 
-  it('is refused with 503 and Retry-After before it is kept, and what was taken is stored', async () => {
+  it('is refused with 503 and Retry-After, and accepted exports are stored', async () => {
     await holdUp();
     const { spans, taken, refused } = await fill(exporter, 100_000);
     expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1']);
@@ -130,7 +132,7 @@ describe('more telemetry than can be stored', () => {
     expect((await exporter.protobuf([sized(100_000)])).status).toBe(200);
   });
 
-  it('of one organization leaves room to another', async () => {
+  it('of one organization leaves capacity to another', async () => {
     const other = await exporterOf(await newOrganization(app));
     await holdUp();
     const { taken } = await fill(exporter, 100_000);
@@ -145,7 +147,7 @@ describe('more telemetry than can be stored', () => {
   it.each([
     ['compressed', (body: Buffer) => exporter.send(gzipSync(body), { encoding: 'gzip' })],
     ['without a length', (body: Buffer) => exporter.send(body, { isChunked: true })],
-  ])('is counted as what it takes of the memory: %s', async (_, send) => {
+  ])('is measured in memory: %s', async (_, send) => {
     await holdUp();
     const first = exporter.protobuf([sized(400_000)]);
     await held(400_000);
@@ -156,7 +158,7 @@ describe('more telemetry than can be stored', () => {
     expect((await send(protobufExport([sized(200_000)]))).status).toBe(200);
   });
 
-  it('that is larger than the room is taken when nothing else is there', async () => {
+  it('by one large export is accepted when the service is idle', async () => {
     const span = sized(1.5 * MIB);
     for (const sent of [
       await exporter.protobuf([span]),
@@ -166,7 +168,7 @@ describe('more telemetry than can be stored', () => {
     }
   });
 
-  it('gives the room back when the client goes before it is answered, and what waited is not stored', async () => {
+  it('frees its bytes when the client disconnects, and stores nothing', async () => {
     await holdUp();
     const begun = [newSpan(), newSpan()].map((span) => exporter.protobuf([span]));
     await writing(2);
@@ -196,7 +198,7 @@ describe('more telemetry than can be stored', () => {
     expect(await stored([span, next])).toEqual([false, true]);
   });
 
-  it('is committed in groups, whichever workspaces it is of', async () => {
+  it('is committed in groups across workspaces', async () => {
     const other = await exporterOf(await newOrganization(app));
     await holdUp();
     const spans = Array.from({ length: 60 }, () => newSpan());
@@ -208,11 +210,11 @@ describe('more telemetry than can be stored', () => {
       'SELECT count(DISTINCT xmin::text) AS transactions FROM traces WHERE trace_id = ANY($1)',
       [spans.map(({ traceId }) => traceId)],
     );
-    // the first two on their own; what came while they were held up together
+    // the first two alone; those that came while they were blocked, together
     expect(Number(rows[0]!.transactions)).toBeLessThanOrEqual(5);
   });
 
-  it('of which one export cannot be stored stores the others that it was put together with', async () => {
+  it('stores the rest of a group when one export fails', async () => {
     const before = await failures();
     await database.query(`
       CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$

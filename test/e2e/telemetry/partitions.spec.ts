@@ -20,7 +20,7 @@ describe('spans by the day on which their trace arrived', () => {
   const partitions = (): Promise<string[]> => app.get(DayPartitionRepository).list('spans');
   const today = async (): Promise<string> => (await app.get(DayPartitionRepository).days(0))[0]!;
 
-  /** The partition of each of a trace's spans, and what the trace's row tells of them. */
+  /** The partition of each span of a trace, and the trace's row. */
   async function placesOf(traceId: string): Promise<{ day: string; partition: string; counted: number }[]> {
     return app.database.query(
       `SELECT t.day::text AS day, s.tableoid::regclass::text AS partition, t.span_count AS counted
@@ -42,7 +42,7 @@ describe('spans by the day on which their trace arrived', () => {
     });
   }
 
-  it('are those of today, whatever clock the sender has', async () => {
+  it('are in today’s partition, whatever the sender’s clock', async () => {
     const day = await today();
     for (const start of [0n, SPAN_START, 9_223_372_036_854_775_807n, 18_446_744_073_709_551_615n]) {
       const span = newSpan({ start, end: start });
@@ -52,7 +52,7 @@ describe('spans by the day on which their trace arrived', () => {
     }
   });
 
-  it('stay together when the trace goes on after midnight, and each is still stored once', async () => {
+  it('stay together across midnight, without duplicates', async () => {
     const first = newSpan();
     await send(first);
     await moveTo('2026-01-31', first.traceId);
@@ -62,7 +62,7 @@ describe('spans by the day on which their trace arrived', () => {
     expect(await placesOf(first.traceId)).toEqual([place, place]);
   });
 
-  it('find a partition also where no worker has made one, and where two exports look for it at once', async () => {
+  it('get a missing partition, also for concurrent exports', async () => {
     for (const day of await partitions()) {
       await app.database.query(`DROP TABLE spans_${day.replaceAll('-', '')}`);
     }
@@ -72,7 +72,7 @@ describe('spans by the day on which their trace arrived', () => {
     for (const { traceId } of spans) expect(await placesOf(traceId)).toHaveLength(1);
   });
 
-  it('have theirs made ahead, by any number of workers at once', async () => {
+  it('get their partitions ahead of time, with any number of workers', async () => {
     const days = await app.get(DayPartitionRepository).days(3);
     await app.database.query(`DROP TABLE spans_${days[2]!.replaceAll('-', '')}`);
     await Promise.all(Array.from({ length: 4 }, () => app.get(DayPartitions).createAhead('spans')));

@@ -12,7 +12,7 @@ interface Plan {
   Plans?: Plan[];
 }
 
-describe('reading traces where there are many', () => {
+describe('reading among many traces', () => {
   let app: TestApp;
   let organization: TestOrganization;
   let scope: Scope;
@@ -85,7 +85,7 @@ describe('reading traces where there are many', () => {
   const spans = (on: SqlExecutor): SpanRepository => new SpanRepository(on as never);
   const traces = (on: SqlExecutor): TraceRepository => new TraceRepository(on as never);
 
-  it('costs the same for a page of spans at any depth', async () => {
+  it('costs the same for every page of spans', async () => {
     let cursor: string | undefined;
     for (let page = 0; page < 3; page++) {
       const nodes = await expectIndexes(
@@ -101,7 +101,7 @@ describe('reading traces where there are many', () => {
     }
   });
 
-  it('reads the first spans of a trace in their order', async () => {
+  it('reads the first spans of a trace in order', async () => {
     const nodes = await expectIndexes(
       (on) => spans(on).first(scope, bigTrace, 100, 1_000_000),
       'spans_today_trace_no_started_at_span_id_idx',

@@ -21,7 +21,7 @@ const KEPT_OTHERWISE = `
     SELECT workspace_id, session_id, max(started_at) AS last FROM traces WHERE session_id IS NOT NULL GROUP BY 1, 2
   ) t FULL JOIN trace_sessions s USING (workspace_id, session_id) WHERE t.last IS DISTINCT FROM s.last_started_at`;
 
-/** Sessions that are kept otherwise than their traces tell: there is none that is right. */
+/** Returns sessions whose row differs from their traces; there should be none. */
 export const sessionsKeptOtherwise = (database: SqlExecutor): Promise<object[]> =>
   database.query(KEPT_OTHERWISE);
 

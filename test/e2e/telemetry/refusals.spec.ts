@@ -211,7 +211,7 @@ describe('a refused export', () => {
     ['JSON', JSON_MEDIA],
   ])('in %s', (_, media) => {
     it.each(REFUSALS.map((refusal) => [refusal.what, refusal] as const))(
-      '%s is told in its own form',
+      '%s is answered in its own encoding',
       async (__, { status, code, rpcCode, headers, send }) => {
         const answer = await send(media);
         if (media === PROTOBUF) {
@@ -236,7 +236,7 @@ describe('a refused export', () => {
   });
 
   it.each(['', 'text/plain', 'application/protobuf', 'application/x-protobuf2'])(
-    'of the media type "%s" is told in JSON which ones there are',
+    'of media type "%s" gets the supported ones in JSON',
     async (media) => {
       const answer = await exporter.send(protobufExport([newSpan()]), { media });
       expect(answer.status).toBe(415);
@@ -247,7 +247,7 @@ describe('a refused export', () => {
     },
   );
 
-  it('of JSON that is not in UTF-8 is 415', async () => {
+  it('of JSON that is not UTF-8 is 415', async () => {
     const media = `${JSON_MEDIA}; charset=utf-16`;
     const answer = await exporter.send(jsonExport([newSpan()]), { media });
     expect([answer.status, answered.json(answer).code]).toEqual([415, 'unsupported_media_type']);
@@ -284,7 +284,7 @@ describe('a refused export', () => {
     socket.destroy();
   });
 
-  it('is taken at exactly the limit, before and after it is inflated', async () => {
+  it('is accepted at exactly the limit, before and after decoding', async () => {
     const body = protobufExport([newSpan()]);
     const rest = LIMIT - body.length;
     // an unknown field of bytes, number 15: a tag of one byte, a length of three

@@ -18,7 +18,7 @@ import { sessionsKeptOtherwise } from './reading.fixture';
 
 const KEPT_DAYS = 30;
 
-describe('traces whose time is over', () => {
+describe('expired traces', () => {
   let app: TestApp;
   let worker: TestWorker;
   let exporter: RawExporter;
@@ -54,7 +54,7 @@ describe('traces whose time is over', () => {
     return row!.day;
   }
 
-  /** A span, from a source of its own, as if its trace had arrived so many days ago. */
+  /** Stores a span of its own source whose trace arrived this many days ago. */
   async function arrived(days: number, overrides: Partial<TestSpan> = {}): Promise<TestSpan> {
     const span = newSpan({ attributes: { 'gen_ai.request.model': 'm' }, ...overrides });
     await exporter.send(jsonExport([span], { 'service.name': span.traceId }), { media: JSON_MEDIA });
@@ -93,7 +93,7 @@ describe('traces whose time is over', () => {
     return kept!;
   }
 
-  it('are dropped a day at a time, with all that is kept of them; others are not', async () => {
+  it('are dropped by day, with all their data', async () => {
     const last = await arrived(KEPT_DAYS);
     const [over, longOver] = [await arrived(KEPT_DAYS + 1), await arrived(400)];
     await sweep();
@@ -108,7 +108,7 @@ describe('traces whose time is over', () => {
     expect(await keptOf(longOver)).toEqual({ traces: 0, models: 0, sources: 0 });
   });
 
-  it('take the sessions with them of which no trace is left; others are as their traces tell', async () => {
+  it('take their sessions along, and update those with traces left', async () => {
     const day = { 'session.id': 'of a day' };
     const [over, kept, last] = [
       await arrived(KEPT_DAYS + 3, { attributes: day }),
@@ -136,7 +136,7 @@ describe('traces whose time is over', () => {
     expect(await sessionsKeptOtherwise(app.database)).toEqual([]);
   });
 
-  it('begin anew with a span that still arrives, also with one that was there', async () => {
+  it('start anew with a late span', async () => {
     const over = await arrived(KEPT_DAYS + 5);
     await sweep();
     expect((await exporter.protobuf([over])).status).toBe(200);
@@ -145,7 +145,7 @@ describe('traces whose time is over', () => {
     expect(await spansOf(over.traceId)).toEqual([200, [over.spanId]]);
   });
 
-  it('take the day that they arrived with them when several workers see to it at once', async () => {
+  it('are dropped once by concurrent workers', async () => {
     const over = await Promise.all([7, 8, 9].map((days) => arrived(KEPT_DAYS + days)));
     const other = await createTestWorker(app, { TRACE_RETENTION_DAYS: String(KEPT_DAYS) });
     try {
@@ -156,7 +156,7 @@ describe('traces whose time is over', () => {
     for (const span of over) expect(await keptOf(span)).toMatchObject({ traces: 0, models: 0 });
   });
 
-  it('wait for what is being stored in them, and lose none of what was answered', async () => {
+  it('wait for exports in progress, and lose no acknowledged span', async () => {
     const over = await arrived(KEPT_DAYS + 11);
     const another = newSpan({ traceId: over.traceId });
     let release!: () => void;
@@ -185,7 +185,7 @@ describe('traces whose time is over', () => {
     expect(await partitions()).not.toContain(await daysAgo(KEPT_DAYS + 11));
   });
 
-  it('are dropped as they are when what is being stored in them has ended meanwhile', async () => {
+  it('are dropped after exports in progress have ended', async () => {
     const over = await arrived(KEPT_DAYS + 13, { attributes: { 'session.id': 'of the rest' } });
     const another = newSpan({ traceId: over.traceId });
     let release!: () => void;
@@ -212,7 +212,7 @@ describe('traces whose time is over', () => {
     expect(await spansOf(over.traceId)).toEqual([200, [another.spanId]]);
   });
 
-  it('are kept for ever unless it is said how long', async () => {
+  it('are kept forever by default', async () => {
     const old = await arrived(5_000);
     const keeping = await createTestWorker(app);
     try {

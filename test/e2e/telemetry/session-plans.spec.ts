@@ -7,8 +7,8 @@ const SESSIONS = 20;
 /** Rows that a statement may go through for them: some for each, where it would be all traces for each. */
 const SOME = 15 * SESSIONS;
 
-/** What a user would lose: exports, and days that are dropped, as soon as statistics are of other sessions than are. */
-describe('keeping sessions where the statistics know of one that has all traces', () => {
+/** Exports and retention stay quick when the statistics are outdated. */
+describe('updating sessions with skewed statistics', () => {
   let app: TestApp;
   let space: ReadingWorkspace;
 
@@ -30,7 +30,7 @@ describe('keeping sessions where the statistics know of one that has all traces'
   });
   afterAll(() => app.close());
 
-  it('goes along the traces of each session alone', async () => {
+  it('reads only the traces of each session', async () => {
     const sent = Array.from({ length: SESSIONS }, (_, n) => ({
       traceId: newTraceId(),
       parentSpanId: '00000000000000ff',

@@ -31,7 +31,7 @@ describe('sessions', () => {
   };
   const ids = ({ items }: { items: any[] }): string[] => items.map((session) => session.session_id);
 
-  it('are listed with the totals of their traces, newest first by their last one', async () => {
+  it('are listed with totals, by their last trace', async () => {
     await space.send([
       turn(1, 'a', usage(10, 1, 0.1)),
       turn(2, 'b', usage(1, 1, 0.5)),
@@ -74,7 +74,7 @@ describe('sessions', () => {
     expect(ids(await list(space, '?sort=last_started_at'))).toEqual(['a', 'b']);
   });
 
-  it('tell a cost only where that of every trace that used tokens is known', async () => {
+  it('have a cost only if that of every trace is known', async () => {
     const own = await ReadingWorkspace.open(app);
     await own.send([
       turn(1, 'unknown', usage(1, 1, 0.1)),
@@ -91,13 +91,13 @@ describe('sessions', () => {
     ]);
   });
 
-  it('are narrowed by the start of their last trace', async () => {
+  it('filter by the start of their last trace', async () => {
     expect(ids(await list(space, '?since=2026-11-20T00:05:00Z'))).toEqual(['b']);
     expect(ids(await list(space, '?until=2026-11-20T00:05:00Z'))).toEqual(['a']);
     expect((await list(space, '?until=2026-11-20T00:05:00Z')).page.total).toBe(1);
   });
 
-  it('are paged without gaps or repeats, however their traces lie among others', async () => {
+  it('are paged without gaps or repeats', async () => {
     const own = await ReadingWorkspace.open(app);
     await own.send(Array.from({ length: 200 }, (_, n) => turn(n, n % 3 === 0 ? undefined : `s ${n % 41}`)));
     const whole = await list(own, '?limit=500');
@@ -109,7 +109,7 @@ describe('sessions', () => {
     expect(ids(await list(own, '?offset=39'))).toEqual(ids(whole).slice(39));
   });
 
-  it('are counted, and each told, where one of them has most of the traces', async () => {
+  it('are listed and counted when one has most of the traces', async () => {
     const own = await ReadingWorkspace.open(app);
     await app.database.query(
       `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, session_id)
@@ -133,7 +133,7 @@ describe('sessions', () => {
     expect([ids(second), second.page.total]).toEqual([['old 1'], 4]);
   });
 
-  it('are found by whatever agents call them', async () => {
+  it('are found by any id', async () => {
     const own = await ReadingWorkspace.open(app);
     const names = ['a/b/c', 'with blanks', '漢字 🚀', '%2F', 'a?b#c', 'x'.repeat(255), '..%2f..', '0'];
     await own.send(names.map((name, n) => turn(n, name)));
@@ -146,7 +146,7 @@ describe('sessions', () => {
     }
   });
 
-  it('have their traces listed, by start', async () => {
+  it('list their traces by start', async () => {
     const path = `${SESSIONS}/a/traces`;
     const names = async (query: string): Promise<string[]> => {
       const { status, body } = await space.viewer.get(path + query);
@@ -160,7 +160,7 @@ describe('sessions', () => {
     expect((await space.viewer.get(`${path}?session_id=b`)).status).toBe(400);
   });
 
-  it('are not there where no trace names them, and for nobody else', async () => {
+  it('are 404 without traces, and for others', async () => {
     const elsewhere = space.viewer.in(await space.organization.newWorkspace());
     for (const rest of ['', '/traces']) {
       for (const id of ['c', 'x'.repeat(256), 'a%00', 'A']) {

@@ -52,7 +52,7 @@ describe.each(['logs', 'metrics'] as const)('POST /telemetry/v1/%s', (name) => {
   it.each([
     ['protobuf', PROTOBUF, ''],
     ['JSON', JSON_MEDIA, '{}'],
-  ])('answers an empty response once all is to be read: %s', async (_, media, empty) => {
+  ])('answers once everything is readable: %s', async (_, media, empty) => {
     for (const encoding of [undefined, 'gzip']) {
       const texts = some(3);
       const records = texts.map((text) => ({ text }));
@@ -85,12 +85,12 @@ describe.each(['logs', 'metrics'] as const)('POST /telemetry/v1/%s', (name) => {
     expect(await countsOf(texts)).toEqual([1]);
   });
 
-  it('takes an export of nothing, which a heartbeat of an exporter is', async () => {
+  it('accepts an empty export', async () => {
     expect((await send(Buffer.alloc(0), PROTOBUF)).status).toBe(200);
     expect((await send(Buffer.from('{}'))).status).toBe(200);
   });
 
-  it('keeps what is valid, and tells what was left out, each time that it is sent', async () => {
+  it('stores valid records, and reports rejected ones each time', async () => {
     const [text] = some();
     const body = signal.halfBad(text!);
     for (let attempt = 0; attempt < 2; attempt++) {
@@ -104,7 +104,7 @@ describe.each(['logs', 'metrics'] as const)('POST /telemetry/v1/%s', (name) => {
     expect(await countsOf([text!])).toEqual([1]);
   });
 
-  describe('an export that is sent again', () => {
+  describe('a repeated export', () => {
     it('is stored once, later', async () => {
       const texts = some(2);
       const body = bodyOf(texts);
@@ -112,14 +112,14 @@ describe.each(['logs', 'metrics'] as const)('POST /telemetry/v1/%s', (name) => {
       expect(await countsOf(texts)).toEqual([1, 1]);
     });
 
-    it('is another where a record has no time, by which it could be told from this one', async () => {
+    it('differs when a record has no time', async () => {
       const [timed, untimed] = some(2) as [string, string];
       const body = signal.json([{ text: timed }, { text: untimed, time: 0n }]);
       for (let attempt = 0; attempt < 3; attempt++) expect((await send(body)).status).toBe(200);
       expect(await countsOf([timed, untimed])).toEqual([3, 3]);
     });
 
-    it('is stored once when it comes several times at once, to two processes', async () => {
+    it('is stored once when two processes get it at once', async () => {
       const through = new RawExporter(other.url, exporter.token, organization.workspaceId);
       const groups = Array.from({ length: 6 }, () => some(2));
       const bodies = groups.map(bodyOf);
@@ -132,7 +132,7 @@ describe.each(['logs', 'metrics'] as const)('POST /telemetry/v1/%s', (name) => {
       expect(await countsOf(groups.flat())).toEqual(Array(12).fill(1));
     });
 
-    it('is stored when what came of it before was undone', async () => {
+    it('is stored after a rollback', async () => {
       const texts = some();
       const body = bodyOf(texts);
       await app.database.query(`
@@ -145,7 +145,7 @@ describe.each(['logs', 'metrics'] as const)('POST /telemetry/v1/%s', (name) => {
       expect(await countsOf(texts)).toEqual([1]);
     });
 
-    it('to another workspace is another export', async () => {
+    it('differs by workspace', async () => {
       const stranger = await newOrganization(app);
       const texts = some();
       const body = bodyOf(texts);
@@ -157,14 +157,14 @@ describe.each(['logs', 'metrics'] as const)('POST /telemetry/v1/%s', (name) => {
     });
   });
 
-  it('is read by nobody in another workspace', async () => {
+  it('is invisible to another workspace', async () => {
     const texts = some();
     await send(bodyOf(texts));
     const stranger = await newOrganization(app);
     expect(await countsOf(texts, await stranger.as('viewer'))).toEqual([0]);
   });
 
-  it('keeps a record of any time, in the partition of the day on which it arrived', async () => {
+  it('stores a record of any time in the partition of its arrival', async () => {
     const [day] = await app.get(DayPartitionRepository).days(0);
     for (const time of [0n, 1n, 9_223_372_036_854_775_807n, 18_446_744_073_709_551_615n]) {
       const [text] = some();
@@ -177,7 +177,7 @@ describe.each(['logs', 'metrics'] as const)('POST /telemetry/v1/%s', (name) => {
     expect(found).toEqual([{ partition: `${signal.table}_${day!.replaceAll('-', '')}` }]);
   });
 
-  it('finds a partition also where no worker has made one', async () => {
+  it('creates a missing partition', async () => {
     for (const day of await app.get(DayPartitionRepository).list(signal.table)) {
       await app.database.query(`DROP TABLE ${signal.table}_${day.replaceAll('-', '')}`);
     }

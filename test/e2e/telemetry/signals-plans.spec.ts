@@ -19,7 +19,7 @@ const DAY = 86_400_000;
 /** Partitions of yesterday and of today, each filled. */
 const DAYS = [1, 0];
 
-/** UTC, so many days ago. */
+/** The UTC day this many days ago. */
 const dayOf = (back: number): string => new Date(Date.now() - back * DAY).toISOString().slice(0, 10);
 
 const partitionOf = (table: string, back: number): string => `${table}_${dayOf(back).replaceAll('-', '')}`;
@@ -134,7 +134,7 @@ describe.each(['that the statistics know', 'that they do not know'])('a workspac
   it.each([
     ['log_records', logs({})],
     ['metric_points', points({})],
-  ] as const)('has the %s of a page read from the partitions of their days alone', async (table, list) => {
+  ] as const)('reads the %s of a page from their own partitions', async (table, list) => {
     for (let back = DAYS.length; back < DAYS.length + 50; back++) await makePartition(table, back);
     const plans = await plansOf(list);
     const reads = plans.filter((plan) => plan.some((node) => node['Node Type'] === 'Function Scan'));

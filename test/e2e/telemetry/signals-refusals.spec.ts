@@ -78,11 +78,11 @@ describe.each(['logs', 'metrics'] as const)('a refused export of %s', (name) => 
     ['protobuf', PROTOBUF],
     ['JSON', JSON_MEDIA],
   ])('in %s', (_, media) => {
-    it.each(REFUSALS)('%s is told in its own form', async (__, status, code, rpcCode, sent) => {
+    it.each(REFUSALS)('%s is answered in its own encoding', async (__, status, code, rpcCode, sent) => {
       expectRefusal(await send(media, await sent(media)), media, status, code, rpcCode);
     });
 
-    it('while the database is lost says when to try again', async () => {
+    it('while the database is away has Retry-After', async () => {
       const answer = await sendWhileDatabaseEnds(media);
       expectRefusal(answer, media, 503, 'service_unavailable', 14);
       expect(answer.headers['retry-after']).toMatch(/^\d+$/);
@@ -106,12 +106,12 @@ describe.each(['logs', 'metrics'] as const)('a refused export of %s', (name) => 
     }
   }
 
-  it('of another media type is told in JSON which ones there are', async () => {
+  it('of another media type gets the supported ones in JSON', async () => {
     const answer = await send('text/plain', { body: good(JSON_MEDIA) });
     expect([answer.status, answered.json(answer).code]).toEqual([415, 'unsupported_media_type']);
   });
 
-  it('as a whole stores nothing, and is stored when it is sent whole', async () => {
+  it('stores nothing', async () => {
     const whole = protobuf([{ text: 'half' }]);
     expect((await send(PROTOBUF, { body: Buffer.concat([whole, Buffer.from([0x0a, 0xff])]) })).status).toBe(
       400,

@@ -18,7 +18,7 @@ const DAYS = { TRACE_RETENTION_DAYS: '5', LOG_RETENTION_DAYS: '10' };
 /** Metrics have no number of their own. */
 const KEPT = { logs: 10, metrics: 5 };
 
-describe('logs and metrics whose time is over', () => {
+describe('expired logs and metrics', () => {
   let app: TestApp;
   let worker: TestWorker;
   let exporter: RawExporter;
@@ -44,7 +44,7 @@ describe('logs and metrics whose time is over', () => {
     return row!.day;
   }
 
-  /** A record from a service of its own, as if it had arrived so many days ago. */
+  /** Stores a record of its own service that arrived this many days ago. */
   async function arrived({ path, json, table }: TestSignal, days: number): Promise<string> {
     const text = randomUUID();
     const body = json([{ text, service: text }]);
@@ -62,7 +62,7 @@ describe('logs and metrics whose time is over', () => {
   const servicesOf = async ({ path }: TestSignal): Promise<string[]> =>
     (await reader.get(`${path}?limit=500`)).body.items.map((item: any) => item.service_name);
 
-  it.each(['logs', 'metrics'] as const)('are dropped a day at a time, others are not: %s', async (name) => {
+  it.each(['logs', 'metrics'] as const)('are dropped by day: %s', async (name) => {
     const signal = SIGNALS[name];
     const kept = await arrived(signal, KEPT[name]);
     const over = await arrived(signal, KEPT[name] + 1);
@@ -74,14 +74,14 @@ describe('logs and metrics whose time is over', () => {
     expect([services.includes(kept), services.includes(over)]).toEqual([true, false]);
   });
 
-  it('keep the sources that are still referred to, however short the time of traces is', async () => {
+  it('keep the sources that are still referred to', async () => {
     const text = await arrived(SIGNALS.logs, KEPT.logs);
     await worker.get(TraceRetention).deleteExpired();
     const { items } = (await reader.get(`${SIGNALS.logs.path}?service_name=${text}`)).body;
     expect(items).toMatchObject([{ resource: { attributes: { 'service.name': text } } }]);
   });
 
-  it('are stored anew when the export is sent again long after', async () => {
+  it('are stored anew when the export is repeated much later', async () => {
     const { path, json } = SIGNALS.logs;
     const [old, recent] = [randomUUID(), randomUUID()];
     const bodies = [old, recent].map((text) => json([{ text, service: text }]));
@@ -98,7 +98,7 @@ describe('logs and metrics whose time is over', () => {
     ]);
   });
 
-  it('have their partitions made ahead', async () => {
+  it('get their partitions ahead of time', async () => {
     const days = await app.get(DayPartitionRepository).days(3);
     for (const { table } of Object.values(SIGNALS)) {
       await app.get(DayPartitions).createAhead(table);

@@ -1,4 +1,4 @@
-/** Exports of logs and of metrics, by which what holds for both is told. */
+/** Exports of logs and of metrics, for the tests that both share. */
 import { bytes, double, fixed64, keyValue, message, varint } from '../../../libs/testing/otlp-bytes';
 
 /** When records of tests are from: 2026-11-20T00:00:00Z, and a nanosecond for each that was made before. */
@@ -16,7 +16,7 @@ export interface SentRecord {
 export interface TestSignal {
   path: string;
   table: 'log_records' | 'metric_points';
-  /** The member of a partial success that tells how many were left out. */
+  /** The member of a partial success with the number of rejected records. */
   rejected: string;
   json: (records: readonly SentRecord[]) => Buffer;
   protobuf: (records: readonly SentRecord[]) => Buffer;

@@ -17,7 +17,7 @@ describe('the spans of a trace', () => {
   });
   afterAll(() => app.close());
 
-  /** Stores a trace of so many spans, each a millisecond after the one before. */
+  /** Stores a trace with spans one millisecond apart. */
   async function trace(count: number, attributes = {}): Promise<string> {
     const traceId = newTraceId();
     const spans = Array.from({ length: count }, (_, n) => ({
@@ -41,7 +41,7 @@ describe('the spans of a trace', () => {
       .map((line) => JSON.parse(line) as unknown);
   };
 
-  it('are listed with what they were sent with, and what that means', async () => {
+  it('are listed with attributes and derived fields', async () => {
     const traceId = newTraceId();
     const attributes = {
       'gen_ai.operation.name': 'chat',
@@ -78,7 +78,7 @@ describe('the spans of a trace', () => {
     expect((await space.viewer.get(`${TRACES}/${traceId}/spans?sort=name`)).status).toBe(422);
   });
 
-  it('are exported as the list has them, a span on each line, by start', async () => {
+  it('are exported as in the list, one per line, by start', async () => {
     const traceId = await trace(1_201);
     const { items } = await space.pages(`${TRACES}/${traceId}/spans?limit=500`);
     const lines = await exported(traceId);
@@ -86,7 +86,7 @@ describe('the spans of a trace', () => {
     expect(lines).toEqual(items);
   });
 
-  it('are exported under a name, with a type and a state', async () => {
+  it('are exported with a file name, a type and an ETag', async () => {
     const traceId = await trace(1);
     const path = `${TRACES}/${traceId}/spans/export`;
     const { headers } = await space.viewer.get(`${path}?format=jsonl`);
@@ -100,7 +100,7 @@ describe('the spans of a trace', () => {
     expect([csv.status, csv.body.code]).toEqual([422, 'validation_failed']);
   });
 
-  it('are read no faster than the client takes them, and no further once it has gone', async () => {
+  it('are read at the client’s pace, and no further after a disconnect', async () => {
     const traceId = await trace(60, { blob: 'x'.repeat(MIB) });
     const transactions = jest.spyOn(app.database, 'transaction');
     const pages = jest.spyOn(TraceStore.prototype, 'listSpans');
@@ -118,7 +118,7 @@ describe('the spans of a trace', () => {
     pages.mockRestore();
   });
 
-  it('are broken off, and not ended, where the trace is deleted meanwhile', async () => {
+  it('are aborted when the trace is deleted meanwhile', async () => {
     const traceId = await trace(60, { blob: 'x'.repeat(MIB) });
     const answer = await unread(`${TRACES}/${traceId}/spans/export`);
     await once(answer, 'readable');

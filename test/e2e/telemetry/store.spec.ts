@@ -15,7 +15,7 @@ import { TraceWriter } from '../../../src/telemetry/traces/trace.writer';
 const ANY_SIZE = 1_000_000;
 const MINUTE = 60_000_000_000n;
 
-describe('the trace store, as scoring reads it', () => {
+describe('the trace store', () => {
   let app: TestApp;
   let store: TraceStore;
   let workspaces = 0;
@@ -31,7 +31,7 @@ describe('the trace store, as scoring reads it', () => {
   const append = (scope: Scope, ...spans: TestSpan[]): Promise<void> =>
     app.get(TraceWriter).write([{ scope, spans: decodeTraceRequest(jsonExport(spans), 'json').spans }]);
 
-  /** A trace of one root that starts so many minutes after the others. */
+  /** A trace of one root that starts this many minutes later. */
   const trace = (minute: number, session?: string): TestSpan =>
     newSpan({
       name: `at ${minute}`,
@@ -47,7 +47,7 @@ describe('the trace store, as scoring reads it', () => {
   const sessions = async (scope: Scope, selection: TraceSelection, limit = 10): Promise<string[]> =>
     (await store.sessionRefs(scope, selection, limit)).map((one) => one.session_id);
 
-  it('has what the root was given and answered, as JSON or as text', async () => {
+  it('has the root’s input and output, as JSON or text', async () => {
     const scope = newScope();
     const span = newSpan({
       attributes: {
@@ -65,7 +65,7 @@ describe('the trace store, as scoring reads it', () => {
     ]);
   });
 
-  it('replaces what the root said when an earlier root arrives, as a whole', async () => {
+  it('takes input and output from the earliest root', async () => {
     const scope = newScope();
     const later = newSpan({ start: SPAN_START + MINUTE, attributes: { 'input.value': 'later' } });
     await append(scope, later);
@@ -74,7 +74,7 @@ describe('the trace store, as scoring reads it', () => {
     expect([found?.input, found?.output?.text]).toEqual([null, '"earlier"']);
   });
 
-  it('finds those of many traces that exist', async () => {
+  it('finds existing traces among many ids', async () => {
     const scope = newScope();
     const [one, other] = [trace(1), trace(2)];
     await append(scope, one, other);
@@ -86,7 +86,7 @@ describe('the trace store, as scoring reads it', () => {
     expect(await store.findTraces(scope, [], ANY_SIZE)).toEqual([]);
   });
 
-  it('selects the newest traces that meet all of a selection', async () => {
+  it('selects the newest traces that match a selection', async () => {
     const scope = newScope();
     const [first, second, third] = [trace(1, 'a'), trace(2, 'b'), trace(3, 'a')];
     await append(scope, first, second, third);
@@ -102,7 +102,7 @@ describe('the trace store, as scoring reads it', () => {
     expect(await store.countSelectedTraces(scope, both)).toBe(1);
   });
 
-  it('selects sessions, those with the newest trace first', async () => {
+  it('selects sessions by their newest trace', async () => {
     const scope = newScope();
     await append(scope, trace(1, 'a'), trace(2, 'b'), trace(3, 'a'), trace(4));
     expect(await sessions(scope, {})).toEqual(['a', 'b']);
@@ -128,7 +128,7 @@ describe('the trace store, as scoring reads it', () => {
     expect(await store.readSpans(scope, late.traceId, 1, ANY_SIZE)).toHaveLength(1);
   });
 
-  it('reads no more content than there is room for, and tells how much there is', async () => {
+  it('reads content up to a size, and reports the total', async () => {
     const scope = newScope();
     const blob = 'x'.repeat(1_000);
     const large = (minute: number): TestSpan => ({
@@ -156,7 +156,7 @@ describe('the trace store, as scoring reads it', () => {
     expect(await store.readSpans(scope, one.traceId, 10, 7)).toHaveLength(1);
   });
 
-  it('shows nothing of all this to another workspace', async () => {
+  it('shows nothing to another workspace', async () => {
     const span = trace(1, 'a');
     await append(newScope(), span);
     const other = newScope();
@@ -173,7 +173,7 @@ describe('the trace store, as scoring reads it', () => {
     expect(await store.sessionTraces(other, 'a', 10, ANY_SIZE)).toEqual([]);
   });
 
-  it('keeps resource and scope once, however many spans share them', async () => {
+  it('stores a shared resource and scope once', async () => {
     const scope = newScope();
     for (let round = 0; round < 3; round++) await append(scope, trace(1), trace(2));
     const rows = await app.database.query('SELECT 1 FROM span_sources WHERE workspace_id = $1', [

@@ -15,8 +15,8 @@ import { type FeedPosition, TraceFeedRepository } from '../../../src/telemetry';
 import type { FeedQuery } from '../../../src/telemetry/traces/trace-feed.repository';
 import { workOf } from '../evaluation/work.harness';
 
-/** What a user would lose: traces that nobody looks at, because they came while others were looked at. */
-describe('what arrives', () => {
+/** No trace is missed because it arrives while others are read. */
+describe('trace arrivals', () => {
   let app: TestApp;
   let arrivals: TraceFeedRepository;
   let scope: Scope;
@@ -53,7 +53,7 @@ describe('what arrives', () => {
   };
   const ids = async (query: Partial<FeedQuery> = {}) => (await read(query)).map((one) => one.trace_id);
 
-  it('is read in the order of its arrival, whenever it began, and from any place on', async () => {
+  it('are read in order of arrival, from any position', async () => {
     const start = newSpan().start!;
     const [first] = await send([{ start: start + 1_000_000_000n }]);
     const [second] = await send([{ start }]);
@@ -64,7 +64,7 @@ describe('what arrives', () => {
     expect(await ids({ after: place, before_us: place!.arrived_us + 1 })).toEqual([]);
   });
 
-  it('arrives again, at the end, when it gets another span, and not when one is sent twice', async () => {
+  it('move to the end with a new span, but not with a repeated one', async () => {
     const root = newSpan();
     await send([root]);
     const [other] = await send([{}]);
@@ -74,7 +74,7 @@ describe('what arrives', () => {
     expect(await ids()).toEqual([other, root.traceId]);
   });
 
-  it('of a session counts where its last trace arrived', async () => {
+  it('count a session at its last trace', async () => {
     const of = (session: string) => ({ attributes: { 'session.id': session } });
     await send([of('a')]);
     await send([of('b')]);
@@ -107,7 +107,7 @@ describe('what arrives', () => {
         { field: 'root_name', among: [null, 'wanted'] },
       ],
     ],
-  ])('is held against %s', async (_, filters) => {
+  ])('match %s', async (_, filters) => {
     const attributes = {
       'gen_ai.operation.name': 'chat',
       'gen_ai.request.model': 'gpt',
@@ -123,7 +123,7 @@ describe('what arrives', () => {
     expect(sessions.map((one) => one.target_id)).toEqual(['wanted']);
   });
 
-  it('is of its workspace alone', async () => {
+  it('are limited to the workspace', async () => {
     await send([{}]);
     const other = await newOrganization(app);
     const elsewhere = {
@@ -142,7 +142,7 @@ describe('what arrives', () => {
     expect(await arrivals.nonEmptyRanges(watched)).toEqual([watched[1]]);
   });
 
-  it('is not settled before what was begun earlier is committed', async () => {
+  it('are settled only after earlier transactions have committed', async () => {
     const late = new Client({ connectionString: app.env.DATABASE_URL });
     await late.connect();
     try {
@@ -158,7 +158,7 @@ describe('what arrives', () => {
       expect(open.settled_us).toBeLessThan(open.now_us);
       expect(await ids({ before_us: open.settled_us })).toEqual([]);
       await late.query('COMMIT');
-      // whoever went by what was settled has passed neither
+      // a reader that stops at the settled time has passed neither
       while ((await arrivals.clock()).settled_us <= open.now_us) await delay(5);
       const { settled_us } = await arrivals.clock();
       expect(await ids({ before_us: settled_us })).toEqual([expect.any(String), early]);
@@ -167,7 +167,7 @@ describe('what arrives', () => {
     }
   });
 
-  describe('where there is much already', () => {
+  describe('among many traces', () => {
     const STORED = 20_000;
 
     beforeEach(async () => {
@@ -181,7 +181,7 @@ describe('what arrives', () => {
       );
     });
 
-    it.each(['trace', 'session'] as const)('is found by its index, by %s', async (grain) => {
+    it.each(['trace', 'session'] as const)('are found by index, by %s', async (grain) => {
       await send([{ attributes: { 'session.id': 'large' } }, { attributes: { 'session.id': 'small' } }]);
       const filters = [{ field: 'root_name', among: ['step'] }];
       const works = await workOf(app.database, async () => {

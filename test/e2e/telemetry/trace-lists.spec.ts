@@ -15,7 +15,7 @@ describe('the list of traces', () => {
   });
   afterAll(() => app.close());
 
-  it('shows each trace with its figures, newest first', async () => {
+  it('shows each trace with its totals, newest first', async () => {
     const own = await ReadingWorkspace.open(app);
     const [first] = await own.send([
       {
@@ -58,7 +58,7 @@ describe('the list of traces', () => {
     expect(await own.names('?offset=1')).toEqual(['first']);
   });
 
-  describe('is narrowed', () => {
+  describe('filters', () => {
     beforeAll(async () => {
       const at = (minute: number) => ({ start: SPAN_START + BigInt(minute) * MINUTE });
       const lasting = (minute: number, ms: bigint) => ({
@@ -122,7 +122,7 @@ describe('the list of traces', () => {
       expect(page).toEqual({ limit: 50, offset: 0, total: names.length, next_cursor: null });
     });
 
-    it('by any of more models than its row names', async () => {
+    it('by any of many models', async () => {
       const [traceId] = await space.send([{ name: 'of many models' }]);
       await space.send(
         Array.from({ length: 150 }, (_, n) => ({
@@ -138,7 +138,7 @@ describe('the list of traces', () => {
       }
     });
 
-    it('by attributes all of which are there, each of any span', async () => {
+    it('by attributes of any of its spans', async () => {
       const age = 'attribute=user.age:42';
       expect(await space.names(`?${age}&attribute=tool.name:search`)).toEqual(['else']);
       expect(await space.names(`?${age}&attribute=tool.name:find`)).toEqual([]);
@@ -160,8 +160,8 @@ describe('the list of traces', () => {
     });
   });
 
-  describe('goes through a bounded number of traces for a page', () => {
-    /** Traces of which every so many-th is called `rare`, without their spans. */
+  describe('examines a bounded number of traces for a page', () => {
+    /** Inserts traces without spans, some of them named `rare`. */
     async function fill(own: ReadingWorkspace, traces: number, spans: number, every = 1): Promise<void> {
       await app.database.query(
         `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, root_name)
@@ -173,7 +173,7 @@ describe('the list of traces', () => {
       );
     }
 
-    it('ends a page that finds too little, and goes on from there', async () => {
+    it('ends a page early when few match, and continues from there', async () => {
       const own = await ReadingWorkspace.open(app);
       await fill(own, 43_000, 1, 21_000);
       const first = await own.list('?q=RARE');
@@ -183,7 +183,7 @@ describe('the list of traces', () => {
       expect([items.map((trace) => trace.root_name), count]).toEqual([['rare', 'rare', 'rare'], 3]);
     });
 
-    it('passes over as many traces as an offset says, however many pages that takes', async () => {
+    it('skips an offset across pages', async () => {
       const own = await ReadingWorkspace.open(app);
       await fill(own, 43_000, 1, 1_000);
       const all = await own.pages(`${TRACES}?q=RARE`);
@@ -206,7 +206,7 @@ describe('the list of traces', () => {
       ['for which three attributes are looked for, by two', 5, 10_000, 'attribute=a:b&attribute=c:d&attribute=e:f', 3],
       ['for which a text and an attribute are, by three', 5, 10_000, 'q=rare&attribute=a:b', 2],
     ]; // prettier-ignore
-    it.each(reaches)('looks at traces %s', async (_, traces, spans, filter, pages) => {
+    it.each(reaches)('includes traces %s', async (_, traces, spans, filter, pages) => {
       const own = await ReadingWorkspace.open(app);
       await fill(own, traces, spans);
       const { items, count } = await own.pages(`${TRACES}?${filter}`);
@@ -214,7 +214,7 @@ describe('the list of traces', () => {
     });
   });
 
-  it('refuses what it does not know', async () => {
+  it('refuses unknown parameters', async () => {
     const wrong: [string, number, string][] = [
       ['?sesion_id=x', 400, 'invalid_query'],
       ['?cursor=nonsense', 400, 'invalid_query'],
@@ -242,13 +242,13 @@ describe('the list of traces', () => {
     }
   });
 
-  it('takes the cursor of its own sort alone', async () => {
+  it('accepts cursors of its own sort only', async () => {
     const { page } = await space.list('?limit=1&root_name=ask');
     const { body } = await space.viewer.get(`${TRACES}?sort=started_at&cursor=${page.next_cursor}`);
     expect([body.status, body.code]).toEqual([400, 'invalid_query']);
   });
 
-  it('is for readers of the workspace, and has no traces of others', async () => {
+  it('is limited to readers and traces of the workspace', async () => {
     const other = await ReadingWorkspace.open(app);
     for (const parameters of ['', '?q=a', '?service_name=shop', '?model=a', '?attribute=service.name:shop']) {
       expect((await other.list(parameters)).items).toEqual([]);

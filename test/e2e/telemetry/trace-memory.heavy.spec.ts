@@ -12,7 +12,7 @@ const SPANS = 50_000;
 /** What the spans come to as they are exported, at least: to hold that takes more than the bounds below. */
 const EXPORTED = 350 * MIB;
 
-/** What a user would lose: the process, and with it everybody's requests, to a trace of 50,000 spans. */
+/** A trace of 50,000 spans must not exhaust the memory of the process. */
 describe('the memory of the process that a trace of 50,000 spans is read from', () => {
   let app: TestApp;
   let space: ReadingWorkspace;
@@ -82,7 +82,7 @@ describe('the memory of the process that a trace of 50,000 spans is read from', 
     return read;
   }
 
-  it('grows by a part of what is streamed', async () => {
+  it('grows by a fraction of the stream', async () => {
     await exported(small);
     const held = await growth(async () => {
       const { bytes, lines } = await exported(traceId);
@@ -93,7 +93,7 @@ describe('the memory of the process that a trace of 50,000 spans is read from', 
     expect(held).toBeLessThan(320);
   }, 180_000);
 
-  it('grows by the beginning of its tree, and by a page wherever that is', async () => {
+  it('grows by the start of the tree, or by one page', async () => {
     const get = async (rest: string): Promise<any> => {
       const { status, body } = await client.get(`${TRACES}/${traceId}${rest}`);
       expect(status).toBe(200);

@@ -76,7 +76,7 @@ describe('the row of a trace', () => {
     return [root, ...below];
   }
 
-  it('comes out the same however its spans are spread over requests, in whatever order they come', async () => {
+  it('is the same for any order and grouping of spans', async () => {
     for (let seed = 0; seed < 6; seed++) {
       const spans = run();
       const requests = batches(shuffled(spans, seed), 1 + (seed % 5));
@@ -98,7 +98,7 @@ describe('the row of a trace', () => {
     }
   });
 
-  it('has no name until the root comes, however late', async () => {
+  it('has no name until the root arrives', async () => {
     const [root, ...below] = run();
     await exporter.protobuf(below);
     expect(await traceOf(root!.traceId)).toMatchObject({
@@ -116,13 +116,13 @@ describe('the row of a trace', () => {
     });
   });
 
-  it('tells the tokens of the agent where no call below it does', async () => {
+  it('has the agent’s tokens when no call below has any', async () => {
     const [root] = run();
     await exporter.protobuf([root!]);
     expect(await traceOf(root!.traceId)).toMatchObject({ input_tokens: 330, output_tokens: 33 });
   });
 
-  it('tells nothing of tokens and cost where no span does', async () => {
+  it('has no tokens and cost when no span has any', async () => {
     const span = newSpan();
     await exporter.protobuf([span]);
     expect(await traceOf(span.traceId)).toMatchObject({
@@ -134,7 +134,7 @@ describe('the row of a trace', () => {
     });
   });
 
-  describe('what it cost', () => {
+  describe('its cost', () => {
     const call = (model: string, tokens: number, more: TestAttributes = {}): TestAttributes => ({
       'gen_ai.operation.name': 'chat',
       'gen_ai.response.model': model,
@@ -160,7 +160,7 @@ describe('the row of a trace', () => {
     const priced = call('gpt-4o', 400_000);
     const unpriced = call('own-model', 400_000);
 
-    it('is not told where one of its calls has no price, in whatever order they come', async () => {
+    it('is unknown when a call has no price', async () => {
       expect(await costOf(root, priced, priced)).toBe(2);
       expect(await costOf(root, priced, unpriced)).toBeNull();
       expect(await costOf(root, unpriced, priced)).toBeNull();
@@ -172,14 +172,14 @@ describe('the row of a trace', () => {
       expect(await traceOf(traceId)).toMatchObject({ cost_usd: null, input_tokens: 800_000, span_count: 2 });
     });
 
-    it('is told where a call says itself what it cost, or used nothing', async () => {
+    it('is known when calls report their own cost, or used nothing', async () => {
       expect(await costOf(root, priced, { ...unpriced, 'gen_ai.usage.cost': 0.5 })).toBe(1.5);
       expect(await costOf(root, priced, call('own-model', 0))).toBe(1);
       expect(await costOf(saying(4), priced)).toBe(1);
       expect(await costOf(root, priced, step(call('own-model', 9)), step(unpriced))).toBeNull();
     });
 
-    it('is told by the root, which is above all calls, if it says itself no less than is known', async () => {
+    it('is the root’s own if that is no less than the calls’', async () => {
       expect(await costOf(saying(4), priced, unpriced)).toBe(4);
       expect(await costOf(saying(1), priced, unpriced)).toBe(1);
       expect(await costOf(saying(0.5), priced, unpriced)).toBeNull();
@@ -189,13 +189,13 @@ describe('the row of a trace', () => {
       expect(await costOf({ ...priced, ...root }, unpriced)).toBeNull();
     });
 
-    it('is told by the dearest step where no call tells what it used, if all steps have a price', async () => {
+    it('is that of the most expensive step without calls', async () => {
       expect(await costOf({ ...priced, ...root }, saying(0.5))).toBe(1);
       expect(await costOf(saying(0.5), {})).toBe(0.5);
       expect(await costOf({ ...unpriced, ...root }, { ...call('gpt-4o', 1_000), ...root })).toBeNull();
     });
 
-    it('decides a budget only where it is known', async () => {
+    it('decides a budget check only when known', async () => {
       const definition = { checks: [{ type: 'max_cost_usd', max: 3 }] };
       const scorer = { workspace_id, name: 'budget', scorer_kind: 'code', definition };
       const evaluator = await organization.as('evaluator');

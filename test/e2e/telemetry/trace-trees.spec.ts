@@ -24,7 +24,7 @@ describe('one trace', () => {
   const drawn = ({ spans }: any): string[] =>
     spans.map((span: any) => `${' '.repeat(span.depth)}${span.name}`);
 
-  it('is told with its figures, what its root was given and answered, and its tree', async () => {
+  it('has totals, the root’s input and output, and its tree', async () => {
     const traceId = newTraceId();
     const [root, call] = [newSpanId(), newSpanId()];
     const at = (ms: bigint) => ({ traceId, start: SPAN_START + ms * MS, end: SPAN_START + (ms + 5n) * MS });
@@ -81,7 +81,7 @@ describe('one trace', () => {
     expect(Object.keys(trace.spans[1])).not.toContain('attributes');
   });
 
-  it('has spans whose parents are not there at the top, and loses none whose parents form a circle', async () => {
+  it('keeps spans with missing or circular parents', async () => {
     const traceId = newTraceId();
     const [one, other, own] = [newSpanId(), newSpanId(), newSpanId()];
     const span = (n: bigint, name: string, parentSpanId: string, spanId = newSpanId()) => ({
@@ -101,7 +101,7 @@ describe('one trace', () => {
     expect([trace.root_name, drawn(trace)]).toEqual([null, ['late', 'one', ' other', 'its own parent']]);
   });
 
-  it('has a chain of any depth, in an answer that is not deep itself', async () => {
+  it('has a chain of any depth in a flat answer', async () => {
     const traceId = newTraceId();
     const ids = Array.from({ length: 1_200 }, newSpanId);
     await space.send(
@@ -118,7 +118,7 @@ describe('one trace', () => {
     expect([trace.span_count, trace.is_truncated]).toEqual([1_200, true]);
   });
 
-  it('is of a bounded size, however large its names and its content are', async () => {
+  it('has a bounded size', async () => {
     const traceId = newTraceId();
     const named = Array.from({ length: 8 }, (_, n) => ({
       traceId,
@@ -135,7 +135,7 @@ describe('one trace', () => {
     expect([trace.input, trace.output, trace.content_size]).toEqual([null, null, 9 * MIB + 2]);
   });
 
-  it('is not modified until spans of it arrive', async () => {
+  it('keeps its ETag until spans arrive', async () => {
     const [traceId] = await space.send([{}]);
     const path = `${TRACES}/${traceId}`;
     const etag = (await space.viewer.get(path)).headers.get('etag')!;
@@ -145,7 +145,7 @@ describe('one trace', () => {
     expect((await space.viewer.get(path, { 'if-none-match': etag })).status).toBe(200);
   });
 
-  it('is not there under ids that cannot be, nor for others', async () => {
+  it('is 404 under invalid ids, and for others', async () => {
     const [traceId] = await space.send([{}]);
     const ids = ['nonsense', '0'.repeat(32), traceId!.toUpperCase(), `${traceId}00`, newTraceId(), '%00'];
     for (const rest of ['', '/spans', '/spans/export']) {

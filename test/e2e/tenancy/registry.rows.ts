@@ -11,7 +11,7 @@ import {
 
 const RESOURCES = { resources: [] };
 
-/** The registry, and what a process tells everyone. */
+/** The registry, and public operations. */
 export const REGISTRY_ROWS: Readonly<Record<string, Row>> = {
   'GET /health/live': OWN,
   'GET /health/ready': OWN,
@@ -40,7 +40,7 @@ export const REGISTRY_ROWS: Readonly<Record<string, Row>> = {
     bodies: () => [{ roles: ['viewer'] }],
   },
   'DELETE /registry/v1/workspaces/{workspace_id}/members/{principal_id}': NOTHING,
-  // who manages accounts is told apart what there is not, and what they cannot grant
+  // account managers get different answers for unknown roles and for those they cannot grant
   'POST /registry/v1/service-accounts': {
     level: 'organization',
     bodies: (theirs) => [{ name: 'x', workspace_ids: [theirs.workspace_id] }],

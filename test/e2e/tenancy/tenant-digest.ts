@@ -1,6 +1,6 @@
 import type { Database } from '#platform/db';
 
-/** Of what the service keeps for itself, and of which requests that are refused leave traces. */
+/** Tables of the service itself, which refused requests change. */
 const OWN_TABLES = /^(idempotency|job_outbox|migrations)/;
 
 /** A digest of every table's rows that belong to an organization or to one of its workspaces. */

@@ -7,8 +7,8 @@ import { type Plan, plansWithin, scansOf, vacuumed } from './plans.harness';
 
 const traceId = (n: number): string => String(n).padStart(32, '0');
 
-/** What a user would lose without an index: uploads and scores that slow down as scores and results pile up. */
-describe('with many results and many scores of people', () => {
+/** Uploads and scores stay quick as scores and results pile up. */
+describe('with many results and human scores', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
   let experimentId: string;
@@ -59,7 +59,7 @@ describe('with many results and many scores of people', () => {
     expect(scans.map((node) => node['Index Name'])).toEqual(expect.arrayContaining(indexes));
   };
 
-  it('an upload looks for scores of what it names, and for nothing else', async () => {
+  it('an upload reads only the scores of its targets', async () => {
     const results = [{ result_id: 'res_x', trace_id: 'f'.repeat(32), session_id: null }];
     const plans = await plansWithin(app, (tx) =>
       app.get(ScoreWriteBackRepository).intoNewResults(tx, scope(), experimentId, results),
@@ -68,7 +68,7 @@ describe('with many results and many scores of people', () => {
     expectLookups(plans, ['human_scores_named']);
   });
 
-  it('earlier scores are found by the names in new results', async () => {
+  it('earlier scores are found by the targets of new results', async () => {
     const results = Array.from({ length: 100 }, (_, n) => ({
       result_id: `res_${traceId(n).slice(6)}`,
       trace_id: traceId(n),
@@ -80,7 +80,7 @@ describe('with many results and many scores of people', () => {
     expectLookups(plans, ['human_scores_named']);
   });
 
-  it.each(['trace', 'session'] as const)('a score of a %s finds the results that name it', async (kind) => {
+  it.each(['trace', 'session'] as const)('a score of a %s finds its results', async (kind) => {
     const writeBack = app.get(ScoreWriteBackRepository);
     const score = {
       ...{ scorerId: 'scr_1', name: 'n', outputSha256: 'o', minAnnotations: 1 },

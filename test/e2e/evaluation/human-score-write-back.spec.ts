@@ -12,7 +12,7 @@ import {
 
 const EXPERIMENTS = '/eval/v1/experiments';
 
-describe('human scores in results', () => {
+describe('writing human scores back to results', () => {
   let app: TestApp;
   let on: HumanScoresFixture;
   let ann: Annotator;
@@ -37,7 +37,7 @@ describe('human scores in results', () => {
   const patch = (scorer: Scorer, definition: object) =>
     on.space.editor.patch(`/eval/v1/scorers/${scorer.scorer_id}`, { definition });
 
-  it('are the mean over people, and say who said what of it', async () => {
+  it('stores the mean of all annotators, with their scores', async () => {
     const scorer = await on.scorer(TONE);
     const result = await newResult({ scores: { own: { score: 1, label: 'mine' } } });
     const { result_id } = result;
@@ -69,40 +69,40 @@ describe('human scores in results', () => {
     });
   });
 
-  it('land once min_annotations different people have scored, and not by one of them twice', async () => {
+  it('starts once min_annotations different people have scored', async () => {
     const scorer = await on.scorer(STARS, {}, { min_annotations: 3 });
     const result = await newResult();
     const { result_id } = result;
-    const landed = async () => (await on.result(result)).scores[scorer.name];
+    const written = async () => (await on.result(result)).scores[scorer.name];
     await on.score(scorer, { result_id, value: 1 });
     await on.score(scorer, { result_id, value: 2 });
     await on.score(scorer, { result_id, value: 3 });
     await on.score(scorer, { result_id, value: 4 }, bob);
-    expect(await landed()).toBeUndefined();
+    expect(await written()).toBeUndefined();
     await on.score(scorer, { result_id, value: 5 }, eve);
-    expect(await landed()).toBe(4);
+    expect(await written()).toBe(4);
     await on.score(scorer, { result_id, value: 1 }, eve);
-    expect(await landed()).toBe(8 / 3);
+    expect(await written()).toBe(8 / 3);
   });
 
-  it('of its trace, its session and itself count together, of each person the newest', async () => {
+  it('counts each person’s newest score of the result, its trace and its session', async () => {
     const scorer = await on.scorer(STARS);
     const trace_id = newTraceId();
     const result = await newResult({ trace_id, session_id: 'talk' });
-    const landed = async () => (await on.result(result)).scores[scorer.name];
+    const written = async () => (await on.result(result)).scores[scorer.name];
     await on.score(scorer, { session_id: 'talk', value: 1 });
-    expect(await landed()).toBe(1);
+    expect(await written()).toBe(1);
     await on.score(scorer, { trace_id, value: 2 }, bob);
-    expect(await landed()).toBe(1.5);
+    expect(await written()).toBe(1.5);
     await on.score(scorer, { result_id: result.result_id, value: 5 }, eve);
-    expect(await landed()).toBe(8 / 3);
+    expect(await written()).toBe(8 / 3);
     await on.score(scorer, { result_id: result.result_id, value: 4 });
-    expect(await landed()).toBe(11 / 3);
+    expect(await written()).toBe(11 / 3);
     await on.score(scorer, { session_id: 'talk', value: 3 });
-    expect(await landed()).toBe(10 / 3);
+    expect(await written()).toBe(10 / 3);
   });
 
-  it('of a trace or session land in each result of each running experiment that names it, and in no other', async () => {
+  it('updates every result of running experiments with the trace or session', async () => {
     const [byTrace, bySession, byResult] = [await on.scorer(), await on.scorer(), await on.scorer()];
     const trace_id = newTraceId();
     const [one, two] = [await on.space.experiment(), await on.space.experiment()];
@@ -129,7 +129,7 @@ describe('human scores in results', () => {
     ]);
   });
 
-  it('land in the newest 1,000 results that name a trace or session, of those whose experiment runs', async () => {
+  it('updates at most the newest 1,000 results', async () => {
     const scorer = await on.scorer();
     const [older, newer] = [await on.space.experiment(), await on.space.experiment()];
     const fill = (experimentId: string, from: number, to: number) =>
@@ -143,11 +143,11 @@ describe('human scores in results', () => {
     await fill(newer.experiment_id, 11, 1_005);
     const { score_id } = await on.score(scorer, { session_id: 'default', value: true });
     const [counts] = await app.database.query(
-      `SELECT count(*) FILTER (WHERE scores ? $2) AS landed, min(result_id) FILTER (WHERE scores ? $2) AS first
+      `SELECT count(*) FILTER (WHERE scores ? $2) AS written, min(result_id) FILTER (WHERE scores ? $2) AS first
        FROM results WHERE workspace_id = $1`,
       [on.space.id, scorer.name],
     );
-    expect(counts).toEqual({ landed: 1_000, first: `res_${'6'.padStart(26, '0')}` });
+    expect(counts).toEqual({ written: 1_000, first: `res_${'6'.padStart(26, '0')}` });
     await on.space.finalize(newer.experiment_id);
     await on.score(scorer, { session_id: 'default', value: false });
     const { summary } = await on.space.finalize(older.experiment_id);
@@ -157,7 +157,7 @@ describe('human scores in results', () => {
     );
   });
 
-  it('are kept of results that are frozen or archived, and leave them and their summary as they are', async () => {
+  it('leaves frozen and archived results unchanged', async () => {
     const scorer = await on.scorer();
     const trace_id = newTraceId();
     const [completed, archived] = [await newResult({ trace_id }), await newResult({ trace_id })];
@@ -173,7 +173,7 @@ describe('human scores in results', () => {
     expect(listed.slice(0, 2)).toEqual([ofResult.score_id, kept.score_id]);
   });
 
-  it('leave alone what a client wrote under the scorer’s name, also where it looks like a score of people', async () => {
+  it('does not overwrite a client’s score of the same name', async () => {
     const scorer = await on.scorer();
     const elsewhere = await newResult();
     const { score_id } = await on.score(scorer, { result_id: elsewhere.result_id, value: true });
@@ -193,7 +193,7 @@ describe('human scores in results', () => {
     }
   });
 
-  it('leave alone what people said under the same name by a scorer that is archived since', async () => {
+  it('does not overwrite scores of an archived scorer of the same name', async () => {
     const scorer = await on.scorer();
     const result = await newResult();
     await on.score(scorer, { result_id: result.result_id, value: true });
@@ -204,25 +204,25 @@ describe('human scores in results', () => {
     expect(await on.result(result)).toEqual(before);
   });
 
-  it('of versions with another output do not count together, and a newer version’s are not replaced', async () => {
+  it('keeps versions with different outputs apart', async () => {
     const scorer = await on.scorer(STARS);
     const result = await newResult();
     const { result_id } = result;
-    const landed = async () => {
+    const written = async () => {
       const now = await on.result(result);
       return [now.scores[scorer.name], detailOf(now, scorer)?.scorer_version];
     };
     await on.score(scorer, { result_id, value: 5 });
     await patch(scorer, { rubric: 'Is it really good?', output: STARS });
     await on.score(scorer, { result_id, value: 4 }, bob);
-    expect(await landed()).toEqual([4.5, 2]);
+    expect(await written()).toEqual([4.5, 2]);
     await patch(scorer, { rubric: 'Is it really good?', output: BOOLEAN });
     await on.score(scorer, { result_id, value: true }, eve);
-    expect(await landed()).toEqual([1, 3]);
+    expect(await written()).toEqual([1, 3]);
     await on.score(scorer, { result_id, scorer_version: 2, value: 1 }, bob);
-    expect(await landed()).toEqual([1, 3]);
+    expect(await written()).toEqual([1, 3]);
     await on.score(scorer, { result_id, value: false });
-    expect(await landed()).toEqual([0.5, 3]);
+    expect(await written()).toEqual([0.5, 3]);
   });
 
   it.each<[string, number[], number]>([
@@ -232,7 +232,7 @@ describe('human scores in results', () => {
     ['numbers that cancel out', [1e308, 1, -1e308], 1 / 3],
     ['the smallest of numbers', [5e-324], 5e-324],
     ['a mean that is smaller still', [5e-324, 0, 0], 0],
-  ])('are exact: %s', async (_, values, mean) => {
+  ])('is exact: %s', async (_, values, mean) => {
     const scorer = await on.scorer({ type: 'numeric', min: -1.7e308, max: 1.7e308 });
     const result = await newResult();
     for (const [index, value] of values.entries()) {
@@ -241,7 +241,7 @@ describe('human scores in results', () => {
     expect((await on.result(result)).scores[scorer.name]).toBe(mean);
   });
 
-  it('of questions land as the mean of their scores', async () => {
+  it('stores the mean over questions', async () => {
     const scorer = await on.scorer(SURVEY);
     const result = await newResult();
     const answers = { tone: 'kind', right: false, stars: 5 };

@@ -12,7 +12,7 @@ import { EmbeddingWorker } from '../../../src/registry/search/embeddings/embeddi
 import { EmbeddingsServer } from './embeddings.server';
 import { editorOf, names, register, search } from './search.fixture';
 
-describe('search where a backend of embeddings refuses or fails', () => {
+describe('search with a failing embeddings backend', () => {
   let server: EmbeddingsServer;
   let app: TestApp;
   let org: TestOrganization;
@@ -43,7 +43,7 @@ describe('search where a backend of embeddings refuses or fails', () => {
       `SELECT name, attempts FROM search_embeddings JOIN search_documents USING (document_id) WHERE is_pending`,
     );
 
-  it('embeds what else is in a batch with a text that the backend rejects, and retries that one alone', async () => {
+  it('embeds the rest of a batch when one text is rejected', async () => {
     server.reply = ({ json }) =>
       json.input.some((text) => text.includes('car')) ? { status: 400 } : 'answers';
     worker = await createTestWorker(app);
@@ -59,7 +59,7 @@ describe('search where a backend of embeddings refuses or fails', () => {
     expect(body.items).toHaveLength(43);
   });
 
-  it('retries a text that the backend fails of less and less often, and embeds it once it can', async () => {
+  it('retries a failing text with back-off', async () => {
     await app.database.query('UPDATE search_embeddings SET attempts = 30 WHERE is_pending');
     server.reply = () => ({ status: 500 });
     await dueNow();
@@ -77,7 +77,7 @@ describe('search where a backend of embeddings refuses or fails', () => {
     expect((await names(editor, { mode: 'vector', query: 'automobile', workspace_id }))[0]).toBe('my car');
   });
 
-  it('asks once about a query that many search for, and remembers what is answered', async () => {
+  it('embeds a popular query once, and caches it', async () => {
     let release: (() => void) | undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
     server.reply = async (): Promise<'answers'> => {
@@ -94,7 +94,7 @@ describe('search where a backend of embeddings refuses or fails', () => {
     expect(server.count('climate of the many')).toBe(1);
   });
 
-  it('asks about a few queries at once, and the others when those are answered', async () => {
+  it('embeds a few queries at a time', async () => {
     const before = server.asked.length;
     let release: (() => void) | undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
@@ -112,7 +112,7 @@ describe('search where a backend of embeddings refuses or fails', () => {
     expect((await answers).map(({ status }) => status)).toEqual(Array(12).fill(200));
   });
 
-  it('asks about a query for each organization by itself: what was answered to one tells nothing to another', async () => {
+  it('embeds a query separately for each organization', async () => {
     server.reply = () => 'answers';
     const stranger = await (await newOrganization(app)).member('viewer');
     for (const by of [editor, stranger, editor, stranger]) {
@@ -121,7 +121,7 @@ describe('search where a backend of embeddings refuses or fails', () => {
     expect(server.count('climate of each')).toBe(2);
   });
 
-  it('loses nobody the backend because others’ time ran out while they waited for it', async () => {
+  it('survives the timeouts of impatient callers', async () => {
     let release: (() => void) | undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
     server.reply = async (): Promise<'answers'> => {
@@ -135,18 +135,18 @@ describe('search where a backend of embeddings refuses or fails', () => {
     expect(flood.map(({ status }) => status)).toEqual(Array(12).fill(503));
     release!();
     expect((await search(stranger, { mode: 'vector', query: 'car of the stranger' })).status).toBe(200);
-    // what was asked is answered, whoever waited for it; who lost their turn had not asked
+    // sent requests are answered, whoever waits for them; those without a turn were not sent
     expect(server.count('car of 1')).toBeGreaterThan(0);
     expect(server.asked.filter(({ json }) => /^car of \d/.test(json.input[0]!))).toHaveLength(8);
   });
 
-  it('is answered by words in time where the backend takes longer than a search may', async () => {
+  it('falls back to words when the backend is slow', async () => {
     server.reply = () => 'hangs';
     const { status, body } = await search(editor, { query: 'car', workspace_id });
     expect([status, body.vector_unavailable, body.items[0]?.name]).toEqual([200, true, 'my car']);
   });
 
-  it('leaves the backend alone for as long as it asks for', async () => {
+  it('honours the backend’s Retry-After', async () => {
     const other = await createTestApp({ env: app.env, databaseUrl: app.databaseUrl, issuer: app.issuer });
     try {
       const by = other.api(await org.token('viewer'));

@@ -4,12 +4,12 @@ import { ACCOUNTS_CHANNEL } from '../../../libs/platform/auth/account-change.rep
 import { AccountCache } from '../../../libs/platform/auth/account-cache';
 import { ME } from './authentication.harness';
 
-/** Waits until something holds; what should hold soon, and at a time that nobody knows. */
+/** Waits until a condition holds. */
 async function eventually(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await delay(20);
 }
 
-/** Waits until a process has heard of every change so far; each makes it forget something. */
+/** Waits until a process has received the notifications of all changes so far. */
 async function heardOfAll(app: TestApp): Promise<void> {
   const invalidate = jest.spyOn(app.get(AccountCache), 'invalidate');
   await app.database.query('SELECT pg_notify($1, $2)', [ACCOUNTS_CHANNEL, 'the last']);
@@ -17,7 +17,7 @@ async function heardOfAll(app: TestApp): Promise<void> {
   invalidate.mockRestore();
 }
 
-describe('what is remembered of tokens and keys', () => {
+describe('cached principals', () => {
   let one: TestApp;
   let other: TestApp;
 
@@ -36,7 +36,7 @@ describe('what is remembered of tokens and keys', () => {
     return status === 200 ? 'ok' : (body as { code: string }).code;
   };
 
-  it('saves the database: a second request asks it nothing about the account', async () => {
+  it('save the account queries of later requests', async () => {
     const org = await newOrganization(one);
     const token = await org.tokenOf('someone');
     expect(await codeIn(one, token)).toBe('ok');
@@ -46,7 +46,7 @@ describe('what is remembered of tokens and keys', () => {
     expect(await codeIn(one, token)).toBe('ok');
   });
 
-  it('is forgotten at once in the process that suspends, and as soon as it hears of it in the others', async () => {
+  it('are dropped in every process when the account is suspended', async () => {
     const org = await newOrganization(one);
     const admin = one.api(await org.token('admin'));
     const { key, serviceAccountId } = await org.serviceAccount('viewer');
@@ -66,7 +66,7 @@ describe('what is remembered of tokens and keys', () => {
     await eventually(async () => (await codeIn(other, person)) === 'account_suspended');
   });
 
-  it('is forgotten when a key or a token is revoked', async () => {
+  it('are dropped when a key or a token is revoked', async () => {
     const org = await newOrganization(one);
     const admin = one.api(await org.token('admin'));
     const { key, keyId, serviceAccountId } = await org.serviceAccount('viewer');
@@ -83,7 +83,7 @@ describe('what is remembered of tokens and keys', () => {
     await eventually(async () => (await codeIn(other, token)) === 'token_rejected');
   });
 
-  it('does not keep a new workspace from its maker, in whichever process', async () => {
+  it('include a new workspace of the caller, in every process', async () => {
     const org = await newOrganization(one);
     const { key } = await org.serviceAccount('owner');
     expect(await codeIn(other, key)).toBe('ok');
@@ -93,7 +93,7 @@ describe('what is remembered of tokens and keys', () => {
     await eventually(async () => (await other.api(key).get(path)).status === 200);
   });
 
-  it('does not keep an archived workspace open, in whichever process', async () => {
+  it('exclude an archived workspace, in every process', async () => {
     const org = await newOrganization(one);
     const token = await org.token('admin');
     const make = async (app: TestApp) =>
@@ -109,7 +109,7 @@ describe('what is remembered of tokens and keys', () => {
     await eventually(async () => (await make(other)) === 409);
   });
 
-  it('ends after the time that is configured, also where nobody told of a change', async () => {
+  it('expire after AUTH_CACHE_SECONDS without any notification', async () => {
     const short = await createTestApp({ env: { AUTH_CACHE_SECONDS: '1' } });
     try {
       const org = await newOrganization(short);
@@ -124,7 +124,7 @@ describe('what is remembered of tokens and keys', () => {
 });
 
 describe('a database that cannot be reached', () => {
-  it('makes authentication unavailable, but for those that are remembered', async () => {
+  it('makes authentication unavailable, except for cached principals', async () => {
     const database = await createTestDatabase();
     const proxy = await TcpProxy.to(database.url);
     const app = await createTestApp({ databaseUrl: proxy.url, env: { AUTH_CACHE_SECONDS: '60' } });
@@ -158,7 +158,7 @@ describe('a database that cannot be reached', () => {
     }
   });
 
-  it('that was lost to those who listen for changes is listened to again', async () => {
+  it('is listened to again after a lost connection', async () => {
     const database = await createTestDatabase();
     const proxy = await TcpProxy.to(database.url);
     const one = await createTestApp({ databaseUrl: database.url, env: { AUTH_CACHE_SECONDS: '60' } });

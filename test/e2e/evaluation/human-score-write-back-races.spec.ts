@@ -1,4 +1,4 @@
-import { createTestApp, newTraceId, type TestApp } from '#testing';
+import { createTestApp, newTraceId, type TestApp, sized } from '#testing';
 import type { Experiment, Result } from './evaluation.harness';
 import {
   type Annotator,
@@ -13,9 +13,11 @@ import {
 } from './human-scores.fixture';
 
 const EXPERIMENTS = '/eval/v1/experiments';
+/** Experiments that are scored and finalized at the same time. */
+const ROUNDS = sized(30, 100);
 
-/** What would be lost between people who score, uploads and finalizations at the same moment. */
-describe('human scores in results, all at once,', () => {
+/** People score while results are uploaded and experiments finalized. */
+describe('concurrent human scores', () => {
   let app: TestApp;
   let on: HumanScoresFixture;
   let ann: Annotator;
@@ -37,7 +39,7 @@ describe('human scores in results, all at once,', () => {
   const read = async (experimentId: string): Promise<Experiment> =>
     (await on.space.viewer.get<Experiment>(`${EXPERIMENTS}/${experimentId}`)).body;
 
-  it('of many people at once are all counted, whichever of them came last', async () => {
+  it('of many people are all counted', async () => {
     const scorer = await on.scorer(STARS);
     const trace_id = newTraceId();
     const results = [await newResult({ trace_id }), await newResult({ trace_id })];
@@ -60,10 +62,10 @@ describe('human scores in results, all at once,', () => {
     expect(detailOf(one, scorer)!.metadata).toMatchObject({ annotation_count: 10 });
   });
 
-  it('are all in the summary of an experiment that is finalized meanwhile, or none of them is', async () => {
+  it('are in both result and summary of an experiment that is finalized meanwhile, or in neither', async () => {
     const scorer = await on.scorer(STARS);
     const rounds = await Promise.all(
-      Array.from({ length: 100 }, async () => newResult({ trace_id: newTraceId() })),
+      Array.from({ length: ROUNDS }, async () => newResult({ trace_id: newTraceId() })),
     );
     const statuses = await Promise.all(
       rounds.map(async (result, index) => {
@@ -83,19 +85,19 @@ describe('human scores in results, all at once,', () => {
     for (const outcome of statuses) expect(outcome).toEqual([201, 201, 200]);
     const means = new Set<number | undefined>();
     for (const result of rounds) {
-      const landed = (await on.result(result)).scores[scorer.name] ?? undefined;
+      const written = (await on.result(result)).scores[scorer.name] ?? undefined;
       const { summary } = await read(result.experiment_id);
-      const expected = landed === undefined ? {} : { [scorer.name]: { mean: landed, count: 1 } };
+      const expected = written === undefined ? {} : { [scorer.name]: { mean: written, count: 1 } };
       expect(summary!.scores).toEqual(expected);
-      means.add(landed);
+      means.add(written);
     }
     expect(means.has(1) || means.has(2)).toBe(true);
     const kept = await on.space.viewer.get<{ items: HumanScore[] }>(`${SCORES}?limit=500`);
-    expect(kept.body.items).toHaveLength(200);
+    expect(kept.body.items).toHaveLength(2 * ROUNDS);
   });
 
-  describe('and a finalization at the same moment', () => {
-    it('which waits for a score that was quicker, and has it', async () => {
+  describe('and a finalization', () => {
+    it('includes a score that came first', async () => {
       const scorer = await on.scorer();
       const result = await newResult({ trace_id: newTraceId() });
       const held = await hold(app, 'SELECT 1 FROM results WHERE experiment_id = $1 FOR UPDATE', [
@@ -111,7 +113,7 @@ describe('human scores in results, all at once,', () => {
       expect((await on.result(result)).scores).toEqual({ [scorer.name]: 1 });
     });
 
-    it('which is waited for by a score that is later, and takes nothing of it', async () => {
+    it('excludes a score that came later', async () => {
       const scorer = await on.scorer();
       const result = await newResult({ trace_id: newTraceId() });
       const held = await hold(
@@ -127,8 +129,8 @@ describe('human scores in results, all at once,', () => {
     });
   });
 
-  describe('and an upload that names what is scored', () => {
-    /** Holds up an upload that has a score of this session to land, after it has looked for scores. */
+  describe('and an upload of results with the same targets', () => {
+    /** Delays an upload with results of this session after it has looked for scores. */
     const holdLanding = (experimentId: string, earlier: HumanScore): Promise<Held> =>
       hold(
         app,
@@ -136,7 +138,7 @@ describe('human scores in results, all at once,', () => {
         [experimentId, earlier.score_id, on.space.id],
       );
 
-    it('which the score waits for, and joins its result', async () => {
+    it('that came first has the score in its results', async () => {
       const scorer = await on.scorer(STARS);
       const trace_id = newTraceId();
       const session_id = 'talk';
@@ -156,7 +158,7 @@ describe('human scores in results, all at once,', () => {
       expect(await on.listed(`experiment_id=${experiment_id}`)).toEqual([score_id, earlier.score_id]);
     });
 
-    it('which waits for a score that was quicker, and has it', async () => {
+    it('includes a score that came first', async () => {
       const scorer = await on.scorer(STARS);
       const trace_id = newTraceId();
       const known = await newResult({ trace_id });
@@ -176,7 +178,7 @@ describe('human scores in results, all at once,', () => {
       expect(await on.listed(`experiment_id=${experiment_id}`)).toEqual([score_id]);
     });
 
-    it('which waits neither for another upload nor for a score that waits for a finalization', async () => {
+    it('does not wait for other uploads or for scores that wait for a finalization', async () => {
       const scorer = await on.scorer(STARS);
       const trace_id = newTraceId();
       const session_id = 'talk';
@@ -201,7 +203,7 @@ describe('human scores in results, all at once,', () => {
       }
     });
 
-    it('which holds up no score while it waits for a finalization itself', async () => {
+    it('blocks no score while it waits for a finalization', async () => {
       const scorer = await on.scorer(STARS);
       const trace_id = newTraceId();
       await newResult({ trace_id });
@@ -216,7 +218,7 @@ describe('human scores in results, all at once,', () => {
       expect((await uploaded).scores).toEqual({ [scorer.name]: 3 });
     });
 
-    it('is lost by none of many, whichever of the two was quicker', async () => {
+    it('loses no score in either order', async () => {
       const scorer = await on.scorer(STARS);
       const results = await Promise.all(
         Array.from({ length: 60 }, async (_, index) => {

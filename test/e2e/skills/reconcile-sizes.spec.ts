@@ -7,7 +7,7 @@ import { SkillCallers, SKILLS } from './skills.fixture';
 
 const MIB = 1024 * 1024;
 
-/** A statement of a sweep. */
+/** A statement of a reconcile. */
 interface Seen {
   text: string;
   /** That others had between it and the one before. */
@@ -16,7 +16,7 @@ interface Seen {
   bytes: number;
 }
 
-/** The same transaction, and what of its statements `Seen` tells, until it is stopped. */
+/** The same transaction, which records its statements as `Seen`. */
 function watched(tx: Tx): { on: Tx; seen: Seen[]; stop: () => void } {
   const seen: Seen[] = [];
   let turns = 0;
@@ -27,9 +27,12 @@ function watched(tx: Tx): { on: Tx; seen: Seen[]; stop: () => void } {
   };
   let timer = setImmediate(count);
   const query: Tx['query'] = async <Row>(...[statement, values]: Parameters<Tx['query']>) => {
-    const told = { text: typeof statement === 'string' ? statement : statement.text, turns: turns - last };
+    const reported = {
+      text: typeof statement === 'string' ? statement : statement.text,
+      turns: turns - last,
+    };
     const rows = await tx.query<Row>(statement, values);
-    seen.push({ ...told, bytes: JSON.stringify(rows).length });
+    seen.push({ ...reported, bytes: JSON.stringify(rows).length });
     last = turns;
     return rows;
   };
@@ -39,7 +42,7 @@ function watched(tx: Tx): { on: Tx; seen: Seen[]; stop: () => void } {
   return { on, seen, stop: () => clearImmediate(timer) };
 }
 
-describe('a sweep of many skills', () => {
+describe('reconciling many skills', () => {
   let app: TestApp;
   let callers: SkillCallers;
   let step: ReconcileStep;
@@ -54,13 +57,13 @@ describe('a sweep of many skills', () => {
   beforeEach(async () => {
     const workspace = await callers.org.newWorkspace();
     scope = workspaceScope(callers.org.orgId, workspace, 'test', expandRoles(['admin']));
-    owner = { appId: newId('app'), app: 'swept' };
+    owner = { appId: newId('app'), app: 'reconciled' };
   });
   afterAll(() => app.close());
 
   const spec = (instructions: string, more: object = {}) => ({ description: 'd', instructions, ...more });
   const END = 'SELECT 1 AS the_end';
-  async function sweep(specs: Record<string, object>) {
+  async function reconcile(specs: Record<string, object>) {
     const declared = Object.entries(specs).map(([name, one], index) => ({
       name,
       spec: one as Record<string, unknown>,
@@ -69,9 +72,9 @@ describe('a sweep of many skills', () => {
     return app.database.transaction(async (tx) => {
       const { on, seen, stop } = watched(tx);
       try {
-        const swept = await step.apply(on, scope, owner, declared);
+        const reconciled = await step.apply(on, scope, owner, declared);
         await on.query(END);
-        return { ...swept, seen };
+        return { ...reconciled, seen };
       } finally {
         stop();
       }
@@ -82,41 +85,41 @@ describe('a sweep of many skills', () => {
   const turnsBefore = (seen: readonly Seen[], text: string): number =>
     Math.max(...seen.filter((one) => one.text.includes(text)).map(({ turns }) => turns));
 
-  it('lets others have their turn while it writes, packs and compares them', async () => {
+  it('does not block the event loop', async () => {
     const specs = many(100, (index) => spec(`of ${index}`));
-    const made = await sweep(specs);
+    const made = await reconcile(specs);
     expect(turnsBefore(made.seen, 'FROM skill_blobs')).toBeGreaterThanOrEqual(4);
     expect(turnsBefore(made.seen, 'INSERT INTO skill_versions')).toBeGreaterThanOrEqual(4);
-    const again = await sweep(specs);
+    const again = await reconcile(specs);
     expect([again.updated, again.seen.length]).toEqual([[], 2]);
     expect(turnsBefore(again.seen, END)).toBeGreaterThanOrEqual(4);
   });
 
-  it('reads of them whole only what it changes, some MiB at a time', async () => {
+  it('reads only changed skills whole, a few MiB at a time', async () => {
     const large = 'x'.repeat(MIB - 1024);
     const bytesOf = (seen: readonly Seen[]) => seen.map(({ bytes }) => bytes);
     const specs = many(9, (index) => spec(`${index} ${large}`));
-    const { created } = await sweep(specs);
-    expect(Math.max(...bytesOf((await sweep(specs)).seen))).toBeLessThan(10_000);
+    const { created } = await reconcile(specs);
+    expect(Math.max(...bytesOf((await reconcile(specs)).seen))).toBeLessThan(10_000);
     const names = Object.keys(specs);
     await app.database.transaction((tx) => step.rows.mark(tx, scope, owner.appId, names, 'pending'));
-    expect(Math.max(...bytesOf((await sweep(specs)).seen))).toBeLessThan(10_000);
+    expect(Math.max(...bytesOf((await reconcile(specs)).seen))).toBeLessThan(10_000);
     const { body } = await callers.editor.get(
       `${SKILLS}?workspace_id=${scope.workspaceId}&sync_state=synced&limit=0`,
     );
     expect(body.page.total).toBe(9);
-    const changed = await sweep(many(9, (index) => spec(`${index}`)));
+    const changed = await reconcile(many(9, (index) => spec(`${index}`)));
     expect(changed.updated.sort()).toEqual(created.sort());
     const whole = bytesOf(changed.seen).filter((bytes) => bytes > MIB / 2);
     expect(whole.length).toBe(3);
     expect(Math.max(...whole)).toBeLessThan(5 * MIB);
-    await sweep(specs);
-    const gone = await sweep({});
+    await reconcile(specs);
+    const gone = await reconcile({});
     expect(gone.archived.sort()).toEqual(created.sort());
     expect(Math.max(...bytesOf(gone.seen))).toBeLessThan(10_000);
   });
 
-  it('makes of a declaration what its name and its spec say, also where one of them was seen before', async () => {
+  it('does not confuse declarations with the same name or content', async () => {
     const shared = spec('shared', { license: 'MIT' });
     expect(step.faultsIn('one', shared, '/resources/0/spec')).toEqual([]);
     expect(step.faultsIn('Two', shared, '/resources/1/spec')).toMatchObject([
@@ -126,10 +129,10 @@ describe('a sweep of many skills', () => {
     const wrong = { ...shared, license: 1 };
     expect(step.faultsIn('one', wrong, '/resources/0/spec')).toHaveLength(1);
     expect(step.faultsIn('one', wrong, '/resources/0/spec')).toHaveLength(1);
-    const { created } = await sweep({ one: shared, two: shared });
-    expect((await sweep({ one: shared, two: shared })).updated).toEqual([]);
+    const { created } = await reconcile({ one: shared, two: shared });
+    expect((await reconcile({ one: shared, two: shared })).updated).toEqual([]);
     const other = spec('shared', { license: 'ISC' });
     expect(step.faultsIn('one', other, '/resources/0/spec')).toEqual([]);
-    expect((await sweep({ one: other, two: shared })).updated).toEqual([created[0]]);
+    expect((await reconcile({ one: other, two: shared })).updated).toEqual([created[0]]);
   });
 });

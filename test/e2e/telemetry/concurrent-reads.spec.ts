@@ -9,7 +9,7 @@ import { ReadingWorkspace, SESSIONS } from './reading.fixture';
 const POOL = 4;
 const READS_AT_ONCE = 2;
 
-describe('reading traces from a store that does not answer in time', () => {
+describe('reads of a slow trace store', () => {
   let app: TestApp;
   let space: ReadingWorkspace;
   let holder: Holder;
@@ -52,7 +52,7 @@ describe('reading traces from a store that does not answer in time', () => {
     ['the traces of an experiment', () => experiment, /smaller limit/],
     ['one of them', () => `${experiment}/${traceId}`, /smaller limit/],
     ['its spans', () => `${experiment}/${traceId}/spans`, /smaller limit/],
-  ])('is told as 503, with what to ask for instead: %s', async (_, path, hint) => {
+  ])('are 503 with a hint: %s', async (_, path, hint) => {
     await holder.lock('traces');
     const answer = await space.viewer.get(path());
     await holder.release();
@@ -60,33 +60,33 @@ describe('reading traces from a store that does not answer in time', () => {
     expect((await space.viewer.get(path())).status).toBe(200);
   });
 
-  it('is told so for figures, too', async () => {
+  it('are 503 for trace stats, too', async () => {
     await holder.lock('traces');
     const answer = await editor.post(`${experiment}/stats/query`, {});
     await holder.release();
     expectTooSlow(answer, /filters/);
   });
 
-  it('tells PostgreSQL, for each statement, how much time is left', async () => {
+  it('pass the time left to PostgreSQL with each statement', async () => {
     const left = `SELECT setting::int AS ms FROM pg_settings WHERE name = 'statement_timeout'`;
-    const told = await app.get(ReadLimiter).read(scopeOf(space), 'Wait.', async (on) => {
+    const reported = await app.get(ReadLimiter).read(scopeOf(space), 'Wait.', async (on) => {
       const first = await on.query<{ ms: number }>(left);
       await on.query('SELECT pg_sleep(0.2)');
       return [...first, ...(await on.query<{ ms: number }>(left))];
     });
     // of 1.5 s for a request
-    expect(told[0]!.ms).toBeLessThanOrEqual(1_200);
-    expect(told[1]!.ms).toBeLessThanOrEqual(1_000);
+    expect(reported[0]!.ms).toBeLessThanOrEqual(1_200);
+    expect(reported[1]!.ms).toBeLessThanOrEqual(1_000);
   });
 
-  it('ends the statements themselves, and frees their connections', async () => {
+  it('cancel their statements, and free the connections', async () => {
     await holder.lock('traces');
     await Promise.all(Array.from({ length: READS_AT_ONCE }, () => space.viewer.get(TRACES)));
     await holder.until(({ statements, transactions }) => statements + transactions === 0);
     await holder.release();
   });
 
-  it('keeps its turn until it has really ended, also where it was answered before that', async () => {
+  it('hold their place until they have really ended', async () => {
     const reading = app.get(ReadLimiter);
     const scope = scopeOf(space);
     let release!: () => void;
@@ -105,8 +105,8 @@ describe('reading traces from a store that does not answer in time', () => {
   });
 });
 
-/** With time enough, so that nothing ends by itself. */
-describe('reading traces, however much of it there is', () => {
+/** With enough time, so that nothing times out. */
+describe('concurrent reads of traces', () => {
   let app: TestApp;
   let space: ReadingWorkspace;
   let holder: Holder;
@@ -123,7 +123,7 @@ describe('reading traces, however much of it there is', () => {
     await app.close();
   });
 
-  it('leaves half of the connections to others, and holds up no storing', async () => {
+  it('leave half of the connections to others, and do not delay exports', async () => {
     await holder.lock('trace_models');
     const reads = Array.from({ length: 20 }, () => space.viewer.get(`${TRACES}?model=m`));
     await holder.until(({ statements }) => statements === READS_AT_ONCE);
@@ -136,7 +136,7 @@ describe('reading traces, however much of it there is', () => {
     expect((await Promise.all(reads)).map(({ status }) => status)).toEqual(reads.map(() => 200));
   });
 
-  it('has organizations take turns: one that asks for much holds up another by one read at a time', async () => {
+  it('take turns by organization', async () => {
     const other = await ReadingWorkspace.open(app);
     const store = app.get(TraceStore);
     const order: string[] = [];
@@ -153,7 +153,7 @@ describe('reading traces, however much of it there is', () => {
     expect(order.indexOf('little')).toBeLessThan(10);
   });
 
-  it('refuses at once what would have to wait behind too many', async () => {
+  it('are refused when too many wait', async () => {
     const reading = app.get(ReadLimiter);
     let release!: () => void;
     const held = new Promise<void>((resolve) => (release = resolve));
@@ -166,7 +166,7 @@ describe('reading traces, however much of it there is', () => {
     await Promise.all(many);
   });
 
-  it('sees the same rows with all statements of a read, and writes none', async () => {
+  it('are consistent and read-only', async () => {
     const reading = app.get(ReadLimiter);
     const count = 'SELECT count(*) AS found FROM traces';
     const [before, after] = await reading.read(scopeOf(space), 'Wait.', async (on) => {
@@ -179,7 +179,7 @@ describe('reading traces, however much of it there is', () => {
     await expect(writing).rejects.toThrow('read-only transaction');
   });
 
-  it('asks for one thing after the other, and for nothing after something failed', async () => {
+  it('run statements in sequence, and none after a failure', async () => {
     const reading = app.get(ReadLimiter);
     const failing = reading.read(scopeOf(space), 'Wait.', (on) =>
       Promise.all([on.query('SELECT 1 / 0'), on.query('SELECT 1'), on.query('SELECT 2')]),

@@ -3,12 +3,12 @@ import { createTestApp, newSpan, newTraceId, SPAN_START, type TestApp, type Test
 import { shuffled } from './otlp.harness';
 import { MINUTE, ReadingWorkspace, SESSIONS, sessionsKeptOtherwise } from './reading.fixture';
 
-describe('which sessions there are', () => {
+describe('the table of sessions', () => {
   let app: TestApp;
   let space: ReadingWorkspace;
 
   beforeAll(async () => {
-    // of which a quarter stores traces: ten transactions at once
+    // a quarter of them stores traces: ten transactions at once
     app = await createTestApp({ env: { DATABASE_POOL_SIZE: '40' } });
   });
   beforeEach(async () => {
@@ -76,8 +76,8 @@ describe('which sessions there are', () => {
       ],
     ],
   ] as const)(
-    'finds what was stored meanwhile when a trace turns out to %s',
-    async (_, session, minute, told) => {
+    'finds concurrently stored traces when a trace turns out to %s',
+    async (_, session, minute, reported) => {
       const traceId = newTraceId();
       await space.send([span(traceId, 9, 'shared')]);
       let release!: () => void;
@@ -106,11 +106,11 @@ describe('which sessions there are', () => {
       while ((await app.database.query(waits)).length === 0) await delay(10);
       release();
       await Promise.all([sent, writing]);
-      expect(await sessions()).toEqual(told);
+      expect(await sessions()).toEqual(reported);
     },
   );
 
-  it('comes out the same, and is stored at once, in whatever order spans of the same sessions come', async () => {
+  it('is the same for any order of spans', async () => {
     for (let seed = 0; seed < 4; seed++) {
       const spans = Array.from({ length: 24 }, (_, n) => ({ traceId: newTraceId(), n })).flatMap(
         ({ traceId, n }) =>

@@ -3,7 +3,7 @@ import { RecordRepository } from '../../../src/evaluation/datasets/records/recor
 import { type BulkAnswer, EvaluationWorkspace, outcome, places, statuses } from './evaluation.harness';
 import { importing, jsonLines, recordsOf } from './record-transfer.fixture';
 
-/** A schema by which a text takes longer to validate than anybody lives; null is valid at once. */
+/** A schema that takes practically forever to validate a string; null is valid at once. */
 function costly(): object {
   const $defs: Record<string, unknown> = { d60: { type: 'string' } };
   for (let i = 0; i < 60; i++) {
@@ -12,7 +12,7 @@ function costly(): object {
   return { $defs, anyOf: [{ type: 'null' }, { $ref: '#/$defs/d0' }] };
 }
 
-describe('records that take long to check, or much room', () => {
+describe('records that are slow to validate, or large', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
 
@@ -23,7 +23,7 @@ describe('records that take long to check, or much room', () => {
   afterEach(() => jest.restoreAllMocks());
   afterAll(() => app.close());
 
-  it.each(['skip', 'update'])('are refused by the first 100 lines with faults: %s', async (onConflict) => {
+  it.each(['skip', 'update'])('are refused with the first 100 faulty lines: %s', async (onConflict) => {
     const { dataset_id: id } = await space.dataset({ input_schema: { type: 'object' } });
     const lines = Array.from({ length: 2_000 }, (_, i) => ({ external_id: `r${i}`, input: 'no object' }));
     const refused = await importing(space.editor, id, jsonLines(lines), `on_conflict=${onConflict}`);
@@ -31,7 +31,7 @@ describe('records that take long to check, or much room', () => {
     expect(places(refused)).toEqual(lines.slice(0, 100).map((_, i) => `/lines/${i + 1}/input`));
   });
 
-  it('are 400 where a schema takes too long, while others are served', async () => {
+  it('are 400 when validation takes too long, without blocking others', async () => {
     const { dataset_id: hostile } = await space.dataset({ input_schema: costly() });
     const other = await EvaluationWorkspace.open(app);
     const { dataset_id: id } = await other.dataset({ input_schema: { type: 'string' } });
@@ -56,7 +56,7 @@ describe('records that take long to check, or much room', () => {
     expect([...outcome(imported), ...places(imported)]).toEqual([400, 'invalid_request', '/lines/1/input']);
   });
 
-  it('are read for an import as far as there is room, however short the lines are', async () => {
+  it('are read for an import in batches of a bounded size', async () => {
     const { dataset_id: id } = await space.dataset();
     const input = 'x'.repeat(5 * 1024 * 1024);
     for (const external_id of ['a', 'b', 'c']) {
@@ -69,7 +69,7 @@ describe('records that take long to check, or much room', () => {
     expect(reads.mock.calls.map(([, , , ids]) => ids)).toEqual([['a', 'b'], ['c']]);
   });
 
-  it('are answered by a bulk as far as there is room, and the other items are told to come alone', async () => {
+  it('are answered in bulk up to a size, and the other items get 413', async () => {
     const { dataset_id: id } = await space.dataset();
     const input = 'x'.repeat(9 * 1024 * 1024);
     for (const external_id of ['a', 'b', 'c']) {

@@ -66,7 +66,7 @@ describe('uploads of skills', () => {
     await until(() => pool().totalCount === pool().idleCount);
   }
 
-  it('make no skill once their client is gone', async () => {
+  it('create no skill after their client has disconnected', async () => {
     const workspace_id = await callers.org.newWorkspace();
     await abandon(SKILLS, { workspace_id, name: 'abandoned' }, (tx) =>
       tx.query('SELECT FROM workspaces WHERE workspace_id = $1 FOR UPDATE', [workspace_id]),
@@ -74,7 +74,7 @@ describe('uploads of skills', () => {
     expect((await callers.editor.get(`${SKILLS}?workspace_id=${workspace_id}`)).body.items).toEqual([]);
   });
 
-  it('make no version once their client is gone', async () => {
+  it('create no version after their client has disconnected', async () => {
     const { body: skill } = await callers.create({ name: 'of-one-version' });
     const path = `${SKILLS}/${skill.skill_id}`;
     await abandon(`${path}/versions`, {}, (tx) =>

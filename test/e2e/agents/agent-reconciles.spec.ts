@@ -3,7 +3,7 @@ import { agent, skill } from '../registry/apps.fixture';
 import { type Agent, AgentAppFixture, server } from './agent-app.fixture';
 import { registerServer, registerSkill } from './parts.fixture';
 
-describe('a sweep of an app with agents', () => {
+describe('reconciling an app with agents', () => {
   let app: TestApp;
   let on: AgentAppFixture;
 
@@ -15,7 +15,7 @@ describe('a sweep of an app with agents', () => {
   });
   afterAll(() => app.close());
 
-  it('makes servers, skills, and agents that refer to both by their names, at once', async () => {
+  it('creates servers, skills, and agents that refer to them by name', async () => {
     const declared = await on.declare([
       agent('planner', {
         instructions: 'Plan.\nThen act.',
@@ -31,8 +31,8 @@ describe('a sweep of an app with agents', () => {
       server('tickets', 'search'),
     ]);
     expect(declared.status).toBe(201);
-    const swept = await on.sweep();
-    expect([swept.status, swept.body]).toEqual([200, { app: 'support', live_count: 5 }]);
+    const reconciled = await on.reconcile();
+    expect([reconciled.status, reconciled.body]).toEqual([200, { app: 'support', live_count: 5 }]);
     const [planner, silent] = await on.agents('app=support');
     const { items: servers } = (await on.editor.get('/mcp/v1/servers')).body;
     const { items: skills } = (await on.editor.get('/skill/v1/skills?sort=name')).body;
@@ -60,32 +60,32 @@ describe('a sweep of an app with agents', () => {
     expect(found.body.items.map((one: { id: string }) => one.id)).toContain(planner!.agent_id);
   });
 
-  it('writes nothing where nothing differs, and one version where something does', async () => {
+  it('writes one version for a change, and nothing without one', async () => {
     const skills = [{ skill: 'writing' }];
     await on.declare([skill('writing'), agent('one', { skills, metadata: { b: 1, a: 2 } }), agent('two')]);
-    await on.sweep();
+    await on.reconcile();
     const before = await on.everything();
     const log = async () => (await on.admin.get('/registry/v1/audit-log?limit=0')).body.page.total as number;
     const entries = await log();
-    expect((await on.sweep()).body.live_count).toBe(3);
+    expect((await on.reconcile()).body.live_count).toBe(3);
     expect([await on.everything(), await log()]).toEqual([before, entries]);
 
     await on.redeclare([skill('writing'), agent('one', { skills, metadata: { b: 1, a: 3 } }), agent('two')]);
     expect((await on.agents()).map(({ sync_state }) => sync_state)).toEqual(['pending', 'synced']);
-    await on.sweep();
+    await on.reconcile();
     expect((await on.agents()).map((one) => [one.sync_state, one.version_ordinal])).toEqual([
       ['synced', 2],
       ['synced', 1],
     ]);
   });
 
-  it('repairs agents that drifted, restores archived ones, and archives undeclared ones', async () => {
+  it('repairs drift, restores archived agents and archives undeclared ones', async () => {
     await on.declare([
       agent('drifting', { instructions: 'as declared' }),
       agent('gone'),
       agent('undeclared'),
     ]);
-    await on.sweep();
+    await on.reconcile();
     const [drifting, gone, undeclared] = (await on.agents()) as [Agent, Agent, Agent];
     const patched = await on.editor.patch(`/agent/v1/agents/${drifting.agent_id}`, {
       instructions: 'by hand',
@@ -94,7 +94,7 @@ describe('a sweep of an app with agents', () => {
     expect((await on.agents('sync_state=drifted')).map(({ name }) => name)).toEqual(['drifting']);
     await on.admin.post(`/agent/v1/agents/${gone.agent_id}/archive`);
     await on.redeclare([agent('drifting', { instructions: 'as declared' }), agent('gone')]);
-    expect((await on.sweep()).body.live_count).toBe(2);
+    expect((await on.reconcile()).body.live_count).toBe(2);
     const now = await on.agents();
     expect(now).toMatchObject([
       { agent_id: drifting.agent_id, instructions: 'as declared', version_ordinal: 3, sync_state: 'synced' },
@@ -126,7 +126,7 @@ describe('a sweep of an app with agents', () => {
     expect((await on.agents('sync_state=unmanaged')).map(({ name }) => name)).toEqual(['undeclared']);
   });
 
-  it('refers to what is there already, by names or ids, and follows a name to what has it now', async () => {
+  it('resolves references to existing resources by name or id', async () => {
     const server_id = await registerServer(on.editor, on.org.workspaceId, ['fetch'], 'web');
     const skill_id = await registerSkill(on.editor, on.org.workspaceId, 'there');
     await on.declare([
@@ -135,28 +135,28 @@ describe('a sweep of an app with agents', () => {
         skills: [{ skill: 'there' }],
       }),
     ]);
-    await on.sweep();
+    await on.reconcile();
     expect((await on.agents())[0]).toMatchObject({ tools: [{ server_id }], skills: [{ skill_id }] });
     await on.admin.post(`/skill/v1/skills/${skill_id}/archive`);
     const again = await registerSkill(on.editor, on.org.workspaceId, 'there');
-    await on.sweep();
+    await on.reconcile();
     expect((await on.agents())[0]).toMatchObject({ skills: [{ skill_id: again }], version_ordinal: 2 });
   });
 
-  it('takes no agent over that is not the app’s', async () => {
+  it('does not take over an agent of somebody else', async () => {
     const of = { workspace_id: on.org.workspaceId };
     await on.editor.post('/agent/v1/agents', { ...of, name: 'theirs', instructions: 'mine' });
     await on.declare([agent('theirs', { instructions: 'ours' }), agent('new')]);
-    const refused = await on.sweep();
+    const refused = await on.reconcile();
     expect([refused.status, refused.body.errors[0].pointer]).toEqual([422, '/resources/0/name']);
     expect(await on.agents()).toMatchObject([
       { name: 'theirs', instructions: 'mine', sync_state: 'unmanaged' },
     ]);
   });
 
-  it('lets what it declares go when the app is archived, and the audit log tells so of each', async () => {
+  it('releases its agents when the app is archived, with an audit entry each', async () => {
     const { body } = await on.declare([agent('one'), skill('two'), server('three')]);
-    await on.sweep();
+    await on.reconcile();
     const lists = ['/agent/v1/agents', '/skill/v1/skills', '/mcp/v1/servers'];
     const all = async (query: string): Promise<any[]> =>
       (await Promise.all(lists.map((list) => on.editor.get(`${list}?${query}`)))).flatMap(
@@ -172,36 +172,36 @@ describe('a sweep of an app with agents', () => {
       ['one', 'two', 'three'].map((name) => ({ name, app: null, sync_state: 'unmanaged' })),
     );
     const log = await on.admin.get('/registry/v1/audit-log?action=update');
-    const told = (log.body.items as any[]).map(({ resource_type, changes }) => [resource_type, changes]);
+    const reported = (log.body.items as any[]).map(({ resource_type, changes }) => [resource_type, changes]);
     const changes = [{ member: 'app', before: 'support', after: null }];
-    expect(told.sort()).toEqual([
+    expect(reported.sort()).toEqual([
       ['agent', changes],
       ['mcp_server', changes],
       ['skill', changes],
     ]);
   });
 
-  it('leaves no agent failed whose fault is mended, while others are', async () => {
+  it('clears the error of a corrected agent while others still fail', async () => {
     await on.declare([agent('one'), agent('two')]);
-    await on.sweep();
+    await on.reconcile();
     await on.redeclare([
       agent('one', { skills: [{ skill: 'early' }] }),
       agent('two', { skills: [{ skill: 'late' }] }),
     ]);
     const states = async () => (await on.agents()).map(({ sync_state }) => sync_state);
-    expect((await on.sweep()).status).toBe(422);
+    expect((await on.reconcile()).status).toBe(422);
     expect(await states()).toEqual(['failed', 'failed']);
     await registerSkill(on.editor, on.org.workspaceId, 'early');
-    expect((await on.sweep()).status).toBe(422);
+    expect((await on.reconcile()).status).toBe(422);
     expect(await states()).toEqual(['pending', 'failed']);
     await registerSkill(on.editor, on.org.workspaceId, 'late');
-    expect((await on.sweep()).status).toBe(200);
+    expect((await on.reconcile()).status).toBe(200);
     expect(await states()).toEqual(['synced', 'synced']);
   });
 
-  it('that begins while somebody changes an agent comes after the change', async () => {
+  it('waits for a concurrent change of an agent', async () => {
     await on.declare([agent('one', { instructions: 'as declared' })]);
-    await on.sweep();
+    await on.reconcile();
     const [one] = (await on.agents()) as [Agent];
     const waiting = async (count: number): Promise<void> => {
       const blocked = `SELECT 1 FROM pg_stat_activity
@@ -209,18 +209,21 @@ describe('a sweep of an app with agents', () => {
       while ((await app.database.query(blocked)).length < count);
     };
     // the change is made, and waits with its last statement
-    const { patching, sweeping } = await app.database.transaction(async (tx) => {
+    const { patching, reconciling } = await app.database.transaction(async (tx) => {
       await tx.query('SELECT 1 FROM search_documents WHERE resource_id = $1 FOR UPDATE', [one.agent_id]);
       const patched = on.editor.patch(`/agent/v1/agents/${one.agent_id}`, { instructions: 'by hand' });
       await waiting(1);
-      const swept = on.sweep();
+      const reconciled = on.reconcile();
       await waiting(2);
-      return { patching: patched, sweeping: swept };
+      return { patching: patched, reconciling: reconciled };
     });
-    expect([(await patching).status, (await sweeping).status]).toEqual([200, 200]);
+    expect([(await patching).status, (await reconciling).status]).toEqual([200, 200]);
     const versions = await on.editor.get(`/agent/v1/agents/${one.agent_id}/versions`);
-    const told = (versions.body.items as Agent[]).map((each) => [each.version_ordinal, each.instructions]);
-    expect(told.sort()).toEqual([
+    const reported = (versions.body.items as Agent[]).map((each) => [
+      each.version_ordinal,
+      each.instructions,
+    ]);
+    expect(reported.sort()).toEqual([
       [1, 'as declared'],
       [2, 'by hand'],
       [3, 'as declared'],

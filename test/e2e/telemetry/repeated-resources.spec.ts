@@ -43,7 +43,7 @@ const BOMBS: [path: string, what: string, body: object][] = [
   ],
 ];
 
-describe('what an export tells once and has stored again and again', () => {
+describe('an export whose resource is stored many times', () => {
   let app: TestApp;
   let exporter: RawExporter;
 
@@ -61,7 +61,7 @@ describe('what an export tells once and has stored again and again', () => {
       path: `/telemetry/v1/${path}`,
     });
 
-  it.each(BOMBS)('is refused before it is gigabytes: %s, %s', async (path, _what, body) => {
+  it.each(BOMBS)('is refused before it grows to gigabytes: %s, %s', async (path, _what, body) => {
     const answer = await send(path, body);
     expect([answer.status, answered.json(answer)]).toMatchObject([
       400,
@@ -73,7 +73,7 @@ describe('what an export tells once and has stored again and again', () => {
     expect(kept!.sources).toBe(0);
   });
 
-  it('is taken as often as exporters have it', async () => {
+  it('is accepted at the size of real exporters', async () => {
     const spans = many(100, 0).map((_zero, n) => ({
       ...ids,
       spanId: (n + 1).toString(16).padStart(16, '0'),

@@ -29,7 +29,7 @@ const run = (entry: string, env: Record<string, string>, ...args: string[]): Pro
     );
   });
 
-describe('the processes that end by themselves', () => {
+describe('the migrate and bootstrap processes', () => {
   let database: TestDatabase;
   let session: Client;
   let empty: { name: string; url: string };
@@ -50,7 +50,7 @@ describe('the processes that end by themselves', () => {
     await database.drop();
   });
 
-  it('migrate an empty database to the present schema, and one that has it not at all', async () => {
+  it('migrate an empty database, and leave a migrated one unchanged', async () => {
     expect((await run('migrate', { DATABASE_URL: empty.url })).code).toBe(0);
     expect((await run('migrate', { DATABASE_URL: empty.url })).code).toBe(0);
     const migrated = new Client({ connectionString: empty.url });
@@ -60,7 +60,7 @@ describe('the processes that end by themselves', () => {
     expect(rows.length).toBe(MIGRATIONS.length);
   });
 
-  it('say with their exit code, and in a log line, that they could not do their work', async () => {
+  it('report failure by exit code and log line', async () => {
     const unset = await run('migrate', {});
     expect(unset.code).toBe(1);
     expect(JSON.parse(unset.lines.at(-1)!)).toMatchObject({
@@ -71,7 +71,7 @@ describe('the processes that end by themselves', () => {
     expect((await run('bootstrap', env, '--newkey')).code).toBe(1);
   });
 
-  describe('that make the first organization', () => {
+  describe('bootstrapping the first organization', () => {
     let env: Record<string, string>;
     let first: Bootstrapped;
 
@@ -86,12 +86,12 @@ describe('the processes that end by themselves', () => {
       first = await made();
     });
 
-    it('make it once, and show its key once', async () => {
+    it('creates it once, and shows its key once', async () => {
       expect(first.api_key).toMatch(/^rsk_/);
       expect(await made()).toEqual({ ...first, api_key: null });
     });
 
-    it('make another key when asked, and each key owns the organization', async () => {
+    it('creates another key on request, with the same rights', async () => {
       const again = await made('--new-key');
       expect({ ...again, api_key: first.api_key }).toEqual(first);
       expect(again.api_key).not.toBe(first.api_key);

@@ -7,7 +7,7 @@ import { contentsOf, datasetOf, exported, importing, jsonLines, recordsOf } from
 
 const LARGE = 'x'.repeat(8 * 1024);
 
-describe('an import on its way', () => {
+describe('an import in progress', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
 
@@ -35,7 +35,7 @@ describe('an import on its way', () => {
     });
   }
 
-  it('whose client goes away before its end leaves nothing', async () => {
+  it('leaves nothing when its client disconnects', async () => {
     const { dataset_id } = await space.dataset();
     const body = Buffer.from(bodyOf(2_000));
     const request = await begin(dataset_id, body);
@@ -49,7 +49,7 @@ describe('an import on its way', () => {
     expect(await exported(space.viewer, dataset_id)).toBe('');
   });
 
-  it('does not hold its dataset while the body arrives', async () => {
+  it('does not lock its dataset while the body arrives', async () => {
     const { dataset_id } = await space.dataset();
     const body = Buffer.from(bodyOf(200));
     const request = await begin(dataset_id, body);
@@ -65,7 +65,7 @@ describe('an import on its way', () => {
     expect((await contentsOf(space, dataset_id)).length).toBe(201);
   });
 
-  it('waits for its turn among workspaces, so that many of one hold up another by few', async () => {
+  it('waits in turns of workspaces, so that one workspace cannot block another', async () => {
     const other = await EvaluationWorkspace.open(app);
     const ended: string[] = [];
     const sendTo = async (to: EvaluationWorkspace, datasetId: string): Promise<number> => {
@@ -84,7 +84,7 @@ describe('an import on its way', () => {
       await untilSpooled(17);
     });
     expect(await Promise.all(sent)).toEqual(sent.map(() => 200));
-    // two were under way, and one comes before it
+    // two were in progress, and one comes before it
     expect(ended.indexOf(other.id)).toBeLessThan(8);
     expect((await datasetOf(space, id)).record_count).toBe(16);
   });

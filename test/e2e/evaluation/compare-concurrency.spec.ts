@@ -15,7 +15,7 @@ const NEVER = new AbortController().signal;
 const WAITING_MAX = 128;
 
 /** What a workspace would lose to others that have much compared, or to its own requests that nobody waits for. */
-describe('comparisons that wait for their turn', () => {
+describe('comparisons under load', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
   let pool: AnalysisPool;
@@ -68,7 +68,7 @@ describe('comparisons that wait for their turn', () => {
     await experimentOf(space, scored('s', [0, 0, 1])),
   ];
 
-  it('do not wait for further cases of frozen experiments, and work out no statistics for them', async () => {
+  it('serve further pages of frozen experiments without waiting or statistics', async () => {
     const [candidate, baseline] = await pairOf();
     for (const id of [candidate, baseline]) await space.finalize(id);
     const only = { only: 'improved', offset: '1', limit: '1' };
@@ -87,7 +87,7 @@ describe('comparisons that wait for their turn', () => {
     await again();
   }); // prettier-ignore
 
-  it('read the scores of frozen experiments once for all pages, and those of running ones for each', async () => {
+  it('read the scores of frozen experiments once, and of running ones for each page', async () => {
     const [candidate, baseline] = await pairOf();
     const reader = app.get(ScoreReader);
     const read = jest.spyOn(reader, 'read');
@@ -107,7 +107,7 @@ describe('comparisons that wait for their turn', () => {
     read.mockRestore();
   }); // prettier-ignore
 
-  it('are refused where too many wait, and make room when their client goes', async () => {
+  it('are refused when too many wait, and make room when a client disconnects', async () => {
     const [candidate, baseline] = await pairOf();
     const release = await occupied();
     const url = `${app.url}${EXPERIMENTS}/${candidate}/compare?baseline_experiment_id=${baseline}`;
@@ -149,7 +149,7 @@ describe('comparisons that wait for their turn', () => {
     expect([statuses[shed], statuses[gone]]).toEqual([503, 'gone']);
   });
 
-  it('end when their client goes while they are worked out', async () => {
+  it('stop when the client disconnects', async () => {
     const [candidate, baseline] = await pairOf();
     const repository = app.get(ComparisonRepository);
     const read = repository.readScores.bind(repository);
@@ -210,7 +210,7 @@ describe('comparisons that wait for their turn', () => {
     return { client, closed, status };
   };
 
-  it('have two pages of their cases read at once, and none whose client has gone', async () => {
+  it('read two pages of cases at a time, and none for disconnected clients', async () => {
     const [candidate, baseline] = await pairOf();
     for (const id of [candidate, baseline]) await space.finalize(id);
     await compared(space, candidate, baseline);

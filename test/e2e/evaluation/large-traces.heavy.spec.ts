@@ -17,8 +17,8 @@ import { RawExporter } from '../telemetry/otlp.harness';
 
 const MIB = 1024 * 1024;
 
-/** What a user would lose: the service, which a trace that nobody meant to be large must not bring down. */
-describe('a trace that is larger than memory should hold', () => {
+/** A very large trace must not bring down the service. */
+describe('a very large trace', () => {
   let app: TestApp;
   let organization: TestOrganization;
   let client: ApiClient;
@@ -51,7 +51,7 @@ describe('a trace that is larger than memory should hold', () => {
     return spans[0]!.traceId;
   }
 
-  describe('has its spans answered in pages of a bounded size', () => {
+  describe('returns its spans in pages of a bounded size', () => {
     interface SpanPage {
       names: string[];
       bytes: number;
@@ -78,7 +78,7 @@ describe('a trace that is larger than memory should hold', () => {
     const named = (count: number): string[] => Array.from({ length: count }, (_, index) => `step ${index}`);
     const namesOf = (found: SpanPage[]): string[] => found.flatMap(({ names }) => names);
 
-    it('where many small spans share a large resource, without gaps or repeats, in either order', async () => {
+    it('when many small spans share a large resource, in either order', async () => {
       const traceId = await send(spansOf(70), { 'service.name': 'shop', blob: 'x'.repeat(MIB) });
       const found = await pages(traceId);
       expect(namesOf(found)).toEqual(named(70));
@@ -87,7 +87,7 @@ describe('a trace that is larger than memory should hold', () => {
       expect(namesOf(await pages(traceId, '&sort=-started_at'))).toEqual(named(70).reverse());
     });
 
-    it('where the spans themselves are large, after an offset as well', async () => {
+    it('when the spans are large, after an offset too', async () => {
       const spans = spansOf(36, { blob: 'x'.repeat(MIB) });
       for (let start = 0; start < spans.length; start += 12) await send(spans.slice(start, start + 12));
       const found = await pages(spans[0]!.traceId, '&offset=2');
@@ -96,7 +96,7 @@ describe('a trace that is larger than memory should hold', () => {
       for (const { bytes } of found) expect(bytes).toBeLessThan(32 * MIB);
     });
 
-    it('and never without a span, however large one is', async () => {
+    it('with at least one span, however large', async () => {
       // JSON may write each character of a name as six
       const spans = spansOf(2).map((span) => ({ ...span, name: span.name + 'n'.repeat(6 * MIB) }));
       const found = await pages(await send(spans));
@@ -107,7 +107,7 @@ describe('a trace that is larger than memory should hold', () => {
     });
   });
 
-  describe('is read only as far as a scorer is shown it', () => {
+  describe('is read only as far as a scorer sees it', () => {
     /** Previews what a scorer sees. @returns it, and the JSON that was read from the database for it, in bytes. */
     async function preview(selection: object): Promise<{ subject: any; read: number }> {
       const scorer = await client.post('/eval/v1/scorers', {
@@ -142,7 +142,7 @@ describe('a trace that is larger than memory should hold', () => {
       return { subject: answer.body.results[0].preview_request.subject, read };
     }
 
-    it('its spans, all of which are named, and never their resource', async () => {
+    it('its spans with all names, without their resource', async () => {
       const spans = spansOf(24, { blob: 'x'.repeat(MIB) });
       const resource = { 'service.name': 'shop', blob: 'y'.repeat(2 * MIB) };
       for (let start = 0; start < spans.length; start += 12) {
@@ -159,7 +159,7 @@ describe('a trace that is larger than memory should hold', () => {
       expect(trace.spans[7]).toMatchObject({ attributes: {}, events: [], links: [] });
     });
 
-    it('and of its names as many as there is room for', async () => {
+    it('as many of its names as fit', async () => {
       const traceId = newTraceId();
       const named = Array.from({ length: 12 }, (_, index) =>
         newSpan({ traceId, name: `${index} ${'n'.repeat(MIB)}`, start: SPAN_START + BigInt(index) }),

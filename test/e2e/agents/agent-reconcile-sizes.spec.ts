@@ -6,7 +6,7 @@ import { agent, skill } from '../registry/apps.fixture';
 import { AgentAppFixture } from './agent-app.fixture';
 import { registerServer } from './parts.fixture';
 
-describe('a sweep of large agents, or of many', () => {
+describe('reconciling large agents, or many', () => {
   let app: TestApp;
   let on: AgentAppFixture;
 
@@ -18,17 +18,19 @@ describe('a sweep of large agents, or of many', () => {
   });
   afterAll(() => app.close());
 
-  it('reads no more than some MiB at a time, however large people have made its agents', async () => {
+  it('reads a few MiB at a time, however large the agents are', async () => {
     const count = 20;
     const resources = Array.from({ length: count }, (_, n) => agent(`agent-${n}`));
     const { body } = await on.declare(resources);
-    await on.sweep();
+    await on.reconcile();
     await app.database.query(
       `UPDATE agents SET instructions = repeat('x', 1000000), sync_state = 'drifted' WHERE org_id = $1`,
       [on.org.orgId],
     );
     const scope = workspaceScope(on.org.orgId, on.org.workspaceId, 'test', expandRoles(['admin']));
-    const swept = async (declared: Declared[]): Promise<{ read: number; swept: ReconcileResult }> => {
+    const reconciled = async (
+      declared: Declared[],
+    ): Promise<{ read: number; reconciled: ReconcileResult }> => {
       let read = 0;
       const result = await app.database.transaction((tx) => {
         const counted = new Proxy(tx, {
@@ -44,22 +46,22 @@ describe('a sweep of large agents, or of many', () => {
         const owner = { appId: body.app_id as string, app: 'support' };
         return app.get(ReconcileSteps).of('agent').apply(counted, scope, owner, declared);
       });
-      return { read, swept: result };
+      return { read, reconciled: result };
     };
     const all = resources.map(({ name }, n) => ({ name, spec: {}, pointer: `/resources/${n}` }));
-    const drifted = await swept(all);
-    expect(drifted.swept.updated.length).toBe(count);
+    const drifted = await reconciled(all);
+    expect(drifted.reconciled.updated.length).toBe(count);
     expect(drifted.read).toBeLessThan(5 * 1024 * 1024);
     expect((await on.agents('limit=100')).every(({ instructions }) => instructions === '')).toBe(true);
     await app.database.query(`UPDATE agents SET instructions = repeat('x', 1000000) WHERE org_id = $1`, [
       on.org.orgId,
     ]);
-    const undeclared = await swept([]);
-    expect(undeclared.swept.archived.length).toBe(count);
+    const undeclared = await reconciled([]);
+    expect(undeclared.reconciled.archived.length).toBe(count);
     expect(undeclared.read).toBeLessThan(100_000);
   });
 
-  it('sees by a digest alone that an agent is as declared, whatever the texts', async () => {
+  it('compares agents with their declarations by digest', async () => {
     const odd = 'é\u2028\u007f\u0001 "\\/\b\f\n\r\t😀';
     const server_id = await registerServer(on.editor, on.org.workspaceId, ['fetch'], 'web');
     await on.declare([
@@ -73,7 +75,7 @@ describe('a sweep of large agents, or of many', () => {
         skills: [{ skill: 'writing', version_ordinal: 1 }],
       }),
     ]);
-    expect((await on.sweep()).status).toBe(200);
+    expect((await on.reconcile()).status).toBe(200);
     const scope = workspaceScope(on.org.orgId, on.org.workspaceId, 'test', expandRoles(['admin']));
     const agents = app.get(AgentRepository);
     await app.database.transaction(async (tx) => {
@@ -84,16 +86,16 @@ describe('a sweep of large agents, or of many', () => {
     });
   });
 
-  it('makes a thousand agents, and archives them again', async () => {
+  it('creates a thousand agents, and archives them', async () => {
     const count = 1000;
     await on.declare([
       skill('writing'),
       ...Array.from({ length: count }, (_, n) => agent(`agent-${n}`, { skills: [{ skill: 'writing' }] })),
     ]);
-    expect((await on.sweep()).body.live_count).toBe(count + 1);
+    expect((await on.reconcile()).body.live_count).toBe(count + 1);
     expect((await on.editor.get('/agent/v1/agents?limit=0')).body.page.total).toBe(count);
     await on.redeclare([]);
-    expect((await on.sweep()).body.live_count).toBe(0);
+    expect((await on.reconcile()).body.live_count).toBe(0);
     expect((await on.editor.get('/agent/v1/agents?limit=0')).body.page.total).toBe(0);
   });
 });

@@ -9,8 +9,8 @@ import {
   TONE,
 } from './human-scores.fixture';
 
-/** What people said before there was a result: an upload that names the same trace or session has it. */
-describe('human scores of what is uploaded afterwards', () => {
+/** Human scores of a trace or session are written to results that are uploaded later. */
+describe('human scores of targets uploaded later', () => {
   let app: TestApp;
   let on: HumanScoresFixture;
   let ann: Annotator;
@@ -66,7 +66,7 @@ describe('human scores of what is uploaded afterwards', () => {
     });
   });
 
-  it('are in each result of a bulk upload that names what they are of, and in no other', async () => {
+  it('are in each uploaded result of their target, and in no other', async () => {
     const [byTrace, bySession] = [await on.scorer(), await on.scorer()];
     await on.score(byTrace, { trace_id, value: true });
     await on.score(bySession, { session_id: 'talk', value: false });
@@ -98,7 +98,7 @@ describe('human scores of what is uploaded afterwards', () => {
     for (const { result } of answer.body.items) if (result) expect(await on.result(result)).toEqual(result);
   });
 
-  it('are the present one of each person, once min_annotations different people have scored', async () => {
+  it('count each person’s latest, once min_annotations have scored', async () => {
     const scorer = await on.scorer(STARS, {}, { min_annotations: 3 });
     await on.score(scorer, { trace_id, value: 5 });
     await on.score(scorer, { trace_id, value: 1 });
@@ -110,7 +110,7 @@ describe('human scores of what is uploaded afterwards', () => {
     expect((await upload({ session_id: 'walk' })).scores).toEqual({});
   });
 
-  it('leave alone what the upload says under their name, also where it looks like a score of people', async () => {
+  it('do not overwrite an uploaded score of the same name', async () => {
     const scorer = await on.scorer();
     const { score_id } = await on.score(scorer, { trace_id, value: true });
     const own = { scorer_id: scorer.scorer_id, scorer_version: 1 };
@@ -126,7 +126,7 @@ describe('human scores of what is uploaded afterwards', () => {
     }
   });
 
-  it('are replaced by what people say afterwards, as any other of theirs', async () => {
+  it('are updated by later human scores', async () => {
     const scorer = await on.scorer(STARS);
     await on.score(scorer, { trace_id, value: 5 });
     const result = await upload();
@@ -137,7 +137,7 @@ describe('human scores of what is uploaded afterwards', () => {
     expect((await on.result(result)).scores).toEqual({ [scorer.name]: 1.5 });
   });
 
-  it('of an archived scorer do not land, but those of the one that has its name since', async () => {
+  it('of an archived scorer are not written back', async () => {
     const scorer = await on.scorer();
     await on.score(scorer, { trace_id, value: true });
     await on.space.archive(`/eval/v1/scorers/${scorer.scorer_id}`);
@@ -149,7 +149,7 @@ describe('human scores of what is uploaded afterwards', () => {
     expect(detailOf(result, another)!.scorer_id).toBe(another.scorer_id);
   });
 
-  it('are of this workspace alone', async () => {
+  it('stay within the workspace', async () => {
     const scorer = await on.scorer();
     const other = await on.space.organization.newWorkspace();
     const elsewhere = ann.api.in(other);
@@ -178,7 +178,7 @@ describe('human scores of what is uploaded afterwards', () => {
     });
   });
 
-  describe('are what they would be if the result had been there before them:', () => {
+  describe('are the same as for a result that existed before:', () => {
     type Step = (scorer: Scorer) => Promise<unknown>;
     const say =
       (by: () => Annotator, value: unknown, fields: object = {}): Step =>

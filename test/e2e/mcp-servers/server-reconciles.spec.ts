@@ -1,7 +1,7 @@
 import { createTestApp, type TestApp } from '#testing';
 import { agent, APPS, AppsFixture, server, SERVERS, skill } from '../registry/apps.fixture';
 
-/** What sweeps of apps tell of the servers that they change. */
+/** Audit log, drift and sync of the servers that apps declare. */
 describe('MCP servers that an app declares', () => {
   let app: TestApp;
   let on: AppsFixture;
@@ -22,7 +22,7 @@ describe('MCP servers that an app declares', () => {
     return Object.fromEntries(changes.map((one: any) => [one.member, one.after]));
   };
 
-  it('are told to the log by their names as they are made', async () => {
+  it('are audited by name when created', async () => {
     const slug = await on.reconciled(server('a', { tools: [tool('x')] }));
     const [one] = await on.serversOf(slug);
     expect(
@@ -31,7 +31,7 @@ describe('MCP servers that an app declares', () => {
     expect(await countsOf()).toEqual({ created: 1, updated: 0, restored: 0, archived: 0 });
   });
 
-  it('are told to the log where their tools change, once with what else does, and are counted', async () => {
+  it('are audited once when their tools and other members change', async () => {
     const slug = await on.reconciled(
       server('both', { tools: [tool('x')] }),
       server('same', { tools: [tool('x')] }),
@@ -64,7 +64,7 @@ describe('MCP servers that an app declares', () => {
     expect(await on.everything()).toEqual(before);
   });
 
-  it('are as declared when they are given a secret, and drifted when anything else is changed', async () => {
+  it('drift by every change except of the secret', async () => {
     const slug = await on.reconciled(server('a', { auth: { type: 'bearer' } }));
     const [one] = await on.serversOf(slug);
     const path = `${SERVERS}/${one.server_id}`;
@@ -80,7 +80,7 @@ describe('MCP servers that an app declares', () => {
     expect(await state({ auth: { value: 'again' }, metadata: { a: 1 } })).toBe('drifted');
   });
 
-  it('are synced where a sweep archives them, as are agents and skills', async () => {
+  it('are synced when a reconcile archives them, like agents and skills', async () => {
     const slug = await on.reconciled(server('a'), skill('b'), agent('c'));
     await on.patch(slug, { resources: [] });
     const lists = [SERVERS, '/skill/v1/skills', '/agent/v1/agents'];

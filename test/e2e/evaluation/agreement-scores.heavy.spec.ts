@@ -1,0 +1,2 @@
+// The same, with more human scores than are read.
+import './agreement-scores.spec';

@@ -1,0 +1,2 @@
+// The same races, more often.
+import './human-score-write-back-races.spec';

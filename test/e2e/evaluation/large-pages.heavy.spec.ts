@@ -1,0 +1,2 @@
+// The same for every list.
+import './large-pages.spec';

@@ -1,0 +1,2 @@
+// The same races, more often.
+import './races.spec';

@@ -1,0 +1,2 @@
+// The same in both formats.
+import './record-export.spec';

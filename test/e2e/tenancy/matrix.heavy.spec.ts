@@ -1,0 +1,2 @@
+// The same for every outsider, within every workspace.
+import './matrix.spec';

@@ -1,0 +1,2 @@
+// The same for every kind of stale postmaster.pid.
+import './embedded-postgres.spec';

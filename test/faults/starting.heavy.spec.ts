@@ -1,0 +1,2 @@
+// The same for every process.
+import './starting.spec';

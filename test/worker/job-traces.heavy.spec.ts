@@ -1,0 +1,2 @@
+// The same with the queue in Redis as well.
+import './job-traces.spec';

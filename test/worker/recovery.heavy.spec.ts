@@ -1,0 +1,2 @@
+// The same with leases that expire by themselves.
+import './recovery.spec';
