@@ -73,7 +73,11 @@ describe('a judge that fails', () => {
   });
 
   it.each<[string, JudgeReply, RegExp]>([
-    ['that always closes the connection', 'closes', /^The judge closed the connection .*\. Gave up after 6 attempts/],
+    [
+      'that always closes the connection',
+      'closes',
+      /^The judge closed the connection .*\. Gave up after 6 attempts/,
+    ],
     [
       'that never answers with JSON',
       { status: 200, body: 'no' },

@@ -111,7 +111,11 @@ class OrgCache<Value extends object> {
     for (const [key, entry] of this.entries) if (applies(entry)) this.entries.delete(key);
   }
 
-  private set(key: string, value: Value, { orgId, expiresAt }: { orgId: string; expiresAt: Date | null }): void {
+  private set(
+    key: string,
+    value: Value,
+    { orgId, expiresAt }: { orgId: string; expiresAt: Date | null },
+  ): void {
     const now = Date.now();
     const until = Math.min(now + this.lifetimeMs, expiresAt?.getTime() ?? Infinity);
     if (until > now) this.entries.set(key, { value, orgId, until });
