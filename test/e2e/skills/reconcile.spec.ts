@@ -76,7 +76,7 @@ describe('skills that an app declares', () => {
     expect(before).toMatchObject([{ name: 'one', version_ordinal: 2, file_count: 1 }, { name: 'three' }]);
     const written = () =>
       app.database.query(
-        `SELECT (SELECT count(*) FROM audit_log) AS told, (SELECT count(*) FROM skill_versions) AS versions,
+        `SELECT (SELECT count(*) FROM audit_log) AS entries, (SELECT count(*) FROM skill_versions) AS versions,
            (SELECT max(xmin::text::bigint) FROM skills) AS change`,
       );
     const state = await written();
