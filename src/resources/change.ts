@@ -7,7 +7,7 @@ import type { ResourceKind, ResourceRow } from './resource-kind';
 
 /** Throws 409 for a write to an archived resource. */
 export function checkLive(row: { archived_at: Date | null }, kind: string): void {
-  if (row.archived_at) throw problem.conflict(`The ${kind} is archived. Restore it before you change it.`);
+  if (row.archived_at) throw problem.conflict(`The ${kind} is archived. Restore it first.`);
 }
 
 /** Returns the stamps of a new row. */

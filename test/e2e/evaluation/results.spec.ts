@@ -157,8 +157,11 @@ describe('results', () => {
 
   describe('of one case', () => {
     it('are refused a second time: alone, in bulk and within one call', async () => {
-      expect((await create({ output: 'first' })).status).toBe(201);
-      expect(outcome(await create({ output: 'second' }))).toEqual([409, 'conflict']);
+      const first = await create({ output: 'first' });
+      expect(first.status).toBe(201);
+      const second = await create({ output: 'second' });
+      expect(outcome(second)).toEqual([409, 'conflict']);
+      expect((second.body as any).detail).toContain(first.body.result_id);
       const answer = await bulk([
         { case_id: 'case', output: 'third' },
         { case_id: 'twice', output: 1 },
@@ -167,6 +170,7 @@ describe('results', () => {
       ]);
       expect(statuses(answer)).toEqual([409, 201, 409, 201]);
       expect(answer.body.items[0]!.error!.code).toBe('conflict');
+      expect(answer.body.items[0]!.error!.detail).toContain(first.body.result_id);
       expect(answer.body.items[2]!.error!.detail).toContain('items/1');
       const outputs = (await space.list<Result>(`${results}?sort=created_at`)).map((one) => one.output);
       expect(outputs).toEqual(['first', 1, null]);

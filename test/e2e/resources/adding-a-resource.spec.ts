@@ -31,6 +31,8 @@ describe('a resource that a developer adds', () => {
     expect(stale).toMatchObject({ status: 412, body: { code: 'precondition_failed' } });
     const changed = await evaluator.patch(item, { is_required: false }, { 'if-match': '"1"' });
     expect([changed.status, changed.headers.get('etag')]).toEqual([200, '"2"']);
+    const other = await evaluator.patch(item, { item_id: 'item_other' });
+    expect(other).toMatchObject({ status: 422, body: { code: 'immutable_field' } });
     const taken = await evaluator.post('/eval/v1/checklist-items', {
       workspace_id,
       name: 'License is clear',

@@ -52,6 +52,25 @@ export class ResultRepository {
     return new Set(written.map((row) => row.result_id));
   }
 
+  /** Returns the ids of an experiment's results by their `case_id`. */
+  async idsOfCases(
+    tx: Tx,
+    scope: Scope,
+    experimentId: string,
+    caseIds: readonly string[],
+  ): Promise<Map<string, string>> {
+    if (caseIds.length === 0) return new Map();
+    const rows = await tx.query<Pick<ResultEntity, 'case_id' | 'result_id'>>(
+      prepared(
+        'result.ids-of-cases',
+        sql`SELECT case_id, result_id FROM results
+          WHERE experiment_id = ${experimentId} AND case_id = ANY (${caseIds}::text[])
+            AND workspace_id = ${scope.workspaceId}`,
+      ),
+    );
+    return new Map(rows.map((row) => [row.case_id, row.result_id]));
+  }
+
   async find(scope: Scope, experimentId: string, resultId: string): Promise<ResultEntity | null> {
     const [row] = await this.database.query<ResultEntity>(
       prepared(

@@ -26,7 +26,8 @@ import { ResultRepository } from './result.repository';
 import { ScoreWriteBack } from './score-write-back';
 import { splitScores } from './scores';
 
-const duplicate = (): Problem => problem.conflict('The experiment already has a result for this case_id.');
+const caseTaken = (resultId: string | undefined): Problem =>
+  problem.conflict(`The experiment already has a result for this case_id: ${resultId}.`);
 
 /** Appends and reads the results of experiments. */
 @Injectable()
@@ -93,8 +94,10 @@ export class ResultService {
       const rows = planned.filter((one): one is ResultEntity => !(one instanceof Problem));
       if (rows.length === 0) return planned;
       const written = await this.append(tx, scope, experimentId, rows, at);
+      const repeated = rows.flatMap((row) => (written.has(row.result_id) ? [] : row.case_id));
+      const existing = await this.results.idsOfCases(tx, scope, experimentId, repeated);
       return planned.map((one) =>
-        one instanceof Problem ? one : (written.get(one.result_id) ?? duplicate()),
+        one instanceof Problem ? one : (written.get(one.result_id) ?? caseTaken(existing.get(one.case_id))),
       );
     });
   }
