@@ -170,7 +170,7 @@ describe('selecting among many sessions of agents', () => {
       [one.session(3), other.session(3)].sort(),
     ]);
     const counted = await score(scorer, { agent_ids });
-    expect(counted.body.detail).toContain(`holds ${MANY - 1 + 2} targets`);
+    expect(counted.body.detail).toContain(`matches ${MANY - 1 + 2} targets`);
   });
 
   it('skips sessions that are about to be scored', async () => {
@@ -181,7 +181,7 @@ describe('selecting among many sessions of agents', () => {
     expect((await score(scorer, { ...selection, mode: 'score' })).status).toBe(202);
     expect(await selected(scorer, selection)).toEqual([session(2), session(3)]);
     const counted = await score(scorer, { ...selection, limit: undefined });
-    expect(counted.body.detail).toContain(`holds ${MANY - 2} targets`);
+    expect(counted.body.detail).toContain(`matches ${MANY - 2} targets`);
   });
 
   it('filters by traces and by results', async () => {
