@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AnalysisModule } from './analysis';
 import { DatasetsModule } from './datasets';
-import { ExperimentsModule, ResultsModule } from './experiments';
+import { ExperimentsModule } from './experiments';
 import { ScorersModule } from './scorers';
 import { ScoresModule } from './scores';
 import { ScoringModule } from './scoring';
@@ -13,7 +13,9 @@ import { ExperimentController } from './experiments/experiments/experiment.contr
 import { GateController } from './analysis/gate/gate.controller';
 import { RecordController } from './datasets/records/record.controller';
 import { RecordTransferController } from './datasets/transfer/record-transfer.controller';
+import { CaseRules } from './experiments/results/case-rules';
 import { ResultController } from './experiments/results/result.controller';
+import { ResultService } from './experiments/results/result.service';
 import { HumanScoreController } from './scores/human-score.controller';
 import { ScorerController } from './scorers/scorer.controller';
 import { ScorerStarterController } from './scorers/starters/scorer-starter.controller';
@@ -24,15 +26,9 @@ import { ExperimentTraceController } from './experiments/traces/experiment-trace
 
 /** The routes under /eval/v1. */
 @Module({
-  imports: [
-    AnalysisModule,
-    DatasetsModule,
-    ExperimentsModule,
-    ResultsModule.using(ScorersModule, ScoresModule),
-    ScorersModule,
-    ScoresModule,
-    ScoringModule,
-  ],
+  imports: [AnalysisModule, DatasetsModule, ExperimentsModule, ScorersModule, ScoresModule, ScoringModule],
+  // here, because results need scorers and human scores, which are built on experiments
+  providers: [CaseRules, ResultService],
   controllers: [
     DatasetController,
     DatasetVersionController,

@@ -153,7 +153,7 @@ describe('the floors', () => {
 
   it('keep SQL in repositories and migrations', () => {
     const isAllowed = (file: string): boolean =>
-      isTest(file) || /\.repository\.ts$|\/migrations\//.test(file);
+      isTest(file) || /\.(repository|sql)\.ts$|\/migrations\//.test(file);
     const builders = sources.filter((file) => file.startsWith('src/') && buildsSql(file));
     expect(builders.length).toBeGreaterThan(50);
     expect(builders.filter((file) => !isAllowed(file)).sort()).toEqual([]);

@@ -1,4 +1,4 @@
-import { type DynamicModule, Module, type Type } from '@nestjs/common';
+import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { ResourcesModule } from '../../resources';
 import { TelemetryModule } from '../../telemetry';
@@ -8,12 +8,10 @@ import { ExperimentEntity } from './experiments/experiment.entity';
 import { ExperimentRepository } from './experiments/experiment.repository';
 import { ExperimentService } from './experiments/experiment.service';
 import { SummaryRepository } from './experiments/summary.repository';
-import { CaseRules } from './results/case-rules';
 import { ResultLockRepository } from './results/result-lock.repository';
 import { ResultReferenceRepository } from './results/result-reference.repository';
 import { ResultEntity } from './results/result.entity';
 import { ResultRepository } from './results/result.repository';
-import { ResultService } from './results/result.service';
 import { ExperimentTraceRepository } from './traces/experiment-trace.repository';
 import { ExperimentTraceService } from './traces/experiment-trace.service';
 import { TraceStatsService } from './traces/trace-stats.service';
@@ -50,20 +48,3 @@ import { TraceStatsService } from './traces/trace-stats.service';
   ],
 })
 export class ExperimentsModule {}
-
-/**
- * Creates and reads results. A separate module, because it needs scorers and human scores, which are built on
- * experiments.
- */
-@Module({})
-export class ResultsModule {
-  /** @param modules the modules that export `ScorerDirectory` and `ScoreWriteBack` */
-  static using(...modules: Type[]): DynamicModule {
-    return {
-      module: ResultsModule,
-      imports: [DatasetsModule, ExperimentsModule, ...modules],
-      providers: [CaseRules, ResultService],
-      exports: [ResultService],
-    };
-  }
-}

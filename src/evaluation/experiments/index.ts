@@ -1,4 +1,4 @@
-export { ExperimentsModule, ResultsModule } from './experiments.module';
+export { ExperimentsModule } from './experiments.module';
 export { EXPERIMENT_STATUSES, type ExperimentStatus } from './experiments/experiment.entity';
 export { ExperimentRepository } from './experiments/experiment.repository';
 export { type ScorerMean, SUMMARY_RESULTS_MAX, SummaryRepository } from './experiments/summary.repository';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { prepared, raw, type Sql, sql, type Tx } from '#platform/db';
+import { raw, sql, type Tx } from '#platform/db';
 import {
   type NewResult,
   type ResultId,
@@ -11,7 +11,7 @@ import {
 } from '../experiments';
 
 /** The human scores to write back: those by versions of one scorer with the same output. */
-export interface HumanScoreWriteBack {
+interface HumanScoreWriteBack {
   scorerId: string;
   /** The scorer's name, which is the score's name in results. */
   name: string;
@@ -40,7 +40,7 @@ const DETAIL = raw(`json_strip_nulls(json_build_object(
 /**
  * Writes human scores back into results, in the transaction that stores the score or the result.
  *
- * The statements that write are not prepared: the same one changes one result or a thousand, and a plan made while tables
+ * Statements are not prepared: the same one changes one result or a thousand, and a plan made while tables
  * were small took 25 times as long once they were not. Scores and results are looked up by keys that the rows carry, which
  * `OFFSET 0` and MATERIALIZED keep from being replaced by parameters. PostgreSQL expects no rows for a workspace that
  * its statistics do not know, and would read the whole table for each key.
@@ -51,25 +51,27 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
 
   /**
    * Writes the human scores of the traces and sessions that new results reference into these results, as if the newest
-   * score by each output were given now. A score of the same name that the client uploaded stays. Where versions of a scorer
+   * human score of each output were recorded now. A score of the same name that the client uploaded stays. Where versions of a scorer
    * differ in their output, the highest version counts. An archived scorer writes nothing. Returns the results that
    * changed.
    *
    * The caller's transaction holds the locks of `lockForUpload`, so that no score is added meanwhile.
    */
-  async intoNewResults(
+  intoNewResults(
     tx: Tx,
     { workspaceId }: Scope,
     experimentId: string,
-    uploaded: readonly NewResult[],
+    results: readonly NewResult[],
   ): Promise<WrittenBackScores[]> {
-    const results = await this.scoredAmong(tx, workspaceId, uploaded);
-    if (results.length === 0) return [];
     return tx.query<WrittenBackScores>(
       sql`WITH given AS MATERIALIZED (
           SELECT new.result_id, s.scorer_id, s.output_sha256, s.created_by, s.score_id, s.scorer_version, s.score,
                  s.choice, s.comment
-          FROM ${newResults(workspaceId, results)}
+          FROM (SELECT ${workspaceId}::text AS workspace_id, ids.*
+                FROM unnest(${results.map((one) => one.result_id)}::text[],
+                            ${results.map((one) => one.trace_id)}::text[],
+                            ${results.map((one) => one.session_id)}::text[])
+                  AS ids(result_id, trace_id, session_id) OFFSET 0) new
           CROSS JOIN LATERAL (VALUES ('trace', new.trace_id), ('session', new.session_id)) AS target(kind, id)
           JOIN human_scores s ON s.workspace_id = new.workspace_id AND s.target_kind = target.kind
             AND s.target_id = target.id AND s.target_kind <> 'result' AND s.superseded_by_score_id IS NULL
@@ -127,26 +129,6 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
     if (locked.length > 0) await this.write(tx, scope.workspaceId, locked, score);
   }
 
-  /** Returns the new results that reference a trace or a session with human scores. Most uploads have none. */
-  private async scoredAmong(
-    tx: Tx,
-    workspaceId: string,
-    results: readonly NewResult[],
-  ): Promise<NewResult[]> {
-    const rows = await tx.query<{ result_id: string; is_scored: boolean }>(
-      prepared(
-        'score-write-back.is-scored',
-        sql`SELECT new.result_id, EXISTS (
-            SELECT FROM human_scores s WHERE s.workspace_id = new.workspace_id
-              AND s.target_id IN (new.trace_id, new.session_id)
-              AND s.target_kind <> 'result' AND s.superseded_by_score_id IS NULL) AS is_scored
-          FROM ${newResults(workspaceId, results)}`,
-      ),
-    );
-    const scored = new Set(rows.filter((row) => row.is_scored).map((row) => row.result_id));
-    return results.filter((result) => scored.has(result.result_id));
-  }
-
   /**
    * Counts each person's newest current score of the result, its trace or its session. A score under the scorer's name
    * stays, unless the same or an older version of this scorer wrote it back to this result. The trace and session ids
@@ -199,9 +181,3 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
     );
   }
 }
-
-/** A subquery `new` of new results, each with its workspace. */
-const newResults = (workspaceId: string, results: readonly NewResult[]): Sql =>
-  sql`(SELECT ${workspaceId}::text AS workspace_id, ids.*
-    FROM unnest(${results.map((one) => one.result_id)}::text[], ${results.map((one) => one.trace_id)}::text[],
-                ${results.map((one) => one.session_id)}::text[]) AS ids(result_id, trace_id, session_id) OFFSET 0) new`;

@@ -128,7 +128,7 @@ export class ExportQueue<Request extends Decoded> {
 }
 
 /** Adds up the parts of one export that are stored more often than sent. */
-export class RepeatedBytes {
+class RepeatedBytes {
   private readonly sizes = new Map<object, number>();
   /** In characters of JSON. */
   total = 0;

@@ -1,7 +1,7 @@
 import type { Scope } from '#platform/auth';
 import { raw, type Sql, type SqlExecutor } from '#platform/db';
 import type { RowPage } from '#platform/paging';
-import { mentionsInJson } from '../list-conditions.repository';
+import { mentionsInJson } from '../list-conditions.sql';
 import { equals, RecordListRepository, type RecordTable } from '../records/record-list.repository';
 import { type LogListQueryDto, type LogRecordRow, severityNumberOf } from './log.dto';
 

@@ -10,7 +10,7 @@ import {
   Where,
 } from '#platform/db';
 import { listPage, type RowPage, scanPage } from '#platform/paging';
-import { addTimes, attributeConditions } from '../list-conditions.repository';
+import { addTimes, attributeConditions } from '../list-conditions.sql';
 import type { RecordListQueryDto } from '../list-query.dto';
 import { cutPage, type SizedRow } from '../page-budget';
 import { type SourceParts, SourceReadRepository } from '../sources/source-read.repository';

@@ -1,8 +1,8 @@
 import type { Scope } from '#platform/auth';
 import { followIndexes, prepared, raw, sql, type SqlExecutor, Where } from '#platform/db';
 import { listPage, type RowPage, type SortKey } from '#platform/paging';
-import { addTimes } from '../list-conditions.repository';
-import { FIGURES } from '../traces/trace-columns.repository';
+import { addTimes } from '../list-conditions.sql';
+import { FIGURES } from '../traces/trace-columns.sql';
 import type { SessionDto, SessionListQueryDto } from './session.dto';
 
 /** Number of traces, the last ones, that the totals of a session include. */

@@ -71,15 +71,11 @@ export interface TraceAggregate extends UsageLevels {
 /** Aggregates distinct spans that are sorted by trace. Returns the traces in the same order. */
 export async function aggregateTraces(records: readonly SpanRecord[]): Promise<TraceAggregate[]> {
   const traces: TraceAggregate[] = [];
-  let yieldAt = SPANS_PER_TICK;
   for (let start = 0; start < records.length;) {
     let end = start + 1;
     while (end < records.length && isSameTrace(records[start]!, records[end]!)) end++;
-    traces.push(aggregateTrace(records.slice(start, end)));
+    traces.push(await aggregateTrace(records, start, end));
     start = end;
-    if (end < yieldAt) continue;
-    await yieldToEventLoop();
-    yieldAt = end + SPANS_PER_TICK;
   }
   return traces;
 }
@@ -87,12 +83,18 @@ export async function aggregateTraces(records: readonly SpanRecord[]): Promise<T
 const isSameTrace = (one: SpanRecord, other: SpanRecord): boolean =>
   one.span.traceId === other.span.traceId && one.workspaceId === other.workspaceId;
 
-function aggregateTrace(records: readonly SpanRecord[]): TraceAggregate {
-  const trace = emptyTrace(records[0]!);
+async function aggregateTrace(
+  records: readonly SpanRecord[],
+  start: number,
+  end: number,
+): Promise<TraceAggregate> {
+  const trace = emptyTrace(records[start]!);
   let root: SpanRecord | null = null;
   let session: SpanRecord | null = null;
   let service: SpanRecord | null = null;
-  for (const record of records) {
+  for (let index = start; index < end; index++) {
+    if ((index + 1) % SPANS_PER_TICK === 0) await yieldToEventLoop();
+    const record = records[index]!;
     addSpan(trace, record);
     if (isRoot(record)) root = firstOf(root, record);
     if (record.figures.sessionId !== null) session = firstOf(session, record);

@@ -13,7 +13,7 @@ import {
   timeToMicroseconds,
   Where,
 } from '#platform/db';
-import { FILTERED_COLUMNS, traceCondition } from './trace-columns.repository';
+import { FILTERED_COLUMNS, traceCondition } from './trace-columns.sql';
 import type { TraceFilter } from './trace-stats.types';
 
 /**

@@ -1,9 +1,9 @@
 import type { Scope } from '#platform/auth';
 import { followIndexes, join, prepared, raw, type Sql, sql, type SqlExecutor, Where } from '#platform/db';
 import { listPage, type RowPage, scanPage, type SortKey } from '#platform/paging';
-import { addTimes, attributeConditions, containing, mentionsInJson } from '../list-conditions.repository';
+import { addTimes, attributeConditions, containing, mentionsInJson } from '../list-conditions.sql';
 import { MODELS_MAX } from './trace-aggregate';
-import { SUMMARY } from './trace-columns.repository';
+import { SUMMARY } from './trace-columns.sql';
 import type { TraceListQueryDto } from './trace-query.dto';
 import type { TraceSummary } from './trace.dto';
 

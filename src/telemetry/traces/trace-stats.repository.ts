@@ -11,7 +11,7 @@ import {
   traceCondition,
   USAGE,
   USAGE_NAMES,
-} from './trace-columns.repository';
+} from './trace-columns.sql';
 import type {
   TraceAggregation,
   TraceFilter,

@@ -12,7 +12,7 @@ import {
   timeToMicroseconds,
   Where,
 } from '#platform/db';
-import { SUMMARY } from './trace-columns.repository';
+import { SUMMARY } from './trace-columns.sql';
 import type { TraceRow, TraceSummary } from './trace.dto';
 import type {
   PlacedTrace,

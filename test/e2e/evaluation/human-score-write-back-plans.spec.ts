@@ -1,6 +1,7 @@
 import type { Scope } from '#platform/auth';
 import { createTestApp, type TestApp } from '#testing';
 import { ResultLockRepository } from '../../../src/evaluation/experiments/results/result-lock.repository';
+import { ResultRepository } from '../../../src/evaluation/experiments/results/result.repository';
 import { ScoreWriteBackRepository } from '../../../src/evaluation/scores/score-write-back.repository';
 import { EvaluationWorkspace } from './evaluation.harness';
 import { type Plan, plansWithin, scansOf, vacuumed } from './plans.harness';
@@ -60,11 +61,19 @@ describe('with many results and human scores', () => {
   };
 
   it('an upload reads only the scores of its targets', async () => {
-    const results = [{ result_id: 'res_x', trace_id: 'f'.repeat(32), session_id: null }];
+    const results = app.get(ResultRepository);
+    const row = {
+      result_id: 'res_x',
+      case_id: 'x',
+      trace_id: traceId(1),
+      metadata: {},
+      tags: [],
+      scores: {},
+    };
+    const rows = [{ ...row, score_details: {} }] as unknown as Parameters<typeof results.insertMany>[3];
     const plans = await plansWithin(app, (tx) =>
-      app.get(ScoreWriteBackRepository).intoNewResults(tx, scope(), experimentId, results),
+      results.insertMany(tx, scope(), experimentId, rows, new Date()),
     );
-    expect(plans).toHaveLength(1);
     expectLookups(plans, ['human_scores_named']);
   });
 

@@ -169,13 +169,13 @@ const VERSION_FIELDS = [
   'size_bytes',
   'sha256',
   'case_id_column',
-  'mapping',
   'created_at',
   'created_by',
 ] as const;
 
 export const toDatasetVersionDto = (row: DatasetVersionRow): DatasetVersionDto => ({
   ...pick(row, VERSION_FIELDS),
+  mapping: pick(row.mapping, ['input', 'expected', 'metadata', 'tags']),
   column_count: row.columns.length,
   updated_at: row.created_at,
   archived_at: null,

@@ -80,7 +80,7 @@ export class ResultReferenceRepository {
   }
 
   /** Returns the sessions that results of any experiment reference together with these traces. */
-  async sessionsNamedWith({ workspaceId }: Scope, traceIds: readonly string[]): Promise<string[]> {
+  async sessionsReferencedWith({ workspaceId }: Scope, traceIds: readonly string[]): Promise<string[]> {
     const rows = await this.database.query<{ session_id: string }>(
       sql`SELECT DISTINCT session_id FROM unnest(${traceIds}::text[]) AS given(id)
         CROSS JOIN LATERAL (

@@ -110,16 +110,15 @@ export class ResultService {
     rows: ResultEntity[],
     at: Date,
   ): Promise<Map<string, ResultEntity>> {
-    const ids = await this.results.insertMany(tx, scope, experimentId, rows, at);
-    const written = new Map(
-      rows.filter(({ result_id }) => ids.has(result_id)).map((row) => [row.result_id, row]),
+    const planned = new Map(rows.map((row) => [row.result_id, row]));
+    const inserted = await this.results.insertMany(tx, scope, experimentId, rows, at);
+    const written = new Map(inserted.map(({ result_id }) => [result_id, planned.get(result_id)!]));
+    const scored = inserted.flatMap(({ result_id, is_scored }) =>
+      is_scored ? [planned.get(result_id)!] : [],
     );
-    const referencing = [...written.values()].filter(
-      (row) => row.trace_id !== null || row.session_id !== null,
-    );
-    if (referencing.length === 0) return written;
-    for (const scores of await this.writeBack.intoNewResults(tx, scope, experimentId, referencing)) {
-      written.set(scores.result_id, { ...written.get(scores.result_id)!, ...scores });
+    if (scored.length === 0) return written;
+    for (const scores of await this.writeBack.intoNewResults(tx, scope, experimentId, scored)) {
+      written.set(scores.result_id, { ...planned.get(scores.result_id)!, ...scores });
     }
     return written;
   }

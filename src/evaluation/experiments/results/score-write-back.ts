@@ -17,7 +17,7 @@ export interface WrittenBackScores {
 export abstract class ScoreWriteBack {
   /**
    * Writes the human scores of the traces and sessions that new results reference into these results, as if the newest
-   * score by each output were given now. Returns the results that changed.
+   * human score of each output were recorded now. Returns the results that changed.
    */
   abstract intoNewResults(
     tx: Tx,

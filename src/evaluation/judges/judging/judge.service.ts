@@ -32,7 +32,7 @@ import { SampleTally } from './tally';
 const DELETED_AT_ONCE = 1_000;
 
 /** A version of a scorer of kind `llm_judge`. */
-export interface JudgeScorer {
+interface JudgeScorer {
   workspace_id: string;
   scorer_id: string;
   scorer_version: number;

@@ -182,7 +182,6 @@ export type ScriptDefinition = TypeOf<typeof SCRIPT>;
 export type ChecksDefinition = TypeOf<typeof CHECKS>;
 /** How checks become a score. */
 export type Aggregate = NonNullable<ChecksDefinition['aggregate']>;
-export type CodeDefinition = ScriptDefinition | ChecksDefinition;
 export type JudgeDefinition = TypeOf<typeof LLM> | TypeOf<typeof CLASSIFIER>;
 export type HumanDefinition = TypeOf<typeof HUMAN>;
 

@@ -25,7 +25,7 @@ const CHUNK = 1_000;
 /** Finds the results that name traces and sessions. */
 export type ResultLookup = Pick<
   ResultReferenceRepository,
-  'newestOfTraces' | 'newestOfSessions' | 'pairsOf' | 'sessionsNamedWith'
+  'newestOfTraces' | 'newestOfSessions' | 'pairsOf' | 'sessionsReferencedWith'
 >;
 
 /** The results of one experiment, newest first, in memory. Answers the same lookups as the repository of all results. */
@@ -66,7 +66,7 @@ export class ExperimentResults implements ResultLookup {
     return Promise.resolve(pairs);
   }
 
-  sessionsNamedWith(_scope: Scope, traceIds: readonly string[]): Promise<string[]> {
+  sessionsReferencedWith(_scope: Scope, traceIds: readonly string[]): Promise<string[]> {
     const traces = new Set(traceIds);
     const sessions = this.all.flatMap(({ trace_id, session_id }) =>
       traces.has(trace_id!) ? (session_id ?? []) : [],
@@ -129,7 +129,7 @@ export class CandidateFinder {
     return ids ? this.listSessions(scope, ids, traceIds, bounds) : stored({ trace_ids: traceIds });
   }
 
-  /** Returns a lookup of the session of a result: the session that it names, else the session of its trace. */
+  /** Returns a lookup of the session of a result: the session that it references, else the session of its trace. */
   async sessionOf(
     scope: Scope,
     results: readonly ReferencingResult[],
@@ -167,7 +167,7 @@ export class CandidateFinder {
   /** Returns the sessions of traces, from the trace store and from the results that name both. */
   private async sessionsOfTraces(scope: Scope, traceIds: string[], results: ResultLookup): Promise<string[]> {
     const stored = await this.storedTraces(scope, traceIds);
-    const named = await results.sessionsNamedWith(scope, traceIds);
+    const named = await results.sessionsReferencedWith(scope, traceIds);
     return [...new Set([...[...stored.values()].flatMap((trace) => trace.session_id ?? []), ...named])];
   }
 

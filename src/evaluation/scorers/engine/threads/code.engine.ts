@@ -20,8 +20,8 @@ import { encodeSubject } from '../subject.codec';
 
 /** Native stack of a thread, in MiB: so large that the interpreter reaches its own limit first and can report it. */
 const STACK_MB = 16;
-/** Time that a thread has beyond the limit of a task, in ms, for messages and preparation. */
-const GRACE_MS = 250;
+/** Time that a thread has beyond the limit of a task, in ms, for messages and for creating an interpreter. */
+const GRACE_MS = 1_000;
 /** How long a thread stays without work, in ms. Starting one takes some 0.2 s. */
 const IDLE_MS = 300_000;
 
@@ -29,9 +29,9 @@ const IDLE_MS = 300_000;
  * Runs and validates scorers of kind `code`, scripts and checks alike, in a few threads. Owners take turns.
  *
  * A script sees its subject, as values of its own, and what ECMAScript 2023 defines; no network, no files, no modules,
- * no timers. The clock stands at 2000-01-01T00:00:00Z in UTC and `Math.random` gives the same numbers in each run, so
+ * no timers. The clock always shows 2000-01-01T00:00:00Z in UTC and `Math.random` gives the same numbers in each run, so
  * that a score can be repeated. Nothing asynchronous runs. Added to the language are `levenshtein(a, b)` (edits between
- * two strings, in UTF-16 code units), `levenshteinSimilarity(a, b)` (1 less the edits divided by the length of the
+ * two strings, in UTF-16 code units), `levenshteinSimilarity(a, b)` (1 minus the edits divided by the length of the
  * longer; 1 for two empty strings), both for strings of at most 20,000 code units, and a `console` that discards.
  *
  * Each run starts from the same pristine interpreter. A run that exceeds its time is stopped by the interpreter or, in
@@ -131,8 +131,16 @@ export class CodeEngine implements OnApplicationShutdown {
       source,
       timeoutMs: timeout_ms ?? DEFAULT_TIMEOUT_MS,
       memoryMb: memory_mb ?? DEFAULT_MEMORY_MB,
-      interpreter: await (this.compiled ??= compileInterpreter()),
+      interpreter: await this.compile(),
     };
+  }
+
+  /** Returns the compiled interpreter. A failure is not kept, so the next script compiles again. */
+  private compile(): Promise<WebAssembly.Module> {
+    return (this.compiled ??= compileInterpreter().catch((error: unknown) => {
+      this.compiled = undefined;
+      throw error;
+    }));
   }
 }
 
