@@ -10,7 +10,11 @@ export class StampsDto {
 export const STAMP_FIELDS = ['created_at', 'updated_at', 'created_by', 'archived_at'] as const;
 
 /** Returns the given members of a row, for its view. */
-export const pick = <Row extends object, Field extends keyof Row>(
+export function pick<Row extends object, Field extends keyof Row>(
   row: Row,
   fields: readonly Field[],
-): Pick<Row, Field> => Object.fromEntries(fields.map((field) => [field, row[field]])) as Pick<Row, Field>;
+): Pick<Row, Field> {
+  const view = {} as Pick<Row, Field>;
+  for (const field of fields) view[field] = row[field];
+  return view;
+}
