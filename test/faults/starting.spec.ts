@@ -63,7 +63,7 @@ describe('a process that starts', () => {
     return child;
   }
 
-  it.each(ENTRIES.slice(0, sized(1, ENTRIES.length)))(
+  it.each(ENTRIES.slice(0, sized(2, ENTRIES.length)))(
     'as %s ends at once on SIGTERM while it waits for a migration',
     async (entry) => {
       const child = await startWaiting(entry);

@@ -21,7 +21,7 @@ const OUTAGE_MS = sized(2_000, 60_000);
 /** Targets of the run that meets every fault; a multiple of 10. */
 const TARGETS = sized(40, 100);
 
-describe('a judge that fails', () => {
+describe('a judge', () => {
   let judge: TestJudge;
   let app: TestApp;
   const workers: { close(): Promise<unknown> }[] = [];
@@ -194,7 +194,7 @@ describe('a judge that fails', () => {
     expect(judge.asked).toHaveLength(1);
   });
 
-  it('in all ways in turn leaves every target with a score or an error', async () => {
+  it('that fails in every way in turn leaves every target with a score or an error', async () => {
     shortenBackOff();
     const begun = performance.now();
     const ways: ((asked: JudgeAsked) => JudgeReply)[] = [

@@ -46,7 +46,7 @@ export class RulesFixture {
     await Promise.all(this.workers().map((worker) => worker.get(ScoringRuleScheduler).runDue()));
   }
 
-  /** Sweeps until a rule has seen this many traces or sessions. */
+  /** Runs due rules until a rule has seen this many traces or sessions. */
   async seen(rule: any, count: number): Promise<any> {
     for (;;) {
       await this.runDue();

@@ -14,7 +14,7 @@ const NEVER = new AbortController().signal;
 /** Requests that may wait. */
 const WAITING_MAX = 128;
 
-/** What a workspace would lose to others that have much compared, or to its own requests that nobody waits for. */
+/** One workspace's comparisons, or abandoned requests, must not block others. */
 describe('comparisons under load', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;

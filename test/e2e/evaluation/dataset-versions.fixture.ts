@@ -84,13 +84,11 @@ export async function orphans({ database }: TestApp): Promise<number> {
 }
 
 /** Bodies that this process keeps in temporary files, each with its bytes so far. Known on Linux; elsewhere null. */
-export function spooled(): number[] | null {
+function spooled(): number[] | null {
   if (process.platform !== 'linux') return null;
   const files = readdirSync('/proc/self/fd').filter((fd) => linkOf(fd).includes('/spool-'));
   return files.map((fd) => statSync(`/proc/self/fd/${fd}`, { throwIfNoEntry: false })?.size ?? 0);
 }
-
-export const spooledBodies = (): number => spooled()?.length ?? 0;
 
 /** Waits until `holds`, which is looked at again and again. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {

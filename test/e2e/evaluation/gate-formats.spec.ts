@@ -19,7 +19,7 @@ describe('the outcome of a gate', () => {
   const send = (id: string, body: unknown, headers?: Record<string, string>) =>
     space.viewer.post<GateResultDto>(`${EXPERIMENTS}/${id}/gate`, body, headers);
 
-  /** Names that break what they are put into without care. */
+  /** Names that break a format without escaping. */
   const HOSTILE = [
     '</testcase>',
     '"><failure/>',

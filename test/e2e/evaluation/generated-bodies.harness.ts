@@ -8,7 +8,7 @@ import { GeneratedValues, type Known, type Schema, type Schemas } from './genera
 /** Bodies of a round. */
 const BODIES = sized(100, 1_000);
 /** Successes and refusals that each operation must have: with fewer, only the first check would be tested. */
-const OUTCOMES_MIN = 3;
+const OUTCOMES_MIN = sized(3, 20);
 /** Further rounds are sent until the outcomes are reached; an operation that needs this many never reaches them. */
 const ROUNDS_MAX = 20;
 /** Requests in flight. */
@@ -129,7 +129,9 @@ export class GeneratedBodies {
       };
       await Promise.all(Array.from({ length: AT_ONCE }, sender));
     }
-    expect([outcomes, [...missing], isCovered()]).toEqual([outcomes, [], true]);
+    expect([...missing]).toEqual([]);
+    expect(outcomes.succeeded).toBeGreaterThanOrEqual(OUTCOMES_MIN);
+    expect(outcomes.refused).toBeGreaterThanOrEqual(OUTCOMES_MIN);
   }
 
   private async send(

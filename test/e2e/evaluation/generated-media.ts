@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { ANYTHING, type GeneratedValues, type Schema } from './generated-values';
 
-/** A head has room for 16 KiB, and a longer one is refused before it is known what it is for. */
+/** Characters of an option: Node refuses request heads above 16 KiB before routing. */
 const OPTION_MAX = 500;
 
 /** Options that are texts: in the query, or as fields of a form. */
@@ -35,8 +35,8 @@ function torn(whole: string): fc.Arbitrary<string> {
 }
 
 /**
- * Bodies of one media type, with texts that are well-formed where there are any. A type that is not known here is one that nobody has thought of how
- * to break.
+ * Generates bodies of one media type: from the schema, from the examples, and from well-formed texts if given.
+ * @throws for an unknown media type
  */
 export function bodiesOf(
   media: string,

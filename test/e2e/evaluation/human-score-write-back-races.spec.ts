@@ -131,7 +131,7 @@ describe('concurrent human scores', () => {
 
   describe('and an upload of results with the same targets', () => {
     /** Delays an upload with results of this session after it has looked for scores. */
-    const holdLanding = (experimentId: string, earlier: HumanScore): Promise<Held> =>
+    const holdWriteBack = (experimentId: string, earlier: HumanScore): Promise<Held> =>
       hold(
         app,
         'INSERT INTO human_score_experiments (experiment_id, score_id, workspace_id) VALUES ($1, $2, $3)',
@@ -145,7 +145,7 @@ describe('concurrent human scores', () => {
       await newResult({ trace_id, session_id });
       const earlier = await on.score(scorer, { session_id, value: 1 });
       const { experiment_id } = await on.space.experiment();
-      const held = await holdLanding(experiment_id, earlier);
+      const held = await holdWriteBack(experiment_id, earlier);
       const uploaded = on.space.result(experiment_id, { trace_id, session_id });
       await untilWaiting(app, 1);
       const scored = on.score(scorer, { trace_id, value: 3 }, bob);
@@ -190,7 +190,7 @@ describe('concurrent human scores', () => {
       ]);
       const scored = on.score(scorer, { trace_id, value: 3 }, bob);
       await untilWaiting(app, 1);
-      const held = await holdLanding(slow.experiment_id, earlier);
+      const held = await holdWriteBack(slow.experiment_id, earlier);
       const first = on.space.result(slow.experiment_id, { trace_id, session_id });
       await untilWaiting(app, 2);
       const second = await on.space.result(quick.experiment_id, { trace_id, session_id });

@@ -23,7 +23,7 @@ describe('the memory of the process that a file of 32 MiB and 100,000 rows is se
     app = await createTestApp();
     space = await EvaluationWorkspace.open(app);
     child = fork(path.resolve('dist/test/e2e/evaluation/upload-memory.child.js'), {
-      // what is slow because others use the processor, too, is not what is looked at
+      // Delays caused by other processes are not measured.
       env: { PATH: process.env.PATH, ...app.env, REQUEST_TIMEOUT_MS: '120000' },
       execArgv: ['--expose-gc'],
     });

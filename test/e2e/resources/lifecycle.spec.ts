@@ -20,15 +20,17 @@ interface Kind {
   body: (given: Given, n: number) => Record<string, unknown>;
   /** A patch that changes it. */
   change: Record<string, unknown>;
-  /** The member that is unique among the live ones of a workspace, as bodies give it. */
+  /** The member whose value is unique among live resources. */
   unique?: string;
-  /** Where its own path is not built from `id`. */
+  /** Scope of `unique`, if not the workspace. */
+  uniqueWithin?: 'organization';
+  /** Name of the member in its path, if not `id`. */
   key?: string;
-  /** It has `GET …/versions`. */
+  /** Whether it has `GET …/versions`. */
   versioned?: true;
-  /** It lies in a workspace, whose id it shows. */
+  /** Whether it has `workspace_id`. */
   placed?: true;
-  /** Its routes need the workspace header. */
+  /** Whether its routes need the workspace header. */
   header?: true;
 }
 
@@ -48,6 +50,7 @@ const KINDS: Kind[] = [
     body: (_, n) => ({ name: `workspace ${n}` }),
     change: { description: 'changed' },
     unique: 'name',
+    uniqueWithin: 'organization',
   },
   {
     kind: 'service account',
@@ -61,6 +64,7 @@ const KINDS: Kind[] = [
     }),
     change: { description: 'changed' },
     unique: 'name',
+    uniqueWithin: 'organization',
   },
   {
     kind: 'repository',
@@ -80,6 +84,7 @@ const KINDS: Kind[] = [
     body: ({ workspace_id }, n) => ({ workspace_id, app: `app-${n}`, resources: [] }),
     change: { description: 'changed' },
     unique: 'app',
+    uniqueWithin: 'organization',
     placed: true,
   },
   {
@@ -203,10 +208,15 @@ describe('the life of a resource', () => {
     app = await createTestApp();
     org = await newOrganization(app);
     owner = await org.as('owner');
-    const workspace_id = org.workspaceId;
+    given = await givenFor(owner, org.workspaceId);
+  });
+  afterAll(() => app.close());
+
+  /** Creates the parents of resources in a workspace. */
+  async function givenFor(client: ApiClient, workspace_id: string): Promise<Given> {
     const pathOf = async (path: string, body: object) =>
-      (await owner.post(path, { workspace_id, ...body })).headers.get('location')!;
-    given = {
+      (await client.post(path, { workspace_id, ...body })).headers.get('location')!;
+    return {
       workspace_id,
       datasetPath: await pathOf('/eval/v1/datasets', { name: 'of records' }),
       scorerPath: await pathOf('/eval/v1/scorers', {
@@ -216,12 +226,23 @@ describe('the life of a resource', () => {
       }),
       agentPath: await pathOf('/agent/v1/agents', { name: 'of-sessions' }),
     };
-  });
-  afterAll(() => app.close());
+  }
 
   describe.each(KINDS)(
     '$kind',
-    ({ id, audited, collection, body, change, unique, key = id, versioned, placed, header }) => {
+    ({
+      id,
+      audited,
+      collection,
+      body,
+      change,
+      unique,
+      uniqueWithin,
+      key = id,
+      versioned,
+      placed,
+      header,
+    }) => {
       const caller = (): ApiClient => owner;
       const list = (): string => (id === 'session_id' ? '/agent/v1/sessions' : collection(given));
       const create = (more: Record<string, unknown> = {}): Promise<Answer> =>
@@ -327,7 +348,10 @@ describe('the life of a resource', () => {
         expect(etagOf(archived)).not.toBe(etag);
         const again = await caller().post(`${path}/archive`, undefined, { 'if-match': '"stale"' });
         expect(again).toMatchObject({ status: 200, body: archived.body });
-        expect((await caller().get(path)).body).toEqual(archived.body);
+        expect(etagOf(again)).toBe(etagOf(archived));
+        expect(archived.body.updated_at).toBe(archived.body.archived_at);
+        const read = await caller().get(path, { 'if-none-match': etag });
+        expect(read).toMatchObject({ status: 200, body: archived.body });
         expect([await listed(view[id]), await listed(view[id], '&include_archived=true')]).toEqual([
           false,
           true,
@@ -369,6 +393,19 @@ describe('the life of a resource', () => {
           const back = await caller().post(`${path}/restore`);
           expect(back).toMatchObject({ status: 409, body: { code: 'conflict' } });
           expect(back.body.detail).toContain(second.body[id]);
+        });
+
+        it('may have the name of one elsewhere', async () => {
+          const { view } = await createdPath();
+          const elsewhere = uniqueWithin === 'organization' ? await newOrganization(app) : org;
+          const workspaceId = elsewhere === org ? await org.newWorkspace() : elsewhere.workspaceId;
+          const client = (await elsewhere.as('owner')).in(workspaceId);
+          const there = await givenFor(client, workspaceId);
+          const same = { ...body(there, (made += 1)), [unique]: view[unique] };
+          expect(await client.post(collection(there), same)).toMatchObject({
+            status: 201,
+            body: { [unique]: view[unique] },
+          });
         });
 
         it('is created once by concurrent clients', async () => {

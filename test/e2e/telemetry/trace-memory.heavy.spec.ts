@@ -39,7 +39,7 @@ describe('the memory of the process that a trace of 50,000 spans is read from', 
     await app.database.query('UPDATE traces SET span_count = $1', [SPANS]);
     [small] = (await space.send([{}])) as [string];
     child = fork(path.resolve('dist/test/e2e/evaluation/upload-memory.child.js'), {
-      // what is slow because others use the processor, too, is not what is looked at
+      // Delays caused by other processes are not measured.
       env: { PATH: process.env.PATH, ...app.env, REQUEST_TIMEOUT_MS: '120000' },
       execArgv: ['--expose-gc'],
     });

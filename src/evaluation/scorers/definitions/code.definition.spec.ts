@@ -6,7 +6,7 @@ const script = { language: 'javascript', source: 'function score() { return 1 }'
 describe('faultsOfCode', () => {
   const problemsOf = (check: unknown): FormFault[] => faultsOfCode({ checks: [check] });
 
-  it('names unknown members and the member that was probably meant', () => {
+  it('reports unknown members, and suggests similar ones', () => {
     expect(faultsOfCode({ ...script, timeout: 1 })).toEqual([
       { pointer: '/timeout', detail: 'is not a member of this body. Did you mean `timeout_ms`?' },
     ]);
@@ -15,7 +15,7 @@ describe('faultsOfCode', () => {
     ]);
   });
 
-  it('takes unknown members of definitions that are stored already', () => {
+  it('accepts unknown members of stored definitions', () => {
     expect(faultsOfCode({ ...script, comment: 1 }, true)).toEqual([]);
     expect(faultsOfCode({ checks: [{ type: 'equals', weight: 2 }] }, true)).toEqual([]);
   });
@@ -122,14 +122,14 @@ describe('faultsOfCode', () => {
     expect(at).toContainEqual({ pointer: `/checks/1${pointer}`, detail: expect.stringContaining(detail) });
   });
 
-  it('refuses two checks of one name', () => {
+  it('refuses two checks with the same name', () => {
     const check = { type: 'equals', name: 'same' };
     expect(faultsOfCode({ checks: [check, check] })).toEqual([
       { pointer: '/checks/1/name', detail: 'occurs more than once' },
     ]);
   });
 
-  it('names at most 50 problems', () => {
+  it('reports at most 50 problems', () => {
     expect(faultsOfCode({ checks: Array(100).fill({}) })).toHaveLength(50);
   });
 });

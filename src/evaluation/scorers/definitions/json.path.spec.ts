@@ -19,7 +19,7 @@ describe('paths', () => {
     ['output.x-y', 3],
     ["output['']", 4],
     ["output['\\u0061 b']", 1],
-  ])('%s leads to its place', (path, expected) => {
+  ])('%s selects its value', (path, expected) => {
     expect(at(path)).toEqual({ found: true, value: expected });
   });
 
@@ -34,7 +34,7 @@ describe('paths', () => {
     'output.__proto__',
     'output.constructor.prototype',
     'output.items.length',
-  ])('%s leads to nothing', (path) => {
+  ])('%s selects nothing', (path) => {
     expect(at(path)).toEqual({ found: false, value: undefined });
   });
 
@@ -53,7 +53,7 @@ describe('paths', () => {
     expect(() => parsePath(path)).toThrow(SyntaxError);
   });
 
-  it('refuses a path without end', () => {
+  it('refuses a path above 500 characters', () => {
     expect(() => parsePath(`output${'.a'.repeat(300)}`)).toThrow('at most 500 characters');
   });
 });

@@ -20,12 +20,12 @@ const refusal = (output: Output, given: GivenAnswer): unknown => {
 };
 
 describe('the score of an answer', () => {
-  it('of questions is finite, also where the sum of their scores is not', () => {
+  it('is finite for questions, even if the sum of their scores is not', () => {
     const answers = { a: 1.7e308, b: 1.7e308, c: 1.7e308 };
     expect(scoreOfAnswer(questions('a', 'b', 'c'), { answers }).score).toBeCloseTo(1.7e308, -300);
   });
 
-  it('of questions counts each once, by its key, also where the key means something to JavaScript', () => {
+  it('counts each question once, even if its key is a member of Object.prototype', () => {
     const answers = JSON.parse('{"constructor": 1, "__proto__": 3, "toString": 5}') as object;
     const read = scoreOfAnswer(questions('__proto__', 'constructor', 'toString'), { answers });
     expect(read.score).toBe(3);
@@ -36,14 +36,14 @@ describe('the score of an answer', () => {
     ]);
   });
 
-  it('takes nothing for an answer that every object has', () => {
+  it('does not take members of Object.prototype for answers', () => {
     expect(refusal(questions('constructor'), { answers: {} })).toEqual([
       400,
       expect.stringContaining('/answers/constructor'),
     ]);
   });
 
-  it('is refused for what it says first, and for values that it does not know only then', () => {
+  it('checks the form first, then unknown values', () => {
     const choice: Output = {
       type: 'choice',
       choices: [
@@ -63,7 +63,7 @@ describe('the score of an answer', () => {
     expect(() => reading.scored()).toThrow(expect.objectContaining({ status: 422 }) as Error);
   });
 
-  it('repeats no more of the choices there are than fits a message', () => {
+  it('truncates the list of choices in a message', () => {
     const choices = Array.from({ length: 100 }, (_, index) => ({
       value: `${index}`.padEnd(255, 'x'),
       score: index,

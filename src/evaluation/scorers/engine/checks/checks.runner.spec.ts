@@ -20,7 +20,7 @@ describe('ChecksRunner', () => {
   const score = (checks: Check[], aggregate: 'all' | 'any' | 'mean'): unknown =>
     (runChecks({ checks, aggregate }, subject) as { score: number }).score;
 
-  it('all needs each, any needs one, mean is the share that passed', () => {
+  it('aggregates by `all`, `any`, or the share that passed (`mean`)', () => {
     expect(score([pass, pass], 'all')).toBe(1);
     expect(score([pass, fail], 'all')).toBe(0);
     expect(score([fail, pass], 'any')).toBe(1);
@@ -28,7 +28,7 @@ describe('ChecksRunner', () => {
     expect(score([pass, fail, fail, pass], 'mean')).toBe(0.5);
   });
 
-  it('names each check in its answers and says which failed and why', () => {
+  it('answers for each check by name, and explains each failure', () => {
     const checks: Check[] = [pass, fail, { ...fail, name: 'polite' }, { ...pass, name: 'equals_2' }, pass];
     expect(runChecks({ checks, aggregate: 'all' }, subject)).toEqual({
       score: 0,
@@ -41,7 +41,7 @@ describe('ChecksRunner', () => {
     });
   });
 
-  it('says of any which checks passed, where some did, and why none did, where none did', () => {
+  it('lists the checks that passed for `any`, or why all failed', () => {
     const checks: Check[] = [fail, { ...pass, name: 'same' }];
     expect(runChecks({ checks, aggregate: 'any' }, subject)).toMatchObject({
       score: 1,
@@ -53,23 +53,23 @@ describe('ChecksRunner', () => {
     });
   });
 
-  it('cuts its reasoning', () => {
+  it('truncates its reasoning', () => {
     const checks = Array.from({ length: 100 }, (): Check => ({ type: 'equals', value: 'x'.repeat(1_000) }));
     const outcome = runChecks({ checks, aggregate: 'all' }, { ...subject, output: 'y'.repeat(100_000) });
     expect((outcome as { reasoning: string }).reasoning).toHaveLength(2_000);
   });
 
-  it('is an error where one check has nothing to look at, even when another passes', () => {
+  it('is an error if one check lacks its data, even when another passes', () => {
     const checks: Check[] = [pass, { type: 'max_steps', max: 1, name: 'short' }];
     expect(runChecks({ checks, aggregate: 'any' }, subject)).toEqual({ error: 'short: there is no trace' });
   });
 
-  it('keeps a name that every object has apart from what every object has', () => {
+  it('accepts names of Object.prototype members', () => {
     const outcome = runChecks({ checks: [{ ...pass, name: '__proto__' }], aggregate: 'all' }, subject);
     expect(Object.entries((outcome as { answers: object }).answers)).toEqual([['__proto__', true]]);
   });
 
-  it('is an error for values nested beyond reason', () => {
+  it('is an error for values that are nested too deeply', () => {
     const deep: unknown = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`);
     expect(
       runChecks(

@@ -54,7 +54,7 @@ describe('checks of traces', () => {
       expect(scoreOf({ type: 'tool_called', tool: 'pay', negate: true }, trace)).toBe(1);
     });
 
-    it('counts only calls with these arguments', () => {
+    it('counts only calls with the given arguments', () => {
       expect(scoreOf({ type: 'tool_called', tool: 'book', arguments: { city: 'Rome' } }, trace)).toBe(1);
       expect(scoreOf({ type: 'tool_called', tool: 'book', arguments: { city: 'Oslo' } }, trace)).toBe(0);
       expect(scoreOf({ type: 'tool_called', tool: 'search', arguments: { q: 'more' }, max: 1 }, trace)).toBe(
@@ -72,27 +72,27 @@ describe('checks of traces', () => {
         'the span’s name',
         span(0, { 'gen_ai.operation.name': 'execute_tool' }, { name: 'execute_tool search' }),
       ],
-    ])('knows a tool by %s', (_, only) => {
+    ])('recognizes a tool by %s', (_, only) => {
       expect(scoreOf({ type: 'tool_called', tool: 'search', max: 1 }, { spans: [only] })).toBe(1);
     });
   });
 
   describe('tool_order', () => {
-    it('goes by the start of the spans, whatever their order in the list', () => {
+    it('orders calls by the start of their spans, not by their position in the list', () => {
       expect(scoreOf({ type: 'tool_order', tools: ['search', 'book'] }, trace)).toBe(1);
       expect(scoreOf({ type: 'tool_order', tools: ['search', 'book', 'search'] }, trace)).toBe(1);
       expect(scoreOf({ type: 'tool_order', tools: ['book', 'search', 'book'] }, trace)).toBe(0);
       expect(scoreOf({ type: 'tool_order', tools: ['search', 'search', 'book'] }, trace)).toBe(0);
     });
 
-    it('can ask for these calls and no others', () => {
+    it('can require exactly these calls', () => {
       expect(scoreOf({ type: 'tool_order', tools: ['search', 'book'], mode: 'exact' }, trace)).toBe(0);
       expect(scoreOf({ type: 'tool_order', tools: ['search', 'book', 'search'], mode: 'exact' }, trace)).toBe(
         1,
       );
     });
 
-    it('tells apart starts within one millisecond', () => {
+    it('orders starts within one millisecond', () => {
       const started = (micros: string): Record<string, unknown> => ({
         started_at: `2026-01-01T00:00:00.000${micros}Z`,
       });
@@ -123,14 +123,14 @@ describe('checks of traces', () => {
       expect(scoreOf({ type: 'max_steps', max: 0, count: 'model' }, trace)).toBe(0);
     });
 
-    it('counts every span where none can be told apart', () => {
+    it('counts every span without model or tool calls', () => {
       expect(scoreOf({ type: 'max_steps', max: 2 }, [span(0, {}), span(1, {}), span(2, {})])).toBe(0);
       expect(scoreOf({ type: 'max_steps', max: 3 }, [span(0, {}), span(1, {}), span(2, {})])).toBe(1);
     });
   });
 
   describe('max_duration_ms', () => {
-    it('goes by the trace, else from the first start to the last end', () => {
+    it('uses the duration of the trace, or else the time from the first start to the last end', () => {
       expect(scoreOf({ type: 'max_duration_ms', max: 100 }, { spans: trace, duration_ms: 90 })).toBe(1);
       expect(outcome({ type: 'max_duration_ms', max: 499 }, { trace })).toMatchObject({
         score: 0,
@@ -142,7 +142,7 @@ describe('checks of traces', () => {
   });
 
   describe('max_cost_usd', () => {
-    it('goes by the trace, else by the sum of its spans', () => {
+    it('uses the cost of the trace, or else the sum of its spans', () => {
       expect(scoreOf({ type: 'max_cost_usd', max: 0.5 }, { spans: [], cost_usd: 0.5 })).toBe(1);
       const spans = [span(0, { 'gen_ai.usage.cost': 0.2 }), span(1, { 'llm.cost.total': 0.4 }), span(2, {})];
       expect(scoreOf({ type: 'max_cost_usd', max: 0.5 }, { spans })).toBe(0);
@@ -151,7 +151,7 @@ describe('checks of traces', () => {
     });
   });
 
-  it('reads all traces of a session that is scored', () => {
+  it('reads all traces of a session', () => {
     const session = {
       traces: [
         { spans: [tool(0, 'search')], duration_ms: 10, cost_usd: 1 },
@@ -176,11 +176,11 @@ describe('checks of traces', () => {
       { spans: [{ name: 'a', cost_usd: 0.1 }], cost_usd: null },
       'the cost of the trace is unknown',
     ],
-  ])('%j is an error, not a failure, where the trace does not tell', (check, given, problem) => {
+  ])('%j is an error, not a failure, if the trace lacks the data', (check, given, problem) => {
     expect(outcome(check, { trace: given })).toEqual({ error: expect.stringContaining(problem) });
   });
 
-  describe('of a trace that is seen in part', () => {
+  describe('a truncated trace', () => {
     const seen = [chat(10), tool(100, 'search', { q: 1 }), tool(200, 'book'), tool(300, 'search')];
     const cut = { spans: seen, span_count: 1_500, is_truncated: true, duration_ms: 500, cost_usd: 2 };
     const undecided = { error: expect.stringContaining('too large to be shown to a scorer in full') };
@@ -200,7 +200,7 @@ describe('checks of traces', () => {
       [{ type: 'max_cost_usd', max: 2 }, 1],
       [{ type: 'equals', path: 'trace.span_count', value: 1_500 }, 1],
       [{ type: 'equals', path: 'trace.spans[0].name', value: 'span' }, 1],
-    ])('%j says what the rest could not change', (check, score) => {
+    ])('decides %j if the missing parts cannot change the score', (check, score) => {
       expect(scoreOf(check, cut)).toBe(score);
     });
 
@@ -220,16 +220,16 @@ describe('checks of traces', () => {
       { type: 'equals', path: 'trace.spans[1200].name', value: 'span' },
       { type: 'regex', path: 'trace', pattern: 'rm' },
       { type: 'contains', expected_path: 'trace.spans' },
-    ])('%j is an error where the rest could change it', (check) => {
+    ])('is an error for %j if the missing parts could change the score', (check) => {
       expect(outcome(check, { trace: cut, output: 'x' })).toEqual(undecided);
     });
 
-    it('does not take spans for steps while a call may be among those that are not seen', () => {
+    it('does not count spans as steps while calls may be missing', () => {
       const spans = [span(0, {}), span(1, {}), span(2, {})];
       expect(outcome({ type: 'max_steps', max: 2 }, { trace: { ...cut, spans } })).toEqual(undecided);
     });
 
-    it('adds up spans only where that already is too much', () => {
+    it('decides by the sum of its spans only if the sum already exceeds the limit', () => {
       const spans = [span(0, { 'gen_ai.usage.cost': 0.5 })];
       const untold = { ...cut, spans, duration_ms: undefined, cost_usd: undefined };
       expect(scoreOf({ type: 'max_cost_usd', max: 0.4 }, untold)).toBe(0);
@@ -241,7 +241,7 @@ describe('checks of traces', () => {
       );
     });
 
-    it('counts one whose spans are all there, whatever else of it is left out, as whole', () => {
+    it('is complete if all spans are there, even without other parts', () => {
       const whole = { ...cut, span_count: 4, input: null };
       expect(scoreOf({ type: 'tool_called', tool: 'rm', max: 0 }, whole)).toBe(1);
       expect(scoreOf({ type: 'max_steps', max: 4 }, whole)).toBe(1);
@@ -250,7 +250,7 @@ describe('checks of traces', () => {
       );
     });
 
-    it('counts one with a span without its attributes as seen in part', () => {
+    it('is incomplete if a span lacks its attributes', () => {
       const bare = { ...(span(50, {}) as object), is_truncated: true };
       const trace = { ...cut, span_count: 5, spans: [...seen, bare] };
       expect(outcome({ type: 'tool_called', tool: 'rm', max: 0 }, { trace })).toEqual(undecided);
@@ -260,7 +260,7 @@ describe('checks of traces', () => {
       expect(scoreOf({ type: 'equals', path: 'trace.spans[4].name', value: 'span' }, trace)).toBe(1);
     });
 
-    it('goes for a session without some of its traces, too', () => {
+    it('has the same effect as a session that lacks traces', () => {
       const one = { spans: seen, span_count: 4, is_truncated: false, duration_ms: 10, cost_usd: 1 };
       const session = { traces: [one], trace_count: 101, messages: [], is_truncated: true };
       const rm: Check = { type: 'tool_called', tool: 'rm', max: 0 };

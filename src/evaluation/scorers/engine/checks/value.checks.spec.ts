@@ -38,23 +38,23 @@ describe('checks of values', () => {
       ).toBe(expected);
     });
 
-    it('compares with expected by default, and a null literal with null', () => {
+    it('compares with `expected` by default, and can compare with null', () => {
       expect(passes({ type: 'equals' }, { output: 'x', expected: 'x' })).toBe(true);
       expect(passes({ type: 'equals', value: null }, { output: null })).toBe(true);
     });
 
-    it('can leave case out', () => {
+    it('can ignore case', () => {
       expect(passes({ type: 'equals', value: ['ÉA'], case_sensitive: false }, { output: ['éa'] })).toBe(true);
     });
 
-    it('is an error, not a failure, where nothing is expected', () => {
+    it('is an error, not a failure, if nothing is expected', () => {
       expect(outcome({ type: 'equals' }, { output: 'x' })).toEqual({
         error: 'equals: there is no value at expected to compare with',
       });
     });
   });
 
-  it('fails where its path leads to nothing, also when it is negated', () => {
+  it('fails if its path selects nothing, even when negated', () => {
     const check: Check = { type: 'equals', path: 'output.answer', value: 1 };
     expect(outcome(check, { output: {} })).toMatchObject({
       score: 0,
@@ -82,7 +82,7 @@ describe('checks of values', () => {
       expect(passes({ type: 'contains', value }, { output })).toBe(expected);
     });
 
-    it('looks for all or any of several values', () => {
+    it('requires all or any of several values', () => {
       const output = 'Paris is the capital of France';
       const values = ['paris', 'rome'];
       expect(passes({ type: 'contains', values, case_sensitive: false }, { output })).toBe(false);
@@ -95,7 +95,7 @@ describe('checks of values', () => {
   });
 
   describe('regex', () => {
-    it('matches anywhere, with flags, and a value that is no text as JSON', () => {
+    it('matches anywhere in the text, supports flags, and matches other values as JSON', () => {
       expect(passes({ type: 'regex', pattern: '\\d{3}-\\d{4}' }, { output: 'call 555-1234 now' })).toBe(true);
       expect(passes({ type: 'regex', pattern: '^yes$', flags: 'i' }, { output: 'YES' })).toBe(true);
       expect(passes({ type: 'regex', pattern: '^yes$' }, { output: 'yes\nno' })).toBe(false);
@@ -104,7 +104,7 @@ describe('checks of values', () => {
       expect(passes({ type: 'regex', pattern: 'null' }, { output: null })).toBe(false);
     });
 
-    it('takes time in proportion to the text where others backtrack without end', () => {
+    it('takes linear time for patterns that cause catastrophic backtracking', () => {
       const output = `${'a'.repeat(100_000)}!`;
       expect(passes({ type: 'regex', pattern: '^(a+)+$' }, { output })).toBe(false);
       expect(passes({ type: 'regex', pattern: '^(a|a)*$' }, { output })).toBe(false);
@@ -114,7 +114,7 @@ describe('checks of values', () => {
   describe('json_schema', () => {
     const schema = { type: 'object', required: ['answer'], properties: { answer: { type: 'integer' } } };
 
-    it('validates the value, or the JSON that a text holds', () => {
+    it('validates the value, or the JSON in a text', () => {
       expect(passes({ type: 'json_schema', schema }, { output: { answer: 1 } })).toBe(true);
       expect(passes({ type: 'json_schema', schema }, { output: '{"answer":1}' })).toBe(false);
       expect(passes({ type: 'json_schema', schema, parse_json: true }, { output: '{"answer":1}' })).toBe(
@@ -133,18 +133,18 @@ describe('checks of values', () => {
       ['[1, 2', 'it ends at line 1, column 6, where "," or "]" is expected'],
       ['{} or so', 'there is "o" at line 1, column 4, where the end is expected'],
       [' ', 'it is empty, where a value is expected'],
-    ])('says where the text %j is no JSON, and why', (output, fault) => {
+    ])('reports where and why the text %j is not JSON', (output, fault) => {
       const reasoning = `1 of 1 checks failed. json_schema: ${JSON.stringify(output)} is not JSON: ${fault}.`;
       const check: Check = { type: 'json_schema', schema: {}, parse_json: true };
       expect(outcome(check, { output })).toMatchObject({ score: 0, reasoning });
     });
 
-    it('fails for a text that is no JSON also where it is nested too deeply to say why', () => {
+    it('fails for a text that is not JSON, even if it is nested too deeply to explain', () => {
       const check: Check = { type: 'json_schema', schema: {}, parse_json: true };
       expect(outcome(check, { output: '['.repeat(1_000_000) })).toMatchObject({ score: 0 });
     });
 
-    it('says where the value breaks the schema', () => {
+    it('reports where the value violates the schema', () => {
       expect(outcome({ type: 'json_schema', schema }, { output: { answer: 'x' } })).toMatchObject({
         reasoning: expect.stringContaining('/answer must be integer'),
       });
@@ -152,7 +152,7 @@ describe('checks of values', () => {
   });
 
   describe('levenshtein', () => {
-    it('passes from the threshold on and answers the similarity', () => {
+    it('passes at the threshold or above, and answers with the similarity', () => {
       const check: Check = { type: 'levenshtein', expected_path: 'expected', threshold: 0.75 };
       expect(outcome(check, { output: 'abcd', expected: 'abce' })).toMatchObject({
         score: 1,
@@ -165,7 +165,7 @@ describe('checks of values', () => {
       });
     });
 
-    it('without a threshold counts in the mean with the similarity', () => {
+    it('contributes the similarity to the mean without a threshold', () => {
       const subject = {
         input: null,
         output: 'abcd',
@@ -181,18 +181,18 @@ describe('checks of values', () => {
       expect(runChecks({ checks: negated, aggregate: 'mean' }, subject)).toMatchObject({ score: 0.25 });
     });
 
-    it('takes two empty texts for the same, and nothing for unlike', () => {
+    it('treats two empty texts as equal, and null as different from any text', () => {
       expect(outcome({ type: 'levenshtein', value: '' }, { output: '' })).toMatchObject({ score: 1 });
       expect(outcome({ type: 'levenshtein', value: 'a' }, { output: null })).toMatchObject({ score: 0 });
     });
 
-    it('can leave case out', () => {
+    it('can ignore case', () => {
       expect(passes({ type: 'levenshtein', value: 'ABC', case_sensitive: false }, { output: 'abc' })).toBe(
         true,
       );
     });
 
-    it('is an error for texts that would take seconds', () => {
+    it('is an error for texts above 20,000 characters', () => {
       expect(outcome({ type: 'levenshtein', value: 'a' }, { output: 'a'.repeat(20_001) })).toEqual({
         error: 'levenshtein: it compares texts of at most 20000 characters, here 20001',
       });
@@ -213,11 +213,11 @@ describe('checks of values', () => {
       [true, false],
       [null, false],
       [[3], false],
-    ])('%j is from 1 to 5: %s', (output, expected) => {
+    ])('%j is between 1 and 5: %s', (output, expected) => {
       expect(passes({ type: 'numeric_range', min: 1, max: 5 }, { output })).toBe(expected);
     });
 
-    it('answers the number and may lack a bound', () => {
+    it('answers with the number, and may omit a bound', () => {
       expect(outcome({ type: 'numeric_range', min: 1 }, { output: '7' })).toMatchObject({
         score: 1,
         answers: { numeric_range: 7 },

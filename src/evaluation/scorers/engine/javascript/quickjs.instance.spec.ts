@@ -59,7 +59,7 @@ describe('QuickJsInstance', () => {
     return new Uint8Array((instance as unknown as Inspectable).memory.memory.buffer);
   }
 
-  it('has byte for byte the memory it began with after each run', async () => {
+  it('restores its initial memory after each run', async () => {
     const results = await inThread(`
       const instance = await QuickJsInstance.create(wasm, 32);
       const bytes = () => Buffer.from(instance.memory.memory.buffer);
@@ -72,7 +72,7 @@ describe('QuickJsInstance', () => {
     expect(results).toEqual(LITTERING.map(() => [false, true, false]));
   });
 
-  it('lets scripts nest calls some thousand deep, and outlasts those that nest without end', async () => {
+  it('allows calls 2,000 deep, and survives deeper nesting', async () => {
     const results = await inThread(`
       const instance = await QuickJsInstance.create(wasm, 32);
       const run = (source) => instance.run({ source, members: Array(6).fill('null'), timeoutMs: 10000 }).text;
@@ -82,7 +82,7 @@ describe('QuickJsInstance', () => {
     expect(results).toEqual(['={"score":2000}', expect.stringContaining('stack overflow'), false]);
   });
 
-  it('never holds more than it may, and is spent when it ran out', async () => {
+  it('stays within its memory limit, and is spent once it reaches the limit', async () => {
     for (const memoryMb of [2, 8, 64]) {
       const instance = await QuickJsInstance.create(wasm, memoryMb);
       const before = bytesOf(instance).length;
@@ -95,13 +95,13 @@ describe('QuickJsInstance', () => {
     }
   });
 
-  it('is spent also when the scorer caught the want of memory', async () => {
+  it('is spent even if the script caught the memory error', async () => {
     const instance = await QuickJsInstance.create(wasm, 16);
     run(instance, BOMB.replace('const a', 'try { const a').replace(/}$/, '} catch { return 1 } }'));
     expect(instance.isSpent).toBe(true);
   });
 
-  it('gives a memory back that grew far, and keeps one that grew a little', async () => {
+  it('is spent if its memory grew a lot, but not if it grew a little', async () => {
     const instance = await QuickJsInstance.create(wasm, 64);
     run(instance, 'const a = new ArrayBuffer(3e6); function score() { return 1 }');
     expect(instance.isSpent).toBe(false);
@@ -109,13 +109,13 @@ describe('QuickJsInstance', () => {
     expect(instance.isSpent).toBe(true);
   });
 
-  it('gives a run of another size the memory it may have', async () => {
+  it('has the memory limit that it was created with', async () => {
     const need = 'const a = new ArrayBuffer(12e6); function score() { return 1 }';
     expect(run(await QuickJsInstance.create(wasm, 16), need)).toEqual(ONE);
     expect(run(await QuickJsInstance.create(wasm, 8), need)).toMatchObject({ isExhausted: true });
   });
 
-  it('does not write a subject that has no room over the interpreter', async () => {
+  it('reports a subject that does not fit its memory', async () => {
     const instance = await QuickJsInstance.create(wasm, 4);
     const large = ['null', JSON.stringify('x'.repeat(9_000_000)), ...members.slice(2)];
     const source = 'function score({ output }) { return output.length }';
@@ -125,7 +125,7 @@ describe('QuickJsInstance', () => {
     });
   });
 
-  it('only looks for score where there is no subject', async () => {
+  it('only checks for a function score without a subject', async () => {
     const instance = await QuickJsInstance.create(wasm, 8);
     const check = (source: string): RawOutcome => instance.run({ source, timeoutMs: 10_000 });
     expect(check('function score() { throw 1 }')).toMatchObject({ text: 'true' });

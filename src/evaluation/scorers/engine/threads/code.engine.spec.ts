@@ -49,11 +49,11 @@ describe('CodeEngine', () => {
     [{ checks: [{ type: 'regex', pattern: '(?=a)' }] }, '/checks/0/pattern cannot be used'],
     [{ checks: [], source: 'x' }, 'both source and checks'],
     [{ source: 1 }, '/source must be a string'],
-  ])('reports a definition %j that should not have been stored', async (definition, problem) => {
+  ])('reports an invalid stored definition %j', async (definition, problem) => {
     expect(await engine.score(definition, subject)).toEqual({ error: expect.stringContaining(problem) });
   });
 
-  it('ends checks that take too long, and scores others meanwhile', async () => {
+  it('ends checks that take too long, while others continue', async () => {
     const slow = { checks: [{ type: 'regex', pattern: 'a[ab]{980}(?:c|d)$' }] };
     let seed = 1;
     const noise = (): string => 'ab'[((seed = (seed * 1103515245 + 12345) & 0x7fffffff) >> 16) & 1]!;
@@ -73,7 +73,7 @@ describe('CodeEngine', () => {
     expect(await engine.score({ checks: [{ type: 'equals' }] }, subject)).toMatchObject({ score: 1 });
   });
 
-  it('refuses a subject or a definition that could fill a thread', async () => {
+  it('refuses a subject or a definition above the size limits', async () => {
     const checks = { checks: [{ type: 'equals' }] };
     const large = { ...subject, output: 'x'.repeat(9_000_000) };
     const error = 'the subject has 9000035 characters as JSON; at most 8388608 are allowed';
@@ -118,7 +118,7 @@ describe('the threads of a CodeEngine', () => {
     expect(compile).toHaveBeenCalledTimes(1);
   });
 
-  it('are taken in turns of owners', async () => {
+  it('alternate between owners', async () => {
     const engine = open(1);
     const order: string[] = [];
     const owners = [...Array.from({ length: 20 }, () => 'many'), 'one'];
@@ -131,7 +131,7 @@ describe('the threads of a CodeEngine', () => {
     expect(order.indexOf('one')).toBeLessThan(3);
   });
 
-  it('count no time in the queue as time of the run', async () => {
+  it('exclude time in the queue from the time limit', async () => {
     const engine = open(1);
     const [first, second] = await Promise.all([
       engine.script(LOOP, {}, { timeoutMs: 1_500 }),
@@ -141,7 +141,7 @@ describe('the threads of a CodeEngine', () => {
     expect(second).toEqual({ score: 1 });
   });
 
-  it('are kept if the interpreter can stop the script, else replaced', async () => {
+  it('are replaced only if the interpreter cannot stop the script', async () => {
     const engine = open(1);
     await engine.script(returning(1));
     const threads = threadsOf(engine);
@@ -156,7 +156,7 @@ describe('the threads of a CodeEngine', () => {
     expect(threadsOf(engine)[0]).not.toBe(threads[0]);
   });
 
-  it('end an aborted run with the reason, waiting or running, and go on with the rest', async () => {
+  it('end aborted runs with the reason, queued or running, and continue with others', async () => {
     const engine = open(1);
     const controller = new AbortController();
     const { signal } = controller;
@@ -170,7 +170,7 @@ describe('the threads of a CodeEngine', () => {
     await expect(engine.script(returning(1), {}, { signal })).rejects.toThrow('cancelled');
   });
 
-  it('fail what runs and waits when the engine is closed', async () => {
+  it('fail all running and queued runs when the engine is closed', async () => {
     const engine = open(1);
     const running = engine.script(LOOP);
     const waiting = engine.script(returning(1));

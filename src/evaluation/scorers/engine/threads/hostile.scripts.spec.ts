@@ -28,11 +28,11 @@ describe('hostile scorers', () => {
     ['a loop', 'function score() { while (true) {} }'],
     ['a loop at the top level', 'while (true) {}'],
     [
-      'a loop that catches and goes on',
+      'a loop that catches errors and continues',
       'function score() { for (;;) try { while (true) {} } catch {} finally { while (true) {} } }',
     ],
     [
-      'a generator without end',
+      'an endless generator',
       'function* g() { while (true) yield 1 } function score() { for (const x of g()) {} }',
     ],
     ['a getter of the result', 'function score() { return { get score() { while (true) {} } } }'],
@@ -41,7 +41,7 @@ describe('hostile scorers', () => {
       'function score() { return { score: 1, answers: { toJSON() { while (true) {} } } } }',
     ],
     ['then of the result', 'function score() { return { score: 1, get then() { while (true) {} } } }'],
-    ['the message of what it throws', 'function score() { throw { get message() { while (true) {} } } }'],
+    ['the message of a thrown object', 'function score() { throw { get message() { while (true) {} } } }'],
     ['toString in a template', 'function score() { return `${{ toString() { while (true) {} } }}` }'],
     [
       'Object.prototype.toJSON',
@@ -52,11 +52,11 @@ describe('hostile scorers', () => {
       'function score() { return /^(a+)+$/.test("a".repeat(40) + "b") }',
     ],
     [
-      'a native join that no interrupt reaches',
+      'a native join that cannot be interrupted',
       'function score() { return Array(2 ** 32 - 1).join("").length }',
     ],
     [
-      'a native stringify that no interrupt reaches',
+      'a native stringify that cannot be interrupted',
       'let o = {}; for (let i = 0; i < 100000; i++) o = { o }; function score() { return { score: 1, answers: o } }',
     ],
   ])('are stopped: %s', async (_, source) => {
@@ -97,18 +97,18 @@ describe('hostile scorers', () => {
       `const a = ${'['.repeat(100_000)}; function score() {}`,
       'SyntaxError: stack overflow',
     ],
-  ])('recurse without end: %s', async (_, source, problem) => {
+  ])('overflow the stack: %s', async (_, source, problem) => {
     await endsIn(source, problem);
   });
 
-  it('never run what they left to be done later', async () => {
+  it('cannot leave microtasks to run later', async () => {
     const flood =
       'function score() { const f = () => Promise.resolve().then(f); for (let i = 0; i < 100; i++) f(); return 1 }';
     expect(await run(flood)).toEqual({ score: 1 });
     expect(await run('const score = () => 0.5')).toEqual({ score: 0.5 });
   });
 
-  it('change no built-in that reads their result', async () => {
+  it('cannot change the built-ins that read their result', async () => {
     const source = `
       for (const name of ['toJSON', 'then', 'score', 'get', 'set', 'value', 'label']) Object.prototype[name] = () => 7;
       Array.prototype.toJSON = String.prototype.toJSON = Number.prototype.toJSON = () => 8;
@@ -119,7 +119,7 @@ describe('hostile scorers', () => {
     expect(await run(source)).toEqual({ score: 0.25 });
   });
 
-  it('find nothing of the machine they run on', async () => {
+  it('cannot access the host', async () => {
     const source = `function score() {
       const reach = (f) => { try { return typeof f() } catch { return 'undefined' } };
       const root = reach.constructor('return this')();
@@ -139,7 +139,7 @@ describe('hostile scorers', () => {
     });
   });
 
-  it('leave nothing behind for the next run', async () => {
+  it('leave no state for the next run', async () => {
     const leaving = `
       globalThis.left = [1]; var alsoLeft = 2; let leftToo = 3;
       Object.prototype.left = 4; Array.prototype.map = () => 5; Math.max = () => 6; Date.now = () => 7;
@@ -156,7 +156,7 @@ describe('hostile scorers', () => {
     }
   });
 
-  it('see the same time, zone and random numbers in every run and every thread', async () => {
+  it('get the same time, zone and random numbers in every run and thread', async () => {
     const source = `function score() { return { score: Date.now(), answers: {
       now: new Date().toISOString(), text: Date(), local: new Date('2020-06-01T12:00').toISOString(),
       parts: new Date(2020, 5, 1, 12).getTime(), offset: new Date().getTimezoneOffset(),

@@ -25,7 +25,7 @@ describe('scripts', () => {
     return (outcome as { error: string }).error;
   }
 
-  describe('what a score can be', () => {
+  describe('the result', () => {
     it.each([
       ['0.5', 0.5],
       ['-3', -3],
@@ -33,11 +33,11 @@ describe('scripts', () => {
       ['false', 0],
       ['null', null],
       ['({score: true}).score', 1],
-    ])('takes %s as %s', async (expression, score) => {
+    ])('can be %s, for the score %s', async (expression, score) => {
       expect(await returning(expression)).toEqual({ score });
     });
 
-    it('takes a score with label, reasoning and answers, and leaves other members out', async () => {
+    it('can have a label, reasoning and answers, and loses other members', async () => {
       const source = `const score = ({output}) =>
         ({ score: output.length > 2, label: 'long', reasoning: 'counted', answers: { n: output.length }, other: 1 });`;
       expect(await run(source, { output: 'abc' })).toEqual({
@@ -68,23 +68,23 @@ describe('scripts', () => {
       ],
       ['Promise.resolve(1)', 'score returned a promise'],
       ['import("fs")', 'score returned a promise'],
-    ])('tells the author what is wrong with %s', async (expression, problem) => {
+    ])('is an error if it is %s', async (expression, problem) => {
       expect(await returning(expression)).toEqual({ error: expect.stringContaining(problem) });
     });
 
-    it('tells the author of an async score that nothing waits for it', async () => {
+    it('is an error if the function is async', async () => {
       expect(await errorOf('async function score() { return 1; }')).toContain('score returned a promise');
     });
 
-    it('refuses a result that is too large instead of storing it', async () => {
+    it('is an error if it is too large', async () => {
       expect(await returning('({score: 1, reasoning: "x".repeat(70000)})')).toEqual({
         error: expect.stringMatching(/the result has 700\d\d characters as JSON; at most 65536/),
       });
     });
   });
 
-  describe('what a scorer sees', () => {
-    it('gives all six members of the subject, each a value of its own', async () => {
+  describe('the environment', () => {
+    it('has all six members of the subject, which scripts can change', async () => {
       const subject = {
         input: { q: 'é€😀\u0000"' },
         output: ['a', 1, null, true],
@@ -102,7 +102,7 @@ describe('scripts', () => {
       expect(await run(source, subject)).toEqual({ score: 6, answers: subject });
     });
 
-    it('scores a trace of 5 MB, also with a few characters beyond Latin-1 in it', async () => {
+    it('accepts a trace of 5 MB with a few characters beyond Latin-1', async () => {
       const span = { name: 'chat €', attributes: { 'input.value': 'lorem ipsum '.repeat(45) } };
       const trace = { spans: Array.from({ length: 8_000 }, (_, i) => ({ ...span, span_id: `s${i}` })) };
       expect(JSON.stringify(trace).length).toBeGreaterThan(4_500_000);
@@ -110,14 +110,14 @@ describe('scripts', () => {
       expect(await run(source, { trace }, 10_000)).toEqual({ score: 8_000 });
     });
 
-    it('scores a text of some MB in another script', async () => {
+    it('accepts several MB of text beyond Latin-1', async () => {
       const output = '漢字かな交じり文。'.repeat(150_000);
       expect(await run('const score = ({output}) => output.length', { output }, 10_000)).toEqual({
         score: output.length,
       });
     });
 
-    it('reports a subject that is no JSON as that item’s error', async () => {
+    it('reports a subject that cannot be written as JSON', async () => {
       const cycle: Record<string, unknown> = {};
       cycle.self = cycle;
       expect(await errorOf('function score() { return 1; }', { input: cycle })).toContain(
@@ -125,7 +125,7 @@ describe('scripts', () => {
       );
     });
 
-    it('reports a subject that needs more memory than the scorer has, and goes on with the next', async () => {
+    it('reports a subject that exceeds its memory, and scores the next', async () => {
       const source = 'const score = ({output}) => output.length';
       expect(await engine.script(source, { output: 'x'.repeat(8_000_000) }, { memoryMb: 8 })).toEqual({
         error: 'the scorer needs more than 8 MB of memory (memory_mb)',
@@ -142,7 +142,7 @@ describe('scripts', () => {
       expect(await run(source)).toEqual({ score: 3, answers: { similarity: 0.75, empty: 1, exact: 2 } });
     });
 
-    it('refuses edit distances of texts that would take seconds', async () => {
+    it('refuses edit distances of texts above 20,000 characters', async () => {
       expect(await errorOf('const score = () => levenshtein("a".repeat(20001), "b")')).toContain(
         'levenshtein compares strings of at most 20000 characters',
       );
@@ -151,14 +151,14 @@ describe('scripts', () => {
       );
     });
 
-    it('discards what is written to the console', async () => {
+    it('discards console output', async () => {
       expect(await run('function score() { console.log("x"); console.error({}); return 1; }')).toEqual({
         score: 1,
       });
     });
   });
 
-  describe('errors for the author', () => {
+  describe('errors', () => {
     it.each([
       ['function score() {\n  null.x;\n}', "TypeError: cannot read property 'x' of null (line 2, column 7)"],
       [
@@ -172,49 +172,49 @@ describe('scripts', () => {
       ['function score() { throw "a text" }', 'a text'],
       ['function score() { throw {code: 7} }', 'threw {"code":7}'],
       ['function score() { throw undefined }', 'undefined'],
-    ])('%j is reported with its place', async (source, message) => {
+    ])('report %j with its position', async (source, message) => {
       expect(await errorOf(source)).toContain(message);
     });
 
-    it('cuts a long message', async () => {
+    it('truncate a long message', async () => {
       const error = await errorOf('function score() { throw new Error("x".repeat(3000000)) }');
       expect(error.length).toBe(2_000);
       expect(error).toMatch(/^Error: x+…$/);
     });
 
     it.each([
-      ['a getter that throws', '{ get message() { throw 1 } }'],
+      ['an object whose getter throws', '{ get message() { throw 1 } }'],
       ['a proxy', 'new Proxy({}, { get() { throw 1 } })'],
       ['a symbol', 'Symbol("s")'],
       ['a cycle', '(() => { const a = {}; a.a = a; return a })()'],
       ['null', 'null'],
-    ])('survives throwing %s', async (_, thrown) => {
+    ])('can be %s', async (_, thrown) => {
       await errorOf(`function score() { throw ${thrown} }`);
       expect(await returning('1')).toEqual({ score: 1 });
     });
   });
 
-  describe('validated', () => {
+  describe('validation', () => {
     const faults = (source: string): Promise<string[]> => engine.faults({ language: 'javascript', source });
 
-    it('may be anything that defines score', async () => {
+    it('accepts any source that defines score', async () => {
       expect(await faults('const score = () => 1')).toEqual([]);
       expect(await faults('function score() { throw 1 }')).toEqual([]);
     });
 
-    it('have the line of a syntax error in the fault', async () => {
+    it('reports the line of a syntax error', async () => {
       expect(await faults('function score() {\n  return 1;\n}}')).toEqual([
         expect.stringMatching(/^\/source SyntaxError: .*line 3/),
       ]);
     });
 
-    it('must define score', async () => {
+    it('requires a function score', async () => {
       expect(await faults('const scorer = () => 1')).toEqual([
         '/source the source defines no function score',
       ]);
     });
 
-    it('must end in time', async () => {
+    it('stops at the time limit', async () => {
       expect(await faults('while (true) {}')).toEqual([
         expect.stringMatching(/^\/source .*did not finish within 1000 ms/),
       ]);

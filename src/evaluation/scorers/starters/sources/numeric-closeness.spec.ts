@@ -29,7 +29,7 @@ describe('numeric closeness', () => {
     expect(await runner.score({ output, expected })).toBeCloseTo(score, 12);
   });
 
-  it.each([null, 'ten', {}, false, '1 000'])('cannot be told of an expected %j', async (expected) => {
+  it.each([null, 'ten', {}, false, '1 000'])('is an error if %j is expected', async (expected) => {
     expect(await runner.score({ output: 1, expected })).toContain('expected is not a number');
   });
 });

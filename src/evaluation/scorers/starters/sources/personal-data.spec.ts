@@ -5,7 +5,7 @@ describe('personal data', () => {
   const runner = new SourceRunner(PERSONAL_DATA);
   afterAll(() => runner.close());
 
-  /** The kinds that are found, each with how many of it. */
+  /** Returns the count of each kind that was found. */
   const found = async (output: unknown): Promise<Record<string, unknown>> => {
     const outcome = await runner.run({ output });
     if ('error' in outcome) throw new Error(outcome.error);
@@ -69,19 +69,19 @@ describe('personal data', () => {
     expect(await found(output)).toEqual({});
   });
 
-  it('is found wherever it is in an output that is no text', async () => {
+  it('is found at any depth of a JSON output', async () => {
     const output = { 'ada@example.com': [{ deep: ['call +442079460958'] }], card: 4111111111111111 };
     expect(await found(output)).toEqual({ email: 1, phone_number: 1, card_number: 1 });
     for (const none of [true, 42, [], {}]) expect(await found(none)).toEqual({});
   });
 
-  it('is not judged without an output', async () => {
+  it('has no score without an output', async () => {
     for (const subject of [{ output: null }, {}]) {
       expect(await runner.run(subject)).toMatchObject({ score: null, reasoning: 'There is no output.' });
     }
   });
 
-  it('is not repeated by what tells of it', async () => {
+  it('does not appear in the reasoning', async () => {
     const outcome = await runner.run({ output: 'ada@example.com, 4111111111111111, +442079460958' });
     expect(JSON.stringify(outcome)).not.toMatch(/ada|4111|4420/);
     expect(outcome).toMatchObject({ label: 'found', reasoning: 'Found: email, card_number, phone_number.' });
@@ -100,7 +100,7 @@ describe('personal data', () => {
     ['local parts', 'a.'],
     ['addresses', 'a.bb@c.dd '],
     ['addresses without an end', 'a@b.cc@'],
-  ])('is looked for in time by the length of a text, also of nothing but %s', async (_, part) => {
+  ])('is searched for in linear time, even in a text that consists of %s', async (_, part) => {
     const output = part.repeat(Math.ceil(100_000 / part.length));
     const outcome = await runner.run({ output });
     expect(outcome).toHaveProperty('score');

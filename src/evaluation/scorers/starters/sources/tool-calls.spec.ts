@@ -65,7 +65,7 @@ describe('tool-call accuracy', () => {
     expect(await runner.score({ expected: wanted, trace: traceOf(...spans) })).toBeCloseTo(score, 12);
   });
 
-  it('matches calls of one tool with those whose arguments are most alike', async () => {
+  it('pairs calls of one tool by the most similar arguments', async () => {
     const expected = [
       { name: 'read', arguments: { path: '/a' } },
       { name: 'read', arguments: { path: '/b' } },
@@ -79,7 +79,7 @@ describe('tool-call accuracy', () => {
     expect(outcome).toMatchObject({ score: 0.5, answers: { missing: ['read'], unexpected: ['write'] } });
   });
 
-  it('is full where no call was expected and none was made, and none where one was', async () => {
+  it('is 1 if no call was expected or made, and 0 if one was made', async () => {
     expect(await runner.score({ expected: [], trace: traceOf(CHAT) })).toBe(1);
     expect(await runner.score({ expected: [], trace: traceOf(search) })).toBe(0);
   });
@@ -99,7 +99,7 @@ describe('tool-call accuracy', () => {
     ],
     ['the AI SDK', span({ 'ai.toolCall.name': 'mail', 'ai.toolCall.args': '{"to":"c"}' })],
     [
-      'a span that is named after it',
+      'a span named after the tool',
       span(
         { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.call.arguments': '{"to":"c"}' },
         0,
@@ -111,7 +111,7 @@ describe('tool-call accuracy', () => {
     expect(await runner.score({ expected, trace: traceOf(one) })).toBe(1);
   });
 
-  it('reads calls of an output, and expected ones as models and people write them', async () => {
+  it('reads calls from the output, and expected calls in several formats', async () => {
     const output = {
       tool_calls: [{ id: '1', type: 'function', function: { name: 'mail', arguments: '{"to":"c"}' } }],
     };
@@ -127,28 +127,24 @@ describe('tool-call accuracy', () => {
   });
 
   it.each<[string, object, string]>([
-    ['nothing was expected', { expected: null, trace: traceOf() }, 'expected must be a list'],
-    [
-      'what was expected has no name',
-      { expected: [{ arguments: {} }], trace: traceOf() },
-      'must have a name',
-    ],
+    ['nothing is expected', { expected: null, trace: traceOf() }, 'expected must be a list'],
+    ['an expected call has no name', { expected: [{ arguments: {} }], trace: traceOf() }, 'must have a name'],
     [
       'there is neither a trace nor a call in the output',
       { expected: wanted, output: 'done' },
       'there is no trace',
     ],
     [
-      'a part of the trace is not shown',
+      'the trace is truncated',
       { expected: wanted, trace: { spans: [search], is_truncated: true } },
       'too large to be shown to a scorer in full',
     ],
     [
-      'there are too many',
+      'there are too many calls',
       { expected: Array(1000).fill('a'), output: Array(1000).fill('a') },
       'too many calls',
     ],
-  ])('cannot be told where %s', async (_, subject, error) => {
+  ])('is an error if %s', async (_, subject, error) => {
     expect(await runner.score(subject)).toContain(error);
   });
 });
@@ -171,13 +167,13 @@ describe('tool order', () => {
     expect(await runner.score({ expected, trace })).toBeCloseTo(score, 12);
   });
 
-  it('is by when calls began, however their spans stand', async () => {
+  it('uses the start times of calls, not the order of their spans', async () => {
     const trace = traceOf(call('b', {}, 20), call('a', {}, 10));
     expect(await runner.score({ expected: ['a', 'b'], trace })).toBe(1);
     expect(await runner.score({ expected: [{ name: 'b' }, { name: 'a' }], trace })).toBe(0.5);
   });
 
-  it('cannot be told where no tool is expected', async () => {
+  it('is an error if no tool is expected', async () => {
     expect(await runner.score({ expected: [], trace: traceOf() })).toContain('expected names no tool');
   });
 });

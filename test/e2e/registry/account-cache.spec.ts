@@ -17,7 +17,7 @@ async function heardOfAll(app: TestApp): Promise<void> {
   invalidate.mockRestore();
 }
 
-describe('cached principals', () => {
+describe('cached accounts', () => {
   let one: TestApp;
   let other: TestApp;
 
@@ -124,7 +124,7 @@ describe('cached principals', () => {
 });
 
 describe('a database that cannot be reached', () => {
-  it('makes authentication unavailable, except for cached principals', async () => {
+  it('makes authentication unavailable, except for cached accounts', async () => {
     const database = await createTestDatabase();
     const proxy = await TcpProxy.to(database.url);
     const app = await createTestApp({ databaseUrl: proxy.url, env: { AUTH_CACHE_SECONDS: '60' } });

@@ -1,0 +1,78 @@
+import { PeriodicTasks } from '#platform/jobs';
+import { createTestApp, createTestWorker, type TestApp, type TestWorker } from '#testing';
+
+/** The tables that workers clean for judges. */
+const JUDGE_TABLES = [
+  {
+    task: 'old answers of judges',
+    table: 'judge_answers',
+    hours: 48,
+    key: 'question_sha256',
+    row: { workspace_id: 'w', scorer_id: 's', scorer_version: 1, sample: 0, judgement: '{}' },
+    at: 'created_at',
+  },
+  { task: 'old limits of judges', table: 'judge_limits', hours: 24, key: 'judge', row: {}, at: 'updated_at' },
+  {
+    task: 'old features of judges',
+    table: 'judge_features',
+    hours: 24,
+    key: 'model',
+    row: { features: '{}' },
+    at: 'learned_at',
+  },
+];
+
+describe('the periodic tasks of a worker', () => {
+  let app: TestApp;
+  let worker: TestWorker;
+  const tasks: { name: string; run: () => Promise<unknown> }[] = [];
+
+  beforeAll(async () => {
+    app = await createTestApp({ env: { JUDGE_CACHE_DAYS: '2' } });
+    jest
+      .spyOn(PeriodicTasks.prototype, 'every')
+      .mockImplementation((name, _intervalMs, run) => void tasks.push({ name, run }));
+    worker = await createTestWorker(app);
+  });
+  afterAll(async () => {
+    jest.restoreAllMocks();
+    await worker.close();
+    await app.close();
+  });
+
+  it('are complete', () => {
+    expect(tasks.map(({ name }) => name).sort()).toEqual([
+      'apps',
+      'idempotency keys',
+      'lost scoring runs',
+      'old answers of judges',
+      'old features of judges',
+      'old limits of judges',
+      'partitions of log_records',
+      'partitions of metric_points',
+      'partitions of spans',
+      'retention of logs and metrics',
+      'retention of traces',
+      'scoring rules',
+      'search embeddings',
+      'search indexes',
+    ]);
+  });
+
+  it.each(JUDGE_TABLES)(
+    'delete old rows of $table and keep new ones',
+    async ({ task, table, hours, key, row, at }) => {
+      const columns = Object.keys(row);
+      const insert = (name: string, ageHours: number) =>
+        app.database.query(
+          `INSERT INTO ${table} (${[key, at, ...columns].join(', ')})
+         VALUES ($1, now() - $2::int * interval '1 hour' ${columns.map((_, n) => `, $${n + 3}`).join('')})`,
+          [name, ageHours, ...Object.values(row)],
+        );
+      await insert('old', hours + 1);
+      await insert('new', hours - 1);
+      await tasks.find(({ name }) => name === task)!.run();
+      expect(await app.database.query(`SELECT ${key} AS name FROM ${table}`)).toEqual([{ name: 'new' }]);
+    },
+  );
+});
