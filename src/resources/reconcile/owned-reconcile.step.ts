@@ -162,7 +162,7 @@ export abstract class OwnedReconcileStep<
     );
     await this.kit.audit.record(tx, scope, ...drafts.flatMap((draft) => this.auditEntries(draft)));
     const documents = drafts.flatMap(({ row }) => this.resource.search?.document(row) ?? []);
-    await this.kit.index.put(tx, scope, ...documents);
+    await this.kit.index.put(tx, scope, documents);
   }
 
   /** Archives locked resources that the app declares no longer. */
@@ -183,7 +183,7 @@ export abstract class OwnedReconcileStep<
   ): Promise<void> {
     const entries = archived.map((one) => ({ ...one, action: 'archive' as const, type: this.kind }));
     await this.kit.audit.record(tx, scope, ...entries);
-    await this.kit.index.remove(tx, scope, this.kind, ...idsOf(archived));
+    await this.kit.index.remove(tx, scope, this.kind, idsOf(archived));
   }
 
   /** Returns the resources of a page to write. Some may not differ after all. */

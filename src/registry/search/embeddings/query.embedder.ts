@@ -97,8 +97,8 @@ export class QueryEmbedder {
     }
   }
 
-  private pause({ trouble, retryAfterMs = PAUSE_MS }: EmbeddingFailure): void {
-    this.pausedUntil = performance.now() + Math.min(retryAfterMs, PAUSE_MAX_MS);
+  private pause({ trouble, retryAfterMs = 0 }: EmbeddingFailure): void {
+    this.pausedUntil = performance.now() + Math.min(Math.max(retryAfterMs, PAUSE_MS), PAUSE_MAX_MS);
     rootLogger.warn({ trouble }, 'a query could not be embedded');
   }
 }
