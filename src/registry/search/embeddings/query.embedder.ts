@@ -109,7 +109,7 @@ const unavailable = (detail: string, cause?: unknown) =>
     cause,
   });
 
-/** English words without a subject of their own. */
+/** English stop words, which say nothing about the subject of a query. */
 const STOP_WORDS = new Set(
   (
     'a about after all also am an and any are as at be been before being both but by can could did do does doing for from ' +
