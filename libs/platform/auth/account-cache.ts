@@ -90,7 +90,10 @@ class OrgCache<Value extends object> {
     return undefined;
   }
 
-  /** Loads a value, or joins the load in flight for this key. Null and errors are not cached. */
+  /**
+   * Loads a value, or joins the load in flight for this key. Null and errors are not cached. With a lifetime of 0, each
+   * call reads.
+   */
   load<Loaded extends Value | null>(
     key: string,
     read: () => Promise<Loaded>,

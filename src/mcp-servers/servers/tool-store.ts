@@ -89,7 +89,11 @@ export class ToolStore {
     await this.index.remove(tx, scope, 'tool', await this.tools.archiveOf(tx, scope, serverIds, at));
   }
 
-  /** Restores the tools that were archived together with their servers. @param servers whose `archived_at` is still set */
+  /**
+   * Restores the tools that were archived together with their servers.
+   *
+   * @param servers whose `archived_at` is still set
+   */
   async restoreOf(tx: Tx, scope: Scope, servers: readonly (ToolOwner & ArchivedServer)[]): Promise<void> {
     if (servers.length === 0) return;
     await this.tools.restoreOf(tx, scope, servers);

@@ -117,7 +117,11 @@ export class ToolRepository extends OrgRepository<ToolEntity> {
     return rows.map((row) => row.tool_id);
   }
 
-  /** Restores the tools that were archived together with their servers. @param servers whose `archived_at` is still set */
+  /**
+   * Restores the tools that were archived together with their servers.
+   *
+   * @param servers whose `archived_at` is still set
+   */
   async restoreOf(tx: Tx, scope: Scope, servers: readonly ArchivedServer[]): Promise<void> {
     const ids = servers.map(({ server_id }) => server_id);
     const times = servers.map(({ archived_at }) => archived_at);
@@ -129,7 +133,11 @@ export class ToolRepository extends OrgRepository<ToolEntity> {
     );
   }
 
-  /** Returns a page of the search documents of the live tools of servers. @param after the last one of the page before */
+  /**
+   * Returns a page of the search documents of the live tools of servers.
+   *
+   * @param after the last document of the previous page
+   */
   documents(
     tx: Tx,
     scope: Scope,

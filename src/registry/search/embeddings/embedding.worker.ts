@@ -16,7 +16,7 @@ const BATCH = 32;
 /** Batches per run. */
 const BATCHES = 50;
 
-/** How long a failing backend is left alone, in ms. It doubles with each failure, unless the backend says how long. */
+/** How long a failing backend is left alone, in ms. It doubles with each failure. The backend can ask for longer. */
 const PAUSE_MS = 1_000;
 const PAUSE_MAX_MS = 60_000;
 

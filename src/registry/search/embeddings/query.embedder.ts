@@ -12,7 +12,7 @@ import { EmbeddingFailure, RemoteEmbedder } from './remote.embedder';
 /** The number of cached query vectors, at some KB each, so that the pages of a search embed its query once. */
 const CACHED = 500;
 
-/** How long a failing backend is left alone, in ms, unless it says how long. */
+/** How long a failing backend is left alone, in ms. It can ask for longer, up to the maximum. */
 const PAUSE_MS = 5_000;
 const PAUSE_MAX_MS = 60_000;
 
