@@ -64,7 +64,7 @@ export async function searchRegistry(bench: Bench): Promise<void> {
     const begun = performance.now();
     for (; filled < size; filled += AT_ONCE) {
       const documents = documentsOf(words, bench.scope.workspaceId, filled, AT_ONCE);
-      await bench.direct.transaction((tx) => index.put(tx, bench.scope, ...documents));
+      await bench.direct.transaction((tx) => index.put(tx, bench.scope, documents));
     }
     bench.line(`search: ${((performance.now() - begun) / size).toFixed(2)} ms to write each of ${size}`);
     await bench.direct.query('VACUUM (ANALYZE) search_documents, search_embeddings');
@@ -100,7 +100,7 @@ async function recall(bench: Bench, size: number): Promise<void> {
   const words = new Words();
   const index = new SearchIndex({} as Environment, new SearchIndexRepository());
   for (let from = 0; from < size; from += AT_ONCE) {
-    await index.put(on, bench.scope, ...documentsOf(words, 'wsp_bench', from, AT_ONCE));
+    await index.put(on, bench.scope, documentsOf(words, 'wsp_bench', from, AT_ONCE));
   }
   const searches = new VectorSearchRepository();
   searches.comparedMax = 0;

@@ -30,12 +30,12 @@ export class CreateChecklistItemDto extends MetadataBodyDto {
 /** A merge patch (RFC 7396). */
 @ReadOnlyMembersOf(() => ChecklistItemDto)
 export class PatchChecklistItemDto extends MetadataPatchDto {
-  /** Must be the present one, because an item cannot be moved (422). */
+  /** Must be the current one, because an item cannot be moved (422). */
   @NotNull()
   @IsString()
   workspace_id?: string;
 
-  /** Must be the present one (422 `immutable_field`). */
+  /** Must be the current one (422 `immutable_field`). */
   @NotNull()
   @IsString()
   item_id?: string;

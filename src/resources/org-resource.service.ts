@@ -47,7 +47,7 @@ export abstract class OrgResourceService<
     return readable(scope, row, this.kind.noun, id, this.kind.readers);
   }
 
-  /** Returns the roles of which the caller must hold one. */
+  /** Returns the roles that allow an action. The caller must hold at least one. */
   protected rolesFor(action: ResourceAction, _row: Row | null): AnyOf {
     return action === 'update' ? ['editor'] : ['admin'];
   }

@@ -40,7 +40,7 @@ export class DescribedBodyDto extends MetadataBodyDto {
 /** The free-form member of every PATCH. */
 export class MetadataPatchDto {
   @IsOptional()
-  @IsJsonObject({ nullable: true, description: 'Merged into the present metadata. Null empties it.' })
+  @IsJsonObject({ nullable: true, description: 'Merged into the current metadata. Null clears it.' })
   metadata?: object | null;
 }
 

@@ -272,8 +272,8 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
     const { search } = this.kind;
     if (!search) return;
     const document = row.archived_at ? null : search.document(row);
-    if (document) await this.kit.index.put(tx, scope, document);
-    else await this.kit.index.remove(tx, scope, search.type, this.idOf(row));
+    if (document) await this.kit.index.put(tx, scope, [document]);
+    else await this.kit.index.remove(tx, scope, search.type, [this.idOf(row)]);
   }
 
   private isReadable(scope: S, row: Row): boolean {

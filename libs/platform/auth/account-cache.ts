@@ -11,7 +11,7 @@ const MAX_ENTRIES = 10_000;
 
 /**
  * Caches principals and workspaces for at most `AUTH_CACHE_SECONDS`, and only those that exist. Principals are keyed by
- * the SHA-256 hash of their token or API key, and end with it.
+ * the SHA-256 hash of their token or API key, and expire with it.
  */
 @Injectable()
 export class AccountCache {
@@ -90,12 +90,16 @@ class OrgCache<Value extends object> {
     return undefined;
   }
 
-  /** Loads a value, or joins the load in flight for this key. Null and errors are not cached. */
+  /**
+   * Loads a value, or joins the load in flight for this key. Null and errors are not cached. With a lifetime of 0, each
+   * call reads.
+   */
   load<Loaded extends Value | null>(
     key: string,
     read: () => Promise<Loaded>,
     describe: (value: Value) => { orgId: string; expiresAt: Date | null },
   ): Promise<Loaded> {
+    if (this.lifetimeMs === 0) return read();
     const loading = this.loads.run(key, undefined, async () => {
       const { epoch } = this;
       const value = await read();

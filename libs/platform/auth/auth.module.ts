@@ -10,11 +10,9 @@ import { AccountDirectory } from './account-directory';
 import { Authenticator } from './authenticator';
 import { BearerGuard } from './bearer.guard';
 import { BearerStrategy } from './bearer.strategy';
-
 import { RoleGuard } from './role.guard';
 import { TokenVerifier } from './token-verifier';
 import { TrustedIssuers } from './trusted-issuers';
-
 import { WorkspaceGuard } from './workspace.guard';
 
 /** The cache of principals and workspaces and its invalidation, for modules that change accounts. */

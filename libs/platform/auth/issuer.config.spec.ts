@@ -49,8 +49,8 @@ describe('AUTH_ISSUERS', () => {
     ['AUTH_ISSUERS: must be a JSON array', {}],
     ['AUTH_ISSUERS: must be a JSON array', 'https://idp'],
     ['AUTH_ISSUERS[0]: must be an object', ['https://idp']],
-    ['AUTH_ISSUERS[0].issuer: must be a string', [entry({ issuer: undefined })]],
-    ['AUTH_ISSUERS[0].issuer: must be a string', [entry({ issuer: '' })]],
+    ['AUTH_ISSUERS[0].issuer: must be a non-empty string', [entry({ issuer: undefined })]],
+    ['AUTH_ISSUERS[0].issuer: must be a non-empty string', [entry({ issuer: '' })]],
     ['AUTH_ISSUERS[1].issuer: is in the list already', [entry(), entry()]],
     ['AUTH_ISSUERS[0].audience: must be', [entry({ audience: undefined })]],
     ['AUTH_ISSUERS[0].audience: must be', [entry({ audience: [] })]],
@@ -80,7 +80,7 @@ describe('AUTH_ISSUERS', () => {
     ['AUTH_ISSUERS[0].provision: must be true or false', [entry({ provision: 1 })]],
     ['AUTH_ISSUERS[0].claims: must be an object', [entry({ claims: ['sub'] })]],
     ['AUTH_ISSUERS[0].claims.iss: is not a claim', [entry({ claims: { iss: 'issuer' } })]],
-    ['AUTH_ISSUERS[0].claims.org_id: must be a string', [entry({ claims: { org_id: 5 } })]],
+    ['AUTH_ISSUERS[0].claims.org_id: must be a non-empty string', [entry({ claims: { org_id: 5 } })]],
     ['AUTH_ISSUERS[0].org_id: is not a member', [entry({ org_id: ['org_1'] })]],
   ])('rejects an invalid value: %s', (message, value) => {
     expect(() => parseIssuers(value)).toThrow(message);

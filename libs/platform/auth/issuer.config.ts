@@ -137,7 +137,7 @@ function flag(value: unknown, at: string): boolean {
 }
 
 function text(value: unknown, at: string): string {
-  if (typeof value !== 'string' || value === '') throw fault(at, 'must be a string and not empty');
+  if (typeof value !== 'string' || value === '') throw fault(at, 'must be a non-empty string');
   return value;
 }
 

@@ -85,7 +85,9 @@ export class PoolThread {
       this.worker.once('exit', (code) => die(new Error(`The worker thread exited with code ${code}.`)));
     });
     this.ready.catch(() => undefined);
-    this.idleTimer = setTimeout(() => this.current ?? void this.terminate(), idleMs).unref();
+    this.idleTimer = setTimeout(() => {
+      if (!this.current) void this.terminate();
+    }, idleMs).unref();
   }
 
   /**

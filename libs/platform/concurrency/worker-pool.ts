@@ -25,7 +25,7 @@ export interface WorkerTaskOptions {
   transfer?: readonly ArrayBufferLike[];
 }
 
-/** The exported functions of a thread's file, of which one name is given. */
+/** The input and the result of a task, by the name of its exported function. */
 type Input<Tasks, Name extends keyof Tasks> = Tasks[Name] extends (input: infer Given) => unknown
   ? Given
   : never;
@@ -131,7 +131,7 @@ export class WorkerPool<Tasks extends object> implements OnApplicationShutdown {
       const result = await thread.run({ name, input }, { deadlineMs, signal, transfer });
       return result as Result<Tasks, Name>;
     } catch (error) {
-      throw this.closed ? new Error(CLOSED, { cause: error }) : error;
+      throw this.closed && !signal.aborted ? new Error(CLOSED, { cause: error }) : error;
     } finally {
       this.busy.delete(thread);
       if (!thread.isDead) this.idle.push(thread);

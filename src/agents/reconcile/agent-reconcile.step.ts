@@ -50,11 +50,7 @@ export class AgentReconcileStep extends OwnedReconcileStep<AgentEntity, AgentCon
     return this.resolver.resolve(tx, scope, specs);
   }
 
-  protected different(
-    _tx: Tx,
-    _scope: Scope,
-    present: readonly Matched<AgentContent, ComparedAgent, ComparedAgent>[],
-  ) {
+  protected different(present: readonly Matched<AgentContent, ComparedAgent, ComparedAgent>[]) {
     return Promise.resolve(present.filter(({ row, content }) => row.content_sha256 !== digestOf(content)));
   }
 

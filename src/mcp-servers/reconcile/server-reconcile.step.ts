@@ -29,6 +29,8 @@ type ServerDraft = ReconcileDraft<ServerEntity, DeclaredServer>;
 @Injectable()
 export class ServerReconcileStep extends OwnedReconcileStep<ServerEntity, DeclaredServer, ComparedServer> {
   readonly kind = 'mcp_server';
+  /** The declarations that changed the tools of an existing server. */
+  private readonly withNewTools = new WeakSet<DeclaredServer>();
 
   constructor(
     steps: ReconcileSteps,
@@ -73,8 +75,12 @@ export class ServerReconcileStep extends OwnedReconcileStep<ServerEntity, Declar
     return Promise.resolve({ contents: declared.map(readDeclared), faults: [] });
   }
 
-  /** Replaces the tools first, because a server whose tools changed differs. */
-  protected async different(tx: Tx, scope: Scope, present: readonly PresentServer[]) {
+  /** Replaces the tools, because a server whose tools changed differs. */
+  protected override async beforeCompare(
+    tx: Tx,
+    scope: Scope,
+    present: readonly PresentServer[],
+  ): Promise<void> {
     const archived = present.flatMap(({ name, row: { id, archived_at } }) =>
       archived_at ? { ...ownerOf(id, name), archived_at } : [],
     );
@@ -87,9 +93,14 @@ export class ServerReconcileStep extends OwnedReconcileStep<ServerEntity, Declar
     );
     for (const { content, row } of unlisted) {
       const ofServer = changes.get(row.id);
-      content.hasNewTools = ofServer !== undefined && hasChanges(ofServer);
+      if (ofServer && hasChanges(ofServer)) this.withNewTools.add(content);
     }
-    return present.filter(({ row, content }) => content.hasNewTools || isDifferent(row, content));
+  }
+
+  protected different(present: readonly PresentServer[]) {
+    return Promise.resolve(
+      present.filter(({ row, content }) => this.withNewTools.has(content) || isDifferent(row, content)),
+    );
   }
 
   /** Frees the names of servers that were renamed by hand, because servers may have taken each other's. */
@@ -117,11 +128,12 @@ export class ServerReconcileStep extends OwnedReconcileStep<ServerEntity, Declar
   }
 
   /** A secret stays with its type, header and origin, so that a declaration cannot send it elsewhere. */
-  protected columnsOf(row: ServerEntity, { columns, hasNewTools }: DeclaredServer): Partial<ServerEntity> {
+  protected columnsOf(row: ServerEntity, content: DeclaredServer): Partial<ServerEntity> {
+    const { columns } = content;
     return {
       ...columns,
       ...(changedSecretTarget(row, columns) !== null && { auth_secret: null }),
-      ...(hasNewTools && { updated_at: new Date() }),
+      ...(this.withNewTools.has(content) && { updated_at: new Date() }),
     };
   }
 

@@ -18,8 +18,6 @@ export interface DeclaredServer {
   >;
   /** Null leaves the tools as they are. */
   tools: readonly GivenToolDto[] | null;
-  /** Whether the reconcile changed the tools of the existing server. */
-  hasNewTools: boolean;
 }
 
 /** `auth` without the secret, because everyone who can read the app reads its declarations. */
@@ -80,7 +78,6 @@ export function readDeclared({ name, spec }: Declared): DeclaredServer {
       metadata: toRawJson(metadata ?? {}),
     },
     tools: (tools as readonly GivenToolDto[] | null | undefined) ?? null,
-    hasNewTools: false,
   };
 }
 

@@ -101,7 +101,7 @@ export function changedSecretTarget(
 
 /**
  * Returns the columns of `auth` that a patch sets. Errors: 400 for members of `auth` that contradict each other, and for a
- * missing secret when the present one would be sent to another target than it was given for.
+ * missing secret when the current one would be sent to another target than it was given for.
  */
 export function patchedAuth(
   row: ServerEntity,

@@ -77,7 +77,7 @@ export class PatchServerAuthDto {
   @IsOptional()
   @IsString()
   @IsAuthValue(
-    'A new secret. Absent, the present one stays. Required (400) when the type, the header or the origin of the URL ' +
+    'A new secret. Absent, the current one stays. Required (400) when the type, the header or the origin of the URL ' +
       'changes, because secrets are never sent to a target that they were not given for.',
   )
   value?: string | null;
@@ -125,12 +125,12 @@ export class CreateServerDto extends ServerFieldsDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ServerDto)
 export class PatchServerDto extends DescribedPatchDto {
-  /** Must be the present one, because a server cannot be moved (422). */
+  /** Must be the current one, because a server cannot be moved (422). */
   @NotNull()
   @IsString()
   workspace_id?: string;
 
-  /** Must be the present one (422 `immutable_field`). */
+  /** Must be the current one (422 `immutable_field`). */
   @NotNull()
   @IsString()
   server_id?: string;
@@ -153,7 +153,7 @@ export class PatchServerDto extends DescribedPatchDto {
   @Nested(() => PatchServerAuthDto)
   auth?: PatchServerAuthDto | null;
 
-  /** Must be the present one (422 `immutable_field`). */
+  /** Must be the current one (422 `immutable_field`). */
   @NotNull()
   @IsBoolean()
   is_system?: boolean;

@@ -8,7 +8,16 @@ import { SearchIndex } from '../../resources';
 import { isRegistry, type ServerEntity } from './server.entity';
 import type { GivenToolDto, ToolListQueryDto } from './tool.dto';
 import type { ToolEntity } from './tool.entity';
-import { type ArchivedServer, type KnownTool, ToolRepository, type WrittenTool } from './tool.repository';
+import {
+  type ArchivedServer,
+  type KnownTool,
+  type ToolDocument,
+  ToolRepository,
+  type WrittenTool,
+} from './tool.repository';
+
+/** Tools that are read and indexed at once, at up to some 20 KB each. */
+const INDEX_PAGE = 500;
 
 /** The server that offers tools. */
 export type ToolOwner = Pick<ServerEntity, 'server_id' | 'is_system' | 'name'>;
@@ -61,7 +70,7 @@ export class ToolStore {
     const gone = plans.flatMap((plan) => plan.gone);
     if (gone.length > 0) {
       await this.tools.archive(tx, scope, gone);
-      await this.index.remove(tx, scope, 'tool', ...gone);
+      await this.index.remove(tx, scope, 'tool', gone);
     }
     return new Map(plans.map(({ server, changes }) => [server.server_id, changes]));
   }
@@ -77,10 +86,14 @@ export class ToolStore {
   /** Archives the tools of servers. @param at the time at which their servers are archived */
   async archiveOf(tx: Tx, scope: OrgScope, serverIds: readonly string[], at: Date): Promise<void> {
     if (serverIds.length === 0) return;
-    await this.index.remove(tx, scope, 'tool', ...(await this.tools.archiveOf(tx, scope, serverIds, at)));
+    await this.index.remove(tx, scope, 'tool', await this.tools.archiveOf(tx, scope, serverIds, at));
   }
 
-  /** Restores the tools that were archived together with their servers. @param servers still archived */
+  /**
+   * Restores the tools that were archived together with their servers.
+   *
+   * @param servers whose `archived_at` is still set
+   */
   async restoreOf(tx: Tx, scope: Scope, servers: readonly (ToolOwner & ArchivedServer)[]): Promise<void> {
     if (servers.length === 0) return;
     await this.tools.restoreOf(tx, scope, servers);
@@ -89,15 +102,25 @@ export class ToolStore {
 
   /** Puts the tools of servers into the search index, or removes those of a hidden server. */
   async reindex(tx: Tx, scope: Scope, servers: readonly ToolOwner[]): Promise<void> {
-    const documentsOf = (some: readonly ToolOwner[]) =>
-      this.tools.documents(
+    const serverIds = servers.map(({ server_id }) => server_id);
+    const hidden = new Set(servers.filter(isRegistry).map(({ server_id }) => server_id));
+    let last: ToolDocument | undefined;
+    do {
+      const page = await this.tools.documents(tx, scope, serverIds, last, INDEX_PAGE);
+      const removed = page.filter(({ serverId }) => hidden.has(serverId));
+      await this.index.remove(
         tx,
         scope,
-        some.map(({ server_id }) => server_id),
+        'tool',
+        removed.map(({ id }) => id),
       );
-    const hidden = await documentsOf(servers.filter(isRegistry));
-    await this.index.remove(tx, scope, 'tool', ...hidden.map(({ id }) => id));
-    await this.index.put(tx, scope, ...(await documentsOf(servers.filter((one) => !isRegistry(one)))));
+      await this.index.put(
+        tx,
+        scope,
+        page.filter(({ serverId }) => !hidden.has(serverId)),
+      );
+      last = page.length === INDEX_PAGE ? page.at(-1) : undefined;
+    } while (last);
   }
 
   private async write(tx: Tx, scope: Scope, plans: readonly Plan[]): Promise<void> {
@@ -119,7 +142,7 @@ export class ToolStore {
           body: title ?? '',
         } as const;
       });
-    await this.index.put(tx, scope, ...documents);
+    await this.index.put(tx, scope, documents);
   }
 }
 

@@ -27,6 +27,9 @@ export type KnownTool = Pick<ToolEntity, 'tool_id' | 'server_id' | 'name' | 'dig
   is_archived: boolean;
 };
 
+/** The search document of a tool. */
+export type ToolDocument = SearchDocument & { serverId: string };
+
 /** A tool to write. A known tool keeps its id. */
 export type WrittenTool = Omit<
   ToolEntity,
@@ -114,7 +117,11 @@ export class ToolRepository extends OrgRepository<ToolEntity> {
     return rows.map((row) => row.tool_id);
   }
 
-  /** Restores the tools that were archived together with their servers. @param servers still archived */
+  /**
+   * Restores the tools that were archived together with their servers.
+   *
+   * @param servers whose `archived_at` is still set
+   */
   async restoreOf(tx: Tx, scope: Scope, servers: readonly ArchivedServer[]): Promise<void> {
     const ids = servers.map(({ server_id }) => server_id);
     const times = servers.map(({ archived_at }) => archived_at);
@@ -126,14 +133,26 @@ export class ToolRepository extends OrgRepository<ToolEntity> {
     );
   }
 
-  /** Returns the search documents of the live tools of servers. */
-  documents(tx: Tx, scope: Scope, serverIds: readonly string[]): Promise<SearchDocument[]> {
-    if (serverIds.length === 0) return Promise.resolve([]);
-    return tx.query<SearchDocument>(
-      sql`SELECT 'tool' AS type, tool_id AS id, workspace_id AS "workspaceId", name, description,
+  /**
+   * Returns a page of the search documents of the live tools of servers.
+   *
+   * @param after the last document of the previous page
+   */
+  documents(
+    tx: Tx,
+    scope: Scope,
+    serverIds: readonly string[],
+    after: ToolDocument | undefined,
+    limit: number,
+  ): Promise<ToolDocument[]> {
+    const where = new Where(scope.orgKey)
+      .add(sql`server_id = ANY (${serverIds}::text[])`)
+      .add(sql`workspace_id = ${scope.workspaceId} AND archived_at IS NULL`)
+      .addIf(after, ({ serverId, id }) => sql`(server_id, tool_id) > (${serverId}, ${id})`);
+    return tx.query<ToolDocument>(
+      sql`SELECT 'tool' AS type, tool_id AS id, server_id AS "serverId", workspace_id AS "workspaceId", name, description,
           coalesce(title, '') AS body, updated_at AS "updatedAt"
-        FROM mcp_tools
-        WHERE server_id = ANY (${serverIds}::text[]) AND workspace_id = ${scope.workspaceId} AND archived_at IS NULL`,
+        FROM mcp_tools WHERE ${where.sql} ORDER BY server_id, tool_id LIMIT ${limit}`,
     );
   }
 }

@@ -8,7 +8,7 @@ const FORM = new RegExp(`^${API_KEY_PREFIX}[A-Za-z0-9_-]{43}$`);
 /** Characters of a key that are shown: enough to tell keys apart, and too few to guess the rest. */
 const SHOWN_LENGTH = API_KEY_PREFIX.length + 6;
 
-/** Makes API keys, and the keyed hashes that are stored of them. */
+/** Creates API keys and the keyed hashes stored for them. */
 @Injectable()
 export class ApiKeySecrets {
   constructor(private readonly keys: SecretKeys) {}

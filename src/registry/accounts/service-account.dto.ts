@@ -30,8 +30,8 @@ export class CreateServiceAccountDto extends DescribedBodyDto {
   roles?: Role[];
 
   /**
-   * The workspaces in which it holds its roles, or `["*"]` for every workspace. An account without workspaces is refused. You can only
-   * give workspaces that you reach. A membership can give it further roles in a workspace.
+   * The workspaces in which it holds its roles, or `["*"]` for every workspace. An account without workspaces is refused.
+   * You can only give workspaces that you reach. A membership can give it further roles in a workspace.
    */
   @NotNull()
   @IsArray()
@@ -49,7 +49,7 @@ export class CreateServiceAccountDto extends DescribedBodyDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ServiceAccountDto)
 export class PatchServiceAccountDto extends DescribedPatchDto {
-  /** Must be the present one (422 `immutable_field`). */
+  /** Must be the current one (422 `immutable_field`). */
   @NotNull()
   @IsString()
   service_account_id?: string;

@@ -10,7 +10,10 @@ export const RESOURCES_MAX = 10_000;
 /** The number of faults that one answer reports. */
 const FAULTS_MAX = 50;
 const NAME_MAX = 255;
-/** The number of declarations, at some milliseconds each, that are validated before other work on the event loop gets a turn. */
+/**
+ * The number of declarations, at some milliseconds each, that are validated before other work on the event loop gets a
+ * turn.
+ */
 const DECLARATIONS_PER_TICK = 20;
 
 /** A declaration of valid form. */

@@ -11,7 +11,7 @@ const COLUMNS = `app_id, org_id, workspace_id, app, display_name, description, m
   sync_state, sync_error, last_swept_at, generation, created_at, updated_at, created_by, archived_at`;
 
 /** An app that a worker is to reconcile. */
-export type DueApp = Pick<AppEntity, 'app_id' | 'org_id' | 'workspace_id' | 'app'>;
+export type DueApp = Pick<AppEntity, 'app_id' | 'org_id' | 'workspace_id'>;
 
 export type AppPlace = Pick<AppEntity, 'app_id' | 'workspace_id'>;
 
@@ -104,9 +104,9 @@ export class AppRepository extends OrgRepository<AppEntity> {
       ), claimed AS (
         UPDATE apps SET next_sweep_at = now() + ${intervalSeconds} * interval '1 second' FROM taken
         WHERE apps.app_id = taken.app_id
-        RETURNING apps.app_id, org_id, workspace_id, app, taken.place, taken.next_sweep_at AS due_at
+        RETURNING apps.app_id, org_id, workspace_id, taken.place, taken.next_sweep_at AS due_at
       )
-      SELECT app_id, org_id, workspace_id, app FROM claimed ORDER BY place, due_at`;
+      SELECT app_id, org_id, workspace_id FROM claimed ORDER BY place, due_at`;
     return this.database.query<DueApp>(prepared('app.claim-due', statement));
   }
 }

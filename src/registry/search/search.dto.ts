@@ -64,7 +64,7 @@ export class SearchDto {
   @MaxLength(255)
   workspace_id?: string;
 
-  /** The vector to compare embeddings with, instead of the query's. It must have their number of dimensions. */
+  /** The vector to compare embeddings with, instead of the query's. It must have the same number of dimensions. */
   @ApiProperty({ type: 'array', items: { type: 'number' }, required: false })
   @NotNull()
   @IsArray()
@@ -139,6 +139,6 @@ export class SearchPageDto {
   items!: SearchItemDto[];
   /** `total` is null if there are more hits than are ranked. `next_cursor` is always null. Use `offset`. */
   page!: PageMetaDto;
-  /** True if the mode is `hybrid` and the query could not be embedded. The results are then by words alone. */
+  /** True if the mode is `hybrid` and the query could not be embedded. The results then come from keyword search only. */
   vector_unavailable!: boolean;
 }

@@ -43,7 +43,7 @@ interface Search {
   offset: number;
 }
 
-/** The vector to search by. Null for a query without words, which nothing is near to. */
+/** The vector to search by. Null for a query without words, which has no vector. */
 interface Near {
   vector: Float64Array | null;
 }

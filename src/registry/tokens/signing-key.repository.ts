@@ -44,7 +44,7 @@ export class SigningKeyRepository {
     await tx.query(sql`SELECT pg_advisory_xact_lock(${ROTATION_LOCK})`);
   }
 
-  /** Adds a key that replaces the present one after some seconds, and deletes keys without valid tokens. */
+  /** Adds a key that replaces the current one after some seconds, and deletes keys without valid tokens. */
   async add(
     tx: Tx,
     key: { kid: string; publicJwk: JWK; sealed: string },

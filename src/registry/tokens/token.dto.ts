@@ -10,7 +10,7 @@ export class TokenRequestDto {
   @IsString()
   grant_type?: string;
 
-  /** The service account of the key. Optional. */
+  /** Optional. If sent, it must be the service account of the key (401 otherwise). */
   @NotNull()
   @IsString()
   client_id?: string;

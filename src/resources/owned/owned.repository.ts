@@ -179,7 +179,10 @@ export abstract class OwnedRepository<Row extends OwnedEntity, VersionRow> exten
     return this.lockCompared(tx, scope, sql`archived_at IS NULL AND (app_id = ${appId} OR ${isNamed})`);
   }
 
-  /** Reads and locks the app's archived resources of these declared names: of each name the one archived last. */
+  /**
+   * Reads and locks the app's archived resources with these declared names. If a name has several, locks the one archived
+   * last.
+   */
   lockArchived<Compared extends ComparedRow>(
     tx: Tx,
     scope: Scope,

@@ -82,7 +82,8 @@ export abstract class OwnedReconcileStep<
       return { name, content: contents[index]!, row: owned.get(name) ?? null };
     });
     const present = matched.filter(isPresent);
-    const different = new Set<object>(await this.different(tx, scope, present));
+    await this.beforeCompare(tx, scope, present);
+    const different = new Set<object>(await this.different(present));
     const changes = matched.filter((one) => !one.row || one.row.archived_at || different.has(one));
     await this.beforeWrite(tx, scope, changes);
     const result: ReconcileResult = {
@@ -113,10 +114,17 @@ export abstract class OwnedReconcileStep<
     declared: readonly Declared[],
   ): Promise<{ contents: Content[]; faults: DeclarationFault[] }>;
 
+  /** Hook for what a kind writes before it compares. The resources to restore are among the given ones. */
+  protected beforeCompare(
+    _tx: Tx,
+    _scope: Scope,
+    _present: readonly Matched<Content, Compared, Compared>[],
+  ): Promise<void> {
+    return Promise.resolve();
+  }
+
   /** Returns the resources that may differ from their declarations. Those to restore are among the given ones. */
   protected abstract different(
-    tx: Tx,
-    scope: Scope,
     present: readonly Matched<Content, Compared, Compared>[],
   ): Promise<readonly object[]>;
 
@@ -162,10 +170,10 @@ export abstract class OwnedReconcileStep<
     );
     await this.kit.audit.record(tx, scope, ...drafts.flatMap((draft) => this.auditEntries(draft)));
     const documents = drafts.flatMap(({ row }) => this.resource.search?.document(row) ?? []);
-    await this.kit.index.put(tx, scope, ...documents);
+    await this.kit.index.put(tx, scope, documents);
   }
 
-  /** Archives locked resources that the app declares no longer. */
+  /** Archives locked resources that the app no longer declares. */
   protected async archive(tx: Tx, scope: Scope, ids: readonly string[], at: Date): Promise<void> {
     await this.rows.archiveMany(tx, scope, ids, at);
     await this.recordArchived(
@@ -183,7 +191,7 @@ export abstract class OwnedReconcileStep<
   ): Promise<void> {
     const entries = archived.map((one) => ({ ...one, action: 'archive' as const, type: this.kind }));
     await this.kit.audit.record(tx, scope, ...entries);
-    await this.kit.index.remove(tx, scope, this.kind, ...idsOf(archived));
+    await this.kit.index.remove(tx, scope, this.kind, idsOf(archived));
   }
 
   /** Returns the resources of a page to write. Some may not differ after all. */

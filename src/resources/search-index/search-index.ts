@@ -27,7 +27,7 @@ export class SearchIndex {
    * Writes documents in the transaction of their resources, so that the next search finds them. A worker adds embeddings
    * of a remote backend after the commit.
    */
-  async put(tx: Tx, scope: OrgScope, ...documents: readonly SearchDocument[]): Promise<void> {
+  async put(tx: Tx, scope: OrgScope, documents: readonly SearchDocument[]): Promise<void> {
     if (documents.length === 0) return;
     if (!this.isBuiltin) return this.documents.put(tx, scope, null, documents);
     const embedded: (SearchDocument & { parts: string | null })[] = [];
@@ -40,7 +40,7 @@ export class SearchIndex {
   }
 
   /** Removes resources in the transaction that archives them. */
-  async remove(tx: Tx, scope: OrgScope, type: SearchType, ...ids: readonly string[]): Promise<void> {
+  async remove(tx: Tx, scope: OrgScope, type: SearchType, ids: readonly string[]): Promise<void> {
     if (ids.length > 0) await this.documents.remove(tx, scope, type, ids);
   }
 }

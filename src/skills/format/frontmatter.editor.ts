@@ -94,7 +94,7 @@ export class FrontmatterEditor {
   }
 
   /**
-   * Creates a new node, because the present one would write a new number in its own form, such as `1.0` or `0x1F`. Keeps
+   * Creates a new node, because the current one would write a new number in its own form, such as `1.0` or `0x1F`. Keeps
    * its comment and the quotes of a string.
    */
   private nodeOf(value: unknown, before: unknown): Node {

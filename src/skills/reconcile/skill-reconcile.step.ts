@@ -93,7 +93,7 @@ export class SkillReconcileStep extends OwnedReconcileStep<SkillEntity, Declared
   }
 
   /** Compares skills with their declarations by digest, without reading their contents. */
-  protected async different(_tx: Tx, _scope: Scope, present: readonly PresentSkill[]) {
+  protected async different(present: readonly PresentSkill[]) {
     const different: PresentSkill[] = [];
     for (const [index, one] of present.entries()) {
       if (index % SPECS_PER_TICK === SPECS_PER_TICK - 1) await yieldToEventLoop();

@@ -11,12 +11,12 @@ import { type SkillVersionRow, VERSIONED_FIELDS } from './skill.entity';
 /** A complete version. Members that you leave out are not taken from the version before. */
 @ReadOnlyMembersOf(() => SkillVersionDetailDto)
 export class CreateSkillVersionDto extends SkillSpecDto {
-  /** Must be the present one (422). */
+  /** Must be the current one (422). */
   @NotNull()
   @IsString()
   workspace_id?: string;
 
-  /** Must be the present one (422 `immutable_field`). */
+  /** Must be the current one (422 `immutable_field`). */
   @IsOptional()
   @IsString()
   name?: string | null;

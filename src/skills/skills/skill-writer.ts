@@ -76,7 +76,7 @@ export class SkillWriter {
       drafts.filter(({ before, row }) => row.version_id !== before?.version_id),
     );
     await this.audit.record(tx, scope, ...drafts.flatMap(auditEntries));
-    await this.index.put(tx, scope, ...drafts.map(toDocument));
+    await this.index.put(tx, scope, drafts.map(toDocument));
   }
 
   /** Stores the contents of files before `write`. A reconcile calls it for all skills, whose `write` goes by pages. */
@@ -91,7 +91,7 @@ export class SkillWriter {
   /** Puts a restored skill into the search index. */
   async reindex(tx: Tx, scope: OrgScope, row: SkillEntity): Promise<void> {
     const files = await this.skills.files(scope, row.skill_id, row.version_ordinal, tx);
-    await this.index.put(tx, scope, toDocument({ row, files }));
+    await this.index.put(tx, scope, [toDocument({ row, files })]);
   }
 
   private async writeVersions(tx: Tx, scope: OrgScope, drafts: readonly SkillDraft[]): Promise<void> {

@@ -30,23 +30,23 @@ const PATCHED_FIELDS = ['description', 'instructions', 'license', 'compatibility
 export class PatchSkillDto extends PartialType(PickType(SkillSpecDto, PATCHED_FIELDS), {
   skipNullProperties: false,
 }) {
-  /** Must be the present one, because a skill cannot be moved (422). */
+  /** Must be the current one, because a skill cannot be moved (422). */
   @NotNull()
   @IsString()
   workspace_id?: string;
 
-  /** Must be the present one (422 `immutable_field`). */
+  /** Must be the current one (422 `immutable_field`). */
   @NotNull()
   @IsString()
   skill_id?: string;
 
-  /** Must be the present one (422 `immutable_field`). */
+  /** Must be the current one (422 `immutable_field`). */
   @NotNull()
   @IsString()
   name?: string;
 
   @IsOptional()
-  @IsJsonObject({ nullable: true, description: 'Merged into the present metadata. Null empties it.' })
+  @IsJsonObject({ nullable: true, description: 'Merged into the current metadata. Null clears it.' })
   metadata?: object | null;
 
   /** Refused with a hint, because it looks like a way to change files. */

@@ -147,7 +147,7 @@ export class SkillService extends OrgResourceService<SkillEntity, SkillDto> {
   }
 
   protected override async reindex(tx: Tx, scope: OrgScope, row: SkillEntity): Promise<void> {
-    if (row.archived_at) await this.kit.index.remove(tx, scope, 'skill', row.skill_id);
+    if (row.archived_at) await this.kit.index.remove(tx, scope, 'skill', [row.skill_id]);
     else await this.writer.reindex(tx, scope, row);
   }
 

@@ -38,7 +38,7 @@ export const IsSkillName = () =>
   );
 
 /** A string that is not blank. */
-export const IsTextOf = (max: number) =>
+const IsTextOf = (max: number) =>
   applyDecorators(
     IsString(),
     Length(1, max),
@@ -46,7 +46,7 @@ export const IsTextOf = (max: number) =>
     ApiProperty({ minLength: 1, maxLength: max }),
   );
 
-export const AreTools = (): PropertyDecorator => (target, property) => {
+const AreTools = (): PropertyDecorator => (target, property) => {
   ApiProperty({
     type: 'array',
     items: { type: 'string', minLength: 1, maxLength: TOOL_MAX },

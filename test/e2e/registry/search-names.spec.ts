@@ -63,10 +63,11 @@ describe('search by names', () => {
       const workspaceId = await org.newWorkspace();
       const put = (name: string) =>
         app.database.transaction((tx) =>
-          app.get(SearchIndex).put(tx, org.scope, {
-            ...{ type: 'repo', id: `of ${workspaceId}`, workspaceId },
-            ...{ name, description: null },
-          }),
+          app
+            .get(SearchIndex)
+            .put(tx, org.scope, [
+              { ...{ type: 'repo', id: `of ${workspaceId}`, workspaceId }, ...{ name, description: null } },
+            ]),
         );
       const query = { mode: 'vector', query: 'barometer', workspace_id: workspaceId };
       await put('barometer');

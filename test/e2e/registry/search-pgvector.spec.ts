@@ -84,7 +84,7 @@ describe('vector search with pgvector', () => {
         name: `${WORDS[n % 10]!} ${WORDS[(n * 7 + 3) % 10]!} ${n % 97}`,
         description: `${WORDS[(n >> 3) % 10]!} of ${n % 389}`,
       }));
-      await database.transaction((tx) => index.put(tx, scopeOf(org), ...documents));
+      await database.transaction((tx) => index.put(tx, scopeOf(org), documents));
     }
     indexes = new VectorIndexRepository(database.asDatabase);
     searches = new VectorSearchRepository();

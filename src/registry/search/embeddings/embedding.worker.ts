@@ -16,7 +16,7 @@ const BATCH = 32;
 /** Batches per run. */
 const BATCHES = 50;
 
-/** How long a failing backend is left alone, in ms. It doubles with each failure, unless the backend says how long. */
+/** How long a failing backend is left alone, in ms. It doubles with each failure. The backend can ask for longer. */
 const PAUSE_MS = 1_000;
 const PAUSE_MAX_MS = 60_000;
 
@@ -110,7 +110,7 @@ export class EmbeddingWorker implements OnApplicationBootstrap, BeforeApplicatio
   }
 
   private pause({ trouble, retryAfterMs }: EmbeddingFailure): void {
-    const waitMs = Math.min(retryAfterMs ?? PAUSE_MS * 2 ** this.failures, PAUSE_MAX_MS);
+    const waitMs = Math.min(Math.max(retryAfterMs ?? 0, PAUSE_MS * 2 ** this.failures), PAUSE_MAX_MS);
     this.failures = Math.min(this.failures + 1, 10);
     this.pausedUntil = performance.now() + waitMs;
     rootLogger.warn({ trouble, wait_ms: waitMs }, 'documents could not be embedded');

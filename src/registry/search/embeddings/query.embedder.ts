@@ -12,7 +12,7 @@ import { EmbeddingFailure, RemoteEmbedder } from './remote.embedder';
 /** The number of cached query vectors, at some KB each, so that the pages of a search embed its query once. */
 const CACHED = 500;
 
-/** How long a failing backend is left alone, in ms, unless it says how long. */
+/** How long a failing backend is left alone, in ms. It can ask for longer, up to the maximum. */
 const PAUSE_MS = 5_000;
 const PAUSE_MAX_MS = 60_000;
 
@@ -97,8 +97,8 @@ export class QueryEmbedder {
     }
   }
 
-  private pause({ trouble, retryAfterMs = PAUSE_MS }: EmbeddingFailure): void {
-    this.pausedUntil = performance.now() + Math.min(retryAfterMs, PAUSE_MAX_MS);
+  private pause({ trouble, retryAfterMs = 0 }: EmbeddingFailure): void {
+    this.pausedUntil = performance.now() + Math.min(Math.max(retryAfterMs, PAUSE_MS), PAUSE_MAX_MS);
     rootLogger.warn({ trouble }, 'a query could not be embedded');
   }
 }
@@ -109,7 +109,7 @@ const unavailable = (detail: string, cause?: unknown) =>
     cause,
   });
 
-/** English words without a subject of their own. */
+/** English stop words, which say nothing about the subject of a query. */
 const STOP_WORDS = new Set(
   (
     'a about after all also am an and any are as at be been before being both but by can could did do does doing for from ' +
