@@ -81,7 +81,10 @@ describe('data of another tenant', () => {
       ].map((one) => ({ ...one, own: theirOwn, isColleague, isPlatform: name.includes('platform') })),
     );
     // Colleagues ask within their own workspace, too, and the others within this workspace only.
-    if (!IS_COMPLETE) outsiders = outsiders.filter(({ name }) => /^an owner|^an admin .*own workspace$|this workspace$/.test(name));
+    if (!IS_COMPLETE)
+      outsiders = outsiders.filter(({ name }) =>
+        /^an owner|^an admin .*own workspace$|this workspace$/.test(name),
+      );
   });
   afterAll(() => app.close());
 
