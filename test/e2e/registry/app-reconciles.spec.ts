@@ -193,6 +193,22 @@ describe('a reconcile of an app', () => {
     expect([await toolsOf(one), await toolsOf(listed)]).toEqual([['kept'], ['gone', 'kept']]);
   });
 
+  it('restores and indexes more tools than a page holds', async () => {
+    const names = Array.from({ length: 501 }, (_, n) => `paged_${String(n).padStart(3, '0')}`);
+    const tools = names.map((name) => ({ name, input_schema: {} }));
+    const slug = await on.reconciled(server('paged', { tools }));
+    const [{ server_id }] = await on.serversOf(slug);
+    await on.admin.post(`${SERVERS}/${server_id}/archive`);
+    expect((await on.reconcile(slug)).body.live_count).toBe(1);
+    expect((await on.editor.get(`${SERVERS}/${server_id}/tools?limit=0`)).body.page.total).toBe(501);
+    const indexed = await app.database.query<{ count: number }>(
+      `SELECT count(*)::int AS count FROM search_documents d JOIN mcp_tools t ON t.tool_id = d.resource_id
+       WHERE t.server_id = $1`,
+      [server_id],
+    );
+    expect(indexed[0]!.count).toBe(501);
+  });
+
   it('restores the resource that was archived last, and none that the app released', async () => {
     const slug = await on.reconciled(skill('b'));
     const [first] = await on.ownedBy(slug);
