@@ -1,5 +1,7 @@
 import os from 'node:os';
+import { StandaloneService } from '#testing';
 import { Bench } from './bench';
+import { attacks } from './cases/attacks';
 import { compareExperiments } from './cases/compare';
 import { csvIngest, pinnedResults } from './cases/csv';
 import { finalize } from './cases/finalize';
@@ -16,7 +18,6 @@ import { exportTraces, timeToReadable } from './cases/traces';
 import { Direct, scopeOf } from './direct';
 import { Http } from './http';
 import { BenchJudge } from './judge';
-import { BenchedService } from './service';
 
 const CONNECTIONS = 16;
 
@@ -46,16 +47,27 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'search-registry': searchRegistry,
 };
 
-/** Runs the benchmarks named on the command line, or all of them. */
+/** Benchmarks that start services of their own. They run only by name. */
+const SEPARATE: Record<string, () => Promise<void>> = { attacks };
+
+/** Runs the benchmarks named on the command line, or all of {@link CASES}. */
 async function main(names: string[]): Promise<void> {
-  const unknown = names.find((name) => !CASES[name]);
+  const known = { ...CASES, ...SEPARATE };
+  const unknown = names.find((name) => !known[name]);
   if (unknown)
-    throw new Error(`There is no benchmark ${unknown}; there are ${Object.keys(CASES).join(', ')}.`);
+    throw new Error(`There is no benchmark ${unknown}; there are ${Object.keys(known).join(', ')}.`);
   process.stdout.write(
     `Node ${process.version}, ${os.cpus().length} cores (${os.cpus()[0]?.model.trim()})\n`,
   );
+  for (const name of names) await SEPARATE[name]?.();
+  const shared = names.length > 0 ? names.filter((name) => CASES[name]) : Object.keys(CASES);
+  if (shared.length > 0) await runShared(shared);
+}
+
+/** Runs benchmarks one after the other on the same service. */
+async function runShared(names: string[]): Promise<void> {
   const judge = await BenchJudge.listen();
-  const service = await BenchedService.start(judge.env);
+  const service = await StandaloneService.start({ env: judge.env });
   const { base_url, org_id, workspace_id, api_key } = service.bootstrap;
   const headers = { Authorization: `Bearer ${api_key}`, 'X-Service-Workspace-Id': workspace_id };
   const http = new Http(new URL(base_url), headers, CONNECTIONS);
@@ -69,7 +81,7 @@ async function main(names: string[]): Promise<void> {
       () => service.addWorker(),
       () => service.memory(),
     );
-    for (const name of names.length > 0 ? names : Object.keys(CASES)) await CASES[name]!(bench);
+    for (const name of names) await CASES[name]!(bench);
   } finally {
     http.close();
     await direct.close();

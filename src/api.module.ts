@@ -6,6 +6,8 @@ import { HealthModule } from '#platform/health';
 import { HttpModule } from '#platform/http';
 import { JobsModule } from '#platform/jobs';
 import { MetricsServerModule } from '#platform/metrics';
+import { OverloadModule } from '#platform/overload';
+import { RateLimitGuard, RateLimitModule } from '#platform/rate-limit';
 import { AgentsHttpModule } from './agents';
 import { EvaluationHttpModule } from './evaluation';
 import { McpServersHttpModule } from './mcp-servers';
@@ -25,24 +27,34 @@ export const API_AREAS = [
   EvaluationHttpModule,
 ];
 
+export interface ApiOptions {
+  /** Also loads the worker's modules. */
+  withWorker?: boolean;
+  /** No other API process uses the database, so counters need not be shared. */
+  isOnlyProcess?: boolean;
+  /** Additional modules with controllers. */
+  areas?: readonly Type[];
+}
+
 /** The API process. */
 @Module({})
 export class ApiModule {
-  /**
-   * @param withWorker also loads the worker's modules
-   * @param areas additional modules with controllers
-   */
-  static forRoot(environment: Environment, withWorker = false, areas: readonly Type[] = []): DynamicModule {
+  static forRoot(
+    environment: Environment,
+    { withWorker = false, isOnlyProcess = false, areas = [] }: ApiOptions = {},
+  ): DynamicModule {
     return {
       module: ApiModule,
       imports: [
         ConfigModule.forRoot(environment),
         DatabaseModule.forRoot(),
         JobsModule.forRoot(),
-        AuthModule.withAccounts(RegistryModule),
+        RateLimitModule.forRoot(!isOnlyProcess),
+        AuthModule.withAccounts(RegistryModule, [RateLimitGuard]),
         HttpModule,
         HealthModule,
         MetricsServerModule,
+        OverloadModule,
         OpenApiModule,
         ...API_AREAS,
         ...areas,

@@ -55,7 +55,7 @@ start(async () => {
           }
         : {},
     );
-    app = await createApi(environment, { withWorker: true });
+    app = await createApi(environment, { withWorker: true, isOnlyProcess: postgres !== null });
     await app.listen(environment.PORT, environment.HOST);
     const baseUrl = baseUrlOf(environment, app);
     const file = await ensureBootstrap(app, directory, baseUrl);

@@ -1,62 +1,147 @@
+import { Deserializer, Serializer } from 'node:v8';
+import { DEFAULT_LIMITS, type OtlpLimits } from './element.counter';
 import { JsonLogReader } from './json-log.reader';
 import { JsonMetricReader } from './json-metric.reader';
 import { JsonTraceReader } from './json-trace.reader';
-import { LOG_RECORDS } from './log-record';
-import type { DecodedLogsRequest } from './log-record';
+import { type DecodedLogsRequest, LOG_RECORDS, type OtlpLogRecord } from './log-record';
 import { DATA_POINTS } from './metric.draft';
-import type { DecodedMetricsRequest } from './metric.types';
-import type { DecodedTraceRequest, OtlpEncoding } from './otlp.types';
+import type { DecodedMetricsRequest, OtlpDataPoint } from './metric.types';
+import type { DecodedTraceRequest, OtlpEncoding, OtlpRejection, OtlpSpan } from './otlp.types';
 import { ProtobufLogReader } from './protobuf-log.reader';
 import { ProtobufMetricReader } from './protobuf-metric.reader';
 import { ProtobufTraceReader } from './protobuf-trace.reader';
-import { RecordCollector } from './record.collector';
+import { RecordCollector, type RecordKind } from './record.collector';
+import type { OtlpSignal } from './response.encoder';
 import { SPANS } from './span.draft';
 
-/**
- * Decodes the body of `POST /v1/traces` (OTLP/HTTP: an ExportTraceServiceRequest in one of two encodings).
- *
- * A span that is invalid by OTLP, or has a malformed field, is left out and counted in `rejected`. The others are returned.
- * The caller inflates the body and limits its size. Memory and time are proportional to it. It may hold at most 100,000
- * resources, scopes, spans, events and links in total (`MAX_RECORDS`).
- *
- * @throws OtlpDecodeError if the whole body is unreadable: it is truncated or in another encoding, its envelope (resources,
- *   scopes and the lists around the spans) is malformed, an attribute value is nested deeper than 64 levels, or it has too
- *   many records
- */
-export function decodeTraceRequest(bytes: Buffer, encoding: OtlpEncoding): DecodedTraceRequest {
-  const spans = new RecordCollector(SPANS);
-  const Reader = encoding === 'json' ? JsonTraceReader : ProtobufTraceReader;
-  new Reader(bytes, spans).read();
-  return { spans: spans.items, rejected: spans.rejection(), recordCount: spans.recordCount };
+/** What requests of every signal have besides their records. */
+interface RequestSummary {
+  rejected: OtlpRejection;
+  recordCount: number;
+}
+
+/** A decoded request in the form in which a worker thread returns it. */
+export interface PackedRequest extends RequestSummary {
+  /** The records, one after the other, in the format of `node:v8`. */
+  records: Uint8Array;
+  count: number;
+}
+
+interface Rules<Item, Request> {
+  kind: RecordKind<Item>;
+  Json: new (bytes: Buffer, collector: RecordCollector<Item>) => { read(): void };
+  Protobuf: new (bytes: Buffer, collector: RecordCollector<Item>) => { read(): Generator<void, void> };
+  toRequest: (items: Item[], summary: RequestSummary) => Request;
 }
 
 /**
- * Decodes the body of `POST /v1/logs` (an ExportLogsServiceRequest) like {@link decodeTraceRequest}.
+ * Decodes the bodies of one signal in both encodings of OTLP/HTTP.
  *
- * A log record is left out only if one of its fields is malformed, which is possible in JSON only. OTLP has no invalid log
- * records.
+ * An invalid record is left out and counted in `rejected`; the others are returned. Attributes, events and links beyond the
+ * limits are dropped, and `rejected` says so. The caller inflates the body and limits its size. Memory and time are
+ * proportional to it. It may hold at most 100,000 records and parts of them (`MAX_RECORDS`), and 2,097,152 attributes,
+ * nested values and unknown fields (`MAX_ELEMENTS`).
  *
- * @throws OtlpDecodeError like {@link decodeTraceRequest}
+ * All methods throw `OtlpDecodeError` if the whole body is unreadable: it is truncated or in another encoding, its envelope
+ * (resources, scopes and the lists around the records) is malformed, a value is nested deeper than 64 levels, or it exceeds
+ * one of these limits.
  */
-export function decodeLogsRequest(bytes: Buffer, encoding: OtlpEncoding): DecodedLogsRequest {
-  const records = new RecordCollector(LOG_RECORDS);
-  const Reader = encoding === 'json' ? JsonLogReader : ProtobufLogReader;
-  new Reader(bytes, records).read();
-  return { logRecords: records.items, rejected: records.rejection(), recordCount: records.recordCount };
+export class RequestDecoder<Item extends object, Request> {
+  constructor(private readonly rules: Rules<Item, Request>) {}
+
+  /** Decodes a body at once. 256 KiB take a few milliseconds. */
+  decode(bytes: Buffer, encoding: OtlpEncoding, limits = DEFAULT_LIMITS): Request {
+    return finish(this.steps(bytes, encoding, limits));
+  }
+
+  /** Decodes a body with pauses for other work, at least after each record. JSON is decoded without pauses. */
+  *steps(bytes: Buffer, encoding: OtlpEncoding, limits: OtlpLimits): Generator<void, Request> {
+    const { kind, Json, Protobuf, toRequest } = this.rules;
+    const collector = new RecordCollector(kind, limits);
+    if (encoding === 'json') new Json(bytes, collector).read();
+    else yield* new Protobuf(bytes, collector).read();
+    return toRequest(collector.items, summaryOf(collector));
+  }
+
+  /** Decodes JSON in a worker thread. The thread that waits for it calls {@link unpack}. */
+  pack(bytes: Buffer, limits: OtlpLimits): PackedRequest {
+    const collector = new RecordCollector(this.rules.kind, limits);
+    new this.rules.Json(bytes, collector).read();
+    const serializer = new Serializer();
+    serializer.writeHeader();
+    for (const item of collector.items) serializer.writeValue(item);
+    const records = serializer.releaseBuffer();
+    return {
+      ...summaryOf(collector),
+      // a plain array can be moved to the other thread, while a Buffer is copied
+      records: new Uint8Array(records.buffer, records.byteOffset, records.length),
+      count: collector.items.length,
+    };
+  }
+
+  /** Returns a packed request, with pauses for other work. Records share their resources and scopes as before. */
+  *unpack({ records, count, rejected, recordCount }: PackedRequest): Generator<void, Request> {
+    const deserializer = new Deserializer(records);
+    deserializer.readHeader();
+    const items: Item[] = [];
+    while (items.length < count) {
+      items.push(deserializer.readValue() as Item);
+      yield;
+    }
+    return this.rules.toRequest(items, { rejected, recordCount });
+  }
 }
 
+const summaryOf = <Item>(collector: RecordCollector<Item>): RequestSummary => ({
+  rejected: collector.rejection(),
+  recordCount: collector.recordCount,
+});
+
+function finish<Result>(steps: Generator<void, Result>): Result {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
+/** Requests to `POST /v1/traces` (ExportTraceServiceRequest). */
+const traces = new RequestDecoder<OtlpSpan, DecodedTraceRequest>({
+  kind: SPANS,
+  Json: JsonTraceReader,
+  Protobuf: ProtobufTraceReader,
+  toRequest: (spans, summary) => ({ spans, ...summary }),
+});
+
 /**
- * Decodes the body of `POST /v1/metrics` (an ExportMetricsServiceRequest) like {@link decodeTraceRequest}.
+ * Requests to `POST /v1/logs` (ExportLogsServiceRequest). A log record is left out only if one of its fields is malformed,
+ * which is possible in JSON only. OTLP has no invalid log records.
+ */
+const logs = new RequestDecoder<OtlpLogRecord, DecodedLogsRequest>({
+  kind: LOG_RECORDS,
+  Json: JsonLogReader,
+  Protobuf: ProtobufLogReader,
+  toRequest: (logRecords, summary) => ({ logRecords, ...summary }),
+});
+
+/**
+ * Requests to `POST /v1/metrics` (ExportMetricsServiceRequest), with at most 2,097,152 buckets.
  *
  * Data points are left out if they are malformed or have no value, or if the counts of a histogram do not match its bounds.
  * All points of a metric are left out if it is malformed, has no name, or has data of an unknown kind. Such a metric counts
  * once if it has no points.
- *
- * @throws OtlpDecodeError like {@link decodeTraceRequest}, and if the histograms have more than 2,097,152 buckets in total
  */
-export function decodeMetricsRequest(bytes: Buffer, encoding: OtlpEncoding): DecodedMetricsRequest {
-  const points = new RecordCollector(DATA_POINTS);
-  const Reader = encoding === 'json' ? JsonMetricReader : ProtobufMetricReader;
-  new Reader(bytes, points).read();
-  return { dataPoints: points.items, rejected: points.rejection(), recordCount: points.recordCount };
-}
+const metrics = new RequestDecoder<OtlpDataPoint, DecodedMetricsRequest>({
+  kind: DATA_POINTS,
+  Json: JsonMetricReader,
+  Protobuf: ProtobufMetricReader,
+  toRequest: (dataPoints, summary) => ({ dataPoints, ...summary }),
+});
+
+export const REQUEST_DECODERS = { traces, logs, metrics } satisfies Record<OtlpSignal, object>;
+
+/** Decodes a request for traces at once, see {@link RequestDecoder}. */
+export const decodeTraceRequest = traces.decode.bind(traces);
+/** Decodes a request for logs at once, see {@link RequestDecoder}. */
+export const decodeLogsRequest = logs.decode.bind(logs);
+/** Decodes a request for metrics at once, see {@link RequestDecoder}. */
+export const decodeMetricsRequest = metrics.decode.bind(metrics);

@@ -1,8 +1,8 @@
+import { type ElementCounter, MAX_ELEMENTS, tooManyElements } from './element.counter';
 import { parseExactly } from './exact-json';
 import { type JsonObject, JsonValueReader } from './json-value.reader';
 import { OtlpDecodeError } from './otlp.types';
 import type { OtlpResource, OtlpScope } from './otlp.types';
-import type { RecordCollector } from './record.collector';
 
 /** The name of a member in JSON, and its original name in protobuf. */
 type MemberName = readonly [name: string, original: string];
@@ -26,12 +26,16 @@ export abstract class JsonEnvelopeReader {
   constructor(
     private readonly bytes: Buffer,
     private readonly names: EnvelopeNames,
-    private readonly counter: Pick<RecordCollector<unknown>, 'countRecord'>,
+    private readonly counter: ElementCounter,
   ) {
-    this.values = new JsonValueReader(bytes);
+    this.values = new JsonValueReader(bytes, counter);
   }
 
-  /** @throws OtlpDecodeError if the whole body is unreadable */
+  /**
+   * Reads the request at once. Call it in a worker thread if the body is large.
+   *
+   * @throws OtlpDecodeError if the whole body is unreadable
+   */
   read(): void {
     const { values, names } = this;
     const request = this.sound(values.element(parse(this.bytes), 'the request'));
@@ -73,28 +77,29 @@ export abstract class JsonEnvelopeReader {
 
   private resource(source: JsonObject): OtlpResource {
     const { values } = this;
+    this.counter.startRecord();
     const resource = values.object(source.resource, 'resource');
     return {
-      attributes: values.attributes(resource.attributes),
-      droppedAttributesCount: values.droppedAttributes(resource),
+      ...values.attributesOf(resource),
       schemaUrl: values.text(source.schemaUrl ?? source.schema_url, 'schemaUrl'),
     };
   }
 
   private scope(source: JsonObject): OtlpScope {
     const { values } = this;
+    this.counter.startRecord();
     const scope = values.object(source.scope, 'scope');
     return {
       name: values.text(scope.name, 'name'),
       version: values.text(scope.version, 'version'),
-      attributes: values.attributes(scope.attributes),
-      droppedAttributesCount: values.droppedAttributes(scope),
+      ...values.attributesOf(scope),
       schemaUrl: values.text(source.schemaUrl ?? source.schema_url, 'schemaUrl'),
     };
   }
 }
 
 function parse(bytes: Buffer): unknown {
+  if (bytes.length > MAX_ELEMENTS) checkElements(bytes);
   try {
     return parseExactly(bytes.toString('utf8'));
   } catch (error) {
@@ -102,4 +107,26 @@ function parse(bytes: Buffer): unknown {
     const position = error instanceof Error ? /at position \d+/.exec(error.message)?.[0] : undefined;
     throw new OtlpDecodeError(`The body is not valid JSON${position ? ` (${position})` : ''}.`);
   }
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const BRACKET = 0x5b;
+const BRACE = 0x7b;
+
+/**
+ * Counts objects, lists and commas before they are parsed. V8 takes up to 100 bytes for each, and ends the whole process,
+ * not only the thread, if a parse exceeds the heap of its thread.
+ */
+function checkElements(bytes: Buffer): void {
+  let elements = 0;
+  let isText = false;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (byte === QUOTE) isText = !isText;
+    else if (isText) at += byte === BACKSLASH ? 1 : 0;
+    else if (byte === COMMA || byte === BRACE || byte === BRACKET) elements += 1;
+  }
+  if (elements > MAX_ELEMENTS) throw tooManyElements();
 }

@@ -28,6 +28,7 @@ export class JsonLogReader extends JsonEnvelopeReader {
   private logRecord(item: unknown, resource: OtlpResource, scope: OtlpScope): OtlpLogRecord {
     const { values } = this;
     this.records.countRecord();
+    this.records.startRecord();
     const record = values.element(item, 'a log record');
     const time = record.timeUnixNano ?? record.time_unix_nano;
     const observedTime = record.observedTimeUnixNano ?? record.observed_time_unix_nano;
@@ -41,8 +42,7 @@ export class JsonLogReader extends JsonEnvelopeReader {
       severityText: values.text(record.severityText ?? record.severity_text, 'severityText'),
       eventName: values.text(record.eventName ?? record.event_name, 'eventName'),
       body: values.value(record.body),
-      attributes: values.attributes(record.attributes),
-      droppedAttributesCount: values.droppedAttributes(record),
+      ...values.attributesOf(record),
       flags: values.uint32(record.flags, 'flags'),
       traceId: values.id(record.traceId ?? record.trace_id, TRACE_ID_BYTES, 'traceId'),
       spanId: values.id(record.spanId ?? record.span_id, SPAN_ID_BYTES, 'spanId'),

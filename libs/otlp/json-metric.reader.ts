@@ -28,6 +28,7 @@ export class JsonMetricReader extends JsonEnvelopeReader {
   protected override item(item: unknown, resource: OtlpResource, scope: OtlpScope): void {
     const { values, points } = this;
     points.countRecord();
+    points.startRecord();
     const metric = newMetric(resource, scope);
     const sent = this.metric(values.element(item, 'a metric'), metric);
     const fault = values.takeFault() ?? faultOfMetric(metric);

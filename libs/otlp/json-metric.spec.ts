@@ -1,5 +1,5 @@
 import { decodeMetricsRequest, type OtlpDataPoint } from './index';
-import { MAX_BUCKETS } from './record.collector';
+import { MAX_BUCKETS } from './element.counter';
 import { refusalOf } from './request.fixture';
 
 const IDS = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' };
@@ -82,12 +82,12 @@ describe('a JSON metrics request', () => {
     ]);
   });
 
-  it('is limited in its number of buckets, because of their memory', () => {
+  it('is limited in its number of buckets before it is parsed, because of their memory', () => {
     const counts = `[0${',0'.repeat(MAX_BUCKETS)}]`;
     const body = JSON.stringify(
       request({ name: 'm', exponentialHistogram: { dataPoints: [{ positive: { bucketCounts: '@' } }] } }),
     );
-    expect(refusalOf(() => decode(body.replace('"@"', counts)))).toMatch(/more than 2097152 buckets/);
+    expect(refusalOf(() => decode(body.replace('"@"', counts)))).toMatch(/more than 2097152 attributes/);
   });
 });
 

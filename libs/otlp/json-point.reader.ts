@@ -1,3 +1,4 @@
+import type { ElementCounter } from './element.counter';
 import { INT64, type JsonObject, type JsonValueReader, UINT64 } from './json-value.reader';
 import { finishExemplar, type MetricDraft, newDataPoint } from './metric.draft';
 import type {
@@ -10,19 +11,19 @@ import type {
   OtlpSummary,
 } from './metric.types';
 import { SPAN_ID_BYTES, TRACE_ID_BYTES } from './stored-value';
-import type { RecordCollector } from './record.collector';
 
 /** Reads the data points of metrics.proto. */
 export class JsonPointReader {
   constructor(
     private readonly values: JsonValueReader,
-    private readonly counter: Pick<RecordCollector<unknown>, 'countRecord' | 'countBucket'>,
+    private readonly counter: ElementCounter,
   ) {}
 
   /** Reads one data point of a metric, whose type is known. */
   point(item: unknown, metric: MetricDraft): OtlpDataPoint {
     const { values } = this;
     this.counter.countRecord();
+    this.counter.startRecord();
     const source = values.element(item, 'a data point');
     const point = newDataPoint(metric, this.value(source, metric));
     const startTime = source.startTimeUnixNano ?? source.start_time_unix_nano;

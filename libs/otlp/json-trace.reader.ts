@@ -37,10 +37,17 @@ export class JsonTraceReader extends JsonEnvelopeReader {
   private span(item: unknown, resource: OtlpResource, scope: OtlpScope): OtlpSpan {
     const { values } = this;
     this.spans.countRecord();
+    this.spans.startRecord();
     const span = values.element(item, 'a span');
     const parentSpanId = span.parentSpanId ?? span.parent_span_id;
     const startTime = span.startTimeUnixNano ?? span.start_time_unix_nano;
     const endTime = span.endTimeUnixNano ?? span.end_time_unix_nano;
+    const sentEvents = values.list(span.events, 'events');
+    const events = sentEvents.filter((_, index) => this.spans.keepsEvent(index));
+    const droppedEvents = span.droppedEventsCount ?? span.dropped_events_count;
+    const sentLinks = values.list(span.links, 'links');
+    const links = sentLinks.filter((_, index) => this.spans.keepsLink(index));
+    const droppedLinks = span.droppedLinksCount ?? span.dropped_links_count;
     return {
       traceId: values.id(span.traceId ?? span.trace_id, TRACE_ID_BYTES, 'traceId'),
       spanId: values.id(span.spanId ?? span.span_id, SPAN_ID_BYTES, 'spanId'),
@@ -52,18 +59,12 @@ export class JsonTraceReader extends JsonEnvelopeReader {
       startTimeUnixNano: values.uint64(startTime, 'startTimeUnixNano'),
       endTimeUnixNano: values.uint64(endTime, 'endTimeUnixNano'),
       status: this.status(span.status),
-      attributes: values.attributes(span.attributes),
-      droppedAttributesCount: values.droppedAttributes(span),
-      events: values.list(span.events, 'events').map((event) => this.event(event)),
-      droppedEventsCount: values.uint32(
-        span.droppedEventsCount ?? span.dropped_events_count,
-        'droppedEventsCount',
-      ),
-      links: values.list(span.links, 'links').map((link) => this.link(link)),
-      droppedLinksCount: values.uint32(
-        span.droppedLinksCount ?? span.dropped_links_count,
-        'droppedLinksCount',
-      ),
+      ...values.attributesOf(span),
+      events: events.map((event) => this.event(event)),
+      droppedEventsCount:
+        values.uint32(droppedEvents, 'droppedEventsCount') + sentEvents.length - events.length,
+      links: links.map((link) => this.link(link)),
+      droppedLinksCount: values.uint32(droppedLinks, 'droppedLinksCount') + sentLinks.length - links.length,
       resource,
       scope,
     };
@@ -76,8 +77,7 @@ export class JsonTraceReader extends JsonEnvelopeReader {
     return {
       name: values.text(event.name, 'name'),
       timeUnixNano: values.uint64(event.timeUnixNano ?? event.time_unix_nano, 'timeUnixNano'),
-      attributes: values.attributes(event.attributes),
-      droppedAttributesCount: values.droppedAttributes(event),
+      ...values.attributesOf(event),
     };
   }
 
@@ -90,8 +90,7 @@ export class JsonTraceReader extends JsonEnvelopeReader {
       spanId: values.id(link.spanId ?? link.span_id, SPAN_ID_BYTES, 'spanId'),
       traceState: values.text(link.traceState ?? link.trace_state, 'traceState'),
       flags: values.uint32(link.flags, 'flags'),
-      attributes: values.attributes(link.attributes),
-      droppedAttributesCount: values.droppedAttributes(link),
+      ...values.attributesOf(link),
     });
   }
 

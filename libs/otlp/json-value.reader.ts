@@ -1,6 +1,7 @@
+import type { ElementCounter } from './element.counter';
 import { longDigits } from './exact-json';
 import { OtlpDecodeError } from './otlp.types';
-import type { OtlpAttributes, OtlpValue } from './otlp.types';
+import type { AttributeOwner, OtlpAttributes, OtlpValue } from './otlp.types';
 import { MALFORMED_ID, MAX_VALUE_DEPTH, setMember, storableDouble, storableText } from './stored-value';
 
 /** A parsed JSON object whose members are not yet checked. */
@@ -40,7 +41,10 @@ export class JsonValueReader {
   private fault: string | undefined;
 
   /** @param bytes the document, to check whether its strings need cleaning */
-  constructor(bytes: Buffer) {
+  constructor(
+    bytes: Buffer,
+    private readonly counter: ElementCounter,
+  ) {
     const suspect = UNSTORABLE_ESCAPES.some((escape) => bytes.includes(escape));
     this.clean = suspect ? storableText : (text) => text;
   }
@@ -143,20 +147,30 @@ export class JsonValueReader {
     return names.find((one) => name === one.toUpperCase()) ?? names[0];
   }
 
-  /** Reads the number of attributes that the SDK dropped. */
-  droppedAttributes(source: JsonObject): number {
-    const count = source.droppedAttributesCount ?? source.dropped_attributes_count;
-    return this.uint32(count, 'droppedAttributesCount');
+  /** Reads the attributes of an object, and the number of attributes that the SDK or the limits dropped. */
+  attributesOf(source: JsonObject): Required<AttributeOwner> {
+    const { counter } = this;
+    const droppedBefore = counter.droppedValues;
+    const attributes = this.attributes(source.attributes);
+    const reported = source.droppedAttributesCount ?? source.dropped_attributes_count;
+    const droppedAttributesCount =
+      this.uint32(reported, 'droppedAttributesCount') + counter.droppedValues - droppedBefore;
+    return { attributes, droppedAttributesCount };
   }
 
-  /** Reads a list of KeyValue into one object. `depth` counts the lists around it. */
-  attributes(value: unknown, depth = 0): OtlpAttributes {
+  /** Reads a list of KeyValue into one object, up to the limit. */
+  attributes(value: unknown): OtlpAttributes {
     const attributes: OtlpAttributes = {};
-    for (const entry of this.list(value, 'attributes')) {
-      const keyValue = this.element(entry, 'an attribute');
-      setMember(attributes, this.text(keyValue.key, 'key'), this.value(keyValue.value, depth));
+    for (const [index, entry] of this.list(value, 'attributes').entries()) {
+      if (this.counter.keepsValue(index)) this.keyValue(attributes, entry, 0);
     }
     return attributes;
+  }
+
+  /** Reads one KeyValue. `depth` counts the lists around it. */
+  private keyValue(target: OtlpAttributes, entry: unknown, depth: number): void {
+    const keyValue = this.element(entry, 'an attribute');
+    setMember(target, this.text(keyValue.key, 'key'), this.value(keyValue.value, depth));
   }
 
   /** Reads an AnyValue. If it has several members, the first in the order below counts. */
@@ -174,12 +188,20 @@ export class JsonValueReader {
     if (array !== undefined && array !== null) {
       this.checkDepth(depth + 1);
       const { values } = this.object(array, 'arrayValue');
-      return this.list(values, 'values').map((item) => this.value(item, depth + 1));
+      const items: OtlpValue[] = [];
+      for (const item of this.list(values, 'values')) {
+        if (this.counter.keepsValue()) items.push(this.value(item, depth + 1));
+      }
+      return items;
     }
     const members = any.kvlistValue ?? any.kvlist_value;
     if (members !== undefined && members !== null) {
       this.checkDepth(depth + 1);
-      return this.attributes(this.object(members, 'kvlistValue').values, depth + 1);
+      const target: OtlpAttributes = {};
+      for (const entry of this.list(this.object(members, 'kvlistValue').values, 'attributes')) {
+        if (this.counter.keepsValue()) this.keyValue(target, entry, depth + 1);
+      }
+      return target;
     }
     const bytes = any.bytesValue ?? any.bytes_value;
     return bytes === undefined || bytes === null ? null : this.base64(bytes);

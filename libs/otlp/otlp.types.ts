@@ -15,6 +15,13 @@ export interface OtlpAttributes {
   [key: string]: OtlpValue;
 }
 
+/** Whatever has attributes. */
+export interface AttributeOwner {
+  attributes: OtlpAttributes;
+  /** What the sender dropped, and what the limits of a request drop; absent where OTLP has no such count. */
+  droppedAttributesCount?: number;
+}
+
 /** The entity that produced the records. One object, shared by all records of a ResourceSpans. */
 export interface OtlpResource {
   attributes: OtlpAttributes;
@@ -95,10 +102,14 @@ export interface OtlpSpan {
   scope: OtlpScope;
 }
 
-/** The invalid records of a request, for the `partialSuccess` of the response. */
+/** The invalid records of a request, and what was dropped from the others, for the `partialSuccess` of the response. */
 export interface OtlpRejection {
+  /** Number of invalid records. */
   count: number;
-  /** At most 10 plain English sentences, one per kind of fault, each with the number of records. */
+  /**
+   * Plain English sentences: at most 10 about invalid records, one per kind of fault with their number, and at most 3 about
+   * what was dropped.
+   */
   reasons: string[];
 }
 

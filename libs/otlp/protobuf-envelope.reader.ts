@@ -1,7 +1,7 @@
+import type { ElementCounter } from './element.counter';
 import { OtlpDecodeError } from './otlp.types';
 import type { OtlpResource, OtlpScope } from './otlp.types';
 import { ProtobufValueReader } from './protobuf-value.reader';
-import type { RecordCollector } from './record.collector';
 
 /**
  * Reads an export request in protobuf in one pass, without building the messages first. Handles everything that the
@@ -16,15 +16,19 @@ export abstract class ProtobufEnvelopeReader {
   constructor(
     bytes: Buffer,
     private readonly message: string,
-    private readonly counter: Pick<RecordCollector<unknown>, 'countRecord'>,
+    private readonly counter: ElementCounter,
   ) {
-    this.values = new ProtobufValueReader(bytes);
+    this.values = new ProtobufValueReader(bytes, counter);
   }
 
-  /** @throws OtlpDecodeError if the whole body is unreadable */
-  read(): void {
+  /**
+   * Reads the request, and pauses between records so that the caller can do other work.
+   *
+   * @throws OtlpDecodeError if the whole body is unreadable
+   */
+  *read(): Generator<void, void> {
     try {
-      this.request();
+      yield* this.request();
     } catch (error) {
       // The reader of protobufjs throws RangeError and plain Error. Anything else is a bug.
       if (error instanceof RangeError || (error instanceof Error && error.constructor === Error)) {
@@ -35,22 +39,22 @@ export abstract class ProtobufEnvelopeReader {
     }
   }
 
-  /** Reads one record: a span, a log record or a metric. */
-  protected abstract item(resource: OtlpResource, scope: OtlpScope): void;
+  /** Reads one record: a span, a log record or a metric. Returns the steps of reading it, if it may take long. */
+  protected abstract item(resource: OtlpResource, scope: OtlpScope): Generator<void, void> | void;
 
-  private request(): void {
+  private *request(): Generator<void, void> {
     const { reader } = this.values;
     while (reader.pos < reader.len) {
       const tag = reader.tag();
       if (tag === 10 /* resource_spans, resource_logs, resource_metrics = 1 */) {
-        this.resourceItems();
+        yield* this.resourceItems();
       } else {
         this.values.skip(tag);
       }
     }
   }
 
-  private resourceItems(): void {
+  private *resourceItems(): Generator<void, void> {
     const { values } = this;
     const { reader } = values;
     this.counter.countRecord();
@@ -63,7 +67,7 @@ export abstract class ProtobufEnvelopeReader {
           this.resource(resource);
           break;
         case 18: // scope_spans, scope_logs, scope_metrics = 2
-          this.scopeItems(resource);
+          yield* this.scopeItems(resource);
           break;
         case 26: // schema_url = 3
           resource.schemaUrl = values.text();
@@ -71,6 +75,7 @@ export abstract class ProtobufEnvelopeReader {
         default:
           values.skip(tag);
       }
+      if (this.counter.isPauseDue()) yield;
     }
     values.leave(outerEnd);
   }
@@ -78,15 +83,17 @@ export abstract class ProtobufEnvelopeReader {
   private resource(resource: OtlpResource): void {
     const { values } = this;
     const { reader } = values;
+    this.counter.startRecord();
+    let attributes = 0;
     const outerEnd = values.enter();
     while (reader.pos < reader.len) {
       const tag = reader.tag();
       switch (tag) {
         case 10: // attributes = 1
-          values.attribute(resource.attributes);
+          values.attribute(resource, attributes++);
           break;
         case 16: // dropped_attributes_count = 2
-          resource.droppedAttributesCount = reader.uint32();
+          resource.droppedAttributesCount += reader.uint32();
           break;
         default:
           values.skip(tag);
@@ -95,7 +102,7 @@ export abstract class ProtobufEnvelopeReader {
     values.leave(outerEnd);
   }
 
-  private scopeItems(resource: OtlpResource): void {
+  private *scopeItems(resource: OtlpResource): Generator<void, void> {
     const { values } = this;
     const { reader } = values;
     this.counter.countRecord();
@@ -107,15 +114,19 @@ export abstract class ProtobufEnvelopeReader {
         case 10: // scope = 1
           this.scope(scope);
           break;
-        case 18: // spans, log_records, metrics = 2
-          this.item(resource, scope);
+        case 18: {
+          // spans, log_records, metrics = 2
+          const steps = this.item(resource, scope);
+          if (steps) yield* steps;
           break;
+        }
         case 26: // schema_url = 3
           scope.schemaUrl = values.text();
           break;
         default:
           values.skip(tag);
       }
+      if (this.counter.isPauseDue()) yield;
     }
     values.leave(outerEnd);
   }
@@ -123,6 +134,8 @@ export abstract class ProtobufEnvelopeReader {
   private scope(scope: OtlpScope): void {
     const { values } = this;
     const { reader } = values;
+    this.counter.startRecord();
+    let attributes = 0;
     const outerEnd = values.enter();
     while (reader.pos < reader.len) {
       const tag = reader.tag();
@@ -134,10 +147,10 @@ export abstract class ProtobufEnvelopeReader {
           scope.version = values.text();
           break;
         case 26: // attributes = 3
-          values.attribute(scope.attributes);
+          values.attribute(scope, attributes++);
           break;
         case 32: // dropped_attributes_count = 4
-          scope.droppedAttributesCount = reader.uint32();
+          scope.droppedAttributesCount += reader.uint32();
           break;
         default:
           values.skip(tag);

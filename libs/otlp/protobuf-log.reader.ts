@@ -18,8 +18,10 @@ export class ProtobufLogReader extends ProtobufEnvelopeReader {
     const { values } = this;
     const { reader } = values;
     this.records.countRecord();
+    this.records.startRecord();
     const outerEnd = values.enter();
     const record = newLogRecord(resource, scope);
+    let attributes = 0;
     while (reader.pos < reader.len) {
       const tag = reader.tag();
       switch (tag) {
@@ -36,10 +38,10 @@ export class ProtobufLogReader extends ProtobufEnvelopeReader {
           record.body = values.value(record.body);
           break;
         case 50: // attributes = 6
-          values.attribute(record.attributes);
+          values.attribute(record, attributes++);
           break;
         case 56: // dropped_attributes_count = 7
-          record.droppedAttributesCount = reader.uint32();
+          record.droppedAttributesCount += reader.uint32();
           break;
         case 69: // flags = 8
           record.flags = reader.fixed32();

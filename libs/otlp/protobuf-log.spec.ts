@@ -11,7 +11,7 @@ import {
   varint,
 } from '../testing/otlp-bytes';
 import { decodeLogsRequest, OtlpDecodeError, type OtlpLogRecord } from './index';
-import { MAX_RECORDS } from './record.collector';
+import { MAX_RECORDS } from './element.counter';
 import { refusalOf } from './request.fixture';
 
 const decode = (body: Buffer) => decodeLogsRequest(body, 'protobuf');

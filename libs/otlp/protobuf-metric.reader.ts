@@ -17,10 +17,11 @@ export class ProtobufMetricReader extends ProtobufEnvelopeReader {
     this.pointReader = new ProtobufPointReader(this.values, points);
   }
 
-  protected override item(resource: OtlpResource, scope: OtlpScope): void {
+  protected override *item(resource: OtlpResource, scope: OtlpScope): Generator<void, void> {
     this.points.countRecord();
+    this.points.startRecord();
     const metric = newMetric(resource, scope);
-    const read = this.metric(metric);
+    const read = yield* this.metric(metric);
     // checked after the points, because the name may follow them
     const fault = faultOfMetric(metric);
     for (const point of read) {
@@ -31,19 +32,13 @@ export class ProtobufMetricReader extends ProtobufEnvelopeReader {
     }
   }
 
-  private metric(metric: MetricDraft): OtlpDataPoint[] {
+  private *metric(metric: MetricDraft): Generator<void, OtlpDataPoint[]> {
     const { values } = this;
     const { reader } = values;
     const outerEnd = values.enter();
+    const metadata = { attributes: metric.metadata };
+    let metadataCount = 0;
     let points: OtlpDataPoint[] = [];
-    /** Replaces data of another kind, and appends to data of the same kind, as protobuf requires. */
-    const data = (type: OtlpMetricType): void => {
-      if (metric.type !== type) {
-        points = [];
-        setType(metric, type);
-      }
-      this.data(metric, type, points);
-    };
     while (reader.pos < reader.len) {
       const tag = reader.tag();
       switch (tag) {
@@ -57,22 +52,22 @@ export class ProtobufMetricReader extends ProtobufEnvelopeReader {
           metric.unit = values.text();
           break;
         case 42: // gauge = 5
-          data('gauge');
+          points = yield* this.data(metric, 'gauge', points);
           break;
         case 58: // sum = 7
-          data('sum');
+          points = yield* this.data(metric, 'sum', points);
           break;
         case 74: // histogram = 9
-          data('histogram');
+          points = yield* this.data(metric, 'histogram', points);
           break;
         case 82: // exponential_histogram = 10
-          data('exponential_histogram');
+          points = yield* this.data(metric, 'exponential_histogram', points);
           break;
         case 90: // summary = 11
-          data('summary');
+          points = yield* this.data(metric, 'summary', points);
           break;
         case 98: // metadata = 12
-          values.attribute(metric.metadata);
+          values.attribute(metadata, metadataCount++);
           break;
         default:
           values.skip(tag);
@@ -82,9 +77,16 @@ export class ProtobufMetricReader extends ProtobufEnvelopeReader {
     return points;
   }
 
-  private data(metric: MetricDraft, type: OtlpMetricType, points: OtlpDataPoint[]): void {
+  /** Appends to the points of data of the same kind, and replaces those of another kind, as protobuf requires. */
+  private *data(
+    metric: MetricDraft,
+    type: OtlpMetricType,
+    before: OtlpDataPoint[],
+  ): Generator<void, OtlpDataPoint[]> {
     const { values } = this;
     const { reader } = values;
+    const points = metric.type === type ? before : [];
+    if (metric.type !== type) setType(metric, type);
     const outerEnd = values.enter();
     while (reader.pos < reader.len) {
       const tag = reader.tag();
@@ -97,7 +99,9 @@ export class ProtobufMetricReader extends ProtobufEnvelopeReader {
       } else {
         values.skip(tag);
       }
+      if (this.points.isPauseDue()) yield;
     }
     values.leave(outerEnd);
+    return points;
   }
 }

@@ -10,7 +10,7 @@ import {
   varint,
 } from '../testing/otlp-bytes';
 import { decodeMetricsRequest, OtlpDecodeError, type OtlpDataPoint } from './index';
-import { MAX_BUCKETS, MAX_RECORDS } from './record.collector';
+import { MAX_BUCKETS, MAX_RECORDS } from './element.counter';
 import { refusalOf } from './request.fixture';
 
 const decode = (body: Buffer) => decodeMetricsRequest(body, 'protobuf');

@@ -1,3 +1,4 @@
+import type { ElementCounter } from './element.counter';
 import {
   finishExemplar,
   type MetricDraft,
@@ -17,18 +18,18 @@ import type {
 } from './metric.types';
 import { SPAN_ID_BYTES, TRACE_ID_BYTES } from './stored-value';
 import type { ProtobufValueReader } from './protobuf-value.reader';
-import type { RecordCollector } from './record.collector';
 
 /** Reads the data points of metrics.proto. The numbers of repeated fields may be packed or not. */
 export class ProtobufPointReader {
   constructor(
     private readonly values: ProtobufValueReader,
-    private readonly counter: Pick<RecordCollector<unknown>, 'countRecord' | 'countBucket'>,
+    private readonly counter: ElementCounter,
   ) {}
 
   /** Reads one data point of a metric of this type. */
   point(metric: MetricDraft, type: OtlpMetricType): OtlpDataPoint {
     this.counter.countRecord();
+    this.counter.startRecord();
     const outerEnd = this.values.enter();
     const point = this.pointOf(metric, type);
     this.values.leave(outerEnd);
@@ -52,6 +53,7 @@ export class ProtobufPointReader {
     const { values } = this;
     const { reader } = values;
     const point = newDataPoint<OtlpNumber | null>(metric, null);
+    let attributes = 0;
     while (reader.pos < reader.len) {
       const tag = reader.tag();
       switch (tag) {
@@ -71,7 +73,7 @@ export class ProtobufPointReader {
           point.value = values.sfixed64Integer();
           break;
         case 58: // attributes = 7
-          values.attribute(point.attributes);
+          values.attribute(point, attributes++);
           break;
         case 64: // flags = 8
           point.flags = reader.uint32();
@@ -88,6 +90,7 @@ export class ProtobufPointReader {
     const { reader } = values;
     const histogram = newHistogram();
     const point = newDataPoint(metric, histogram);
+    let attributes = 0;
     const bucketCount = () => {
       this.counter.countBucket();
       histogram.bucketCounts.push(values.fixed64Integer());
@@ -124,7 +127,7 @@ export class ProtobufPointReader {
           this.exemplar(point);
           break;
         case 74: // attributes = 9
-          values.attribute(point.attributes);
+          values.attribute(point, attributes++);
           break;
         case 80: // flags = 10
           point.flags = reader.uint32();
@@ -147,11 +150,12 @@ export class ProtobufPointReader {
     const { reader } = values;
     const histogram = newExponentialHistogram();
     const point = newDataPoint(metric, histogram);
+    let attributes = 0;
     while (reader.pos < reader.len) {
       const tag = reader.tag();
       switch (tag) {
         case 10: // attributes = 1
-          values.attribute(point.attributes);
+          values.attribute(point, attributes++);
           break;
         case 17: // start_time_unix_nano = 2
           point.startTimeUnixNano = values.fixed64();
@@ -231,6 +235,7 @@ export class ProtobufPointReader {
     const { reader } = values;
     const summary = newSummary();
     const point = newDataPoint(metric, summary);
+    let attributes = 0;
     while (reader.pos < reader.len) {
       const tag = reader.tag();
       switch (tag) {
@@ -250,7 +255,7 @@ export class ProtobufPointReader {
           summary.quantiles.push(this.quantile());
           break;
         case 58: // attributes = 7
-          values.attribute(point.attributes);
+          values.attribute(point, attributes++);
           break;
         case 64: // flags = 8
           point.flags = reader.uint32();
@@ -293,6 +298,7 @@ function readExemplar(values: ProtobufValueReader): OtlpExemplar {
   const { reader } = values;
   const outerEnd = values.enter();
   const exemplar = newExemplar();
+  let attributes = 0;
   while (reader.pos < reader.len) {
     const tag = reader.tag();
     switch (tag) {
@@ -312,7 +318,7 @@ function readExemplar(values: ProtobufValueReader): OtlpExemplar {
         exemplar.value = values.sfixed64Integer();
         break;
       case 58: // filtered_attributes = 7
-        values.attribute(exemplar.attributes);
+        values.attribute(exemplar, attributes++);
         break;
       default:
         values.skip(tag);

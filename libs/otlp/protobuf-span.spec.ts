@@ -14,7 +14,7 @@ import {
   varint,
 } from '../testing/otlp-bytes';
 import { decodeTraceRequest, OtlpDecodeError, type OtlpSpan } from './index';
-import { MAX_RECORDS } from './record.collector';
+import { MAX_RECORDS } from './element.counter';
 
 const decode = (body: Buffer) => decodeTraceRequest(body, 'protobuf');
 function decodeSpan(...fields: Buffer[]): OtlpSpan {
@@ -157,13 +157,15 @@ describe('an attribute value in protobuf', () => {
   });
 });
 
+const copies = (one: Buffer): Buffer[] => Array.from({ length: MAX_RECORDS / 1_000 }, () => one);
+
 describe('the memory for a small body', () => {
   it.each([
     ['resources', Buffer.alloc(2 * (MAX_RECORDS + 1), message(1))],
     ['scopes', message(1, Buffer.alloc(2 * MAX_RECORDS, message(2)))],
     ['spans', request(Buffer.alloc(2 * (MAX_RECORDS + 1), span()))],
-    ['events', request(span(...IDS, Buffer.alloc(2 * MAX_RECORDS, message(11))))],
-    ['links', request(span(...IDS, Buffer.alloc(2 * MAX_RECORDS, message(13))))],
+    ['events', request(...copies(span(...IDS, Buffer.alloc(2 * 1_000, message(11)))))],
+    ['links', request(...copies(span(...IDS, Buffer.alloc(2 * 1_000, message(13)))))],
   ])('is limited for %s', (_, body) => {
     expect(catchDetail(() => decode(body))).toMatch(
       /more than 100000 resources, scopes, spans, events and links/,

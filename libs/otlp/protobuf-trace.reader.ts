@@ -30,8 +30,12 @@ export class ProtobufTraceReader extends ProtobufEnvelopeReader {
     const { values } = this;
     const { reader } = values;
     this.spans.countRecord();
+    this.spans.startRecord();
     const outerEnd = values.enter();
     const span = newSpan(resource, scope);
+    let attributes = 0;
+    let events = 0;
+    let links = 0;
     while (reader.pos < reader.len) {
       const tag = reader.tag();
       switch (tag) {
@@ -60,22 +64,32 @@ export class ProtobufTraceReader extends ProtobufEnvelopeReader {
           span.endTimeUnixNano = values.fixed64();
           break;
         case 74: // attributes = 9
-          values.attribute(span.attributes);
+          values.attribute(span, attributes++);
           break;
         case 80: // dropped_attributes_count = 10
-          span.droppedAttributesCount = reader.uint32();
+          span.droppedAttributesCount += reader.uint32();
           break;
         case 90: // events = 11
-          span.events.push(this.event());
+          if (this.spans.keepsEvent(events++)) {
+            span.events.push(this.event());
+          } else {
+            span.droppedEventsCount += 1;
+            values.skip(tag);
+          }
           break;
         case 96: // dropped_events_count = 12
-          span.droppedEventsCount = reader.uint32();
+          span.droppedEventsCount += reader.uint32();
           break;
         case 106: // links = 13
-          span.links.push(this.link());
+          if (this.spans.keepsLink(links++)) {
+            span.links.push(this.link());
+          } else {
+            span.droppedLinksCount += 1;
+            values.skip(tag);
+          }
           break;
         case 112: // dropped_links_count = 14
-          span.droppedLinksCount = reader.uint32();
+          span.droppedLinksCount += reader.uint32();
           break;
         case 122: // status = 15
           this.status(span.status);
@@ -97,6 +111,7 @@ export class ProtobufTraceReader extends ProtobufEnvelopeReader {
     this.spans.countRecord();
     const outerEnd = values.enter();
     const event: OtlpEvent = { name: '', timeUnixNano: 0n, attributes: {}, droppedAttributesCount: 0 };
+    let attributes = 0;
     while (reader.pos < reader.len) {
       const tag = reader.tag();
       switch (tag) {
@@ -107,10 +122,10 @@ export class ProtobufTraceReader extends ProtobufEnvelopeReader {
           event.name = values.text();
           break;
         case 26: // attributes = 3
-          values.attribute(event.attributes);
+          values.attribute(event, attributes++);
           break;
         case 32: // dropped_attributes_count = 4
-          event.droppedAttributesCount = reader.uint32();
+          event.droppedAttributesCount += reader.uint32();
           break;
         default:
           values.skip(tag);
@@ -126,6 +141,7 @@ export class ProtobufTraceReader extends ProtobufEnvelopeReader {
     this.spans.countRecord();
     const outerEnd = values.enter();
     const link = newLink();
+    let attributes = 0;
     while (reader.pos < reader.len) {
       const tag = reader.tag();
       switch (tag) {
@@ -139,10 +155,10 @@ export class ProtobufTraceReader extends ProtobufEnvelopeReader {
           link.traceState = values.text();
           break;
         case 34: // attributes = 4
-          values.attribute(link.attributes);
+          values.attribute(link, attributes++);
           break;
         case 40: // dropped_attributes_count = 5
-          link.droppedAttributesCount = reader.uint32();
+          link.droppedAttributesCount += reader.uint32();
           break;
         case 53: // flags = 6
           link.flags = reader.fixed32();

@@ -1,8 +1,9 @@
 import { Reader } from 'protobufjs/minimal';
+import type { ElementCounter } from './element.counter';
 import { KeyCache } from './key.cache';
 import { MALFORMED_ID } from './stored-value';
 import { OtlpDecodeError } from './otlp.types';
-import type { OtlpAttributes, OtlpValue } from './otlp.types';
+import type { AttributeOwner, OtlpAttributes, OtlpValue } from './otlp.types';
 import { MAX_VALUE_DEPTH, setMember, storableDouble, storableInteger, withoutNul } from './stored-value';
 
 /**
@@ -26,7 +27,10 @@ export class ProtobufValueReader {
   readonly reader: Reader;
   private readonly keys: KeyCache;
 
-  constructor(private readonly bytes: Buffer) {
+  constructor(
+    private readonly bytes: Buffer,
+    private readonly counter: ElementCounter,
+  ) {
     this.reader = Reader.create(bytes);
     this.keys = new KeyCache(bytes, (start, end) => withoutNul(bytes.toString('utf8', start, end)));
   }
@@ -46,7 +50,9 @@ export class ProtobufValueReader {
     this.reader.len = outerEnd;
   }
 
+  /** Skips a field. */
   skip(tag: number): void {
+    this.counter.countElement();
     this.reader.skipType(tag & 7, 0, tag >>> 3);
   }
 
@@ -123,8 +129,22 @@ export class ProtobufValueReader {
     this.leave(outerEnd);
   }
 
-  /** Reads one KeyValue into the attributes. `depth` counts the lists around it. */
-  attribute(target: OtlpAttributes, depth = 0): void {
+  /**
+   * Reads one KeyValue into the attributes of its owner, or drops it beyond the limit.
+   *
+   * @param index number of attributes that the owner had before, dropped ones included
+   */
+  attribute(owner: AttributeOwner, index: number): void {
+    const { counter } = this;
+    const droppedBefore = counter.droppedValues;
+    if (counter.keepsValue(index)) this.keyValue(owner.attributes, 0);
+    else this.skipBytes();
+    const dropped = counter.droppedValues - droppedBefore;
+    if (dropped > 0 && owner.droppedAttributesCount !== undefined) owner.droppedAttributesCount += dropped;
+  }
+
+  /** Reads one KeyValue. `depth` counts the lists around it. */
+  private keyValue(target: OtlpAttributes, depth: number): void {
     const reader = this.reader;
     const outerEnd = this.enter();
     let key = '';
@@ -189,7 +209,8 @@ export class ProtobufValueReader {
     while (reader.pos < reader.len) {
       const tag = reader.tag();
       if (tag === LIST_VALUES) {
-        values.push(this.value(null, depth));
+        if (this.counter.keepsValue()) values.push(this.value(null, depth));
+        else this.skipBytes();
       } else {
         this.skip(tag);
       }
@@ -206,7 +227,8 @@ export class ProtobufValueReader {
     while (reader.pos < reader.len) {
       const tag = reader.tag();
       if (tag === LIST_VALUES) {
-        this.attribute(members, depth);
+        if (this.counter.keepsValue()) this.keyValue(members, depth);
+        else this.skipBytes();
       } else {
         this.skip(tag);
       }

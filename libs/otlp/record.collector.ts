@@ -1,18 +1,5 @@
-import { OtlpDecodeError } from './otlp.types';
+import { DEFAULT_LIMITS, ElementCounter, type OtlpLimits } from './element.counter';
 import type { OtlpRejection } from './otlp.types';
-
-/**
- * Limit of resources, scopes, records and their parts other than attributes. An empty event takes two bytes of protobuf and
- * a hundred of memory: without this limit a body of 16 MiB could take a gigabyte and seconds of CPU time. Exporters send 512
- * spans or log records at a time, collectors 8,192.
- */
-export const MAX_RECORDS = 100_000;
-
-/**
- * Limit of histogram buckets in one request: 16 MiB of eight bytes each. An empty bucket of an exponential histogram takes
- * a single byte, but also eight in memory.
- */
-export const MAX_BUCKETS = 2_097_152;
 
 /** Distinct reasons to report; further ones are only counted. */
 export const MAX_REASONS = 10;
@@ -21,7 +8,7 @@ export const MAX_REASONS = 10;
 export interface RecordKind<Item> {
   one: string;
   many: string;
-  /** Everything that counts against {@link MAX_RECORDS}. */
+  /** Everything that counts against `MAX_RECORDS`. */
   counted: string;
   /** Normalizes an item from a reader. Returns why it is invalid, or undefined. */
   finish: (item: Item) => string | undefined;
@@ -32,40 +19,18 @@ interface Tally {
   first: number;
 }
 
-/** Collects the valid records of one request, and counts the invalid ones. */
-export class RecordCollector<Item> {
+/** Collects the valid records of one request, and counts the invalid ones and what was dropped from the others. */
+export class RecordCollector<Item> extends ElementCounter {
   /** The valid records so far, in the order of the request. */
   readonly items: Item[] = [];
   private readonly tallies = new Map<string, Tally>();
   private rejected = 0;
-  private records = 0;
-  private buckets = 0;
 
-  constructor(private readonly kind: RecordKind<Item>) {}
-
-  /** The count so far. */
-  get recordCount(): number {
-    return this.records;
-  }
-
-  /** Counts a record or part against the limit, before it is read. */
-  countRecord(): void {
-    this.records += 1;
-    if (this.records > MAX_RECORDS) {
-      throw new OtlpDecodeError(
-        `The request holds more than ${MAX_RECORDS} ${this.kind.counted}. Send smaller batches.`,
-      );
-    }
-  }
-
-  /** Counts a bucket of a histogram against the limit, before it is read. */
-  countBucket(): void {
-    this.buckets += 1;
-    if (this.buckets > MAX_BUCKETS) {
-      throw new OtlpDecodeError(
-        `The histograms of the request have more than ${MAX_BUCKETS} buckets. Send smaller batches.`,
-      );
-    }
+  constructor(
+    private readonly kind: RecordKind<Item>,
+    limits: OtlpLimits = DEFAULT_LIMITS,
+  ) {
+    super(kind.counted, limits);
   }
 
   /**
@@ -95,7 +60,7 @@ export class RecordCollector<Item> {
     }
   }
 
-  /** The rejected items so far. */
+  /** The rejected items so far. The reasons include what was dropped from other items. */
   rejection(): OtlpRejection {
     const { one, many } = this.kind;
     const reasons = [...this.tallies].map(([reason, { count, first }]) =>
@@ -103,6 +68,6 @@ export class RecordCollector<Item> {
         ? `${reason} (the ${one} at index ${first}).`
         : `${reason} (${count} ${many}, the first at index ${first}).`,
     );
-    return { count: this.rejected, reasons };
+    return { count: this.rejected, reasons: [...reasons, ...this.dropped()] };
   }
 }

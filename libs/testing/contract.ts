@@ -42,6 +42,8 @@ const DOCUMENTED = [
   'etag',
   'location',
   'retry-after',
+  'ratelimit',
+  'ratelimit-policy',
   'repr-digest',
   'idempotency-replayed',
   'www-authenticate',

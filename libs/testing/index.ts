@@ -13,6 +13,7 @@ export {
   type TestSpan,
 } from './otlp-export';
 export { describeWithRedis, findRedis, ownRedis, type OwnRedis, provideRedis, type TestRedis } from './redis';
+export { type Bootstrap, type StandaloneOptions, StandaloneService } from './standalone-service';
 export { createTestApp, TestApp, type TestAppOptions } from './test-app';
 export {
   createTestDatabase,

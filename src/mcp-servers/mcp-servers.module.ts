@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { JsonThreadsModule } from '#platform/json-threads';
 import { SecretsModule } from '#platform/secrets';
 import { ResourcesModule } from '../resources';
 import { ServerReconcileStep } from './reconcile/server-reconcile.step';
@@ -14,7 +15,12 @@ import { ToolRepository } from './servers/tool.repository';
 
 /** MCP servers and their tools, without routes: for the API and the worker. */
 @Module({
-  imports: [TypeOrmModule.forFeature([ServerEntity, ToolEntity]), SecretsModule, ResourcesModule],
+  imports: [
+    TypeOrmModule.forFeature([ServerEntity, ToolEntity]),
+    JsonThreadsModule,
+    SecretsModule,
+    ResourcesModule,
+  ],
   providers: [
     ServerService,
     ServerRepository,

@@ -1,12 +1,21 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { ACCESS_EXTENSION, type AccessRule, WORKSPACE_HEADER } from '#platform/auth';
-import { BODIES_EXTENSION, ETAG_HEADER, NOT_REPEATABLE_EXTENSION, SCHEMAS_EXTENSION } from '#platform/http';
+import { ACCESS_EXTENSION, type AccessRule, isRead, WORKSPACE_HEADER } from '#platform/auth';
 import {
+  BODIES_EXTENSION,
+  ETAG_HEADER,
+  LIMIT_EXTENSION,
+  NOT_REPEATABLE_EXTENSION,
+  SCHEMAS_EXTENSION,
+} from '#platform/http';
+import {
+  DIGEST_HEADER,
   ERROR_HEADERS,
   LOCATION_HEADER,
+  RATE_LIMIT_HEADERS,
   REASONS,
   REPLAYED_HEADER,
   REQUEST_ID_HEADER,
+  SHARED_HEADERS,
   SHARED_RESPONSES,
 } from './responses';
 import { REQUEST_EXAMPLES, TAG_DESCRIPTIONS } from './examples';
@@ -25,6 +34,7 @@ interface Operation {
   [BODIES_EXTENSION]?: Record<string, object>;
   [SCHEMAS_EXTENSION]?: Record<string, Schema>;
   [ACCESS_EXTENSION]?: AccessRule;
+  [LIMIT_EXTENSION]?: number;
 }
 
 interface Parameter {
@@ -62,7 +72,7 @@ export function completeDocument(document: OpenAPIObject): OpenAPIObject {
     jsonSchemaDialect?: string;
     tags?: unknown[];
     paths: Paths;
-    components: { schemas?: Record<string, Schema>; responses?: Record<string, Response> };
+    components: { schemas?: Record<string, Schema>; responses?: Record<string, Response>; headers?: object };
   };
   delete completed.info.contact;
   completed.info.license = { name: 'Apache-2.0', identifier: 'Apache-2.0' };
@@ -78,6 +88,7 @@ export function completeDocument(document: OpenAPIObject): OpenAPIObject {
   }
   closeBodies(completed.paths, completed.components.schemas ?? {});
   completed.components.responses = SHARED_RESPONSES;
+  completed.components.headers = SHARED_HEADERS;
   completed.tags = [...tags].sort().map((name) => ({ name, description: TAG_DESCRIPTIONS[name] }));
   return document;
 }
@@ -112,6 +123,12 @@ interface Traits {
   isPublic: boolean;
   acceptsIdempotencyKey: boolean;
   acceptsIfMatch: boolean;
+  /** Whether it reads a resource with a version, which always has an ETag. */
+  readsVersioned: boolean;
+  /** Whether it only reads, whatever its method. */
+  isRead: boolean;
+  /** Whether a rate limit can count it: by its caller, or for public operations by their address. */
+  isRateLimited: boolean;
   /** `required`, or `optional` if the operation accepts the workspace header without effect. */
   workspace: 'required' | 'optional' | 'none';
   /** Whether it archives or restores. */
@@ -129,14 +146,17 @@ function traitsOf(paths: Paths, path: string, method: Method, operation: Operati
   const isPublic = operation.security === undefined || operation.security.length === 0;
   const hasWorkspaceHeader = operation.parameters?.some(({ name }) => name === WORKSPACE_HEADER) === true;
   const declaresIfMatch = operation.parameters?.some(({ name }) => name === 'If-Match') === true;
-  const notRepeatable = operation[NOT_REPEATABLE_EXTENSION] === true;
+  const isRepeatable = operation[NOT_REPEATABLE_EXTENSION] !== true && !isRead(operation[ACCESS_EXTENSION]);
   return {
     path,
     method,
     isPublic,
-    acceptsIdempotencyKey: !isPublic && !notRepeatable && (method === 'post' || method === 'patch'),
+    acceptsIdempotencyKey: !isPublic && isRepeatable && (method === 'post' || method === 'patch'),
     acceptsIfMatch: method === 'patch' || LIFECYCLE.test(path) || declaresIfMatch,
+    readsVersioned: method === 'get' && paths[path]?.patch !== undefined,
+    isRateLimited: !path.startsWith('/health/'),
     isLifecycle: LIFECYCLE.test(path),
+    isRead: isRead(operation[ACCESS_EXTENSION]),
     workspace: hasWorkspaceHeader
       ? 'required'
       : isPublic || WITHOUT_WORKSPACE.test(path)
@@ -153,8 +173,16 @@ function traitsOf(paths: Paths, path: string, method: Method, operation: Operati
 
 function completeOperation(operation: Operation, traits: Traits): void {
   Reflect.deleteProperty(operation, NOT_REPEATABLE_EXTENSION);
-  operation.description = [operation.description, accessOf(operation, traits)].filter(Boolean).join('\n\n');
+  const limit = operation[LIMIT_EXTENSION];
+  operation.description = [
+    operation.description,
+    limit !== undefined && `The body can have at most ${limit / 1024} KiB.`,
+    accessOf(operation, traits),
+  ]
+    .filter(Boolean)
+    .join('\n\n');
   Reflect.deleteProperty(operation, ACCESS_EXTENSION);
+  Reflect.deleteProperty(operation, LIMIT_EXTENSION);
   if (traits.isPublic) operation.security = [];
   operation.parameters = [...(operation.parameters ?? []), ...requestHeaders(traits)];
   completeBody(operation, traits);
@@ -239,12 +267,14 @@ function requestHeaders({ method, isLifecycle, acceptsIdempotencyKey, workspace 
 }
 
 function responseHeaders(status: string, traits: Traits): object {
-  if (!status.startsWith('2')) return { ...REQUEST_ID_HEADER, ...ERROR_HEADERS[status] };
+  const always = { ...REQUEST_ID_HEADER, ...(traits.isRateLimited && RATE_LIMIT_HEADERS) };
+  if (!status.startsWith('2')) return { ...always, ...ERROR_HEADERS[status] };
   const isCreated = status === '201' || status === '202';
-  const hasETag = traits.method === 'get' || traits.acceptsIfMatch || traits.createsVersioned;
+  const hasETag = traits.readsVersioned || traits.acceptsIfMatch || traits.createsVersioned;
   return {
-    ...REQUEST_ID_HEADER,
+    ...always,
     ...(isCreated && LOCATION_HEADER),
+    ...(traits.method === 'get' && DIGEST_HEADER),
     ...(hasETag && ETAG_HEADER),
     ...(traits.acceptsIdempotencyKey && REPLAYED_HEADER),
   };
@@ -252,15 +282,16 @@ function responseHeaders(status: string, traits: Traits): object {
 
 function errorsOf(
   operation: Operation,
-  { path, method, isPublic, acceptsIfMatch, workspace }: Traits,
+  { path, method, isPublic, isRead, acceptsIfMatch, isRateLimited, workspace }: Traits,
 ): number[] {
   const writes = method !== 'get';
   const statuses = [400, 500, 503, 504];
   // a public write carries its credentials in the body
   if (!isPublic || writes) statuses.push(401, 403);
+  if (isRateLimited) statuses.push(429);
   if (path.includes('{')) statuses.push(404);
   if (writes && operation.requestBody) statuses.push(404, 408, 413, 415);
-  if (writes || workspace === 'required') statuses.push(409);
+  if ((writes && !isRead) || workspace === 'required') statuses.push(409);
   if (writes || operation.parameters?.some((one) => one.in === 'query')) statuses.push(422);
   if (acceptsIfMatch) statuses.push(412);
   if (method === 'get') statuses.push(304);

@@ -1,6 +1,10 @@
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { type Express, type RequestHandler, static as serveStatic } from 'express';
+import type { Express, RequestHandler } from 'express';
+import { CachedDocument } from '#platform/http';
+
+const SCRIPT = 'text/javascript; charset=utf-8';
 
 /** Allows scripts and styles of this service only. The viewer sets some styles inline. */
 const CONTENT_SECURITY_POLICY =
@@ -29,27 +33,48 @@ const START = `window.ui = SwaggerUIBundle({
 });
 `;
 
-/** The files of the viewer's package that are served. */
-const ASSETS = /^\/(swagger-ui\.css|swagger-ui-bundle\.js|favicon-(16x16|32x32)\.png)$/;
+/** The files of the viewer's package that are served, and their media types. */
+const ASSETS = {
+  'swagger-ui.css': 'text/css; charset=utf-8',
+  'swagger-ui-bundle.js': SCRIPT,
+  'favicon-16x16.png': 'image/png',
+  'favicon-32x32.png': 'image/png',
+} as const;
 
 /** Serves the OpenAPI document as a page at /docs, using Swagger UI. All files come from this service. */
 export function serveDocs(app: NestExpressApplication): void {
-  const files = serveStatic(path.dirname(require.resolve('swagger-ui-dist/package.json')), {
-    index: false,
-    redirect: false,
-    fallthrough: true,
-    acceptRanges: false,
-    maxAge: '1h',
-  });
   const routes = app.getHttpAdapter().getInstance() as Express;
-  routes.get('/docs', (_request, response) => {
-    response.setHeader('Content-Security-Policy', CONTENT_SECURITY_POLICY);
-    response.type('html').send(PAGE);
-  });
-  routes.get('/docs/start.js', (_request, response) => {
-    response.type('text/javascript').send(START);
-  });
-  const onlyAssets: RequestHandler = (request, response, next) =>
-    ASSETS.test(request.path) ? files(request, response, next) : next();
-  app.use('/docs/assets', onlyAssets);
+  const folder = path.dirname(require.resolve('swagger-ui-dist/package.json'));
+  routes.get(
+    '/docs',
+    serve(() =>
+      CachedDocument.of(PAGE, 'text/html; charset=utf-8', {
+        'Content-Security-Policy': CONTENT_SECURITY_POLICY,
+      }),
+    ),
+  );
+  routes.get(
+    '/docs/start.js',
+    serve(() => CachedDocument.of(START, SCRIPT)),
+  );
+  for (const [name, type] of Object.entries(ASSETS)) {
+    const load = async (): Promise<CachedDocument> =>
+      CachedDocument.of(await readFile(path.join(folder, name)), type, {
+        'Cache-Control': 'public, max-age=3600',
+      });
+    routes.get(`/docs/assets/${name}`, serve(load));
+  }
+}
+
+/** Returns a handler that loads a document on its first request, and again if that fails. */
+function serve(load: () => Promise<CachedDocument>): RequestHandler {
+  let loading: Promise<CachedDocument> | undefined;
+  return async (request, response) => {
+    loading ??= load().catch((error: unknown) => {
+      loading = undefined;
+      throw error;
+    });
+    const document = await loading;
+    await document.send(request, response);
+  };
 }

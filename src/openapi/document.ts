@@ -15,7 +15,9 @@ const DESCRIPTION = `Registry, store and evaluation service for teams that build
 
 **Lists** are paged by \`cursor\` (the same cost at any depth) or \`offset\`. An unknown query parameter returns 400. Archived resources are omitted unless \`include_archived\` is true.
 
-**Retries**: POST and PATCH accept an \`Idempotency-Key\`. A repeat returns the first answer, with \`Idempotency-Replayed: true\`. Operations that return a secret (a key or a token) do not accept one and do not list the parameter. If the service stops before it has stored the answer, you can reuse the key after 30 s.
+**Retries**: every POST and PATCH that writes accepts an \`Idempotency-Key\`. A repeat returns the first answer, with \`Idempotency-Replayed: true\`, if you still have the required role. Operations that only read, or that return a secret (a key or a token), ignore the header and do not list it. If the service stops before it has stored the answer, you can reuse the key after 30 s.
+
+**Rate limits** count the requests of each principal by class: \`reads\` (GET, and operations that only read), \`writes\` and \`telemetry\` (exports). Responses have \`RateLimit-Policy\` and \`RateLimit\`. Beyond the limit, requests return 429 with \`Retry-After\`. An address that gets too many 401s gets 429 instead of further ones; a valid credential is still accepted.
 
 Every response has an \`X-Request-Id\`. A bearer token is a JWT or an API key.`;
 

@@ -1,7 +1,7 @@
 import { Controller, Get } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { Public } from '#platform/auth';
-import type { RawJson } from '#platform/json';
+import type { CachedDocument } from '#platform/http';
 import { OpenApiSource } from './openapi.source';
 
 /** Serves the OpenAPI document of this service. */
@@ -12,7 +12,7 @@ export class OpenApiController {
   constructor(private readonly source: OpenApiSource) {}
 
   @Get('openapi.json')
-  document(): RawJson {
-    return this.source.text();
+  document(): Promise<CachedDocument> {
+    return this.source.served();
   }
 }

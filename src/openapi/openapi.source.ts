@@ -1,12 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { RawJson } from '#platform/json';
+import { CachedDocument } from '#platform/http';
 
 /** Builds the document on first use, because building takes longer than the rest of the start. */
 @Injectable()
 export class OpenApiSource {
   private build: (() => OpenAPIObject) | null = null;
-  private built: { document: OpenAPIObject; text: RawJson } | null = null;
+  private built: OpenAPIObject | null = null;
+  private cached: Promise<CachedDocument> | null = null;
 
   /** Sets the function that builds the document. Called once the application exists. */
   provide(build: () => OpenAPIObject): void {
@@ -14,18 +15,20 @@ export class OpenApiSource {
   }
 
   document(): OpenAPIObject {
-    return this.load().document;
-  }
-
-  text(): RawJson {
-    return this.load().text;
-  }
-
-  private load(): { document: OpenAPIObject; text: RawJson } {
     if (!this.build) throw new Error('OpenApiSource.provide has not been called.');
-    this.built ??= wrap(this.build());
-    return this.built;
+    return (this.built ??= this.build());
+  }
+
+  /** Returns the document as it is served. */
+  served(): Promise<CachedDocument> {
+    this.cached ??= this.serve().catch((error: unknown) => {
+      this.cached = null;
+      throw error;
+    });
+    return this.cached;
+  }
+
+  private async serve(): Promise<CachedDocument> {
+    return CachedDocument.of(JSON.stringify(this.document()), 'application/json; charset=utf-8');
   }
 }
-
-const wrap = (document: OpenAPIObject) => ({ document, text: new RawJson(JSON.stringify(document)) });

@@ -15,6 +15,7 @@ export const REASONS: Record<number, string> = {
   413: 'The body is too large.',
   415: 'The media type or encoding of the body is not supported.',
   422: 'A value is unknown, or a rule of the service forbids it.',
+  429: 'Too many requests. Wait for the seconds in `Retry-After`.',
   500: 'Internal error. Quote the request id when you report it.',
   503: 'The service, or something it depends on, is unavailable or overloaded.',
   504: 'The request exceeded its deadline.',
@@ -31,6 +32,10 @@ export const REQUEST_ID_HEADER = {
 export const LOCATION_HEADER = {
   Location: header('The path of the new resource.', { type: 'string', format: 'uri-reference' }),
 };
+/** The ETag of a response without a version. */
+export const DIGEST_HEADER = {
+  ETag: header('Identifies this response. Absent if the response exceeds 256 KiB.', undefined, false),
+};
 export const REPLAYED_HEADER = {
   'Idempotency-Replayed': header(
     'Present if this is the stored answer of an earlier request with the same Idempotency-Key.',
@@ -38,6 +43,25 @@ export const REPLAYED_HEADER = {
     false,
   ),
 };
+
+/** Headers of all responses that a rate limit counts, by their place in the document. */
+export const SHARED_HEADERS = {
+  'RateLimit-Policy': header(
+    'The rate limit that counts the request: its name, the requests it admits (`q`) and the seconds of its window (`w`), such as `"reads";q=600;w=60`. Absent without a limit.',
+    undefined,
+    false,
+  ),
+  RateLimit: header(
+    'What remains of the rate limit: its name, the remaining requests (`r`) and the seconds until the window ends (`t`), such as `"reads";r=599;t=60`. Absent without a limit.',
+    undefined,
+    false,
+  ),
+};
+
+/** References to the shared headers. */
+export const RATE_LIMIT_HEADERS = Object.fromEntries(
+  Object.keys(SHARED_HEADERS).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+);
 
 /** Headers of error responses and of 304. */
 export const ERROR_HEADERS: Record<string, object> = {
@@ -48,6 +72,9 @@ export const ERROR_HEADERS: Record<string, object> = {
       undefined,
       false,
     ),
+  },
+  429: {
+    'Retry-After': header('Seconds to wait before a retry.', { type: 'string', pattern: '^[1-9][0-9]*$' }),
   },
   401: { 'WWW-Authenticate': header('`Bearer`, with `error="invalid_token"` if a token was sent.') },
   415: {
@@ -65,7 +92,7 @@ export const SHARED_RESPONSES = Object.fromEntries(
     status,
     {
       description,
-      headers: { ...REQUEST_ID_HEADER, ...ERROR_HEADERS[status] },
+      headers: { ...REQUEST_ID_HEADER, ...RATE_LIMIT_HEADERS, ...ERROR_HEADERS[status] },
       ...(status !== '304' && { content: PROBLEM }),
     },
   ]),

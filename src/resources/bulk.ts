@@ -1,3 +1,4 @@
+import { Pace } from '#platform/concurrency';
 import { Problem, problem, type ProblemBody } from '#platform/problem';
 
 /** The most items of a bulk create. */
@@ -24,6 +25,20 @@ export function checkItem<Result>(check: () => Result): Result | Problem {
     if (error instanceof Problem) return error;
     throw error;
   }
+}
+
+/** Runs the check of each item, with pauses for other work. Returns the problems that it throws. */
+export async function checkItems<Result>(
+  items: readonly unknown[],
+  check: (item: unknown) => Result,
+): Promise<(Result | Problem)[]> {
+  const pace = new Pace();
+  const checked: (Result | Problem)[] = [];
+  for (const item of items) {
+    if (pace.isDue()) await pace.rest();
+    checked.push(checkItem(() => check(item)));
+  }
+  return checked;
 }
 
 /** Returns the problem of an item, with pointers into the bulk body. */

@@ -10,7 +10,15 @@ export {
   type AuditedType,
   AuditEntryEntity,
 } from './audit-log/audit-entry.entity';
-export { type BulkItem, BULK_MAX, checkItem, failedItem, repeatedItem, withinItems } from './bulk';
+export {
+  type BulkItem,
+  BULK_MAX,
+  checkItem,
+  checkItems,
+  failedItem,
+  repeatedItem,
+  withinItems,
+} from './bulk';
 export { auditedChanges, changedColumns, checkLive, stamps, versionEtag } from './change';
 export { IsDescription, IsFilter, IsMetadataFilter, IsName, IsRoles, STATUSES } from './fields';
 export { markDrifted, newOwned, type OwningApp } from './owned/owned.columns';

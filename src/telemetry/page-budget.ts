@@ -4,7 +4,7 @@ import { encodeCursor, type RowPage } from '#platform/paging';
  * Size limit of a page as JSON, in bytes. Without it, a page could be huge: a record may be of any size, and a resource that
  * is stored once for many records is repeated in each of them.
  */
-export const PAGE_BYTES = 32 * 1024 * 1024;
+export const PAGE_BYTES = 4 * 1024 * 1024;
 
 /** A row of a page before its content is read: its size as JSON, and its position in the list. */
 export interface SizedRow {

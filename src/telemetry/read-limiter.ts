@@ -11,7 +11,7 @@ import { FairLimiter, linkedSignal } from '#platform/concurrency';
  */
 const READ_SHARE = 0.8;
 
-/** Share of a process's connections that reads may hold at once. The others serve storing and everything else. */
+/** Share of a process's connections that reads of one organization may hold at once. */
 const CONNECTION_SHARE = 0.5;
 
 /** Limit of reads that wait for their turn, over all organizations. */
@@ -41,7 +41,7 @@ export class ReadLimiter {
     environment: Environment,
   ) {
     const atOnce = Math.max(1, Math.floor(environment.DATABASE_POOL_SIZE * CONNECTION_SHARE));
-    this.limiter = new FairLimiter({ concurrency: atOnce, maxWaiting: WAITING_MAX });
+    this.limiter = new FairLimiter({ share: atOnce, maxWaiting: WAITING_MAX });
     this.timeoutMs = environment.REQUEST_TIMEOUT_MS * READ_SHARE;
   }
 

@@ -1,9 +1,10 @@
 import { Module } from '@nestjs/common';
 import { MetricsModule } from '#platform/metrics';
 import { ExportMetrics } from './exports/export.metrics';
-import { ExportLimiter } from './exports/export-queue';
+import { ExportLimiter, ExportResources } from './exports/export-queue';
 import { ExportRepository } from './exports/export.repository';
 import { ExportWriter } from './exports/export.writer';
+import { JsonReaderPool } from './exports/json-reader.pool';
 import { LogExportService, LogService } from './logs/log.service';
 import { LogWriteRepository } from './logs/log-write.repository';
 import { MetricExportService, MetricService } from './metrics/metric.service';
@@ -32,6 +33,8 @@ import { TraceWriter } from './traces/trace.writer';
     DayPartitions,
     ExportMetrics,
     ExportLimiter,
+    JsonReaderPool,
+    ExportResources,
     SessionWriteRepository,
     SourceWriteRepository,
     SpanRepository,

@@ -250,6 +250,7 @@ describe('the Kubernetes manifests', () => {
 
   it('declare each metrics port, and expose none of them', () => {
     const port = settings['METRICS_PORT']!;
+    expect(settings['METRICS_HOST']).toBe('0.0.0.0');
     for (const name of ['agent-registry-api', 'agent-registry-worker']) {
       const { metadata, spec } = find('Deployment', name).spec.template;
       expect(metadata.annotations).toEqual({

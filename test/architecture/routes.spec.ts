@@ -1,13 +1,25 @@
 import { RequestMethod, type Type } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants';
 import { ModulesContainer } from '@nestjs/core';
-import { ACCESS_RULE, type AccessRule, WORKSPACE_REQUIRED } from '#platform/auth';
-import { createTestApp, type TestApp } from '#testing';
+import { ACCESS_RULE, type AccessRule, isRead, WORKSPACE_REQUIRED } from '#platform/auth';
+import { committedDocument, createTestApp, type TestApp } from '#testing';
+import { BODY_RULE, type BodyRule } from '../../libs/platform/http/body.decorator';
+
+interface Document {
+  paths: Record<string, Record<string, { responses: Record<string, DocumentedResponse> }>>;
+  components: { schemas: Record<string, { properties?: object }> };
+}
+
+interface DocumentedResponse {
+  content?: Record<string, { schema: { $ref?: string } }>;
+}
 
 interface Route {
   label: string;
   rule: AccessRule | undefined;
   inWorkspace: boolean;
+  /** Largest body, if it is fixed. */
+  limit: unknown;
 }
 
 /** Every route of every controller, with what its decorators declare. */
@@ -34,6 +46,7 @@ function routesOf(app: TestApp): Route[] {
             .join('/')}`,
           rule: declared(ACCESS_RULE) as AccessRule | undefined,
           inWorkspace: declared(WORKSPACE_REQUIRED) === true,
+          limit: (declared(BODY_RULE) as BodyRule | undefined)?.limit,
         },
       ];
     });
@@ -77,6 +90,35 @@ describe('every route', () => {
     const guarded = routes.filter((route) => /^POST \/eval\/.*\/(archive|score|cancel)$/.test(route.label));
     expect(guarded.length).toBeGreaterThanOrEqual(3);
     for (const { rule } of guarded) expect(rule).toEqual({ kind: 'roles', anyOf: ['evaluator'] });
+  });
+
+  it('that changes a resource of some workspace answers with its workspace_id, which replays check', () => {
+    const { paths, components } = committedDocument<Document>();
+    const changes = routes.filter(
+      ({ label, rule }) => /^(POST|PATCH) /.test(label) && rule?.kind === 'roles_somewhere' && !isRead(rule),
+    );
+    expect(changes.length).toBeGreaterThan(20);
+    const withoutWorkspace = changes.filter(({ label }) => {
+      const [method = '', path = ''] = label.split(' ');
+      const { responses } = paths[path.replace(/:(\w+)/g, '{$1}')]![method.toLowerCase()]!;
+      return Object.entries(responses).some(([status, { content }]) => {
+        const name = content?.['application/json']?.schema.$ref?.split('/').at(-1) ?? '';
+        return status.startsWith('2') && !('workspace_id' in (components.schemas[name]?.properties ?? {}));
+      });
+    });
+    // its answer is fixed, so the controller gives the workspace to its Reply
+    expect(withoutWorkspace.map(({ label }) => label)).toEqual(['POST /registry/v1/apps/:app/reconcile']);
+  });
+
+  it('that only selects limits its body', () => {
+    const selections = routes.filter(({ label, rule }) => label.startsWith('POST ') && isRead(rule));
+    expect(Object.fromEntries(selections.map(({ label, limit }) => [label, limit]))).toEqual({
+      'POST /registry/v1/search': 256 * 1024,
+      'POST /eval/v1/datasets/search': 64 * 1024,
+      'POST /eval/v1/experiments/search': 64 * 1024,
+      'POST /eval/v1/experiments/:experiment_id/gate': 64 * 1024,
+      'POST /eval/v1/experiments/:experiment_id/traces/stats/query': 64 * 1024,
+    });
   });
 
   it('refuses a caller without a token', async () => {

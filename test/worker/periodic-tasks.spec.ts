@@ -51,6 +51,7 @@ describe('the periodic tasks of a worker', () => {
       'partitions of log_records',
       'partitions of metric_points',
       'partitions of spans',
+      'rate limits',
       'retention of logs and metrics',
       'retention of traces',
       'scoring rules',

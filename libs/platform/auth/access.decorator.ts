@@ -1,16 +1,7 @@
 import { applyDecorators, type ExecutionContext, SetMetadata } from '@nestjs/common';
 import type { Reflector } from '@nestjs/core';
 import { ApiBearerAuth, ApiExtension, ApiHeader } from '@nestjs/swagger';
-import type { Role } from '#platform/scope';
-
-/** Who may call a route. Every route or its controller declares one rule, which a test proves. */
-export type AccessRule =
-  | { kind: 'public' }
-  | { kind: 'platform' }
-  | { kind: 'principal' }
-  | { kind: 'roles'; anyOf: readonly Role[] }
-  | { kind: 'roles_everywhere'; anyOf: readonly Role[] }
-  | { kind: 'roles_somewhere'; anyOf: readonly Role[] };
+import type { AccessRule, Role } from '#platform/scope';
 
 export const ACCESS_RULE = 'access:rule';
 export const WORKSPACE_REQUIRED = 'access:workspace';

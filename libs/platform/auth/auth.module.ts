@@ -1,4 +1,4 @@
-import { type DynamicModule, Module, type Type } from '@nestjs/common';
+import { type CanActivate, type DynamicModule, Module, type Type } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { PassportModule } from '@nestjs/passport';
 import { Environment } from '#platform/config';
@@ -24,12 +24,16 @@ export class AccountChangesModule {}
 
 /**
  * Authenticates every request. Provides the `Authenticator` and the guards, in this order: the account (401, 403), the
- * workspace header, the role. Guards of other modules run before or after all three, in the order of the modules.
+ * guards for a known caller (429), the workspace header, the role. Guards of other modules run before or after all of
+ * them, in the order of the modules.
  */
 @Module({})
 export class AuthModule {
-  /** @param accounts the module that exports the `AccountDirectory` */
-  static withAccounts(accounts: Type): DynamicModule {
+  /**
+   * @param accounts the module that exports the `AccountDirectory`
+   * @param callerGuards run as soon as the caller is known; their dependencies come from global modules
+   */
+  static withAccounts(accounts: Type, callerGuards: readonly Type<CanActivate>[] = []): DynamicModule {
     return {
       module: AuthModule,
       global: true,
@@ -46,6 +50,7 @@ export class AuthModule {
         BearerStrategy,
         AccountChangeListener,
         { provide: APP_GUARD, useClass: BearerGuard },
+        ...callerGuards.map((guard) => ({ provide: APP_GUARD, useClass: guard })),
         { provide: APP_GUARD, useClass: WorkspaceGuard },
         { provide: APP_GUARD, useClass: RoleGuard },
       ],

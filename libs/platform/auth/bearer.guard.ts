@@ -1,6 +1,7 @@
 import { type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { AuthGuard } from '@nestjs/passport';
+import { PLATFORM_OWNER, setCurrentOwner } from '#platform/concurrency';
 import type { ServiceRequest } from '#platform/http';
 import { Problem } from '#platform/problem';
 import { accessRuleOf } from './access.decorator';
@@ -29,6 +30,9 @@ export class BearerGuard extends AuthGuard(BEARER) {
     const cached = this.authenticator.getCached(bearerToken(request));
     if (cached) request.user = cached;
     else await super.canActivate(context);
+    const owner = request.user?.orgId ?? PLATFORM_OWNER;
+    setCurrentOwner(owner);
+    if (!cached) request.verified?.(owner);
     if (request.user?.type === 'platform' && rule?.kind !== 'platform' && rule?.kind !== 'principal') {
       throw new Problem(
         'platform_principal_refused',

@@ -1,7 +1,7 @@
 export {
   ACCESS_EXTENSION,
   ACCESS_RULE,
-  type AccessRule,
+  accessRuleOf,
   AnyPrincipal,
   PlatformOnly,
   Public,
@@ -27,8 +27,10 @@ export { API_KEY_PREFIX, Authenticator } from './authenticator';
 export { bearerToken } from './bearer-token';
 export { CurrentPrincipal, CurrentRequestId, CurrentScope } from './current.decorator';
 export {
+  type AccessRule,
   type Credential,
   expandRoles,
+  isRead,
   isRole,
   NO_ROLES,
   type OrgScope,

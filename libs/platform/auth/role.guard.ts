@@ -2,8 +2,8 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { Reflector } from '@nestjs/core';
 import type { ServiceRequest } from '#platform/http';
 import { problem } from '#platform/problem';
-import { type AccessRule, accessRuleOf, WORKSPACE_HEADER } from './access.decorator';
-import { reduceRoles, type Role } from '#platform/scope';
+import { accessRuleOf, WORKSPACE_HEADER } from './access.decorator';
+import { type AccessRule, reduceRoles, type Role } from '#platform/scope';
 
 /** Enforces the access rule of each route. A route without a rule refuses everybody. */
 @Injectable()
@@ -13,6 +13,7 @@ export class RoleGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     const rule = accessRuleOf(this.reflector, context);
     const request = context.switchToHttp().getRequest<ServiceRequest>();
+    request.rule = rule;
     if (rule && allows(rule, request)) return true;
     throw problem.accessDenied(refusalOf(rule, request.scope));
   }

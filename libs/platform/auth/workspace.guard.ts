@@ -2,9 +2,9 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { Reflector } from '@nestjs/core';
 import type { ServiceRequest } from '#platform/http';
 import { problem } from '#platform/problem';
-import { type AccessRule, accessRuleOf, requiresWorkspace, WORKSPACE_HEADER } from './access.decorator';
+import { accessRuleOf, requiresWorkspace, WORKSPACE_HEADER } from './access.decorator';
 import { AccountDirectory, type WorkspaceState } from './account-directory';
-import { type Principal, rolesIn, scopeOf, workspaceScope } from '#platform/scope';
+import { type AccessRule, isRead, type Principal, rolesIn, scopeOf, workspaceScope } from '#platform/scope';
 import { AccountCache } from './account-cache';
 
 type Member = Principal & { orgId: string };
@@ -74,10 +74,6 @@ export class WorkspaceGuard implements CanActivate {
     );
   }
 }
-
-/** Operations that viewers may call change nothing. */
-const isRead = (rule: AccessRule | undefined): boolean =>
-  rule?.kind === 'roles' && rule.anyOf.includes('viewer');
 
 const accessDenied = () =>
   problem.accessDenied(`You do not have access to the workspace in ${WORKSPACE_HEADER}.`);

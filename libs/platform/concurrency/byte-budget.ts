@@ -15,10 +15,12 @@ export interface ByteBudgetOptions {
 
 /** Bytes held by one piece of work, until it releases them. */
 export interface ByteLease {
-  /** Takes more bytes. Throws 503 `service_overloaded` with `Retry-After` when the budget has not enough left. */
+  /** Takes more bytes. Throws 503 `service_overloaded` with `Retry-After` when they do not fit. */
   grow(bytes: number): void;
   /** Takes more bytes and returns true, or takes none and returns false. */
   tryGrow(bytes: number): boolean;
+  /** Holds this many bytes instead of what it holds, and returns true, or changes nothing and returns false. */
+  tryResize(bytes: number): boolean;
   /** Gives all bytes back. Later calls of `grow` take nothing, because the work is over. */
   release(): void;
 }
@@ -33,6 +35,17 @@ export class ByteBudget {
   /** Bytes in use. */
   get used(): number {
     return this.usedBytes;
+  }
+
+  /** Bytes in use by an owner. */
+  usedBy(owner: string): number {
+    return this.usedByOwner.get(owner) ?? 0;
+  }
+
+  /** Whether an owner has used 90 % of its share, so that its further work would probably not fit. */
+  isNearlyExhausted(owner: string): boolean {
+    const { total, share = total } = this.options;
+    return this.usedBy(owner) > share * 0.9;
   }
 
   /** Returns a lease for an owner, holding this many bytes. Throws 503 `service_overloaded` when they do not fit. */
@@ -60,6 +73,12 @@ export class ByteBudget {
     };
     return {
       tryGrow,
+      tryResize: (bytes) => {
+        if (bytes >= held || isReleased) return tryGrow(bytes - held);
+        this.add(owner, bytes - held);
+        held = bytes;
+        return true;
+      },
       grow: (bytes) => {
         if (tryGrow(bytes)) return;
         throw problem.overloaded(
@@ -76,7 +95,7 @@ export class ByteBudget {
 
   private fits(owner: string, held: number, bytes: number): boolean {
     const { total, share = total, admitsOversized = false } = this.options;
-    const used = this.usedByOwner.get(owner) ?? 0;
+    const used = this.usedBy(owner);
     const isWithin = (limit: number, inUse: number): boolean =>
       inUse + bytes <= limit || (admitsOversized && inUse === held);
     return isWithin(total, this.usedBytes) && isWithin(share, used);
@@ -85,7 +104,7 @@ export class ByteBudget {
   private add(owner: string, bytes: number): void {
     if (bytes === 0) return;
     this.usedBytes += bytes;
-    const used = (this.usedByOwner.get(owner) ?? 0) + bytes;
+    const used = this.usedBy(owner) + bytes;
     if (used > 0) this.usedByOwner.set(owner, used);
     else this.usedByOwner.delete(owner);
     this.options.onChange?.(this.usedBytes);

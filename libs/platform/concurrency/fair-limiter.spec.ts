@@ -31,6 +31,22 @@ function workshop(options: FairLimiterOptions) {
 }
 
 describe('FairLimiter', () => {
+  it('keeps slots free for other organizations when one has its share', async () => {
+    const { begun, run, end } = workshop({ concurrency: 3, share: 2 });
+    const all = ['a1', 'a2', 'a3', 'a4', 'b1', 'b2'].map((name) => run(name));
+    await settle();
+    expect(begun).toEqual(['a1', 'a2', 'b1']);
+    await end('b1');
+    expect(begun).toEqual(['a1', 'a2', 'b1', 'b2']);
+    await end('b2');
+    await end('a1');
+    await end('a2');
+    expect(begun.slice(4)).toEqual(['a3', 'a4']);
+    await end('a3');
+    await end('a4');
+    expect(await Promise.all(all)).toHaveLength(6);
+  });
+
   it('runs a limited number at once, and lets organizations take turns', async () => {
     const { begun, run, end } = workshop({ concurrency: 2 });
     const all = ['a1', 'a2', 'a3', 'a4', 'b1'].map((name) => run(name));

@@ -9,10 +9,23 @@ export const pathOf = (owner: Owner): OwnerPath =>
   typeof owner === 'string' ? [owner] : [owner.orgId, owner.workspaceId];
 
 export interface FairLimiterOptions {
-  /** Pieces of work that run at once. */
-  concurrency: number;
+  /** Pieces of work that run at once. Default: one more than the share, so that others always find a slot. */
+  concurrency?: number;
+  /** Pieces of work of one organization that run at once, so that the others never wait for it alone. Default: all. */
+  share?: number;
   /** Pieces of work that may wait besides, over all owners. Unlimited by default. */
   maxWaiting?: number;
+  /** Milliseconds after which work that still waits fails with `WaitTimeout`. Unlimited by default. */
+  maxWaitMs?: number | undefined;
+}
+
+/** Work waited too long for its turn, and did not begin. */
+export class WaitTimeout extends Error {
+  override readonly name = 'WaitTimeout';
+
+  constructor(ms: number) {
+    super(`The work did not get its turn within ${ms} ms.`);
+  }
 }
 
 /** A slot of the limiter, held by running work. */
@@ -27,6 +40,7 @@ export interface Permit {
 }
 
 interface Waiter {
+  owner: string;
   begin: () => void;
   refuse: (reason: Error) => void;
 }
@@ -39,20 +53,27 @@ export class FairLimiter {
   /** Pieces of work that run at once. */
   readonly concurrency: number;
   private readonly maxWaiting: number;
+  private readonly maxWaitMs: number | undefined;
+  private readonly share: number;
   private running = 0;
+  private readonly runningByOwner = new Map<string, number>();
   private readonly waiting = new FairQueue<Waiter>();
 
-  constructor({ concurrency, maxWaiting = Infinity }: FairLimiterOptions) {
+  constructor(options: FairLimiterOptions) {
+    const { share = Infinity, concurrency = share + 1, maxWaiting = Infinity, maxWaitMs } = options;
     this.concurrency = concurrency;
+    this.share = share;
     this.maxWaiting = maxWaiting;
+    this.maxWaitMs = maxWaitMs;
   }
 
   /**
    * Runs `work` as soon as its owner's turn comes, and returns its result. The slot is held until `work` ends, so `work`
    * should observe the signal too.
    *
-   * @throws the signal's reason, at once, when it is aborted before the turn comes. 503 `service_overloaded` if too many
-   *   wait: the newest work of the organization that waits for most is refused, which may be this one.
+   * @throws the signal's reason, at once, when it is aborted before the turn comes; `WaitTimeout` after `maxWaitMs`; 503
+   *   `service_overloaded` if too many wait: the newest work of the organization with the most waiting work is refused,
+   *   which may be this one
    */
   async run<Result>(
     owner: Owner,
@@ -61,12 +82,12 @@ export class FairLimiter {
   ): Promise<Result> {
     const path = pathOf(owner);
     signal?.throwIfAborted();
-    if (this.running >= this.concurrency && this.waiting.size >= this.maxWaiting) this.shed(path);
+    if (!this.hasSlot(path[0]!) && this.waiting.size >= this.maxWaiting) this.shed(path);
     const turn = this.acquire(path, signal);
     if (turn) await turn;
     let isHeld = true;
     const release = (): void => {
-      if (isHeld) this.release();
+      if (isHeld) this.release(path[0]!);
       isHeld = false;
     };
     try {
@@ -87,13 +108,21 @@ export class FairLimiter {
 
   /** Takes a free slot, and returns nothing; else returns a promise that resolves when a slot is handed over. */
   private acquire(path: OwnerPath, signal: AbortSignal | undefined): Promise<void> | undefined {
-    if (this.running < this.concurrency) {
-      this.running++;
+    const owner = path[0]!;
+    if (this.hasSlot(owner)) {
+      this.take(owner);
       return undefined;
     }
     return new Promise<void>((resolve, reject) => {
-      const stay = (): void => signal?.removeEventListener('abort', leave);
+      const { maxWaitMs } = this;
+      const timer =
+        maxWaitMs === undefined ? undefined : setTimeout(() => leave(new WaitTimeout(maxWaitMs)), maxWaitMs);
+      const stay = (): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', abort);
+      };
       const waiter: Waiter = {
+        owner,
         begin: () => {
           stay();
           resolve();
@@ -103,11 +132,13 @@ export class FairLimiter {
           reject(reason);
         },
       };
-      const leave = (): void => {
+      const leave = (reason: Error): void => {
+        stay();
         this.waiting.remove(path, waiter);
-        reject(signal?.reason as Error);
+        reject(reason);
       };
-      signal?.addEventListener('abort', leave, { once: true });
+      const abort = (): void => leave(signal?.reason as Error);
+      signal?.addEventListener('abort', abort, { once: true });
       this.waiting.push(path, waiter);
     });
   }
@@ -120,10 +151,24 @@ export class FairLimiter {
     refused.refuse(reason);
   }
 
-  /** Hands the slot to the next waiter, or frees it. */
-  private release(): void {
-    const next = this.waiting.shift();
-    if (next) next.begin();
-    else this.running--;
+  /** Frees the slot, and hands it to the next waiter whose organization is below its share. */
+  private release(owner: string): void {
+    this.running--;
+    const left = this.runningByOwner.get(owner)! - 1;
+    if (left > 0) this.runningByOwner.set(owner, left);
+    else this.runningByOwner.delete(owner);
+    const next = this.waiting.shift((one) => this.hasSlot(one));
+    if (!next) return;
+    this.take(next.owner);
+    next.begin();
+  }
+
+  private hasSlot(owner: string): boolean {
+    return this.running < this.concurrency && (this.runningByOwner.get(owner) ?? 0) < this.share;
+  }
+
+  private take(owner: string): void {
+    this.running++;
+    this.runningByOwner.set(owner, (this.runningByOwner.get(owner) ?? 0) + 1);
   }
 }

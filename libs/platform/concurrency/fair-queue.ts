@@ -28,17 +28,26 @@ export class FairQueue<T> {
     part.push(rest, item);
   }
 
-  /** Removes and returns the oldest item of the owner whose turn it is, or undefined if the queue is empty. */
-  shift(): T | undefined {
-    if (this.count === 0) return undefined;
-    this.count--;
-    if (this.own.size > 0) return this.take(this.own.values().next().value!);
-    const [name, part] = this.parts.entries().next().value!;
-    const item = part.shift();
-    // the owner goes to the end of the line
-    this.parts.delete(name);
-    if (part.size > 0) this.parts.set(name, part);
-    return item;
+  /**
+   * Removes and returns the oldest item of the owner whose turn it is, or undefined if the queue is empty.
+   *
+   * @param isAllowed passes over the owners for which it returns false; undefined if no owner is left
+   */
+  shift(isAllowed?: (owner: string) => boolean): T | undefined {
+    if (this.own.size > 0) {
+      this.count--;
+      return this.take(this.own.values().next().value!);
+    }
+    for (const [name, part] of this.parts) {
+      if (isAllowed && !isAllowed(name)) continue;
+      this.count--;
+      const item = part.shift();
+      // the owner goes to the end of the line
+      this.parts.delete(name);
+      if (part.size > 0) this.parts.set(name, part);
+      return item;
+    }
+    return undefined;
   }
 
   /** Removes an item wherever it is in the queue. Does nothing if the item is not queued. */

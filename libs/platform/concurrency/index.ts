@@ -1,8 +1,18 @@
+export {
+  currentOwner,
+  HEALTH,
+  PLATFORM_OWNER,
+  runAs,
+  runRequest,
+  runTransaction,
+  setCurrentOwner,
+  UNAUTHENTICATED,
+} from './current-owner';
 export { withDeadline } from './deadline';
 export { FairLimiter, type FairLimiterOptions, type Owner, pathOf, type Permit } from './fair-limiter';
 export { FairQueue, type OwnerPath } from './fair-queue';
 export { type LinkedSignal, linkedSignal } from './linked-signal';
-export { Pace, yieldToEventLoop } from './pace';
+export { inSlices, Pace, yieldToEventLoop } from './pace';
 export { backOffMs, pause, retry, type RetryPolicy } from './retry';
 export { SingleFlight } from './single-flight';
 export { ByteBudget, type ByteLease } from './byte-budget';

@@ -27,3 +27,13 @@ export class Pace {
     this.until = performance.now() + SLICE_MS;
   }
 }
+
+/** Runs the steps of a computation that pauses often, and lets the event loop handle other work in between. */
+export async function inSlices<Result>(steps: Generator<void, Result>): Promise<Result> {
+  const pace = new Pace();
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+    if (pace.isDue()) await pace.rest();
+  }
+}

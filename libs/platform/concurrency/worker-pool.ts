@@ -8,6 +8,8 @@ export interface WorkerPoolOptions {
   file: string;
   /** Threads at most. Each starts when it is first needed. */
   threads: number;
+  /** Threads that one organization may use at once. Default: all. */
+  share?: number;
   /** Callers that may wait for a thread, over all organizations. */
   maxWaiting: number;
   /** Milliseconds that a task may take once its thread has begun it. Only the signal bounds the start of the thread. */
@@ -61,10 +63,17 @@ export class WorkerPool<Tasks extends object> implements OnApplicationShutdown {
   private idle: PoolThread[] = [];
   private closed = false;
 
-  constructor({ threads, maxWaiting, deadlineMs, idleMs = 10_000, ...thread }: WorkerPoolOptions) {
+  constructor({
+    threads,
+    share = threads,
+    maxWaiting,
+    deadlineMs,
+    idleMs = 10_000,
+    ...thread
+  }: WorkerPoolOptions) {
     this.threads = threads;
     this.deadlineMs = deadlineMs;
-    this.limiter = new FairLimiter({ concurrency: threads, maxWaiting });
+    this.limiter = new FairLimiter({ concurrency: threads, share, maxWaiting });
     this.threadOptions = { ...thread, idleMs };
   }
 

@@ -1,4 +1,5 @@
 // The entry of every thread of a `WorkerPool`. It calls the tasks that the file in `workerData` exports.
+import os from 'node:os';
 import { pathToFileURL } from 'node:url';
 import { parentPort, type Transferable, workerData } from 'node:worker_threads';
 
@@ -13,8 +14,17 @@ export interface ThreadTask {
 /** The answer of the thread. Before the first one, the thread sends an empty message when it has loaded the tasks. */
 export type ThreadReply = { result: unknown } | { error: unknown };
 
+/** Where there are fewer cores than threads, a thread then has half of the event loop's weight. */
+const NICENESS = 3;
 const port = parentPort!;
 const { file } = workerData as { file: string };
+
+try {
+  // on Linux this is the priority of the thread alone, elsewhere of the process
+  if (process.platform === 'linux') os.setPriority(NICENESS);
+} catch {
+  // a sandbox forbids it: the event loop has to share its core
+}
 
 // the output of tasks would mix with the logs of the process
 for (const stream of [process.stdout, process.stderr]) stream.write = () => true;

@@ -1,6 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
-import { IsInt, IsOptional, Max, Min } from 'class-validator';
+import { IsArray, IsInt, IsOptional, Max, Min } from 'class-validator';
+import ipaddr from 'ipaddr.js';
 
 /** Parses a whole number. Other values stay as they are, and fail validation. */
 export const Integer = () =>
@@ -21,3 +22,26 @@ export const Json = () =>
       return value;
     }
   });
+
+/** A range of IP addresses: its first address and the length of its prefix, in bits. */
+export type IpRange = readonly [address: ipaddr.IPv4 | ipaddr.IPv6, prefix: number];
+
+/** Parses IP addresses and ranges (CIDR), separated by commas. */
+export const IpRanges = () =>
+  applyDecorators(
+    IsArray({ message: 'must be IP addresses and ranges such as 10.0.0.0/8, separated by commas' }),
+    Transform(({ value }: { value: unknown }) => {
+      if (typeof value !== 'string') return value;
+      try {
+        return value.split(',').map((one) => rangeOf(one.trim()));
+      } catch {
+        return value;
+      }
+    }),
+  );
+
+function rangeOf(text: string): IpRange {
+  if (text.includes('/')) return ipaddr.parseCIDR(text);
+  const address = ipaddr.process(text);
+  return [address, address.kind() === 'ipv4' ? 32 : 128];
+}

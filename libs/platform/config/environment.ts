@@ -13,7 +13,7 @@ import {
   validateSync,
 } from 'class-validator';
 import { Days, Integer, Json } from './environment.decorators';
-import { EmbeddingsEnvironment } from './embeddings.environment';
+import { RateLimitEnvironment } from './rate-limit.environment';
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
@@ -21,7 +21,7 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
  * The configuration from environment variables, read once at boot. An invalid value stops the start and names its
  * variable. `.env.example` lists every variable with its meaning, which a test checks.
  */
-export class Environment extends EmbeddingsEnvironment {
+export class Environment extends RateLimitEnvironment {
   /** Port that the API listens on. 0 chooses a free one. */
   @IsInt()
   @Min(0)
@@ -40,6 +40,11 @@ export class Environment extends EmbeddingsEnvironment {
   @Max(65535)
   @Integer()
   METRICS_PORT?: number;
+
+  /** Address that metrics are served at. */
+  @IsString()
+  @MinLength(1)
+  METRICS_HOST = '127.0.0.1';
 
   /** URL at which clients reach the service: the server in OpenAPI, and the issuer of its own tokens. */
   @IsOptional()
@@ -65,7 +70,14 @@ export class Environment extends EmbeddingsEnvironment {
   @Integer()
   DATABASE_CONNECTION_TIMEOUT_MS = 5_000;
 
-  /** Moves the queues to Redis. Default: the queues are in PostgreSQL. */
+  /** Milliseconds that a statement waits for a lock; then 503. */
+  @IsInt()
+  @Min(100)
+  @Max(600_000)
+  @Integer()
+  LOCK_TIMEOUT_MS = 10_000;
+
+  /** Moves the queues and the counters of rate limits to Redis. Default: they are in PostgreSQL. */
   @IsOptional()
   @Matches(/^rediss?:\/\//, { message: 'must begin with redis:// or rediss://' })
   REDIS_URL?: string;
@@ -152,7 +164,28 @@ export class Environment extends EmbeddingsEnvironment {
   @Integer()
   BODY_TIMEOUT_MS = 60_000;
 
-  /** Memory for the bodies of all requests, in bytes; then 503. Default: a quarter of the heap limit. */
+  /** Milliseconds after which a client that reads nothing of its answer is disconnected. */
+  @IsInt()
+  @Min(100)
+  @Max(3_600_000)
+  @Integer()
+  ANSWER_STALL_MS = 30_000;
+
+  /** Requests that a process handles at once; then 503. One organization may have half of them. */
+  @IsInt()
+  @Min(10)
+  @Max(100_000)
+  @Integer()
+  MAX_REQUESTS_IN_FLIGHT = 1_000;
+
+  /** Mean delay of the event loop in milliseconds from which callers with many requests in flight get 503. */
+  @IsInt()
+  @Min(10)
+  @Max(60_000)
+  @Integer()
+  EVENT_LOOP_DELAY_LIMIT_MS = 500;
+
+  /** Memory for bodies and unread responses, in bytes; then 503. Default: a quarter of the heap limit. */
   @IsOptional()
   @IsInt()
   @Min(1024 * 1024)
@@ -181,6 +214,27 @@ export class Environment extends EmbeddingsEnvironment {
   @Integer()
   TELEMETRY_QUEUE_BYTES = 64 * 1024 * 1024;
 
+  /** Attributes kept of a span, event, link, resource, scope, log record or data point; further ones are dropped. */
+  @IsInt()
+  @Min(1)
+  @Max(65_536)
+  @Integer()
+  SPAN_ATTRIBUTE_LIMIT = 4_096;
+
+  /** Events kept of a span. */
+  @IsInt()
+  @Min(1)
+  @Max(65_536)
+  @Integer()
+  SPAN_EVENT_LIMIT = 1_024;
+
+  /** Links kept of a span. */
+  @IsInt()
+  @Min(1)
+  @Max(65_536)
+  @Integer()
+  SPAN_LINK_LIMIT = 1_024;
+
   /** Days that traces are kept after the day of their arrival. Default: forever. */
   @Days()
   TRACE_RETENTION_DAYS?: number;
@@ -200,7 +254,10 @@ export class Environment extends EmbeddingsEnvironment {
   @Integer()
   SCORING_LIMIT_BYTES = 8 * 1024 * 1024;
 
-  /** Targets that a worker process scores at once over all its runs: this many by code, and as many by judges. */
+  /**
+   * Targets of one organization that a worker process scores at once over all its runs: this many by code, and as many by
+   * judges. One more of each may be another organization's.
+   */
   @IsInt()
   @Min(1)
   @Max(1024)
@@ -221,7 +278,10 @@ export class Environment extends EmbeddingsEnvironment {
   @Integer()
   SCORE_RUN_SECONDS = 3_600;
 
-  /** Threads that run the JavaScript of scorers in each process. */
+  /**
+   * Threads in each process that run the JavaScript of one organization's scorers. One more thread exists, so that other
+   * organizations need not wait for them.
+   */
   @IsInt()
   @Min(1)
   @Max(64)

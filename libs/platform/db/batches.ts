@@ -2,15 +2,27 @@ import type { SqlExecutor, Statement } from './executor';
 
 /** Rows per writing statement. Bounds its memory, and the time that building it blocks other requests. */
 const CHUNK = 1_000;
+/** Characters per writing statement, unless one row has more. */
+const CHUNK_LENGTH = 2 * 1024 * 1024;
 
-/** Writes rows in chunks, in their order. Returns the rows that all statements returned. */
+/**
+ * Writes rows in chunks, in their order. Returns the rows that all statements returned.
+ *
+ * @param lengthOf returns the length of a row in characters, where rows may be large. They are not measured otherwise.
+ */
 export async function inChunks<Row, Found>(
   rows: readonly Row[],
   write: (chunk: readonly Row[]) => Promise<Found[]>,
+  lengthOf: (row: Row) => number = () => 0,
 ): Promise<Found[]> {
   const found: Found[] = [];
-  for (let start = 0; start < rows.length; start += CHUNK) {
-    for (const one of await write(rows.slice(start, start + CHUNK))) found.push(one);
+  for (let start = 0; start < rows.length;) {
+    let end = start;
+    for (let length = 0; end < rows.length && end - start < CHUNK && length < CHUNK_LENGTH; end++) {
+      length += lengthOf(rows[end]!);
+    }
+    for (const one of await write(rows.slice(start, end))) found.push(one);
+    start = end;
   }
   return found;
 }

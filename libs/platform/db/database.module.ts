@@ -1,11 +1,12 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { types } from 'pg';
+import pg, { types } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import { Environment } from '#platform/config';
 import { RawJson } from '#platform/json';
 import { rootLogger } from '#platform/logging';
 import { Database } from './database';
+import { FairPool } from './fair-pool';
 import { WatchedClient } from './watched-client';
 
 /** OIDs of types that are not parsed by the driver's own parsers. */
@@ -26,6 +27,7 @@ const parserOf = (oid: number, format?: string): Parser => {
 export function dataSourceOptions(url: string, environment: Environment): DataSourceOptions {
   return {
     type: 'postgres',
+    driver: { ...pg, Pool: FairPool },
     url,
     poolSize: environment.DATABASE_POOL_SIZE,
     connectTimeoutMS: environment.DATABASE_CONNECTION_TIMEOUT_MS,
@@ -38,6 +40,7 @@ export function dataSourceOptions(url: string, environment: Environment): DataSo
       Client: WatchedClient,
       types: { getTypeParser: parserOf },
       statement_timeout: environment.REQUEST_TIMEOUT_MS,
+      lock_timeout: environment.LOCK_TIMEOUT_MS,
       idle_in_transaction_session_timeout: environment.REQUEST_TIMEOUT_MS * 2,
       keepAlive: true,
     },

@@ -4,7 +4,7 @@ import { from as copyFrom } from 'pg-copy-streams';
 import type { Pool, PoolClient } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { SqlExecutor, Statement, Tx } from './executor';
-import { retry } from '#platform/concurrency';
+import { retry, runTransaction } from '#platform/concurrency';
 
 /** Attempts at a transaction that collides with another. */
 const ATTEMPTS = 3;
@@ -79,13 +79,14 @@ export class Database implements SqlExecutor {
     try {
       const client = (await runner.connect()) as PoolClient;
       await runner.startTransaction();
-      const result = await work({
+      const tx: Tx = {
         isTransaction: true,
         manager: runner.manager,
         query: (statement, values) => run(client, statement, values),
         copyIn: (statement, source) => pipeline(source, client.query(copyFrom(statement))),
         afterCommit: (then) => afterCommit.push(then),
-      });
+      };
+      const result = await runTransaction(() => work(tx));
       await runner.commitTransaction();
       for (const then of afterCommit) then();
       return result;

@@ -1,7 +1,7 @@
 import { Controller, Get } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Public } from '#platform/auth';
-import { withDeadline } from '#platform/concurrency';
+import { HEALTH, runAs, SingleFlight, withDeadline } from '#platform/concurrency';
 import { Database } from '#platform/db';
 import { problem } from '#platform/problem';
 import { HealthDto } from './health.dto';
@@ -14,6 +14,9 @@ const READY_TIMEOUT_MS = 2_000;
 @Controller('health')
 @Public()
 export class HealthController {
+  /** Many checks at once ask the database once. */
+  private readonly pings = new SingleFlight<void>();
+
   constructor(
     private readonly database: Database,
     private readonly lifecycle: Lifecycle,
@@ -30,7 +33,8 @@ export class HealthController {
   async ready(): Promise<HealthDto> {
     if (this.lifecycle.stopping) throw problem.unavailable('The process is stopping.');
     try {
-      await withDeadline(this.database.ping(), READY_TIMEOUT_MS, 'The database did not answer in time.');
+      const ping = this.pings.run('', undefined, () => runAs(HEALTH, () => this.database.ping()));
+      await withDeadline(ping, READY_TIMEOUT_MS, 'The database did not answer in time.');
     } catch (cause) {
       throw problem.unavailable('The database is unavailable or too slow.', { cause });
     }

@@ -4,6 +4,7 @@ import type { Response } from 'express';
 import { ByteBudget, type ByteLease } from '#platform/concurrency';
 import { Environment } from '#platform/config';
 import { type Gauge, Metrics } from '#platform/metrics';
+import { onEnd, type ServiceRequest } from './request-context';
 
 /** A budget that bodies take their memory from. Routes with the same object share it. */
 export interface BudgetRule {
@@ -50,11 +51,10 @@ export class BodyBudgets {
     return budget;
   }
 
-  /** Returns a lease that lasts until the response is closed. */
-  leaseFor(response: Response, rule: BudgetRule, owner: string): ByteLease {
-    const lease = this.of(rule).acquire(owner);
-    if (response.closed || response.destroyed) lease.release();
-    else response.once('close', () => lease.release());
+  /** Returns a lease of the caller that lasts until the response is closed and the handler has ended. */
+  leaseFor(request: ServiceRequest, response: Response, rule: BudgetRule): ByteLease {
+    const lease = this.of(rule).acquire(request.user?.orgId ?? '');
+    onEnd(request, response, () => lease.release());
     return lease;
   }
 }

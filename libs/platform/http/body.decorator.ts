@@ -32,9 +32,19 @@ export interface BodyRule {
 
 export const BODY_RULE = 'http:body';
 
+/** Largest body of a route that only selects (searches, statistics, gates), in bytes. */
+export const SELECTION_MAX_BYTES = 64 * 1024;
+
+/** Extension that carries a fixed limit to the OpenAPI document, which describes it. */
+export const LIMIT_EXTENSION = 'x-body-limit';
+
 /** Declares how to read the body of a route, unless it is required JSON. */
 export const RequestBody = (rule: BodyRule) =>
-  applyDecorators(SetMetadata(BODY_RULE, rule), ...(rule.codings ? [encodingHeader(rule.codings)] : []));
+  applyDecorators(
+    SetMetadata(BODY_RULE, rule),
+    ...(rule.codings ? [encodingHeader(rule.codings)] : []),
+    ...(typeof rule.limit === 'number' ? [ApiExtension(LIMIT_EXTENSION, rule.limit)] : []),
+  );
 
 const encodingHeader = (codings: readonly ContentCoding[]) =>
   ApiHeader({

@@ -1,14 +1,20 @@
+import { createHash } from 'node:crypto';
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants';
 import { Reflector } from '@nestjs/core';
 import type { Response } from 'express';
 import { from, mergeMap, type Observable } from 'rxjs';
+import type { ByteLease } from '#platform/concurrency';
 import { Environment } from '#platform/config';
+import { estimateMemory, INLINE_JSON_MAX } from '#platform/json';
 import { Problem, problem } from '#platform/problem';
 import { BODY_RULE, type BodyRule } from './body.decorator';
 import { BodyBudgets, MEMORY_BUDGET } from './body-budgets';
-import { parseBody, readBody, receiveBody } from './body.reader';
+import { readBody, receiveBody } from './body.reader';
 import { checkCharset, type ContentCoding, codingsOf, mediaTypeOf } from './content-headers';
+import { endingOf } from './deadline';
+import { JsonBodies, parseBody } from './json-bodies';
+import type { Constructor } from './members';
 import type { ServiceRequest } from './request-context';
 import { SpooledFile } from './spooled-file';
 
@@ -22,36 +28,41 @@ const JSON_MEDIA = /^application\/(merge-patch\+)?json\s*(;\s*charset\s*=\s*"?ut
 @Injectable()
 export class BodyInterceptor implements NestInterceptor {
   /** By handler. Null for a handler without a body. */
-  private readonly rules = new WeakMap<object, BodyRule | null>();
+  private readonly rules = new WeakMap<object, HandlerBody | null>();
 
   constructor(
     private readonly reflector: Reflector,
     private readonly environment: Environment,
     private readonly budgets: BodyBudgets,
+    private readonly bodies: JsonBodies,
   ) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const rule = this.ruleOf(context);
-    if (!rule || rule.kind === 'stream') return next.handle();
+    const body = this.bodyOf(context);
+    if (!body || body.rule.kind === 'stream') return next.handle();
     const http = context.switchToHttp();
     const request = http.getRequest<ServiceRequest>();
-    return from(this.receive(request, http.getResponse<Response>(), rule)).pipe(
+    return from(this.receive(request, http.getResponse<Response>(), body)).pipe(
       mergeMap(() => next.handle()),
     );
   }
 
-  private receive(request: ServiceRequest, response: Response, rule: BodyRule): Promise<void> {
+  private receive(request: ServiceRequest, response: Response, { rule, type }: HandlerBody): Promise<void> {
     if (rule.kind === 'file') return this.spool(request, response, rule);
     return rule.kind === 'bytes'
       ? this.readBytes(request, response, rule)
-      : this.readJson(request, response, rule);
+      : this.readJson(request, response, rule, type);
   }
 
-  private async readJson(request: ServiceRequest, response: Response, rule: BodyRule): Promise<void> {
+  private async readJson(
+    request: ServiceRequest,
+    response: Response,
+    rule: BodyRule,
+    type: Constructor | undefined,
+  ): Promise<void> {
     const codings = codingsOf(request.headers['content-encoding'], rule.codings ?? ['gzip']);
     const isEmpty = request.headers['content-length'] === '0' || !hasBody(request);
     if (isEmpty && rule.optional === true) {
-      request.rawBody = Buffer.alloc(0);
       request.body = {};
       return;
     }
@@ -60,30 +71,43 @@ export class BodyInterceptor implements NestInterceptor {
       checkCharset(media);
       throw new Problem('unsupported_media_type', 'Send the body as application/json.');
     }
-    request.rawBody = await this.read(request, response, rule, codings);
-    if (request.rawBody.length === 0) throw problem.invalidRequest('A JSON body is required.');
-    request.body = parseBody(request.rawBody);
+    const lease = this.leaseFor(request, response, rule);
+    const bytes = await this.read(request, rule, codings, lease);
+    request.bodyReadAt = performance.now();
+    if (bytes.length === 0) throw problem.invalidRequest('A JSON body is required.');
+    // the bytes of a large body are not kept
+    if (request.headers['idempotency-key'] !== undefined) request.bodySha256 = sha256(bytes);
+    if (bytes.length <= INLINE_JSON_MAX) {
+      if (bytes.length > UNCOUNTED_JSON) lease.grow(estimateMemory(bytes));
+      request.body = parseBody(bytes);
+      return;
+    }
+    // its values take as much memory again
+    lease.grow(bytes.length);
+    const owner = { orgId: request.user?.orgId ?? '', workspaceId: request.context.workspaceId ?? '' };
+    request.body = await this.bodies.parse(owner, endingOf(request, response).signal, bytes, type);
   }
 
   private async readBytes(request: ServiceRequest, response: Response, rule: BodyRule): Promise<void> {
     const { codings: allowed } = rule;
     const codings = allowed ? codingsOf(request.headers['content-encoding'], allowed) : [];
     checkMedia(request, rule);
-    request.rawBody = await this.read(request, response, rule, codings);
+    request.rawBody = await this.read(request, rule, codings, this.leaseFor(request, response, rule));
   }
 
   private read(
     request: ServiceRequest,
-    response: Response,
     rule: BodyRule,
     codings: readonly ContentCoding[],
+    lease: ByteLease,
   ): Promise<Buffer> {
-    return readBody(request, {
-      limit: this.limitOf(request, rule),
-      codings,
-      lease: this.budgets.leaseFor(response, rule.budget ?? MEMORY_BUDGET, request.user?.orgId ?? ''),
-      timeoutMs: this.environment.BODY_TIMEOUT_MS,
-    });
+    const timeoutMs = this.environment.BODY_TIMEOUT_MS;
+    return readBody(request, { limit: this.limitOf(request, rule), codings, lease, timeoutMs });
+  }
+
+  private leaseFor(request: ServiceRequest, response: Response, { budget }: BodyRule): ByteLease {
+    request.lease = this.budgets.leaseFor(request, response, budget ?? MEMORY_BUDGET);
+    return request.lease;
   }
 
   /** Writes the body to a file, which is closed with the response, even after a 504 or when the client has gone. */
@@ -104,17 +128,38 @@ export class BodyInterceptor implements NestInterceptor {
     return typeof limit === 'number' ? limit : limit(this.environment, mediaTypeOf(request) ?? '');
   }
 
-  private ruleOf(context: ExecutionContext): BodyRule | null {
+  private bodyOf(context: ExecutionContext): HandlerBody | null {
     const handler = context.getHandler();
-    let rule = this.rules.get(handler);
-    if (rule === undefined) {
+    let body = this.rules.get(handler);
+    if (body === undefined) {
       const declared = this.reflector.get<BodyRule | undefined>(BODY_RULE, handler);
-      rule = declared ?? (parametersOf(context, 'body').length > 0 ? { kind: 'json' } : null);
-      this.rules.set(handler, rule);
+      const [parameter] = parametersOf(context, 'body');
+      const rule = declared ?? (parameter ? { kind: 'json' as const } : undefined);
+      body = rule ? { rule, type: parameter && typeOf(context, parameter.index) } : null;
+      this.rules.set(handler, body);
     }
-    return rule;
+    return body;
   }
 }
+
+/** How to read the body of a handler, and the DTO that it is validated against. */
+interface HandlerBody {
+  rule: BodyRule;
+  type: Constructor | undefined;
+}
+
+const sha256 = (bytes: Buffer): Buffer => createHash('sha256').update(bytes).digest();
+
+/** Returns the class of a parameter, if it is a DTO. */
+function typeOf(context: ExecutionContext, index: number): Constructor | undefined {
+  const prototype = context.getClass().prototype as object;
+  const types = Reflect.getMetadata('design:paramtypes', prototype, context.getHandler().name) as unknown[];
+  const type = types[index];
+  return type === Object ? undefined : (type as Constructor);
+}
+
+/** The values of smaller bodies are not counted, in bytes. */
+const UNCOUNTED_JSON = 4 * 1024;
 
 /** Nest's numbers for the kinds of parameters of a handler (its enum `RouteParamtypes`). */
 const PARAMETER_KINDS = { body: 3, query: 4 } as const;

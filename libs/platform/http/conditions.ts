@@ -22,6 +22,13 @@ export function checkIfMatch(condition: string | undefined, version: string | nu
   );
 }
 
+/** Returns whether `If-None-Match`, a list of tags or `*`, names an ETag by weak comparison (RFC 9110, section 13.1.2). */
+export function namesETag(condition: string | undefined, etag: string): boolean {
+  if (condition === undefined) return false;
+  if (condition.trim() === '*') return true;
+  return condition.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
+}
+
 /** OpenAPI headers of an answer that carries an ETag. Reads, patches and creations of versioned resources have it by default. */
 export const ETAG_HEADER = {
   ETag: { description: 'Identifies this state of the resource.', required: true, schema: { type: 'string' } },

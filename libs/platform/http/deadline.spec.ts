@@ -8,7 +8,7 @@ import { setLogLevel } from '#platform/logging';
 import type { Problem } from '#platform/problem';
 import { requestContext } from './request-context';
 import { DeadlineInterceptor, RequestSignal } from './deadline';
-import { ProblemFilter } from './problem.filter';
+import { ProblemFilter, UnauthorizedLimit } from './problem.filter';
 
 /** The signals that the handlers received. */
 const signals: AbortSignal[] = [];
@@ -39,6 +39,7 @@ describe('the signal of a request', () => {
       controllers: [WaitingController],
       providers: [
         { provide: Environment, useValue: { REQUEST_TIMEOUT_MS: timeoutMs } },
+        { provide: UnauthorizedLimit, useValue: { check: () => Promise.resolve(undefined) } },
         { provide: APP_INTERCEPTOR, useClass: DeadlineInterceptor },
         { provide: APP_FILTER, useClass: ProblemFilter },
       ],

@@ -8,7 +8,7 @@ import {
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Response } from 'express';
-import { catchError, type Observable, throwError, timeout, TimeoutError } from 'rxjs';
+import { catchError, from, lastValueFrom, type Observable, throwError, timeout, TimeoutError } from 'rxjs';
 import { Environment } from '#platform/config';
 import { Problem, problem } from '#platform/problem';
 import type { ServiceRequest } from './request-context';
@@ -50,8 +50,12 @@ export class DeadlineInterceptor implements NestInterceptor {
     const request = context.switchToHttp().getRequest<ServiceRequest>();
     const rule = this.reflector.get<LongRunningRule | undefined>(LONG_RUNNING, context.getHandler());
     const limit = rule?.which(request) ? rule.limit(this.environment) : this.environment.REQUEST_TIMEOUT_MS;
-    return next.handle().pipe(
-      timeout(limit),
+    // parsing a large body counts
+    const spent = request.bodyReadAt === undefined ? 0 : performance.now() - request.bodyReadAt;
+    const handled = lastValueFrom(next.handle(), { defaultValue: undefined });
+    request.handled = handled.catch(() => undefined);
+    return from(handled).pipe(
+      timeout(Math.max(limit - spent, 1)),
       catchError((error: unknown) => {
         if (!(error instanceof TimeoutError)) return throwError(() => error);
         const late = this.timeoutProblem(context, limit);
@@ -81,8 +85,8 @@ export const RequestSignal = createParamDecorator((_: unknown, context: Executio
   return endingOf(http.getRequest<ServiceRequest>(), http.getResponse<Response>()).signal;
 });
 
-/** Created on demand, because most handlers never need it. */
-function endingOf(request: ServiceRequest, response: Response): AbortController {
+/** Returns the controller of a request's signal. Created on demand, because most handlers never need it. */
+export function endingOf(request: ServiceRequest, response: Response): AbortController {
   if (request.ending) return request.ending;
   const ending = new AbortController();
   const gone = (): void => {

@@ -11,6 +11,7 @@ import { DeadlineInterceptor } from './deadline';
 import { HttpMetrics } from './http.metrics';
 import { IdempotencyInterceptor } from './idempotency.interceptor';
 import { IdempotencyRepository } from './idempotency.repository';
+import { JsonBodiesModule } from './json-bodies';
 import { ProblemFilter } from './problem.filter';
 import { QueryInterceptor } from './query.interceptor';
 import { ResponseInterceptor } from './response.interceptor';
@@ -35,7 +36,7 @@ class HttpShutdown implements OnModuleDestroy {
 
 /** Handles a request after its guards, in this order: query, body, deadline, idempotency, validation, handler, response. */
 @Module({
-  imports: [MetricsModule],
+  imports: [JsonBodiesModule, MetricsModule],
   providers: [
     BodyBudgets,
     HttpMetrics,
@@ -64,7 +65,6 @@ export function configureHttp(app: NestExpressApplication): void {
   app.disable('x-powered-by');
   app.set('etag', false);
   app.set('query parser', 'simple');
-  app.set('case sensitive routing', true);
   const metrics = app.get(HttpMetrics, { strict: false });
   const measure = (request: Request, response: Response, next: NextFunction): void => {
     response.once('close', () => metrics.count(request, response));

@@ -12,7 +12,7 @@ import { ApiExtension } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { from, lastValueFrom, type Observable } from 'rxjs';
 import { retry } from '#platform/concurrency';
-import type { Principal } from '#platform/scope';
+import { isRead, rolesIn } from '#platform/scope';
 import { RawJson, toJsonText } from '#platform/json';
 import { rootLogger } from '#platform/logging';
 import { problem } from '#platform/problem';
@@ -22,7 +22,6 @@ import { etagOf, Reply, Versioned } from './reply';
 import { routeOf, type ServiceRequest } from './request-context';
 
 const NOT_REPEATABLE = 'http:not-repeatable';
-const WITHIN_REACH = 'http:repeatable-within-reach';
 /** Extension that carries `@NotRepeatable()` to the OpenAPI document, which does not show it. */
 export const NOT_REPEATABLE_EXTENSION = 'x-not-repeatable';
 const KEEP_ATTEMPTS = 5;
@@ -35,14 +34,10 @@ export const NotRepeatable = () =>
   applyDecorators(SetMetadata(NOT_REPEATABLE, true), ApiExtension(NOT_REPEATABLE_EXTENSION, true));
 
 /**
- * Marks routes that read any workspace the caller can reach. Their answers are replayed only while the caller has the same
- * roles in the same workspaces.
- */
-export const RepeatableWithinReach = () => SetMetadata(WITHIN_REACH, true);
-
-/**
- * Implements `Idempotency-Key` on POST and PATCH. A repeat by the same principal on the same path replays the first 2xx
- * response with `Idempotency-Replayed: true`. A repeat with another body is 422, and one during the first request 409.
+ * Implements `Idempotency-Key` on every POST and PATCH that writes. A repeat by the same principal on the same path replays
+ * the first 2xx response with `Idempotency-Replayed: true`. A repeat with another body is 422, one during the first request
+ * 409, and one by a caller who has lost the role in the workspace of the response 403. Operations that only read ignore the
+ * header, because a repeat does no harm and their responses would fill the table.
  */
 @Injectable()
 export class IdempotencyInterceptor implements NestInterceptor {
@@ -55,10 +50,11 @@ export class IdempotencyInterceptor implements NestInterceptor {
     const http = context.switchToHttp();
     const request = http.getRequest<ServiceRequest>();
     const key = request.headers['idempotency-key'];
-    const applies = request.user !== undefined && (request.method === 'POST' || request.method === 'PATCH');
+    const writes = (request.method === 'POST' || request.method === 'PATCH') && !isRead(request.rule);
     if (
       key === undefined ||
-      !applies ||
+      request.user === undefined ||
+      !writes ||
       this.reflector.get<boolean | undefined>(NOT_REPEATABLE, context.getHandler())
     ) {
       return next.handle();
@@ -66,12 +62,15 @@ export class IdempotencyInterceptor implements NestInterceptor {
     if (typeof key !== 'string' || !KEY_FORM.test(key)) {
       throw problem.invalidHeader('Idempotency-Key', 'send one key of 1 to 255 visible ASCII characters');
     }
-    const isWithinReach = this.reflector.get<boolean | undefined>(WITHIN_REACH, context.getHandler());
-    const reach = isWithinReach && request.user ? reachOf(request.user) : null;
-    return from(this.run(claimOf(request, key, reach), http.getResponse<Response>(), next));
+    return from(this.run(request, claimOf(request, key), http.getResponse<Response>(), next));
   }
 
-  private async run(claim: IdempotencyClaim, response: Response, next: CallHandler): Promise<unknown> {
+  private async run(
+    request: ServiceRequest,
+    claim: IdempotencyClaim,
+    response: Response,
+    next: CallHandler,
+  ): Promise<unknown> {
     const outcome = await this.repository.claim(claim);
     if (outcome.kind === 'busy') {
       throw problem.conflict(
@@ -81,7 +80,10 @@ export class IdempotencyInterceptor implements NestInterceptor {
     if (outcome.kind === 'other_body') {
       throw problem.validationFailed('This Idempotency-Key was used with another body. Use a new key.');
     }
-    if (outcome.kind === 'answered') return replayed(outcome.answer);
+    if (outcome.kind === 'answered') {
+      checkAccess(request, outcome.answer.workspaceId);
+      return replayed(outcome.answer);
+    }
     const renewal = setInterval(() => {
       this.repository.renew(claim).catch((error: unknown) => logFailure(error, 'a claim was not renewed'));
     }, this.repository.renewalMs);
@@ -108,6 +110,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
       status: reply.status,
       headers: reply.headers,
       body: Buffer.isBuffer(body) ? body : Buffer.from(body.text),
+      workspaceId: workspaceOf(reply),
     });
     return new Reply(reply.status, body, reply.headers);
   }
@@ -129,6 +132,20 @@ function replyOf(result: unknown, status: number): Reply {
     : new Reply(status, result);
 }
 
+/** Returns the workspace of the resource that is answered; null if it has none. */
+function workspaceOf({ body, workspaceId }: Reply): string | null {
+  const named = workspaceId ?? (body as { workspace_id?: unknown } | null | undefined)?.workspace_id;
+  return typeof named === 'string' ? named : null;
+}
+
+/** Throws 403 unless the caller still holds a role of the route in the workspace of a stored answer, if guards cannot know it. */
+function checkAccess({ user, rule }: ServiceRequest, workspaceId: string | null): void {
+  if (!user || rule?.kind !== 'roles_somewhere' || workspaceId === null) return;
+  const held = rolesIn(user, workspaceId);
+  if (rule.anyOf.some((role) => held.has(role))) return;
+  throw problem.accessDenied(`Requires the role ${rule.anyOf.join(' or ')} in the workspace.`);
+}
+
 const logFailure = (error: unknown, message: string): void => rootLogger.error({ err: error }, message);
 
 /** Returns a stored response. One with its own media type is bytes, every other one JSON. */
@@ -140,14 +157,7 @@ function replayed({ status, headers, body }: KeptAnswer): Reply {
 
 const sha256 = (data: string | Buffer): Buffer => createHash('sha256').update(data).digest();
 
-/** Returns the roles of a principal and the workspaces where they apply. */
-const reachOf = ({ roles, workspaceRoles, workspaceIds }: Principal): unknown[] => [
-  [...roles].sort(),
-  workspaceIds && [...workspaceIds].sort(),
-  [...workspaceRoles].map(([workspaceId, held]) => [workspaceId, ...[...held].sort()].join(' ')).sort(),
-];
-
-function claimOf(request: ServiceRequest, key: string, reach: unknown): IdempotencyClaim {
+function claimOf(request: ServiceRequest, key: string): IdempotencyClaim {
   const { user, context, method, params } = request;
   // ids of platform principals are unique only within their issuer
   const issuer = user?.orgId === null && user.credential.kind === 'token' ? user.credential.issuer : null;
@@ -161,7 +171,6 @@ function claimOf(request: ServiceRequest, key: string, reach: unknown): Idempote
     routeOf(request),
     params,
     key,
-    ...(reach ? [reach] : []),
   ];
   return {
     requestId: sha256(JSON.stringify(identity)),
@@ -172,9 +181,9 @@ function claimOf(request: ServiceRequest, key: string, reach: unknown): Idempote
 
 /** Returns a digest of the body, the query, and the media type of a body that may have several. */
 function digestOf(request: ServiceRequest): Buffer {
-  const { bodyFile, rawBody, url } = request;
+  const { bodyFile, bodySha256, rawBody, url } = request;
   const query = url.split('?', 2)[1] ?? '';
   if (bodyFile) return sha256(JSON.stringify([bodyFile.sha256, mediaTypeOf(request), query]));
-  const ofBody = sha256(rawBody ?? '');
+  const ofBody = bodySha256 ?? sha256(rawBody ?? '');
   return query === '' ? ofBody : sha256(JSON.stringify([ofBody.toString('hex'), query]));
 }

@@ -15,6 +15,8 @@ export interface KeptAnswer {
   status: number;
   headers: Record<string, string>;
   body: Buffer;
+  /** The workspace of the resource in the body; null if the resource has no workspace. */
+  workspaceId: string | null;
 }
 
 export type ClaimOutcome =
@@ -25,6 +27,7 @@ interface KeptRow {
   status: number | null;
   headers: Record<string, string> | null;
   body: Buffer | null;
+  workspace_id: string | null;
 }
 
 const isHeld = ({ requestId, holder }: IdempotencyClaim): Sql =>
@@ -51,20 +54,25 @@ export class IdempotencyRepository {
        VALUES (${requestId}, ${digest}, ${holder}, now() + ${LOCK_SECONDS} * interval '1 second', now() + interval '24 hours')
        ON CONFLICT (request_id) DO UPDATE
          SET digest = excluded.digest, holder = excluded.holder, locked_until = excluded.locked_until,
-             expires_at = excluded.expires_at, status = NULL, headers = NULL, body = NULL
+             expires_at = excluded.expires_at, status = NULL, headers = NULL, body = NULL, workspace_id = NULL
          WHERE kept.expires_at < now() OR (kept.status IS NULL AND kept.locked_until < now() AND kept.digest = excluded.digest)
        RETURNING 1`,
     );
     if (claimed.length > 0) return { kind: 'claimed' };
     const [row] = await this.database.query<KeptRow>(
-      sql`SELECT digest, status, headers, body FROM idempotency_keys WHERE request_id = ${requestId}`,
+      sql`SELECT digest, status, headers, body, workspace_id FROM idempotency_keys WHERE request_id = ${requestId}`,
     );
     if (!row) return { kind: 'busy' };
     if (!row.digest.equals(digest)) return { kind: 'other_body' };
     if (row.status === null) return { kind: 'busy' };
     return {
       kind: 'answered',
-      answer: { status: row.status, headers: row.headers ?? {}, body: row.body ?? Buffer.alloc(0) },
+      answer: {
+        status: row.status,
+        headers: row.headers ?? {},
+        body: row.body ?? Buffer.alloc(0),
+        workspaceId: row.workspace_id,
+      },
     };
   }
 
@@ -78,7 +86,8 @@ export class IdempotencyRepository {
   async keep(claim: IdempotencyClaim, answer: KeptAnswer): Promise<void> {
     await this.database.query(
       sql`UPDATE idempotency_keys
-        SET status = ${answer.status}, headers = ${JSON.stringify(answer.headers)}, body = ${answer.body}
+        SET status = ${answer.status}, headers = ${JSON.stringify(answer.headers)}, body = ${answer.body},
+          workspace_id = ${answer.workspaceId}
         WHERE ${isHeld(claim)}`,
     );
   }

@@ -2,21 +2,25 @@ export {
   ApiBodies,
   ApiSchemas,
   BODIES_EXTENSION,
+  LIMIT_EXTENSION,
   RequestBody,
   SCHEMAS_EXTENSION,
+  SELECTION_MAX_BYTES,
   SpooledBody,
   type SpooledRequest,
 } from './body.decorator';
 export { decodeBase64 } from './body.decoder';
-export { parseBody } from './body.reader';
+export { outlineOf } from './body-outline';
 export { BodyBudgets, type BudgetRule } from './body-budgets';
+export { CachedDocument } from './cached-document';
 export { checkIfMatch, ETAG_HEADER, IfMatch } from './conditions';
 export { checkCharset, mediaTypeOf } from './content-headers';
 export { LongRunning, RequestSignal, UnavailableWhenLate } from './deadline';
 export { type FormFile, MULTIPART_MEDIA, readFormFiles, readMultipart } from './form';
 export { configureHttp, HttpModule } from './http.module';
-export { NOT_REPEATABLE_EXTENSION, NotRepeatable, RepeatableWithinReach } from './idempotency.interceptor';
+export { NOT_REPEATABLE_EXTENSION, NotRepeatable } from './idempotency.interceptor';
 export { IdempotencyRepository } from './idempotency.repository';
+export { JsonBodies, JsonBodiesModule, parseBody } from './json-bodies';
 export {
   AnyJson,
   AnyJsonObject,
@@ -24,6 +28,7 @@ export {
   IsJsonObject,
   IsOneOf,
   IsTags,
+  ItemsOf,
   Nested,
   NotBelow,
   NotNull,
@@ -31,9 +36,9 @@ export {
   ValuesCheckedLater,
 } from './members';
 export { checkImmutable, METADATA_MAX_BYTES, mergeWithin, patchMetadata } from './patch';
-export { PROBLEM_WRITER, type ProblemWriter } from './problem.filter';
+export { PROBLEM_WRITER, type ProblemWriter, UnauthorizedLimit } from './problem.filter';
 export { created, etagOf, Reply, streamed, Versioned, versioned } from './reply';
-export type { ServiceRequest } from './request-context';
+export { onEnd, type ServiceRequest } from './request-context';
 export { ServiceAdapter } from './service-adapter';
 export { SpooledFile } from './spooled-file';
 export { firstMicrosecond, firstMillisecond, instantOf, IsTime, parseTime } from './time';

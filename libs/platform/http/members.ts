@@ -8,7 +8,7 @@ import {
   ValidateNested,
   type ValidationArguments,
 } from 'class-validator';
-import { isJsonObject } from '#platform/json';
+import { isObjectValue, RawJson } from '#platform/json';
 
 export type Constructor = new () => object;
 
@@ -16,6 +16,7 @@ export type Constructor = new () => object;
 export const NESTED = Symbol('nested');
 export const READ_ONLY = Symbol('readOnly');
 export const VALUES = Symbol('values');
+export const ITEMS = Symbol('items');
 export const DEFERRED = Symbol('deferred');
 
 /** An enumerated member. */
@@ -33,6 +34,17 @@ export const Nested =
       (Reflect.getMetadata(NESTED, target) as Record<string, () => Constructor> | undefined) ?? {};
     Reflect.defineMetadata(NESTED, { ...nested, [property]: type }, target);
     ValidateNested()(target, property);
+  };
+
+/**
+ * Declares a list whose items the service validates one by one, as DTOs of this type. Free-form members of the items of a
+ * large body are a `RawJson`.
+ */
+export const ItemsOf =
+  (type: () => Constructor): PropertyDecorator =>
+  (target, property) => {
+    const items = (Reflect.getMetadata(ITEMS, target) as Record<string, () => Constructor> | undefined) ?? {};
+    Reflect.defineMetadata(ITEMS, { ...items, [property]: type }, target);
   };
 
 /**
@@ -72,13 +84,19 @@ export const AnyJson = (options: ApiPropertyOptions = {}): PropertyDecorator =>
 export const AnyJsonObject = (options: ApiPropertyOptions = {}): PropertyDecorator =>
   ApiProperty({ ...options, type: 'object', additionalProperties: true } as ApiPropertyOptions);
 
+/** Options of free-form members. */
+type FreeFormOptions = ApiPropertyOptions & {
+  /** The service reads the value, so it is always parsed. Otherwise, it is a `RawJson` in a large body. */
+  isRead?: boolean;
+};
+
 /** Declares a member that is any JSON value, including null, kept as sent. */
 export const IsJson =
-  (options: ApiPropertyOptions = {}): PropertyDecorator =>
+  ({ isRead = false, ...options }: FreeFormOptions = {}): PropertyDecorator =>
   (target, property) => {
     ApiProperty({ ...options, ...ANY_JSON } as ApiPropertyOptions)(target, property);
     registerDecorator({
-      name: 'isJson',
+      name: isRead ? 'isReadJson' : 'isJson',
       target: target.constructor,
       propertyName: String(property),
       validator: {
@@ -94,25 +112,27 @@ export const IsJson =
  * @param options.maxBytes largest JSON text, in bytes of UTF-8
  */
 export const IsJsonObject =
-  (options: ApiPropertyOptions & { maxBytes?: number } = {}): PropertyDecorator =>
+  (options: FreeFormOptions & { maxBytes?: number } = {}): PropertyDecorator =>
   (target, property) => {
-    const { maxBytes, ...api } = options;
+    const { maxBytes, isRead = false, ...api } = options;
     ApiProperty({ ...api, type: 'object', additionalProperties: true } as ApiPropertyOptions)(
       target,
       property,
     );
     registerDecorator({
-      name: 'isJsonObject',
+      name: isRead ? 'isReadJsonObject' : 'isJsonObject',
       target: target.constructor,
       propertyName: String(property),
       validator: {
         validate: (value: unknown) =>
-          isJsonObject(value) && (!maxBytes || Buffer.byteLength(JSON.stringify(value)) <= maxBytes),
+          isObjectValue(value) && (!maxBytes || Buffer.byteLength(textOf(value)) <= maxBytes),
         defaultMessage: () =>
           maxBytes ? `must be an object of at most ${maxBytes / 1024} KiB as JSON` : 'must be an object',
       },
     });
   };
+
+const textOf = (value: unknown): string => (value instanceof RawJson ? value.text : JSON.stringify(value));
 
 /** Declares a member that may be absent but, unlike one with `@IsOptional()`, not null. */
 export const NotNull = (): PropertyDecorator => ValidateIf((_, value) => value !== undefined);

@@ -1,6 +1,6 @@
-import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { Response } from 'express';
+import type { Request, Response } from 'express';
 import { rootLogger } from '#platform/logging';
 import { Problem, problem, type ProblemBody, problemOfDatabaseError } from '#platform/problem';
 import type { ServiceRequest } from './request-context';
@@ -11,17 +11,35 @@ export type ProblemWriter = (response: Response, body: ProblemBody) => void;
 /** Key of a route's own writer in `response.locals`. */
 export const PROBLEM_WRITER = 'problemWriter';
 
+/** Limits how many 401s a client gets. `#platform/rate-limit` provides it. */
+@Injectable()
+export abstract class UnauthorizedLimit {
+  /** Counts a request that ends in 401. Returns the 429 that replaces it beyond the limit. */
+  abstract check(request: Request, response: Response): Promise<Problem | undefined>;
+}
+
 /** Answers every exception of a request with a problem. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
-  constructor(private readonly host: HttpAdapterHost) {}
+  constructor(
+    private readonly host: HttpAdapterHost,
+    private readonly unauthorized: UnauthorizedLimit,
+  ) {}
 
   catch(error: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
     const request = http.getRequest<ServiceRequest>();
     const response = http.getResponse<Response>();
     const found = this.problemOf(error, request);
-    if (found.status >= 500) {
+    const answer = (limited?: Problem): void => this.answer(limited ?? found, request, response);
+    // every way to a 401 ends here; one that cannot be counted is answered
+    if (found.status !== 401) answer();
+    else void this.unauthorized.check(http.getRequest<Request>(), response).then(answer, () => answer());
+  }
+
+  private answer(found: Problem, request: ServiceRequest, response: Response): void {
+    // overload is counted, and logging each refusal would add to it
+    if (found.status >= 500 && found.code !== 'service_overloaded') {
       rootLogger.error(
         {
           err: found.cause ?? found,
@@ -41,11 +59,13 @@ export class ProblemFilter implements ExceptionFilter {
     for (const [name, value] of Object.entries(found.headers)) response.setHeader(name, value);
     const body = found.toBody(request.context?.traceId ?? null);
     response.status(found.status);
-    response.removeHeader('ETag');
+    for (const name of OF_SUCCESS) response.removeHeader(name);
     const writer = response.locals[PROBLEM_WRITER] as ProblemWriter | undefined;
     if (writer) return writer(response, body);
+    const bytes = Buffer.from(JSON.stringify(body));
     response.setHeader('Content-Type', 'application/problem+json');
-    response.end(JSON.stringify(body));
+    response.setHeader('Content-Length', bytes.length);
+    response.end(bytes);
   }
 
   private problemOf(error: unknown, request: ServiceRequest): Problem {
@@ -56,7 +76,7 @@ export class ProblemFilter implements ExceptionFilter {
     return internalError(error);
   }
 
-  /** Maps Nest's own exceptions: an unknown route, a malformed URL, or a failed condition on a static file. */
+  /** Maps Nest's own exceptions: an unknown route or a malformed URL. */
   private problemOfNest(error: HttpException, request: ServiceRequest): Problem {
     const status = error.getStatus();
     if (status === 404) {
@@ -65,9 +85,6 @@ export class ProblemFilter implements ExceptionFilter {
       return new Problem('method_not_allowed', `This path supports ${allowed.join(', ')}.`, {
         headers: { Allow: allowed.join(', ') },
       });
-    }
-    if (status === 412) {
-      return new Problem('precondition_failed', 'The file does not match the condition of the request.');
     }
     if (status < 500) {
       return problem.invalidRequest('The path is not percent-encoded UTF-8. Encode it again.', {
@@ -82,6 +99,16 @@ const internalError = (cause: unknown): Problem =>
   new Problem('internal_error', 'Internal error. Quote the request id when you report it.', {
     cause,
   });
+
+/** Headers that a response may have been given before it failed. */
+const OF_SUCCESS = [
+  'ETag',
+  'Content-Disposition',
+  'Repr-Digest',
+  'Content-Length',
+  'Content-Encoding',
+  'Location',
+];
 
 /** Codes of requests without a token. */
 const WITHOUT_TOKEN: ReadonlySet<string> = new Set(['token_missing', 'unauthorized']);

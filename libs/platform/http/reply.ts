@@ -6,6 +6,8 @@ export class Reply {
     readonly status: number,
     readonly body: unknown,
     readonly headers: Readonly<Record<string, string>> = {},
+    /** The workspace of the resource, if the body does not name it as `workspace_id`. A replay checks the roles there. */
+    readonly workspaceId?: string,
   ) {}
 }
 

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { NextFunction, Request, Response } from 'express';
-import type { OrgScope, Principal, Scope } from '#platform/scope';
+import { type ByteLease, runRequest } from '#platform/concurrency';
+import type { AccessRule, OrgScope, Principal, Scope } from '#platform/scope';
 import { rootLogger } from '#platform/logging';
 import { tracing } from '#platform/tracing';
 import type { SpooledFile } from './spooled-file';
@@ -17,10 +18,24 @@ export interface RequestContext {
 /** The request, with what guards and interceptors add. */
 export interface ServiceRequest extends Omit<Request, 'user'> {
   context: RequestContext;
+  /** When the headers had arrived, if the request waited for its turn. */
+  receivedAt?: number;
   user?: Principal;
   scope?: Scope | OrgScope;
-  /** The decoded bytes of a body that was read into memory. */
+  /** Who may call the route. Set by the guards. */
+  rule?: AccessRule;
+  /** The decoded bytes of a body of kind `bytes`. */
   rawBody?: Buffer;
+  /** When a JSON body had arrived. */
+  bodyReadAt?: number;
+  /** The SHA-256 of a JSON body, if the request has an idempotency key. */
+  bodySha256?: Buffer;
+  /** Memory that the body holds, and then the response until the client has read it. */
+  lease?: ByteLease;
+  /** Called when the credential is verified, with the organization or other owner of the request. */
+  verified?: (owner: string) => void;
+  /** Settles when the handler has ended, which may be later than the response. */
+  handled?: Promise<unknown>;
   /** A spooled body (`@RequestBody({ kind: 'file' })`). */
   bodyFile?: SpooledFile;
   /** Aborts the `@RequestSignal()` of the handler. */
@@ -41,16 +56,23 @@ export function requestContext(request: Request, response: Response, next: NextF
   const context: RequestContext = {
     requestId: given !== undefined && REQUEST_ID.test(given) ? given : randomUUID(),
     traceId: tracing().traceId() ?? givenTraceId(request) ?? randomBytes(16).toString('hex'),
-    startedAt: performance.now(),
+    startedAt: (request as unknown as ServiceRequest).receivedAt ?? performance.now(),
   };
   (request as unknown as ServiceRequest).context = context;
   response.setHeader('X-Request-Id', context.requestId);
   response.once('close', () => logAnswer(request as unknown as ServiceRequest, response));
-  next();
+  runRequest(next);
 }
 
 const givenTraceId = (request: Request): string | undefined =>
   TRACEPARENT.exec(request.get('traceparent') ?? '')?.[1];
+
+/** Calls `release` when the response is closed and the handler has ended, which a timeout or a client does not stop. */
+export function onEnd(request: ServiceRequest, response: Response, release: () => void): void {
+  const end = (): void => void (request.handled ? request.handled.finally(release) : release());
+  if (response.closed || response.destroyed) end();
+  else response.once('close', end);
+}
 
 /** Returns the route's pattern, such as `/eval/v1/datasets/:id`; undefined when no route matched. */
 export const routeOf = ({ route }: ServiceRequest): string | undefined =>

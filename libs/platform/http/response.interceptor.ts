@@ -2,52 +2,105 @@ import { createHash } from 'node:crypto';
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import type { Response } from 'express';
 import { mergeMap, type Observable } from 'rxjs';
+import type { ByteLease } from '#platform/concurrency';
 import { toJsonText } from '#platform/json';
+import { type Problem, problem } from '#platform/problem';
+import { isRead } from '#platform/scope';
+import { BodyBudgets, MEMORY_BUDGET } from './body-budgets';
+import { CachedDocument } from './cached-document';
+import { namesETag } from './conditions';
 import { etagOf, Reply, Versioned } from './reply';
 import type { ServiceRequest } from './request-context';
 import { StreamedBody } from './streamed-body';
 
+/** Responses up to this many bytes fit into the buffers of a connection, and are not counted. */
+const UNCOUNTED_BYTES = 64 * 1024;
+
+/** Length above which a text without a version has no ETag, in UTF-16 units, because hashing it would take too long. */
+const HASHED_MAX = 256 * 1024;
+
 /**
- * Writes the view or `Reply` that a handler returned. Reads have an ETag, from their version or a digest of the text, and
- * are 304 when `If-None-Match` names it.
+ * Writes the view, `Reply` or `CachedDocument` that a handler returned. Reads have an ETag, from their version or a digest
+ * of the text, and are 304 when `If-None-Match` names it. Long texts without a version have none. A response holds memory
+ * of the budget until the client has read it.
  */
 @Injectable()
 export class ResponseInterceptor implements NestInterceptor {
+  constructor(private readonly budgets: BodyBudgets) {}
+
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const http = context.switchToHttp();
     const request = http.getRequest<ServiceRequest>();
-    return next
-      .handle()
-      .pipe(mergeMap((result: unknown) => write(request, http.getResponse<Response>(), result)));
+    const response = http.getResponse<Response>();
+    // the response would probably not fit, so the work does not start
+    if (request.user && this.budgets.of(MEMORY_BUDGET).isNearlyExhausted(request.user.orgId ?? '')) {
+      throw unread();
+    }
+    return next.handle().pipe(mergeMap((result: unknown) => this.write(request, response, result)));
+  }
+
+  private async write(request: ServiceRequest, response: Response, result: unknown): Promise<unknown> {
+    if (result instanceof CachedDocument) return result.select(request, response);
+    let body = result;
+    if (result instanceof Reply) {
+      response.status(result.status);
+      for (const [name, value] of Object.entries(result.headers)) response.setHeader(name, value);
+      body = result.body;
+    } else if (result instanceof Versioned) {
+      response.setHeader('ETag', etagOf(result.version));
+      body = result.view;
+    }
+    if (body === undefined) return body;
+    const isGet = request.method === 'GET' || request.method === 'HEAD';
+    const canHaveETag = isGet && response.statusCode === 200;
+    // Express ignores the condition when the request has `Cache-Control: no-cache`, which fetch sends
+    const isKnown = (): boolean =>
+      canHaveETag &&
+      response.hasHeader('ETag') &&
+      namesETag(request.headers['if-none-match'], String(response.getHeader('ETag')));
+    if (body instanceof StreamedBody) {
+      if (isKnown()) {
+        await body.cancel();
+        return notModified(response);
+      }
+      const lease = this.leaseOf(request, response);
+      if (lease.tryResize(body.firstBytes)) return body.within(lease);
+      await body.cancel();
+      throw unread();
+    }
+    if (Buffer.isBuffer(body)) return this.counted(request, response, body);
+    const text = toJsonText(body);
+    if (canHaveETag && !response.hasHeader('ETag') && text.length <= HASHED_MAX) {
+      response.setHeader('ETag', digestOf(text));
+    }
+    if (isKnown()) return notModified(response);
+    response.setHeader('Content-Type', 'application/json; charset=utf-8');
+    return this.counted(request, response, Buffer.from(text));
+  }
+
+  /** Counts the bytes of a response until it is closed, instead of those of the request's body. */
+  private counted(request: ServiceRequest, response: Response, body: Buffer): Buffer | undefined {
+    const counted = body.length <= UNCOUNTED_BYTES ? 0 : body.length;
+    const fits = (counted === 0 && !request.lease) || this.leaseOf(request, response).tryResize(counted);
+    if (fits) {
+      response.setHeader('Content-Length', body.length);
+      return body;
+    }
+    if (request.method === 'GET' || isRead(request.rule)) throw unread();
+    // the work is done, so a problem would be wrong
+    response.destroy();
+    return undefined;
+  }
+
+  private leaseOf(request: ServiceRequest, response: Response): ByteLease {
+    return (request.lease ??= this.budgets.leaseFor(request, response, MEMORY_BUDGET));
   }
 }
 
-async function write(request: ServiceRequest, response: Response, result: unknown): Promise<unknown> {
-  let body = result;
-  if (result instanceof Reply) {
-    response.status(result.status);
-    for (const [name, value] of Object.entries(result.headers)) response.setHeader(name, value);
-    body = result.body;
-  } else if (result instanceof Versioned) {
-    response.setHeader('ETag', etagOf(result.version));
-    body = result.view;
-  }
-  if (body === undefined || Buffer.isBuffer(body)) return body;
-  const isRead = (request.method === 'GET' || request.method === 'HEAD') && response.statusCode === 200;
-  // Express ignores the condition when the request has `Cache-Control: no-cache`, which fetch sends
-  const isKnown = (): boolean =>
-    isRead && names(request.headers['if-none-match'], String(response.getHeader('ETag')));
-  if (body instanceof StreamedBody) {
-    if (!isKnown()) return body;
-    await body.cancel();
-    return notModified(response);
-  }
-  const text = toJsonText(body);
-  if (isRead && !response.hasHeader('ETag')) response.setHeader('ETag', digestOf(text));
-  if (isKnown()) return notModified(response);
-  response.setHeader('Content-Type', 'application/json; charset=utf-8');
-  return text;
-}
+const unread = (): Problem =>
+  problem.overloaded(
+    'Your organization holds its share of the memory for bodies and unread responses. Read them, then try again.',
+  );
 
 /** Removes the headers that describe the missing content (RFC 9110, section 15.4.5). */
 function notModified(response: Response): undefined {
@@ -56,10 +109,3 @@ function notModified(response: Response): undefined {
 }
 
 const digestOf = (text: string): string => `"${createHash('sha1').update(text).digest('base64url')}"`;
-
-/** Returns whether a list of tags, or `*`, names an ETag by weak comparison (RFC 9110, section 13.1.2). */
-function names(condition: string | undefined, etag: string): boolean {
-  if (condition === undefined) return false;
-  if (condition.trim() === '*') return true;
-  return condition.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
-}

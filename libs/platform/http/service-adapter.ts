@@ -3,9 +3,10 @@ import http from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ExpressAdapter } from '@nestjs/platform-express';
-import type { Response } from 'express';
+import express, { type Express, type Response } from 'express';
 import { Problem } from '#platform/problem';
-import { StreamedBody } from './streamed-body';
+import { Connection } from './connection';
+import { SLICE_BYTES, StreamedBody } from './streamed-body';
 
 const MAX_HEADER_BYTES = 16 * 1024;
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -14,18 +15,20 @@ const CHECK_INTERVAL_MS = 2_000;
 /** Longer than the idle timeout of common load balancers (60 s), so that they close connections first. */
 const KEEP_ALIVE_MS = 75_000;
 
+/** Connections that may wait to be accepted. Beyond it, the system drops them, and clients try again after seconds. */
+const BACKLOG = 4_096;
+
 /** Interval at which a stopping server closes idle connections. */
 const IDLE_CHECK_MS = 50;
 
 /** Express on a Node server with the service's limits. Answers with a problem even when no route is reached. */
 export class ServiceAdapter extends ExpressAdapter {
   private closed: Promise<void> | undefined;
-  private readonly active = new Set<http.ServerResponse>();
-  private readonly unused = new Set<Socket>();
+  private readonly connections = new Map<Duplex, Connection>();
 
   /** @param stallMs time after which a client that reads nothing of a response is disconnected, in milliseconds */
   constructor(private readonly stallMs: number) {
-    super();
+    super(withCaseSensitiveRoutes());
   }
 
   /** Sends bytes unchanged. Express would send them as JSON. */
@@ -33,40 +36,62 @@ export class ServiceAdapter extends ExpressAdapter {
     const isStreamed = body instanceof StreamedBody;
     if (!isStreamed && !Buffer.isBuffer(body)) return super.reply(response, body, statusCode) as unknown;
     if (statusCode !== undefined) response.status(statusCode);
-    return isStreamed ? body.send(response, this.stallMs) : response.end(body);
+    if (isStreamed) return body.send(response);
+    // in slices, so that it shows whether the client reads
+    return body.length > SLICE_BYTES ? StreamedBody.of(body).send(response) : response.end(body);
+  }
+
+  /** @param args the address, and the function that Nest waits for */
+  override listen(port: string | number, ...args: unknown[]): http.Server {
+    const [host, callback] = args.length > 1 ? args : [undefined, ...args];
+    const server = this.httpServer as http.Server;
+    return server.listen(Number(port), host as string, BACKLOG, callback as () => void);
   }
 
   override initHttpServer(): void {
-    const server = http.createServer(
-      {
-        maxHeaderSize: MAX_HEADER_BYTES,
-        headersTimeout: HEADERS_TIMEOUT_MS,
-        // the reader of the body checks that it does not stall
-        requestTimeout: 0,
-        connectionsCheckingInterval: CHECK_INTERVAL_MS,
-        keepAliveTimeout: KEEP_ALIVE_MS,
-      },
-      this.getInstance() as http.RequestListener,
-    );
+    const server = http.createServer({
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      // the reader of the body checks that it does not stall
+      requestTimeout: 0,
+      connectionsCheckingInterval: CHECK_INTERVAL_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      // checked below, to answer with a problem
+      requireHostHeader: false,
+    });
+    // closes connections that are idle before their first request
+    server.timeout = this.stallMs;
+    const express = this.getInstance() as http.RequestListener;
     server.on('connection', (socket) => {
-      this.unused.add(socket);
-      socket.once('close', () => this.unused.delete(socket));
+      const connection = new Connection(socket, (request, response) => {
+        const fault = faultOf(request);
+        if (fault) writeProblem(response, fault);
+        else express(request, response);
+      });
+      this.connections.set(socket, connection);
+      socket.once('close', () => this.connections.delete(socket));
     });
-    server.prependListener('request', (request, response) => {
-      this.unused.delete(request.socket);
-      this.active.add(response);
-      response.once('close', () => this.active.delete(response));
+    const accept: http.RequestListener = (request, response) =>
+      this.connections.get(request.socket)?.accept(request, response);
+    server.on('request', accept);
+    // Node would answer these itself, beside the requests in flight
+    server.on('checkExpectation', accept);
+    server.on('timeout', (socket: Socket) => {
+      if (!this.connections.get(socket)?.isBusy) socket.destroy();
     });
+    const closeStalled = (): void => {
+      for (const connection of this.connections.values()) connection.closeIfStalled(this.stallMs);
+    };
+    const checking = setInterval(closeStalled, Math.min(CHECK_INTERVAL_MS, this.stallMs)).unref();
+    server.once('close', () => clearInterval(checking));
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-      // the client would read a second response as part of the first
-      if (this.isAnswering(socket)) socket.destroy();
+      // the client would take the problem for the response to the request in flight
+      if (this.connections.get(socket)?.isBusy) socket.destroy();
       else answerSocket(socket, problemOfParser(error));
     });
-    server.on('connect', (_request, socket) =>
-      answerSocket(socket, refused('CONNECT is not supported.', 405)),
-    );
-    server.on('checkExpectation', (_request, response: http.ServerResponse) => {
-      writeProblem(response, refused('Only Expect: 100-continue is supported.', 417));
+    server.on('connect', (_request, socket) => {
+      if (this.connections.get(socket)?.isBusy) socket.destroy();
+      else answerSocket(socket, refused('CONNECT is not supported.', 405));
     });
     this.httpServer = server as typeof this.httpServer;
   }
@@ -86,18 +111,13 @@ export class ServiceAdapter extends ExpressAdapter {
     await this.closed;
   }
 
-  private isAnswering(socket: Duplex): boolean {
-    return [...this.active].some((response) => response.socket === socket && response.headersSent);
-  }
-
   private async closeServer(server: http.Server, graceMs: number): Promise<void> {
     // Node closes only currently idle connections, so from now on every response ends its connection
-    for (const response of this.active) response.shouldKeepAlive = false;
+    for (const connection of this.connections.values()) connection.closeWhenAnswered();
     server.prependListener('request', (_request, response) => (response.shouldKeepAlive = false));
     const idle = setInterval(() => {
       server.closeIdleConnections();
-      // connections that have never sent a request are not idle to Node
-      for (const socket of this.unused) if (socket.bytesRead === 0) socket.destroy();
+      for (const [socket, connection] of this.connections) if (connection.isUnused) socket.destroy();
     }, IDLE_CHECK_MS);
     const giveUp = setTimeout(() => server.closeAllConnections(), graceMs);
     await new Promise<void>((resolve) => server.close(() => resolve()));
@@ -106,8 +126,32 @@ export class ServiceAdapter extends ExpressAdapter {
   }
 }
 
+/** Returns whether a request has exactly one `Host` (RFC 9112, section 3.2). Proxies may disagree about which of two counts. */
+function hasOneHost({ rawHeaders }: http.IncomingMessage): boolean {
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]!.toLowerCase() === 'host') hosts++;
+  return hosts === 1;
+}
+
+/** Express makes its router on first use, which is in the constructor of Nest's adapter, and keeps its settings from then on. */
+function withCaseSensitiveRoutes(): Express {
+  const routes = express();
+  routes.enable('case sensitive routing');
+  return routes;
+}
+
 const refused = (detail: string, status: number): Problem =>
   new Problem(status === 405 ? 'method_not_allowed' : 'invalid_request', detail, { status });
+
+const BAD_HOST = refused('Send exactly one Host header.', 400);
+const BAD_EXPECTATION = refused('Only Expect: 100-continue is supported.', 417);
+
+/** Returns the problem of a request that no route can answer. */
+function faultOf(request: http.IncomingMessage): Problem | undefined {
+  if (!hasOneHost(request)) return BAD_HOST;
+  const { expect } = request.headers;
+  return expect === undefined || /^100-continue$/i.test(expect) ? undefined : BAD_EXPECTATION;
+}
 
 function problemOfParser(error: NodeJS.ErrnoException): Problem {
   if (error.code === 'HPE_HEADER_OVERFLOW') {

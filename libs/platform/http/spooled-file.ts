@@ -94,6 +94,13 @@ export class SpooledFile {
     return Buffer.concat(chunks, this.length);
   }
 
+  /** Reads a part of the content. */
+  async slice(at: number, bytes: number): Promise<Buffer> {
+    const buffer = Buffer.allocUnsafeSlow(bytes);
+    await stored(() => this.readInto(buffer, at));
+    return buffer;
+  }
+
   /** Throws when the file is closed, because nobody waits for the result any more. Call it before long work. */
   checkOpen(): void {
     if (this.closing) throw unstored(new Error('The request has ended.'));

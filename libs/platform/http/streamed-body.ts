@@ -1,18 +1,26 @@
 import type { Response } from 'express';
+import type { ByteLease } from '#platform/concurrency';
 
 /** Bytes written at once. A client that reads this much within the stall limit is slow, but has not stalled. */
-const SLICE_BYTES = 64 * 1024;
+export const SLICE_BYTES = 64 * 1024;
 
 /**
  * The body of a streamed response, in bounded memory: it reads a part once the client has read the previous one. It stops
- * when the client stalls or disconnects. If the source fails midway, the connection is closed, so that no client takes an
+ * when the client disconnects. If the source fails midway, the connection is closed, so that no client takes an
  * incomplete response for a complete one.
  */
 export class StreamedBody {
+  private lease: ByteLease | undefined;
+
   private constructor(
     private readonly parts: AsyncIterator<Buffer, void, undefined>,
     private part: IteratorResult<Buffer, void>,
   ) {}
+
+  /** Returns a body that is already there. */
+  static of(bytes: Buffer): StreamedBody {
+    return new StreamedBody(NO_MORE, { done: false, value: bytes });
+  }
 
   /** Reads the first part before the response begins, so that an early failure becomes a problem. */
   static async begin(parts: AsyncIterable<Buffer>): Promise<StreamedBody> {
@@ -20,28 +28,33 @@ export class StreamedBody {
     return new StreamedBody(iterator, await iterator.next());
   }
 
+  /** Size of the part that is read, in bytes. */
+  get firstBytes(): number {
+    return this.part.value?.length ?? 0;
+  }
+
+  /** Counts each part in a lease until the client has read it. A part that does not fit ends the response midway. */
+  within(lease: ByteLease): this {
+    this.lease = lease;
+    return this;
+  }
+
   /** Closes the source, when another response is sent instead. */
   async cancel(): Promise<void> {
     await this.parts.return?.();
   }
 
-  /**
-   * Sends everything, or stops when the client has gone. Throws what the source throws.
-   *
-   * @param stallMs time after which a client that reads nothing is disconnected, in milliseconds
-   */
-  async send(response: Response, stallMs: number): Promise<void> {
+  /** Sends everything, or stops when the client has gone. Throws what the source throws. */
+  async send(response: Response): Promise<void> {
     try {
-      if (response.req.method !== 'HEAD') await this.sendParts(response, stallMs);
-      if (response.destroyed) return;
-      response.end();
-      await progress(response, 'finish', stallMs);
+      if (response.req.method !== 'HEAD') await this.sendParts(response);
+      if (!response.destroyed) response.end();
     } finally {
       await this.cancel();
     }
   }
 
-  private async sendParts(response: Response, stallMs: number): Promise<void> {
+  private async sendParts(response: Response): Promise<void> {
     // the first part may be empty, and the next one may take long
     response.flushHeaders();
     while (!this.part.done) {
@@ -49,24 +62,27 @@ export class StreamedBody {
       for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
         if (response.destroyed) return;
         const isTaken = response.write(bytes.subarray(at, at + SLICE_BYTES));
-        if (!isTaken) await progress(response, 'drain', stallMs);
+        if (!isTaken) await drained(response);
       }
       if (response.destroyed) return;
       this.part = await this.parts.next();
+      if (this.lease && !this.lease.tryResize(this.firstBytes)) response.destroy();
     }
   }
 }
 
-/** Waits for the client, and closes the connection when it stalls. */
-function progress(response: Response, event: 'drain' | 'finish', stallMs: number): Promise<void> {
-  if (response.destroyed || response.writableFinished) return Promise.resolve();
+const NO_MORE: AsyncIterator<Buffer, void, undefined> = {
+  next: () => Promise.resolve({ done: true, value: undefined }),
+};
+
+/** Waits until the client has read what was written, or has gone. */
+function drained(response: Response): Promise<void> {
+  if (response.destroyed) return Promise.resolve();
   return new Promise((resolve) => {
-    const timer = setTimeout(() => response.destroy(), stallMs);
     const done = (): void => {
-      clearTimeout(timer);
-      response.off(event, done).off('close', done);
+      response.off('drain', done).off('close', done);
       resolve();
     };
-    response.on(event, done).on('close', done);
+    response.on('drain', done).on('close', done);
   });
 }

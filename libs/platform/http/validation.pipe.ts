@@ -4,6 +4,7 @@ import { validateSync } from 'class-validator';
 import { type FieldError, type Problem, problem } from '#platform/problem';
 import {
   checkValues,
+  ERRORS_MAX,
   fieldErrors,
   instantiate,
   shapeOf,
@@ -36,7 +37,7 @@ export class ServiceValidationPipe implements PipeTransform {
   }
 }
 
-/** Creates the DTO of a body, or of one item of a bulk body. Throws 400 or 422 for an invalid one. */
+/** Creates the DTO of a body, or of one item of a bulk body. Throws 400 with at most 100 faults, or 422. */
 export function validateBody<Dto extends object>(
   type: new () => Dto,
   body: unknown,
@@ -49,7 +50,7 @@ export function validateBody<Dto extends object>(
   const errors: FieldError[] = [];
   const dto = instantiate(type, body as Record<string, unknown>, pointer, errors, unknown) as Dto;
   errors.push(...fieldErrors(validateSync(dto, { forbidUnknownValues: false }), pointer));
-  if (errors.length > 0) throw problem.invalidFields(errors);
+  if (errors.length > 0) throw problem.invalidFields(errors.slice(0, ERRORS_MAX));
   if (!shapeOf(type).deferred) checkValues(dto);
   return dto;
 }

@@ -81,15 +81,15 @@ export function instantiate(
   if (unknown === 'refuse') {
     for (const member of Object.keys(source)) {
       if (members.has(member) || readOnly.has(member)) continue;
-      if (errors.length >= UNKNOWN_MAX) break;
+      if (errors.length >= ERRORS_MAX) break;
       errors.push({ pointer: `${pointer}/${pointerToken(member)}`, detail: unknownDetail(member, members) });
     }
   }
   return dto;
 }
 
-/** Most unknown members to report, because a body may have a million of them. */
-const UNKNOWN_MAX = 100;
+/** Most faults of a body to report, because it may have a million of them. */
+export const ERRORS_MAX = 100;
 
 /**
  * Truncates a list that is too long, because a body may hold millions of elements, and class-validator passes each of them
@@ -107,7 +107,7 @@ function truncated(
 }
 
 /** A body may hold a million nested objects. Validating them would block other requests for seconds. */
-const NESTED_MAX = 1_000;
+export const NESTED_MAX = 1_000;
 
 function instantiateNested(
   type: Constructor,

@@ -93,6 +93,35 @@ describe('compileJsonSchema', () => {
     expect(({} as { type?: string }).type).toBeUndefined();
   });
 
+  it('names each missing member of a long list, and requires own members there too', () => {
+    const names = ['a', 'b', 'toString', '__proto__', 'c'];
+    expect(violations({ required: names }, { a: 1 }).map((one) => one.pointer)).toEqual(
+      names.slice(1).map((name) => `/${name}`),
+    );
+    const given = JSON.parse('{"a":1,"b":1,"toString":1,"__proto__":1,"c":1}') as unknown;
+    expect(isValid({ required: names }, given)).toBe(true);
+    expect(isValid({ enum: ['a', 1, null, [1], { a: 1 }] }, { a: 1 })).toBe(true);
+    expect(isValid({ enum: ['a', 1, null, [1], { a: 1 }] }, '1')).toBe(false);
+  });
+
+  it('refuses long lists of dependent names, which take quadratic time to compile', () => {
+    const names = (count: number) => Array.from({ length: count }, (_, n) => `n${n}`);
+    const groups = (count: number, length: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, n) => [`x${n}`, names(length)]));
+    expect(refusal({ dependentRequired: groups(9, 1_000) })).toEqual({
+      pointer: '/dependentRequired/x0',
+      detail: 'the list has 1000 names, more than the maximum of 100',
+    });
+    const half = { dependentRequired: groups(5, 100) };
+    expect(refusal({ $defs: { a: half, b: half }, $ref: '#/$defs/a' })).toEqual({
+      pointer: '/$defs/b/dependentRequired/x4',
+      detail: expect.stringContaining('more than 1000 members'),
+    });
+    expect(refusal({ dependencies: { x: names(101) } }).pointer).toBe('/dependencies/x');
+    expect(isValid({ dependentRequired: groups(9, 100) }, { x0: 1 })).toBe(false);
+    expect(isValid({ dependencies: { x: names(100) } }, { y: 1 })).toBe(true);
+  });
+
   it('ignores unknown keywords, even those that the validator extends', () => {
     expect(isValid({ nullable: true, type: 'string', 'x-own': 1, title: 1 }, 'a')).toBe(true);
     expect(isValid({ nullable: true, type: 'string' }, null)).toBe(false);

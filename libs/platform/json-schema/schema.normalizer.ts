@@ -6,6 +6,10 @@ const DIALECT = /^https?:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/;
 const MAX_SCHEMA_LENGTH = 65_536;
 const MAX_SCHEMA_DEPTH = 64;
 const MAX_SUBSCHEMAS = 500;
+/** Longest list of names that depend on a name. Compiling one takes quadratic time. */
+const MAX_DEPENDENT_NAMES = 100;
+/** Most names in `dependentRequired`, and in lists of `dependencies`, of a whole schema. */
+const MAX_DEPENDENT_NAMES_IN_ALL = 1_000;
 /** Most time for compiling all patterns of a schema, in units of about 10 µs. */
 const MAX_PATTERN_COST = 20_000;
 
@@ -28,7 +32,7 @@ export const pointerTo = (pointer: string, token: string | number): string =>
 /**
  * Checks a schema that a user wrote, and returns a copy with only known keywords.
  *
- * @throws SchemaRefused if it is not JSON Schema 2020-12, too long, too deep, or has an unsupported pattern
+ * @throws SchemaRefused if it is not JSON Schema 2020-12, too long, too deep, too expensive, or has an unsupported pattern
  */
 export function normalizeSchema(schema: unknown): Record<string, unknown> | boolean {
   try {
@@ -49,6 +53,7 @@ export function normalizeSchema(schema: unknown): Record<string, unknown> | bool
 class SchemaNormalizer {
   private count = 0;
   private patternCost = 0;
+  private dependentNames = 0;
 
   schema(schema: unknown, pointer: string, depth: number): Record<string, unknown> | boolean {
     this.count += 1;
@@ -79,6 +84,11 @@ class SchemaNormalizer {
     if (typeof shape === 'function') {
       const problem = shape(value);
       if (problem) throw new SchemaRefused(pointer, `${keyword} ${problem}`);
+      if (keyword === 'dependentRequired') {
+        for (const [name, names] of Object.entries(value as Record<string, string[]>)) {
+          this.countDependent(names, pointerTo(pointer, name));
+        }
+      }
       return value;
     }
     if (shape === 'pattern') return this.pattern(value, pointer);
@@ -95,9 +105,26 @@ class SchemaNormalizer {
       if (keyword === 'patternProperties') this.pattern(name, at);
       const isNames =
         shape === 'named-or-names' && Array.isArray(item) && item.every((it) => typeof it === 'string');
+      if (isNames) this.countDependent(item as string[], at);
       return [name, isNames ? item : this.schema(item, at, depth + 1)];
     });
     return Object.fromEntries(named);
+  }
+
+  private countDependent(names: readonly string[], pointer: string): void {
+    if (names.length > MAX_DEPENDENT_NAMES) {
+      throw new SchemaRefused(
+        pointer,
+        `the list has ${names.length} names, more than the maximum of ${MAX_DEPENDENT_NAMES}`,
+      );
+    }
+    this.dependentNames += 1 + names.length;
+    if (this.dependentNames > MAX_DEPENDENT_NAMES_IN_ALL) {
+      throw new SchemaRefused(
+        pointer,
+        `dependentRequired and dependencies name more than ${MAX_DEPENDENT_NAMES_IN_ALL} members in the whole schema`,
+      );
+    }
   }
 
   private pattern(source: unknown, pointer: string): string {

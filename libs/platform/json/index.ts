@@ -1,12 +1,14 @@
 export { canonicalJson, sha256OfJson } from './canonical.writer';
 export { jsonFault } from './exact.parser';
-export { isJsonObject } from './is-json-object';
+export { isJsonObject, isObjectValue } from './is-json-object';
 export { JsonInputError } from './json-input.error';
-export { MAX_DEPTH } from './json-limits';
+export { INLINE_JSON_MAX, MAX_DEPTH } from './json-limits';
 export { parseJson } from './json.parser';
 export { toJsonText } from './json.writer';
-export { memberNames } from './member-order';
+export { memberNames, objectOf } from './member-order';
 export { mergePatch } from './merge-patch';
 export { RawJson } from './raw-json';
+export { type Scalar, scalarPair, scalarPairs, shortPair } from './scalar-pairs';
 export { toRawJson, toRawJsonOrNull } from './to-raw-json';
 export { unknownDetail } from './unknown-member';
+export { estimateMemory } from './memory.estimate';

@@ -1,8 +1,9 @@
 import { toJsonText } from './json.writer';
 import { RawJson } from './raw-json';
 
-/** Returns the stored form of a free-form value. */
-export const toRawJson = (value: unknown): RawJson => new RawJson(toJsonText(value));
+/** Returns the stored form of a free-form value. One that is a `RawJson` is returned as it is, because it may be large. */
+export const toRawJson = (value: unknown): RawJson =>
+  value instanceof RawJson ? value : new RawJson(toJsonText(value));
 
 /** Like `toRawJson`, for a member that may be absent or null. Both are stored as NULL. */
 export const toRawJsonOrNull = (value: unknown): RawJson | null =>

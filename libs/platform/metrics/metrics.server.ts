@@ -10,7 +10,7 @@ const HEADERS_TIMEOUT_MS = 5_000;
 const CONNECTIONS_MAX = 50;
 
 /**
- * Serves `GET /metrics` on a separate port, `METRICS_PORT`, without authentication. It also answers while the API sheds
+ * Serves `GET /metrics` at `METRICS_HOST` and `METRICS_PORT`, without authentication. It also answers while the API sheds
  * requests or the database is away, and it stops last.
  */
 @Injectable()
@@ -27,9 +27,9 @@ export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutd
     return (this.server?.address() as AddressInfo | undefined | null)?.port ?? null;
   }
 
-  /** @throws Error, which stops the start, if the port is taken */
+  /** @throws Error, which stops the start, if the port is taken, or the address is not one of this machine */
   async onApplicationBootstrap(): Promise<void> {
-    const { METRICS_PORT: port, HOST: host } = this.environment;
+    const { METRICS_PORT: port, METRICS_HOST: host } = this.environment;
     if (port === undefined) return;
     this.metrics.addProcessMetrics();
     const server = http.createServer({ headersTimeout: HEADERS_TIMEOUT_MS }, (request, response) => {
@@ -40,7 +40,7 @@ export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutd
     try {
       await once(server, 'listening');
     } catch (error) {
-      throw new Error(`METRICS_PORT: ${(error as Error).message}`, { cause: error });
+      throw new Error(`METRICS_HOST, METRICS_PORT: ${(error as Error).message}`, { cause: error });
     }
     server.on('error', (error) => rootLogger.warn({ err: error }, 'the server of metrics failed'));
     this.server = server;

@@ -9,7 +9,7 @@ export const PAGE_SIZE_DEFAULT = 50;
 export const PAGE_SIZE_MAX = 500;
 const OFFSET_MAX = 2 ** 31 - 1;
 /** A page of large items ends once it has this many bytes. */
-export const PAGE_BYTES = 16 * 1024 * 1024;
+export const PAGE_BYTES = 4 * 1024 * 1024;
 /** Totals are exact up to this many rows, and null beyond. */
 export const TOTAL_MAX = 100_000;
 

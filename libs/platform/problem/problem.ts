@@ -170,6 +170,10 @@ export const problem = {
       errors: [{ pointer, detail: 'cannot be changed' }],
     }),
 
+  /** 429: too many requests of this client. */
+  rateLimited: (detail: string, retryAfterSeconds: number) =>
+    new Problem('rate_limited', detail, { headers: { 'Retry-After': String(retryAfterSeconds) } }),
+
   /** 503: the database, the queue, an upstream or a judge backend cannot be reached. */
   unavailable: (detail: string, options?: ProblemOptions) =>
     new Problem('service_unavailable', detail, options),

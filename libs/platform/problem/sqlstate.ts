@@ -93,8 +93,8 @@ export function duplicateOf(error: unknown): string | undefined {
 /** Errors of the socket to PostgreSQL, which have no SQLSTATE. */
 const SOCKET_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EPIPE', 'ETIMEDOUT', 'EAI_AGAIN']);
 const LOST_CONNECTION = /Connection terminated|connection is closed|not queryable/i;
-/** Message of pg-pool when no connection became free in time. */
-const POOL_EXHAUSTED = /timeout exceeded when trying to connect/i;
+/** Messages of pg-pool and of `WaitTimeout` when no connection became free in time. */
+const POOL_EXHAUSTED = /timeout exceeded when trying to connect|did not get its turn within/i;
 
 interface DatabaseError {
   code?: unknown;

@@ -1,3 +1,4 @@
+export { type AccessRule, isRead } from './access-rule';
 export {
   type Credential,
   type Principal,

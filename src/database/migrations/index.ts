@@ -11,6 +11,9 @@ import { EvaluationScorers1795305600900 } from './1795305600900-evaluation-score
 import { EvaluationScores1795305601000 } from './1795305601000-evaluation-scores';
 import { EvaluationJudges1795305601100 } from './1795305601100-evaluation-judges';
 import { EvaluationScoring1795305601200 } from './1795305601200-evaluation-scoring';
+import { RateLimits1795392000000 } from './1795392000000-rate-limits';
+import { PlatformIdempotencyWorkspace1795416707000 } from './1795416707000-platform-idempotency-workspace';
+import { TelemetryDroppedCounts1795417700000 } from './1795417700000-telemetry-dropped-counts';
 
 /**
  * Every migration, in the order in which they run. The baselines are already applied to existing databases, so never change
@@ -30,6 +33,9 @@ export const MIGRATIONS = [
   EvaluationScores1795305601000,
   EvaluationJudges1795305601100,
   EvaluationScoring1795305601200,
+  RateLimits1795392000000,
+  PlatformIdempotencyWorkspace1795416707000,
+  TelemetryDroppedCounts1795417700000,
 ];
 
 /** Timestamp of the first baseline, in ms since 1970. Databases with earlier migrations cannot be migrated. */

@@ -1,5 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { JsonBodiesModule } from '#platform/http';
+import { JsonThreadsModule } from '#platform/json-threads';
 import { ResourcesModule } from '../../resources';
 import { DatasetSchemas, SchemaPool } from './datasets/dataset-schemas';
 import { DatasetEntity } from './datasets/dataset.entity';
@@ -21,7 +23,12 @@ import { DatasetVersionService } from './versions/dataset-version.service';
 
 /** Datasets: their records, their versions, and the import and export of records. */
 @Module({
-  imports: [ResourcesModule, TypeOrmModule.forFeature([DatasetEntity, RecordEntity])],
+  imports: [
+    JsonBodiesModule,
+    JsonThreadsModule,
+    ResourcesModule,
+    TypeOrmModule.forFeature([DatasetEntity, RecordEntity]),
+  ],
   providers: [
     DatasetContent,
     DatasetReadingService,

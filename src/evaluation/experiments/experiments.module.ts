@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { JsonThreadsModule } from '#platform/json-threads';
 import { ResourcesModule } from '../../resources';
 import { TelemetryModule } from '../../telemetry';
 import { DatasetsModule } from '../datasets';
@@ -20,6 +21,7 @@ import { TraceStatsService } from './traces/trace-stats.service';
 @Module({
   imports: [
     DatasetsModule,
+    JsonThreadsModule,
     ResourcesModule,
     TelemetryModule,
     TypeOrmModule.forFeature([ExperimentEntity, ResultEntity]),

@@ -1,7 +1,15 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
-import { ApiSchemas, created, IfMatch, pathNumber, type Reply, type Versioned } from '#platform/http';
+import {
+  ApiSchemas,
+  created,
+  IfMatch,
+  pathNumber,
+  type Reply,
+  RequestSignal,
+  type Versioned,
+} from '#platform/http';
 import { ListQueryDto, type Page } from '#platform/paging';
 import { DEFINITION_COMPONENTS } from './definitions/definition.forms';
 import {
@@ -26,8 +34,12 @@ export class ScorerController {
   @RequireRole('editor')
   @ApiCreatedResponse({ type: ScorerDto })
   @ApiSchemas(DEFINITION_COMPONENTS)
-  async create(@CurrentScope() scope: Scope, @Body() dto: CreateScorerDto): Promise<Reply> {
-    const made = await this.scorers.create(scope, dto);
+  async create(
+    @CurrentScope() scope: Scope,
+    @Body() dto: CreateScorerDto,
+    @RequestSignal() signal: AbortSignal,
+  ): Promise<Reply> {
+    const made = await this.scorers.create(scope, dto, signal);
     return created(`/eval/v1/scorers/${made.view.scorer_id}`, made);
   }
 
@@ -55,9 +67,10 @@ export class ScorerController {
     @CurrentScope() scope: Scope,
     @Param('scorer_id') id: string,
     @Body() dto: PatchScorerDto,
+    @RequestSignal() signal: AbortSignal,
     @IfMatch() ifMatch?: string,
   ): Promise<Versioned<ScorerDto>> {
-    return this.scorers.patch(scope, id, dto, ifMatch);
+    return this.scorers.patch(scope, id, dto, signal, ifMatch);
   }
 
   /** Archive a scorer */

@@ -48,8 +48,8 @@ export class ScorerService extends WorkspaceResourceService<ScorerEntity, Scorer
   }
 
   /** Errors: 400 for a definition that does not fit the kind, 409 for a name that is taken. */
-  async create(scope: Scope, dto: CreateScorerDto): Promise<Versioned<ScorerDto>> {
-    await this.definitions.check(scope, dto.scorer_kind, dto.definition);
+  async create(scope: Scope, dto: CreateScorerDto, signal: AbortSignal): Promise<Versioned<ScorerDto>> {
+    await this.definitions.check(scope, dto.scorer_kind, dto.definition, signal);
     return this.createIn(scope, dto.workspace_id, () => ({
       ...stamps(scope),
       scorer_id: newId('scr'),
@@ -75,6 +75,7 @@ export class ScorerService extends WorkspaceResourceService<ScorerEntity, Scorer
     scope: Scope,
     id: string,
     dto: PatchScorerDto,
+    signal: AbortSignal,
     ifMatch?: string,
   ): Promise<Versioned<ScorerDto>> {
     const definition = dto.definition && toRawJson(dto.definition);
@@ -82,7 +83,7 @@ export class ScorerService extends WorkspaceResourceService<ScorerEntity, Scorer
       // Before the row is locked, because the check may take long and the kind of a scorer never changes.
       const { scorer_kind, definition: present } = await this.find(scope, id);
       const isNew = !isDeepStrictEqual(definition, present);
-      if (isNew) await this.definitions.check(scope, scorer_kind, dto.definition);
+      if (isNew) await this.definitions.check(scope, scorer_kind, dto.definition, signal);
     }
     return this.change(scope, id, dto, ifMatch, (row) => ({
       name: dto.name,

@@ -59,6 +59,7 @@ export class CreateHumanScoreDto {
 
   @IsOptional()
   @IsJson({
+    isRead: true,
     required: false,
     description:
       'The answer to an output of type `boolean` (true or false) or `numeric` (a number within its bounds).',
@@ -67,6 +68,7 @@ export class CreateHumanScoreDto {
 
   @IsOptional()
   @IsJsonObject({
+    isRead: true,
     required: false,
     nullable: true,
     description:

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
+import { outlineOf } from '#platform/http';
 import { newId } from '#platform/ids';
 import type { FieldError } from '#platform/problem';
 import {
@@ -19,8 +20,14 @@ import { changedSecretTarget } from '../servers/server-auth';
 import type { ServerEntity } from '../servers/server.entity';
 import { type ComparedServer, ServerRepository, sha256OrNull } from '../servers/server.repository';
 import { auditedServerChanges, SERVER } from '../servers/server.service';
-import { hasChanges, type ToolChanges, ToolStore } from '../servers/tool-store';
-import { type DeclaredServer, faultsAmongSpecs, readDeclared, specFaults } from './server-spec';
+import { hasChanges, type Listing, type ToolChanges, ToolStore } from '../servers/tool-store';
+import {
+  type DeclaredServer,
+  faultsAmongSpecs,
+  readDeclared,
+  ServerSpecDto,
+  specFaults,
+} from './server-spec';
 
 type PresentServer = Matched<DeclaredServer, ComparedServer, ComparedServer>;
 type ServerDraft = ReconcileDraft<ServerEntity, DeclaredServer>;
@@ -29,6 +36,7 @@ type ServerDraft = ReconcileDraft<ServerEntity, DeclaredServer>;
 @Injectable()
 export class ServerReconcileStep extends OwnedReconcileStep<ServerEntity, DeclaredServer, ComparedServer> {
   readonly kind = 'mcp_server';
+  override readonly outline = outlineOf(ServerSpecDto);
   /** The declarations that changed the tools of an existing server. */
   private readonly withNewTools = new WeakSet<DeclaredServer>();
 
@@ -157,9 +165,13 @@ export class ServerReconcileStep extends OwnedReconcileStep<ServerEntity, Declar
     scope: Scope,
     servers: readonly { id: string; content: DeclaredServer }[],
   ): Promise<ReadonlyMap<string, ToolChanges>> {
-    const listings = servers.flatMap(({ id, content: { columns, tools } }) =>
-      tools ? { server: ownerOf(id, columns.name), tools } : [],
-    );
+    const listings: Listing[] = [];
+    for (const { id, content } of servers) {
+      const { columns, tools } = content;
+      if (!tools) continue;
+      const contents = await this.tools.contentsOf(scope, tools);
+      listings.push({ server: ownerOf(id, columns.name), tools: contents });
+    }
     return listings.length === 0 ? new Map() : this.tools.replaceAll(tx, scope, listings);
   }
 }

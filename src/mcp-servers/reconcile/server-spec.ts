@@ -32,7 +32,7 @@ class ServerSpecAuthDto {
 }
 
 /** The spec of a declared server: the members of `CreateServerDto` that an app decides. */
-class ServerSpecDto extends ServerFieldsDto {
+export class ServerSpecDto extends ServerFieldsDto {
   @IsOptional()
   @Nested(() => ServerSpecAuthDto)
   auth?: ServerSpecAuthDto | null;

@@ -3,6 +3,7 @@ import { ArrayMaxSize, IsArray, IsBoolean, IsOptional, IsString, Length } from '
 import {
   AnyJsonObject,
   IsOneOf,
+  ItemsOf,
   Nested,
   NotNull,
   ValuesCheckedLater,
@@ -98,6 +99,7 @@ export class ServerFieldsDto extends DescribedBodyDto {
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(TOOLS_MAX)
+  @ItemsOf(() => GivenToolDto)
   @ApiProperty({ type: () => [GivenToolDto], maxItems: TOOLS_MAX, nullable: true, required: false })
   tools?: unknown[] | null;
 }
@@ -162,6 +164,7 @@ export class PatchServerDto extends DescribedPatchDto {
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(TOOLS_MAX)
+  @ItemsOf(() => GivenToolDto)
   @ApiProperty({ type: () => [GivenToolDto], maxItems: TOOLS_MAX, nullable: true, required: false })
   tools?: unknown[] | null;
 }

@@ -39,8 +39,8 @@ import {
 } from './server.entity';
 import { ServerRepository } from './server.repository';
 import { toolFaults } from './tool-faults';
-import { hasChanges, ToolStore } from './tool-store';
-import { type ToolDto, type ToolListQueryDto, toToolDto } from './tool.dto';
+import { hasChanges, type ToolContent, ToolStore } from './tool-store';
+import { type GivenToolDto, type ToolDto, type ToolListQueryDto, toToolDto } from './tool.dto';
 
 /** Servers as the resource kit keeps them. */
 export const SERVER: ResourceKind<ServerEntity, ServerDto> = {
@@ -77,13 +77,14 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
   }
 
   /** Errors: 400 for an invalid URL, header or tool and an unknown workspace; 403; 409 for a name that is taken. */
-  create(scope: OrgScope, dto: CreateServerDto): Promise<Versioned<ServerDto>> {
+  async create(scope: OrgScope, dto: CreateServerDto): Promise<Versioned<ServerDto>> {
     checkFaults(faultsIn(dto));
+    const tools = dto.tools && (await this.tools.contentsOf(scope, dto.tools as GivenToolDto[]));
     const roles: AnyOf = dto.is_system === true ? ['admin'] : ['editor'];
     return this.transaction(scope, async (tx) => {
       const workspace = await this.kit.access.enter(tx, scope, dto.workspace_id, roles);
       const row = await this.insert(tx, scope, this.newRow(scope, dto));
-      if (dto.tools) await this.tools.replace(tx, workspace, row, dto.tools);
+      if (tools) await this.tools.replace(tx, workspace, row, tools);
       return this.versioned(row);
     });
   }
@@ -93,9 +94,14 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
   }
 
   /** Errors: 400 for invalid values and a secret that is missing, 409 for tools that the server lists itself; those of every change. */
-  patch(scope: OrgScope, id: string, dto: PatchServerDto, ifMatch?: string): Promise<Versioned<ServerDto>> {
-    const { tools } = dto;
-    checkFaults([...urlFaults(dto.url), ...toolFaults(tools ?? [], '/tools')]);
+  async patch(
+    scope: OrgScope,
+    id: string,
+    dto: PatchServerDto,
+    ifMatch?: string,
+  ): Promise<Versioned<ServerDto>> {
+    checkFaults([...urlFaults(dto.url), ...toolFaults(dto.tools ?? [], '/tools')]);
+    const tools = dto.tools && (await this.tools.contentsOf(scope, dto.tools as GivenToolDto[]));
     return this.transaction(scope, async (tx) => {
       const row = await this.lock(tx, scope, id, 'update');
       const columns = {
@@ -171,7 +177,7 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
     tx: Tx,
     scope: OrgScope,
     row: ServerEntity,
-    tools: readonly unknown[],
+    tools: readonly ToolContent[],
   ): Promise<boolean> {
     if (row.tools_listed_at) {
       throw problem.conflict('This server lists its tools itself. Remove `tools` from the body.');

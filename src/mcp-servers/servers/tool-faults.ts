@@ -1,4 +1,4 @@
-import { isJsonObject } from '#platform/json';
+import { isJsonObject, isObjectValue } from '#platform/json';
 import type { FieldError } from '#platform/problem';
 import { type GivenToolDto, TOOL_DESCRIPTION_MAX, TOOL_NAME_MAX } from './tool.dto';
 
@@ -15,7 +15,7 @@ const text =
     return isName && /\p{Cc}/u.test(value) ? 'must not contain control characters' : null;
   };
 
-const object: Check = (value) => (isJsonObject(value) ? null : 'must be an object');
+const object: Check = (value) => (isObjectValue(value) ? null : 'must be an object');
 
 const optional =
   (check: Check): Check =>

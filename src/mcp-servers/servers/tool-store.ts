@@ -2,7 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { OrgScope, Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { newId } from '#platform/ids';
-import { sha256OfJson, toRawJson, toRawJsonOrNull } from '#platform/json';
+import { yieldToEventLoop } from '#platform/concurrency';
+import { toRawJson, toRawJsonOrNull } from '#platform/json';
+import { JsonThreads } from '#platform/json-threads';
 import type { RowPage } from '#platform/paging';
 import { SearchIndex } from '../../resources';
 import { isRegistry, type ServerEntity } from './server.entity';
@@ -22,11 +24,13 @@ const INDEX_PAGE = 500;
 /** The server that offers tools. */
 export type ToolOwner = Pick<ServerEntity, 'server_id' | 'is_system' | 'name'>;
 
+/** A tool as it is stored. */
+export type ToolContent = Omit<WrittenTool, 'tool_id' | 'server_id'>;
+
 /** The complete list of the tools of a server. */
 export interface Listing {
   server: ToolOwner;
-  /** Tools without faults, see `toolFaults`. */
-  tools: readonly GivenToolDto[];
+  tools: readonly ToolContent[];
 }
 
 /** The names of the tools that a listing changed. */
@@ -47,7 +51,16 @@ export class ToolStore {
   constructor(
     private readonly tools: ToolRepository,
     private readonly index: SearchIndex,
+    private readonly threads: JsonThreads,
   ) {}
+
+  /** Returns tools as they are stored. Call it before a transaction where possible, because it may wait for a thread. */
+  async contentsOf(scope: OrgScope, tools: readonly GivenToolDto[]): Promise<ToolContent[]> {
+    const contents = tools.map(contentOf);
+    await yieldToEventLoop();
+    const digests = await this.threads.digests(scope.orgId, contents.map(toRawJson));
+    return contents.map((content, index) => ({ ...content, digest: digests[index]! }));
+  }
 
   /**
    * Replaces the tools of a server. Writes only what differs: a tool with another digest is updated, a tool that is no
@@ -55,9 +68,13 @@ export class ToolStore {
    *
    * @param scope the workspace of the server
    */
-  async replace(tx: Tx, scope: Scope, server: ToolOwner, tools: readonly unknown[]): Promise<ToolChanges> {
-    const listing = { server, tools: tools as readonly GivenToolDto[] };
-    return (await this.replaceAll(tx, scope, [listing])).get(server.server_id)!;
+  async replace(
+    tx: Tx,
+    scope: Scope,
+    server: ToolOwner,
+    tools: readonly ToolContent[],
+  ): Promise<ToolChanges> {
+    return (await this.replaceAll(tx, scope, [{ server, tools }])).get(server.server_id)!;
   }
 
   /** Replaces the tools of several servers of a workspace, with the same number of statements. @returns the changes by server id */
@@ -162,7 +179,7 @@ function planOf({ server, tools }: Listing, known: readonly KnownTool[]): Plan {
   const changes: ToolChanges = { added: [], updated: [], archived: [], unchangedCount: 0 };
   const rows: WrittenTool[] = [];
   for (const tool of tools) {
-    const row = rowOf(server.server_id, tool);
+    const row = { ...tool, tool_id: newId('tool'), server_id: server.server_id };
     const present = byName.get(tool.name);
     if (present && !present.is_archived && present.digest === row.digest) {
       changes.unchangedCount += 1;
@@ -177,19 +194,15 @@ function planOf({ server, tools }: Listing, known: readonly KnownTool[]): Plan {
   return { server, rows, gone: gone.map(({ tool_id }) => tool_id), changes };
 }
 
-function rowOf(serverId: string, tool: GivenToolDto): WrittenTool {
+/** Returns what is stored of a tool, without its digest. Its members are those that the digest covers. */
+function contentOf(tool: GivenToolDto): Omit<ToolContent, 'digest'> {
   const { name, title = null, description = null, annotations = null } = tool;
-  const input_schema = tool.input_schema ?? tool.inputSchema;
-  const output_schema = tool.output_schema ?? tool.outputSchema ?? null;
   return {
-    tool_id: newId('tool'),
-    server_id: serverId,
     name,
     title,
     description,
-    input_schema: toRawJson(input_schema),
-    output_schema: toRawJsonOrNull(output_schema),
+    input_schema: toRawJson(tool.input_schema ?? tool.inputSchema),
+    output_schema: toRawJsonOrNull(tool.output_schema ?? tool.outputSchema),
     annotations: toRawJsonOrNull(annotations),
-    digest: sha256OfJson({ name, title, description, input_schema, output_schema, annotations }),
   };
 }

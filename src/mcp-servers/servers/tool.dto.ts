@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { AnyJsonObject } from '#platform/http';
+import { IsString } from 'class-validator';
+import { AnyJsonObject, IsJsonObject } from '#platform/http';
 import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
 import { pick, PLACED_FIELDS, PlacedDto } from '../../resources';
 import type { ToolEntity } from './tool.entity';
@@ -11,37 +12,40 @@ export const TOOL_DESCRIPTION_MAX = 10_000;
 
 /**
  * A tool as its server lists it. The schemas may also have their names in the Model Context Protocol, so that you can send
- * what a server listed. Other members of the protocol are not stored.
+ * what a server listed. Other members of the protocol are not stored. `toolFaults` validates it.
  */
 export class GivenToolDto {
   /** Unique among the tools of the server. */
+  @IsString()
   @ApiProperty({ minLength: 1, maxLength: TOOL_NAME_MAX })
   name!: string;
 
+  @IsString()
   @ApiProperty({ maxLength: TOOL_NAME_MAX, nullable: true, required: false, type: String })
   title?: string | null;
 
+  @IsString()
   @ApiProperty({ maxLength: TOOL_DESCRIPTION_MAX, nullable: true, required: false, type: String })
   description?: string | null;
 
   /** A JSON Schema of the arguments. Exactly one of `input_schema` and `inputSchema` is required. */
-  @AnyJsonObject({ required: false })
+  @IsJsonObject({ required: false })
   input_schema?: object;
 
   /** The name of `input_schema` in the Model Context Protocol. */
-  @AnyJsonObject({ required: false })
+  @IsJsonObject({ required: false })
   inputSchema?: object;
 
   /** A JSON Schema of the structured result. */
-  @AnyJsonObject({ required: false, nullable: true })
+  @IsJsonObject({ required: false, nullable: true })
   output_schema?: object | null;
 
   /** The name of `output_schema` in the Model Context Protocol. Send only one of them. */
-  @AnyJsonObject({ required: false, nullable: true })
+  @IsJsonObject({ required: false, nullable: true })
   outputSchema?: object | null;
 
   /** The hints of the Model Context Protocol on what the tool does. */
-  @AnyJsonObject({ required: false, nullable: true })
+  @IsJsonObject({ required: false, nullable: true })
   annotations?: object | null;
 }
 

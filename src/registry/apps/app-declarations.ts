@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { yieldToEventLoop } from '#platform/concurrency';
+import type { OrgScope } from '#platform/auth';
+import { Pace } from '#platform/concurrency';
 import { pointerToken } from '#platform/http';
-import { isJsonObject, type RawJson, toJsonText, toRawJson } from '#platform/json';
+import { isJsonObject, isObjectValue, RawJson, toRawJson } from '#platform/json';
+import { JsonThreads, type Outline } from '#platform/json-threads';
 import { type FieldError, problem } from '#platform/problem';
 import { type Declared, DECLARED_KINDS, type DeclaredKind, ReconcileSteps } from '../../resources';
 
@@ -10,17 +12,23 @@ export const RESOURCES_MAX = 10_000;
 /** The number of faults that one answer reports. */
 const FAULTS_MAX = 50;
 const NAME_MAX = 255;
-/**
- * The number of declarations, at some milliseconds each, that are validated before other work on the event loop gets a
- * turn.
- */
-const DECLARATIONS_PER_TICK = 20;
 
-/** A declaration of valid form. */
+/** How large declarations are read: their specs one by one. */
+const DECLARATIONS: Outline = {
+  kind: 'list',
+  max: RESOURCES_MAX,
+  of: {
+    kind: 'object',
+    members: { kind: { kind: 'scalar' }, name: { kind: 'scalar' }, spec: { kind: 'freeForm' } },
+    ignored: new Set(),
+  },
+};
+
+/** A declaration of valid form. The spec of a large body is a `RawJson`. */
 interface Declaration {
   kind: DeclaredKind;
   name: string;
-  spec: Record<string, unknown>;
+  spec: object;
 }
 
 /** The faults of declarations, with pointers into the app. */
@@ -29,11 +37,14 @@ export type Faults = (FieldError & { pointer: string })[];
 /** Validates, stores and reads the declarations of apps. */
 @Injectable()
 export class AppDeclarations {
-  constructor(private readonly steps: ReconcileSteps) {}
+  constructor(
+    private readonly steps: ReconcileSteps,
+    private readonly threads: JsonThreads,
+  ) {}
 
   /** Throws 400 for malformed declarations. Unknown kinds are left to `checkKinds`. */
-  async check(resources: readonly unknown[]): Promise<void> {
-    const faults = await this.faultsIn(resources);
+  async check(scope: OrgScope, resources: readonly unknown[]): Promise<void> {
+    const { faults } = await this.validate(scope, resources);
     if (faults.length > 0) throw problem.invalidFields(faults);
   }
 
@@ -53,24 +64,34 @@ export class AppDeclarations {
   }
 
   /** Reads stored declarations by kind. Kinds that no longer exist are left out. */
-  async read(stored: RawJson): Promise<{ declared: Map<DeclaredKind, Declared[]>; faults: Faults }> {
-    const resources = stored.parse() as Declaration[];
-    return { declared: byKind(resources), faults: await this.faultsIn(resources) };
+  async read(
+    scope: OrgScope,
+    stored: RawJson,
+  ): Promise<{ declared: ReadonlyMap<DeclaredKind, Declared[]>; faults: Faults }> {
+    return this.validate(scope, await this.listOf(scope, stored));
   }
 
   /** Returns the names whose declarations changed or disappeared, by kind. */
-  changed(before: RawJson, after: readonly unknown[]): Map<DeclaredKind, string[]> {
-    const present = new Map((after as Declaration[]).map((one) => [keyOf(one), toJsonText(one.spec)]));
+  async changed(
+    scope: OrgScope,
+    before: RawJson,
+    after: readonly unknown[],
+  ): Promise<Map<DeclaredKind, string[]>> {
+    const present = new Map((after as Declaration[]).map((one) => [keyOf(one), toRawJson(one.spec).text]));
     const changed = new Map<DeclaredKind, string[]>(DECLARED_KINDS.map((kind) => [kind, []]));
-    for (const one of before.parse() as Declaration[]) {
-      if (present.get(keyOf(one)) !== toJsonText(one.spec)) changed.get(one.kind)?.push(one.name);
+    for (const one of await this.listOf(scope, before)) {
+      if (present.get(keyOf(one)) !== toRawJson(one.spec).text) changed.get(one.kind)?.push(one.name);
     }
     return changed;
   }
 
   /** Returns the names of the declarations at fault, by kind. */
-  faulty(stored: RawJson, faults: readonly { pointer: string }[]): Map<DeclaredKind, string[]> {
-    const resources = stored.parse() as Declaration[];
+  async faulty(
+    scope: OrgScope,
+    stored: RawJson,
+    faults: readonly { pointer: string }[],
+  ): Promise<Map<DeclaredKind, string[]>> {
+    const resources = await this.listOf(scope, stored);
     const faulty = new Map<DeclaredKind, string[]>(DECLARED_KINDS.map((kind) => [kind, []]));
     for (const index of new Set(faults.map(({ pointer }) => Number(pointer.split('/')[2])))) {
       const one = resources[index];
@@ -79,36 +100,50 @@ export class AppDeclarations {
     return faulty;
   }
 
-  private async faultsIn(resources: readonly unknown[]): Promise<Faults> {
+  private async listOf({ orgId }: OrgScope, stored: RawJson): Promise<Declaration[]> {
+    return (await this.threads.read(orgId, stored, DECLARATIONS)) as Declaration[];
+  }
+
+  /** Returns the faults of declarations and, without faults, their specs by kind. */
+  private async validate(
+    scope: OrgScope,
+    resources: readonly unknown[],
+  ): Promise<{ declared: ReadonlyMap<DeclaredKind, Declared[]>; faults: Faults }> {
+    const declared = new Map<DeclaredKind, Declared[]>(DECLARED_KINDS.map((kind) => [kind, []]));
     const faults: Faults = [];
     const keys = new Set<string>();
+    const pace = new Pace();
     for (const [index, one] of resources.entries()) {
       if (faults.length >= FAULTS_MAX) break;
-      if (index % DECLARATIONS_PER_TICK === DECLARATIONS_PER_TICK - 1) await yieldToEventLoop();
+      if (pace.isDue()) await pace.rest();
       const pointer = `/resources/${index}`;
       const ofForm = formFaults(one, pointer);
       faults.push(...ofForm);
       if (ofForm.length > 0) continue;
       const declaration = one as Declaration;
+      const { kind, name } = declaration;
       const key = keyOf(declaration);
       if (keys.has(key)) {
         faults.push({ pointer: `${pointer}/name`, detail: 'is already declared with this kind' });
       }
       keys.add(key);
-      if (isKind(declaration.kind)) faults.push(...this.specFaults(declaration, `${pointer}/spec`));
+      if (!isKind(kind)) continue;
+      const spec = await this.specOf(scope, declaration);
+      faults.push(...(this.steps.of(kind).faultsIn(name, spec, `${pointer}/spec`) as Faults));
+      declared.get(kind)!.push({ name, spec, pointer });
     }
-    if (faults.length === 0) faults.push(...this.faultsAmong(resources as readonly Declaration[]));
-    return faults.slice(0, FAULTS_MAX);
+    if (faults.length === 0) faults.push(...this.faultsAmong(declared));
+    return { declared, faults: faults.slice(0, FAULTS_MAX) };
   }
 
-  private faultsAmong(resources: readonly Declaration[]): Faults {
-    return [...byKind(resources)].flatMap(([kind, declared]) =>
-      this.steps.of(kind).faultsAmong(declared),
-    ) as Faults;
+  private async specOf({ orgId }: OrgScope, { kind, spec }: Declaration): Promise<Record<string, unknown>> {
+    const parsed =
+      spec instanceof RawJson ? await this.threads.read(orgId, spec, this.steps.of(kind).outline) : spec;
+    return parsed as Record<string, unknown>;
   }
 
-  private specFaults({ kind, name, spec }: Declaration, pointer: string): Faults {
-    return this.steps.of(kind).faultsIn(name, spec, pointer) as Faults;
+  private faultsAmong(declared: ReadonlyMap<DeclaredKind, Declared[]>): Faults {
+    return [...declared].flatMap(([kind, ofKind]) => this.steps.of(kind).faultsAmong(ofKind)) as Faults;
   }
 }
 
@@ -117,14 +152,6 @@ const KINDS = DECLARED_KINDS.join(', ');
 const isKind = (kind: unknown): kind is DeclaredKind => (DECLARED_KINDS as readonly unknown[]).includes(kind);
 
 const keyOf = ({ kind, name }: Declaration): string => `${kind}/${name}`;
-
-function byKind(resources: readonly Declaration[]): Map<DeclaredKind, Declared[]> {
-  const declared = new Map<DeclaredKind, Declared[]>(DECLARED_KINDS.map((kind) => [kind, []]));
-  for (const [index, { kind, name, spec }] of resources.entries()) {
-    declared.get(kind)?.push({ name, spec, pointer: `/resources/${index}` });
-  }
-  return declared;
-}
 
 function formFaults(declaration: unknown, pointer: string): Faults {
   if (!isJsonObject(declaration)) return [{ pointer, detail: 'must be an object' }];
@@ -135,7 +162,7 @@ function formFaults(declaration: unknown, pointer: string): Faults {
     const detail = `must be a string of 1 to ${NAME_MAX} characters, without control characters`;
     faults.push({ pointer: `${pointer}/name`, detail });
   }
-  if (!isJsonObject(spec)) faults.push({ pointer: `${pointer}/spec`, detail: 'must be an object' });
+  if (!isObjectValue(spec)) faults.push({ pointer: `${pointer}/spec`, detail: 'must be an object' });
   for (const member of Object.keys(others).slice(0, 1)) {
     faults.push({
       pointer: `${pointer}/${pointerToken(member)}`,

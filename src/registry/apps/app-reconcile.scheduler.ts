@@ -1,5 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { expandRoles, orgScope } from '#platform/auth';
+import { runAs } from '#platform/concurrency';
 import { Environment } from '#platform/config';
 import { PeriodicTasks, WorkerShutdown } from '#platform/jobs';
 import { rootLogger } from '#platform/logging';
@@ -51,7 +52,7 @@ export class AppReconcileScheduler implements OnApplicationBootstrap {
 
   private async reconcile({ app_id, org_id }: DueApp): Promise<void> {
     try {
-      await this.reconciles.reconcile(orgScope(org_id, app_id, ROLES), app_id);
+      await runAs(org_id, () => this.reconciles.reconcile(orgScope(org_id, app_id, ROLES), app_id));
     } catch (error) {
       // Not logged: `sync_error` of the app shows it, or another reconcile is running.
       if (error instanceof Problem && error.status < 500) return;

@@ -57,7 +57,10 @@ export class AppReconcileService implements OnApplicationBootstrap {
    *
    * @param named the slug or the id
    */
-  async reconcile(scope: OrgScope, named: string): Promise<ReconciledDto> {
+  async reconcile(
+    scope: OrgScope,
+    named: string,
+  ): Promise<{ workspaceId: string; reconciled: ReconciledDto }> {
     const place = readable(scope, await this.apps.placeOf(scope, named), 'app', named);
     demandRole(scope, place.workspace_id, ['admin']);
     let begun: AppEntity | undefined;
@@ -68,7 +71,8 @@ export class AppReconcileService implements OnApplicationBootstrap {
         begun = row;
         const counts = await this.apply(tx, within(scope, row.workspace_id), row);
         await this.succeed(tx, scope, row, counts);
-        return { app: row.app, live_count: counts.live };
+        const reconciled = { app: row.app, live_count: counts.live };
+        return { workspaceId: row.workspace_id, reconciled };
       });
     } catch (error) {
       if (begun) await this.fail(scope, begun, error);
@@ -88,7 +92,7 @@ export class AppReconcileService implements OnApplicationBootstrap {
   }
 
   private async apply(tx: Tx, scope: Scope, row: AppEntity): Promise<Counts> {
-    const { declared, faults } = await this.declarations.read(row.resources);
+    const { declared, faults } = await this.declarations.read(scope, row.resources);
     if (faults.length > 0) throw new ReconcileRefused(faults);
     const counts: Counts = { created: 0, updated: 0, restored: 0, archived: 0, live: 0 };
     for (const step of this.steps.inOrder()) {
@@ -149,7 +153,7 @@ export class AppReconcileService implements OnApplicationBootstrap {
     { faults }: ReconcileRefused,
   ): Promise<void> {
     const workspace = within(scope, row.workspace_id);
-    for (const [kind, names] of this.declarations.faulty(row.resources, faults)) {
+    for (const [kind, names] of await this.declarations.faulty(scope, row.resources, faults)) {
       const { rows } = this.steps.of(kind);
       await rows.resetFailed(tx, workspace, row.app_id, names);
       if (names.length > 0) await rows.mark(tx, workspace, row.app_id, names, 'failed');

@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
-import { created, IfMatch, type Reply, type Versioned } from '#platform/http';
+import { created, IfMatch, Reply, type Versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
 import { AppDto, AppListQueryDto, AppPageDto, CreateAppDto, PatchAppDto, ReconciledDto } from './app.dto';
 import { AppService } from './app.service';
@@ -84,7 +84,8 @@ export class AppController {
   @HttpCode(200)
   @RequireRoleSomewhere('admin')
   @ApiOkResponse({ type: ReconciledDto })
-  reconcile(@CurrentScope() scope: OrgScope, @Param('app') app: string): Promise<ReconciledDto> {
-    return this.reconciles.reconcile(scope, app);
+  async reconcile(@CurrentScope() scope: OrgScope, @Param('app') app: string): Promise<Reply> {
+    const { workspaceId, reconciled } = await this.reconciles.reconcile(scope, app);
+    return new Reply(200, reconciled, {}, workspaceId);
   }
 }

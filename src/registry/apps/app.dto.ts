@@ -1,6 +1,14 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, IsArray, IsOptional, IsString, Matches } from 'class-validator';
-import { AnyJsonObject, IsOneOf, NotNull, ValuesCheckedLater, ReadOnlyMembersOf } from '#platform/http';
+import {
+  AnyJsonObject,
+  IsJsonObject,
+  IsOneOf,
+  ItemsOf,
+  NotNull,
+  ValuesCheckedLater,
+  ReadOnlyMembersOf,
+} from '#platform/http';
 import { BY_CHANGE, ListQueryDto, PageMetaDto, SortedBy } from '#platform/paging';
 import { FieldErrorDto } from '#platform/problem';
 import {
@@ -27,15 +35,17 @@ const SLUG = '^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$';
 
 /** A resource that an app declares. `AppDeclarations` validates it. */
 export class DeclarationDto {
+  @IsString()
   @ApiProperty({ enum: DECLARED_KINDS })
   kind!: DeclaredKind;
 
   /** Unique among the app's resources of the kind. */
+  @IsString()
   @ApiProperty({ minLength: 1, maxLength: 255, pattern: '^[^\\p{Cc}]*$' })
   name!: string;
 
   /** The members that create a resource of the kind, without `workspace_id`, `name` and secrets. */
-  @AnyJsonObject()
+  @IsJsonObject()
   spec!: object;
 }
 
@@ -43,6 +53,7 @@ const IsResources = (required: boolean): PropertyDecorator => {
   const decorators = [
     IsArray(),
     ArrayMaxSize(RESOURCES_MAX),
+    ItemsOf(() => DeclarationDto),
     ApiProperty({ type: () => [DeclarationDto], maxItems: RESOURCES_MAX, required }),
   ];
   return (target, property) => decorators.forEach((decorate) => decorate(target, property));

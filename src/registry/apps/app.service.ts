@@ -7,6 +7,7 @@ import { newId } from '#platform/ids';
 import { toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
 import {
+  type AuditChange,
   changedColumns,
   OrgResourceService,
   ReconcileSteps,
@@ -29,10 +30,7 @@ const APP: ResourceKind<AppEntity, AppDto> = {
   auditedFields: ['display_name'],
   createdFields: ['app', 'display_name'],
   unique: { constraint: 'apps_app', field: 'app', within: 'organization' },
-  derived: (_row, { resources }) =>
-    resources
-      ? { resource_count: (resources.parse() as unknown[]).length, sync_state: 'pending', sync_error: null }
-      : {},
+  derived: (_row, { resources }) => (resources ? { sync_state: 'pending', sync_error: null } : {}),
   search: {
     type: 'app',
     document: (row) => ({
@@ -66,7 +64,7 @@ export class AppService extends OrgResourceService<AppEntity, AppDto> {
    * 409 when the slug is taken or the workspace is archived, 422 for an unknown kind.
    */
   async create(scope: OrgScope, dto: CreateAppDto): Promise<Versioned<AppDto>> {
-    await this.declarations.check(dto.resources);
+    await this.declarations.check(scope, dto.resources);
     return this.createIn(scope, dto.workspace_id, async (_workspace, tx) => {
       this.declarations.checkKinds(dto.resources);
       const interval = this.environment.RECONCILE_INTERVAL_SECONDS * 1000;
@@ -106,7 +104,7 @@ export class AppService extends OrgResourceService<AppEntity, AppDto> {
     dto: PatchAppDto,
     ifMatch?: string,
   ): Promise<Versioned<AppDto>> {
-    if (dto.resources) await this.declarations.check(dto.resources);
+    if (dto.resources) await this.declarations.check(scope, dto.resources);
     return this.transaction(scope, async (tx) => {
       const row = await this.lock(tx, scope, named, 'update');
       const metadata = patchMetadata(row.metadata, dto.metadata);
@@ -121,9 +119,15 @@ export class AppService extends OrgResourceService<AppEntity, AppDto> {
         description: dto.description,
         metadata,
         resources,
+        resource_count: dto.resources?.length,
       };
       return this.versioned(await this.write(tx, scope, row, columns, 'update'));
     });
+  }
+
+  /** `resource_count` changes only with `resources`. */
+  protected override auditedChanges(row: AppEntity, changed: Partial<AppEntity>): AuditChange[] {
+    return super.auditedChanges(row, changed).filter(({ member }) => member !== 'resource_count');
   }
 
   /** The app's resources stay, `unmanaged`. */
@@ -172,7 +176,7 @@ export class AppService extends OrgResourceService<AppEntity, AppDto> {
     resources: readonly unknown[],
   ): Promise<void> {
     const workspace = within(scope, row.workspace_id);
-    for (const [kind, names] of this.declarations.changed(row.resources, resources)) {
+    for (const [kind, names] of await this.declarations.changed(scope, row.resources, resources)) {
       if (names.length === 0) continue;
       await this.steps.of(kind).rows.mark(tx, workspace, row.app_id, names, 'pending');
     }

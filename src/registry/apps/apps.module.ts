@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { JsonThreadsModule } from '#platform/json-threads';
 import { ResourcesModule } from '../../resources';
 import { AppEntity } from './app.entity';
 import { AppDeclarations } from './app-declarations';
@@ -9,7 +10,7 @@ import { AppReconcileService } from './app-reconcile.service';
 
 /** Apps and their reconciles, for the API and the worker. `RegistryModule` works without them and their steps. */
 @Module({
-  imports: [TypeOrmModule.forFeature([AppEntity]), ResourcesModule],
+  imports: [TypeOrmModule.forFeature([AppEntity]), JsonThreadsModule, ResourcesModule],
   providers: [AppService, AppReconcileService, AppDeclarations, AppRepository],
   exports: [AppService, AppReconcileService, AppRepository],
 })

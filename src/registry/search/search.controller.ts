@@ -1,9 +1,12 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
-import { RepeatableWithinReach, RequestSignal } from '#platform/http';
+import { RequestBody, RequestSignal } from '#platform/http';
 import { SearchDto, SearchPageDto } from './search.dto';
 import { SearchService } from './search.service';
+
+/** Largest query, in bytes, because it may contain a vector. */
+const QUERY_MAX_BYTES = 256 * 1024;
 
 @ApiTags('Search')
 @Controller('registry/v1/search')
@@ -12,9 +15,9 @@ export class SearchController {
 
   /** Search by words, by embeddings, or by both */
   @Post()
-  @RepeatableWithinReach()
   @HttpCode(200)
   @RequireRoleSomewhere('viewer')
+  @RequestBody({ kind: 'json', limit: QUERY_MAX_BYTES })
   @ApiOkResponse({ type: SearchPageDto })
   search(
     @CurrentScope() scope: OrgScope,

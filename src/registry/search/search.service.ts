@@ -67,8 +67,8 @@ export class SearchService {
     private readonly vectors: VectorSearchRepository,
     private readonly hits: SearchHitRepository,
   ) {
-    const concurrency = Math.max(1, Math.floor(environment.DATABASE_POOL_SIZE * CONNECTION_SHARE));
-    this.limiter = new FairLimiter({ concurrency, maxWaiting: WAITING_MAX });
+    const share = Math.max(2, Math.floor(environment.DATABASE_POOL_SIZE * CONNECTION_SHARE));
+    this.limiter = new FairLimiter({ share, maxWaiting: WAITING_MAX });
     this.timeoutMs = environment.REQUEST_TIMEOUT_MS * READ_SHARE;
   }
 

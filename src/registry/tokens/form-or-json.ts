@@ -3,8 +3,8 @@ import { Problem, problem } from '#platform/problem';
 
 const MEDIA = /^application\/(x-www-form-urlencoded|json)\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i;
 
-/** Largest body of the OAuth 2 endpoints, in bytes: a token and what surrounds it. */
-export const OAUTH_BODY_BYTES = 32 * 1024;
+/** Largest body of the OAuth 2 endpoints, in bytes: a token of 8 KiB and what surrounds it. */
+export const OAUTH_BODY_BYTES = 16 * 1024;
 
 /**
  * Reads a body that is a form, as OAuth 2 clients send it, or JSON. Ignores unknown parameters of a form, as RFC 6749,

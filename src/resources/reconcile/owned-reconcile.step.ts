@@ -1,5 +1,6 @@
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
+import type { Outline } from '#platform/json-threads';
 import type { FieldError } from '#platform/problem';
 import type { AuditChange } from '../audit-log/audit-entry.entity';
 import { type Audited, given } from '../audit-log/audit-log.repository';
@@ -54,6 +55,8 @@ export abstract class OwnedReconcileStep<
     readonly rows: OwnedRepository<Row, unknown>,
     private readonly resource: ResourceKind<Row, unknown>,
   ) {}
+
+  readonly outline: Outline = { kind: 'whole' };
 
   abstract faultsIn(name: string, spec: Record<string, unknown>, pointer: string): FieldError[];
 

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
+import type { Outline } from '#platform/json-threads';
 import type { FieldError } from '#platform/problem';
 import type { OwningApp } from '../owned/owned.columns';
 import type { OwnedRows } from '../owned/owned.repository';
@@ -51,6 +52,8 @@ export interface ReconcileStep {
   readonly kind: DeclaredKind;
   /** The resources of the kind. */
   readonly rows: OwnedRows;
+  /** How a large spec is read. Its free-form members are a `RawJson`. */
+  readonly outline: Outline;
 
   /**
    * Returns the form errors of a declaration's spec, which the app's create and PATCH answer with 400. References are

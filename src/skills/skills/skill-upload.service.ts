@@ -1,16 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { FairLimiter } from '#platform/concurrency';
-import { mediaTypeOf, type SpooledRequest, type Versioned } from '#platform/http';
+import { JsonBodies, mediaTypeOf, type SpooledRequest, type Versioned } from '#platform/http';
 import { Problem, problem } from '#platform/problem';
 import { within } from '../../resources';
-import { readUpload, ZIP_MEDIA } from '../upload/skill-upload';
+import { type ReadJson, readUpload, ZIP_MEDIA } from '../upload/skill-upload';
 import type { SkillUploadQueryDto } from './skill.dto';
 import { CreateSkillDto, type SkillDto } from './skill.dto';
 import { SkillService } from './skill.service';
 import { CreateSkillVersionDto, type SkillVersionDetailDto } from './skill-version.dto';
 
-/** The uploads that a process reads and stores at once, each of which may hold some 130 MiB. Others wait. */
+/** Uploads of one organization that a process reads and stores at once. Each may hold some 130 MiB. */
 const CONCURRENT_UPLOADS = 2;
 const WAITING_UPLOADS_MAX = 50;
 
@@ -18,11 +18,14 @@ const WAITING_UPLOADS_MAX = 50;
 @Injectable()
 export class SkillUploadService {
   private readonly limiter = new FairLimiter({
-    concurrency: CONCURRENT_UPLOADS,
+    share: CONCURRENT_UPLOADS,
     maxWaiting: WAITING_UPLOADS_MAX,
   });
 
-  constructor(private readonly skills: SkillService) {}
+  constructor(
+    private readonly skills: SkillService,
+    private readonly bodies: JsonBodies,
+  ) {}
 
   /** Errors: those of `readUpload` and `SkillService.create`; 503 `service_overloaded` when too many uploads wait. */
   create(
@@ -31,8 +34,8 @@ export class SkillUploadService {
     query: SkillUploadQueryDto,
     signal: AbortSignal,
   ): Promise<Versioned<SkillDto>> {
-    return this.inTurn(scope, request, signal, async (media) => {
-      const upload = await readUpload(request, media, query, CreateSkillDto);
+    return this.inTurn(scope, request, signal, async (media, readJson) => {
+      const upload = await readUpload(request, media, query, CreateSkillDto, readJson);
       const { workspaceId, name = '' } = upload;
       if (workspaceId === undefined) {
         throw problem.invalidFields([{ pointer: '/workspace_id', detail: 'is required' }]);
@@ -51,8 +54,8 @@ export class SkillUploadService {
     signal: AbortSignal,
     ifMatch?: string,
   ): Promise<{ view: SkillVersionDetailDto; isNew: boolean }> {
-    return this.inTurn(scope, request, signal, async (media) => {
-      const upload = await readUpload(request, media, query, CreateSkillVersionDto);
+    return this.inTurn(scope, request, signal, async (media, readJson) => {
+      const upload = await readUpload(request, media, query, CreateSkillVersionDto, readJson);
       return this.skills.addVersion(scope, id, upload, ifMatch, () => request.file.checkOpen());
     });
   }
@@ -61,13 +64,15 @@ export class SkillUploadService {
     scope: OrgScope,
     { contentType }: SpooledRequest,
     signal: AbortSignal,
-    work: (media: string) => Promise<Result>,
+    work: (media: string, readJson: ReadJson) => Promise<Result>,
   ): Promise<Result> {
     const media = mediaTypeOf({ headers: { 'content-type': contentType } }) ?? '';
     // The workspace is in the body, which is only read in turn.
-    return this.limiter.run(within(scope, ''), signal, async () => {
+    const owner = within(scope, '');
+    const readJson: ReadJson = (bytes, type) => this.bodies.read(owner, signal, bytes, type);
+    return this.limiter.run(owner, signal, async () => {
       try {
-        return await work(media);
+        return await work(media, readJson);
       } catch (error) {
         throw media === ZIP_MEDIA && error instanceof Problem ? aboutQuery(error) : error;
       }

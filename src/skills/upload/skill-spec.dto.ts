@@ -126,6 +126,7 @@ export class SkillSpecDto {
 
   @IsOptional()
   @IsJsonObject({
+    isRead: true,
     maxBytes: METADATA_MAX_BYTES,
     description: '`metadata` of SKILL.md, at most 16 KiB as JSON.',
   })

@@ -4,11 +4,9 @@ import {
   ApiBodies,
   type FormFile,
   MULTIPART_MEDIA,
-  parseBody,
   readFormFiles,
   RequestBody,
   type SpooledRequest,
-  validateBody,
 } from '#platform/http';
 import { problem } from '#platform/problem';
 import { contentOfDirectory, type SkillContent } from '../format/skill-content';
@@ -87,6 +85,9 @@ export interface SkillUpload {
 /** The DTO of an upload as JSON. */
 type SpecType = new () => SkillSpecDto & { workspace_id?: string; name?: string | null };
 
+/** Parses and validates a JSON body, see `JsonBodies`. */
+export type ReadJson = <Dto extends object>(bytes: Buffer, type: new () => Dto) => Promise<Dto>;
+
 /**
  * Reads an upload into memory: at most some 70 MiB, the archive and its files. Errors: 400 for an invalid skill and for
  * a workspace in the wrong place; 413.
@@ -96,6 +97,7 @@ export async function readUpload(
   media: string,
   query: { workspace_id?: string | undefined },
   type: SpecType,
+  readJson: ReadJson,
 ): Promise<SkillUpload> {
   const workspaceId = query.workspace_id;
   if (media === ZIP_MEDIA) return ofDirectory(workspaceId, await readZip(await request.file.read()));
@@ -105,7 +107,7 @@ export async function readUpload(
       'is only for application/zip. In other bodies it is a member.',
     );
   }
-  return media === MULTIPART_MEDIA ? readForm(request) : readSpec(request, type);
+  return media === MULTIPART_MEDIA ? readForm(request) : readSpec(request, type, readJson);
 }
 
 async function readForm(request: SpooledRequest): Promise<SkillUpload> {
@@ -153,8 +155,8 @@ function aboutBody(error: unknown): unknown {
   return problem.invalidRequest(detail.endsWith('.') ? detail : `${detail}.`, { cause });
 }
 
-async function readSpec({ file }: SpooledRequest, type: SpecType): Promise<SkillUpload> {
-  const dto = validateBody(type, parseBody(await file.read()));
+async function readSpec({ file }: SpooledRequest, type: SpecType, readJson: ReadJson): Promise<SkillUpload> {
+  const dto = await readJson(await file.read(), type);
   return {
     workspaceId: dto.workspace_id,
     name: dto.name ?? undefined,

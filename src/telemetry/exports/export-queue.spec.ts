@@ -4,7 +4,8 @@ import { workspaceScope } from '#platform/auth';
 import { readEnvironment } from '#platform/config';
 import { Metrics } from '#platform/metrics';
 import { ExportMetrics } from './export.metrics';
-import { ExportLimiter, ExportQueue } from './export-queue';
+import { ExportLimiter, ExportQueue, ExportResources } from './export-queue';
+import { JsonReaderPool } from './json-reader.pool';
 
 const NEVER = new AbortController().signal;
 const MiB = 1024 * 1024;
@@ -19,17 +20,27 @@ interface Sketch {
 /** A queue that records the groups it stores. */
 function queue() {
   const groups: string[][] = [];
+  const environment = readEnvironment({ DATABASE_POOL_SIZE: '4' });
+  const limiter = new ExportLimiter(environment);
   const exports = new ExportQueue<Sketch & { rejected: OtlpRejection; recordCount: number }>(
-    new ExportMetrics(new Metrics()),
-    new ExportLimiter(readEnvironment({ DATABASE_POOL_SIZE: '4' })),
+    new ExportResources(new ExportMetrics(new Metrics()), limiter, new JsonReaderPool(), environment),
     {
       signal: 'traces',
-      decode: (bytes) => {
-        const text = bytes.toString().trim();
-        if (!text.startsWith('{')) throw new OtlpDecodeError('The body is cut off.');
-        return { recordCount: 0, ...(JSON.parse(text) as Sketch), rejected: { count: 0, reasons: [text] } };
+      decoder: {
+        *steps(bytes) {
+          yield;
+          const text = bytes.toString().trim();
+          if (!text.startsWith('{')) throw new OtlpDecodeError('The body is cut off.');
+          return { recordCount: 0, ...(JSON.parse(text) as Sketch), rejected: { count: 0, reasons: [text] } };
+        },
+        unpack: () => {
+          throw new Error('No test reads JSON in a thread.');
+        },
       },
-      addRepeated: (repeated, sketch) => repeated.add(sketch, () => ' '.repeat(sketch.repeated ?? 0)),
+      *addRepeated(repeated, sketch) {
+        repeated.add(sketch, () => ' '.repeat(sketch.repeated ?? 0));
+        yield;
+      },
       store: async (group) => {
         groups.push(group.map(({ request }) => request.name));
         for (let turns = 0; turns < 50; turns++) await turn();
@@ -37,13 +48,13 @@ function queue() {
     },
   );
   const scope = workspaceScope('org', 'wsp', 'test', new Set());
-  const send = (text: string) => exports.export(scope, { bytes: Buffer.from(text), encoding: 'json' }, NEVER);
+  const send = (text: string) =>
+    exports.export(scope, { bytes: Buffer.from(text), encoding: 'protobuf' }, NEVER);
   return { groups, send };
 }
 
 describe('ExportQueue', () => {
   it.each([
-    ['bytes', (name: string) => JSON.stringify({ name }) + ' '.repeat(2 * MiB)],
     ['weight by number of records', (name: string) => JSON.stringify({ name, recordCount: 2_048 })],
     ['repeated parts', (name: string) => JSON.stringify({ name, repeated: 2 * MiB })],
   ])('limits a group to 4 MiB: %s', async (_, bodyOf) => {
@@ -52,11 +63,27 @@ describe('ExportQueue', () => {
     expect(groups).toEqual([['first'], ['a', 'b'], ['c']]);
   });
 
+  it('limits a group to 4 MiB: bytes', async () => {
+    const { groups, send } = queue();
+    const names = ['first', 'a', 'b', 'c', 'd', 'e'];
+    await Promise.all(names.map((name) => send(JSON.stringify({ name }).padEnd(MiB))));
+    expect(groups).toEqual([['first'], ['a', 'b', 'c', 'd'], ['e']]);
+  });
+
+  it('stores a large export alone, and the small ones beside it', async () => {
+    const { groups, send } = queue();
+    const large = ['large', 'larger'].map((name) => send(JSON.stringify({ name }).padEnd(2 * MiB)));
+    await Promise.all([...large, ...['a', 'b', 'c'].map((name) => send(JSON.stringify({ name })))]);
+    expect(groups).toContainEqual(['large']);
+    expect(groups).toContainEqual(['larger']);
+    expect(groups.flat().sort()).toEqual(['a', 'b', 'c', 'large', 'larger']);
+  });
+
   it.each([
-    [2, 1],
-    [4, 1],
-    [10, 2],
-  ])('stores with a quarter of %i connections: %i', (size, expected) => {
+    [2, 2],
+    [4, 2],
+    [10, 3],
+  ])('stores with a quarter of %i connections and one more: %i', (size, expected) => {
     const environment = readEnvironment({ DATABASE_POOL_SIZE: String(size) });
     expect(new ExportLimiter(environment).concurrency).toBe(expected);
   });

@@ -1,18 +1,21 @@
+import { Injectable } from '@nestjs/common';
 import {
   OtlpDecodeError,
-  type OtlpEncoding,
+  type OtlpLimits,
   type OtlpRejection,
   type OtlpResource,
   type OtlpScope,
+  type PackedRequest,
+  type RequestDecoder,
 } from '#otlp';
-import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { FairLimiter } from '#platform/concurrency';
+import { FairLimiter, inSlices } from '#platform/concurrency';
 import { Environment } from '#platform/config';
 import { Problem, problem, problemOfDatabaseError } from '#platform/problem';
 import type { OtlpBody } from '../otlp-http/otlp-body.decorator';
-import type { ExportMetrics, Signal } from './export.metrics';
+import { ExportMetrics, type Signal } from './export.metrics';
 import { GroupCommit } from './group-commit';
+import { JsonReaderPool } from './json-reader.pool';
 
 /** Weight of a group: about two thousand spans of a KiB. A group is written as a whole, and the next one waits for it. */
 const GROUP_BYTES = 4 * 1024 * 1024;
@@ -27,8 +30,21 @@ const RECORD_BYTES = 1024;
  */
 const REPEATED_MAX = 16 * 1024 * 1024;
 
-/** Share of a process's connections that may store exports. */
+/** JSON bodies above this size are decoded in a thread, in bytes. Smaller ones take a few milliseconds. */
+const JSON_AT_ONCE_BYTES = 256 * 1024;
+
+/**
+ * Bodies above this size are stored alone, in bytes. A batch of 512 spans has about half of it. A body of 16 MiB may take
+ * seconds, and no other export should wait for it in the same transaction.
+ */
+const GROUPED_BYTES = 1024 * 1024;
+
+/** Share of a process's connections that may store groups, and that may store large exports. */
 const CONNECTION_SHARE = 1 / 4;
+
+/** Owners in the limiter. */
+const GROUPS = 'telemetry groups';
+const LARGE = 'large exports';
 
 /** The members that requests of every signal have besides their records. */
 interface Decoded {
@@ -41,6 +57,8 @@ interface Decoded {
 interface SentExport {
   scope: Scope;
   body: OtlpBody;
+  /** The request, if a thread has decoded it. */
+  packed: PackedRequest | undefined;
 }
 
 /** A decoded export. */
@@ -52,42 +70,59 @@ interface DecodedExport<Request> extends SentExport {
 
 export interface ExportRules<Request extends Decoded> {
   signal: Signal;
-  /** @throws OtlpDecodeError */
-  decode(bytes: Buffer, encoding: OtlpEncoding): Request;
-  /** Adds the parts of an export that are stored more often than sent. */
-  addRepeated(repeated: RepeatedBytes, request: Request): void;
+  decoder: Pick<RequestDecoder<never, Request>, 'steps' | 'unpack'>;
+  /** Adds the parts of an export that are stored more often than sent, in steps. */
+  addRepeated(repeated: RepeatedBytes, request: Request): Generator<void, void>;
   /** Stores all of the exports, or none. When it returns, they are committed. */
   store(exports: readonly DecodedExport<Request>[]): Promise<void>;
 }
 
 /**
- * Limits how many groups of traces, logs and metrics are stored at once, so that a flood of exports leaves most
- * connections to readers and to all other areas. First come, first served.
+ * Limits how many exports of traces, logs and metrics are stored at once, so that a flood of exports leaves most
+ * connections to readers and to all other areas. Groups and large exports each get all slots but one: the large exports of
+ * one organization never take the last slot from the others' small ones.
  */
 @Injectable()
 export class ExportLimiter extends FairLimiter {
   constructor({ DATABASE_POOL_SIZE }: Environment) {
-    super({ concurrency: Math.max(1, Math.floor(DATABASE_POOL_SIZE * CONNECTION_SHARE)) });
+    const share = Math.max(1, Math.floor(DATABASE_POOL_SIZE * CONNECTION_SHARE));
+    super({ concurrency: share + 1, share });
   }
 }
 
-/** Queues the exports of one signal and stores small ones together. */
+/** What the queues of all signals share. */
+@Injectable()
+export class ExportResources {
+  constructor(
+    readonly metrics: ExportMetrics,
+    readonly limiter: ExportLimiter,
+    readonly jsonReader: JsonReaderPool,
+    private readonly environment: Environment,
+  ) {}
+
+  get limits(): OtlpLimits {
+    const { SPAN_ATTRIBUTE_LIMIT, SPAN_EVENT_LIMIT, SPAN_LINK_LIMIT } = this.environment;
+    return { attributes: SPAN_ATTRIBUTE_LIMIT, events: SPAN_EVENT_LIMIT, links: SPAN_LINK_LIMIT };
+  }
+}
+
+/** Queues the exports of one signal. Stores small ones together, and large ones alone. */
 export class ExportQueue<Request extends Decoded> {
   private readonly groups: GroupCommit<SentExport, DecodedExport<Request>, OtlpRejection>;
 
   constructor(
-    private readonly metrics: ExportMetrics,
-    limiter: ExportLimiter,
+    private readonly resources: ExportResources,
     private readonly rules: ExportRules<Request>,
   ) {
     this.groups = new GroupCommit({
-      limiter,
+      limiter: resources.limiter,
+      owner: GROUPS,
       // decoded as late as possible, because an undecoded export takes a fifth of the memory
       prepare: (sent) => this.decode(sent),
       maxWeight: GROUP_BYTES,
       weightOf: ({ weight }) => weight,
-      write: (exports) => metrics.observe(rules.signal, () => this.write(exports)),
-      isOutage: (error) => error instanceof Problem && error.status === 503,
+      write: (exports) => this.write(exports),
+      isOutage: (error) => error instanceof Problem && error.status === 503 && !isLockTimeout(error),
     });
   }
 
@@ -96,39 +131,66 @@ export class ExportQueue<Request extends Decoded> {
    * stored. 503 if the database is unavailable or too slow.
    *
    * @param signal ends the wait for a turn; an export that is already being written is stored
-   * @returns the invalid records, which were left out
+   * @returns the invalid records, which were left out, and what was dropped from the others
    */
-  async export(scope: Scope, body: OtlpBody, signal: AbortSignal): Promise<OtlpRejection> {
-    const stored = this.groups.add([scope.orgId, scope.workspaceId], { scope, body }, signal);
-    return this.metrics.count(this.rules.signal, stored);
+  export(scope: Scope, body: OtlpBody, signal: AbortSignal): Promise<OtlpRejection> {
+    return this.resources.metrics.count(this.rules.signal, this.storeExport(scope, body, signal));
+  }
+
+  private async storeExport(scope: Scope, body: OtlpBody, signal: AbortSignal): Promise<OtlpRejection> {
+    const { limiter, limits, jsonReader } = this.resources;
+    const { bytes, encoding } = body;
+    const isForThread = encoding === 'json' && bytes.length > JSON_AT_ONCE_BYTES;
+    const packed = isForThread
+      ? await refusing(jsonReader.read(scope, signal, { signal: this.rules.signal, bytes, limits }))
+      : undefined;
+    const sent = { scope, body, packed };
+    if (bytes.length <= GROUPED_BYTES) {
+      return this.groups.add([scope.orgId, scope.workspaceId], sent, signal);
+    }
+    return limiter.run({ orgId: LARGE, workspaceId: scope.orgId }, signal, async () => {
+      const decoded = await this.decode(sent);
+      signal.throwIfAborted();
+      return (await this.write([decoded]))[0]!;
+    });
   }
 
   private async write(exports: readonly DecodedExport<Request>[]): Promise<OtlpRejection[]> {
+    const { metrics } = this.resources;
     try {
-      await this.rules.store(exports);
+      await metrics.observe(this.rules.signal, () => this.rules.store(exports));
     } catch (error) {
       throw storeProblem(error);
     }
     return exports.map(({ request }) => request.rejected);
   }
 
-  private decode(sent: SentExport): DecodedExport<Request> {
+  private async decode(sent: SentExport): Promise<DecodedExport<Request>> {
+    const { decoder } = this.rules;
     const { bytes, encoding } = sent.body;
-    try {
-      const request = this.rules.decode(bytes, encoding);
-      const repeated = new RepeatedBytes();
-      this.rules.addRepeated(repeated, request);
-      const weight = bytes.length + repeated.total + RECORD_BYTES * request.recordCount;
-      return { ...sent, request, weight };
-    } catch (error) {
-      if (!(error instanceof OtlpDecodeError)) throw error;
-      throw problem.invalidRequest(error.detail, { cause: error });
-    }
+    const steps = sent.packed
+      ? decoder.unpack(sent.packed)
+      : decoder.steps(bytes, encoding, this.resources.limits);
+    const request = await refusing(inSlices(steps));
+    const repeated = new RepeatedBytes();
+    await refusing(inSlices(this.rules.addRepeated(repeated, request)));
+    const weight = bytes.length + repeated.total + RECORD_BYTES * request.recordCount;
+    return { ...sent, request, weight };
+  }
+}
+
+/** Converts the refusal of a body into a problem. */
+async function refusing<Result>(decoding: Promise<Result>): Promise<Result> {
+  try {
+    return await decoding;
+  } catch (error) {
+    if (!(error instanceof OtlpDecodeError)) throw error;
+    throw problem.invalidRequest(error.detail, { cause: error });
   }
 }
 
 /** Adds up the parts of one export that are stored more often than sent. */
-class RepeatedBytes {
+export class RepeatedBytes {
   private readonly sizes = new Map<object, number>();
   /** In characters of JSON. */
   total = 0;
@@ -150,13 +212,14 @@ class RepeatedBytes {
   }
 
   /** Adds the resources and scopes of records, which are stored once for each scope. */
-  addSources(records: Iterable<{ resource: OtlpResource; scope: OtlpScope }>): void {
+  *addSources(records: Iterable<{ resource: OtlpResource; scope: OtlpScope }>): Generator<void, void> {
     const scopes = new Set<OtlpScope>();
     for (const { resource, scope } of records) {
       if (scopes.has(scope)) continue;
       scopes.add(scope);
       this.add(resource);
       this.add(scope);
+      yield;
     }
   }
 }
@@ -178,3 +241,7 @@ function storeProblem(error: unknown): unknown {
     ? error
     : new Problem('internal_error', 'It could not be stored.', { cause: error });
 }
+
+/** Another transaction holds what one export of a group needs, so that the others can be stored without it. */
+const isLockTimeout = ({ cause }: Problem): boolean =>
+  (cause as { code?: unknown } | undefined)?.code === '55P03';

@@ -21,6 +21,7 @@ function store(limiter = limitTo(1), maxWeight = 100) {
   const waiting: (() => void)[] = [];
   let isDown = false;
   const commits = new GroupCommit<string, string, string>({
+    owner: 'groups',
     limiter,
     prepare: (text) => {
       if (text.includes('refused')) throw new Error(`${text} cannot be read`);
@@ -94,6 +95,7 @@ describe('GroupCommit', () => {
     const prepared: string[] = [];
     const writing: (() => void)[] = [];
     const commits = new GroupCommit<string, string, void>({
+      owner: 'groups',
       limiter: limitTo(1),
       prepare: (text) => (prepared.push(text), text),
       maxWeight: 2,
@@ -136,6 +138,7 @@ describe('GroupCommit', () => {
     };
     let next = setImmediate(count);
     const commits = new GroupCommit<string, string, string>({
+      owner: 'groups',
       limiter: limitTo(1),
       prepare: (text) => (seen.push(turns), text),
       maxWeight: 100,

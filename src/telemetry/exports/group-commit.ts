@@ -1,10 +1,12 @@
-import { type FairLimiter, FairQueue, type OwnerPath, yieldToEventLoop } from '#platform/concurrency';
+import { type FairLimiter, FairQueue, type OwnerPath, runAs, yieldToEventLoop } from '#platform/concurrency';
 
 export interface GroupRules<Item, Ready, Result> {
-  /** Limits how many groups are written at once. Several kinds of groups may share it. */
+  /** Limits how many groups are written at once. Several kinds of groups may share it, and take turns with other work. */
   limiter: FairLimiter;
+  /** Owner of the groups in the limiter, and of their database connections. */
+  owner: string;
   /** Prepares an item when its group is formed. An item whose preparation fails is left out. */
-  prepare: (item: Item) => Ready;
+  prepare: (item: Item) => Ready | Promise<Ready>;
   /** Weight at which a group is full. A single item may weigh more. */
   maxWeight: number;
   weightOf: (ready: Ready) => number;
@@ -61,7 +63,8 @@ export class GroupCommit<Item, Ready, Result> {
       };
       signal.addEventListener('abort', leave, { once: true });
       this.waiting.push(owner, waiter);
-      if (this.writing < this.rules.limiter.concurrency) void this.writeGroups();
+      if (this.writing < this.rules.limiter.concurrency)
+        void runAs(this.rules.owner, () => this.writeGroups());
     });
   }
 
@@ -69,7 +72,8 @@ export class GroupCommit<Item, Ready, Result> {
   private async writeGroups(): Promise<void> {
     this.writing++;
     while (this.waiting.size > 0) {
-      await this.rules.limiter.run('groups', undefined, async () => this.writeGroup(await this.nextGroup()));
+      const { limiter, owner } = this.rules;
+      await limiter.run(owner, undefined, async () => this.writeGroup(await this.nextGroup()));
     }
     this.writing--;
   }
@@ -84,7 +88,7 @@ export class GroupCommit<Item, Ready, Result> {
       if (!waiter) break;
       waiter.begin();
       try {
-        const ready = prepare(waiter.item);
+        const ready = await prepare(waiter.item);
         weight += weightOf(ready);
         group.push({ waiter, ready });
       } catch (error) {

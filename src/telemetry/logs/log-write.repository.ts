@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OtlpLogRecord } from '#otlp';
+import { Pace } from '#platform/concurrency';
 import { type BulkColumn, BulkColumns, inChunks, prepared, sql, type Tx } from '#platform/db';
 import { TODAY } from '../partitions/day-partition.repository';
 import { serviceNameOf, type Source, SourceCache } from '../sources/source-record';
@@ -14,19 +15,30 @@ export interface LogRow {
   /** Microseconds since 1970; null if it was not sent. */
   happenedAt: bigint | null;
   observedAt: bigint | null;
+  /** JSON texts, prepared beforehand because building a statement cannot pause. */
+  attributes: string;
+  body: string | null;
 }
 
 /** Prepares the records of one export to be stored, in their order. */
-export function toLogRows(workspaceId: string, records: readonly OtlpLogRecord[]): LogRow[] {
+export async function toLogRows(workspaceId: string, records: readonly OtlpLogRecord[]): Promise<LogRow[]> {
+  const pace = new Pace();
   const sources = new SourceCache();
-  return records.map((record) => ({
-    workspaceId,
-    record,
-    source: sources.sourceOf(record),
-    serviceName: serviceNameOf(record.resource),
-    happenedAt: sentTime(record.timeUnixNano),
-    observedAt: sentTime(record.observedTimeUnixNano),
-  }));
+  const rows: LogRow[] = [];
+  for (const record of records) {
+    if (pace.isDue()) await pace.rest();
+    rows.push({
+      workspaceId,
+      record,
+      source: sources.sourceOf(record),
+      serviceName: serviceNameOf(record.resource),
+      happenedAt: sentTime(record.timeUnixNano),
+      observedAt: sentTime(record.observedTimeUnixNano),
+      attributes: JSON.stringify(record.attributes),
+      body: record.body === null ? null : JSON.stringify(record.body),
+    });
+  }
+  return rows;
 }
 
 const bitsOrNull = (spanId: string | null): bigint | null => (spanId === null ? null : bitsOf(spanId));
@@ -42,12 +54,8 @@ const COLUMNS: BulkColumn<LogRow>[] = [
   { name: 'severity_text', type: 'text', value: ({ record }) => record.severityText || null },
   { name: 'event_name', type: 'text', value: ({ record }) => record.eventName || null },
   { name: 'service_name', type: 'text', value: ({ serviceName }) => serviceName },
-  {
-    name: 'body',
-    type: 'json',
-    value: ({ record: { body } }) => (body === null ? null : JSON.stringify(body)),
-  },
-  { name: 'attributes', type: 'json', value: ({ record }) => JSON.stringify(record.attributes) },
+  { name: 'body', type: 'json', value: ({ body }) => body },
+  { name: 'attributes', type: 'json', value: ({ attributes }) => attributes },
 ];
 
 const STORED = new BulkColumns<LogRow>(COLUMNS);
@@ -61,15 +69,18 @@ const GIVEN = new BulkColumns<LogRow>([
 export class LogWriteRepository {
   /** Inserts log records, numbered in this order. */
   async insertMany(tx: Tx, rows: readonly LogRow[]): Promise<void> {
-    await inChunks(rows, (chunk) =>
-      tx.query(
-        prepared(
-          'log-record.insert-many',
-          sql`INSERT INTO log_records (day, logged_at, is_timed, ${STORED.columnList})
+    await inChunks(
+      rows,
+      (chunk) =>
+        tx.query(
+          prepared(
+            'log-record.insert-many',
+            sql`INSERT INTO log_records (day, logged_at, is_timed, ${STORED.columnList})
             SELECT ${TODAY}, coalesce(happened_at, observed_at, now()), happened_at IS NOT NULL, ${STORED.columnList}
             FROM ${GIVEN.table(chunk, 'given')}`,
+          ),
         ),
-      ),
+      ({ attributes, body }) => attributes.length + (body?.length ?? 0),
     );
   }
 }

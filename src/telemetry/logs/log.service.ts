@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { type DecodedLogsRequest, decodeLogsRequest } from '#otlp';
+import { type DecodedLogsRequest, REQUEST_DECODERS } from '#otlp';
 import type { Scope } from '#platform/auth';
 import type { Page } from '#platform/paging';
-import { ExportLimiter, ExportQueue } from '../exports/export-queue';
-import { ExportMetrics } from '../exports/export.metrics';
+import { ExportQueue, ExportResources } from '../exports/export-queue';
 import { ExportWriter } from '../exports/export.writer';
 import { ReadLimiter } from '../read-limiter';
 import { LogListRepository } from './log-list.repository';
@@ -31,23 +30,20 @@ export class LogService {
 /** Stores exports of logs. */
 @Injectable()
 export class LogExportService extends ExportQueue<DecodedLogsRequest> {
-  constructor(
-    writer: ExportWriter,
-    logs: LogWriteRepository,
-    metrics: ExportMetrics,
-    limiter: ExportLimiter,
-  ) {
-    super(metrics, limiter, {
+  constructor(writer: ExportWriter, logs: LogWriteRepository, resources: ExportResources) {
+    super(resources, {
       signal: 'logs',
-      decode: decodeLogsRequest,
+      decoder: REQUEST_DECODERS.logs,
       addRepeated: (repeated, { logRecords }) => repeated.addSources(logRecords),
-      store: (exports) => {
-        const rows = exports.map(({ scope: { workspaceId }, body, request }) => ({
-          workspaceId,
-          body,
-          isTimed: request.logRecords.every((one) => one.timeUnixNano + one.observedTimeUnixNano > 0n),
-          rows: toLogRows(workspaceId, request.logRecords),
-        }));
+      store: async (exports) => {
+        const rows = await Promise.all(
+          exports.map(async ({ scope: { workspaceId }, body, request }) => ({
+            workspaceId,
+            body,
+            isTimed: request.logRecords.every((one) => one.timeUnixNano + one.observedTimeUnixNano > 0n),
+            rows: await toLogRows(workspaceId, request.logRecords),
+          })),
+        );
         return writer.write('log_records', rows, (tx, missing) => logs.insertMany(tx, missing));
       },
     });

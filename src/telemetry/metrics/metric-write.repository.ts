@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OtlpAttributes, OtlpDataPoint, OtlpExemplar, OtlpPointValue } from '#otlp';
+import { Pace } from '#platform/concurrency';
 import { type BulkColumn, BulkColumns, inChunks, prepared, sql, type Tx } from '#platform/db';
 import { TODAY } from '../partitions/day-partition.repository';
 import { serviceNameOf, type Source, SourceCache } from '../sources/source-record';
@@ -14,19 +15,37 @@ export interface PointRow {
   /** Microseconds since 1970; null if it was not sent. */
   measuredAt: bigint | null;
   startedAt: bigint | null;
+  /** JSON texts, prepared beforehand because building a statement cannot pause. */
+  value: string | null;
+  attributes: string;
+  exemplars: string | null;
+  metadata: string | null;
 }
 
 /** Prepares the data points of one export to be stored, in their order. */
-export function toPointRows(workspaceId: string, points: readonly OtlpDataPoint[]): PointRow[] {
+export async function toPointRows(
+  workspaceId: string,
+  points: readonly OtlpDataPoint[],
+): Promise<PointRow[]> {
+  const pace = new Pace();
   const sources = new SourceCache();
-  return points.map((point) => ({
-    workspaceId,
-    point,
-    source: sources.sourceOf(point.metric),
-    serviceName: serviceNameOf(point.metric.resource),
-    measuredAt: sentTime(point.timeUnixNano),
-    startedAt: sentTime(point.startTimeUnixNano),
-  }));
+  const rows: PointRow[] = [];
+  for (const point of points) {
+    if (pace.isDue()) await pace.rest();
+    rows.push({
+      workspaceId,
+      point,
+      source: sources.sourceOf(point.metric),
+      serviceName: serviceNameOf(point.metric.resource),
+      measuredAt: sentTime(point.timeUnixNano),
+      startedAt: sentTime(point.startTimeUnixNano),
+      value: valueJson(point.value),
+      attributes: JSON.stringify(point.attributes),
+      exemplars: exemplarsJson(point.exemplars),
+      metadata: metadataJson(point.metric.metadata),
+    });
+  }
+  return rows;
 }
 
 /** Returns a point's value as JSON; null for none. */
@@ -85,10 +104,10 @@ const COLUMNS: BulkColumn<PointRow>[] = [
   { name: 'unit', type: 'text', value: ({ point }) => point.metric.unit || null },
   { name: 'description', type: 'text', value: ({ point }) => point.metric.description || null },
   { name: 'service_name', type: 'text', value: ({ serviceName }) => serviceName },
-  { name: 'value', type: 'json', value: ({ point }) => valueJson(point.value) },
-  { name: 'attributes', type: 'json', value: ({ point }) => JSON.stringify(point.attributes) },
-  { name: 'exemplars', type: 'json', value: ({ point }) => exemplarsJson(point.exemplars) },
-  { name: 'metadata', type: 'json', value: ({ point }) => metadataJson(point.metric.metadata) },
+  { name: 'value', type: 'json', value: ({ value }) => value },
+  { name: 'attributes', type: 'json', value: ({ attributes }) => attributes },
+  { name: 'exemplars', type: 'json', value: ({ exemplars }) => exemplars },
+  { name: 'metadata', type: 'json', value: ({ metadata }) => metadata },
 ];
 
 const STORED = new BulkColumns<PointRow>(COLUMNS);
@@ -103,15 +122,19 @@ const GIVEN = new BulkColumns<PointRow>([
 export class MetricWriteRepository {
   /** Inserts data points, numbered in this order. */
   async insertMany(tx: Tx, rows: readonly PointRow[]): Promise<void> {
-    await inChunks(rows, (chunk) =>
-      tx.query(
-        prepared(
-          'metric-point.insert-many',
-          sql`INSERT INTO metric_points (day, measured_at, is_monotonic, ${STORED.columnList})
+    await inChunks(
+      rows,
+      (chunk) =>
+        tx.query(
+          prepared(
+            'metric-point.insert-many',
+            sql`INSERT INTO metric_points (day, measured_at, is_monotonic, ${STORED.columnList})
             SELECT ${TODAY}, coalesce(sent_at, now()), monotonic <> 0, ${STORED.columnList}
             FROM ${GIVEN.table(chunk, 'given')}`,
+          ),
         ),
-      ),
+      ({ value, attributes, exemplars, metadata }) =>
+        attributes.length + (value?.length ?? 0) + (exemplars?.length ?? 0) + (metadata?.length ?? 0),
     );
   }
 }

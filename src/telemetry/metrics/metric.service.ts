@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { type DecodedMetricsRequest, decodeMetricsRequest, type OtlpMetric } from '#otlp';
+import { type DecodedMetricsRequest, type OtlpMetric, REQUEST_DECODERS } from '#otlp';
 import type { Scope } from '#platform/auth';
 import type { Page } from '#platform/paging';
-import { ExportLimiter, ExportQueue } from '../exports/export-queue';
-import { ExportMetrics } from '../exports/export.metrics';
+import { ExportQueue, ExportResources } from '../exports/export-queue';
 import { ExportWriter } from '../exports/export.writer';
 import { ReadLimiter } from '../read-limiter';
 import { MetricListRepository } from './metric-list.repository';
@@ -35,26 +34,26 @@ const repeatedPart = ({ name, unit, description, metadata }: OtlpMetric): string
 /** Stores exports of metrics. */
 @Injectable()
 export class MetricExportService extends ExportQueue<DecodedMetricsRequest> {
-  constructor(
-    writer: ExportWriter,
-    points: MetricWriteRepository,
-    metrics: ExportMetrics,
-    limiter: ExportLimiter,
-  ) {
-    super(metrics, limiter, {
+  constructor(writer: ExportWriter, points: MetricWriteRepository, resources: ExportResources) {
+    super(resources, {
       signal: 'metrics',
-      decode: decodeMetricsRequest,
-      addRepeated: (repeated, { dataPoints }) => {
-        repeated.addSources(dataPoints.map(({ metric }) => metric));
-        for (const { metric } of dataPoints) repeated.add(metric, repeatedPart);
+      decoder: REQUEST_DECODERS.metrics,
+      *addRepeated(repeated, { dataPoints }) {
+        yield* repeated.addSources(dataPoints.map(({ metric }) => metric));
+        for (const { metric } of dataPoints) {
+          repeated.add(metric, repeatedPart);
+          yield;
+        }
       },
-      store: (exports) => {
-        const rows = exports.map(({ scope: { workspaceId }, body, request }) => ({
-          workspaceId,
-          body,
-          isTimed: request.dataPoints.every((point) => point.timeUnixNano > 0n),
-          rows: toPointRows(workspaceId, request.dataPoints),
-        }));
+      store: async (exports) => {
+        const rows = await Promise.all(
+          exports.map(async ({ scope: { workspaceId }, body, request }) => ({
+            workspaceId,
+            body,
+            isTimed: request.dataPoints.every((point) => point.timeUnixNano > 0n),
+            rows: await toPointRows(workspaceId, request.dataPoints),
+          })),
+        );
         return writer.write('metric_points', rows, (tx, missing) => points.insertMany(tx, missing));
       },
     });

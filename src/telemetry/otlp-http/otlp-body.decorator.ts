@@ -17,6 +17,7 @@ import {
   type BudgetRule,
   type ServiceRequest,
 } from '#platform/http';
+import { RateLimited } from '#platform/rate-limit';
 
 export const PROTOBUF_MEDIA = 'application/x-protobuf';
 const JSON_MEDIA = 'application/json';
@@ -59,6 +60,7 @@ const ERRORS: [status: number, description: string][] = [
  */
 export const AcceptsOtlp = (message: string, response: new () => object) =>
   applyDecorators(
+    RateLimited('telemetry'),
     RequestBody({
       kind: 'bytes',
       media: OTLP_MEDIA,

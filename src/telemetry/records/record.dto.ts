@@ -19,7 +19,7 @@ export class RecordDto {
 
 /** Describes the pages of lists of records. */
 export const RECORD_PAGE = [
-  'At most `limit` records. A page ends early when it exceeds 32 MiB, or when it has checked the maximum number of records',
+  'At most `limit` records. A page ends early when it exceeds 4 MiB, or when it has checked the maximum number of records',
   'against filters that no index serves. `next_cursor` then continues, and carries the rest of an `offset`. `total` is null',
   'if counting would check more records than that.',
 ].join(' ');

@@ -50,4 +50,12 @@ describe('contentOf', () => {
     expect(contentOf(nested(65))).toBe(nested(65));
     expect(contentOf(nested(10_000))).toBe(nested(10_000));
   });
+
+  it('leaves JSON as a text if it has too many elements, but not because of its strings', () => {
+    const list = (count: number) => `[${'0,'.repeat(count)}0]`;
+    expect(contentOf(list(65_000))).toHaveLength(65_001);
+    expect(contentOf(list(66_000))).toBe(list(66_000));
+    const text = String.raw`{\"[,`.repeat(100_000);
+    expect(contentOf(`["${text}"]`)).toEqual([JSON.parse(`"${text}"`)]);
+  });
 });

@@ -8,6 +8,9 @@ import {
   storableText,
 } from '#otlp';
 
+/** Objects, lists and commas of a JSON text that is parsed. A text of a few MiB could hold a million. */
+const ELEMENTS_MAX = 65_536;
+
 /** Maximum length of texts whose integers are parsed exactly, which may take ten times as long. */
 const EXACT_MAX = 1024 * 1024;
 
@@ -16,14 +19,34 @@ const EXACT_MAX = 1024 * 1024;
  * attributes send JSON (gen_ai.input.messages: "MAY be recorded as a JSON string").
  *
  * @param mimeType the media type that the span names; without one, only objects and lists are read as JSON
- * @returns null for an absent value or an empty text. Invalid JSON, or JSON nested deeper than 64 levels, stays a text. An
- *   integer beyond 2^53 becomes its decimal text, as in attributes; in texts over a MiB it is rounded to a double.
+ * @returns null for an absent value or an empty text. Invalid JSON, and JSON nested deeper than 64 levels or with more than
+ *   65,536 objects, lists and commas, stays a text. An integer beyond 2^53 becomes its decimal text, as in attributes; in texts over a MiB it is rounded to a double.
  */
 export function contentOf(value: OtlpValue | undefined, mimeType?: OtlpValue): OtlpValue {
   if (typeof value !== 'string') return value ?? null;
   if (value === '') return null;
   const isJson = typeof mimeType === 'string' ? /[/+]json\b/i.test(mimeType) : /^\s*[[{]/.test(value);
-  return isJson ? parsed(value) : value;
+  return isJson && !isTooLarge(value) ? parsed(value) : value;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const BRACKET = 0x5b;
+const BRACE = 0x7b;
+
+/** Counts the elements of a JSON text without parsing it. */
+function isTooLarge(text: string): boolean {
+  if (text.length <= ELEMENTS_MAX) return false;
+  let elements = 0;
+  let isText = false;
+  for (let at = 0; at < text.length && elements <= ELEMENTS_MAX; at++) {
+    const unit = text.charCodeAt(at);
+    if (unit === QUOTE) isText = !isText;
+    else if (isText) at += unit === BACKSLASH ? 1 : 0;
+    else if (unit === COMMA || unit === BRACKET || unit === BRACE) elements++;
+  }
+  return elements > ELEMENTS_MAX;
 }
 
 /**

@@ -65,4 +65,9 @@ describe('flattenedList', () => {
     expect(JSON.stringify(polluting)).toBe('[{"__proto__":{"x":1}}]');
     expect(({} as Record<string, unknown>).x).toBeUndefined();
   });
+
+  it('ignores paths that are longer than any instrumentation writes', () => {
+    expect(list({ [`llm.input_messages.0.${'a'.repeat(1_000)}`]: 1 })).toBeDefined();
+    expect(list({ [`llm.input_messages.0.${'.'.repeat(1_000_000)}`]: 1 })).toBeUndefined();
+  });
 });

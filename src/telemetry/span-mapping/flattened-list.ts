@@ -2,6 +2,9 @@ import { MAX_VALUE_DEPTH, type OtlpAttributes, type OtlpValue, setMember } from 
 
 type Branch = Map<string, Branch | OtlpValue>;
 
+/** Maximum length of a path. Longer names are not split into steps, which could be millions. */
+const PATH_MAX = 1_024;
+
 /** An index. A step with more digits is a name. */
 const INDEX = /^\d{1,9}$/;
 
@@ -22,7 +25,7 @@ export function flattenedList(
   const prefix = `${name}.`;
   let root: Branch | undefined;
   for (const key of Object.keys(attributes)) {
-    if (!key.startsWith(prefix)) continue;
+    if (!key.startsWith(prefix) || key.length - prefix.length > PATH_MAX) continue;
     const steps = stepsOf(key.slice(prefix.length), itemNames);
     if (INDEX.test(steps[0] as string) && steps.length <= MAX_VALUE_DEPTH) {
       root ??= new Map();

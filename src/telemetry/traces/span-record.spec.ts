@@ -15,6 +15,7 @@ const span = (attributes: OtlpAttributes): OtlpSpan => {
     resource,
     scope,
     events: [],
+    links: [],
   } as unknown as OtlpSpan;
 };
 const record = async (attributes: OtlpAttributes, prices = {}): Promise<SpanRecord> => {

@@ -1,5 +1,5 @@
 import type { OtlpEvent, OtlpLink, OtlpSpan } from '#otlp';
-import { yieldToEventLoop } from '#platform/concurrency';
+import { Pace } from '#platform/concurrency';
 import { costOfSpan, type PriceTable } from '../span-mapping/model-prices';
 import { readSpanFigures, type SpanFigures } from '../span-mapping/span-meaning.reader';
 import { type Source, SourceCache } from '../sources/source-record';
@@ -18,10 +18,9 @@ export interface SpanRecord {
   costUsd: number | null;
   /** Its tokens and cost are the sum over the spans below it. */
   repeatsUsage: boolean;
+  /** Its content as JSON texts; null for none. Prepared beforehand because building a statement cannot pause. */
+  content: { attributes: string; events: string | null; links: string | null };
 }
-
-/** Spans to process before other work gets a turn: a few milliseconds. An export may have 100,000 spans. */
-export const SPANS_PER_TICK = 1_000;
 
 /**
  * Prepares spans to be stored together: sorted by the key of their trace, which is the order in which all writers lock
@@ -31,7 +30,7 @@ export async function toSpanRecords(
   batches: readonly SpanBatch[],
   prices: PriceTable,
 ): Promise<SpanRecord[]> {
-  let count = 0;
+  const pace = new Pace();
   const traces = new Map<string, Map<string, SpanRecord>>();
   const sources = new SourceCache();
   for (const { scope, spans } of batches) {
@@ -39,7 +38,7 @@ export async function toSpanRecords(
     let traceId: string | undefined;
     let ofTrace = new Map<string, SpanRecord>();
     for (const span of spans) {
-      if (++count % SPANS_PER_TICK === 0) await yieldToEventLoop();
+      if (pace.isDue()) await pace.rest();
       if (span.traceId !== traceId) {
         traceId = span.traceId;
         const key = traceKey(workspaceId, traceId);
@@ -75,6 +74,11 @@ function toSpanRecord(workspaceId: string, span: OtlpSpan, prices: PriceTable, s
     figures,
     costUsd: costOfSpan(figures, prices),
     repeatsUsage: repeatsUsage(figures.operation),
+    content: {
+      attributes: JSON.stringify(span.attributes),
+      events: eventsJson(span.events),
+      links: linksJson(span.links),
+    },
   };
 }
 
@@ -85,7 +89,7 @@ export const sentTime = (nanoseconds: bigint): bigint | null =>
   nanoseconds === 0n ? null : microseconds(nanoseconds);
 
 /** Returns a span's events as JSON; null for none. */
-export const eventsJson = (events: readonly OtlpEvent[]): string | null =>
+const eventsJson = (events: readonly OtlpEvent[]): string | null =>
   events.length === 0
     ? null
     : JSON.stringify(
@@ -98,7 +102,7 @@ export const eventsJson = (events: readonly OtlpEvent[]): string | null =>
       );
 
 /** Returns a span's links as JSON; null for none. */
-export const linksJson = (links: readonly OtlpLink[]): string | null =>
+const linksJson = (links: readonly OtlpLink[]): string | null =>
   links.length === 0
     ? null
     : JSON.stringify(

@@ -23,7 +23,7 @@ export class SpanController {
   @ApiOkResponse({
     type: TelemetrySpanPageDto,
     description:
-      'At most `limit` spans. A page ends early when it exceeds 32 MiB; `next_cursor` then continues.',
+      'At most `limit` spans. A page ends early when it exceeds 4 MiB; `next_cursor` then continues.',
   })
   list(
     @CurrentScope() scope: Scope,

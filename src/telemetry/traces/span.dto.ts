@@ -12,7 +12,7 @@ export class SpanStatusDto {
 class WithAttributesDto {
   @AnyJsonObject({ description: 'Attributes as they were sent.' })
   attributes!: unknown;
-  /** Number of attributes that the sender dropped. */
+  /** Number of attributes that the sender, or the service beyond its limit, dropped. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   dropped_attributes_count!: number;
 }
@@ -61,6 +61,15 @@ export class SpanHeadDto {
   ended_at!: Date;
   @ApiProperty({ type: 'number', minimum: 0 })
   duration_ms!: number;
+  /** Number of attributes that the sender, or the service beyond its limit, dropped. */
+  @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
+  dropped_attributes_count!: number;
+  /** The same for events. */
+  @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
+  dropped_events_count!: number;
+  /** The same for links. */
+  @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
+  dropped_links_count!: number;
 }
 
 /** A span as it was sent. */
@@ -140,6 +149,9 @@ export const toSpanDto = (span: SpanRow): SpanDto => ({
   started_at: span.started_at,
   ended_at: span.ended_at,
   duration_ms: span.duration_ms,
+  dropped_attributes_count: span.dropped_attributes_count,
+  dropped_events_count: span.dropped_events_count,
+  dropped_links_count: span.dropped_links_count,
   attributes: span.attributes,
   events: span.events,
   links: span.links,

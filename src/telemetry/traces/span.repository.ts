@@ -16,7 +16,7 @@ import {
 import { type ListQueryDto, listPage, type RowPage, type SortKey } from '#platform/paging';
 import { cutPage, PAGE_BYTES, type SizedRow } from '../page-budget';
 import { SourceReadRepository } from '../sources/source-read.repository';
-import { bitsOf, eventsJson, linksJson, type SpanRecord } from './span-record';
+import { bitsOf, type SpanRecord } from './span-record';
 import type { SpanHead, SpanRow } from './span.dto';
 import type { PlacedTrace, TracePlace, TraceSpan } from './trace.types';
 
@@ -49,10 +49,31 @@ const COLUMNS = new BulkColumns<PlacedSpan>([
   { name: 'model', type: 'text', value: ({ record }) => record.figures.model },
   { name: 'agent_name', type: 'text', value: ({ record }) => record.figures.agentName },
   { name: 'tool_name', type: 'text', value: ({ record }) => record.figures.toolName },
-  { name: 'attributes', type: 'json', value: ({ record }) => JSON.stringify(record.span.attributes) },
-  { name: 'events', type: 'json', value: ({ record }) => eventsJson(record.span.events) },
-  { name: 'links', type: 'json', value: ({ record }) => linksJson(record.span.links) },
+  { name: 'attributes', type: 'json', value: ({ record }) => record.content.attributes },
+  { name: 'events', type: 'json', value: ({ record }) => record.content.events },
+  { name: 'links', type: 'json', value: ({ record }) => record.content.links },
+  {
+    name: 'dropped_attributes_count',
+    type: 'int8',
+    value: ({ record }) => dropped(record.span.droppedAttributesCount),
+  },
+  {
+    name: 'dropped_events_count',
+    type: 'int8',
+    value: ({ record }) => dropped(record.span.droppedEventsCount),
+  },
+  {
+    name: 'dropped_links_count',
+    type: 'int8',
+    value: ({ record }) => dropped(record.span.droppedLinksCount),
+  },
 ]);
+
+const lengthOf = (...texts: (string | null)[]): number =>
+  texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
+
+/** Returns null for none, which takes no space. */
+const dropped = (count: number): number | null => count || null;
 
 const parentBits = ({ span }: SpanRecord): bigint | null =>
   span.parentSpanId === null ? null : bitsOf(span.parentSpanId);
@@ -66,7 +87,10 @@ const COPY = `COPY spans (${COLUMNS.names}) FROM STDIN (FORMAT binary)`;
 const HEAD =
   raw(`${hex('s.span_id')} AS span_id, ${hex('s.parent_span_id')} AS parent_span_id, s.name, s.kind,
   s.started_at, s.ended_at, json_build_object('code', s.status_code, 'message', s.status_message) AS status,
-  greatest(extract(epoch FROM s.ended_at - s.started_at) * 1000, 0)::float8 AS duration_ms`);
+  greatest(extract(epoch FROM s.ended_at - s.started_at) * 1000, 0)::float8 AS duration_ms,
+  coalesce(s.dropped_attributes_count, 0) AS dropped_attributes_count,
+  coalesce(s.dropped_events_count, 0) AS dropped_events_count,
+  coalesce(s.dropped_links_count, 0) AS dropped_links_count`);
 
 /** The columns of a `SpanMeaningDto`, of a span `s`. */
 const MEANING =
@@ -109,7 +133,7 @@ export class SpanRepository {
 
   /** Inserts missing spans of existing traces, whose rows are locked. @returns the inserted ones */
   insertMissing(tx: Tx, spans: readonly PlacedSpan[]): Promise<SpanRecord[]> {
-    return inChunks(spans, async (chunk) => {
+    const insert = async (chunk: readonly PlacedSpan[]): Promise<SpanRecord[]> => {
       const rows = await tx.query<{ trace_no: number; span_id: string }>(
         prepared(
           'span.insert-missing',
@@ -122,7 +146,10 @@ export class SpanRepository {
       return chunk.flatMap(({ record, place }) =>
         inserted.has(`${place.trace_no} ${record.span.spanId}`) ? record : [],
       );
-    });
+    };
+    return inChunks(spans, insert, ({ record: { content } }) =>
+      lengthOf(content.attributes, content.events, content.links),
+    );
   }
 
   /**

@@ -1,7 +1,7 @@
-import { yieldToEventLoop } from '#platform/concurrency';
+import { Pace } from '#platform/concurrency';
 import { readSpanContent } from '../span-mapping/span-meaning.reader';
 import { NAME_MAX } from '../span-mapping/field.parser';
-import { type SpanRecord, SPANS_PER_TICK } from './span-record';
+import type { SpanRecord } from './span-record';
 
 /** Models kept per trace: the first by name. A trace with more models is a mistake of the sender. */
 export const MODELS_MAX = 100;
@@ -70,11 +70,12 @@ export interface TraceAggregate extends UsageLevels {
 
 /** Aggregates distinct spans that are sorted by trace. Returns the traces in the same order. */
 export async function aggregateTraces(records: readonly SpanRecord[]): Promise<TraceAggregate[]> {
+  const pace = new Pace();
   const traces: TraceAggregate[] = [];
   for (let start = 0; start < records.length;) {
     let end = start + 1;
     while (end < records.length && isSameTrace(records[start]!, records[end]!)) end++;
-    traces.push(await aggregateTrace(records, start, end));
+    traces.push(await aggregateTrace(records, start, end, pace));
     start = end;
   }
   return traces;
@@ -87,13 +88,14 @@ async function aggregateTrace(
   records: readonly SpanRecord[],
   start: number,
   end: number,
+  pace: Pace,
 ): Promise<TraceAggregate> {
   const trace = emptyTrace(records[start]!);
   let root: SpanRecord | null = null;
   let session: SpanRecord | null = null;
   let service: SpanRecord | null = null;
   for (let index = start; index < end; index++) {
-    if ((index + 1) % SPANS_PER_TICK === 0) await yieldToEventLoop();
+    if (pace.isDue()) await pace.rest();
     const record = records[index]!;
     addSpan(trace, record);
     if (isRoot(record)) root = firstOf(root, record);

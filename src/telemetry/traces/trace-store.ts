@@ -95,7 +95,7 @@ export class TraceStore {
   /**
    * Reads a page of a trace's spans, by start (`sort` is `started_at` or `-started_at`).
    *
-   * @param maxBytes size limit of the page as JSON, defaults to 32 MiB; a single span may exceed it
+   * @param maxBytes size limit of the page as JSON, defaults to 4 MiB; a single span may exceed it
    */
   listSpans(
     scope: Scope,
@@ -161,7 +161,7 @@ export class TraceStore {
     );
   }
 
-  /** Computes statistics over traces. Limits: 10,000 groups, and 32 MiB of JSON. */
+  /** Computes statistics over traces. Limits: 10,000 groups, and 8 MiB of JSON. */
   stats(scope: Scope, query: TraceStatsQuery): Promise<TraceStats> {
     return this.read(scope, HINTS.selection, ({ stats }) => stats.stats(scope, query));
   }

@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { decodeTraceRequest, type DecodedTraceRequest } from '#otlp';
+import { type DecodedTraceRequest, REQUEST_DECODERS } from '#otlp';
 import type { Scope } from '#platform/auth';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { ExportLimiter, ExportQueue } from '../exports/export-queue';
-import { ExportMetrics } from '../exports/export.metrics';
+import { ExportQueue, ExportResources } from '../exports/export-queue';
 import type { TraceListQueryDto } from './trace-query.dto';
 import { TraceStore } from './trace-store';
 import { toTraceDto, type TraceDto, toTraceTreeDto, type TraceTreeDto } from './trace.dto';
@@ -37,10 +36,10 @@ export class TraceService {
 /** Stores exports of traces. */
 @Injectable()
 export class TraceExportService extends ExportQueue<DecodedTraceRequest> {
-  constructor(writer: TraceWriter, metrics: ExportMetrics, limiter: ExportLimiter) {
-    super(metrics, limiter, {
+  constructor(writer: TraceWriter, resources: ExportResources) {
+    super(resources, {
       signal: 'traces',
-      decode: decodeTraceRequest,
+      decoder: REQUEST_DECODERS.traces,
       addRepeated: (repeated, { spans }) => repeated.addSources(spans),
       store: (exports) =>
         writer.write(exports.map(({ scope, request }) => ({ scope, spans: request.spans }))),

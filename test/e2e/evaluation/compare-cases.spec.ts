@@ -84,7 +84,7 @@ describe('the cases of a comparison', () => {
     });
 
     it('that end early when results are large, without losing any', async () => {
-      const large = 'x'.repeat(5 * 1024 * 1024);
+      const large = 'x'.repeat(1.25 * 1024 * 1024);
       const results = (score: number) =>
         ['1', '2', '3', '4'].map((case_id) => ({ case_id, output: large, scores: { s: score } }));
       const ids: string[] = [];
@@ -98,11 +98,11 @@ describe('the cases of a comparison', () => {
       const seen = all.flatMap(({ items }) => items.map((one) => one.key));
       expect(seen).toEqual(['1', '2', '3', '4']);
       expect(sizes).toHaveLength(2);
-      for (const size of sizes) expect(size).toBeLessThan(PAGE_BYTES + 2 * 5.5 * 1024 * 1024);
+      for (const size of sizes) expect(size).toBeLessThan(PAGE_BYTES + 2 * 1.375 * 1024 * 1024);
     });
 
     it('with as many trials of a case as fit', async () => {
-      const large = 'x'.repeat(4 * 1024 * 1024);
+      const large = 'x'.repeat(1024 * 1024);
       const { experiment_id: candidate } = await space.experiment();
       for (let i = 0; i < 7; i++) {
         await space.result(candidate, { case_id: `${i}`, trial_group: 'g', output: large, scores: { s: 1 } });

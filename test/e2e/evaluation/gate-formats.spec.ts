@@ -141,15 +141,4 @@ describe('the outcome of a gate', () => {
     const answer = await send(candidate, { rules: rules.slice(0, 1) }, { accept });
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, `${media}; charset=utf-8`]);
   });
-
-  it('is replayed in its media type for an Idempotency-Key', async () => {
-    const headers = { 'idempotency-key': 'gate 1'.replace(' ', '-'), accept: 'application/xml' };
-    const first = await send(candidate, { rules }, headers);
-    const again = await send(candidate, { rules }, headers);
-    expect(again.headers.get('idempotency-replayed')).toBe('true');
-    expect([again.body, again.headers.get('content-type')]).toEqual([
-      first.body,
-      'application/xml; charset=utf-8',
-    ]);
-  });
 });

@@ -51,7 +51,13 @@ describe('an export in progress', () => {
   let headers: Record<string, string>;
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { REQUEST_TIMEOUT_MS: String(STALL_MS), IMPORT_TIMEOUT_MS: '60000' } });
+    app = await createTestApp({
+      env: {
+        REQUEST_TIMEOUT_MS: String(STALL_MS),
+        ANSWER_STALL_MS: String(STALL_MS),
+        IMPORT_TIMEOUT_MS: '60000',
+      },
+    });
     space = await EvaluationWorkspace.open(app);
     const token = await space.organization.token('viewer');
     headers = { authorization: `Bearer ${token}`, 'x-service-workspace-id': space.id };
@@ -162,7 +168,7 @@ describe('an export in progress', () => {
       return slow.rest();
     })();
     expect((await rest).split('\n')).toHaveLength(RECORDS + 1);
-    await delay(Math.max(0, answered + STALL_MS * 2 - Date.now()));
+    await delay(Math.max(0, answered + STALL_MS * 3 - Date.now()));
     await expect(stuck.rest()).rejects.toThrow();
   });
 

@@ -27,7 +27,7 @@ describe('a compression bomb', () => {
       'gzip, base64': base64(zeros),
       'base64, gzip': await bombOf(GIB / 4, 'A'.charCodeAt(0)),
     };
-    app = await createTestApp({ env: { MEMORY_BUDGET_BYTES: String(66 * MIB) } });
+    app = await createTestApp({ env: { MEMORY_BUDGET_BYTES: String(132 * MIB) } });
     on = await ScoringFixture.create(app);
     route = `/eval/v1/scorers/${(await on.scorer()).scorer_id}/score`;
     child = fork(path.resolve('dist/test/e2e/evaluation/upload-memory.child.js'), {

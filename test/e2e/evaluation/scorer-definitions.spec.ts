@@ -116,7 +116,7 @@ describe('definitions of scorers', () => {
   /** What the service finds wrong. */
   const faultsOf = async (kind: ScorerKind, definition: object): Promise<string[]> => {
     try {
-      await definitions.check(scope, kind, definition);
+      await definitions.check(scope, kind, definition, new AbortController().signal);
       return [];
     } catch (error) {
       if (error instanceof Problem) return error.errors!.map((one) => one.detail);

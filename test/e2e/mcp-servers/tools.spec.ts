@@ -35,8 +35,11 @@ describe('the tools of an MCP server', () => {
   const toolsOf = async ({ body }: Answer, query = ''): Promise<any[]> =>
     (await editor.get(`${SERVERS}/${body.server_id}/tools${query}`)).body.items;
   const scope = () => workspaceScope(org.orgId, org.workspaceId, 'test', expandRoles(['editor']));
-  const replace = ({ body }: Answer, tools: GivenToolDto[]): Promise<ToolChanges> =>
-    app.database.transaction((tx) => app.get(ToolStore).replace(tx, scope(), body, tools));
+  const replace = async ({ body }: Answer, tools: GivenToolDto[]): Promise<ToolChanges> => {
+    const store = app.get(ToolStore);
+    const contents = await store.contentsOf(scope(), tools);
+    return app.database.transaction((tx) => store.replace(tx, scope(), body, contents));
+  };
 
   const SEARCH: GivenToolDto = {
     name: 'search',

@@ -324,6 +324,18 @@ describe('every request', () => {
     });
   });
 
+  it('for a large list has no ETag, and one for a small list', async () => {
+    for (let i = 0; i < 20; i++) {
+      const made = await create({ ...dataset(`large ${i}`), metadata: { text: 'x'.repeat(15_000) } });
+      expect(made.status).toBe(201);
+    }
+    const large = await editor.get('/eval/v1/datasets?q=large');
+    expect([large.body.items.length, large.headers.get('etag')]).toEqual([20, null]);
+    const small = await editor.get('/eval/v1/datasets?q=large&limit=2');
+    const known = { 'if-none-match': small.headers.get('etag')! };
+    expect((await editor.get('/eval/v1/datasets?q=large&limit=2', known)).status).toBe(304);
+  });
+
   describe('for its workspace', () => {
     it('needs the header', async () => {
       const organization = await newOrganization(app);

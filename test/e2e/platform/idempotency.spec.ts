@@ -69,22 +69,66 @@ describe('a request with an Idempotency-Key', () => {
     expect((await add(`${EXPERIMENTS}/${'x'.repeat(8_000)}/results`)).status).toBe(404);
   });
 
-  it('runs again in a registry search when the caller’s workspaces have changed', async () => {
-    const owner = await org.member('owner');
-    const [workspace_id, user_id] = [await org.newWorkspace(), newId('usr')];
-    await owner.post('/registry/v1/users', { user_id });
-    const member = `/registry/v1/workspaces/${workspace_id}/members/${user_id}`;
-    await owner.put(member, { roles: ['viewer'] });
-    await owner.post('/registry/v1/repos', { workspace_id, url: 'https://git.example.com/acme/plans' });
-    const someone = app.api(await org.tokenOf(user_id));
-    const headers = { 'idempotency-key': randomUUID() };
-    const search = () => someone.post('/registry/v1/search', { query: 'plans', mode: 'keyword' }, headers);
-    expect((await search()).body.items).toHaveLength(1);
-    expect((await search()).headers.get('idempotency-replayed')).toBe('true');
-    await owner.put(`/registry/v1/workspaces/${org.workspaceId}/members/${user_id}`, { roles: ['viewer'] });
-    expect((await owner.delete(member)).status).toBe(204);
-    const again = await search();
-    expect([again.body.items, again.headers.get('idempotency-replayed')]).toEqual([[], null]);
+  describe('from a caller who has lost the workspace', () => {
+    const narrowed = (userId: string, claims: Record<string, unknown>) => org.tokenOf(userId, claims);
+
+    it('is 403 for every kind of answer that names it', async () => {
+      const other = await org.newWorkspace();
+      const user = newId('usr');
+      const admin = app.api(await narrowed(user, { roles: ['admin'] }));
+      const bound = app.api(await narrowed(user, { roles: ['admin'], workspace_ids: [org.workspaceId] }));
+      const viewer = app.api(await narrowed(user, { roles: ['viewer'] }));
+      const made = await admin.post('/registry/v1/apps', {
+        workspace_id: other,
+        app: 'narrowed-a',
+        resources: [],
+      });
+      const path = `/registry/v1/apps/${made.body.app_id}`;
+      const calls: [method: string, path: string, body?: unknown][] = [
+        ['POST', '/registry/v1/apps', { workspace_id: other, app: 'narrowed-b', resources: [] }],
+        ['PATCH', path, { display_name: 'c' }],
+        ['POST', `${path}/reconcile`],
+        ['POST', `${path}/archive`],
+        ['PATCH', `/registry/v1/workspaces/${other}`, { name: `renamed ${other}` }],
+      ];
+      for (const [index, [method, to, body]] of calls.entries()) {
+        const headers = { 'idempotency-key': `narrowed-${index}` };
+        const send = (by: ApiClient) => by.request(method, to, { body, headers });
+        const first = await send(admin);
+        expect([to, first.status]).toEqual([to, method === 'POST' && index === 0 ? 201 : 200]);
+        for (const by of [bound, viewer]) {
+          const { status, body: refusal } = await send(by);
+          expect([to, status, refusal.code]).toEqual([to, 403, 'access_denied']);
+        }
+        const again = await send(admin);
+        expect([again.body, again.headers.get('idempotency-replayed')]).toEqual([first.body, 'true']);
+      }
+    });
+
+    it('is replayed if the workspace is still theirs', async () => {
+      const user = newId('usr');
+      const bound = app.api(await narrowed(user, { roles: ['editor'], workspace_ids: [org.workspaceId] }));
+      const wide = app.api(await narrowed(user, { roles: ['editor'] }));
+      const send = (by: ApiClient) =>
+        by.post(
+          '/registry/v1/repos',
+          { workspace_id: org.workspaceId, url: 'https://git.example.com/acme/plans' },
+          { 'idempotency-key': 'still' },
+        );
+      expect((await send(wide)).status).toBe(201);
+      const again = await send(bound);
+      expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
+    });
+
+    it('is replayed for a new workspace, which the role in the organization allows', async () => {
+      const bound = app.api(
+        await narrowed(newId('usr'), { roles: ['admin'], workspace_ids: [org.workspaceId] }),
+      );
+      const send = () =>
+        bound.post('/registry/v1/workspaces', { name: 'beyond' }, { 'idempotency-key': 'beyond' });
+      expect((await send()).status).toBe(201);
+      expect((await send()).headers.get('idempotency-replayed')).toBe('true');
+    });
   });
 
   it('is 422 with another body, and 400 with an invalid key', async () => {

@@ -36,6 +36,20 @@ describe('GET /metrics', () => {
     expect([head.status, await head.text()]).toEqual([200, '']);
   });
 
+  it('listens on the loopback address only, unless METRICS_HOST names another', async () => {
+    // Linux answers at every address of 127.0.0.0/8
+    const elsewhere = (from: TestApp): Promise<Response> =>
+      fetch(`http://127.0.0.2:${from.get(MetricsServer).port}/metrics`);
+    await expect(elsewhere(app)).rejects.toThrow();
+    const env = { METRICS_PORT: '0', METRICS_HOST: '0.0.0.0' };
+    const open = await createTestApp({ env, databaseUrl: app.databaseUrl });
+    try {
+      expect((await elsewhere(open)).status).toBe(200);
+    } finally {
+      await open.close();
+    }
+  });
+
   it('is the only route of that port', async () => {
     expect((await fetch(`${base()}/`)).status).toBe(404);
     const posted = await fetch(`${base()}/metrics`, { method: 'POST', body: 'a' });
@@ -108,7 +122,7 @@ describe('GET /metrics', () => {
   });
 
   it('stops the start when its port is taken, and names the port', async () => {
-    const taken = { METRICS_PORT: String(app.get(MetricsServer).port), HOST: '127.0.0.1' };
+    const taken = { METRICS_PORT: String(app.get(MetricsServer).port) };
     const another = new MetricsServer(readEnvironment(taken), new Metrics());
     await expect(another.onApplicationBootstrap()).rejects.toThrow(/METRICS_PORT.*EADDRINUSE/);
     expect(another.port).toBeNull();

@@ -6,8 +6,8 @@ import { Holder } from './holder.fixture';
 import { TRACES } from './otlp.harness';
 import { ReadingWorkspace, SESSIONS } from './reading.fixture';
 
-const POOL = 4;
-const READS_AT_ONCE = 2;
+const POOL = 8;
+const READS_AT_ONCE = 4;
 
 describe('reads of a slow trace store', () => {
   let app: TestApp;

@@ -10,7 +10,7 @@ import { Holder } from './holder.fixture';
 import { TRACES } from './otlp.harness';
 import { ReadingWorkspace, SESSIONS } from './reading.fixture';
 
-const READS_AT_ONCE = 2;
+const READS_AT_ONCE = 4;
 const CLIENTS = 12;
 
 describe('telemetry reads of disconnected clients', () => {

@@ -181,7 +181,7 @@ describe('GET /telemetry/v1/logs', () => {
   it('ends a page early when records are large', async () => {
     const organization = await newOrganization(app);
     const own = new RawExporter(app.url, await organization.token('runtime'), organization.workspaceId);
-    const large = 'x'.repeat(12 * 1024 * 1024);
+    const large = 'x'.repeat(1.5 * 1024 * 1024);
     for (let index = 0; index < 3; index++) {
       const logRecords = [
         { body: text(`${index}${large}`), timeUnixNano: String(START + BigInt(index) * SECOND) },

@@ -50,7 +50,10 @@ interface Comparison {
 
 @Injectable()
 export class ComparisonService {
-  private readonly pageLimiter = new FairLimiter({ concurrency: PAGES_AT_ONCE, maxWaiting: PAGES_WAITING });
+  private readonly pageLimiter = new FairLimiter({
+    share: PAGES_AT_ONCE,
+    maxWaiting: PAGES_WAITING,
+  });
   /** Comparisons of frozen experiments, whose results never change. Further pages then read only their own results. */
   private readonly cache = new LRUCache<string, Comparison>({
     maxSize: CACHE_BYTES,

@@ -5,7 +5,7 @@ import { isExhausted, type Owner, type RunTask, WorkerPool } from '#platform/con
 import { problem } from '#platform/problem';
 import type * as tasks from './analysis.thread';
 
-/** A thread may hold the scores of a comparison, up to about 30 MiB. */
+/** Threads of an organization. One more exists for others. Each may hold the scores of a comparison, up to 30 MiB. */
 const THREADS = Math.min(4, Math.max(2, availableParallelism() - 1));
 const WAITING_MAX = 128;
 /** Longer than the default time limit of any request. The request's signal ends a task earlier. */
@@ -20,7 +20,8 @@ export class AnalysisPool extends WorkerPool<typeof tasks> {
   constructor() {
     super({
       file: path.join(__dirname, 'analysis.thread.js'),
-      threads: THREADS,
+      threads: THREADS + 1,
+      share: THREADS,
       maxWaiting: WAITING_MAX,
       deadlineMs: DEADLINE_MS,
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB },

@@ -2,7 +2,7 @@ import { Body, Controller, HttpCode, Param, Post, Req } from '@nestjs/common';
 import { ApiExtraModels, ApiResponse, ApiTags, getSchemaPath } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
-import { Reply, RequestSignal } from '#platform/http';
+import { Reply, RequestBody, RequestSignal, SELECTION_MAX_BYTES } from '#platform/http';
 import { GateDto, GateResultDto } from './gate.dto';
 import { GATE_MEDIA, type GateMedia, toJUnit, toMarkdown } from './gate-report';
 import { GateService } from './gate.service';
@@ -20,6 +20,7 @@ export class GateController {
   @Post('gate')
   @HttpCode(200)
   @RequireRole('viewer')
+  @RequestBody({ kind: 'json', limit: SELECTION_MAX_BYTES })
   @ApiResponse({
     status: 200,
     description:

@@ -3,19 +3,20 @@ import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { isExhausted, WorkerPool } from '#platform/concurrency';
-import { canonicalJson, RawJson, toJsonText, toRawJson } from '#platform/json';
+import { canonicalJson, INLINE_JSON_MAX, type RawJson, toRawJson } from '#platform/json';
 import type { SchemaViolation } from '#platform/json-schema';
 import { type FieldError, problem } from '#platform/problem';
 import type { DatasetEntity } from './dataset.entity';
 import type * as tasks from './dataset-schemas.thread';
 
+/** Threads of an organization. One more exists for others. */
 const THREADS = 2;
 const WAITING_MAX = 256;
 /** Longest time for one schema, or for the values of one request, in milliseconds. */
 const DEADLINE_MS = 5_000;
 /** Longest time for finding the values that exceed the deadline, in milliseconds. */
 const SEARCH_MS = 10_000;
-const HEAP_MIB = 512;
+const HEAP_MIB = 1_024;
 /** Attempts at a write while the schemas of its dataset keep changing. */
 const ATTEMPTS = 4;
 
@@ -34,6 +35,8 @@ interface SchemaValue {
   key: string;
   schema: string;
   value: string;
+  /** The value before the change, if it is too large to compare on the event loop. An equal value is valid. */
+  before?: string;
 }
 
 const MEMBERS = ['input', 'expected'] as const;
@@ -45,7 +48,8 @@ export class SchemaPool extends WorkerPool<typeof tasks> {
   constructor() {
     super({
       file: path.join(__dirname, 'dataset-schemas.thread.js'),
-      threads: THREADS,
+      threads: THREADS + 1,
+      share: THREADS,
       maxWaiting: WAITING_MAX,
       deadlineMs: DEADLINE_MS,
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB },
@@ -108,6 +112,26 @@ export class DatasetSchemas {
     return records.map((record) => check.faultsIn(schemas, record));
   }
 
+  /** Like `isChanged`, and compares large values in a thread. */
+  async isChanged(
+    scope: Scope,
+    signal: AbortSignal,
+    member: SchemaMember,
+    record: SchemaMembers,
+    before?: SchemaMembers,
+  ): Promise<boolean> {
+    if (!isChanged(member, record, before)) return false;
+    if (!isLarge(member, record, before)) return true;
+    const texts = { one: toRawJson(before![member]).text, other: toRawJson(record[member]).text };
+    try {
+      return !(await this.pool.run(scope, signal, 'areEqual', texts));
+    } catch (error) {
+      // an equal value that counts as changed only adds a version
+      if (isExhausted(error)) return true;
+      throw error;
+    }
+  }
+
   private async faultOfSchema(
     scope: Scope,
     schema: string,
@@ -149,7 +173,7 @@ export class DatasetSchemas {
     const schemas = [...new Set(values.map(({ schema }) => schema))];
     const input = {
       schemas,
-      values: values.map(({ schema, value }) => ({ schema: schemas.indexOf(schema), value })),
+      values: values.map(({ schema, value, before }) => ({ schema: schemas.indexOf(schema), value, before })),
     };
     try {
       return await this.pool.run(scope, signal, 'violationsOf', input);
@@ -176,10 +200,11 @@ export class RecordCheck {
     return MEMBERS.flatMap((member) => {
       const schema = schemas[`${member}_schema`];
       if (schema === null || !isChanged(member, record, before)) return [];
-      const value = textOf(record[member]);
-      const key = createHash('sha256').update(schema.text).update('\n').update(value).digest('base64');
+      const value = toRawJson(record[member]).text;
+      const compared = isLarge(member, record, before) ? toRawJson(before![member]).text : undefined;
+      const key = digestOf([schema.text, value, compared ?? '']);
       const violations = this.verdicts.get(key);
-      if (!violations) this.missing.set(key, { key, schema: schema.text, value });
+      if (!violations) this.missing.set(key, { key, schema: schema.text, value, before: compared });
       return (violations ?? []).map(({ pointer, detail }) => ({ pointer: `/${member}${pointer}`, detail }));
     });
   }
@@ -201,12 +226,27 @@ export class RecordCheck {
   }
 }
 
-/** Whether a member of a record must be checked: it is given, and differs from the record before the change. */
-export const isChanged = (member: SchemaMember, record: SchemaMembers, before?: SchemaMembers): boolean =>
-  record[member] !== undefined &&
-  (before === undefined || canonicalJson(before[member]) !== canonicalJson(record[member]));
+/**
+ * Whether a member of a record must be checked: it is given, and differs from the record before the change. Large values
+ * with different texts count as different, because only a thread can compare them.
+ */
+const isChanged = (member: SchemaMember, record: SchemaMembers, before?: SchemaMembers): boolean => {
+  if (record[member] === undefined) return false;
+  if (before === undefined) return true;
+  if (toRawJson(before[member]).text === toRawJson(record[member]).text) return false;
+  return isLarge(member, record, before) || canonicalJson(before[member]) !== canonicalJson(record[member]);
+};
+
+/** Whether a value and the one before it are too large to compare on the event loop. */
+const isLarge = (member: SchemaMember, record: SchemaMembers, before?: SchemaMembers): boolean =>
+  before !== undefined &&
+  toRawJson(before[member]).text.length + toRawJson(record[member]).text.length > INLINE_JSON_MAX;
 
 /** Ends a run of a write whose values have no verdicts yet. */
 class VerdictsMissing extends Error {}
 
-const textOf = (value: unknown): string => (value instanceof RawJson ? value.text : toJsonText(value));
+const digestOf = (texts: readonly string[]): string => {
+  const hash = createHash('sha256');
+  for (const text of texts) hash.update(text).update('\n');
+  return hash.digest('base64');
+};

@@ -1,7 +1,15 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
-import { created, IfMatch, type Reply, RequestSignal, type Versioned } from '#platform/http';
+import {
+  created,
+  IfMatch,
+  type Reply,
+  RequestBody,
+  RequestSignal,
+  SELECTION_MAX_BYTES,
+  type Versioned,
+} from '#platform/http';
 import type { Page } from '#platform/paging';
 import {
   CreateDatasetDto,
@@ -44,6 +52,7 @@ export class DatasetController {
   @Post('search')
   @HttpCode(200)
   @RequireRole('viewer')
+  @RequestBody({ kind: 'json', limit: SELECTION_MAX_BYTES })
   @ApiOkResponse({ type: DatasetPageDto })
   search(@CurrentScope() scope: Scope, @Body() dto: DatasetSearchDto): Promise<Page<DatasetDto>> {
     return this.datasets.search(scope, dto);

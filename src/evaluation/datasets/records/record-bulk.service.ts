@@ -2,13 +2,12 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, type Tx } from '#platform/db';
 import { checkValues, validateBody } from '#platform/http';
-import { PAGE_BYTES } from '#platform/paging';
 import { type FieldError, Problem, problem } from '#platform/problem';
 import { DatasetSchemas } from '../datasets/dataset-schemas';
 import { DatasetService } from '../datasets/dataset.service';
 import {
   type BulkItem,
-  checkItem,
+  checkItems,
   checkWorkspaceOfCreate,
   failedItem,
   repeatedItem,
@@ -26,6 +25,9 @@ import type { RecordEntity } from './record.entity';
 import { type ExistingRecord, RecordRepository } from './record.repository';
 import { type NewVersion, RecordWriteRepository } from './record-write.repository';
 import { externalIdTaken } from './record.service';
+
+/** Bytes of existing records that one request reads: more than any request can hold. */
+const EXISTING_BYTES = 16 * 1024 * 1024;
 
 /** The outcome of one item, before it is written. */
 type Plan =
@@ -54,7 +56,7 @@ export class RecordBulkService {
   /**
    * Writes 1 to 100 records in one transaction. Each item succeeds or fails by itself, and the outcomes come in the order
    * sent. If two items have the same `external_id`, the first wins and the second is 409. If the existing records exceed
-   * the size of a page, the items of the rest are 413.
+   * `EXISTING_BYTES`, the items of the rest are 413.
    */
   async create(
     scope: Scope,
@@ -63,10 +65,8 @@ export class RecordBulkService {
     signal: AbortSignal,
   ): Promise<BulkRecordItemDto[]> {
     checkWorkspaceOfCreate(scope, dto.workspace_id);
-    const contents = dto.items.map((item, index) => {
-      const checked = checkItem(() => contentOf(validateBody(RecordFieldsDto, item)));
-      return checked instanceof Problem ? withinItems(checked, index) : checked;
-    });
+    const checked = await checkItems(dto.items, (item) => contentOf(validateBody(RecordFieldsDto, item)));
+    const contents = checked.map((one, index) => (one instanceof Problem ? withinItems(one, index) : one));
     return this.schemas.checking(scope, signal, (check) =>
       this.database.transaction(async (tx) => {
         const dataset = await this.datasets.lockLive(tx, scope, datasetId, 'update');
@@ -109,7 +109,7 @@ export class RecordBulkService {
     for (const id of new Set(ids)) {
       const record = unread.get(id);
       if (!record) continue;
-      if (bytes < PAGE_BYTES) {
+      if (bytes < EXISTING_BYTES) {
         fitting.push(id);
         unread.delete(id);
       }

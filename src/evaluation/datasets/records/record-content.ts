@@ -1,10 +1,10 @@
 import { patchMetadata } from '#platform/http';
 import { newId } from '#platform/ids';
-import { toJsonText } from '#platform/json';
+import { toRawJson } from '#platform/json';
 import type { PatchRecordDto, RecordFieldsDto } from './record.dto';
 import { CONTENT_FIELDS, type RecordEntity } from './record.entity';
 
-/** The content of a record to write: free-form values as parsed, and optional members with their defaults. */
+/** The content of a record to write: free-form values, parsed or as a `RawJson`, and optional members with their defaults. */
 export interface RecordContent {
   input: unknown;
   expected: unknown;
@@ -44,7 +44,7 @@ export const patchedContent = (row: RecordEntity, dto: PatchRecordDto): RecordCo
 
 /** Whether a record already has this content. The order of members counts, because responses repeat it. */
 export const sameContent = (row: RecordEntity, content: RecordContent): boolean =>
-  CONTENT_FIELDS.every((member) => toJsonText(row[member]) === toJsonText(content[member]));
+  CONTENT_FIELDS.every((member) => toRawJson(row[member]).text === toRawJson(content[member]).text);
 
 /** Returns the first version of a new record. */
 export const newRow = (content: RecordContent) => ({

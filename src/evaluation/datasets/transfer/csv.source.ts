@@ -1,17 +1,19 @@
 import type { SpooledFile } from '#platform/http';
-import { JsonInputError, parseJson } from '#platform/json';
+import { JsonInputError } from '#platform/json';
+import type { Outline } from '#platform/json-threads';
 import { problem } from '#platform/problem';
 import { CaseMaker } from '../versions/csv/csv.case';
 import { columnsOf, type CsvLayout, HEADER_KEPT, shown } from '../versions/csv/csv.columns';
 import { CHUNK_BYTES, CsvEncoding, piecesOf } from '../versions/csv/csv.reader';
 import { CsvFault, type CsvRecord, CsvScanner } from '../versions/csv/csv.scanner';
 import { type ImportLine, type ImportSource, pointerOf } from './import-source';
+import type { LargeJson } from './large-json';
 import { CSV_COLUMNS, textOfCell } from './record-formats';
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /** Turns a row into a record to import. @param row counted from 1 */
-export type RowReader = (cells: readonly string[], line: number, row: number) => ImportLine;
+export type RowReader = (cells: readonly string[], line: number, row: number) => Promise<ImportLine>;
 
 /** CSV (RFC 4180) with a header row. */
 export class CsvSource implements ImportSource {
@@ -29,9 +31,9 @@ export class CsvSource implements ImportSource {
     const reading = new Reading(this.cellBytes, this.readerOf);
     try {
       for await (const chunk of this.file.chunks(CHUNK_BYTES)) {
-        for await (const piece of piecesOf(chunk)) yield reading.push(piece);
+        for await (const piece of piecesOf(chunk)) yield await Promise.all(reading.push(piece));
       }
-      yield reading.end();
+      yield await Promise.all(reading.end());
     } catch (error) {
       if (!(error instanceof CsvFault)) throw error;
       throw problem.invalidFields([{ pointer: pointerOf(error.line), detail: error.detail }]);
@@ -53,14 +55,14 @@ class Reading {
   private columns: string[] = [];
   private reader: RowReader | undefined;
   private rows = 0;
-  private found: ImportLine[] = [];
+  private found: Promise<ImportLine>[] = [];
 
   constructor(
     private readonly cellBytes: number,
     private readonly readerOf: (columns: string[]) => RowReader,
   ) {}
 
-  push(piece: Buffer): ImportLine[] {
+  push(piece: Buffer): Promise<ImportLine>[] {
     const hasMark = !this.scanner && piece.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
     const bytes = hasMark ? piece.subarray(BYTE_ORDER_MARK.length) : piece;
     this.scanner ??= new CsvScanner(HEADER_KEPT, (record) => this.take(record));
@@ -70,7 +72,7 @@ class Reading {
     return this.taken();
   }
 
-  end(): ImportLine[] {
+  end(): Promise<ImportLine>[] {
     const fault = this.scanner && this.encoding.faultAtEnd(this.scanner.line);
     if (fault) throw fault;
     this.scanner?.end();
@@ -98,10 +100,13 @@ class Reading {
       );
     }
     this.rows++;
-    this.found.push(this.reader(cells as string[], line, this.rows));
+    const read = this.reader(cells as string[], line, this.rows);
+    // nobody waits for it if a fault follows
+    read.catch(() => undefined);
+    this.found.push(read);
   }
 
-  private taken(): ImportLine[] {
+  private taken(): Promise<ImportLine>[] {
     const { found } = this;
     this.found = [];
     return found;
@@ -109,7 +114,12 @@ class Reading {
 }
 
 const KNOWN = new Set<string>(CSV_COLUMNS);
-const AS_JSON = new Set<string>(['input', 'expected', 'metadata', 'tags']);
+const AS_JSON: Readonly<Record<string, Outline | undefined>> = {
+  input: { kind: 'freeForm' },
+  expected: { kind: 'freeForm' },
+  metadata: { kind: 'freeForm' },
+  tags: { kind: 'whole' },
+};
 
 const sizeOf = (cells: readonly string[]): number => cells.reduce((sum, cell) => sum + cell.length, 0);
 
@@ -123,7 +133,7 @@ export const isExport = ({ columns, mapping }: CsvLayout): boolean =>
  * Returns the reader of rows as an export writes them. Columns may stand in any order, and all but `input` may be missing.
  * Errors: `CsvFault` for unknown columns.
  */
-export function exportedRows(columns: string[]): RowReader {
+export function exportedRows(columns: string[], json: LargeJson): RowReader {
   const unknown = columns.find((column) => !KNOWN.has(column));
   if (unknown !== undefined) {
     throw new CsvFault(
@@ -132,13 +142,16 @@ export function exportedRows(columns: string[]): RowReader {
     );
   }
   if (!columns.includes('input')) throw new CsvFault(1, 'does not name the column input');
-  return (cells, line) => {
+  return async (cells, line) => {
     const value: Record<string, unknown> = {};
     for (const [place, column] of columns.entries()) {
       const cell = cells[place]!;
       if (cell === '') continue;
+      const outline = AS_JSON[column];
       try {
-        value[column] = AS_JSON.has(column) ? parseJson(Buffer.from(cell)) : textOfCell(cell);
+        value[column] = outline
+          ? await json.parse(`${line}/${column}`, Buffer.from(cell), outline)
+          : textOfCell(cell);
       } catch (error) {
         if (!(error instanceof JsonInputError)) throw error;
         const detail = `must be JSON text: ${error.detail.replace(/^The body/, 'the field')}`;
@@ -158,6 +171,6 @@ export function caseRows(layout: CsvLayout): RowReader {
   return (cells, line, row) => {
     const { id, input, expected, metadata, tags } = maker.make(row, cells);
     const value = { input, expected, metadata, tags, source_kind: 'external', external_id: id };
-    return { line, value, fault: null, size: sizeOf(cells) };
+    return Promise.resolve({ line, value, fault: null, size: sizeOf(cells) });
   };
 }

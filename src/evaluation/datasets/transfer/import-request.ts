@@ -1,14 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Environment } from '#platform/config';
-import {
-  checkValues,
-  mediaTypeOf,
-  parseBody,
-  type SpooledFile,
-  type SpooledRequest,
-  validateBody,
-} from '#platform/http';
+import { checkValues, JsonBodies, mediaTypeOf, type SpooledFile, type SpooledRequest } from '#platform/http';
+import { JsonThreads } from '#platform/json-threads';
 import { problem } from '#platform/problem';
 import { DatasetContent } from '../versions/dataset-reading.service';
 import { CSV_MEDIA, JSON_MEDIA } from '../versions/dataset-upload';
@@ -18,6 +12,7 @@ import type { OnConflict } from '../records/record.dto';
 import { ImportVersionDto, type RecordImportQueryDto } from './record-transfer.dto';
 import { caseRows, CsvSource, exportedRows, isExport } from './csv.source';
 import { type ImportSource, JsonLinesSource } from './import-source';
+import { LargeJson } from './large-json';
 
 /**
  * Bytes of a line for everything but `input` and `expected`. Each of these may be as large as a body, and every exported
@@ -41,6 +36,8 @@ export class ImportSources {
     private readonly versions: DatasetVersionRepository,
     private readonly content: DatasetContent,
     private readonly environment: Environment,
+    private readonly bodies: JsonBodies,
+    private readonly threads: JsonThreads,
   ) {}
 
   /** Errors: 400 for a JSON body, or a query, of the wrong form; 400 for another workspace than the header's. */
@@ -49,17 +46,19 @@ export class ImportSources {
     datasetId: string,
     body: SpooledRequest,
     query: RecordImportQueryDto,
+    signal: AbortSignal,
   ): Promise<ImportRequest> {
     const media = mediaTypeOf({ headers: { 'content-type': body.contentType } });
-    if (media === JSON_MEDIA) return this.ofVersion(scope, datasetId, body.file, query);
+    if (media === JSON_MEDIA) return this.ofVersion(scope, datasetId, body.file, query, signal);
     if (query.workspace_id !== undefined && query.workspace_id !== scope.workspaceId) {
       throw problem.invalidQuery('workspace_id', 'must be the workspace that X-Service-Workspace-Id names');
     }
     const most = this.environment.BODY_LIMIT_BYTES;
+    const json = new LargeJson(this.threads, scope, body.file, signal);
     const source =
       media === CSV_MEDIA
-        ? new CsvSource(body.file, most, exportedRows)
-        : new JsonLinesSource(body.file, 2 * most + REST_BYTES);
+        ? new CsvSource(body.file, most, (columns) => exportedRows(columns, json))
+        : new JsonLinesSource(body.file, 2 * most + REST_BYTES, json);
     return {
       onConflict: query.on_conflict ?? 'error',
       open: () => Promise.resolve(source),
@@ -72,17 +71,18 @@ export class ImportSources {
     datasetId: string,
     body: SpooledFile,
     query: RecordImportQueryDto,
+    signal: AbortSignal,
   ): Promise<ImportRequest> {
     const [misplaced] = Object.entries(query).find(([, value]) => value !== undefined) ?? [];
     if (misplaced !== undefined)
       throw problem.invalidQuery(misplaced, 'must be a member of the body when the body is JSON');
-    const dto = validateBody(ImportVersionDto, parseBody(await body.read()));
+    const dto = await this.bodies.read(scope, signal, await body.read(), ImportVersionDto);
     checkWorkspaceOfCreate(scope, dto.workspace_id);
     return {
       onConflict: dto.on_conflict ?? 'error',
       open: async () => {
         const version = await this.versions.find(scope, datasetId, dto.dataset_version);
-        if (version) return this.sourceOf(scope, version, body);
+        if (version) return this.sourceOf(scope, version, body, signal);
         throw problem.unknownReference('/dataset_version', 'dataset version', String(dto.dataset_version));
       },
       checkValues: () => checkValues(dto),
@@ -90,14 +90,20 @@ export class ImportSources {
   }
 
   /** Copies the bytes of a version, so that no second connection is needed while records are written. */
-  private async sourceOf(scope: Scope, version: DatasetVersionRow, body: SpooledFile): Promise<ImportSource> {
+  private async sourceOf(
+    scope: Scope,
+    version: DatasetVersionRow,
+    body: SpooledFile,
+    signal: AbortSignal,
+  ): Promise<ImportSource> {
     const copy = await body.createPart();
     for await (const bytes of this.content.bytes(scope, version)) await copy.append(bytes);
     copy.finish();
     const { columns, case_id_column: caseIdColumn, mapping } = version;
     const layout = { columns, caseIdColumn, mapping };
+    const json = new LargeJson(this.threads, scope, body, signal);
     return new CsvSource(copy, version.size_bytes, (names) =>
-      isExport(layout) ? exportedRows(names) : caseRows(layout),
+      isExport(layout) ? exportedRows(names, json) : caseRows(layout),
     );
   }
 }

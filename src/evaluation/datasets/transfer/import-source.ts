@@ -1,6 +1,9 @@
-import type { SpooledFile } from '#platform/http';
-import { JsonInputError, parseJson } from '#platform/json';
+import { Pace } from '#platform/concurrency';
+import { outlineOf, type SpooledFile } from '#platform/http';
+import { JsonInputError } from '#platform/json';
 import { type Problem, problem } from '#platform/problem';
+import { RecordFieldsDto } from '../records/record.dto';
+import type { LargeJson } from './large-json';
 
 /** Maximum number of records in an import. */
 export const IMPORT_LINES_MAX = 100_000;
@@ -30,26 +33,39 @@ export const pointerOf = (line: number, member = ''): string => `/lines/${line}$
 const LF = 10;
 /** A blank line: JSON whitespace only. */
 const BLANK = /^[ \t\r]*$/;
+/** Maximum number of blank lines that are skipped, so that a file of nothing else costs little. */
+const BLANK_LINES_MAX = IMPORT_LINES_MAX;
+/** Maximum number of lines in a batch. */
+const BATCH_LINES = 500;
 
-/** JSON Lines: a JSON object (RFC 8259) on each line. Blank lines are skipped. */
+/** JSON Lines: a JSON object (RFC 8259) on each line. Up to 100,000 blank lines are skipped. */
 export class JsonLinesSource implements ImportSource {
   /** @param lineBytes maximum size of a line, in bytes */
   constructor(
     private readonly file: SpooledFile,
     private readonly lineBytes: number,
+    private readonly json: LargeJson,
   ) {}
 
   async *lines(): AsyncGenerator<ImportLine[], void, undefined> {
+    const pace = new Pace();
     let line = 0;
+    let blank = 0;
+    let found: ImportLine[] = [];
     for await (const texts of this.texts()) {
-      const found: ImportLine[] = [];
       for (const text of texts) {
         line++;
         if (text === null) throw this.tooLong(line);
-        const read = readLine(text, line);
-        if (read) found.push(read);
+        if (!isBlank(text)) found.push(await this.read(text, line));
+        else if (++blank > BLANK_LINES_MAX) throw tooManyBlank(line);
+        if (found.length === BATCH_LINES) {
+          yield found;
+          found = [];
+        }
+        if (pace.isDue()) await pace.rest();
       }
       yield found;
+      found = [];
     }
   }
 
@@ -57,27 +73,37 @@ export class JsonLinesSource implements ImportSource {
     this.file.checkOpen();
   }
 
-  /** Yields the lines of each chunk; null for a line that is too long. */
-  private async *texts(): AsyncGenerator<(Buffer | null)[], void, undefined> {
+  /** Yields the lines of each chunk, to read before the next chunk; null for a line that is too long. */
+  private async *texts(): AsyncGenerator<Iterable<Buffer | null>, void, undefined> {
     let begun: Buffer[] = [];
     let bytesBegun = 0;
-    for await (const chunk of this.file.chunks()) {
-      const texts: (Buffer | null)[] = [];
+    const { lineBytes } = this;
+    function* linesOf(chunk: Buffer): Generator<Buffer | null> {
       let from = 0;
       for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, from)) {
         const last = chunk.subarray(from, end);
-        texts.push(begun.length > 0 ? Buffer.concat([...begun, last]) : last);
-        if (texts.at(-1)!.length > this.lineBytes) texts[texts.length - 1] = null;
+        yield bytesBegun + last.length > lineBytes ? null : joined(begun, last);
         begun = [];
         bytesBegun = 0;
         from = end + 1;
       }
       begun.push(chunk.subarray(from));
       bytesBegun += chunk.length - from;
-      if (bytesBegun > this.lineBytes) texts.push(null);
-      yield texts;
+      if (bytesBegun > lineBytes) yield null;
     }
+    for await (const chunk of this.file.chunks()) yield linesOf(chunk);
     if (bytesBegun > 0) yield [Buffer.concat(begun)];
+  }
+
+  private async read(text: Buffer, line: number): Promise<ImportLine> {
+    const size = text.length;
+    try {
+      const value = await this.json.parse(String(line), text, outlineOf(RecordFieldsDto));
+      return { line, value, fault: null, size };
+    } catch (error) {
+      if (!(error instanceof JsonInputError)) throw error;
+      return { line, value: null, fault: faultOf(error, line), size: 0 };
+    }
   }
 
   private tooLong(line: number): Problem {
@@ -86,14 +112,14 @@ export class JsonLinesSource implements ImportSource {
   }
 }
 
-function readLine(text: Buffer, line: number): ImportLine | null {
-  if (text.length < 64 && BLANK.test(text.toString('latin1'))) return null;
-  try {
-    return { line, value: parseJson(text), fault: null, size: text.length };
-  } catch (error) {
-    if (!(error instanceof JsonInputError)) throw error;
-    return { line, value: null, fault: faultOf(error, line), size: 0 };
-  }
+const joined = (begun: readonly Buffer[], last: Buffer): Buffer =>
+  begun.length > 0 ? Buffer.concat([...begun, last]) : last;
+
+const isBlank = (text: Buffer): boolean => text.length < 64 && BLANK.test(text.toString('latin1'));
+
+function tooManyBlank(line: number): Problem {
+  const detail = `is blank line ${BLANK_LINES_MAX + 1}. An import can have at most ${BLANK_LINES_MAX} blank lines`;
+  return problem.invalidFields([{ pointer: pointerOf(line), detail }]);
 }
 
 /** Replaces the body, which the parser's message mentions, with the line. */

@@ -1,7 +1,7 @@
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { Pace } from '#platform/concurrency';
-import { isChanged, type SchemaMember, type SchemaMembers } from '../datasets/dataset-schemas';
+import type { SchemaMember, SchemaMembers } from '../datasets/dataset-schemas';
 import type { DatasetService } from '../datasets/dataset.service';
 import type { OnConflict, RecordFieldsDto } from '../records/record.dto';
 import type { RecordChange } from '../datasets/dataset.repository';
@@ -30,6 +30,8 @@ export interface ImportRun {
   toCreate: number;
   /** The members that violate the dataset's schemas, by line. Only changed ones are refused. */
   undecided: ReadonlyMap<number, readonly SchemaMember[]>;
+  /** Whether a member differs from the record before the change. */
+  isChanged(member: SchemaMember, record: SchemaMembers, before?: SchemaMembers): Promise<boolean>;
 }
 
 /** Ends an import whose changes violate the schemas of the dataset. */
@@ -139,8 +141,11 @@ export class ImportWriter {
    */
   private async isAllowed({ line, content }: Read, before?: SchemaMembers): Promise<boolean> {
     if (this.pace.isDue()) await this.pace.rest();
-    const faulty = this.run.undecided.get(line.line)?.filter((member) => isChanged(member, content, before));
-    if (!faulty?.length) return true;
+    const faulty: SchemaMember[] = [];
+    for (const member of this.run.undecided.get(line.line) ?? []) {
+      if (await this.run.isChanged(member, content, before)) faulty.push(member);
+    }
+    if (faulty.length === 0) return true;
     const members = Object.fromEntries(faulty.map((member) => [member, content[member]]));
     this.violating.push({ line: line.line, members });
     if (this.violating.length >= FAULTS_MAX) throw this.refused();

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
+import { Pace } from '#platform/concurrency';
 import { etagOf, type Reply, streamed } from '#platform/http';
 import { DatasetService } from '../datasets/dataset.service';
 import { type ExportSelection, RecordExportRepository } from './record-export.repository';
@@ -33,9 +34,21 @@ export class RecordExportService {
     selection: ExportSelection,
     { head, lineOf }: RecordFormat,
   ): AsyncGenerator<Buffer, void, undefined> {
+    const pace = new Pace();
     let text = head;
     for await (const records of this.records.batches(scope, selection)) {
-      for (const record of records) text += lineOf(record);
+      for (const record of records) {
+        for (const piece of lineOf(record)) {
+          if (typeof piece === 'string') {
+            text += piece;
+            continue;
+          }
+          yield Buffer.from(text);
+          text = '';
+          yield piece;
+          if (pace.isDue()) await pace.rest();
+        }
+      }
       // Yields empty parts too: the response begins after the first batch, and ends when the client has gone.
       yield Buffer.from(text);
       text = '';

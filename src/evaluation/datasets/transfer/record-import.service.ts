@@ -4,7 +4,7 @@ import { Database, type Tx } from '#platform/db';
 import type { SpooledRequest } from '#platform/http';
 import { problem } from '#platform/problem';
 import { FairLimiter } from '#platform/concurrency';
-import { DatasetSchemas, type SchemaMembers } from '../datasets/dataset-schemas';
+import { DatasetSchemas, type SchemaMember, type SchemaMembers } from '../datasets/dataset-schemas';
 import type { DatasetEntity } from '../datasets/dataset.entity';
 import { checkLive } from '../../../resources';
 import { DatasetService } from '../datasets/dataset.service';
@@ -17,7 +17,10 @@ import { type ImportSource, pointerOf } from './import-source';
 import { type ImportRequest, ImportSources } from './import-request';
 import { ImportWriter, SchemasViolated } from './import-writer';
 
-/** Concurrent imports in a process. More would take all connections to the database. */
+/**
+ * Concurrent imports of an organization in a process. One more may run for another organization. More would take all
+ * connections to the database.
+ */
 const IMPORTS_AT_ONCE = 2;
 /** Each with a body of up to 32 MiB on the disk. */
 const IMPORTS_WAITING = 50;
@@ -29,7 +32,10 @@ const NO_SCHEMAS = { input_schema: null, expected_schema: null };
 
 @Injectable()
 export class RecordImportService {
-  private readonly limiter = new FairLimiter({ concurrency: IMPORTS_AT_ONCE, maxWaiting: IMPORTS_WAITING });
+  private readonly limiter = new FairLimiter({
+    share: IMPORTS_AT_ONCE,
+    maxWaiting: IMPORTS_WAITING,
+  });
 
   constructor(
     private readonly database: Database,
@@ -53,7 +59,7 @@ export class RecordImportService {
     query: RecordImportQueryDto,
     signal: AbortSignal,
   ): Promise<RecordImportDto> {
-    const request = await this.sources.requestOf(scope, datasetId, body, query);
+    const request = await this.sources.requestOf(scope, datasetId, body, query, signal);
     return this.limiter.run(scope, signal, () => this.run(scope, datasetId, request, signal));
   }
 
@@ -76,7 +82,7 @@ export class RecordImportService {
     request.checkValues();
     try {
       return await this.database.transaction((tx) =>
-        this.write(tx, scope, dataset, source, checked, request.onConflict),
+        this.write(tx, scope, dataset, source, checked, request.onConflict, signal),
       );
     } catch (error) {
       if (!(error instanceof SchemasViolated)) throw error;
@@ -93,6 +99,7 @@ export class RecordImportService {
     source: ImportSource,
     { count, lineOf, undecided }: CheckedImport,
     onConflict: OnConflict,
+    signal: AbortSignal,
   ): Promise<RecordImportDto> {
     const dataset = await this.datasets.lockLive(tx, scope, checkedAgainst.dataset_id, 'update');
     checkSameSchemas(checkedAgainst, dataset);
@@ -106,6 +113,8 @@ export class RecordImportService {
       existing,
       toCreate: count - existing.size,
       undecided,
+      isChanged: (member: SchemaMember, record: SchemaMembers, before?: SchemaMembers) =>
+        this.schemas.isChanged(scope, signal, member, record, before),
     };
     const writer = new ImportWriter(run, this.datasets, this.records, this.writes);
     for await (const lines of source.lines()) {

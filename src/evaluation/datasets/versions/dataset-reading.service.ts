@@ -118,13 +118,16 @@ class PageReading {
 /** The only sort of rows, as cursors name it. */
 const BY_ROW = 'row';
 
-/** Concurrent page reads in a process. Each may take some 60 MiB. */
+/** Concurrent page reads of an organization. One more may run for another organization. Each may take some 60 MiB. */
 const PAGES_AT_ONCE = 2;
 const PAGES_WAITING = 200;
 
 @Injectable()
 export class DatasetReadingService {
-  private readonly limiter = new FairLimiter({ concurrency: PAGES_AT_ONCE, maxWaiting: PAGES_WAITING });
+  private readonly limiter = new FairLimiter({
+    share: PAGES_AT_ONCE,
+    maxWaiting: PAGES_WAITING,
+  });
 
   constructor(
     private readonly versions: DatasetVersionService,

@@ -1,7 +1,6 @@
 import type { Scope } from '#platform/auth';
 import {
   MULTIPART_MEDIA,
-  parseBody,
   readMultipart,
   type SpooledFile,
   type SpooledRequest,
@@ -12,7 +11,7 @@ import { Problem, problem } from '#platform/problem';
 import { checkWorkspaceOfCreate } from '../../../resources';
 import type { CsvOptions } from './csv/csv.columns';
 import {
-  CreateDatasetVersionDto,
+  type CreateDatasetVersionDto,
   CsvMappingDto,
   type CsvOptionsDto,
   CsvTextOptionsDto,
@@ -43,6 +42,9 @@ export interface CsvUpload {
   ofOptions: (pointer: string, detail: string) => Problem;
 }
 
+/** Parses and validates a version that is given as JSON. */
+export type ReadVersion = (bytes: Buffer) => Promise<CreateDatasetVersionDto>;
+
 /**
  * Reads the parts of an upload. Errors: 400 for malformed or misplaced options, and for another workspace than the
  * header's; 413.
@@ -52,6 +54,7 @@ export async function readUpload(
   request: SpooledRequest,
   media: string,
   query: CsvTextOptionsDto,
+  readBody: ReadVersion,
 ): Promise<CsvUpload> {
   if (media === CSV_MEDIA) return readText(scope, request, query);
   const misplaced = Object.entries(query).find(([, value]) => value !== undefined);
@@ -61,7 +64,7 @@ export async function readUpload(
       'is for text/csv only. In a form or in JSON, send it as a member of the body',
     );
   }
-  return media === MULTIPART_MEDIA ? readForm(scope, request) : readJson(scope, request);
+  return media === MULTIPART_MEDIA ? readForm(scope, request) : readJson(scope, request, readBody);
 }
 
 function readText(scope: Scope, { file }: SpooledRequest, query: CsvTextOptionsDto): CsvUpload {
@@ -98,8 +101,12 @@ async function readForm(scope: Scope, request: SpooledRequest): Promise<CsvUploa
   };
 }
 
-async function readJson(scope: Scope, { file: body }: SpooledRequest): Promise<CsvUpload> {
-  const dto = validateBody(CreateDatasetVersionDto, parseBody(await body.read()));
+async function readJson(
+  scope: Scope,
+  { file: body }: SpooledRequest,
+  readBody: ReadVersion,
+): Promise<CsvUpload> {
+  const dto = await readBody(await body.read());
   checkWorkspaceOfCreate(scope, dto.workspace_id);
   const content = Buffer.from(dto.content);
   if (content.length > CSV_MAX_BYTES) {

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Environment } from '#platform/config';
 import { Database, type Tx } from '#platform/db';
-import { mediaTypeOf, type SpooledFile, type SpooledRequest } from '#platform/http';
+import { JsonBodies, mediaTypeOf, type SpooledFile, type SpooledRequest } from '#platform/http';
 import { newId } from '#platform/ids';
 import type { ListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
@@ -14,14 +14,22 @@ import { LayoutFault } from './csv/csv.columns';
 import { CsvFault } from './csv/csv.scanner';
 import { CHUNK_BYTES, type CsvContent, readCsv } from './csv/csv.reader';
 import { type CsvUpload, readUpload } from './dataset-upload';
-import { type CsvTextOptionsDto, type DatasetVersionDto, toDatasetVersionDto } from './dataset-version.dto';
+import {
+  CreateDatasetVersionDto,
+  type CsvTextOptionsDto,
+  type DatasetVersionDto,
+  toDatasetVersionDto,
+} from './dataset-version.dto';
 import {
   DatasetVersionRepository,
   type DatasetVersionRow,
   type VersionIdentity,
 } from './dataset-version.repository';
 
-/** Concurrent uploads in a process. More would fill its memory and take all connections. */
+/**
+ * Concurrent uploads of an organization in a process. One more may run for another organization. More would fill its
+ * memory and take all connections.
+ */
 const UPLOADS_AT_ONCE = 3;
 const UPLOADS_WAITING = 50;
 
@@ -34,13 +42,17 @@ export interface UploadedVersion {
 
 @Injectable()
 export class DatasetVersionService {
-  private readonly limiter = new FairLimiter({ concurrency: UPLOADS_AT_ONCE, maxWaiting: UPLOADS_WAITING });
+  private readonly limiter = new FairLimiter({
+    share: UPLOADS_AT_ONCE,
+    maxWaiting: UPLOADS_WAITING,
+  });
 
   constructor(
     private readonly database: Database,
     private readonly datasets: DatasetService,
     private readonly versions: DatasetVersionRepository,
     private readonly environment: Environment,
+    private readonly bodies: JsonBodies,
   ) {}
 
   /**
@@ -55,7 +67,7 @@ export class DatasetVersionService {
     query: CsvTextOptionsDto,
     signal: AbortSignal,
   ): Promise<UploadedVersion> {
-    return this.limiter.run(scope, signal, () => this.create(scope, datasetId, request, query));
+    return this.limiter.run(scope, signal, () => this.create(scope, datasetId, request, query, signal));
   }
 
   async get(scope: Scope, datasetId: string, version: number): Promise<DatasetVersionDto> {
@@ -80,9 +92,12 @@ export class DatasetVersionService {
     datasetId: string,
     request: SpooledRequest,
     query: CsvTextOptionsDto,
+    signal: AbortSignal,
   ): Promise<UploadedVersion> {
     const media = mediaTypeOf({ headers: { 'content-type': request.contentType } }) ?? '';
-    const upload = await readUpload(scope, request, media, query);
+    const upload = await readUpload(scope, request, media, query, (bytes) =>
+      this.bodies.read(scope, signal, bytes, CreateDatasetVersionDto),
+    );
     const content = await readContent(upload, this.environment.BODY_LIMIT_BYTES);
     checkLive((await this.datasets.get(scope, datasetId)).view, 'dataset');
     const identity = identityOf(datasetId, upload.file, content);

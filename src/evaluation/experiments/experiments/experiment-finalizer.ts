@@ -1,7 +1,8 @@
+import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
-import { canonicalJson, RawJson, sha256OfJson, toRawJson } from '#platform/json';
+import { canonicalJson, RawJson, toRawJson } from '#platform/json';
 import { DatasetVersionRepository, RecordRepository } from '../../datasets';
 import type { ExperimentEntity, ExperimentStatus } from './experiment.entity';
 import { SUMMARY_SCORERS_MAX, SummaryRepository } from './summary.repository';
@@ -73,8 +74,9 @@ export class ExperimentFinalizer {
       return { dataset_snapshot: toRawJson(head), snapshot_records: new RawJson('[]') };
     }
     const records = await this.records.asOf(tx, scope, dataset_id, dataset_revision, SNAPSHOT_RECORDS_MAX);
-    const sha256 = sha256OfJson(records);
+    const canonical = canonicalJson(records);
+    const sha256 = createHash('sha256').update(canonical).digest('hex');
     const head = { dataset_id, source: 'records', dataset_version, record_count: records.length, sha256 };
-    return { dataset_snapshot: toRawJson(head), snapshot_records: new RawJson(canonicalJson(records)) };
+    return { dataset_snapshot: toRawJson(head), snapshot_records: new RawJson(canonical) };
   }
 }

@@ -1,7 +1,15 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiExtraModels, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
-import { created, IfMatch, type Reply, versioned, type Versioned } from '#platform/http';
+import {
+  created,
+  IfMatch,
+  type Reply,
+  RequestBody,
+  SELECTION_MAX_BYTES,
+  versioned,
+  type Versioned,
+} from '#platform/http';
 import type { Page } from '#platform/paging';
 import {
   CreateExperimentDto,
@@ -46,6 +54,7 @@ export class ExperimentController {
   @Post('search')
   @HttpCode(200)
   @RequireRole('viewer')
+  @RequestBody({ kind: 'json', limit: SELECTION_MAX_BYTES })
   @ApiOkResponse({ type: ExperimentPageDto })
   search(@CurrentScope() scope: Scope, @Body() dto: ExperimentSearchDto): Promise<Page<ExperimentDto>> {
     return this.experiments.search(scope, dto);

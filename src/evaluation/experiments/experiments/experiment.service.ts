@@ -4,6 +4,7 @@ import type { Tx } from '#platform/db';
 import { checkValues, mergeWithin, patchMetadata, type Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
 import { toRawJson, toRawJsonOrNull } from '#platform/json';
+import { JsonThreads } from '#platform/json-threads';
 import { type Page, searchAsList } from '#platform/paging';
 import { problem } from '#platform/problem';
 import {
@@ -16,7 +17,6 @@ import {
   WorkspaceResourceService,
 } from '../../../resources';
 import { type DatasetEntity, DatasetRepository } from '../../datasets';
-import { configPairs } from './config-pairs';
 import { ExperimentFinalizer, SNAPSHOT_RECORDS_MAX } from './experiment-finalizer';
 import {
   type CreateExperimentDto,
@@ -44,15 +44,14 @@ const EXPERIMENT: ResourceKind<ExperimentEntity, ExperimentDto> = {
     'tags',
   ],
   createdFields: ['name'],
-  derived: (_, { config, finalized_at }) => ({
-    ...(config && { config_pairs: configPairs(config.parse()) }),
-    ...(finalized_at && { updated_at: finalized_at }),
-  }),
+  derived: (_, { finalized_at }) => (finalized_at ? { updated_at: finalized_at } : {}),
   toView: toExperimentDto,
 };
 
-/** Columns that finalizing sets. The audit log shows finalizing as a change of `experiment_status`. */
-const FINAL_COLUMNS = ['summary', 'dataset_snapshot', 'snapshot_records', 'finalized_at'];
+/**
+ * Columns that change only with another one, which the audit log shows: `experiment_status` for finalizing, or `config`.
+ */
+const DEPENDENT_COLUMNS = ['summary', 'dataset_snapshot', 'snapshot_records', 'finalized_at', 'config_pairs'];
 
 /** Experiments: created or resumed, changed while they run, finalized, archived and restored. */
 @Injectable()
@@ -62,6 +61,7 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
     private readonly experiments: ExperimentRepository,
     private readonly datasets: DatasetRepository,
     private readonly finalizer: ExperimentFinalizer,
+    private readonly threads: JsonThreads,
   ) {
     super(kit, experiments, EXPERIMENT);
   }
@@ -71,7 +71,7 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
    * Errors: 400 for half a subject pair or a dataset too large to snapshot, 404 naming an unknown dataset or baseline,
    * 409 for an archived dataset.
    */
-  create(
+  async create(
     scope: Scope,
     dto: CreateExperimentDto,
   ): Promise<{ experiment: Versioned<ExperimentDto>; isNew: boolean }> {
@@ -81,12 +81,13 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
     if (dataset_version !== null && dataset_id === null) {
       throw invalid('/dataset_version', 'requires dataset_id');
     }
+    const pairs = await this.threads.pairs(scope, dto.config ?? {});
     return this.transaction(scope, async (tx) => {
       await this.checkBaseline(tx, scope, dto.baseline_experiment_id ?? null);
       const dataset =
         dataset_id === null ? null : await this.lockDataset(tx, scope, dataset_id, dataset_version);
       checkValues(dto);
-      const row = newRow(scope, dto, dataset?.revision ?? null);
+      const row = newRow(scope, dto, pairs, dataset?.revision ?? null);
       if (dto.resume === true) {
         await this.experiments.lockResume(tx, scope, row);
         const running = await this.experiments.findRunning(tx, scope, row);
@@ -114,15 +115,16 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
    * exclusive lock, so that no result slips in behind the summary. Errors: 404 for an unknown baseline, 409 for a frozen
    * experiment; those of every change.
    */
-  patch(
+  async patch(
     scope: Scope,
     id: string,
     dto: PatchExperimentDto,
     ifMatch?: string,
   ): Promise<Versioned<ExperimentDto>> {
+    const pairs = dto.config === undefined ? undefined : await this.threads.pairs(scope, dto.config ?? {});
     return this.transaction(scope, async (tx) => {
       const row = await this.lock(tx, scope, id, 'update');
-      const columns = patchedColumns(row, dto);
+      const columns = { ...patchedColumns(row, dto), config_pairs: pairs };
       await this.checkBaseline(tx, scope, dto.baseline_experiment_id ?? null, id);
       await this.checkChange(tx, scope, row, dto, ifMatch);
       const status = dto.experiment_status ?? 'running';
@@ -136,7 +138,7 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
   }
 
   protected override auditedChanges(row: ExperimentEntity, changed: Partial<ExperimentEntity>) {
-    return super.auditedChanges(row, changed).filter(({ member }) => !FINAL_COLUMNS.includes(member));
+    return super.auditedChanges(row, changed).filter(({ member }) => !DEPENDENT_COLUMNS.includes(member));
   }
 
   /**
@@ -200,8 +202,12 @@ function checkSnapshotSize({ record_count }: DatasetEntity): void {
   throw invalid('/dataset_id', detail);
 }
 
-function newRow(scope: Scope, dto: CreateExperimentDto, datasetRevision: number | null): ExperimentEntity {
-  const config = dto.config ?? {};
+function newRow(
+  scope: Scope,
+  dto: CreateExperimentDto,
+  configPairs: string[],
+  datasetRevision: number | null,
+): ExperimentEntity {
   return {
     ...stamps(scope),
     experiment_id: newId('exp'),
@@ -209,8 +215,8 @@ function newRow(scope: Scope, dto: CreateExperimentDto, datasetRevision: number 
     name: dto.name,
     experiment_name: dto.experiment_name ?? dto.name,
     description: dto.description ?? null,
-    config: toRawJson(config),
-    config_pairs: configPairs(config),
+    config: toRawJson(dto.config ?? {}),
+    config_pairs: configPairs,
     dataset_id: dto.dataset_id ?? null,
     dataset_version: dto.dataset_version ?? null,
     dataset_revision: datasetRevision,

@@ -9,7 +9,14 @@ import { Problem, problem } from '#platform/problem';
 import type { ExperimentState } from '../experiments/experiment.entity';
 import { ExperimentRepository } from '../experiments/experiment.repository';
 import { checkRunning } from '../experiments/experiment.service';
-import { checkItem, checkWorkspaceOfCreate, failedItem, repeatedItem, withinItems } from '../../../resources';
+import {
+  checkItem,
+  checkItems,
+  checkWorkspaceOfCreate,
+  failedItem,
+  repeatedItem,
+  withinItems,
+} from '../../../resources';
 import { type CaseReferences, CaseRules, checkCase } from './case-rules';
 import {
   type BulkResultItemDto,
@@ -56,7 +63,7 @@ export class ResultService {
    */
   async createBulk(scope: Scope, experimentId: string, dto: BulkResultsDto): Promise<BulkResultItemDto[]> {
     checkWorkspaceOfCreate(scope, dto.workspace_id);
-    const items = dto.items.map((item) => checkItem(() => validateBody(ResultFieldsDto, item)));
+    const items = await checkItems(dto.items, (item) => validateBody(ResultFieldsDto, item));
     const outcomes = await this.write(scope, experimentId, items);
     return outcomes.map((outcome, index) =>
       outcome instanceof Problem

@@ -1,16 +1,13 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiBody, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
-import { RequestBody, RequestSignal, UnavailableWhenLate } from '#platform/http';
+import { RequestBody, RequestSignal, SELECTION_MAX_BYTES, UnavailableWhenLate } from '#platform/http';
 import { ListQueryDto, type Page } from '#platform/paging';
 import { type SpanDto, SpanListQueryDto, SpanPageDto } from '../../../telemetry';
 import { ExperimentTraceDto, ExperimentTracePageDto } from './experiment-trace.dto';
 import { ExperimentTraceService } from './experiment-trace.service';
 import { TraceStatsDto, TraceStatsQueryDto } from './trace-stats.dto';
 import { TraceStatsService } from './trace-stats.service';
-
-/** Largest query, in bytes. */
-const QUERY_MAX = 1024 * 1024;
 
 @ApiTags('Experiment traces')
 @Controller('eval/v1/experiments/:experiment_id/traces')
@@ -72,7 +69,7 @@ export class ExperimentTraceController {
   @Post('stats/query')
   @HttpCode(200)
   @RequireRole('viewer')
-  @RequestBody({ kind: 'json', optional: true, limit: QUERY_MAX })
+  @RequestBody({ kind: 'json', optional: true, limit: SELECTION_MAX_BYTES })
   @ApiBody({ type: TraceStatsQueryDto, required: false })
   @ApiOkResponse({ type: TraceStatsDto })
   queryStats(

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expandRoles, type Scope, workspaceScope } from '#platform/auth';
-import { linkedSignal, retry, type RetryPolicy } from '#platform/concurrency';
+import { linkedSignal, retry, type RetryPolicy, runAs } from '#platform/concurrency';
 import { Environment } from '#platform/config';
 import { Database } from '#platform/db';
 import { newId } from '#platform/ids';
@@ -66,7 +66,7 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
     if (!run) return;
     const lease = new RunLease(this.executions, run, token);
     try {
-      await this.executeClaimed(run, lease);
+      await runAs(run.org_id, () => this.executeClaimed(run, lease));
     } catch (error) {
       throw await this.giveBack(run, token, error);
     } finally {

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { FairLimiter, linkedSignal, type Permit, retry, type RetryPolicy } from '#platform/concurrency';
 import { Environment } from '#platform/config';
+import { Problem } from '#platform/problem';
 import { Budget, BUDGET_EXCEEDED, failedScoring, type Scoring, type ScoringContext } from '../../judges';
 import type { ScoredItem } from '../../scores';
 import type { ScoringTarget } from '../runs/score-run.entity';
@@ -14,6 +15,8 @@ const CHUNK = 8;
 /** Share of the request's time for scoring, so that finished targets are returned even when others take too long. */
 const TEST_TIME_SHARE = 0.95;
 const OUT_OF_TIME = 'This was not scored within the time limit of the request.';
+const noneInTime = (ms: number): string =>
+  `No target was scored within ${ms / 1_000} s. Test fewer targets, or send fewer requests at a time.`;
 /** A client that waits for the response gets an error at once while the database is unavailable. */
 const ONCE: RetryPolicy = { attempts: 1 };
 
@@ -54,8 +57,9 @@ export interface ScoringJob {
 type OnResult = (target: ScoringTarget, item: ScoredItem) => Promise<void>;
 
 /**
- * Scores targets: at most `concurrency` of one job at a time, and at most `WORKER_CONCURRENCY` in this process. Judges and
- * code have separate limits, so that a judge that hangs delays no code.
+ * Scores targets: at most `concurrency` of one job at a time, and at most `WORKER_CONCURRENCY` of one organization in this
+ * process. One more slot is for other organizations. Judges and code have separate limits, so that a judge that hangs
+ * delays no code.
  */
 @Injectable()
 export class ScoringRunner {
@@ -67,9 +71,9 @@ export class ScoringRunner {
     private readonly scorer: TargetScorer,
     private readonly environment: Environment,
   ) {
-    const concurrency = environment.WORKER_CONCURRENCY;
-    this.code = new FairLimiter({ concurrency });
-    this.judges = new FairLimiter({ concurrency });
+    const share = environment.WORKER_CONCURRENCY;
+    this.code = new FairLimiter({ share });
+    this.judges = new FairLimiter({ share });
   }
 
   /** Returns what would be run or sent for each target, without doing so. */
@@ -85,16 +89,20 @@ export class ScoringRunner {
 
   /**
    * Scores the targets and returns the results in the order of the targets, without storing them. Does not use the cache
-   * of judges. Targets that are not finished shortly before the request times out get an error. Throws if no target is
-   * finished by then.
+   * of judges. Targets that are not finished shortly before the request times out get an error. Errors: 504 if no target
+   * is finished by then; the reason of the request's signal, after which nothing goes on.
    */
   async test(
     scope: Scope,
     scorer: RunnableScorer,
     targets: ScoringTarget[],
     { concurrency, max_cost_usd }: ScoringOptions,
+    request: AbortSignal,
   ): Promise<ScoringResultDto[]> {
-    const signal = AbortSignal.timeout(this.environment.TEST_SCORING_TIMEOUT_MS * TEST_TIME_SHARE);
+    const limitMs = Math.floor(this.environment.TEST_SCORING_TIMEOUT_MS * TEST_TIME_SHARE);
+    const time = AbortSignal.timeout(limitMs);
+    const ending = linkedSignal(time, request);
+    const { signal } = ending;
     const results = new Map<number, ScoringResultDto>();
     const job: ScoringJob = {
       scorer,
@@ -106,11 +114,16 @@ export class ScoringRunner {
       stopping: signal,
       signal,
     };
-    await this.run(scope, job, (target, item) => {
-      results.set(target.ordinal, toScoringResultDto(target, item));
-      return Promise.resolve();
-    });
-    if (results.size === 0) signal.throwIfAborted();
+    try {
+      await this.run(scope, job, (target, item) => {
+        results.set(target.ordinal, toScoringResultDto(target, item));
+        return Promise.resolve();
+      });
+    } finally {
+      ending.unlink();
+    }
+    request.throwIfAborted();
+    if (results.size === 0 && time.aborted) throw new Problem('request_timeout', noneInTime(limitMs));
     const error = signal.aborted ? OUT_OF_TIME : BUDGET_EXCEEDED;
     return targets.map(
       (target) => results.get(target.ordinal) ?? toScoringResultDto(target, { error, elapsed_ms: 0 }),

@@ -51,7 +51,7 @@ export class ScoringService {
     const results =
       mode === 'preview'
         ? await this.runner.preview(scope, scorer, targets)
-        : await this.runner.test(scope, scorer, targets, options);
+        : await this.runner.test(scope, scorer, targets, options, signal);
     const { scorer_id, scorer_version } = scorer;
     return { scores: { grain: selection.grain, mode, results, scorer_id, scorer_version } };
   }

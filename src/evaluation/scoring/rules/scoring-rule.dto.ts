@@ -48,7 +48,7 @@ export class RuleFilterDto {
   @IsOneOf(STATS_OPERATORS)
   op!: (typeof STATS_OPERATORS)[number];
 
-  @IsJson(FILTER_VALUE)
+  @IsJson({ ...FILTER_VALUE, isRead: true })
   value!: unknown;
 }
 

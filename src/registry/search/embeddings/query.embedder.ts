@@ -16,8 +16,9 @@ const CACHED = 500;
 const PAUSE_MS = 5_000;
 const PAUSE_MAX_MS = 60_000;
 
-/** The most queries of all organizations that the backend embeds at once, and that wait. */
+/** Queries of an organization that the backend embeds at once. One more may be another organization's. */
 const CONCURRENCY = 8;
+/** Queries of all organizations that may wait. */
 const WAITING_MAX = 200;
 
 /** Embeds queries by the embedder that the process is configured with. Organizations take turns. */
@@ -26,7 +27,10 @@ export class QueryEmbedder {
   readonly identity: string;
   private readonly cache = new LRUCache<string, Float64Array>({ max: CACHED });
   private readonly requests = new SingleFlight<Float64Array | null>();
-  private readonly limiter = new FairLimiter({ concurrency: CONCURRENCY, maxWaiting: WAITING_MAX });
+  private readonly limiter = new FairLimiter({
+    share: CONCURRENCY,
+    maxWaiting: WAITING_MAX,
+  });
   private knownDimensions: number | undefined;
   private pausedUntil = 0;
 

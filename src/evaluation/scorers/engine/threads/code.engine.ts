@@ -45,7 +45,9 @@ export class CodeEngine implements OnApplicationShutdown {
   constructor(environment: Environment) {
     this.pool = new WorkerPool<typeof tasks>({
       file: path.join(__dirname, 'code.thread.js'),
-      threads: environment.SCORER_THREADS,
+      // one for others, while the scorers of an organization are slow
+      threads: environment.SCORER_THREADS + 1,
+      share: environment.SCORER_THREADS,
       maxWaiting: Infinity,
       deadlineMs: CHECKS_TIMEOUT_MS + GRACE_MS,
       idleMs: IDLE_MS,

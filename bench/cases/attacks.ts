@@ -1,0 +1,50 @@
+import { AttackedService, type AttackReport } from '../../test/attacks/attacked-service';
+import { ATTACKS } from '../../test/attacks/catalogue';
+
+const MIB = 1024 * 1024;
+const WIDTHS = [20, 8, 8, 7, 8, 8, 9];
+const COLUMNS = ['attack', 'loop ms', 'RSS MiB', 'p99 ms', 'worst ms', 'work ms', 'health ms', 'failures'];
+
+/**
+ * Attacks the service, each time a fresh one in its default configuration, and prints what others experience: the worst
+ * event-loop delay, the largest resident memory, p99 and worst latency of another organization's reads, the worst time of
+ * its own work where the attack competes with it, the worst latency of `/health/ready`, and what failed.
+ *
+ * `BENCH_DIST` names the build to attack (default: this one), and `BENCH_ATTACKS` the attacks, separated by commas
+ * (default: all).
+ */
+export async function attacks(): Promise<void> {
+  const names = process.env.BENCH_ATTACKS?.split(',');
+  print(COLUMNS);
+  for (const attack of ATTACKS) {
+    if (names && !names.includes(attack.name)) continue;
+    const service = await AttackedService.start({ dist: process.env.BENCH_DIST });
+    try {
+      print([attack.name, ...figures(await service.under(attack, attack.sizes.bench))]);
+    } catch (error) {
+      print([attack.name, String(error)]);
+    } finally {
+      await service.stop();
+    }
+  }
+}
+
+function figures({ loopDelay, memory, other, otherWork, health, ended, answers }: AttackReport): string[] {
+  const failures = [
+    ...(ended === null ? [] : [`process ended: ${ended}`]),
+    ...(health.failures.length > 0 ? [`health: ${health.failures.join(' ')}`] : []),
+    ...(other.failures.length > 0 ? [`other: ${other.failures.join(' ')}`] : []),
+  ];
+  const answered = Object.entries(answers).map(([answer, count]) => `${count} × ${answer}`);
+  return [
+    ...[loopDelay, memory / MIB, other.p99, other.worst, otherWork, health.worst].map((figure) =>
+      figure.toFixed(0),
+    ),
+    `${failures.join('; ') || 'none'} (attacker: ${answered.join(', ') || 'no answers'})`,
+  ];
+}
+
+function print(cells: string[]): void {
+  const line = cells.map((cell, n) => (n === 0 ? cell.padEnd(WIDTHS[0]!) : cell.padStart(WIDTHS[n] ?? 0)));
+  process.stdout.write(`${line.join('  ')}\n`);
+}

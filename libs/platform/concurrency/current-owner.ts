@@ -1,0 +1,47 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+/** Owner of requests before authentication. */
+export const UNAUTHENTICATED = 'unauthenticated';
+/** Owner of health checks. */
+export const HEALTH = 'health';
+/** Owner of the requests of platform principals, who have no organization. */
+export const PLATFORM_OWNER = 'platform';
+
+interface CurrentWork {
+  orgId: string;
+  /** The work holds a database connection, and may need a second one to give it back. */
+  isInTransaction: boolean;
+}
+
+const storage = new AsyncLocalStorage<CurrentWork>();
+
+/** Runs a request, which is unauthenticated until `setCurrentOwner` is called. */
+export const runRequest = (work: () => void): void =>
+  storage.run({ orgId: UNAUTHENTICATED, isInTransaction: false }, work);
+
+/** Sets the owner of the current request, once it is authenticated. */
+export function setCurrentOwner(orgId: string): void {
+  const current = storage.getStore();
+  if (current) current.orgId = orgId;
+}
+
+/** Runs a transaction of the current work. */
+export const runTransaction = <Result>(work: () => Promise<Result>): Promise<Result> =>
+  storage.run({ orgId: storage.getStore()?.orgId ?? BACKGROUND, isInTransaction: true }, work);
+
+/** Runs work that several organizations share, such as a transaction with the exports of many, under a name of its own. */
+export const runAs = <Result>(name: string, work: () => Promise<Result>): Promise<Result> =>
+  storage.run({ orgId: name, isInTransaction: false }, work);
+
+/** Owner of work outside of requests, such as jobs and periodic tasks. */
+const BACKGROUND = '';
+
+/**
+ * Returns the organization, or the name, that the current work takes its share of a resource for. Undefined for work that
+ * already holds a share, and must not wait for another one.
+ */
+export function currentOwner(): string | undefined {
+  const current = storage.getStore();
+  if (!current) return BACKGROUND;
+  return current.isInTransaction ? undefined : current.orgId;
+}

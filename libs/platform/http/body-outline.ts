@@ -1,0 +1,52 @@
+import 'reflect-metadata';
+import { getMetadataStorage } from 'class-validator';
+import type { Outline } from '#platform/json-threads';
+import { type Constructor, ITEMS } from './members';
+import { NESTED_MAX, shapeOf } from './validation';
+
+/** Validators of members that are kept as sent, and not read. */
+const FREE_FORM = ['isJson', 'isJsonObject'];
+/** Validators of lists. */
+const LISTS = ['isArray', 'isTags'];
+/** Validators of lists of scalars, and of scalars. Members with none of these are read as a whole. */
+const SCALAR_LISTS = ['arrayUnique', 'areTools', 'isTags'];
+const SCALARS = ['isString', 'isInt', 'isNumber', 'isBoolean', 'isTime', 'isEmail', 'isLength', 'maxLength', 'matches']; // prettier-ignore
+/** Elements that are kept of a list without a maximum. More than any such list may have. */
+const LIST_MAX = 10_000;
+
+const SCALAR: Outline = { kind: 'scalar' };
+const FREE: Outline = { kind: 'freeForm' };
+const WHOLE: Outline = { kind: 'whole' };
+
+const outlines = new Map<Constructor, Outline>();
+
+/** Returns the outline of a DTO by its decorators, in which threads return large bodies. */
+export function outlineOf(type: Constructor): Outline {
+  let outline = outlines.get(type);
+  if (!outline) {
+    const { members, readOnly } = shapeOf(type);
+    const of = [...members].map((member) => [member, outlineOfMember(type, member)] as const);
+    outline = { kind: 'object', members: Object.fromEntries(of), ignored: readOnly };
+    outlines.set(type, outline);
+  }
+  return outline;
+}
+
+function outlineOfMember(type: Constructor, member: string): Outline {
+  const { nested, lengths } = shapeOf(type);
+  const validators = getMetadataStorage()
+    .getTargetValidationMetadatas(type, '', false, false)
+    .filter(({ propertyName }) => propertyName === member);
+  const has = (names: readonly string[]): boolean =>
+    validators.some(({ name }) => names.includes(name ?? ''));
+  const items = (Reflect.getMetadata(ITEMS, type.prototype as object) as typeof nested | undefined)?.[member];
+  const dto = nested[member] ?? items;
+  if (has(FREE_FORM)) return FREE;
+  if (has(LISTS)) {
+    const isOfScalars = validators.some(({ each }) => each) || has(SCALAR_LISTS);
+    const of = dto ? outlineOf(dto()) : isOfScalars ? SCALAR : FREE;
+    return { kind: 'list', of, max: lengths.get(member) ?? (nested[member] ? NESTED_MAX : LIST_MAX) };
+  }
+  if (dto) return outlineOf(dto());
+  return has(SCALARS) ? SCALAR : WHOLE;
+}

@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { Request, Response } from 'express';
+import { checkIfMatch, namesETag } from './conditions';
+import { StreamedBody } from './streamed-body';
+
+const compress = promisify(gzip);
+
+/** Smaller documents are not worth compressing, in bytes. */
+const COMPRESSED_FROM = 1024;
+
+/** Headers that describe content. A 304 omits them (RFC 9110, section 15.4.5). */
+const OF_CONTENT: ReadonlySet<string> = new Set(['Content-Type', 'Content-Encoding']);
+
+interface Variant {
+  readonly bytes: Buffer;
+  readonly version: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/**
+ * A document that is the same for every caller. Its bytes, their gzip variant and their ETags are made once. A request
+ * therefore costs no serialising, hashing, compression or copying, and responses that nobody reads share one buffer. A
+ * handler may return it; middleware ends the response with `select`.
+ */
+export class CachedDocument {
+  private constructor(
+    private readonly plain: Variant,
+    private readonly gzipped: Variant | null,
+  ) {}
+
+  /** @param headers further headers of each response, also of a 304 */
+  static async of(
+    content: string | Buffer,
+    type: string,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<CachedDocument> {
+    const bytes = Buffer.from(content as string);
+    const version = createHash('sha256').update(bytes).digest('base64url');
+    const encoded = bytes.length > COMPRESSED_FROM ? await compress(bytes) : bytes;
+    const isSmaller = encoded.length < bytes.length;
+    const all = { ...headers, 'Content-Type': type, ...(isSmaller && { Vary: 'Accept-Encoding' }) };
+    return new CachedDocument(
+      { bytes, version, headers: all },
+      isSmaller
+        ? { bytes: encoded, version: `${version}-gzip`, headers: { ...all, 'Content-Encoding': 'gzip' } }
+        : null,
+    );
+  }
+
+  /** Answers a request of middleware. */
+  send(request: Request, response: Response): Promise<void> | void {
+    const bytes = this.select(request, response);
+    if (bytes) return StreamedBody.of(bytes).send(response);
+    response.end();
+  }
+
+  /**
+   * Sets the status and the headers of the response, and returns its bytes: none for a 304. Throws 412 if `If-Match` names
+   * another ETag.
+   */
+  select(request: Pick<Request, 'headers' | 'acceptsEncodings'>, response: Response): Buffer | undefined {
+    const isGzip = this.gzipped !== null && request.acceptsEncodings('gzip', 'identity') === 'gzip';
+    const { bytes, version, headers } = isGzip ? this.gzipped! : this.plain;
+    checkIfMatch(request.headers['if-match'], version);
+    const etag = `"${version}"`;
+    const isKnown = namesETag(request.headers['if-none-match'], etag);
+    response.status(isKnown ? 304 : 200).setHeader('ETag', etag);
+    for (const [name, value] of Object.entries(headers)) {
+      if (!isKnown || !OF_CONTENT.has(name)) response.setHeader(name, value);
+    }
+    if (isKnown) return undefined;
+    response.setHeader('Content-Length', bytes.length);
+    return bytes;
+  }
+}

@@ -1,0 +1,126 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+const HEADERS_END = '\r\n\r\n';
+
+/**
+ * Pieces that are parsed in one turn of the event loop, because a client can send thousands of requests or chunks in one
+ * packet.
+ */
+const PIECES_PER_TURN = 64;
+
+/**
+ * Smallest piece of a body, which may hold any number of ends of headers. So a few requests that follow a body within these
+ * bytes are parsed with it.
+ */
+const BODY_PIECE_BYTES = 1024;
+
+interface Exchange {
+  request: IncomingMessage;
+  response: ServerResponse;
+}
+
+/**
+ * A connection with one request in flight. Pipelined requests wait unread: while one is being answered, at most the
+ * headers of the next one are parsed, and the rest stays in the socket.
+ *
+ * Node parses all requests that arrive in one packet at once, and queues their answers without a limit. So this takes the
+ * place of Node's own listener for the bytes of the socket, and passes them on in pieces that end with a header section.
+ */
+export class Connection {
+  private current: Exchange | undefined;
+  /** Requests that wait: a few if they follow a body, or if the end of headers came in two packets; else one. */
+  private readonly waiting: Exchange[] = [];
+  private wasUsed = false;
+  /** Bytes of responses that the client had read when that was last seen to change, and the time. */
+  private bytesRead = 0;
+  private progressAt = 0;
+
+  /** Call it for the server's event `connection`. */
+  constructor(
+    private readonly socket: Socket,
+    private readonly handle: RequestListener,
+  ) {
+    const [parse] = socket.listeners('data') as ((bytes: Buffer) => void)[];
+    if (!parse) throw new Error('The HTTP server of this version of Node does not listen for data.');
+    socket.off('data', parse);
+    socket.on('data', (bytes: Buffer) => this.read(bytes, parse));
+  }
+
+  /** No byte has ever arrived. Node does not treat such a connection as idle. */
+  get isUnused(): boolean {
+    return !this.wasUsed;
+  }
+
+  /** A request has not been answered yet. */
+  get isBusy(): boolean {
+    return this.current !== undefined;
+  }
+
+  /** The body of a request has not arrived yet. */
+  private get isReceiving(): boolean {
+    return this.current?.request.complete === false;
+  }
+
+  /** Handles a parsed request once the previous one is answered. */
+  accept(request: IncomingMessage, response: ServerResponse): void {
+    if (this.current) this.waiting.push({ request, response });
+    else this.begin({ request, response });
+  }
+
+  /** Closes the connection if its client has read nothing of a response for this long, in milliseconds. */
+  closeIfStalled(stallMs: number): void {
+    const { socket } = this;
+    const read = socket.bytesWritten - socket.writableLength;
+    if (socket.writableLength === 0 || read !== this.bytesRead) {
+      this.bytesRead = read;
+      this.progressAt = performance.now();
+    } else if (performance.now() - this.progressAt >= stallMs) {
+      socket.destroy();
+    }
+  }
+
+  /** Closes the connection after the response to the current request. */
+  closeWhenAnswered(): void {
+    if (this.current) this.current.response.shouldKeepAlive = false;
+  }
+
+  private begin(exchange: Exchange): void {
+    const { request, response } = exchange;
+    this.current = exchange;
+    response.once('close', () => {
+      // after other connections, because a packet may hold thousands of requests
+      if (this.waiting.length > 0) setImmediate(() => this.beginNext());
+      else this.current = undefined;
+    });
+    this.handle(request, response);
+  }
+
+  private beginNext(): void {
+    if (this.socket.destroyed) return;
+    this.begin(this.waiting.shift()!);
+    if (this.waiting.length === 0) this.socket.resume();
+  }
+
+  private read(bytes: Buffer, parse: (bytes: Buffer) => void): void {
+    this.wasUsed = true;
+    let rest = bytes;
+    for (let pieces = 0; rest.length > 0 && this.waiting.length === 0; pieces++) {
+      // after an error, the rest is not read
+      if (this.socket.destroyed || this.socket.writableEnded) return;
+      if (pieces === PIECES_PER_TURN) {
+        setImmediate(() => this.socket.resume());
+        break;
+      }
+      const end = rest.indexOf(HEADERS_END, this.isReceiving ? BODY_PIECE_BYTES : 0);
+      const length = end < 0 ? rest.length : end + HEADERS_END.length;
+      parse.call(this.socket, rest.subarray(0, length));
+      rest = rest.subarray(length);
+      // Node cannot parse on while it waits for the client to read, or for the service to read a body
+      if (this.socket.isPaused()) break;
+    }
+    if (rest.length === 0) return;
+    this.socket.pause();
+    this.socket.unshift(rest);
+  }
+}

@@ -1,0 +1,2 @@
+export { JsonPool, JsonThreads, JsonThreadsModule } from './json-threads';
+export { type Outline } from './outline';

@@ -1,0 +1,2 @@
+export { LoadShedder } from './load-shedder';
+export { OverloadModule } from './overload.module';

@@ -1,0 +1,173 @@
+import { AsyncResource } from 'node:async_hooks';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import type { NextFunction, Request, Response } from 'express';
+import { Authenticator } from '#platform/auth';
+import { ByteBudget, FairQueue, type OwnerPath, PLATFORM_OWNER } from '#platform/concurrency';
+import { Environment } from '#platform/config';
+import { onEnd, type ServiceRequest } from '#platform/http';
+import { type Counter, type Gauge, Metrics } from '#platform/metrics';
+import { problem } from '#platform/problem';
+import { ClientAddresses } from '#platform/rate-limit';
+
+/** Interval at which the delay of the event loop is measured, in milliseconds. */
+const SAMPLE_MS = 500;
+const RESOLUTION_MS = 10;
+
+/** Requests that begin in one turn of the event loop. Each takes up to half a millisecond of it. */
+const BEGUN_PER_TURN = 16;
+
+/** A caller with at most this many requests in flight is not shed when the event loop is late, because others cause that. */
+const ALWAYS_ADMITTED = 8;
+
+/** Requests without a verified credential that one address may have in flight. */
+const UNVERIFIED_PER_ADDRESS = 64;
+
+const EXEMPT = /^\/health\//;
+/** Routes that need no credential. One that is sent does not count. */
+const PUBLIC = /^\/(openapi\.json|docs|\.well-known|registry\/v1\/tokens$)/;
+const BEARER = /^bearer +(\S+)$/i;
+
+/** Owners that are not organizations. */
+const ANONYMOUS = 'anonymous';
+const UNVERIFIED = 'unverified';
+
+/**
+ * Lets callers take turns when many requests arrive, and sheds requests before authentication with 503
+ * `service_overloaded`, when too many are in flight or the event loop is late. An organization can have half of all
+ * requests in flight. All requests without a verified credential can together have half, and those of one address 64.
+ *
+ * The organization of a request is known before authentication if its credential was verified within the last
+ * `AUTH_CACHE_SECONDS`.
+ */
+@Injectable()
+export class LoadShedder implements OnApplicationBootstrap, OnModuleDestroy {
+  /** These two count requests instead of bytes. */
+  private readonly inFlight: ByteBudget;
+  private readonly unverified: ByteBudget;
+  private readonly waiting = new FairQueue<() => void>();
+  /** Requests that began in this turn of the event loop. */
+  private begun = 0;
+  private endOfTurn: NodeJS.Immediate | undefined;
+  private readonly delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  private delayMs = 0;
+  private sampling: NodeJS.Timeout | undefined;
+  private readonly requestsInFlight: Gauge<never>;
+  private readonly shed: Counter<'reason'>;
+
+  constructor(
+    private readonly environment: Environment,
+    private readonly authenticator: Authenticator,
+    private readonly addresses: ClientAddresses,
+    metrics: Metrics,
+  ) {
+    const total = environment.MAX_REQUESTS_IN_FLIGHT;
+    const half = Math.ceil(total / 2);
+    this.requestsInFlight = metrics.gauge('http_requests_in_flight', 'Requests that are being answered.', []);
+    this.shed = metrics.counter('http_requests_shed_total', 'Requests refused because of overload.', [
+      'reason',
+    ]);
+    const onChange = (used: number): void => this.requestsInFlight.set({}, used);
+    this.inFlight = new ByteBudget({ total, share: half, onChange });
+    this.unverified = new ByteBudget({ total, share: Math.min(half, UNVERIFIED_PER_ADDRESS) });
+  }
+
+  onApplicationBootstrap(): void {
+    this.delays.enable();
+    this.sampling = setInterval(() => this.sample(), SAMPLE_MS).unref();
+  }
+
+  onModuleDestroy(): void {
+    clearInterval(this.sampling);
+    this.delays.disable();
+  }
+
+  /**
+   * Express middleware, before all others. Begins a request at once, or in its caller's turn when many requests arrive, so
+   * that a flood delays its own sender. Only a few begin in one turn of the event loop, so that the loop is never late.
+   */
+  queue(request: Request, response: Response, next: NextFunction): void {
+    this.endOfTurn ??= setImmediate(() => this.beginTurn());
+    if (this.begun < BEGUN_PER_TURN && this.waiting.size === 0) {
+      this.begun++;
+      return next();
+    }
+    const begin = (): void => {
+      if (!response.destroyed) next();
+    };
+    (request as unknown as ServiceRequest).receivedAt = performance.now();
+    // the request that begins it later has a context of its own
+    this.waiting.push(this.pathOf(request), AsyncResource.bind(begin));
+  }
+
+  private beginTurn(): void {
+    this.endOfTurn = undefined;
+    for (this.begun = 0; this.begun < BEGUN_PER_TURN && this.waiting.size > 0; this.begun++) {
+      this.waiting.shift()!();
+    }
+    if (this.waiting.size > 0) this.endOfTurn ??= setImmediate(() => this.beginTurn());
+  }
+
+  /** Returns whose turn a request waits for: that of its organization, or else of its address. */
+  private pathOf(request: Request): OwnerPath {
+    if (EXEMPT.test(request.path)) return ['health', this.addresses.of(request)];
+    const owner = this.ownerOf(request);
+    return owner === ANONYMOUS || owner === UNVERIFIED ? [owner, this.addresses.of(request)] : [owner];
+  }
+
+  /** Express middleware. Passes a 503 on to the error handler, or counts the request until its response is closed. */
+  admit(request: Request, response: Response, next: NextFunction): void {
+    if (EXEMPT.test(request.path)) return next();
+    const owner = PUBLIC.test(request.path) ? ANONYMOUS : this.ownerOf(request);
+    const isKnown = owner !== ANONYMOUS && owner !== UNVERIFIED;
+    let lease = this.inFlight.tryAcquire(owner, 1);
+    const ofAddress = isKnown
+      ? undefined
+      : this.unverified.tryAcquire(`${owner} ${this.addresses.of(request)}`, 1);
+    const release = (): void => {
+      lease?.release();
+      ofAddress?.release();
+    };
+    if (!lease || (!isKnown && !ofAddress)) {
+      release();
+      return this.refuse('in_flight', next);
+    }
+    if (this.isLate && this.inFlight.usedBy(owner) > ALWAYS_ADMITTED) {
+      release();
+      return this.refuse('event_loop', next);
+    }
+    const serviceRequest = request as unknown as ServiceRequest;
+    serviceRequest.verified = (verified) => {
+      const moved = this.inFlight.tryAcquire(verified, 1);
+      if (!moved) return;
+      release();
+      lease = moved;
+    };
+    onEnd(serviceRequest, response, release);
+    next();
+  }
+
+  private refuse(reason: 'in_flight' | 'event_loop', next: NextFunction): void {
+    this.shed.inc({ reason });
+    next(problem.overloaded('The service is handling too many requests. Try again shortly.'));
+  }
+
+  private get isLate(): boolean {
+    return this.delayMs > this.environment.EVENT_LOOP_DELAY_LIMIT_MS;
+  }
+
+  private ownerOf({ headers }: Request): string {
+    const { authorization } = headers;
+    if (authorization === undefined) return ANONYMOUS;
+    const credential = BEARER.exec(authorization)?.[1];
+    const principal = credential === undefined ? undefined : this.authenticator.getCached(credential);
+    if (!principal) return UNVERIFIED;
+    return principal.orgId ?? PLATFORM_OWNER;
+  }
+
+  private sample(): void {
+    const { mean } = this.delays;
+    this.delayMs = Number.isFinite(mean) ? mean / 1e6 - RESOLUTION_MS : 0;
+    this.delays.reset();
+  }
+}

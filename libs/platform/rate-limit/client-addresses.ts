@@ -1,0 +1,60 @@
+import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
+import { Injectable } from '@nestjs/common';
+import ipaddr from 'ipaddr.js';
+import { Environment, type IpRange } from '#platform/config';
+
+/** Bytes of the part of an IPv6 address that names a network (/64). One client usually has all addresses of one. */
+const NETWORK_BYTES = 8;
+
+/** A port that a proxy adds to an address. */
+const WITH_PORT = /^(?:\[([^\]]+)\](?::\d+)?|([\d.]+):\d+)$/;
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+
+/** Finds the client of a request behind the proxies of `TRUSTED_PROXIES`. */
+@Injectable()
+export class ClientAddresses {
+  private readonly trusted: readonly IpRange[];
+
+  constructor(environment: Environment) {
+    this.trusted = environment.TRUSTED_PROXIES;
+  }
+
+  /**
+   * Returns the address by which the requests of a client are counted: an IPv4 address, or the /64 of an IPv6 address.
+   * Follows `X-Forwarded-For` from its end as long as trusted proxies wrote it.
+   */
+  of({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): string {
+    let address = parse(socket.remoteAddress ?? '');
+    if (!address) return 'unknown';
+    const hops = [headers['x-forwarded-for'] ?? []].flat().join().split(',');
+    while (this.isTrusted(address)) {
+      const hop = parse(hops.pop()?.trim() ?? '');
+      if (!hop) break;
+      address = hop;
+    }
+    return networkOf(address);
+  }
+
+  private isTrusted(address: Address): boolean {
+    return this.trusted.some(
+      ([range, prefix]) =>
+        // the two kinds have the same method, with types that exclude each other
+        range.kind() === address.kind() && (address as ipaddr.IPv6).match(range as ipaddr.IPv6, prefix),
+    );
+  }
+}
+
+/** Parses an address, with or without a port. IPv4-mapped IPv6 becomes IPv4. */
+function parse(text: string): Address | undefined {
+  const [, bracketed, plain] = WITH_PORT.exec(text) ?? [];
+  const address = bracketed ?? plain ?? text;
+  return isIP(address) ? ipaddr.process(address) : undefined;
+}
+
+function networkOf(address: Address): string {
+  if (address.kind() === 'ipv4') return address.toString();
+  const network = address.toByteArray().fill(0, NETWORK_BYTES);
+  return `${ipaddr.fromByteArray(network).toString()}/64`;
+}

@@ -1,0 +1,6 @@
+export { limitDocuments } from './address-limits';
+export { ClientAddresses } from './client-addresses';
+export { type RateLimitClass, RateLimited } from './rate-limit.class';
+export { RateLimitGuard } from './rate-limit.guard';
+export { RateLimitModule } from './rate-limit.module';
+export { RateLimitRepository } from './rate-limit.repository';

@@ -1,0 +1,29 @@
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import type { Response } from 'express';
+import type { Principal } from '#platform/auth';
+import type { ServiceRequest } from '#platform/http';
+import { rateLimitClassOf } from './rate-limit.class';
+import { RateLimits } from './rate-limits';
+
+/** Counts the requests of each principal by class, and answers 429 beyond the limit. Runs once the caller is known. */
+@Injectable()
+export class RateLimitGuard implements CanActivate {
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly limits: RateLimits,
+  ) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const name = rateLimitClassOf(this.reflector, context);
+    if (!name) return true;
+    const http = context.switchToHttp();
+    const { user } = http.getRequest<ServiceRequest>();
+    const refused = await this.limits.check(name, keyOf(user!), http.getResponse<Response>());
+    if (refused) throw refused;
+    return true;
+  }
+}
+
+/** Platform principals have no organization. */
+const keyOf = ({ orgId, id }: Principal): string => `${orgId ?? 'platform'}:${id}`;

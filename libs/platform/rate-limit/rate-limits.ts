@@ -1,0 +1,114 @@
+import { Injectable } from '@nestjs/common';
+import type { ServerResponse } from 'node:http';
+import { type RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible';
+import { Environment } from '#platform/config';
+import { type Counter, Metrics } from '#platform/metrics';
+import { type Problem, problem } from '#platform/problem';
+import { LimiterStore, MemoryStore, WINDOW_SECONDS } from './limiter-stores';
+import type { RateLimitClass } from './rate-limit.class';
+
+/** Everything with a rate limit: the classes by principal, and two limits by address. */
+export type RateLimitName = RateLimitClass | 'unauthorized' | 'documents';
+
+interface Quota {
+  perMinute: number | undefined;
+  /** The counted requests, in the plural. */
+  counted: string;
+  /** What else a refused client can do. */
+  hint?: string;
+  /** Counted in each process, because the requests cost less than a shared counter. */
+  isLocal?: boolean;
+}
+
+const quotasOf = (environment: Environment): Record<RateLimitName, Quota> => ({
+  reads: { perMinute: environment.RATE_LIMIT_READS, counted: 'reads' },
+  writes: { perMinute: environment.RATE_LIMIT_WRITES, counted: 'writes' },
+  telemetry: { perMinute: environment.RATE_LIMIT_TELEMETRY, counted: 'telemetry exports' },
+  proxy: {
+    perMinute: environment.RATE_LIMIT_PROXY,
+    counted: 'requests to the API proxy and the model gateway',
+  },
+  store_listing: {
+    perMinute: environment.RATE_LIMIT_STORE_LISTING,
+    counted: 'requests for the store listing',
+  },
+  unauthorized: {
+    perMinute: environment.RATE_LIMIT_UNAUTHORIZED,
+    counted: 'requests without a valid credential from one address',
+    hint: ' A valid credential is accepted at any time.',
+  },
+  documents: {
+    perMinute: environment.RATE_LIMIT_DOCUMENTS,
+    counted: 'requests for public documents from one address',
+    isLocal: true,
+  },
+});
+
+interface Limit extends Quota {
+  perMinute: number;
+  limiter: RateLimiterAbstract;
+}
+
+/** The rate limits of this process: fixed windows of a minute, which start with the first request of a key. */
+@Injectable()
+export class RateLimits {
+  private readonly limits = new Map<RateLimitName, Limit>();
+  private readonly refusals: Counter<'class'>;
+
+  constructor(environment: Environment, store: LimiterStore, metrics: Metrics) {
+    const local = new MemoryStore();
+    for (const [name, quota] of Object.entries(quotasOf(environment)) as [RateLimitName, Quota][]) {
+      const { perMinute, isLocal } = quota;
+      if (perMinute === undefined) continue;
+      const limiter = (isLocal ? local : store).createLimiter(name, perMinute);
+      this.limits.set(name, { ...quota, perMinute, limiter });
+    }
+    this.refusals = metrics.counter('http_requests_rate_limited_total', 'Requests refused with 429.', [
+      'class',
+    ]);
+  }
+
+  /**
+   * Counts a request, and sets the headers `RateLimit-Policy` and `RateLimit` of its response
+   * (draft-ietf-httpapi-ratelimit-headers). Does nothing if the limit is off.
+   *
+   * @param key whose requests are counted
+   * @returns the 429 `rate_limited` of a request beyond the limit
+   */
+  async check(name: RateLimitName, key: string, response: ServerResponse): Promise<Problem | undefined> {
+    const limit = this.limits.get(name);
+    if (!limit) return undefined;
+    const { isRefused, remaining, seconds } = await consume(limit.limiter, key);
+    response.setHeader('RateLimit-Policy', `"${name}";q=${limit.perMinute};w=${WINDOW_SECONDS}`);
+    response.setHeader('RateLimit', `"${name}";r=${remaining};t=${seconds}`);
+    if (!isRefused) return undefined;
+    this.refusals.inc({ class: name });
+    const { perMinute, counted, hint = '' } = limit;
+    return problem.rateLimited(
+      `You can send ${perMinute} ${counted} per minute. Try again in ${seconds} s.${hint}`,
+      seconds,
+    );
+  }
+}
+
+interface Consumed {
+  isRefused: boolean;
+  remaining: number;
+  /** Until the window ends. */
+  seconds: number;
+}
+
+async function consume(limiter: RateLimiterAbstract, key: string): Promise<Consumed> {
+  try {
+    return consumed(await limiter.consume(key), false);
+  } catch (error) {
+    if (error instanceof RateLimiterRes) return consumed(error, true);
+    throw error;
+  }
+}
+
+const consumed = ({ remainingPoints, msBeforeNext }: RateLimiterRes, isRefused: boolean): Consumed => ({
+  isRefused,
+  remaining: remainingPoints,
+  seconds: Math.max(1, Math.ceil(msBeforeNext / 1000)),
+});

@@ -1,0 +1,14 @@
+import type { Role } from './roles';
+
+/** Who may call a route. Every route or its controller declares one rule, which a test proves. */
+export type AccessRule =
+  | { kind: 'public' }
+  | { kind: 'platform' }
+  | { kind: 'principal' }
+  | { kind: 'roles'; anyOf: readonly Role[] }
+  | { kind: 'roles_everywhere'; anyOf: readonly Role[] }
+  | { kind: 'roles_somewhere'; anyOf: readonly Role[] };
+
+/** Returns whether a route only reads, whatever its method. Operations that viewers may call change nothing. */
+export const isRead = (rule: AccessRule | undefined): boolean =>
+  rule !== undefined && 'anyOf' in rule && rule.anyOf.includes('viewer');

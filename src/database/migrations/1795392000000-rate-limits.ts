@@ -1,0 +1,18 @@
+import { SqlMigration } from './sql-migration';
+
+/** Counters of rate limits, shared by API processes without Redis. */
+export class RateLimits1795392000000 extends SqlMigration {
+  protected readonly sql = `
+    -- Not logged, because a counter matters for a minute only. A crash or a failover empties the table. Most writes change
+    -- the points alone, for which the free space of each page saves new index entries.
+    CREATE UNLOGGED TABLE rate_limits (
+      -- the name of the limit, and the principal or address that is counted
+      key text PRIMARY KEY,
+      points integer NOT NULL,
+      -- end of the window, in ms since 1970
+      expire bigint NOT NULL
+    ) WITH (fillfactor = 70);
+    -- the periodic deletion of ended windows
+    CREATE INDEX rate_limits_expire ON rate_limits (expire);
+  `;
+}

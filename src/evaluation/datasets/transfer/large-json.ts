@@ -1,0 +1,73 @@
+import type { Scope } from '#platform/auth';
+import type { SpooledFile } from '#platform/http';
+import { INLINE_JSON_MAX, isJsonObject, parseJson, RawJson } from '#platform/json';
+import type { JsonThreads, Outline } from '#platform/json-threads';
+
+/** Bytes that are appended at once. */
+const PIECE_BYTES = 1024 * 1024;
+
+/** A text in the file of `LargeJson`. */
+class SpooledText {
+  constructor(
+    readonly at: number,
+    readonly bytes: number,
+  ) {}
+}
+
+/**
+ * Parses the JSON texts of one import: small ones at once, and larger ones in threads. An import is read twice, so large
+ * values are kept in a file, and the second reading, which holds a lock, waits for no thread.
+ */
+export class LargeJson {
+  private readonly kept = new Map<string, unknown>();
+  private file: SpooledFile | undefined;
+
+  /** @param body the body of the import. Closing it closes the file too. */
+  constructor(
+    private readonly threads: JsonThreads,
+    private readonly scope: Scope,
+    private readonly body: SpooledFile,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  /**
+   * Parses like `parseJson`. A larger text is returned in the form of its outline: free-form values as `RawJson`.
+   *
+   * @param place of the text in the import, the same for both readings
+   * @throws JsonInputError like `parseJson`; what `JsonThreads` throws
+   */
+  async parse(place: string, bytes: Buffer, outline: Outline): Promise<unknown> {
+    if (bytes.length <= INLINE_JSON_MAX) return parseJson(bytes);
+    if (this.kept.has(place)) return this.restored(this.kept.get(place));
+    const value = await this.threads.parse(this.scope, this.signal, bytes, outline);
+    this.kept.set(place, await this.stored(value));
+    return value;
+  }
+
+  private async stored(value: unknown): Promise<unknown> {
+    if (value instanceof RawJson) return this.append(Buffer.from(value.text));
+    if (!isJsonObject(value)) return value;
+    const members: [string, unknown][] = [];
+    for (const [name, member] of Object.entries(value)) members.push([name, await this.stored(member)]);
+    return Object.fromEntries(members);
+  }
+
+  private async restored(value: unknown): Promise<unknown> {
+    if (value instanceof SpooledText) {
+      return new RawJson((await this.file!.slice(value.at, value.bytes)).toString());
+    }
+    if (!isJsonObject(value)) return value;
+    const members: [string, unknown][] = [];
+    for (const [name, member] of Object.entries(value)) members.push([name, await this.restored(member)]);
+    return Object.fromEntries(members);
+  }
+
+  private async append(text: Buffer): Promise<SpooledText> {
+    this.file ??= await this.body.createPart();
+    const at = this.file.size;
+    for (let done = 0; done < text.length; done += PIECE_BYTES) {
+      await this.file.append(text.subarray(done, done + PIECE_BYTES));
+    }
+    return new SpooledText(at, text.length);
+  }
+}

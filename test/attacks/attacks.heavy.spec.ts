@@ -1,0 +1,2 @@
+// The same attacks, several times as large.
+import './attacks.spec';

@@ -1,0 +1,179 @@
+/** Bodies that cost more than they look. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { attack } from './attack';
+import type { Attacker } from './attacker';
+import { BODY_BYTES, filled, newDataset, newExperiment } from './prepared';
+
+/** Time between two of the last bytes of a slow body, in milliseconds. A body may not stall for 10 s. */
+const DRIP_MS = 5_000;
+/** Bytes that a slow body keeps back. */
+const KEPT_BACK = 100;
+
+/** Calls `send` this many times at once, with 0, 1, 2, … */
+const atOnce = async (count: number, send: (n: number) => Promise<unknown>): Promise<void> => {
+  await Promise.all(Array.from({ length: count }, (_, n) => send(n)));
+};
+
+export const indexNames = attack({
+  name: 'index-names',
+  title: 'records with a million index names, the same two or descending',
+  sizes: { usual: { requests: 10 }, bench: { requests: 40 }, heavy: { requests: 40 } },
+  async run(attacker, { requests }) {
+    const path = `/eval/v1/datasets/${await newDataset(attacker)}/records`;
+    const begin = `{"workspace_id":"${attacker.target.workspaceId}","input":{`;
+    const same = filled(BODY_BYTES, begin, () => '"1":0,"0":0,', '}}');
+    const descending = filled(BODY_BYTES, begin, (n) => `"${999_999 - n}":0,`, '}}');
+    await atOnce(requests, (n) => attacker.send('POST', path, { body: n % 2 ? descending : same }));
+  },
+});
+
+export const invalidBodies = attack({
+  name: 'invalid-bodies',
+  title: '10 MiB of lists cut off, and of unknown members',
+  sizes: { usual: { requests: 8 }, bench: { requests: 40 }, heavy: { requests: 40 } },
+  async run(attacker, { requests }) {
+    const dataset = await newDataset(attacker);
+    const cutOff = filled(BODY_BYTES, '[', () => '{},', ',');
+    const unknown = filled(BODY_BYTES, '{', (n) => `"${String(n).padStart(7, 'a')}":0,`, '}');
+    const paths = ['/datasets/search', `/datasets/${dataset}/records`, '/experiments', '/experiments/search'];
+    await atOnce(requests, (n) =>
+      attacker.send('POST', `/eval/v1${paths[(n >> 1) % paths.length]!}`, {
+        body: n % 2 ? cutOff : unknown,
+        // half of them do not say how long they are
+        ...((n >> 3) % 2 && { headers: { 'transfer-encoding': 'chunked' } }),
+      }),
+    );
+  },
+});
+
+export const deepBodies = attack({
+  name: 'deep-bodies',
+  title: 'bodies of a million levels',
+  sizes: { usual: { requests: 8 }, bench: { requests: 40 }, heavy: { requests: 40 } },
+  async run(attacker, { requests }) {
+    const dataset = await newDataset(attacker);
+    const body = Buffer.alloc(BODY_BYTES, '[');
+    const paths = ['/datasets/search', `/datasets/${dataset}/records`, '/experiments'];
+    await atOnce(requests, (n) => attacker.send('POST', `/eval/v1${paths[n % paths.length]!}`, { body }));
+  },
+});
+
+export const slowBodies = attack({
+  name: 'slow-bodies',
+  title: 'bodies whose last bytes arrive one by one',
+  sizes: {
+    usual: { connections: 80, holdMs: 3_000 },
+    bench: { connections: 250, holdMs: 20_000 },
+    heavy: { connections: 2_000, holdMs: 70_000 },
+  },
+  async run(attacker, { connections, holdMs }) {
+    const path = `/eval/v1/datasets/${await newDataset(attacker)}/records`;
+    const sent = Buffer.alloc(BODY_BYTES - KEPT_BACK, ' ');
+    const head = (route: string): string => bodyHead(attacker, route, BODY_BYTES);
+    const open = new Set<ReturnType<Attacker['connect']>>();
+    const drip = setInterval(() => open.forEach((connection) => connection.write(' ')), DRIP_MS);
+    await attacker.hold(connections, holdMs, () => {
+      const connection = attacker.connect(head(open.size % 4 ? path : '/eval/v1/datasets/search'));
+      connection.write(sent);
+      open.add(connection);
+      return connection;
+    });
+    clearInterval(drip);
+  },
+});
+
+export const abortedRequests = attack({
+  name: 'aborted-requests',
+  title: 'requests that are aborted midway',
+  sizes: {
+    usual: { rounds: 2, requests: 40 },
+    bench: { rounds: 10, requests: 100 },
+    heavy: { rounds: 10, requests: 100 },
+  },
+  async run(attacker, { rounds, requests }) {
+    const dataset = await newDataset(attacker);
+    const { workspaceId: workspace_id } = attacker.target;
+    const body = Buffer.from(JSON.stringify({ workspace_id, input: 'x'.repeat(BODY_BYTES / 2) }));
+    const path = `/eval/v1/datasets/${dataset}/records`;
+    const abort = (n: number) =>
+      attacker.send('POST', path, {
+        headers: { 'content-type': 'application/json', 'content-length': String(body.length) },
+        write: (request) => {
+          // some within the body, some while the service works, one after another
+          request.write(n % 3 ? body.subarray(0, (body.length * (n % 10)) / 10) : body);
+          setTimeout(() => request.destroy(), 10 * (n % 50));
+        },
+      });
+    for (let round = 0; round < rounds; round++) await atOnce(requests, abort);
+  },
+});
+
+export const largeValues = attack({
+  name: 'large-values',
+  title: 'changes of a record and of a configuration of 10 MiB',
+  sizes: {
+    usual: { rounds: 1, requests: 1 },
+    bench: { rounds: 3, requests: 1 },
+    heavy: { rounds: 3, requests: 1 },
+  },
+  async run(attacker, { rounds, requests }) {
+    const { workspaceId: workspace_id } = attacker.target;
+    const dataset = await newDataset(attacker);
+    const value = (salt: number): string =>
+      filled(
+        BODY_BYTES - 1_000,
+        '{',
+        (n) => `"member ${n}":{"text":"${salt} of ${n}","list":[${n},1,2,null,true]},`,
+        '}',
+      ).toString();
+    const records = `/eval/v1/datasets/${dataset}/records`;
+    const made = await attacker.make<{ dataset_record_id: string }>('POST', records, {
+      workspace_id,
+      input: {},
+    });
+    const path = `${records}/${made.dataset_record_id}`;
+    const experiment = `/eval/v1/experiments/${await newExperiment(attacker)}`;
+    for (let round = 0; round < rounds; round++) {
+      const text = value(round);
+      await atOnce(requests, async () => {
+        await attacker.send('PATCH', path, { body: `{"input":${text}}` });
+        await attacker.send('PATCH', experiment, { body: `{"config":${text}}` });
+        await attacker.send('POST', '/eval/v1/experiments', {
+          body: `{"workspace_id":"${workspace_id}","name":"large","config":${text}}`,
+        });
+      });
+    }
+  },
+});
+
+export const keyedSearches = attack({
+  name: 'keyed-searches',
+  title: 'searches with an Idempotency-Key each',
+  sizes: { usual: { requests: 40 }, bench: { requests: 300 }, heavy: { requests: 300 } },
+  async run(attacker, { requests }) {
+    await newDataset(attacker, { description: 'x'.repeat(10_000) });
+    const body = JSON.stringify({ limit: 100 });
+    for (let sent = 0; sent < requests; sent += 20) {
+      await atOnce(20, (n) =>
+        attacker.send('POST', '/eval/v1/datasets/search', {
+          body,
+          headers: { 'idempotency-key': `search-${process.pid}-${sent + n}` },
+        }),
+      );
+      await delay(10);
+    }
+  },
+});
+
+/** The head of a request with a body. */
+const bodyHead = ({ headers }: Attacker, path: string, length: number): string =>
+  [
+    `POST ${path} HTTP/1.1`,
+    ...Object.entries({
+      ...headers,
+      'content-type': 'application/json',
+      'content-length': String(length),
+    }).map(([name, value]) => `${name}: ${value}`),
+    '',
+    '',
+  ].join('\r\n');

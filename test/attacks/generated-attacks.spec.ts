@@ -1,0 +1,59 @@
+import fc from 'fast-check';
+import { committedDocument, sized } from '#testing';
+import { Attacker } from './attacker';
+import { newDataset, newExperiment, newScorer } from './prepared';
+import { SHAPE_BYTES, SHAPES, type Target } from './shapes';
+import { SuiteService } from './suite.harness';
+
+interface Document {
+  paths: Record<string, Record<string, { requestBody?: { content: Record<string, unknown> } }>>;
+}
+
+/** Every operation with each of its media types; ids of the path from `ids`, else an id of nothing. */
+const targetsOf = (ids: Record<string, string>): Target[] =>
+  Object.entries(committedDocument<Document>().paths).flatMap(([template, methods]) =>
+    Object.entries(methods).flatMap(([name, { requestBody }]) => {
+      // what is archived would refuse later requests early
+      const known = template.endsWith('/archive') ? {} : ids;
+      const path = template.replace(/\{(\w+)\}/g, (_, id: string) => known[id] ?? '1');
+      const types = requestBody ? Object.keys(requestBody.content) : [undefined];
+      return types.map((type) => ({ method: name.toUpperCase(), path, ...(type && { type }) }));
+    }),
+  );
+
+/** Attacks operations of the API document, each in some shape. Afterwards everybody is answered, and memory is as it may be. */
+describe('generated attacks', () => {
+  const suite = new SuiteService();
+  afterAll(() => suite.close());
+
+  it(
+    'leave others answered, and memory within its budget',
+    async () => {
+      const service = await suite.get();
+      const attacker = new Attacker(service.attacker);
+      const ids = {
+        dataset_id: await newDataset(attacker),
+        experiment_id: await newExperiment(attacker),
+        scorer_id: await newScorer(attacker, 'function score() { return 1; }', 1_000),
+      };
+      const generated = fc.record({
+        target: fc.constantFrom(...targetsOf(ids)),
+        shape: fc.constantFrom(...Object.keys(SHAPES)),
+        bytes: fc.constantFrom(...SHAPE_BYTES),
+        count: fc.integer({ min: 1, max: sized(20, 100) }),
+      });
+      const property = fc.asyncProperty(generated, async ({ target, shape, bytes, count }) => {
+        await suite.withstands((attacked) =>
+          attacked.observe(async () => {
+            const caller = new Attacker(attacked.attacker);
+            await SHAPES[shape]!(caller, target, { bytes, count });
+            return caller.answers;
+          }),
+        );
+      });
+      // a process that has ended or grown fails every later, smaller case too
+      await fc.assert(property, { numRuns: sized(20, 500), endOnFailure: true });
+    },
+    sized(180_000, 1_800_000),
+  );
+});

@@ -1,0 +1,77 @@
+/** What attacks prepare: datasets, bodies of a given size, exports. */
+import { randomBytes } from 'node:crypto';
+import { attribute, bytes, fixed64, IDS, request, span, varint } from '../../libs/testing/otlp-bytes';
+import type { Attacker } from './attacker';
+
+export const MIB = 1024 * 1024;
+/** The largest page of a list. */
+export const PAGE_BYTES = 17_000_000;
+/** Largest JSON body. */
+export const BODY_BYTES = 10 * MIB;
+
+/** Items of a bulk write, at most. */
+const BULK = 100;
+
+const newName = (): string => `attack ${randomBytes(6).toString('hex')}`;
+
+/** Creates a dataset, and returns its id. */
+export async function newDataset(attacker: Attacker, members: object = {}): Promise<string> {
+  const body = { workspace_id: attacker.target.workspaceId, name: newName(), ...members };
+  return (await attacker.make<{ dataset_id: string }>('POST', '/eval/v1/datasets', body)).dataset_id;
+}
+
+/** Creates a dataset with this many records of this size. */
+export async function filledDataset(attacker: Attacker, records: number, size: number): Promise<string> {
+  const dataset = await newDataset(attacker);
+  const { workspaceId: workspace_id } = attacker.target;
+  const items = Array.from({ length: BULK }, () => ({ input: 'x'.repeat(size) }));
+  for (let sent = 0; sent < records; sent += BULK) {
+    await attacker.make('POST', `/eval/v1/datasets/${dataset}/records/bulk`, { workspace_id, items });
+  }
+  return dataset;
+}
+
+export async function newExperiment(attacker: Attacker, members: object = {}): Promise<string> {
+  const body = { workspace_id: attacker.target.workspaceId, name: newName(), ...members };
+  return (await attacker.make<{ experiment_id: string }>('POST', '/eval/v1/experiments', body)).experiment_id;
+}
+
+/** Creates a code scorer, and returns its id. */
+export async function newScorer(attacker: Attacker, source: string, timeout_ms: number): Promise<string> {
+  const definition = { language: 'javascript', source, timeout_ms };
+  const { workspaceId: workspace_id } = attacker.target;
+  const body = { workspace_id, name: newName(), scorer_kind: 'code', definition };
+  return (await attacker.make<{ scorer_id: string }>('POST', '/eval/v1/scorers', body)).scorer_id;
+}
+
+/** Stores a trace, and returns its id. */
+export async function newTrace(attacker: Attacker): Promise<string> {
+  const traceId = randomBytes(16).toString('hex');
+  const startTimeUnixNano = `${BigInt(Date.now()) * 1_000_000n}`;
+  const own = { traceId, spanId: randomBytes(8).toString('hex'), name: 'step' };
+  const spans = [{ ...own, startTimeUnixNano, endTimeUnixNano: startTimeUnixNano }];
+  await attacker.make('POST', '/telemetry/v1/traces', { resourceSpans: [{ scopeSpans: [{ spans }] }] });
+  return traceId;
+}
+
+/** A JSON text of about `size` bytes: the beginning, members or items as often as they fit, and the end. */
+export function filled(size: number, begin: string, part: (n: number) => string, end: string): Buffer {
+  const room = size - begin.length - end.length;
+  const parts: string[] = [];
+  let length = 0;
+  for (let n = 0; ; n++) {
+    const one = part(n);
+    if (length + one.length > room) break;
+    parts.push(one);
+    length += one.length;
+  }
+  return Buffer.from(`${begin}${parts.join('').replace(/,$/, '')}${end}`);
+}
+
+/** An export of one span with this many attributes, of 13 bytes each. */
+export function exported(attributes: number): Buffer {
+  const time = BigInt(Date.now()) * 1_000_000n;
+  const one = (n: number): Buffer => attribute(n.toString(36).padStart(5, 'k'), varint(3, 1));
+  const all = Array.from({ length: attributes }, (_, n) => one(n));
+  return request(span(...IDS, bytes(5, 'wide'), fixed64(7, time), fixed64(8, time), Buffer.concat(all)));
+}

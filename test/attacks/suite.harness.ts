@@ -1,0 +1,57 @@
+import { createTestDatabase, type TestDatabase } from '#testing';
+import { AttackedService, type AttackReport } from './attacked-service';
+import { isUndocumented } from './attacker';
+
+const MIB = 1024 * 1024;
+const BUDGET_MIB = 256;
+/** Resident memory of the process without its budget. */
+const BASE_MIB = 512;
+
+/** Set small, so that an attack that escapes it is seen early. */
+export const SMALL_BUDGET = { MEMORY_BUDGET_BYTES: String(BUDGET_MIB * MIB) };
+
+/** A service for the tests of a file. It is started again after an attack that harmed it. */
+export class SuiteService {
+  private database: TestDatabase | undefined;
+  private service: AttackedService | undefined;
+
+  async get(): Promise<AttackedService> {
+    if (this.service?.isRunning) return this.service;
+    await this.close();
+    this.database = await createTestDatabase();
+    const { url: databaseUrl } = this.database;
+    this.service = await AttackedService.start({ databaseUrl, env: SMALL_BUDGET });
+    return this.service;
+  }
+
+  /** Runs an attack, and checks that it harmed nobody. */
+  async withstands(attack: (service: AttackedService) => Promise<AttackReport>): Promise<AttackReport> {
+    const report = await attack(await this.get());
+    try {
+      expectUnharmed(report);
+      return report;
+    } catch (error) {
+      await this.close(); // so that the next attack meets a service without this one's memory
+      throw error;
+    }
+  }
+
+  get databaseUrl(): string {
+    return this.database!.url;
+  }
+
+  async close(): Promise<void> {
+    await this.service?.stop();
+    await this.database?.drop();
+    this.service = undefined;
+    this.database = undefined;
+  }
+}
+
+/** What every attack leaves as it is: the process, the others, the memory, and the documented answers. */
+function expectUnharmed({ ended, health, other, answers, memory }: AttackReport): void {
+  const harm = { ended, health: health.failures, other: other.failures };
+  expect(harm).toEqual({ ended: null, health: [], other: [] });
+  expect(Object.keys(answers).filter(isUndocumented)).toEqual([]);
+  expect(Math.round(memory / MIB)).toBeLessThan(BASE_MIB + BUDGET_MIB);
+}

@@ -1,0 +1,153 @@
+/** Work that takes long: schemas, locks, imports, scorers. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { attack } from './attack';
+import { Attacker } from './attacker';
+import { MIB, newDataset, newScorer, newTrace } from './prepared';
+
+const NAMES = Array.from({ length: 1_000 }, (_, n) => n.toString(36).padStart(3, 'n'));
+/** Schemas of 54 KB that compile for seconds if each list of names becomes code. */
+const DEPENDENT = {
+  dependentRequired: Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`x${n}`, NAMES])),
+};
+const SCHEMAS = [
+  DEPENDENT,
+  { $defs: { a: { allOf: [{}, DEPENDENT] } }, allOf: [{ $ref: '#/$defs/a' }, { $ref: '#/$defs/a' }] },
+];
+
+/** A schema under which a text takes long: many patterns, matched one after the other. */
+const COSTLY_INPUT = {
+  allOf: Array.from({ length: 20 }, (_, n) => ({ pattern: `(a?b?){${10 + n}}$` })),
+};
+/** Characters of a text that takes about half a second under it. */
+const COSTLY_CHARACTERS = 450_000;
+
+const jsonLine = (n: number): string =>
+  `${JSON.stringify({ input: `question ${n} ${'x'.repeat(1_000)}` })}\n`;
+
+export const costlySchemas = attack({
+  name: 'costly-schemas',
+  title: 'schemas that compile for seconds',
+  sizes: { usual: { rounds: 1, each: 1 }, bench: { rounds: 1, each: 1 }, heavy: { rounds: 1, each: 1 } },
+  async run(attacker, { rounds, each }) {
+    const { workspaceId: workspace_id } = attacker.target;
+    for (let round = 0; round < rounds; round++) {
+      const sent = Array.from({ length: each }, (_, n) => n).flatMap((n) =>
+        SCHEMAS.flatMap((schema, which) => {
+          const name = `costly ${round} ${n} ${which} ${process.hrtime.bigint()}`;
+          // each schema is another, so that none is found in a cache
+          const input_schema = { title: name, ...schema };
+          const checks = [{ type: 'json_schema', path: 'output', schema: input_schema }];
+          const scorer = { workspace_id, name, scorer_kind: 'code', definition: { checks } };
+          return [
+            attacker.send('POST', '/eval/v1/datasets', {
+              body: JSON.stringify({ workspace_id, name, input_schema }),
+            }),
+            attacker.send('POST', '/eval/v1/scorers', { body: JSON.stringify(scorer) }),
+          ];
+        }),
+      );
+      await Promise.all(sent);
+    }
+  },
+});
+
+export const costlyValidation = attack({
+  name: 'costly-validation',
+  title: 'bulk writes whose items take long to validate',
+  sizes: {
+    usual: { writers: 8, items: 2 },
+    bench: { writers: 12, items: 20 },
+    heavy: { writers: 12, items: 20 },
+  },
+  async run(attacker, { writers, items }) {
+    const { workspaceId: workspace_id } = attacker.target;
+    const dataset = await newDataset(attacker, { input_schema: COSTLY_INPUT });
+    const input = 'a'.repeat(COSTLY_CHARACTERS);
+    const body = JSON.stringify({ workspace_id, items: Array.from({ length: items }, () => ({ input })) });
+    const write = () => attacker.send('POST', `/eval/v1/datasets/${dataset}/records/bulk`, { body });
+    await Promise.all(Array.from({ length: writers }, write));
+  },
+});
+
+export const importAndWriters = attack({
+  name: 'import-and-writers',
+  title: 'an import, and writers to the same dataset',
+  sizes: {
+    usual: { bytes: 4 * MIB, writers: 12 },
+    bench: { bytes: 24 * MIB, writers: 12 },
+    heavy: { bytes: 24 * MIB, writers: 12 },
+  },
+  async run(attacker, { bytes, writers }) {
+    const { workspaceId: workspace_id } = attacker.target;
+    const dataset = await newDataset(attacker);
+    const path = `/eval/v1/datasets/${dataset}/records`;
+    const count = Math.floor(bytes / jsonLine(10_000).length);
+    const body = Array.from({ length: count }, (_, n) => jsonLine(n)).join('');
+    let isImporting = true;
+    const importing = attacker
+      .send('POST', `${path}/import`, { body, type: 'application/jsonl' })
+      .finally(() => (isImporting = false));
+    const record = JSON.stringify({ workspace_id, input: 'one more' });
+    const write = async (): Promise<void> => {
+      while (isImporting) {
+        await attacker.send('POST', path, { body: record });
+        await delay(50);
+      }
+    };
+    await Promise.all([importing, ...Array.from({ length: writers }, write)]);
+  },
+});
+
+export const lineFeeds = attack({
+  name: 'line-feeds',
+  title: 'imports of nothing but line feeds',
+  sizes: {
+    usual: { imports: 1, bytes: 32 * MIB },
+    bench: { imports: 1, bytes: 32 * MIB },
+    heavy: { imports: 1, bytes: 32 * MIB },
+  },
+  async run(attacker, { imports, bytes }) {
+    const path = `/eval/v1/datasets/${await newDataset(attacker)}/records/import`;
+    const body = Buffer.alloc(bytes, '\n');
+    const send = () => attacker.send('POST', path, { body, type: 'application/jsonl' });
+    await Promise.all(Array.from({ length: imports }, send));
+  },
+  async other(other) {
+    const path = `/eval/v1/datasets/${await newDataset(other)}/records/import`;
+    return other.send('POST', path, { body: jsonLine(1), type: 'application/jsonl' });
+  },
+});
+
+export const endlessScorers = attack({
+  name: 'endless-scorers',
+  title: 'test runs of endless scorers in many workspaces of one organization',
+  sizes: {
+    usual: { workspaces: 5, runs: 10, ms: 500 },
+    bench: { workspaces: 10, runs: 30, ms: 10_000 },
+    heavy: { workspaces: 10, runs: 30, ms: 10_000 },
+  },
+  async run(attacker, { workspaces, runs, ms }) {
+    const prepare = async (_: unknown, n: number) => {
+      const name = `w${n} ${process.hrtime.bigint()}`;
+      const { workspace_id } = await attacker.make('POST', '/registry/v1/workspaces', { name });
+      const there = new Attacker({ ...attacker.target, workspaceId: workspace_id });
+      const scorer = await newScorer(there, 'function score() { for (;;); }', ms);
+      return { there, scorer, trace: await newTrace(there) };
+    };
+    const prepared = await Promise.all(Array.from({ length: workspaces }, prepare));
+    const send = async (_: unknown, n: number): Promise<void> => {
+      const { there, scorer, trace } = prepared[n % workspaces]!;
+      const body = JSON.stringify({ mode: 'test', trace_ids: [trace] });
+      await there.send('POST', `/eval/v1/scorers/${scorer}/score`, { body });
+    };
+    await Promise.all(Array.from({ length: runs }, send));
+    for (const { there } of prepared) {
+      for (const [answer, times] of Object.entries(there.answers)) attacker.count(answer, times);
+    }
+  },
+  async other(other) {
+    const scorer = await newScorer(other, 'function score() { return 1; }', 1_000);
+    const body = JSON.stringify({ mode: 'test', trace_ids: [await newTrace(other)] });
+    return other.send('POST', `/eval/v1/scorers/${scorer}/score`, { body });
+  },
+});

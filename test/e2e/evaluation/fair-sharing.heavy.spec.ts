@@ -1,0 +1,2 @@
+// The same attacks, larger and more of them.
+import './fair-sharing.spec';

@@ -1,0 +1,48 @@
+import { createTestApp, newOrganization, type TestApp } from '#testing';
+import { Holder } from '../telemetry/holder.fixture';
+
+describe('database connections', () => {
+  let app: TestApp;
+  let holder: Holder;
+
+  beforeAll(async () => {
+    app = await createTestApp({ env: { DATABASE_POOL_SIZE: '5', LOCK_TIMEOUT_MS: '1500' } });
+    holder = await Holder.connect(app.databaseUrl);
+  });
+  afterAll(async () => {
+    await holder.end();
+    await app.close();
+  });
+
+  it('remain for other organizations, new credentials and health while one waits for locks', async () => {
+    const [blocked, other] = await Promise.all([newOrganization(app), newOrganization(app)]);
+    const editor = await blocked.as('editor');
+    const body = { workspace_id: blocked.workspaceId, name: 'd' };
+    const dataset = (await editor.post('/eval/v1/datasets', body)).body as { dataset_id: string };
+    await holder.lock('records');
+    const record = { workspace_id: blocked.workspaceId, input: 1 };
+    const path = `/eval/v1/datasets/${dataset.dataset_id}/records`;
+    const writes = Array.from({ length: 20 }, () => editor.post(path, record));
+    await holder.until(({ statements }) => statements >= 3);
+
+    const health = await fetch(`${app.url}/health/ready`);
+    const viewer = await other.as('viewer');
+    const me = await viewer.get('/registry/v1/org');
+    const made = await (
+      await other.as('editor')
+    ).post('/eval/v1/datasets', {
+      workspace_id: other.workspaceId,
+      name: 'of another organization',
+    });
+    expect([health.status, me.status, made.status]).toEqual([200, 200, 201]);
+    expect((await holder.waiting()).statements).toBe(3);
+
+    const first = await Promise.race(writes);
+    expect([first.status, first.body.code]).toEqual([503, 'service_unavailable']);
+    expect(first.headers.get('retry-after')).toBe('1');
+    await holder.release();
+    const statuses = (await Promise.all(writes)).map(({ status }) => status);
+    expect(new Set(statuses)).toEqual(new Set([201, 503]));
+    expect((await editor.post(path, record)).status).toBe(201);
+  });
+});

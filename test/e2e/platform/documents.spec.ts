@@ -1,0 +1,95 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { gunzipSync } from 'node:zlib';
+import { createTestApp, type TestApp } from '#testing';
+
+const DOCUMENTS: [path: string, type: string][] = [
+  ['/openapi.json', 'application/json; charset=utf-8'],
+  ['/docs', 'text/html; charset=utf-8'],
+  ['/docs/start.js', 'text/javascript; charset=utf-8'],
+  ['/docs/assets/swagger-ui.css', 'text/css; charset=utf-8'],
+  ['/docs/assets/swagger-ui-bundle.js', 'text/javascript; charset=utf-8'],
+  ['/docs/assets/favicon-16x16.png', 'image/png'],
+  ['/docs/assets/favicon-32x32.png', 'image/png'],
+  ['/.well-known/jwks.json', 'application/json; charset=utf-8'],
+];
+const SMALL = /favicon|start\.js|jwks|docs$/;
+
+describe('a public document', () => {
+  let app: TestApp;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  afterAll(() => app.close());
+
+  /** Sends no header of its own, and decodes nothing. */
+  async function read(path: string, headers: Record<string, string> = {}, method = 'GET') {
+    const sending = request(app.url + path, { method, headers }).end();
+    const [answer] = (await once(sending, 'response')) as [IncomingMessage];
+    return { status: answer.statusCode, headers: answer.headers, bytes: await buffer(answer) };
+  }
+
+  it.each(DOCUMENTS)('at %s has its type, its length and an ETag that revalidates it', async (path, type) => {
+    const first = await read(path);
+    expect([first.status, first.headers['content-type']]).toEqual([200, type]);
+    expect(first.headers['content-length']).toBe(String(first.bytes.length));
+    const etag = first.headers.etag!;
+    expect(etag).toMatch(/^"[\w-]+"$/);
+    expect((await read(path)).headers.etag).toBe(etag);
+    for (const condition of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+      const known = await read(path, { 'if-none-match': condition });
+      expect([known.status, known.bytes.length, known.headers.etag]).toEqual([304, 0, etag]);
+      expect(known.headers['content-length']).toBeUndefined();
+    }
+    expect((await read(path, { 'if-none-match': '"other"' })).status).toBe(200);
+    const head = await read(path, {}, 'HEAD');
+    expect([head.status, head.bytes.length]).toEqual([200, 0]);
+    expect(head.headers).toMatchObject({ etag, 'content-length': first.headers['content-length'] });
+  });
+
+  it.each(DOCUMENTS.filter(([path]) => !SMALL.test(path)))(
+    'at %s is compressed for clients that accept it',
+    async (path) => {
+      const plain = await read(path);
+      const gzip = await read(path, { 'accept-encoding': 'br, gzip' });
+      expect([plain.headers['content-encoding'], gzip.headers['content-encoding']]).toEqual([
+        undefined,
+        'gzip',
+      ]);
+      expect([plain.headers.vary, gzip.headers.vary]).toEqual(['Accept-Encoding', 'Accept-Encoding']);
+      expect(gunzipSync(gzip.bytes).equals(plain.bytes)).toBe(true);
+      expect(gzip.bytes.length).toBeLessThan(plain.bytes.length / 2);
+      expect(gzip.headers['content-length']).toBe(String(gzip.bytes.length));
+      const etag = gzip.headers.etag!;
+      expect(etag).not.toBe(plain.headers.etag);
+      const known = await read(path, { 'accept-encoding': 'gzip', 'if-none-match': etag });
+      expect([known.status, known.headers.vary]).toEqual([304, 'Accept-Encoding']);
+      const refused = await read(path, { 'accept-encoding': 'gzip;q=0' });
+      expect(refused.headers['content-encoding']).toBeUndefined();
+    },
+  );
+
+  it('of the page keeps its content security policy', async () => {
+    const page = await read('/docs');
+    expect(page.headers['content-security-policy']).toContain("script-src 'self'");
+    const known = await read('/docs', { 'if-none-match': page.headers.etag! });
+    expect([known.status, known.headers['content-security-policy']]).toEqual([
+      304,
+      page.headers['content-security-policy'],
+    ]);
+  });
+
+  it('of the keys may be cached, and changes with them', async () => {
+    const path = '/.well-known/jwks.json';
+    const before = await read(path);
+    expect(before.headers['cache-control']).toBe('public, max-age=300');
+    await app.database.query(
+      `UPDATE signing_keys SET public_jwk = public_jwk || '{"x5t": "changed"}', signs_from = signs_from - interval '1 s'`,
+    );
+    const after = await read(path, { 'if-none-match': before.headers.etag! });
+    expect([after.status, after.bytes.toString()]).toEqual([200, expect.stringContaining('changed')]);
+    expect((await read(path, { 'if-none-match': after.headers.etag! })).status).toBe(304);
+  });
+});

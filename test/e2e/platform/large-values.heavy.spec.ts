@@ -1,0 +1,92 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { type Answer, ApiClient, createTestApp, newOrganization, type TestApp } from '#testing';
+import type { MemoryUse } from '../evaluation/upload-memory.child';
+
+const MIB = 1024 * 1024;
+const BUDGET_MIB = 512;
+/** Memory of a process besides its budget, in MiB. */
+const BASE_MIB = 512;
+const LENGTH = 10 * MIB - 4096;
+
+const repeated = (start: string, part: string, end: string): string =>
+  start + part.repeat(Math.floor((LENGTH - start.length - end.length) / part.length)) + end;
+
+describe('many bodies of 10 MiB at once', () => {
+  let app: TestApp;
+  let child: ChildProcess;
+  let editor: ApiClient;
+  let other: ApiClient;
+  let workspace_id: string;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    const [organization, another] = [await newOrganization(app), await newOrganization(app)];
+    workspace_id = organization.workspaceId;
+    child = fork(path.resolve('dist/test/e2e/evaluation/upload-memory.child.js'), {
+      env: { PATH: process.env.PATH, ...app.env, MEMORY_BUDGET_BYTES: String(BUDGET_MIB * MIB) },
+      execArgv: ['--expose-gc'],
+    });
+    const [port] = (await once(child, 'message')) as [number];
+    const url = `http://127.0.0.1:${port}`;
+    editor = new ApiClient(url, await organization.token('editor')).in(workspace_id);
+    other = new ApiClient(url, await another.token('viewer')).in(another.workspaceId);
+  });
+  afterAll(async () => {
+    if (child.exitCode === null) {
+      child.disconnect();
+      await once(child, 'exit');
+    }
+    await app.close();
+  });
+
+  async function residentMiB(): Promise<number> {
+    const answered = once(child, 'message') as Promise<[MemoryUse]>;
+    child.send('use');
+    return (await answered)[0].resident[1] / MIB;
+  }
+
+  const record = (part: string, start: string, end: string) => (): string =>
+    repeated(`{"workspace_id":"${workspace_id}","input":${start}`, part, `${end}}`);
+
+  it.each<[string, () => string, string, number[]]>([
+    ['of members in another order', record('"1":0,"0":0,', '{', '"2":0}'), 'records', [413]],
+    ['of empty objects', record('{},', '[', '0]'), 'records', [413]],
+    ['of small objects', record('{"id":1,"v":0.5},', '[', '0]'), 'records', [201]],
+    ['of text', record('x', '"', '"'), 'records', [201]],
+    ['that are cut off', () => repeated('[', '{},', ''), 'experiments', [413]],
+    ['of numbers that are cut off', () => repeated('[', '0.5,', ''), 'experiments', [400]],
+    [
+      'of unknown members',
+      () => `{${Array.from({ length: 800_000 }, (_, n) => `"k${n}":0`).join(',')}}`,
+      'experiments',
+      [400],
+    ],
+  ])(
+    '%s are answered, and so are others',
+    async (_, body, target, statuses) => {
+      const dataset = await editor.post('/eval/v1/datasets', { workspace_id, name: `d ${Math.random()}` });
+      const route =
+        target === 'records'
+          ? `/eval/v1/datasets/${dataset.body.dataset_id}/records`
+          : '/eval/v1/experiments';
+      const text = Buffer.from(body());
+      await residentMiB();
+      const answers = Promise.all(Array.from({ length: 40 }, () => editor.post(route, text)));
+      let isOver = false;
+      void answers.finally(() => (isOver = true));
+      const others: number[] = [];
+      while (!isOver) others.push((await other.get('/eval/v1/datasets')).status);
+      expect([...new Set(others)]).toEqual([200]);
+      const codes = (await answers).map(({ status, body: answer }: Answer) =>
+        status < 500 ? status : (answer as { code: string }).code,
+      );
+      for (const code of codes)
+        expect([...statuses, 'service_overloaded', 'service_unavailable']).toContain(code);
+      expect(codes).toContain(statuses[0]);
+      expect(await residentMiB()).toBeLessThan(BASE_MIB + BUDGET_MIB);
+    },
+    300_000,
+  );
+});

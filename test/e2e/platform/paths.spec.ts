@@ -1,0 +1,53 @@
+import { createTestApp, newOrganization, type ApiClient, type TestApp } from '#testing';
+
+describe('a path', () => {
+  let app: TestApp;
+  let editor: ApiClient;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    editor = await (await newOrganization(app)).as('editor');
+  });
+  afterAll(() => app.close());
+
+  it.each([
+    '/eval/v1/datasets',
+    '/registry/v1/me',
+    '/telemetry/v1/traces',
+    '/openapi.json',
+    '/docs',
+    '/docs/start.js',
+    '/docs/assets/swagger-ui.css',
+    '/.well-known/jwks.json',
+    '/health/live',
+  ])('%s exists in this case only', async (path) => {
+    expect((await editor.get(path)).status).toBe(200);
+    const first = path.search(/[a-z]/);
+    const others = [
+      path.toUpperCase(),
+      path.slice(0, first) + path[first]!.toUpperCase() + path.slice(first + 1),
+    ];
+    for (const other of others) {
+      const { status, body } = await editor.get(other);
+      expect([other, status, body.code]).toEqual([other, 404, 'not_found']);
+      // no other method exists there either
+      const method = await editor.delete(other);
+      expect([other, method.status, method.headers.get('allow')]).toEqual([other, 404, null]);
+    }
+  });
+
+  it('keeps the case of its parameters', async () => {
+    const made = await editor.post('/eval/v1/datasets', { workspace_id: editor.workspaceId, name: 'cased' });
+    const path = made.headers.get('location')!;
+    expect((await editor.get(path)).status).toBe(200);
+    expect((await editor.get(path.replace('/datasets/', '/Datasets/'))).status).toBe(404);
+    expect((await editor.get(`${path}/`)).status).toBe(200);
+  });
+
+  it('answers another method with 405', async () => {
+    for (const path of ['/docs', '/docs/assets/swagger-ui.css', '/openapi.json']) {
+      const answer = await editor.delete(path);
+      expect([path, answer.status, answer.headers.get('allow')]).toEqual([path, 405, 'GET, HEAD']);
+    }
+  });
+});

@@ -1,0 +1,156 @@
+import { randomBytes } from 'node:crypto';
+import { limiterStoreOf, MemoryStore, PostgresStore } from '../../../libs/platform/rate-limit/limiter-stores';
+import { readEnvironment } from '#platform/config';
+import { RateLimitRepository } from '#platform/rate-limit';
+import {
+  createTestApp,
+  describeWithRedis,
+  newOrganization,
+  TcpProxy,
+  type TestApp,
+  type TestOrganization,
+} from '#testing';
+import { inTurn, ME, statusesOf } from './rate-limits.fixture';
+
+/** Nobody counts alone because of a slow machine. */
+const PATIENT = { RATE_LIMIT_TIMEOUT_MS: '60000' };
+const LIMITS = { RATE_LIMIT_READS: '4', RATE_LIMIT_UNAUTHORIZED: '4', TRUSTED_PROXIES: '127.0.0.1' };
+
+/** Starts another process on the same data. */
+const startSecond = ({ databaseUrl, issuer, env }: TestApp): Promise<TestApp> =>
+  createTestApp({ databaseUrl, issuer, env: { ...env, DATABASE_URL: databaseUrl } });
+
+/** Tests that two processes share their limits. */
+function sharesLimits(start: () => Promise<TestApp>): void {
+  let first: TestApp;
+  let second: TestApp;
+  let org: TestOrganization;
+
+  beforeAll(async () => {
+    first = await start();
+    second = await startSecond(first);
+    org = await newOrganization(first);
+  });
+  afterAll(async () => {
+    await second?.close();
+    await first?.close();
+  });
+
+  it('share the limits of a principal', async () => {
+    const token = await org.token('viewer');
+    const clients = [first, second].map((app) => app.api(token));
+    const answers = await inTurn(6, (index) => clients[index % 2]!.get(ME));
+    expect(statusesOf(answers)).toEqual([200, 200, 200, 200, 429, 429]);
+    expect((await first.api(await org.token('viewer')).get(ME)).status).toBe(200);
+  });
+
+  it('share the limit of an address', async () => {
+    const from = { 'x-forwarded-for': '203.0.113.1' };
+    const answers = await inTurn(6, (index) => [first, second][index % 2]!.api('x.y.z').get(ME, from));
+    expect(statusesOf(answers)).toEqual([401, 401, 401, 401, 429, 429]);
+  });
+
+  it('share a limit that concurrent requests exceed', async () => {
+    const token = await org.token('viewer');
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => [first, second][index % 2]!.api(token).get(ME)),
+    );
+    expect(statusesOf(answers).filter((status) => status === 200).length).toBe(4);
+  });
+}
+
+/** Tests that an outage of the store refuses nobody, and that each process counts on its own meanwhile. */
+async function expectOwnCounts(app: TestApp): Promise<void> {
+  const org = await newOrganization(app);
+  const viewer = app.api(await org.token('viewer'));
+  expect(statusesOf(await inTurn(5, () => viewer.get(ME)))).toEqual([200, 200, 200, 200, 429]);
+  const from = { 'x-forwarded-for': '203.0.113.9' };
+  const answers = await inTurn(5, () => app.api('x.y.z').get(ME, from));
+  expect(statusesOf(answers)).toEqual([401, 401, 401, 401, 429]);
+}
+
+describe('two API processes on one PostgreSQL', () => {
+  sharesLimits(() => createTestApp({ env: { ...LIMITS, ...PATIENT } }));
+});
+
+describeWithRedis('two API processes on one Redis', (url) => {
+  const env = () => ({ ...LIMITS, REDIS_URL: url, REDIS_PREFIX: `{test-${randomBytes(6).toString('hex')}}` });
+
+  sharesLimits(() => createTestApp({ env: { ...env(), ...PATIENT } }));
+
+  it('count on their own while Redis is away, and share again afterwards', async () => {
+    const proxy = await TcpProxy.to(url);
+    const first = await createTestApp({ env: { ...env(), REDIS_URL: proxy.url } });
+    const second = await startSecond(first);
+    try {
+      proxy.cut();
+      await expectOwnCounts(first);
+      proxy.restore();
+      const org = await newOrganization(first);
+      const sharesAgain = async (): Promise<boolean> => {
+        const token = await org.token('viewer');
+        await inTurn(4, () => first.api(token).get(ME));
+        return (await second.api(token).get(ME)).status === 429;
+      };
+      while (!(await sharesAgain()));
+    } finally {
+      await second.close();
+      await first.close();
+      await proxy.close();
+    }
+  });
+});
+
+describe('rate limits', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await createTestApp({ env: LIMITS });
+  });
+  afterAll(() => app.close());
+
+  it('are counted by a process on its own if PostgreSQL cannot count', async () => {
+    await app.database.query('ALTER TABLE rate_limits RENAME TO rate_limits_away');
+    try {
+      await expectOwnCounts(app);
+    } finally {
+      await app.database.query('ALTER TABLE rate_limits_away RENAME TO rate_limits');
+    }
+  });
+
+  it('are counted by a process on its own if PostgreSQL does not answer', async () => {
+    await app.database.transaction(async (tx) => {
+      await tx.query('LOCK TABLE rate_limits');
+      const from = { 'x-forwarded-for': '203.0.113.10' };
+      const answers = await inTurn(5, () => app.api('x.y.z').get(ME, from));
+      expect(statusesOf(answers)).toEqual([401, 401, 401, 401, 429]);
+    });
+  });
+
+  it('leave no rows behind once their windows have ended', async () => {
+    await app.database.query(
+      `INSERT INTO rate_limits VALUES ('past', 1, 0), ('current', 1, ${Date.now() + 60_000})`,
+    );
+    await new RateLimitRepository(app.database).deleteExpired();
+    const rows = await app.database.query<{ key: string }>(
+      `SELECT key FROM rate_limits WHERE key IN ('past', 'current')`,
+    );
+    expect(rows).toEqual([{ key: 'current' }]);
+  });
+
+  it('are counted in process memory by the only process of a database', async () => {
+    const environment = readEnvironment({ DATABASE_URL: app.databaseUrl });
+    expect(limiterStoreOf(environment, false)).toBeInstanceOf(MemoryStore);
+    const shared = limiterStoreOf(environment, true) as PostgresStore;
+    expect(shared).toBeInstanceOf(PostgresStore);
+    await shared.onApplicationShutdown();
+  });
+
+  it('keep a bounded number of keys in process memory', async () => {
+    const limiter = new MemoryStore().createLimiter('unauthorized', 2);
+    const names = Array.from({ length: 60_000 }, (_, index) => `address ${index}`);
+    for (const name of names) await limiter.consume(name);
+    const counted = await Promise.all(names.map((name) => limiter.get(name)));
+    expect(counted.filter((one) => one !== null).length).toBe(50_000);
+    expect(counted.at(-1)).toMatchObject({ consumedPoints: 1 });
+  });
+});

@@ -1,0 +1,50 @@
+import { Controller, Get, HttpCode, Module, Post } from '@nestjs/common';
+import { Public, RequireRole } from '#platform/auth';
+import { RateLimited } from '#platform/rate-limit';
+import type { Answer } from '#testing';
+
+/** A controller whose routes are counted in a class of their own. */
+@Controller('store/v1/publisher/items')
+@RateLimited('store_listing')
+class ListingController {
+  @Get()
+  @RequireRole('viewer')
+  list(): { items: never[] } {
+    return { items: [] };
+  }
+
+  @Post()
+  @HttpCode(200)
+  @RequireRole('editor')
+  @RateLimited('proxy')
+  forward(): { items: never[] } {
+    return { items: [] };
+  }
+
+  @Get('public')
+  @Public()
+  about(): { items: never[] } {
+    return { items: [] };
+  }
+}
+
+@Module({ controllers: [ListingController] })
+export class ListingModule {}
+
+/** A path that any caller may read. */
+export const ME = '/registry/v1/me';
+
+/** The outcome of a request: its status, and what remains of the limit that counted it. */
+export const outcomeOf = ({ status, headers }: Answer): [number, string | undefined] => [
+  status,
+  headers.get('ratelimit')?.replace(/;t=([1-9]|[1-5]\d|60)$/, ''),
+];
+
+/** Sends requests one after the other. */
+export async function inTurn(times: number, send: (index: number) => Promise<Answer>): Promise<Answer[]> {
+  const answers: Answer[] = [];
+  for (let index = 0; index < times; index++) answers.push(await send(index));
+  return answers;
+}
+
+export const statusesOf = (answers: readonly Answer[]): number[] => answers.map(({ status }) => status);

@@ -1,0 +1,68 @@
+import { gzipSync } from 'node:zlib';
+import { type ApiClient, createTestApp, newOrganization, type TestApp } from '#testing';
+
+const KIB = 1024;
+
+/** Every POST that only reads, with its limit. */
+const SELECTIONS: [path: string, limit: number][] = [
+  ['/eval/v1/datasets/search', 64 * KIB],
+  ['/eval/v1/experiments/search', 64 * KIB],
+  ['/eval/v1/experiments/:experiment/gate', 64 * KIB],
+  ['/eval/v1/experiments/:experiment/traces/stats/query', 64 * KIB],
+  ['/registry/v1/search', 256 * KIB],
+];
+
+describe('a POST that only reads', () => {
+  let app: TestApp;
+  let viewer: ApiClient;
+  let experiment: string;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    const organization = await newOrganization(app);
+    const editor = await organization.as('editor');
+    viewer = await organization.as('viewer');
+    const made = await editor.post('/eval/v1/experiments', { workspace_id: editor.workspaceId, name: 'one' });
+    experiment = made.body.experiment_id as string;
+  });
+  afterAll(() => app.close());
+
+  const bodyOf = (path: string) =>
+    path.endsWith('gate')
+      ? { rules: [{ scorer: 'any', min_count: 1 }] }
+      : path.startsWith('/registry')
+        ? { query: 'any', mode: 'keyword' }
+        : {};
+  const send = (path: string, text: string | Uint8Array, headers?: Record<string, string>) =>
+    viewer.post(path.replace(':experiment', experiment), text, headers);
+
+  it.each(SELECTIONS)('to %s may have a body of %d bytes, and no more', async (path, limit) => {
+    const text = JSON.stringify(bodyOf(path));
+    expect((await send(path, text.padEnd(limit))).status).toBe(200);
+    const large = await send(path, text.padEnd(limit + 1));
+    expect([large.status, large.body.code]).toEqual([413, 'payload_too_large']);
+    expect(large.body.detail).toContain(String(limit));
+    const bomb = await send(path, gzipSync(text.padEnd(limit + 1)), { 'content-encoding': 'gzip' });
+    expect([bomb.status, bomb.body.code]).toEqual([413, 'compressed_payload_too_large']);
+  });
+
+  it.each(SELECTIONS)('to %s ignores an Idempotency-Key, whatever it is', async (path) => {
+    const text = JSON.stringify(bodyOf(path));
+    for (const key of ['one', 'one', 'k'.repeat(256)]) {
+      const answer = await send(path, text, { 'idempotency-key': key });
+      expect([answer.status, answer.headers.get('idempotency-replayed')]).toEqual([200, null]);
+    }
+    expect((await send(path, `${text} `, { 'idempotency-key': 'one' })).status).toBe(200);
+    expect(await app.database.query('SELECT 1 FROM idempotency_keys')).toEqual([]);
+  });
+
+  it.each(['/registry/v1/tokens', '/registry/v1/tokens/revoke'])(
+    'is as small as the body of a POST to %s: 16 KiB',
+    async (path) => {
+      const large = await viewer.post(path, '{}'.padEnd(16 * KIB + 1));
+      expect([large.status, large.body.code]).toEqual([413, 'payload_too_large']);
+      const complete = await viewer.post(path, '{}'.padEnd(16 * KIB));
+      expect([complete.status, complete.body.code]).toEqual([400, 'invalid_request']);
+    },
+  );
+});

@@ -1,0 +1,123 @@
+import { type Answer, createTestApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
+import { inTurn, ME, outcomeOf, statusesOf } from './rate-limits.fixture';
+
+const TOKENS = '/registry/v1/tokens';
+const LIMIT = 4;
+
+describe('requests that end in 401', () => {
+  let app: TestApp;
+  let org: TestOrganization;
+  let addresses = 0;
+
+  beforeAll(async () => {
+    app = await createTestApp({
+      env: { RATE_LIMIT_UNAUTHORIZED: String(LIMIT), TRUSTED_PROXIES: '127.0.0.1,10.0.0.0/8' },
+    });
+    org = await newOrganization(app);
+  });
+  afterAll(() => app.close());
+
+  const newAddress = (): string => `203.0.113.${++addresses}`;
+  const from = (address: string) => ({ 'x-forwarded-for': address });
+  const exhaust = (address: string): Promise<Answer[]> =>
+    inTurn(LIMIT, () => app.api('x.y.z').get(ME, from(address)));
+
+  it('are counted by address, and become 429 beyond the limit', async () => {
+    const address = newAddress();
+    const answers = await inTurn(LIMIT + 1, () => app.api('x.y.z').get(ME, from(address)));
+    expect(answers.map(outcomeOf)).toEqual([
+      ...[3, 2, 1, 0].map((left) => [401, `"unauthorized";r=${left}`]),
+      [429, '"unauthorized";r=0'],
+    ]);
+    const refused = answers.at(-1)!;
+    expect(refused.headers.get('ratelimit-policy')).toBe(`"unauthorized";q=${LIMIT};w=60`);
+    expect(refused.headers.get('www-authenticate')).toBeNull();
+    const seconds = Number(refused.headers.get('retry-after'));
+    expect(seconds).toBeGreaterThanOrEqual(1);
+    expect(refused.body).toMatchObject({
+      code: 'rate_limited',
+      detail: `You can send ${LIMIT} requests without a valid credential from one address per minute. Try again in ${seconds} s. A valid credential is accepted at any time.`,
+    });
+    expect((await app.api('x.y.z').get(ME, from(newAddress()))).status).toBe(401);
+  });
+
+  it('count whatever the reason and the route, the exchange of keys included', async () => {
+    const address = newAddress();
+    const form = new URLSearchParams({ grant_type: 'client_credentials' });
+    const basic = { ...from(address), authorization: `Basic ${btoa('x:rsk_wrong')}` };
+    const answers = [
+      await app.api().get(ME, from(address)),
+      await app.api('rsk_wrong').post('/eval/v1/datasets', {}, from(address)),
+      await app.api().post(TOKENS, { api_key: 'rsk_wrong' }, from(address)),
+      await app.api().post(TOKENS, form, basic),
+    ];
+    expect(statusesOf(answers)).toEqual([401, 401, 401, 401]);
+    const refused = [
+      await app.api().post(TOKENS, { api_key: 'rsk_wrong' }, from(address)),
+      await app.api().post(TOKENS, form, basic),
+      await app.api().post('/telemetry/v1/traces', { resourceSpans: [] }, from(address)),
+    ];
+    expect(refused.map(({ status, body }) => [status, body.code])).toEqual(
+      refused.map(() => [429, 'rate_limited']),
+    );
+  });
+
+  it('never cost a valid credential its answer', async () => {
+    const address = newAddress();
+    await exhaust(address);
+    const { key } = await org.serviceAccount('viewer');
+    const token = await org.token('viewer');
+    const answers = [
+      await app.api(token).get(ME, from(address)),
+      await app.api(key).get(ME, from(address)),
+      await app.api().post(TOKENS, { api_key: key }, from(address)),
+      await app.api().get('/health/ready', from(address)),
+      await app.api().get('/.well-known/jwks.json', from(address)),
+      await app.api().post(TOKENS, {}, from(address)),
+    ];
+    expect(statusesOf(answers)).toEqual([200, 200, 200, 200, 200, 400]);
+    expect((await app.api('x.y.z').get(ME, from(address))).status).toBe(429);
+  });
+
+  it('do not count requests with a valid credential', async () => {
+    const address = newAddress();
+    const viewer = app.api(await org.token('viewer'));
+    await inTurn(LIMIT * 2, () => viewer.get(ME, from(address)));
+    expect(statusesOf(await exhaust(address))).toEqual([401, 401, 401, 401]);
+  });
+
+  it('count an IPv6 network as one address, and an IPv4-mapped address as IPv4', async () => {
+    const network = await inTurn(LIMIT + 1, (index) =>
+      app.api('x.y.z').get(ME, from(`2001:db8:0:1:${index}::1`)),
+    );
+    expect(statusesOf(network).at(-1)).toBe(429);
+    expect((await app.api('x.y.z').get(ME, from('2001:db8:0:2::1'))).status).toBe(401);
+    const address = newAddress();
+    await exhaust(address);
+    expect((await app.api('x.y.z').get(ME, from(`::ffff:${address}`))).status).toBe(429);
+  });
+
+  it('trust the last address that no trusted proxy has', async () => {
+    const address = newAddress();
+    const answers = await inTurn(LIMIT + 1, (index) =>
+      app.api('x.y.z').get(ME, from(`6.6.6.${index}, ${address}, 10.0.0.${index}`)),
+    );
+    expect(statusesOf(answers).at(-1)).toBe(429);
+  });
+
+  it('ignore X-Forwarded-For of senders that are not trusted', async () => {
+    const { databaseUrl, issuer, env } = app;
+    const direct = await createTestApp({
+      databaseUrl,
+      issuer,
+      env: { SECRETS_KEY: env.SECRETS_KEY!, RATE_LIMIT_UNAUTHORIZED: String(LIMIT) },
+    });
+    try {
+      const answers = await inTurn(LIMIT + 1, () => direct.api('x.y.z').get(ME, from(newAddress())));
+      expect(statusesOf(answers).at(-1)).toBe(429);
+      expect((await direct.api(await org.token('viewer')).get(ME)).status).toBe(200);
+    } finally {
+      await direct.close();
+    }
+  });
+});
