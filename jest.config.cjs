@@ -10,7 +10,8 @@ module.exports = {
   setupFiles: ['<rootDir>/dist/test/generated-data.js'],
   globalSetup: '<rootDir>/dist/test/global-setup.js',
   globalTeardown: '<rootDir>/dist/test/global-teardown.js',
-  maxWorkers: 3,
+  // heavy tests measure memory, so they should not wait long for a processor
+  maxWorkers: isHeavy ? 2 : 3,
   testTimeout: 60_000,
   transform: {},
 };

@@ -78,6 +78,7 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
       DATABASE_URL: database.url,
       DATABASE_POOL_SIZE: '5',
       DATABASE_CONNECTION_TIMEOUT_MS: '60000', // for tests with hundreds of concurrent requests on a slow machine
+      EVENT_LOOP_DELAY_LIMIT_MS: '60000', // the clients of a test delay the same event loop
       SECRETS_KEY: randomBytes(32).toString('base64'),
       LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',
       AUTH_ISSUERS: JSON.stringify([issuer.entry(), ...(options.issuers ?? [])]),

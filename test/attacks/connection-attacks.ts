@@ -36,16 +36,17 @@ export const tinyRequests = attack({
   name: 'tiny-requests',
   title: '64 KiB of pipelined requests on each connection',
   sizes: {
-    usual: { connections: 2 },
-    bench: { connections: 100 },
-    heavy: { connections: 300 },
+    usual: { connections: 2, ms: 60_000 },
+    bench: { connections: 100, ms: 120_000 },
+    heavy: { connections: 300, ms: 60_000 },
   },
-  async run(attacker, { connections }) {
+  async run(attacker, { connections, ms }) {
     const one = anonymous(attacker, '/health/live');
     const count = Math.floor((64 * KIB) / one.length);
     const bytes = Buffer.from(one.repeat(count));
     const opened = Array.from({ length: connections }, () => attacker.connect(bytes));
-    await Promise.all(opened.map((connection) => connection.answered(count)));
+    const answered = Promise.all(opened.map((connection) => connection.answered(count)));
+    await Promise.race([answered, delay(ms, undefined, { ref: false })]);
     for (const connection of opened) connection.close();
   },
 });

@@ -11,6 +11,8 @@ interface CurrentWork {
   orgId: string;
   /** The work holds a database connection, and may need a second one to give it back. */
   isInTransaction: boolean;
+  /** Throws if the work would be in vain by now. */
+  check?: () => void;
 }
 
 const storage = new AsyncLocalStorage<CurrentWork>();
@@ -24,6 +26,15 @@ export function setCurrentOwner(orgId: string): void {
   const current = storage.getStore();
   if (current) current.orgId = orgId;
 }
+
+/** Sets what the current work checks whenever it has waited for its turn. */
+export function setCurrentCheck(check: () => void): void {
+  const current = storage.getStore();
+  if (current) current.check = check;
+}
+
+/** Throws if the current work would be in vain by now. Call it after a wait. */
+export const checkCurrentWork = (): void => storage.getStore()?.check?.();
 
 /** Runs a transaction of the current work. */
 export const runTransaction = <Result>(work: () => Promise<Result>): Promise<Result> =>

@@ -1,10 +1,12 @@
 export {
+  checkCurrentWork,
   currentOwner,
   HEALTH,
   PLATFORM_OWNER,
   runAs,
   runRequest,
   runTransaction,
+  setCurrentCheck,
   setCurrentOwner,
   UNAUTHENTICATED,
 } from './current-owner';

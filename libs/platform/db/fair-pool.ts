@@ -1,5 +1,5 @@
 import { Pool, type PoolClient, type PoolConfig } from 'pg';
-import { currentOwner, FairLimiter, HEALTH, UNAUTHENTICATED } from '#platform/concurrency';
+import { checkCurrentWork, currentOwner, FairLimiter, HEALTH, UNAUTHENTICATED } from '#platform/concurrency';
 
 type ConnectCallback = (
   error: Error | undefined,
@@ -44,6 +44,7 @@ export class FairPool extends Pool {
   private connectFor(owner: string): Promise<PoolClient> {
     return new Promise((resolve, reject) => {
       const hold = async (): Promise<void> => {
+        checkCurrentWork();
         const client = await super.connect();
         const release = client.release.bind(client);
         await new Promise<void>((end) => {

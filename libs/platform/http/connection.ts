@@ -15,6 +15,10 @@ const PIECES_PER_TURN = 64;
  */
 const BODY_PIECE_BYTES = 1024;
 
+/** How long a client may send the rest of a refused body after the response, and how much. */
+const LINGER_MS = 10_000;
+const LINGER_BYTES = 64 * 1024 * 1024;
+
 interface Exchange {
   request: IncomingMessage;
   response: ServerResponse;
@@ -35,6 +39,8 @@ export class Connection {
   /** Bytes of responses that the client had read when that was last seen to change, and the time. */
   private bytesRead = 0;
   private progressAt = 0;
+  /** Bytes that arrived after the last response. */
+  private discarded = 0;
 
   /** Call it for the server's event `connection`. */
   constructor(
@@ -45,6 +51,9 @@ export class Connection {
     if (!parse) throw new Error('The HTTP server of this version of Node does not listen for data.');
     socket.off('data', parse);
     socket.on('data', (bytes: Buffer) => this.read(bytes, parse));
+    const destroySoon = socket.destroySoon.bind(socket);
+    // called by Node after the last response
+    socket.destroySoon = () => (this.isReceiving ? this.linger() : destroySoon());
   }
 
   /** No byte has ever arrived. Node does not treat such a connection as idle. */
@@ -85,6 +94,16 @@ export class Connection {
     if (this.current) this.current.response.shouldKeepAlive = false;
   }
 
+  /**
+   * Reads on for a while. Closing at once would reset the connection before its client, which is still sending a body, has
+   * read the response.
+   */
+  private linger(): void {
+    const timer = setTimeout(() => this.socket.destroy(), LINGER_MS).unref();
+    this.socket.once('close', () => clearTimeout(timer));
+    this.socket.end();
+  }
+
   private begin(exchange: Exchange): void {
     const { request, response } = exchange;
     this.current = exchange;
@@ -106,8 +125,8 @@ export class Connection {
     this.wasUsed = true;
     let rest = bytes;
     for (let pieces = 0; rest.length > 0 && this.waiting.length === 0; pieces++) {
-      // after an error, the rest is not read
-      if (this.socket.destroyed || this.socket.writableEnded) return;
+      // after the last response or an error, the rest is discarded
+      if (this.socket.destroyed || this.socket.writableEnded) return this.discard(rest);
       if (pieces === PIECES_PER_TURN) {
         setImmediate(() => this.socket.resume());
         break;
@@ -122,5 +141,10 @@ export class Connection {
     if (rest.length === 0) return;
     this.socket.pause();
     this.socket.unshift(rest);
+  }
+
+  private discard(bytes: Buffer): void {
+    this.discarded += bytes.length;
+    if (this.discarded > LINGER_BYTES) this.socket.destroy();
   }
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import type { Response } from 'express';
 import { mergeMap, type Observable } from 'rxjs';
-import type { ByteLease } from '#platform/concurrency';
+import { type ByteLease, setCurrentCheck } from '#platform/concurrency';
 import { toJsonText } from '#platform/json';
 import { type Problem, problem } from '#platform/problem';
 import { isRead } from '#platform/scope';
@@ -32,10 +32,13 @@ export class ResponseInterceptor implements NestInterceptor {
     const http = context.switchToHttp();
     const request = http.getRequest<ServiceRequest>();
     const response = http.getResponse<Response>();
+    const check = (): void => {
+      if (request.user && this.budgets.of(MEMORY_BUDGET).isNearlyExhausted(request.user.orgId ?? ''))
+        throw unread();
+    };
     // the response would probably not fit, so the work does not start
-    if (request.user && this.budgets.of(MEMORY_BUDGET).isNearlyExhausted(request.user.orgId ?? '')) {
-      throw unread();
-    }
+    check();
+    if (isOnlyRead(request)) setCurrentCheck(check);
     return next.handle().pipe(mergeMap((result: unknown) => this.write(request, response, result)));
   }
 
@@ -86,7 +89,7 @@ export class ResponseInterceptor implements NestInterceptor {
       response.setHeader('Content-Length', body.length);
       return body;
     }
-    if (request.method === 'GET' || isRead(request.rule)) throw unread();
+    if (isOnlyRead(request)) throw unread();
     // the work is done, so a problem would be wrong
     response.destroy();
     return undefined;
@@ -96,6 +99,8 @@ export class ResponseInterceptor implements NestInterceptor {
     return (request.lease ??= this.budgets.leaseFor(request, response, MEMORY_BUDGET));
   }
 }
+
+const isOnlyRead = ({ method, rule }: ServiceRequest): boolean => method === 'GET' || isRead(rule);
 
 const unread = (): Problem =>
   problem.overloaded(

@@ -3,7 +3,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import type { NextFunction, Request, Response } from 'express';
 import { Authenticator } from '#platform/auth';
-import { ByteBudget, FairQueue, type OwnerPath, PLATFORM_OWNER } from '#platform/concurrency';
+import { ByteBudget, FairLimiter, FairQueue, type OwnerPath, PLATFORM_OWNER } from '#platform/concurrency';
 import { Environment } from '#platform/config';
 import { onEnd, type ServiceRequest } from '#platform/http';
 import { type Counter, type Gauge, Metrics } from '#platform/metrics';
@@ -20,8 +20,9 @@ const BEGUN_PER_TURN = 16;
 /** A caller with at most this many requests in flight is not shed when the event loop is late, because others cause that. */
 const ALWAYS_ADMITTED = 8;
 
-/** Requests without a verified credential that one address may have in flight. */
+/** Requests without a verified credential that one address may have in flight. Further ones wait. */
 const UNVERIFIED_PER_ADDRESS = 64;
+const UNVERIFIED_WAIT_MS = 10_000;
 
 const EXEMPT = /^\/health\//;
 /** Routes that need no credential. One that is sent does not count. */
@@ -35,16 +36,17 @@ const UNVERIFIED = 'unverified';
 /**
  * Lets callers take turns when many requests arrive, and sheds requests before authentication with 503
  * `service_overloaded`, when too many are in flight or the event loop is late. An organization can have half of all
- * requests in flight. All requests without a verified credential can together have half, and those of one address 64.
+ * requests in flight. All requests without a verified credential can together have half. Those of one address wait while
+ * 64 of them are in flight, because the requests of many valid clients arrive together when their tokens are new.
  *
  * The organization of a request is known before authentication if its credential was verified within the last
  * `AUTH_CACHE_SECONDS`.
  */
 @Injectable()
 export class LoadShedder implements OnApplicationBootstrap, OnModuleDestroy {
-  /** These two count requests instead of bytes. */
+  /** Counts requests instead of bytes. */
   private readonly inFlight: ByteBudget;
-  private readonly unverified: ByteBudget;
+  private readonly unverified: FairLimiter;
   private readonly waiting = new FairQueue<() => void>();
   /** Requests that began in this turn of the event loop. */
   private begun = 0;
@@ -69,7 +71,11 @@ export class LoadShedder implements OnApplicationBootstrap, OnModuleDestroy {
     ]);
     const onChange = (used: number): void => this.requestsInFlight.set({}, used);
     this.inFlight = new ByteBudget({ total, share: half, onChange });
-    this.unverified = new ByteBudget({ total, share: Math.min(half, UNVERIFIED_PER_ADDRESS) });
+    this.unverified = new FairLimiter({
+      concurrency: half,
+      share: Math.min(half, UNVERIFIED_PER_ADDRESS),
+      maxWaitMs: UNVERIFIED_WAIT_MS,
+    });
   }
 
   onApplicationBootstrap(): void {
@@ -121,30 +127,27 @@ export class LoadShedder implements OnApplicationBootstrap, OnModuleDestroy {
     const owner = PUBLIC.test(request.path) ? ANONYMOUS : this.ownerOf(request);
     const isKnown = owner !== ANONYMOUS && owner !== UNVERIFIED;
     let lease = this.inFlight.tryAcquire(owner, 1);
-    const ofAddress = isKnown
-      ? undefined
-      : this.unverified.tryAcquire(`${owner} ${this.addresses.of(request)}`, 1);
-    const release = (): void => {
-      lease?.release();
-      ofAddress?.release();
-    };
-    if (!lease || (!isKnown && !ofAddress)) {
-      release();
-      return this.refuse('in_flight', next);
-    }
-    if (this.isLate && this.inFlight.usedBy(owner) > ALWAYS_ADMITTED) {
-      release();
-      return this.refuse('event_loop', next);
-    }
+    if (!lease) return this.refuse('in_flight', next);
     const serviceRequest = request as unknown as ServiceRequest;
-    serviceRequest.verified = (verified) => {
-      const moved = this.inFlight.tryAcquire(verified, 1);
-      if (!moved) return;
-      release();
-      lease = moved;
-    };
-    onEnd(serviceRequest, response, release);
-    next();
+    onEnd(serviceRequest, response, () => lease?.release());
+    if (this.isLate && this.inFlight.usedBy(owner) > ALWAYS_ADMITTED) return this.refuse('event_loop', next);
+    if (isKnown) return next();
+    const verifiedOrEnded = new Promise<void>((resolve) => {
+      onEnd(serviceRequest, response, resolve);
+      serviceRequest.verified = (verified) => {
+        const moved = this.inFlight.tryAcquire(verified, 1);
+        if (!moved) return;
+        lease!.release();
+        lease = moved;
+        resolve();
+      };
+    });
+    void this.unverified
+      .run(`${owner} ${this.addresses.of(request)}`, undefined, () => {
+        if (!response.destroyed) next();
+        return verifiedOrEnded;
+      })
+      .catch(() => this.refuse('in_flight', next));
   }
 
   private refuse(reason: 'in_flight' | 'event_loop', next: NextFunction): void {

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Controller, Get, Module } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { Public, RequireRole } from '#platform/auth';
+import { Client } from 'pg';
 import { createTestApp, newOrganization, type TestApp } from '#testing';
 
 const MIB = 1024 * 1024;
@@ -34,6 +35,13 @@ class TestController {
   large(): object {
     return { text: 'x'.repeat(12 * MIB) };
   }
+
+  /** With the one above, more than 90 % of what an organization may hold. */
+  @Get('medium')
+  @RequireRole('viewer')
+  medium(): object {
+    return { text: 'x'.repeat(7 * MIB) };
+  }
 }
 
 @Module({ controllers: [TestController] })
@@ -53,7 +61,6 @@ describe('connections', () => {
       areas: [TestModule],
       env: {
         ANSWER_STALL_MS: '2000',
-        EVENT_LOOP_DELAY_LIMIT_MS: '60000',
         MEMORY_BUDGET_BYTES: String(40 * MIB),
         MAX_REQUESTS_IN_FLIGHT: '40',
       },
@@ -144,6 +151,15 @@ describe('connections', () => {
     expect((await answered(stuck.resume(), /never/)).length).toBeLessThan(12 * MIB);
   });
 
+  it('are read on after the last response, so that a client that is still sending its body can read it', async () => {
+    const socket = connect().pause();
+    const length = 32 * MIB;
+    const head = `POST /registry/v1/tokens HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
+    socket.write(head);
+    await new Promise((resolve) => socket.write(Buffer.alloc(length), resolve));
+    expect(await answered(socket.resume(), /\}$/)).toMatch(/^HTTP\/1\.1 413 [^]*"code":"payload_too_large"/);
+  });
+
   it('need exactly one Host', async () => {
     for (const hosts of ['', 'Host: a\r\nhost: b\r\n', 'Host: a\r\nHost: a\r\n']) {
       const socket = connect();
@@ -186,6 +202,50 @@ describe('connections', () => {
     await delay(200);
     const again = await fetch(`${app.url}/test/large`, { headers: { authorization: `Bearer ${token}` } });
     expect([again.status, (await again.text()).length > 12 * MIB]).toEqual([200, true]);
+  });
+
+  it('that wait for the database do not read it if their response would not fit by then', async () => {
+    const organization = await newOrganization(app);
+    const viewer = (await organization.as('viewer')).in(organization.workspaceId);
+    const list = () => viewer.get('/eval/v1/datasets');
+    expect((await list()).status).toBe(200);
+    const database = new Client({ connectionString: app.databaseUrl });
+    await database.connect();
+    await database.query('BEGIN; LOCK TABLE datasets');
+    // the share of one organization of five connections
+    const reading = [list(), list(), list()];
+    await delay(300);
+    const waiting = list();
+    await delay(300);
+    for (const path of ['/test/large', '/test/medium']) {
+      connect()
+        .pause()
+        .write(get(path, await organization.token('viewer')));
+    }
+    await delay(300);
+    await database.query('COMMIT');
+    await database.end();
+    await Promise.all(reading);
+    expect(await waiting).toMatchObject({ status: 503, body: { code: 'service_overloaded' } });
+  });
+
+  it('with a new credential wait for each other instead of being refused', async () => {
+    const organization = await newOrganization(app);
+    const headers = { authorization: `Bearer ${await organization.token('viewer')}` };
+    const { databaseUrl, issuer } = app;
+    const roomy = await createTestApp({ areas: [TestModule], databaseUrl, issuer });
+    const database = new Client({ connectionString: databaseUrl });
+    await database.connect();
+    await database.query('BEGIN; LOCK TABLE users');
+    const get = (): Promise<number> =>
+      fetch(`${roomy.url}/registry/v1/me`, { headers }).then(({ status }) => status);
+    const answers = Array.from({ length: 100 }, get);
+    await delay(1_000);
+    await database.query('COMMIT');
+    const statuses = await Promise.all(answers);
+    await database.end();
+    await roomy.close();
+    expect(statuses.filter((status) => status !== 200)).toEqual([]);
   });
 
   it('without a credential have half of the requests in flight; others are answered meanwhile', async () => {
