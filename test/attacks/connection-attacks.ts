@@ -1,7 +1,7 @@
 /** What anybody can do who reaches the port, without credentials or with those of a viewer. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { attack } from './attack';
-import type { Attacker } from './attacker';
+import type { Attacker, Connection } from './attacker';
 import { exported, filledDataset, PAGE_BYTES } from './prepared';
 
 const KIB = 1024;
@@ -63,6 +63,30 @@ export const unreadPages = attack({
     const dataset = await filledDataset(attacker, 500, PAGE_BYTES / 500);
     const bytes = requestTo(attacker, `/eval/v1/datasets/${dataset}/records?limit=500`);
     await attacker.hold(connections, holdMs, () => attacker.connect(bytes, { reads: false }));
+  },
+});
+
+export const readPages = attack({
+  name: 'read-pages',
+  title: 'pages of large records, read on connections that stay open',
+  sizes: {
+    usual: { connections: 200 },
+    bench: { connections: 500 },
+    heavy: { connections: 1_000 },
+  },
+  async run(attacker, { connections }) {
+    const dataset = await filledDataset(attacker, 500, PAGE_BYTES / 500);
+    const bytes = requestTo(attacker, `/eval/v1/datasets/${dataset}/records?limit=500`);
+    const opened: Connection[] = [];
+    const read = async (): Promise<void> => {
+      while (opened.length < connections) {
+        const connection = attacker.connect(bytes);
+        opened.push(connection);
+        await connection.answered(1);
+      }
+    };
+    await Promise.all(Array.from({ length: 4 }, read));
+    for (const connection of opened) connection.close();
   },
 });
 

@@ -3,12 +3,14 @@ import { AttackedService, type AttackReport } from './attacked-service';
 import { isUndocumented } from './attacker';
 
 const MIB = 1024 * 1024;
-const BUDGET_MIB = 256;
+const HEAP_MIB = 1024;
+/** By default, a quarter of the heap limit. */
+const BUDGET_MIB = HEAP_MIB / 4;
 /** Resident memory of the process without its budget. */
 const BASE_MIB = 512;
 
-/** Set small, so that an attack that escapes it is seen early. */
-export const SMALL_BUDGET = { MEMORY_BUDGET_BYTES: String(BUDGET_MIB * MIB) };
+/** A small heap, so that an attack that escapes its budget is seen early. */
+export const SMALL_HEAP = { NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}` };
 
 /** A service for the tests of a file. It is started again after an attack that harmed it. */
 export class SuiteService {
@@ -20,7 +22,7 @@ export class SuiteService {
     await this.close();
     this.database = await createTestDatabase();
     const { url: databaseUrl } = this.database;
-    this.service = await AttackedService.start({ databaseUrl, env: SMALL_BUDGET });
+    this.service = await AttackedService.start({ databaseUrl, env: SMALL_HEAP });
     return this.service;
   }
 

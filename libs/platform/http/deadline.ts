@@ -53,7 +53,9 @@ export class DeadlineInterceptor implements NestInterceptor {
     // parsing a large body counts
     const spent = request.bodyReadAt === undefined ? 0 : performance.now() - request.bodyReadAt;
     const handled = lastValueFrom(next.handle(), { defaultValue: undefined });
-    request.handled = handled.catch(() => undefined);
+    const nothing = (): void => undefined;
+    // without the result, because a connection keeps its last request
+    request.handled = handled.then(nothing, nothing);
     return from(handled).pipe(
       timeout(Math.max(limit - spent, 1)),
       catchError((error: unknown) => {

@@ -35,7 +35,7 @@ export interface ServiceRequest extends Omit<Request, 'user'> {
   /** Called when the credential is verified, with the organization or other owner of the request. */
   verified?: (owner: string) => void;
   /** Settles when the handler has ended, which may be later than the response. */
-  handled?: Promise<unknown>;
+  handled?: Promise<void>;
   /** A spooled body (`@RequestBody({ kind: 'file' })`). */
   bodyFile?: SpooledFile;
   /** Aborts the `@RequestSignal()` of the handler. */

@@ -32,14 +32,21 @@ export class ResponseInterceptor implements NestInterceptor {
     const http = context.switchToHttp();
     const request = http.getRequest<ServiceRequest>();
     const response = http.getResponse<Response>();
-    const check = (): void => {
-      if (request.user && this.budgets.of(MEMORY_BUDGET).isNearlyExhausted(request.user.orgId ?? ''))
-        throw unread();
-    };
-    // the response would probably not fit, so the work does not start
-    check();
-    if (isOnlyRead(request)) setCurrentCheck(check);
+    if (request.user) {
+      const check = this.checkOf(request.user.orgId ?? '');
+      // the response would probably not fit, so the work does not start
+      check();
+      if (isOnlyRead(request)) setCurrentCheck(check);
+    }
     return next.handle().pipe(mergeMap((result: unknown) => this.write(request, response, result)));
+  }
+
+  /** It must not refer to the request, because a database connection made meanwhile keeps it. */
+  private checkOf(owner: string): () => void {
+    const budget = this.budgets.of(MEMORY_BUDGET);
+    return () => {
+      if (budget.isNearlyExhausted(owner)) throw unread();
+    };
   }
 
   private async write(request: ServiceRequest, response: Response, result: unknown): Promise<unknown> {
