@@ -200,4 +200,6 @@ function labelOf({ status, text }: Received): string {
 
 /** Answers that no client may see. Everything else is documented. */
 export const isUndocumented = (answer: string): boolean =>
-  !/^(2|3|4)\d\d( |$)|^503( service_overloaded| storage_unavailable)?$|^504( |$)|^closed$/.test(answer);
+  !/^(2|3|4)\d\d( |$)|^503( service_overloaded| service_unavailable| storage_unavailable)?$|^504( |$)|^closed$/.test(
+    answer,
+  );

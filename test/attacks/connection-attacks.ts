@@ -47,6 +47,7 @@ export const tinyRequests = attack({
     const opened = Array.from({ length: connections }, () => attacker.connect(bytes));
     const answered = Promise.all(opened.map((connection) => connection.answered(count)));
     await Promise.race([answered, delay(ms, undefined, { ref: false })]);
+    if (!attacker.answers['200']) attacker.count('unanswered');
     for (const connection of opened) connection.close();
   },
 });
@@ -86,6 +87,7 @@ export const readPages = attack({
       }
     };
     await Promise.all(Array.from({ length: 4 }, read));
+    if ((attacker.answers['200'] ?? 0) < connections / 2) attacker.count('refused too often');
     for (const connection of opened) connection.close();
   },
 });

@@ -4,7 +4,7 @@ import { isUndocumented } from './attacker';
 
 const MIB = 1024 * 1024;
 const HEAP_MIB = 1024;
-/** By default, a quarter of the heap limit. */
+/** By default, about a quarter of the heap limit. */
 const BUDGET_MIB = HEAP_MIB / 4;
 /** Resident memory of the process without its budget. */
 const BASE_MIB = 512;

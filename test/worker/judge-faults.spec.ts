@@ -129,7 +129,7 @@ describe('a judge', () => {
     await sleep(1_200);
     await Promise.all([run, scored(4), scored(4)]);
     expect(tooEarly).toBe(0);
-  }, 180_000); // where each request takes longer than its second, it is repeated with back-off
+  }, 180_000); // on a slow machine, requests reach JUDGE_TIMEOUT_MS and are repeated
 
   it('fails the targets at once when Retry-After is longer than the time left', async () => {
     judge.reply = () => ({ status: 429, headers: { 'retry-after': '3600' } });
@@ -161,7 +161,7 @@ describe('a judge', () => {
     expect(refused).toBeLessThan(80);
   }, 120_000);
 
-  it('that takes one request at a time fails no target for waiting its turn', async () => {
+  it('that takes one request at a time has targets whose time does not run while they wait', async () => {
     const slow = await createTestApp({ env: { ...judge.env, JUDGE_TARGET_SECONDS: '4' } });
     const worker = await createTestWorker(slow);
     let inFlight = 0;

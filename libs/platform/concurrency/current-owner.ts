@@ -11,8 +11,8 @@ interface CurrentWork {
   orgId: string;
   /** The work holds a database connection, and may need a second one to give it back. */
   isInTransaction: boolean;
-  /** Throws if the work would be in vain by now. */
-  check?: () => void;
+  /** Throws if the work is no longer worth starting. */
+  check?: (() => void) | undefined;
 }
 
 const storage = new AsyncLocalStorage<CurrentWork>();
@@ -27,14 +27,20 @@ export function setCurrentOwner(orgId: string): void {
   if (current) current.orgId = orgId;
 }
 
-/** Sets what the current work checks whenever it has waited for its turn. */
+/** Sets what the current work checks once, when its turn has come. It throws if the work is no longer worth starting. */
 export function setCurrentCheck(check: () => void): void {
   const current = storage.getStore();
   if (current) current.check = check;
 }
 
-/** Throws if the current work would be in vain by now. Call it after a wait. */
-export const checkCurrentWork = (): void => storage.getStore()?.check?.();
+/** Makes the check of the current work, the first time. */
+export function checkCurrentWork(): void {
+  const current = storage.getStore();
+  const check = current?.check;
+  if (!current || !check) return;
+  current.check = undefined;
+  check();
+}
 
 /** Runs a transaction of the current work. */
 export const runTransaction = <Result>(work: () => Promise<Result>): Promise<Result> =>

@@ -14,8 +14,8 @@ const STREAM_PERIOD_MS = 60_000;
 const KEPT_BYTES = 64 * 1024;
 
 /** How much of a refused body is read and discarded, so that its sender can read the answer first. */
-const DISCARD_BYTES = 64 * 1024 * 1024;
-const DISCARD_MS = 10_000;
+export const DISCARD_BYTES = 64 * 1024 * 1024;
+export const DISCARD_MS = 10_000;
 
 export interface BodyRules {
   /** Largest body, in bytes, as it arrives and after decoding. Larger ones get 413. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { DISCARD_BYTES, DISCARD_MS } from './body.reader';
 
 const HEADERS_END = '\r\n\r\n';
 
@@ -14,10 +15,6 @@ const PIECES_PER_TURN = 64;
  * bytes are parsed with it.
  */
 const BODY_PIECE_BYTES = 1024;
-
-/** How long a client may send the rest of a refused body after the response, and how much. */
-const LINGER_MS = 10_000;
-const LINGER_BYTES = 64 * 1024 * 1024;
 
 interface Exchange {
   request: IncomingMessage;
@@ -39,8 +36,9 @@ export class Connection {
   /** Bytes of responses that the client had read when that was last seen to change, and the time. */
   private bytesRead = 0;
   private progressAt = 0;
-  /** Bytes that arrived after the last response. */
+  /** Bytes that arrived after the connection was half-closed. */
   private discarded = 0;
+  private lingersSince = Infinity;
 
   /** Call it for the server's event `connection`. */
   constructor(
@@ -94,14 +92,21 @@ export class Connection {
     if (this.current) this.current.response.shouldKeepAlive = false;
   }
 
+  /** Whether the connection has been half-closed for this long, in milliseconds. */
+  hasLingered(ms: number): boolean {
+    return performance.now() - this.lingersSince > ms;
+  }
+
   /**
-   * Reads on for a while. Closing at once would reset the connection before its client, which is still sending a body, has
-   * read the response.
+   * Half-closes the connection, and discards what the client still sends. Closing at once would reset the connection
+   * before the client, which is sending a body, has read the response.
    */
   private linger(): void {
-    const timer = setTimeout(() => this.socket.destroy(), LINGER_MS).unref();
+    const timer = setTimeout(() => this.socket.destroy(), DISCARD_MS).unref();
     this.socket.once('close', () => clearTimeout(timer));
+    this.lingersSince = performance.now();
     this.socket.end();
+    this.socket.resume();
   }
 
   private begin(exchange: Exchange): void {
@@ -125,7 +130,7 @@ export class Connection {
     this.wasUsed = true;
     let rest = bytes;
     for (let pieces = 0; rest.length > 0 && this.waiting.length === 0; pieces++) {
-      // after the last response or an error, the rest is discarded
+      // after the last response or an error
       if (this.socket.destroyed || this.socket.writableEnded) return this.discard(rest);
       if (pieces === PIECES_PER_TURN) {
         setImmediate(() => this.socket.resume());
@@ -145,6 +150,6 @@ export class Connection {
 
   private discard(bytes: Buffer): void {
     this.discarded += bytes.length;
-    if (this.discarded > LINGER_BYTES) this.socket.destroy();
+    if (this.discarded > DISCARD_BYTES) this.socket.destroy();
   }
 }

@@ -53,9 +53,9 @@ export class DeadlineInterceptor implements NestInterceptor {
     // parsing a large body counts
     const spent = request.bodyReadAt === undefined ? 0 : performance.now() - request.bodyReadAt;
     const handled = lastValueFrom(next.handle(), { defaultValue: undefined });
-    const nothing = (): void => undefined;
-    // without the result, because a connection keeps its last request
-    request.handled = handled.then(nothing, nothing);
+    const drop = (): void => undefined;
+    // an open connection keeps its last request, and must not keep the result
+    request.handled = handled.then(drop, drop);
     return from(handled).pipe(
       timeout(Math.max(limit - spent, 1)),
       catchError((error: unknown) => {

@@ -11,11 +11,11 @@ export {
 } from './body.decorator';
 export { decodeBase64 } from './body.decoder';
 export { outlineOf } from './body-outline';
-export { BodyBudgets, type BudgetRule } from './body-budgets';
+export { BodyBudgets, type BudgetRule, MEMORY_BUDGET } from './body-budgets';
 export { CachedDocument } from './cached-document';
 export { checkIfMatch, ETAG_HEADER, IfMatch } from './conditions';
 export { checkCharset, mediaTypeOf } from './content-headers';
-export { LongRunning, RequestSignal, UnavailableWhenLate } from './deadline';
+export { endingOf, LongRunning, RequestSignal, UnavailableWhenLate } from './deadline';
 export { type FormFile, MULTIPART_MEDIA, readFormFiles, readMultipart } from './form';
 export { configureHttp, HttpModule } from './http.module';
 export { NOT_REPEATABLE_EXTENSION, NotRepeatable } from './idempotency.interceptor';

@@ -41,7 +41,10 @@ export class ResponseInterceptor implements NestInterceptor {
     return next.handle().pipe(mergeMap((result: unknown) => this.write(request, response, result)));
   }
 
-  /** It must not refer to the request, because a database connection made meanwhile keeps it. */
+  /**
+   * Returns a check that throws 503 if the owner's budget is nearly exhausted. It does not capture the request, because a
+   * connection that is opened meanwhile keeps its asynchronous context.
+   */
   private checkOf(owner: string): () => void {
     const budget = this.budgets.of(MEMORY_BUDGET);
     return () => {
@@ -107,7 +110,8 @@ export class ResponseInterceptor implements NestInterceptor {
   }
 }
 
-const isOnlyRead = ({ method, rule }: ServiceRequest): boolean => method === 'GET' || isRead(rule);
+const isOnlyRead = ({ method, rule }: ServiceRequest): boolean =>
+  method === 'GET' || method === 'HEAD' || isRead(rule);
 
 const unread = (): Problem =>
   problem.overloaded(

@@ -20,6 +20,8 @@ const BACKLOG = 4_096;
 
 /** Interval at which a stopping server closes idle connections. */
 const IDLE_CHECK_MS = 50;
+/** Time that a stopping server gives clients that are still sending a refused body, in milliseconds. */
+const STOPPING_LINGER_MS = 1_000;
 
 /** Express on a Node server with the service's limits. Answers with a problem even when no route is reached. */
 export class ServiceAdapter extends ExpressAdapter {
@@ -117,7 +119,9 @@ export class ServiceAdapter extends ExpressAdapter {
     server.prependListener('request', (_request, response) => (response.shouldKeepAlive = false));
     const idle = setInterval(() => {
       server.closeIdleConnections();
-      for (const [socket, connection] of this.connections) if (connection.isUnused) socket.destroy();
+      for (const [socket, connection] of this.connections) {
+        if (connection.isUnused || connection.hasLingered(STOPPING_LINGER_MS)) socket.destroy();
+      }
     }, IDLE_CHECK_MS);
     const giveUp = setTimeout(() => server.closeAllConnections(), graceMs);
     await new Promise<void>((resolve) => server.close(() => resolve()));

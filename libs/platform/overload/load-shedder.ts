@@ -3,9 +3,16 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import type { NextFunction, Request, Response } from 'express';
 import { Authenticator } from '#platform/auth';
-import { ByteBudget, FairLimiter, FairQueue, type OwnerPath, PLATFORM_OWNER } from '#platform/concurrency';
+import {
+  ByteBudget,
+  type ByteLease,
+  FairLimiter,
+  FairQueue,
+  type OwnerPath,
+  PLATFORM_OWNER,
+} from '#platform/concurrency';
 import { Environment } from '#platform/config';
-import { onEnd, type ServiceRequest } from '#platform/http';
+import { endingOf, onEnd, type ServiceRequest } from '#platform/http';
 import { type Counter, type Gauge, Metrics } from '#platform/metrics';
 import { problem } from '#platform/problem';
 import { ClientAddresses } from '#platform/rate-limit';
@@ -36,8 +43,9 @@ const UNVERIFIED = 'unverified';
 /**
  * Lets callers take turns when many requests arrive, and sheds requests before authentication with 503
  * `service_overloaded`, when too many are in flight or the event loop is late. An organization can have half of all
- * requests in flight. All requests without a verified credential can together have half. Those of one address wait while
- * 64 of them are in flight, because the requests of many valid clients arrive together when their tokens are new.
+ * requests in flight, and so can all requests with an unverified credential together, and all without a credential. Of
+ * both, one address can have 64. Its further requests wait, because the requests of many valid clients arrive together
+ * when their tokens are new.
  *
  * The organization of a request is known before authentication if its credential was verified within the last
  * `AUTH_CACHE_SECONDS`.
@@ -46,7 +54,8 @@ const UNVERIFIED = 'unverified';
 export class LoadShedder implements OnApplicationBootstrap, OnModuleDestroy {
   /** Counts requests instead of bytes. */
   private readonly inFlight: ByteBudget;
-  private readonly unverified: FairLimiter;
+  /** For requests that no organization is known for yet. */
+  private readonly unknown: ReadonlyMap<string, FairLimiter>;
   private readonly waiting = new FairQueue<() => void>();
   /** Requests that began in this turn of the event loop. */
   private begun = 0;
@@ -71,11 +80,17 @@ export class LoadShedder implements OnApplicationBootstrap, OnModuleDestroy {
     ]);
     const onChange = (used: number): void => this.requestsInFlight.set({}, used);
     this.inFlight = new ByteBudget({ total, share: half, onChange });
-    this.unverified = new FairLimiter({
-      concurrency: half,
-      share: Math.min(half, UNVERIFIED_PER_ADDRESS),
-      maxWaitMs: UNVERIFIED_WAIT_MS,
-    });
+    const limiter = (): FairLimiter =>
+      new FairLimiter({
+        concurrency: half,
+        share: Math.min(half, UNVERIFIED_PER_ADDRESS),
+        maxWaiting: half,
+        maxWaitMs: UNVERIFIED_WAIT_MS,
+      });
+    this.unknown = new Map([
+      [ANONYMOUS, limiter()],
+      [UNVERIFIED, limiter()],
+    ]);
   }
 
   onApplicationBootstrap(): void {
@@ -125,29 +140,43 @@ export class LoadShedder implements OnApplicationBootstrap, OnModuleDestroy {
   admit(request: Request, response: Response, next: NextFunction): void {
     if (EXEMPT.test(request.path)) return next();
     const owner = PUBLIC.test(request.path) ? ANONYMOUS : this.ownerOf(request);
-    const isKnown = owner !== ANONYMOUS && owner !== UNVERIFIED;
-    let lease = this.inFlight.tryAcquire(owner, 1);
-    if (!lease) return this.refuse('in_flight', next);
+    const limiter = this.unknown.get(owner);
+    if (!limiter) return void this.begin(owner, request, response, next);
+    const { signal } = endingOf(request as unknown as ServiceRequest, response);
+    limiter
+      .run(this.addresses.of(request), signal, () => this.begin(owner, request, response, next))
+      .catch(() => {
+        if (!signal.aborted) this.refuse('in_flight', next);
+      });
+  }
+
+  /** Resolves when the request has ended, or counts for its organization. */
+  private begin(owner: string, request: Request, response: Response, next: NextFunction): Promise<void> {
+    const acquired = this.inFlight.tryAcquire(owner, 1);
+    if (!acquired) {
+      this.refuse('in_flight', next);
+      return Promise.resolve();
+    }
+    let lease: ByteLease = acquired;
     const serviceRequest = request as unknown as ServiceRequest;
-    onEnd(serviceRequest, response, () => lease?.release());
-    if (this.isLate && this.inFlight.usedBy(owner) > ALWAYS_ADMITTED) return this.refuse('event_loop', next);
-    if (isKnown) return next();
-    const verifiedOrEnded = new Promise<void>((resolve) => {
-      onEnd(serviceRequest, response, resolve);
+    return new Promise((resolve) => {
+      onEnd(serviceRequest, response, () => {
+        lease.release();
+        resolve();
+      });
+      if (this.isLate && this.inFlight.usedBy(owner) > ALWAYS_ADMITTED) {
+        return this.refuse('event_loop', next);
+      }
       serviceRequest.verified = (verified) => {
-        const moved = this.inFlight.tryAcquire(verified, 1);
+        // what is closed has released its lease
+        const moved = response.closed || response.destroyed ? undefined : this.inFlight.tryAcquire(verified, 1);
         if (!moved) return;
-        lease!.release();
+        lease.release();
         lease = moved;
         resolve();
       };
+      next();
     });
-    void this.unverified
-      .run(`${owner} ${this.addresses.of(request)}`, undefined, () => {
-        if (!response.destroyed) next();
-        return verifiedOrEnded;
-      })
-      .catch(() => this.refuse('in_flight', next));
   }
 
   private refuse(reason: 'in_flight' | 'event_loop', next: NextFunction): void {

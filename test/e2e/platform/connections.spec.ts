@@ -3,8 +3,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Controller, Get, Module } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { Public, RequireRole } from '#platform/auth';
+import type { ByteBudget, ByteLease } from '#platform/concurrency';
+import { BodyBudgets, MEMORY_BUDGET } from '#platform/http';
 import { Client } from 'pg';
-import { createTestApp, newOrganization, type TestApp } from '#testing';
+import { createTestApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
+import { untilWaiting } from '../evaluation/human-scores.fixture';
 
 const MIB = 1024 * 1024;
 
@@ -34,13 +37,6 @@ class TestController {
   @RequireRole('viewer')
   large(): object {
     return { text: 'x'.repeat(12 * MIB) };
-  }
-
-  /** With the one above, more than 90 % of what an organization may hold. */
-  @Get('medium')
-  @RequireRole('viewer')
-  medium(): object {
-    return { text: 'x'.repeat(7 * MIB) };
   }
 }
 
@@ -72,8 +68,8 @@ describe('connections', () => {
   });
   afterAll(() => app.close());
 
-  const connect = (): net.Socket => {
-    const { hostname, port } = new URL(app.url);
+  const connect = (url = app.url): net.Socket => {
+    const { hostname, port } = new URL(url);
     const socket = net.connect(Number(port), hostname);
     socket.on('error', () => undefined);
     sockets.push(socket);
@@ -85,11 +81,30 @@ describe('connections', () => {
   const answered = async (socket: net.Socket, pattern: RegExp): Promise<string> => {
     let text = '';
     socket.setEncoding('latin1').on('data', (part: string) => (text += part));
-    while (!pattern.test(text) && !socket.closed) await delay(5);
+    await until(() => pattern.test(text) || socket.closed);
     return text;
   };
   const until = async (isSo: () => boolean): Promise<void> => {
-    while (!isSo()) await delay(5);
+    for (const end = Date.now() + 30_000; !isSo(); await delay(5)) {
+      if (Date.now() > end) throw new Error(`It did not become true: ${String(isSo)}`);
+    }
+  };
+
+  const budget = (): ByteBudget => app.app.get(BodyBudgets).of(MEMORY_BUDGET);
+  /** Takes all but 1 MiB of what an organization may hold. */
+  const useUp = ({ orgId }: TestOrganization): ByteLease =>
+    budget().acquire(orgId, 19 * MIB - budget().usedBy(orgId));
+
+  /** Runs work while nobody else can read a table. */
+  const whileLocked = async <Result>(table: string, work: () => Promise<Result>): Promise<Result> => {
+    const database = new Client({ connectionString: app.databaseUrl });
+    await database.connect();
+    try {
+      await database.query(`BEGIN; LOCK TABLE ${table}`);
+      return await work();
+    } finally {
+      await database.end();
+    }
   };
 
   it('have one request in flight, and answer pipelined ones in order', async () => {
@@ -151,7 +166,7 @@ describe('connections', () => {
     expect((await answered(stuck.resume(), /never/)).length).toBeLessThan(12 * MIB);
   });
 
-  it('are read on after the last response, so that a client that is still sending its body can read it', async () => {
+  it('let a client that is still sending its body read the last response', async () => {
     const socket = connect().pause();
     const length = 32 * MIB;
     const head = `POST /registry/v1/tokens HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
@@ -204,48 +219,154 @@ describe('connections', () => {
     expect([again.status, (await again.text()).length > 12 * MIB]).toEqual([200, true]);
   });
 
-  it('that wait for the database do not read it if their response would not fit by then', async () => {
+  it('are refused after waiting for the database if their response would no longer fit', async () => {
     const organization = await newOrganization(app);
     const viewer = (await organization.as('viewer')).in(organization.workspaceId);
     const list = () => viewer.get('/eval/v1/datasets');
     expect((await list()).status).toBe(200);
-    const database = new Client({ connectionString: app.databaseUrl });
-    await database.connect();
-    await database.query('BEGIN; LOCK TABLE datasets');
-    // the share of one organization of five connections
-    const reading = [list(), list(), list()];
-    await delay(300);
-    const waiting = list();
-    await delay(300);
-    for (const path of ['/test/large', '/test/medium']) {
-      connect()
-        .pause()
-        .write(get(path, await organization.token('viewer')));
-    }
-    await delay(300);
-    await database.query('COMMIT');
-    await database.end();
-    await Promise.all(reading);
-    expect(await waiting).toMatchObject({ status: 503, body: { code: 'service_overloaded' } });
+    const answers = await whileLocked('datasets', async () => {
+      // the share of one organization of five connections
+      const reading = [list(), list(), list()];
+      await untilWaiting(app, 3);
+      const waiting = list();
+      const used = useUp(organization);
+      return [...reading, waiting.finally(() => used.release())];
+    });
+    const statuses = (await Promise.all(answers)).map(({ status }) => status);
+    expect([statuses[0], statuses.at(-1)]).toEqual([200, 503]);
   });
 
-  it('with a new credential wait for each other instead of being refused', async () => {
+  it('that stream are not cut off when the memory of their organization is used up', async () => {
     const organization = await newOrganization(app);
-    const headers = { authorization: `Bearer ${await organization.token('viewer')}` };
-    const { databaseUrl, issuer } = app;
-    const roomy = await createTestApp({ areas: [TestModule], databaseUrl, issuer });
-    const database = new Client({ connectionString: databaseUrl });
-    await database.connect();
-    await database.query('BEGIN; LOCK TABLE users');
-    const get = (): Promise<number> =>
-      fetch(`${roomy.url}/registry/v1/me`, { headers }).then(({ status }) => status);
-    const answers = Array.from({ length: 100 }, get);
-    await delay(1_000);
-    await database.query('COMMIT');
-    const statuses = await Promise.all(answers);
-    await database.end();
-    await roomy.close();
-    expect(statuses.filter((status) => status !== 200)).toEqual([]);
+    const editor = (await organization.as('editor')).in(organization.workspaceId);
+    const { workspaceId: workspace_id } = organization;
+    const { dataset_id } = (await editor.post('/eval/v1/datasets', { workspace_id, name: 'streamed' })).body;
+    const items = Array.from({ length: 30 }, () => ({ input: { text: 'x'.repeat(256 * 1024) } }));
+    const { status } = await editor.post(`/eval/v1/datasets/${dataset_id}/records/bulk`, {
+      workspace_id,
+      items,
+    });
+    expect(status).toBe(207);
+    const workspace = `X-Service-Workspace-Id: ${workspace_id}\r\n`;
+    const token = await organization.token('viewer');
+    const exporting = connect().pause();
+    exporting.write(get(`/eval/v1/datasets/${dataset_id}/records/export`, token, workspace));
+    await until(() => budget().usedBy(organization.orgId) > 0);
+    const used = useUp(organization);
+    const text = await answered(exporting.resume(), /\r\n0\r\n\r\n$/);
+    used.release();
+    expect(text.match(/"text":"x/g)).toHaveLength(30);
+  });
+
+  describe('with a credential that is not verified yet', () => {
+    let roomy: TestApp;
+    beforeAll(async () => {
+      roomy = await createTestApp({
+        areas: [TestModule],
+        databaseUrl: app.databaseUrl,
+        issuer: app.issuer,
+        env: { MAX_REQUESTS_IN_FLIGHT: '400', TRUSTED_PROXIES: '127.0.0.1' },
+      });
+    });
+    afterAll(() => roomy.close());
+
+    const connectTo = (path: string, headers: Record<string, string>): net.Socket => {
+      const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+      const socket = connect(roomy.url);
+      socket.write(get(path, '', lines.join('')));
+      return socket;
+    };
+    const me = async (token: string, address: string): Promise<number> => {
+      const headers = { authorization: `Bearer ${token}`, 'x-forwarded-for': address };
+      return (await fetch(`${roomy.url}/registry/v1/me`, { headers })).status;
+    };
+    const arrivals = (): { count: number } => {
+      const seen = { count: 0 };
+      roomy.app.getHttpServer().on('request', () => seen.count++);
+      return seen;
+    };
+
+    it('wait for each other instead of being refused', async () => {
+      const token = await (await newOrganization(app)).token('viewer');
+      const arrived = arrivals();
+      const answers = await whileLocked('users', async () => {
+        const sent = Array.from({ length: 100 }, () => me(token, '10.0.0.1'));
+        await until(() => arrived.count === 100);
+        return sent;
+      });
+      expect(new Set(await Promise.all(answers))).toEqual(new Set([200]));
+    });
+
+    it('do not wait for other addresses, whatever these send', async () => {
+      const token = await (await newOrganization(app)).token('viewer');
+      hold();
+      const arrived = arrivals();
+      for (let n = 0; n < 300; n++) {
+        connectTo('/test/held', { Authorization: 'Bearer junk', 'X-Forwarded-For': '10.0.0.2' });
+      }
+      for (let n = 0; n < 280; n++) connectTo('/test/held', { 'X-Forwarded-For': `10.0.1.${n % 4}` });
+      await until(() => arrived.count === 580);
+      // 64 with junk, and all 200 without a credential
+      await until(() => seen.started === 264);
+      expect(await me(token, '10.0.0.3')).toBe(200);
+      expect(seen.started).toBe(264);
+    });
+
+    it('do not count for their organization when their clients have gone', async () => {
+      const organization = await newOrganization(app);
+      const token = await organization.token('viewer');
+      const arrived = arrivals();
+      await whileLocked('users', async () => {
+        const headers = { Authorization: `Bearer ${token}`, 'X-Forwarded-For': '10.0.0.4' };
+        // more than an organization may have in flight
+        const gone = Array.from({ length: 220 }, () => connectTo('/registry/v1/me', headers));
+        await until(() => arrived.count === 220);
+        for (const socket of gone) socket.destroy();
+        await until(() => gone.every(({ closed }) => closed));
+        await delay(200);
+      });
+      // in flight at once, and not refused
+      expect(await me(token, '10.0.0.5')).toBe(200);
+      hold();
+      const held = Array.from({ length: 200 }, () =>
+        connectTo('/test/held', { Authorization: `Bearer ${token}` }),
+      );
+      await until(() => seen.started === 200 || held.some(({ bytesRead }) => bytesRead > 0));
+      expect(seen.started).toBe(200);
+    });
+  });
+
+  it('of a caller with many requests are refused while the event loop is late', async () => {
+    const late = await createTestApp({
+      areas: [TestModule],
+      databaseUrl: app.databaseUrl,
+      issuer: app.issuer,
+      env: { EVENT_LOOP_DELAY_LIMIT_MS: '10' },
+    });
+    try {
+      const [busy, other] = await Promise.all([newOrganization(app), newOrganization(app)]);
+      const [token, otherToken] = [await busy.token('viewer'), await other.token('viewer')];
+      const me = (bearer: string): Promise<Response> =>
+        fetch(`${late.url}/registry/v1/me`, { headers: { authorization: `Bearer ${bearer}` } });
+      for (const bearer of [token, otherToken]) expect((await me(bearer)).status).toBe(200);
+      hold();
+      for (let n = 0; n < 8; n++) connect(late.url).write(get('/test/held', token));
+      await until(() => seen.started === 8);
+      const statuses = new Set<number>();
+      while (!statuses.has(503)) {
+        for (const until = performance.now() + 1_000; performance.now() < until;);
+        const answer = await me(token);
+        statuses.add(answer.status);
+        if (answer.status === 503) expect(await answer.json()).toMatchObject({ code: 'service_overloaded' });
+        expect((await me(otherToken)).status).toBe(200);
+        expect((await fetch(`${late.url}/health/ready`)).status).toBe(200);
+      }
+      // the loop is no longer late
+      while ((await me(token)).status !== 200) await delay(100);
+    } finally {
+      seen.release();
+      await late.close();
+    }
   });
 
   it('without a credential have half of the requests in flight; others are answered meanwhile', async () => {
