@@ -169,7 +169,8 @@ export class LoadShedder implements OnApplicationBootstrap, OnModuleDestroy {
       }
       serviceRequest.verified = (verified) => {
         // what is closed has released its lease
-        const moved = response.closed || response.destroyed ? undefined : this.inFlight.tryAcquire(verified, 1);
+        const moved =
+          response.closed || response.destroyed ? undefined : this.inFlight.tryAcquire(verified, 1);
         if (!moved) return;
         lease.release();
         lease = moved;
