@@ -10,8 +10,7 @@ type ConnectCallback = (
 /**
  * A pool whose connections are shared between organizations, so that nobody waits for the statements and locks of one
  * organization alone. Of ten connections, two are reserved for authentication and health checks, and one organization
- * gets six of the other eight. Jobs and reconciles count for their organization, and
- * other background work counts as one.
+ * gets six of the other eight. Jobs and reconciles count for their organization, and other background work counts as one.
  */
 export class FairPool extends Pool {
   private readonly limiter: FairLimiter;

@@ -7,7 +7,7 @@ import { ClientAddresses } from './client-addresses';
 import { RateLimits } from './rate-limits';
 
 /** Documents that everyone can read. */
-const DOCUMENTS = /^\/(openapi\.json|docs|\.well-known)(\/|$)/i;
+const DOCUMENTS = /^\/(openapi\.json|docs|\.well-known)(\/|$)/;
 
 /** Limits the requests of an address that end in 401. Requests with a valid credential are never counted. */
 @Injectable()
