@@ -17,7 +17,7 @@ const atOnce = async (count: number, send: (n: number) => Promise<unknown>): Pro
 export const indexNames = attack({
   name: 'index-names',
   title: 'records with a million index names, the same two or descending',
-  sizes: { usual: { requests: 10 }, bench: { requests: 40 }, heavy: { requests: 40 } },
+  sizes: { usual: { requests: 10 }, bench: { requests: 40 }, heavy: { requests: 120 } },
   async run(attacker, { requests }) {
     const path = `/eval/v1/datasets/${await newDataset(attacker)}/records`;
     const begin = `{"workspace_id":"${attacker.target.workspaceId}","input":{`;
@@ -30,7 +30,7 @@ export const indexNames = attack({
 export const invalidBodies = attack({
   name: 'invalid-bodies',
   title: '10 MiB of lists cut off, and of unknown members',
-  sizes: { usual: { requests: 8 }, bench: { requests: 40 }, heavy: { requests: 40 } },
+  sizes: { usual: { requests: 8 }, bench: { requests: 40 }, heavy: { requests: 120 } },
   async run(attacker, { requests }) {
     const dataset = await newDataset(attacker);
     const cutOff = filled(BODY_BYTES, '[', () => '{},', ',');
@@ -149,7 +149,7 @@ export const largeValues = attack({
 export const keyedSearches = attack({
   name: 'keyed-searches',
   title: 'searches with an Idempotency-Key each',
-  sizes: { usual: { requests: 40 }, bench: { requests: 300 }, heavy: { requests: 300 } },
+  sizes: { usual: { requests: 40 }, bench: { requests: 300 }, heavy: { requests: 900 } },
   async run(attacker, { requests }) {
     await newDataset(attacker, { description: 'x'.repeat(10_000) });
     const body = JSON.stringify({ limit: 100 });

@@ -179,7 +179,7 @@ export const wideSpans = attack({
   sizes: {
     usual: { senders: 2, attributes: 900_000 },
     bench: { senders: 6, attributes: 900_000 },
-    heavy: { senders: 6, attributes: 900_000 },
+    heavy: { senders: 18, attributes: 900_000 },
   },
   async run(attacker, { senders, attributes }) {
     const body = exported(attributes);

@@ -104,7 +104,7 @@ export const lineFeeds = attack({
   sizes: {
     usual: { imports: 1, bytes: 32 * MIB },
     bench: { imports: 1, bytes: 32 * MIB },
-    heavy: { imports: 1, bytes: 32 * MIB },
+    heavy: { imports: 3, bytes: 32 * MIB },
   },
   async run(attacker, { imports, bytes }) {
     const path = `/eval/v1/datasets/${await newDataset(attacker)}/records/import`;
