@@ -26,6 +26,23 @@ export { OWNED_FIELDS, OwnedDto, OwnedListQueryDto } from './owned/owned.dto';
 export { OwnedEntity, PlacedEntity, type SyncState } from './owned/owned.entity';
 export { type ComparedRow, OWNED_READERS, OwnedRepository } from './owned/owned.repository';
 export { VersionTable } from './owned/version-table.repository';
+export {
+  type AcquiredFrom,
+  type AgentProfileSource,
+  ARTIFACT_KINDS,
+  type ArtifactKind,
+  type ArtifactReference,
+  type InstalledArtifact,
+  type InstalledCopy,
+  type PackageFile,
+  type PackedComponent,
+  type PackedFiles,
+  type Packager,
+  Packagers,
+  type PinnedArtifact,
+  type UnpackedComponent,
+  type UnpackedFile,
+} from './packages/packager';
 export { type Matched, OwnedReconcileStep, type ReconcileDraft } from './reconcile/owned-reconcile.step';
 export {
   type Declared,

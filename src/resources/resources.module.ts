@@ -4,6 +4,7 @@ import { WorkspaceAccess } from './access/workspace-access';
 import { WorkspaceAccessRepository } from './access/workspace-access.repository';
 import { AuditEntryEntity } from './audit-log/audit-entry.entity';
 import { AuditLog } from './audit-log/audit-log.repository';
+import { Packagers } from './packages/packager';
 import { ReconcileSteps } from './reconcile/reconcile-step';
 import { ResourceKit } from './resource.service';
 import { SearchIndex } from './search-index/search-index';
@@ -14,6 +15,7 @@ import { SearchIndexRepository } from './search-index/search-index.repository';
   imports: [TypeOrmModule.forFeature([AuditEntryEntity])],
   providers: [
     AuditLog,
+    Packagers,
     ReconcileSteps,
     ResourceKit,
     SearchIndex,
@@ -21,6 +23,14 @@ import { SearchIndexRepository } from './search-index/search-index.repository';
     WorkspaceAccess,
     WorkspaceAccessRepository,
   ],
-  exports: [AuditLog, ReconcileSteps, ResourceKit, SearchIndex, WorkspaceAccess, WorkspaceAccessRepository],
+  exports: [
+    AuditLog,
+    Packagers,
+    ReconcileSteps,
+    ResourceKit,
+    SearchIndex,
+    WorkspaceAccess,
+    WorkspaceAccessRepository,
+  ],
 })
 export class ResourcesModule {}

@@ -86,10 +86,32 @@ export class Environment extends RateLimitEnvironment {
   @Matches(/^[\x21-\x7e]{1,64}$/, { message: 'must be 1 to 64 visible ASCII characters' })
   REDIS_PREFIX = '{registry}';
 
-  /** Directory where `npm start` keeps its database and secrets. */
+  /** Directory where `npm start` keeps its database and secrets, and where files are kept without `STORAGE_URL`. */
   @IsString()
   @MinLength(1)
   DATA_DIR = '.data';
+
+  /**
+   * Where files and packages are kept: `s3://<bucket>/<prefix>?region=…&endpoint=…&path_style=true`, or `file:///<directory>`.
+   * Default: the directory `storage` in `DATA_DIR`.
+   */
+  @IsOptional()
+  @Matches(/^(s3|file):\/\/./, { message: 'must begin with s3:// or file://' })
+  STORAGE_URL?: string;
+
+  /** Seconds without a sign of life after which an interrupted upload is deleted from the storage. */
+  @IsInt()
+  @Min(60)
+  @Max(604_800)
+  @Integer()
+  STORAGE_ORPHAN_SECONDS = 3_600;
+
+  /** Largest file, and largest package of the store, in bytes. */
+  @IsInt()
+  @Min(1024)
+  @Max(1024 ** 4)
+  @Integer()
+  FILE_LIMIT_BYTES = 1024 ** 3;
 
   /** 32 bytes in base64, which key API-key hashes and encrypt stored secrets. `npm start` creates one in DATA_DIR. */
   @IsOptional()

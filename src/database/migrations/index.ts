@@ -14,6 +14,8 @@ import { EvaluationScoring1795305601200 } from './1795305601200-evaluation-scori
 import { RateLimits1795392000000 } from './1795392000000-rate-limits';
 import { PlatformIdempotencyWorkspace1795416707000 } from './1795416707000-platform-idempotency-workspace';
 import { TelemetryDroppedCounts1795417700000 } from './1795417700000-telemetry-dropped-counts';
+import { PlatformBlobs1795455000000 } from './1795455000000-platform-blobs';
+import { AcquiredCopies1795455000100 } from './1795455000100-acquired-copies';
 
 /**
  * Every migration, in the order in which they run. The baselines are already applied to existing databases, so never change
@@ -36,6 +38,8 @@ export const MIGRATIONS = [
   RateLimits1795392000000,
   PlatformIdempotencyWorkspace1795416707000,
   TelemetryDroppedCounts1795417700000,
+  PlatformBlobs1795455000000,
+  AcquiredCopies1795455000100,
 ];
 
 /** Timestamp of the first baseline, in ms since 1970. Databases with earlier migrations cannot be migrated. */

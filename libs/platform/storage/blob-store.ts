@@ -1,0 +1,173 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { Injectable } from '@nestjs/common';
+import { Environment } from '#platform/config';
+import type { SqlExecutor, Tx } from '#platform/db';
+import { rootLogger } from '#platform/logging';
+import type { OrgScope } from '#platform/scope';
+import { type BlobRow, BlobRepository } from './blob.repository';
+import { type ByteRange, ObjectStorage, storageUnavailable } from './object-storage';
+
+/** How often a running write shows that it goes on, in milliseconds. A third of the shortest `STORAGE_ORPHAN_SECONDS`. */
+const RENEWAL_MS = 20_000;
+
+/** Objects that one run of the clean-up deletes at most. */
+const DELETED_MAX = 1_000;
+
+type Tenant = Pick<OrgScope, 'orgId'>;
+
+/** Bytes in the storage that no row keeps yet. */
+export interface WrittenBlob {
+  /** In hexadecimal. */
+  readonly sha256: string;
+  readonly size: number;
+  /** @internal */
+  readonly row: BlobRow;
+  /** Stops the signs of life. @internal */
+  readonly stop: () => void;
+}
+
+/** Kept bytes. */
+export interface BlobContent {
+  readonly sha256: string;
+  readonly size: number;
+  /** Streams the bytes, or a range of them. A failure of the storage is 503 `storage_unavailable`. */
+  read(range?: ByteRange): AsyncIterable<Buffer>;
+}
+
+/**
+ * Keeps bytes by their SHA-256, each once in an organization. They are written before the transaction that keeps them,
+ * because they may take minutes to arrive:
+ *
+ *     const blob = await blobs.write(scope, bytes);
+ *     await blobs.keeping([blob], () => database.transaction(async (tx) => {
+ *       await blobs.keep(tx, scope, blob);
+ *       …
+ *     }));
+ *
+ * Each write is recorded in the database before its first byte, and shows signs of life. So `deleteOrphans` finds
+ * everything that a crash leaves, and never touches a write in progress.
+ */
+@Injectable()
+export class BlobStore {
+  constructor(
+    private readonly storage: ObjectStorage,
+    private readonly blobs: BlobRepository,
+    private readonly environment: Environment,
+  ) {}
+
+  /**
+   * Streams bytes into the storage, and hashes them. Pass the result to `keeping`. If it throws, the bytes are gone.
+   * Errors: those of the source; 503 `storage_unavailable`.
+   */
+  async write(scope: Tenant, bytes: AsyncIterable<Buffer>): Promise<WrittenBlob> {
+    const key = `${scope.orgId}/${randomUUID()}`;
+    await this.blobs.begin(scope, key);
+    const renewal = setInterval(() => void this.blobs.renew(key).catch(logFailure), RENEWAL_MS);
+    const stop = (): void => clearInterval(renewal);
+    try {
+      const hashed = new Hashed(bytes);
+      await this.storage.write(key, hashed);
+      const { size, sha256, crc } = hashed;
+      return { sha256, size, row: { sha256, size_bytes: size, crc32: crc, storage_key: key }, stop };
+    } catch (error) {
+      stop();
+      await this.discard(key);
+      throw error;
+    }
+  }
+
+  /** Runs work that keeps written bytes. Afterwards deletes those that it did not keep. */
+  async keeping<Result>(written: readonly WrittenBlob[], work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work();
+    } finally {
+      for (const { stop, row } of written) {
+        stop();
+        await this.discard(row.storage_key);
+      }
+    }
+  }
+
+  /** Keeps written bytes. The organization may already have them, and then its earlier object is used. */
+  async keep(tx: Tx, scope: Tenant, { row }: WrittenBlob): Promise<void> {
+    const kept = await this.blobs.keep(tx, scope, row);
+    if (kept !== row.storage_key) return;
+    if (!(await this.blobs.end(tx, row.storage_key))) {
+      throw storageUnavailable(new Error('The written object was deleted before it was kept.'));
+    }
+  }
+
+  /** Opens kept bytes. Throws 503 if there are none. */
+  async open(scope: Tenant, sha256: string, on?: SqlExecutor): Promise<BlobContent> {
+    const row = await this.blobs.find(scope, sha256, on);
+    if (!row) throw storageUnavailable(new Error(`The bytes ${sha256} are missing.`));
+    const { size_bytes: size } = row;
+    return {
+      sha256,
+      size,
+      read: (range) => (range ? this.storage.read(row.storage_key, size, range) : this.whole(row)),
+    };
+  }
+
+  /** Returns whether the organization has these bytes. */
+  async has(scope: Tenant, sha256: string, on?: SqlExecutor): Promise<boolean> {
+    return (await this.blobs.find(scope, sha256, on)) !== null;
+  }
+
+  /** Deletes what interrupted writes left. Safe to run in several processes. */
+  async deleteOrphans(): Promise<void> {
+    const keys = await this.blobs.abandoned(this.environment.STORAGE_ORPHAN_SECONDS, DELETED_MAX);
+    for (const key of keys) {
+      await this.storage.delete(key);
+      await this.blobs.forget(key);
+    }
+  }
+
+  /** Reads all bytes, and withholds the last chunk until their checksum is right, so that damaged bytes never arrive complete. */
+  private async *whole({ storage_key, size_bytes, crc32: expected }: BlobRow) {
+    let crc = 0;
+    let last: Buffer | undefined;
+    for await (const chunk of this.storage.read(storage_key, size_bytes)) {
+      if (last) yield last;
+      crc = crc32(chunk, crc);
+      last = chunk;
+    }
+    if (crc !== expected) throw storageUnavailable(new Error(`The object ${storage_key} is damaged.`));
+    if (last) yield last;
+  }
+
+  /** Deletes an object that nothing keeps. If this fails, `deleteOrphans` does it later. */
+  private async discard(key: string): Promise<void> {
+    try {
+      if (!(await this.blobs.abandon(key))) return;
+      await this.storage.delete(key);
+      await this.blobs.forget(key);
+    } catch (error) {
+      logFailure(error);
+    }
+  }
+}
+
+/** Bytes that are hashed on their way. */
+class Hashed implements AsyncIterable<Buffer> {
+  size = 0;
+  crc = 0;
+  sha256 = '';
+
+  constructor(private readonly bytes: AsyncIterable<Buffer>) {}
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer, void, undefined> {
+    const hash = createHash('sha256');
+    for await (const chunk of this.bytes) {
+      hash.update(chunk);
+      this.crc = crc32(chunk, this.crc);
+      this.size += chunk.length;
+      yield chunk;
+    }
+    this.sha256 = hash.digest('hex');
+  }
+}
+
+const logFailure = (error: unknown): void =>
+  rootLogger.warn({ err: error }, 'an object could not be deleted or renewed; the clean-up will delete it');

@@ -1,0 +1,89 @@
+import { Injectable } from '@nestjs/common';
+import type { OrgScope } from '#platform/scope';
+import { Database, sql, type SqlExecutor, type Tx } from '#platform/db';
+
+/** A complete object. */
+export interface BlobRow {
+  sha256: string;
+  size_bytes: number;
+  /** Unsigned. */
+  crc32: number;
+  storage_key: string;
+}
+
+/** Which objects are being written, and which are complete. Uses the clock of the database. */
+@Injectable()
+export class BlobRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Records a write before its first byte, so that its object is found even if the process dies. */
+  async begin({ orgId }: Pick<OrgScope, 'orgId'>, key: string): Promise<void> {
+    await this.database.query(
+      sql`INSERT INTO blob_writes (storage_key, org_id, alive_at) VALUES (${key}, ${orgId}, now())`,
+    );
+  }
+
+  /** Shows that a write goes on. */
+  async renew(key: string): Promise<void> {
+    await this.database.query(
+      sql`UPDATE blob_writes SET alive_at = now() WHERE storage_key = ${key} AND alive_at IS NOT NULL`,
+    );
+  }
+
+  /** Ends a write whose object is to be kept. Returns false if the object has been deleted as interrupted meanwhile. */
+  async end(tx: Tx, key: string): Promise<boolean> {
+    const ended = await tx.query(
+      sql`DELETE FROM blob_writes WHERE storage_key = ${key} AND alive_at IS NOT NULL RETURNING 1`,
+    );
+    return ended.length > 0;
+  }
+
+  /** Inserts an object, or locks the one with the same bytes. Returns the key of the object that is kept. */
+  async keep(tx: Tx, { orgId }: Pick<OrgScope, 'orgId'>, row: BlobRow): Promise<string> {
+    const [kept] = await tx.query<{ storage_key: string }>(
+      sql`INSERT INTO blobs AS kept (org_id, sha256, size_bytes, crc32, storage_key)
+        VALUES (${orgId}, ${row.sha256}, ${row.size_bytes}, ${row.crc32}, ${row.storage_key})
+        ON CONFLICT (org_id, sha256) DO UPDATE SET sha256 = excluded.sha256
+        RETURNING storage_key`,
+    );
+    return kept!.storage_key;
+  }
+
+  async find(
+    { orgId }: Pick<OrgScope, 'orgId'>,
+    sha256: string,
+    on: SqlExecutor = this.database,
+  ): Promise<BlobRow | null> {
+    const [row] = await on.query<BlobRow>(
+      sql`SELECT sha256, size_bytes, crc32, storage_key FROM blobs
+        WHERE org_id = ${orgId} AND sha256 = ${sha256}`,
+    );
+    return row ?? null;
+  }
+
+  /** Marks an object as one to delete. Returns false if it is kept, or deleted already. */
+  async abandon(key: string): Promise<boolean> {
+    const abandoned = await this.database.query(
+      sql`UPDATE blob_writes SET alive_at = NULL WHERE storage_key = ${key} RETURNING 1`,
+    );
+    return abandoned.length > 0;
+  }
+
+  /** Abandons writes without a sign of life, and returns objects to delete. */
+  async abandoned(orphanSeconds: number, limit: number): Promise<string[]> {
+    const rows = await this.database.query<{ storage_key: string }>(
+      sql`UPDATE blob_writes SET alive_at = NULL
+        WHERE storage_key IN (
+          SELECT storage_key FROM blob_writes
+          WHERE alive_at IS NULL OR alive_at < now() - ${orphanSeconds} * interval '1 second'
+          ORDER BY alive_at NULLS FIRST LIMIT ${limit} FOR UPDATE SKIP LOCKED
+        ) RETURNING storage_key`,
+    );
+    return rows.map((row) => row.storage_key);
+  }
+
+  /** Forgets an object that has been deleted. */
+  async forget(key: string): Promise<void> {
+    await this.database.query(sql`DELETE FROM blob_writes WHERE storage_key = ${key} AND alive_at IS NULL`);
+  }
+}

@@ -1,0 +1,3 @@
+export { type BlobContent, BlobStore, type WrittenBlob } from './blob-store';
+export { type ByteRange, ObjectStorage, READ_BYTES, storageUnavailable } from './object-storage';
+export { StorageModule, storageOf } from './storage.module';

@@ -1,0 +1,51 @@
+import { Problem } from '#platform/problem';
+
+/** A part of an object, in bytes. Both ends are included, as in a `Range` header. */
+export interface ByteRange {
+  start: number;
+  end: number;
+}
+
+/** Chunk size for reading objects, in bytes. */
+export const READ_BYTES = 256 * 1024;
+
+/**
+ * Keeps bytes under keys, each written once. A key is one or more names of `[A-Za-z0-9_-]` between slashes.
+ *
+ * Failures of the storage itself are 503 `storage_unavailable`. Failures of the source of a write are thrown as they are.
+ */
+export abstract class ObjectStorage {
+  /**
+   * Writes an object, in constant memory. The object appears once it is complete and durable. An interrupted write leaves
+   * no object. What it leaves besides, such as a temporary file or parts of an upload, `delete` removes.
+   */
+  abstract write(key: string, bytes: AsyncIterable<Buffer>): Promise<void>;
+
+  /**
+   * Reads an object in chunks, in constant memory. Errors, also for a missing object, are thrown by the first or any later
+   * chunk. An object that is shorter than the range throws, so that no reader takes incomplete bytes for complete ones.
+   *
+   * @param size the size of the whole object
+   */
+  abstract read(key: string, size: number, range?: ByteRange): AsyncIterable<Buffer>;
+
+  /** Deletes an object and whatever an interrupted write left of it. Succeeds if there is nothing. */
+  abstract delete(key: string): Promise<void>;
+
+  /** Throws 503 unless objects can be written and read, for the readiness check. */
+  abstract check(): Promise<void>;
+
+  /** Frees connections when the process stops. */
+  close(): void {}
+}
+
+/** Returns the problem of a storage that cannot be read or written. */
+export const storageUnavailable = (cause: unknown): Problem =>
+  new Problem(
+    'storage_unavailable',
+    'The storage of files cannot be reached at the moment. Try again later.',
+    {
+      cause,
+      headers: { 'Retry-After': '5' },
+    },
+  );
