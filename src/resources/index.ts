@@ -27,6 +27,14 @@ export { OwnedEntity, PlacedEntity, type SyncState } from './owned/owned.entity'
 export { type ComparedRow, OWNED_READERS, OwnedRepository } from './owned/owned.repository';
 export { VersionTable } from './owned/version-table.repository';
 export {
+  clashOf,
+  comparePaths,
+  faultOfPath,
+  foldedPath,
+  quotedPath,
+  sourceDigest,
+} from './packages/file-paths';
+export {
   type AcquiredFrom,
   type AgentProfileSource,
   ARTIFACT_KINDS,
