@@ -1,0 +1,8 @@
+import { Module } from '@nestjs/common';
+import { StoreItemController } from './catalogue/store-item.controller';
+import { PublisherItemController } from './items/publisher-item.controller';
+import { StoreModule } from './store.module';
+
+/** The routes under /store/v1. */
+@Module({ imports: [StoreModule], controllers: [PublisherItemController, StoreItemController] })
+export class StoreHttpModule {}

@@ -1,0 +1,28 @@
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { StorageModule } from '#platform/storage';
+import { ResourcesModule } from '../resources';
+import { CatalogueRepository } from './catalogue/catalogue.repository';
+import { CatalogueService } from './catalogue/catalogue.service';
+import { StoreItemEntity } from './items/store-item.entity';
+import { StoreItemRepository } from './items/store-item.repository';
+import { StoreItemService } from './items/store-item.service';
+import { PackageBuilder } from './publishing/package-builder';
+import { Pinning } from './publishing/pinning';
+import { PublishingService } from './publishing/publishing.service';
+
+/** The store, without routes: for the API and the worker. */
+@Module({
+  imports: [TypeOrmModule.forFeature([StoreItemEntity]), ResourcesModule, StorageModule],
+  providers: [
+    CatalogueRepository,
+    CatalogueService,
+    PackageBuilder,
+    Pinning,
+    PublishingService,
+    StoreItemRepository,
+    StoreItemService,
+  ],
+  exports: [CatalogueService, PublishingService, StoreItemService],
+})
+export class StoreModule {}
