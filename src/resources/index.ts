@@ -26,6 +26,8 @@ export { OWNED_FIELDS, OwnedDto, OwnedListQueryDto } from './owned/owned.dto';
 export { OwnedEntity, PlacedEntity, type SyncState } from './owned/owned.entity';
 export { type ComparedRow, OWNED_READERS, OwnedRepository } from './owned/owned.repository';
 export { VersionTable } from './owned/version-table.repository';
+export { AcquiredFromDto } from './packages/acquired-from.dto';
+export { checkNameFree, type CopyTable, findCopies } from './packages/copy-table.repository';
 export {
   type AcquiredFrom,
   type AgentProfileSource,
@@ -43,6 +45,7 @@ export {
   type UnpackedComponent,
   type UnpackedFile,
 } from './packages/packager';
+export { jsonFile, readBytes, unexpectedFile } from './packages/stored-json';
 export { type Matched, OwnedReconcileStep, type ReconcileDraft } from './reconcile/owned-reconcile.step';
 export {
   type Declared,
