@@ -36,6 +36,7 @@ export {
   quotedPath,
   sourceDigest,
 } from './packages/file-paths';
+export { checkNameFree, type CopyTable, findCopies } from './packages/copy-table.repository';
 export {
   type AcquiredFrom,
   type AgentProfileSource,
@@ -56,6 +57,7 @@ export {
   type UnpackedFile,
 } from './packages/packager';
 export { slugOf } from './packages/slug';
+export { jsonFile, readBytes, unexpectedFile } from './packages/stored-json';
 export { type Matched, OwnedReconcileStep, type ReconcileDraft } from './reconcile/owned-reconcile.step';
 export {
   type Declared,

@@ -11,6 +11,7 @@ import {
   type PackedComponent,
   Packagers,
   quotedPath,
+  slugOf,
   sourceDigest,
 } from '../../resources';
 import { archiveBytes, ARCHIVE_FILES_MAX, type ArchiveEntry, ArchiveError } from '../package/package-archive';
@@ -124,22 +125,6 @@ const tooManyFiles = () =>
   problem.validationFailed(
     `A package can have at most ${ARCHIVE_FILES_MAX} files, manifest.json included. This one has more.`,
   );
-
-const SLUG_MAX = 64;
-
-/** Returns a name for a directory: lower-case letters, digits and hyphens. */
-function slugOf(name: string): string {
-  const slug = name
-    .normalize('NFKD')
-    .toLowerCase()
-    .replace(/\p{M}/gu, '')
-    .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^-/, '')
-    .slice(0, SLUG_MAX)
-    .replace(/-$/, '');
-  if (slug === '') return 'unnamed';
-  return faultOfPath(slug) === null ? slug : `${slug}-1`;
-}
 
 /** Returns a directory for a component that no other component has, such as `skills/pdf-forms`. */
 function freeDirectory(taken: Set<string>, kind: string, name: string): string {
