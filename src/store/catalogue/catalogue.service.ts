@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
+import type { SqlExecutor } from '#platform/db';
 import { type Reply, streamed } from '#platform/http';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
@@ -31,10 +32,16 @@ export class CatalogueService {
   }
 
   /** Returns an item that admits the caller's organization. Errors: 404. */
-  async find(scope: OrgScope, id: string): Promise<StoreItemEntity> {
-    const row = await this.catalogue.find(scope, id);
+  async find(scope: OrgScope, id: string, on?: SqlExecutor): Promise<StoreItemEntity> {
+    const row = await this.catalogue.find(scope, id, on);
     if (!row) throw problem.notFound('store item', id);
     return row;
+  }
+
+  /** Returns an item that is not withdrawn and admits the caller's organization, or null. */
+  async findOffered(scope: OrgScope, id: string, on?: SqlExecutor): Promise<StoreItemEntity | null> {
+    const row = await this.catalogue.find(scope, id, on);
+    return row?.archived_at === null ? row : null;
   }
 
   /**
@@ -59,8 +66,9 @@ export class CatalogueService {
   async releaseOf(
     item: StoreItemEntity,
     releaseId: string = item.release_id,
+    on?: SqlExecutor,
   ): Promise<Pick<ReleaseRow, 'release_id' | 'sha256' | 'actions' | 'manifest'> | null> {
-    return releaseId === item.release_id ? item : this.items.findRelease(item, releaseId);
+    return releaseId === item.release_id ? item : this.items.findRelease(item, releaseId, on);
   }
 }
 

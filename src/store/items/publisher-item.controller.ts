@@ -18,7 +18,7 @@ import {
   CreatePublisherItemDto,
   CreatePublisherItemReleaseDto,
   PatchPublisherItemDto,
-  PublisherItemPolicyBodyDto,
+  PublisherItemPolicyDto,
   PublisherItemsQueryDto,
   StoreReleasePageDto,
 } from './store-item-bodies.dto';
@@ -116,7 +116,7 @@ export class PublisherItemController {
   async putPolicy(
     @CurrentScope() scope: OrgScope,
     @Param('store_item_id') id: string,
-    @Body() dto: PublisherItemPolicyBodyDto,
+    @Body() dto: PublisherItemPolicyDto,
     @IfMatch() ifMatch?: string,
   ): Promise<Reply> {
     return changed(await this.items.setPolicy(scope, id, dto, ifMatch));

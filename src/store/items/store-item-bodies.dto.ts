@@ -193,7 +193,7 @@ export class PatchPublisherItemDto extends PartialType(StoreItemTextsDto, { skip
 
 /** A complete policy. */
 @ReadOnlyMembersOf(() => StorePolicyDto)
-export class PublisherItemPolicyBodyDto {
+export class PublisherItemPolicyDto {
   @Nested(() => AudienceBodyDto)
   @IsObject()
   audience!: AudienceBodyDto;

@@ -9,7 +9,7 @@ import { CatalogueRepository } from '../catalogue/catalogue.repository';
 import type {
   AudienceBodyDto,
   PatchPublisherItemDto,
-  PublisherItemPolicyBodyDto,
+  PublisherItemPolicyDto,
   PublisherItemsQueryDto,
 } from './store-item-bodies.dto';
 import {
@@ -97,7 +97,7 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, StoreI
   setPolicy(
     scope: OrgScope,
     id: string,
-    { audience, is_listed, can_acquire }: PublisherItemPolicyBodyDto,
+    { audience, is_listed, can_acquire }: PublisherItemPolicyDto,
     ifMatch?: string,
   ): Promise<PlacedItem> {
     return this.transaction(scope, async (tx) => {
