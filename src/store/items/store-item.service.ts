@@ -228,18 +228,21 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, StoreI
   }
 }
 
-/** Returns the columns that texts set. Undefined leaves a column as it is. */
-export const textsOf = (dto: PatchPublisherItemDto): Partial<StoreItemEntity> => ({
-  name: dto.name,
-  category: dto.category,
-  license: dto.license,
-  tagline: dto.tagline,
-  artwork: dto.artwork,
-  topics: distinct(dto.topics),
-  highlights: distinct(dto.highlights),
-  version_label: dto.version_label,
-  release_notes: dto.release_notes,
-});
+/** Returns the columns that texts set. */
+export function textsOf(dto: PatchPublisherItemDto): Partial<StoreItemEntity> {
+  const columns: Partial<StoreItemEntity> = {
+    name: dto.name,
+    category: dto.category,
+    license: dto.license,
+    tagline: dto.tagline,
+    artwork: dto.artwork,
+    topics: distinct(dto.topics),
+    highlights: distinct(dto.highlights),
+    version_label: dto.version_label,
+    release_notes: dto.release_notes,
+  };
+  return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined));
+}
 
 const distinct = (texts: string[] | null | undefined): string[] | undefined =>
   texts === undefined ? undefined : [...new Set(texts ?? [])];

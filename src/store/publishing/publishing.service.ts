@@ -115,9 +115,8 @@ export class PublishingService {
         const item = await this.items.lockForRelease(tx, scope, id);
         await this.access.holdOpen(tx, scope, item.workspace_id);
         await this.keep(tx, workspace, written);
-        const { version_label, release_notes } = item;
         return this.items.release(tx, scope, item, {
-          ...textsOf({ version_label, release_notes, ...dto }),
+          ...textsOf(dto),
           ...releaseOf(written, dto.actions ?? item.actions),
         });
       });
