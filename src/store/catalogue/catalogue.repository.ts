@@ -1,8 +1,26 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { Environment } from '#platform/config';
-import { Database, raw, readWithin, sql, type Sql, type SqlExecutor, type Tx, Where } from '#platform/db';
-import { BY_CREATION, listPage, type RowPage, scanPage, TOTAL_MAX } from '#platform/paging';
+import {
+  Database,
+  empty,
+  raw,
+  readWithin,
+  sql,
+  type Sql,
+  type SqlExecutor,
+  type Tx,
+  Where,
+} from '#platform/db';
+import {
+  decodeCursor,
+  listPage,
+  PAGE_SIZE_DEFAULT,
+  type OrderedListQueryDto,
+  type RowPage,
+  scanPage,
+  TOTAL_MAX,
+} from '#platform/paging';
 import type { StoreItemEntity } from '../items/store-item.entity';
 import type { StoreItemListQueryDto } from './catalogue.dto';
 
@@ -11,6 +29,8 @@ const EVERYBODY = '*';
 
 /** The facet of all items. */
 const ALL = '';
+
+const NEWEST_FIRST = '-created_at';
 
 const facetOf = (member: 'category' | 'topic', value: string): string => `${member}:${value}`;
 
@@ -71,7 +91,7 @@ export class CatalogueRepository {
         : category !== undefined
           ? facetOf('category', category)
           : ALL;
-    const listed = listedTo(scope, facet);
+    const listed = listedTo(scope, facet, query);
     const isScanned = (q !== undefined && q.trim() !== '') || (topic !== undefined && category !== undefined);
     if (isScanned) {
       // the tenant is a part of the listings
@@ -83,17 +103,18 @@ export class CatalogueRepository {
         where: Where.acrossTenants(),
         condition: condition.sql,
         id: 'listed_id',
-        sorts: BY_CREATION,
-        defaultSort: '-created_at',
+        sorts: { created_at: { expression: 'listed_id', type: 'text' as const } },
+        defaultSort: NEWEST_FIRST,
       };
       const deadline = performance.now() + this.environment.REQUEST_TIMEOUT_MS;
       return readWithin(this.database, deadline, (on) => scanPage<StoreItemEntity>(on, spec, query));
     }
+    const { limit = PAGE_SIZE_DEFAULT, offset = 0 } = query;
     return listPage<StoreItemEntity>(
       this.database,
       {
         columns: 'item.*',
-        from: withItems(listed),
+        from: withItems(listedTo(scope, facet, query, sql`LIMIT ${offset + limit + 1}`)),
         where: Where.acrossTenants(),
         id: 'listed.store_item_id',
         bytes: 'item.bytes',
@@ -104,13 +125,24 @@ export class CatalogueRepository {
   }
 }
 
-/** The items of a facet that admit an organization. No item is in both parts. */
-const listedTo = ({ orgId }: OrgScope, facet: string): Sql =>
-  sql`(
-    SELECT store_item_id FROM store_listings WHERE audience = ${EVERYBODY} AND facet = ${facet}
+/**
+ * The items of a facet that admit an organization. No item is in both parts. Each part has the order of the list, so that
+ * PostgreSQL merges them.
+ *
+ * @param page ends each part where the page ends at the latest. Without it, the planner would expect to need all rows
+ */
+function listedTo({ orgId }: OrgScope, facet: string, query: OrderedListQueryDto, page: Sql = empty): Sql {
+  const isDescending = (query.sort ?? NEWEST_FIRST) === NEWEST_FIRST;
+  const after = query.cursor === undefined || page === empty ? undefined : decodeCursor(query.cursor).id;
+  const start =
+    after === undefined ? empty : sql`AND store_item_id ${raw(isDescending ? '<' : '>')} ${after}`;
+  const end = sql`${start} ORDER BY store_item_id ${raw(isDescending ? 'DESC' : 'ASC')} ${page}`;
+  return sql`(
+    (SELECT store_item_id FROM store_listings WHERE audience = ${EVERYBODY} AND facet = ${facet} ${end})
     UNION ALL
-    SELECT store_item_id FROM store_listings WHERE audience = ${orgId} AND facet = ${facet}
+    (SELECT store_item_id FROM store_listings WHERE audience = ${orgId} AND facet = ${facet} ${end})
   ) listed`;
+}
 
 /** Reads the items one by one, in the order of the listings. */
 const withItems = (listed: Sql): Sql =>
