@@ -95,7 +95,7 @@ export class ScorerRepository extends WorkspaceRepository<ScorerEntity> implemen
       sql`SELECT ${raw([...VERSION_FIELDS, 'created_at', 'created_by'].join(', '))} FROM scorer_versions
         WHERE workspace_id = ${workspaceId} AND scorer_id = ${artifact_id}
           AND (${version_id}::text IS NULL OR version_id = ${version_id})
-          AND (${version_ordinal}::bigint IS NULL OR scorer_version = ${version_ordinal})
+          AND (${version_ordinal}::bigint IS NULL OR scorer_version = ${version_ordinal}::bigint)
         ORDER BY scorer_version DESC LIMIT 1`,
     );
     return row ?? null;

@@ -209,10 +209,7 @@ class Installation {
     return {
       dataset_id: dataset.dataset_id,
       change: this.change,
-      setup:
-        omittedCount > 0
-          ? `Left out ${omittedCount} records of the release, because your own records in the dataset have their external_id.`
-          : undefined,
+      ...(omittedCount > 0 && { setup: omitted(omittedCount) }),
     };
   }
 
@@ -257,6 +254,9 @@ class Installation {
     if (isChanged && this.change === 'unchanged') this.change = 'updated';
   }
 }
+
+const omitted = (count: number): string =>
+  `${count === 1 ? '1 record' : `${count} records`} of the release ${count === 1 ? 'is' : 'are'} not in the dataset, because records of your own have the same external_id. Change theirs to get them with the next release.`;
 
 const optionsOfVersion = ({ case_id_column, mapping }: DatasetVersionRow): object => ({
   case_id_column,
