@@ -64,7 +64,7 @@ export {
   PLACED_FIELDS,
   PlacedDto,
 } from './resource.dto';
-export type { ResourceAction, ResourceKind, ResourceRow, ResourceRows } from './resource-kind';
+export type { PatchBody, ResourceAction, ResourceKind, ResourceRow, ResourceRows } from './resource-kind';
 export { ResourceKit, ResourceService } from './resource.service';
 export { OrgResourceService } from './org-resource.service';
 export { WorkspaceResourceService } from './workspace-resource.service';

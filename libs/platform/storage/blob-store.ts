@@ -72,7 +72,7 @@ export class BlobStore {
       return { sha256, size, row: { sha256, size_bytes: size, crc32: crc, storage_key: key }, stop };
     } catch (error) {
       stop();
-      await this.discard(key);
+      await this.deleteUnkept(key);
       throw error;
     }
   }
@@ -82,20 +82,34 @@ export class BlobStore {
     try {
       return await work();
     } finally {
-      for (const { stop, row } of written) {
-        stop();
-        await this.discard(row.storage_key);
-      }
+      for (const one of written) await this.discard(one);
     }
+  }
+
+  /** Deletes written bytes that nothing keeps. If this fails, `deleteOrphans` does it later. */
+  discard({ row, stop }: WrittenBlob): Promise<void> {
+    stop();
+    return this.deleteUnkept(row.storage_key);
   }
 
   /** Keeps written bytes. The organization may already have them, and then its earlier object is used. */
   async keep(tx: Tx, scope: Tenant, { row }: WrittenBlob): Promise<void> {
     const kept = await this.blobs.keep(tx, scope, row);
-    if (kept !== row.storage_key) return;
-    if (!(await this.blobs.end(tx, row.storage_key))) {
+    if (kept !== row.storage_key) await this.blobs.abandon(row.storage_key, tx);
+    else if (!(await this.blobs.end(tx, row.storage_key))) {
       throw storageUnavailable(new Error('The written object was deleted before it was kept.'));
     }
+  }
+
+  /**
+   * Writes and keeps bytes that are there already, in the transaction that refers to them. If it is rolled back,
+   * `deleteOrphans` deletes them.
+   */
+  async writeWithin(tx: Tx, scope: Tenant, bytes: AsyncIterable<Buffer>): Promise<WrittenBlob> {
+    const written = await this.write(scope, bytes);
+    written.stop();
+    await this.keep(tx, scope, written);
+    return written;
   }
 
   /** Opens kept bytes. Throws 503 if there are none. */
@@ -137,8 +151,7 @@ export class BlobStore {
     if (last) yield last;
   }
 
-  /** Deletes an object that nothing keeps. If this fails, `deleteOrphans` does it later. */
-  private async discard(key: string): Promise<void> {
+  private async deleteUnkept(key: string): Promise<void> {
     try {
       if (!(await this.blobs.abandon(key))) return;
       await this.storage.delete(key);
