@@ -25,6 +25,8 @@ export interface WrittenBlob {
   readonly row: BlobRow;
   /** Stops the signs of life. @internal */
   readonly stop: () => void;
+  /** Whether the last transaction that kept it refers to its own object. @internal */
+  isKept: boolean;
 }
 
 /** Kept bytes. */
@@ -69,7 +71,8 @@ export class BlobStore {
       const hashed = new Hashed(bytes);
       await this.storage.write(key, hashed);
       const { size, sha256, crc } = hashed;
-      return { sha256, size, row: { sha256, size_bytes: size, crc32: crc, storage_key: key }, stop };
+      const row = { sha256, size_bytes: size, crc32: crc, storage_key: key };
+      return { sha256, size, row, stop, isKept: false };
     } catch (error) {
       stop();
       await this.deleteUnkept(key);
@@ -80,9 +83,12 @@ export class BlobStore {
   /** Runs work that keeps written bytes. Afterwards deletes those that it did not keep. */
   async keeping<Result>(written: readonly WrittenBlob[], work: () => Promise<Result>): Promise<Result> {
     try {
-      return await work();
-    } finally {
+      const result = await work();
+      for (const one of written) await (one.isKept ? one.stop() : this.discard(one));
+      return result;
+    } catch (error) {
       for (const one of written) await this.discard(one);
+      throw error;
     }
   }
 
@@ -93,9 +99,10 @@ export class BlobStore {
   }
 
   /** Keeps written bytes. The organization may already have them, and then its earlier object is used. */
-  async keep(tx: Tx, scope: Tenant, { row }: WrittenBlob): Promise<void> {
-    const kept = await this.blobs.keep(tx, scope, row);
-    if (kept !== row.storage_key) await this.blobs.abandon(row.storage_key, tx);
+  async keep(tx: Tx, scope: Tenant, written: WrittenBlob): Promise<void> {
+    const { row } = written;
+    written.isKept = (await this.blobs.keep(tx, scope, row)) === row.storage_key;
+    if (!written.isKept) await this.blobs.abandon(row.storage_key, tx);
     else if (!(await this.blobs.end(tx, row.storage_key))) {
       throw storageUnavailable(new Error('The written object was deleted before it was kept.'));
     }
