@@ -26,13 +26,17 @@ export { OWNED_FIELDS, OwnedDto, OwnedListQueryDto } from './owned/owned.dto';
 export { OwnedEntity, PlacedEntity, type SyncState } from './owned/owned.entity';
 export { type ComparedRow, OWNED_READERS, OwnedRepository } from './owned/owned.repository';
 export { VersionTable } from './owned/version-table.repository';
+export { AcquiredFromDto } from './packages/acquired-from.dto';
+export { readJsonFile, textFile } from './packages/package-json';
 export {
   type AcquiredFrom,
   type AgentProfileSource,
   ARTIFACT_KINDS,
   type ArtifactKind,
   type ArtifactReference,
+  type CopySource,
   type InstalledArtifact,
+  installedArtifact,
   type InstalledCopy,
   type PackageFile,
   type PackedComponent,
@@ -43,6 +47,7 @@ export {
   type UnpackedComponent,
   type UnpackedFile,
 } from './packages/packager';
+export { slugOf } from './packages/slug';
 export { type Matched, OwnedReconcileStep, type ReconcileDraft } from './reconcile/owned-reconcile.step';
 export {
   type Declared,

@@ -1,0 +1,14 @@
+import { ApiProperty } from '@nestjs/swagger';
+
+/** Where a copy of a published resource came from. The store sets it. */
+export class AcquiredFromDto {
+  store_item_id!: string;
+  /** The release that wrote the copy last. */
+  release_id!: string;
+  /** The publisher's resource. */
+  artifact_id!: string;
+  /** The version of the publisher's resource that the release contains. */
+  version_id!: string;
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
+  version_ordinal!: number;
+}
