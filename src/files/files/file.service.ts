@@ -1,12 +1,16 @@
 import { Injectable } from '@nestjs/common';
-import type { OrgScope } from '#platform/auth';
+import type { OrgScope, Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { type Reply, patchMetadata, type RequestedContent, storedContent, Versioned } from '#platform/http';
-import { toRawJson } from '#platform/json';
+import { newId } from '#platform/ids';
+import { canonicalJson, type RawJson, toRawJson } from '#platform/json';
 import type { ListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { BlobStore, type WrittenBlob } from '#platform/storage';
 import {
+  type CopySource,
+  type InstalledArtifact,
+  installedArtifact,
   markDrifted,
   newOwned,
   OrgResourceService,
@@ -42,7 +46,7 @@ export const FILE: ResourceKind<FileEntity, FileDto> = {
   generation: 'generation',
   immutable: ['file_id'],
   auditedFields: AUDITED_FIELDS,
-  createdFields: AUDITED_FIELDS,
+  createdFields: [...AUDITED_FIELDS, 'acquired_from'],
   versions: { ordinal: 'version_ordinal', fields: CONTENT_FIELDS },
   unique: { constraint: 'files_name', field: 'name' },
   derived: markDrifted,
@@ -84,6 +88,40 @@ export class FileService extends OrgResourceService<FileEntity, FileDto> {
         ...columnsOf(content),
       };
     });
+  }
+
+  /**
+   * Creates a copy of a published file, or gives an existing copy the content of a package. The caller runs the transaction
+   * and keeps the workspace from being archived. Errors: 403, 404, 409 naming the file that has the name.
+   */
+  async install(
+    tx: Tx,
+    scope: Scope,
+    { copy, from: acquired_from }: CopySource,
+    { name, metadata, ...content }: UploadedContent & { name: string; metadata: RawJson },
+  ): Promise<InstalledArtifact> {
+    const columns = { ...columnsOf(content), acquired_from };
+    if (!copy) {
+      const row = {
+        ...newOwned(scope, scope.workspaceId),
+        file_id: newId('file'),
+        name,
+        metadata,
+        ...columns,
+      };
+      await this.checkNameFree(tx, scope, row);
+      return installedArtifact('file', row.file_id, null, await this.insert(tx, scope, row));
+    }
+    const before = await this.lock(tx, scope, copy.artifact_id, 'update');
+    // the package has another order of members
+    const isSame = canonicalJson(before.metadata) === canonicalJson(metadata);
+    const patch = { ...columns, metadata: isSame ? before.metadata : metadata };
+    return installedArtifact(
+      'file',
+      before.file_id,
+      before,
+      await this.write(tx, scope, before, patch, 'update'),
+    );
   }
 
   /** Throws unless the caller may add a version: 404, 403. Call it before the content is read. */
