@@ -6,6 +6,7 @@ import { SkillsModule } from '../skills';
 import { TelemetryModule } from '../telemetry';
 import { AgentEntity } from './agents/agent.entity';
 import { AgentReferences } from './agents/agent-references';
+import { AgentPackager } from './agents/agent.packager';
 import { AgentRepository } from './agents/agent.repository';
 import { AgentService } from './agents/agent.service';
 import { AgentReconcileStep } from './reconcile/agent-reconcile.step';
@@ -32,6 +33,7 @@ import { AgentSessionService } from './sessions/session.service';
     AgentRepository,
     AgentReferences,
     AgentService,
+    AgentPackager,
     AgentResolver,
     AgentReconcileStep,
     AgentSessionRepository,

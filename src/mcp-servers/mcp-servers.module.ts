@@ -5,6 +5,7 @@ import { SecretsModule } from '#platform/secrets';
 import { ResourcesModule } from '../resources';
 import { ServerReconcileStep } from './reconcile/server-reconcile.step';
 import { ServerDirectory } from './servers/server-directory';
+import { ServerPackager } from './servers/server.packager';
 import { ServerSecrets } from './servers/server-secrets';
 import { ServerEntity } from './servers/server.entity';
 import { ServerRepository } from './servers/server.repository';
@@ -28,6 +29,7 @@ import { ToolRepository } from './servers/tool.repository';
     ToolRepository,
     ToolStore,
     ServerDirectory,
+    ServerPackager,
     ServerReconcileStep,
   ],
   exports: [ServerService, ServerDirectory, ToolStore],

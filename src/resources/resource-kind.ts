@@ -1,4 +1,4 @@
-import type { Tx } from '#platform/db';
+import type { SqlExecutor, Tx } from '#platform/db';
 import type { AnyOf } from './access/any-of';
 import type { AuditedType } from './audit-log/audit-entry.entity';
 import type { SearchDocument, SearchType } from './search-index/search-document';
@@ -60,7 +60,13 @@ export interface ResourceRows<S, Row extends ResourceRow> {
   lock(tx: Tx, scope: S, id: string, mode: 'update'): Promise<Row | null>;
   insert(row: Row, tx: Tx): Promise<void>;
   update(tx: Tx, scope: S, id: string, columns: Partial<Row>): Promise<void>;
-  findLive(scope: S, column: keyof Row & string, value: unknown, workspaceId?: string): Promise<Row | null>;
+  findLive(
+    scope: S,
+    column: keyof Row & string,
+    value: unknown,
+    workspaceId?: string,
+    on?: SqlExecutor,
+  ): Promise<Row | null>;
   /** Stores the present state of resources as their newest version. */
   keepVersions?(tx: Tx, scope: S, ids: readonly string[]): Promise<void>;
 }

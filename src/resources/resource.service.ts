@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Database, type Tx } from '#platform/db';
+import { Database, type SqlExecutor, type Tx } from '#platform/db';
 import { checkIfMatch, checkImmutable, checkValues, Versioned } from '#platform/http';
 import type { Page, RowPage } from '#platform/paging';
 import { Problem, problem } from '#platform/problem';
@@ -192,7 +192,8 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
     try {
       return await this.begin(scope, work);
     } catch (error) {
-      throw error instanceof NameTaken ? await this.duplicate(scope, error.row as Row) : error;
+      if (!(error instanceof NameTaken)) throw error;
+      throw this.duplicateOf(scope, await this.findNamed(scope, error.row as Row));
     }
   }
 
@@ -285,11 +286,24 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
     }
   }
 
-  /** Returns the 409 for a name that is taken, with the id of the resource that has it if the caller may read it. */
-  private async duplicate(scope: S, row: Row): Promise<Problem> {
+  /**
+   * Throws 409 if another resource has the name of a row. For writes in a transaction of others, who cannot look up the
+   * other resource once the write has failed.
+   */
+  protected async checkNameFree(tx: Tx, scope: S, row: Row): Promise<void> {
+    const known = await this.findNamed(scope, row, tx);
+    if (known && this.idOf(known) !== this.idOf(row)) throw this.duplicateOf(scope, known);
+  }
+
+  /** Finds the live resource with the name of a row. */
+  private findNamed(scope: S, row: Row, on?: SqlExecutor): Promise<Row | null> {
     const { field, within = 'workspace' } = this.kind.unique!;
     const workspace = within === 'workspace' ? (row as { workspace_id?: string }).workspace_id : undefined;
-    const known = await this.rows.findLive(scope, field, row[field], workspace);
+    return this.rows.findLive(scope, field, row[field], workspace, on);
+  }
+
+  /** Returns the 409 for a name that is taken, with the id of the resource that has it if the caller may read it. */
+  private duplicateOf(scope: S, known: Row | null): Problem {
     const isShown = known && this.isReadable(scope, known);
     return problem.conflict(takenDetail(this.kind, isShown ? this.idOf(known) : undefined));
   }

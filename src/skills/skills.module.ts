@@ -6,6 +6,7 @@ import { SkillBlobRepository } from './content/skill-blob.repository';
 import { SkillContents } from './content/skill-contents';
 import { SkillReconcileStep } from './reconcile/skill-reconcile.step';
 import { SkillDirectory } from './skills/skill-directory';
+import { SkillPackager } from './skills/skill.packager';
 import { SkillUploadService } from './skills/skill-upload.service';
 import { SkillWriter } from './skills/skill-writer';
 import { SkillEntity } from './skills/skill.entity';
@@ -21,6 +22,7 @@ import { SkillService } from './skills/skill.service';
     SkillDirectory,
     SkillWriter,
     SkillContents,
+    SkillPackager,
     SkillReconcileStep,
     SkillRepository,
     SkillBlobRepository,

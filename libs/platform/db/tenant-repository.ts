@@ -30,10 +30,11 @@ abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
     column: keyof Row & string,
     value: unknown,
     workspaceId?: string,
+    on: SqlExecutor = this.database,
   ): Promise<Row | null> {
     const workspace = workspaceId === undefined ? {} : { workspace_id: workspaceId };
     const key = { ...this.tenantOf(scope), ...workspace, [column]: value, archived_at: IsNull() };
-    return this.database.manager.findOneBy(this.entity, key as unknown as FindOptionsWhere<Row>);
+    return on.manager.findOneBy(this.entity, key as unknown as FindOptionsWhere<Row>);
   }
 
   exists(scope: TenantScope, id: string, on: SqlExecutor = this.database): Promise<boolean> {

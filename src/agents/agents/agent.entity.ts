@@ -87,6 +87,7 @@ export const AUDITED_FIELDS = [
   'skills',
   'required_permissions',
   'max_step_count',
+  'acquired_from',
 ] as const;
 
 /** Returns the search document of an agent. */

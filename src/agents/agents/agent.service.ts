@@ -1,11 +1,16 @@
 import { Injectable } from '@nestjs/common';
-import type { OrgScope } from '#platform/auth';
+import type { OrgScope, Scope } from '#platform/auth';
+import type { Tx } from '#platform/db';
 import { Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
+import { canonicalJson } from '#platform/json';
 import type { OrderedListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import {
   changedColumns,
+  type CopySource,
+  type InstalledArtifact,
+  installedArtifact,
   markDrifted,
   newOwned,
   OrgResourceService,
@@ -25,7 +30,13 @@ import {
   toAgentDto,
   toAgentVersionDto,
 } from './agent.dto';
-import { type AgentEntity, AUDITED_FIELDS, CONTENT_FIELDS, toAgentDocument } from './agent.entity';
+import {
+  type AgentContent,
+  type AgentEntity,
+  AUDITED_FIELDS,
+  CONTENT_FIELDS,
+  toAgentDocument,
+} from './agent.entity';
 import { AgentRepository } from './agent.repository';
 
 /** Agents as the resource kit keeps them. */
@@ -37,7 +48,7 @@ export const AGENT: ResourceKind<AgentEntity, AgentDto> = {
   generation: 'generation',
   immutable: ['agent_id', 'name'],
   auditedFields: AUDITED_FIELDS,
-  createdFields: ['name'],
+  createdFields: ['name', 'acquired_from'],
   versions: { ordinal: 'version_ordinal', fields: CONTENT_FIELDS },
   unique: { constraint: 'agents_name', field: 'name' },
   derived: markDrifted,
@@ -68,6 +79,33 @@ export class AgentService extends OrgResourceService<AgentEntity, AgentDto> {
         ...content,
       };
     });
+  }
+
+  /**
+   * Creates a copy of a published agent, or gives an existing copy the content of a package. The caller runs the transaction
+   * and keeps the workspace from being archived. Errors: 403, 404, 409 naming the agent that has the name.
+   *
+   * @param content its references name copies in the workspace
+   */
+  async install(
+    tx: Tx,
+    scope: Scope,
+    { copy, from: acquired_from }: CopySource,
+    name: string,
+    content: AgentContent,
+  ): Promise<InstalledArtifact> {
+    if (!copy) {
+      const owned = newOwned(scope, scope.workspaceId);
+      const row = { ...owned, agent_id: newId('agt'), name, ...content, acquired_from };
+      await this.checkNameFree(tx, scope, row);
+      return installedArtifact('agent', row.agent_id, null, await this.insert(tx, scope, row));
+    }
+    const before = await this.lock(tx, scope, copy.artifact_id, 'update');
+    // The package has another order of members.
+    const isSame = canonicalJson(before.metadata) === canonicalJson(content.metadata);
+    const metadata = isSame ? before.metadata : content.metadata;
+    const row = await this.write(tx, scope, before, { ...content, metadata, acquired_from }, 'update');
+    return installedArtifact('agent', row.agent_id, before, row);
   }
 
   async list(scope: OrgScope, query: AgentListQueryDto): Promise<Page<AgentDto>> {

@@ -63,7 +63,7 @@ export const VERSIONED_FIELDS = [
 ] as const;
 
 /** The members whose values the audit log shows. */
-export const AUDITED_FIELDS = ['name', 'url', 'transport'] as const;
+export const AUDITED_FIELDS = ['name', 'url', 'transport', 'acquired_from'] as const;
 
 /** A stored version of a server. */
 export type ServerVersionRow = Pick<

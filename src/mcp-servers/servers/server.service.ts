@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { OrgScope } from '#platform/auth';
+import type { OrgScope, Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { patchMetadata, Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
@@ -10,16 +10,20 @@ import {
   type AnyOf,
   type AuditChange,
   auditedChanges,
+  type CopySource,
+  type InstalledArtifact,
   markDrifted,
   newOwned,
   OrgResourceService,
   OWNED_READERS,
+  pick,
   type ResourceAction,
   type ResourceKind,
   ResourceKit,
   within,
 } from '../../resources';
-import { authFaults, patchedAuth, urlFault, withoutSecrets } from './server-auth';
+import { authFaults, changedSecretTarget, patchedAuth, urlFault, withoutSecrets } from './server-auth';
+import { installedServer, type PackagedServer } from './server-package';
 import { ServerSecrets } from './server-secrets';
 import {
   type CreateServerDto,
@@ -51,7 +55,7 @@ export const SERVER: ResourceKind<ServerEntity, ServerDto> = {
   generation: 'generation',
   immutable: ['server_id', 'is_system'],
   auditedFields: AUDITED_FIELDS,
-  createdFields: ['name'],
+  createdFields: ['name', 'acquired_from'],
   versions: { ordinal: 'version_ordinal', fields: VERSIONED_FIELDS },
   unique: { constraint: 'mcp_servers_name', field: 'name' },
   // A declaration holds no secret, so a new secret does not differ from it.
@@ -87,6 +91,43 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
       if (tools) await this.tools.replace(tx, workspace, row, tools);
       return this.versioned(row);
     });
+  }
+
+  /**
+   * Creates a copy of a published server, or gives an existing copy the content of a package. The caller runs the transaction
+   * and keeps the workspace from being archived. Errors: 403, 404, 409 naming the server that has the name.
+   *
+   * @returns the copy, and what its owner must still do
+   */
+  async install(
+    tx: Tx,
+    scope: Scope,
+    { copy, from: acquired_from }: CopySource,
+    server: PackagedServer,
+  ): Promise<InstalledArtifact> {
+    const tools = await this.tools.contentsOf(scope, server.tools);
+    const created = { ...this.newRow(scope, { ...server, workspace_id: scope.workspaceId }), acquired_from };
+    if (!copy) {
+      await this.checkNameFree(tx, scope, created);
+      await this.insert(tx, scope, created);
+      await this.tools.replace(tx, scope, created, tools);
+      return installedServer(null, created);
+    }
+    const before = await this.lock(tx, scope, copy.artifact_id, 'update');
+    const columns = pick(created, [...VERSIONED_FIELDS, 'acquired_from']);
+    const next = { ...before, ...columns };
+    await this.checkNameFree(tx, scope, next);
+    // Stricter than a PATCH, because the publisher chose the URL and has not given the secret.
+    const isSameTarget = next.url === before.url && changedSecretTarget(before, next) === null;
+    const hasNewTools =
+      !before.tools_listed_at && hasChanges(await this.tools.replace(tx, scope, next, tools));
+    const patch = {
+      ...columns,
+      ...(!isSameTarget && { auth_secret: null }),
+      ...(hasNewTools && { updated_at: new Date() }),
+    };
+    const installed = installedServer(before, await this.write(tx, scope, before, patch, 'update'));
+    return hasNewTools ? { ...installed, change: 'updated' } : installed;
   }
 
   async list(scope: OrgScope, query: ServerListQueryDto): Promise<Page<ServerDto>> {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope, Scope } from '#platform/auth';
-import type { Tx } from '#platform/db';
+import type { SqlExecutor, Tx } from '#platform/db';
 import { newId } from '#platform/ids';
 import { yieldToEventLoop } from '#platform/concurrency';
 import { toRawJson, toRawJsonOrNull } from '#platform/json';
@@ -13,6 +13,7 @@ import type { ToolEntity } from './tool.entity';
 import {
   type ArchivedServer,
   type KnownTool,
+  type PackagedTool,
   type ToolDocument,
   ToolRepository,
   type WrittenTool,
@@ -90,6 +91,11 @@ export class ToolStore {
       await this.index.remove(tx, scope, 'tool', gone);
     }
     return new Map(plans.map(({ server, changes }) => [server.server_id, changes]));
+  }
+
+  /** Returns the live tools of a server, by the bytes of their names. */
+  live(on: SqlExecutor, scope: Scope, serverId: string): Promise<PackagedTool[]> {
+    return this.tools.live(on, scope, serverId);
   }
 
   list(scope: OrgScope, serverId: string, query: ToolListQueryDto): Promise<RowPage<ToolEntity>> {

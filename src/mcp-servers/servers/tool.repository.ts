@@ -27,6 +27,12 @@ export type KnownTool = Pick<ToolEntity, 'tool_id' | 'server_id' | 'name' | 'dig
   is_archived: boolean;
 };
 
+/** The members of a tool in a package. */
+export type PackagedTool = Pick<
+  ToolEntity,
+  'name' | 'title' | 'description' | 'input_schema' | 'output_schema' | 'annotations'
+>;
+
 /** The search document of a tool. */
 export type ToolDocument = SearchDocument & { serverId: string };
 
@@ -70,6 +76,15 @@ export class ToolRepository extends OrgRepository<ToolEntity> {
         ) given
         JOIN mcp_tools t USING (workspace_id, server_id, name)
         WHERE t.archived_at IS NULL`,
+    );
+  }
+
+  /** Finds the live tools of a server, by the bytes of their names. */
+  live(on: SqlExecutor, scope: Scope, serverId: string): Promise<PackagedTool[]> {
+    return on.query<PackagedTool>(
+      sql`SELECT name, title, description, input_schema, output_schema, annotations FROM mcp_tools
+        WHERE server_id = ${serverId} AND workspace_id = ${scope.workspaceId} AND archived_at IS NULL
+        ORDER BY name COLLATE "C"`,
     );
   }
 

@@ -1,6 +1,7 @@
 import type { OrgScope } from '#platform/auth';
 import { newId } from '#platform/ids';
 import { stamps } from '../change';
+import type { AcquiredFrom } from '../packages/packager';
 import type { SyncState } from './owned.entity';
 
 /** The app that declares a resource. */
@@ -20,6 +21,7 @@ export const newOwned = (scope: OrgScope, workspaceId: string, owner?: OwningApp
   app_id: owner?.appId ?? null,
   app: owner?.app ?? null,
   sync_state: (owner ? 'synced' : 'unmanaged') as SyncState,
+  acquired_from: null as AcquiredFrom | null,
   generation: 1,
 });
 

@@ -2,6 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsOneOf, NotNull } from '#platform/http';
 import { NamedListQueryDto } from '#platform/paging';
 import { IsFilter } from '../fields';
+import { AcquiredFromDto } from '../packages/acquired-from.dto';
 import { PLACED_FIELDS, PlacedDto } from '../resource.dto';
 import { SYNC_STATES, type SyncState } from './owned.entity';
 
@@ -20,6 +21,8 @@ export class OwnedDto extends PlacedDto {
    */
   @ApiProperty({ enum: SYNC_STATES })
   sync_state!: SyncState;
+  /** The store item and release that the resource is a copy of. Null for a resource that was not acquired from the store. */
+  acquired_from!: AcquiredFromDto | null;
 }
 
 /** The columns of `OwnedDto`. */
@@ -30,6 +33,7 @@ export const OWNED_FIELDS = [
   'version_id',
   'app',
   'sync_state',
+  'acquired_from',
 ] as const;
 
 /** The filters of every list of resources that apps can declare. */

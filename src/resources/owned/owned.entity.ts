@@ -1,5 +1,6 @@
 import { Column } from 'typeorm';
 import { ArchivableEntity } from '#platform/db';
+import type { AcquiredFrom } from '../packages/packager';
 
 /** State of a resource compared with its declaration in an app. */
 export const SYNC_STATES = ['unmanaged', 'pending', 'synced', 'drifted', 'failed'] as const;
@@ -41,4 +42,8 @@ export abstract class OwnedEntity extends PlacedEntity {
 
   @Column('text')
   sync_state!: SyncState;
+
+  /** For a copy of a published resource. Not content: a change makes no version. */
+  @Column('jsonb', { nullable: true })
+  acquired_from!: AcquiredFrom | null;
 }

@@ -14,6 +14,7 @@ import { toJsonText } from '#platform/json';
 import { BY_NAME, listPage, type RowPage } from '#platform/paging';
 import type { AnyOf } from '../access/any-of';
 import { whereReadable } from '../access/workspace-access.repository';
+import { PublishedTable } from '../packages/published-table.repository';
 import type { OwningApp } from './owned.columns';
 import type { OwnedListQueryDto } from './owned.dto';
 import type { OwnedEntity, SyncState } from './owned.entity';
@@ -64,6 +65,8 @@ export interface ComparedRow extends Pick<OwnedEntity, 'name' | 'app_id' | 'sync
  */
 export abstract class OwnedRepository<Row extends OwnedEntity, VersionRow> extends OrgRepository<Row> {
   readonly versions: VersionTable<VersionRow>;
+  /** Reads resources for their packager. */
+  readonly published: PublishedTable<Row, VersionRow>;
   /** The columns that a version copies. */
   protected readonly versioned: Sql;
   private readonly columns: string;
@@ -79,9 +82,10 @@ export abstract class OwnedRepository<Row extends OwnedEntity, VersionRow> exten
     super(database, entity, owned.id);
     const identity = [owned.id, 'org_id', 'workspace_id', 'name', 'version_ordinal', 'version_id'];
     const versioned = [...identity, ...owned.content.filter((column) => column !== 'name')];
-    const kept = ['app_id', 'app', 'sync_state', 'generation', 'created_at', 'updated_at', 'created_by'];
+    const kept = ['app_id', 'app', 'sync_state', 'acquired_from', 'generation'];
+    const stamps = ['created_at', 'updated_at', 'created_by', 'archived_at'];
     this.versioned = raw(versioned.join(', '));
-    this.columns = [...versioned, ...(owned.others ?? []), ...kept, 'archived_at'].join(', ');
+    this.columns = [...versioned, ...(owned.others ?? []), ...kept, ...stamps].join(', ');
     this.table = raw(owned.table);
     this.id = raw(owned.id);
     this.declaredName = raw(owned.declaredName ?? 'name');
@@ -93,6 +97,8 @@ export abstract class OwnedRepository<Row extends OwnedEntity, VersionRow> exten
       columns: versioned,
       ...(owned.ownVersionColumns && { ownColumns: owned.ownVersionColumns }),
     });
+    const { table, id } = owned;
+    this.published = new PublishedTable({ table, id, columns: this.columns }, this.versions);
   }
 
   /** Lists resources. @param condition a further condition */
@@ -158,7 +164,8 @@ export abstract class OwnedRepository<Row extends OwnedEntity, VersionRow> exten
   /** Updates locked rows. */
   async updateMany(tx: Tx, scope: OrgScope, rows: readonly Row[]): Promise<void> {
     if (rows.length === 0) return;
-    const kept = ['version_ordinal', 'version_id', 'sync_state', 'generation', 'updated_at', 'archived_at'];
+    const versions = ['version_ordinal', 'version_id', 'sync_state', 'acquired_from', 'generation'];
+    const kept = [...versions, 'updated_at', 'archived_at'];
     const columns = [...this.owned.content, ...(this.owned.others ?? []), ...kept];
     const changes = columns.map((column) => `${column} = given.${column}`);
     await tx.query(

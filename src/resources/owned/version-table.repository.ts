@@ -1,6 +1,10 @@
 import type { OrgScope, TenantKey } from '#platform/auth';
 import { type Database, prepared, raw, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
 import { listPage, type ListQueryDto, type RowPage } from '#platform/paging';
+import type { ArtifactReference } from '../packages/packager';
+
+/** The largest number of a version that the database can look up. */
+const ORDINAL_MAX = 2 ** 31 - 1;
 
 /** Storage of the versions of one kind of resource. */
 export interface VersionTableSpec {
@@ -77,6 +81,31 @@ export class VersionTable<Row> {
       WHERE ${raw(idColumn)} = ${id} AND ${raw(ordinalColumn)} = ${ordinal}
         AND ${raw(tenant.column)} = ${tenant.value}`;
     const [row] = await on.query<Row>(prepared(`${table}.find`, statement));
+    return row ?? null;
+  }
+
+  /**
+   * Finds the version that a reference names by its id, its number or both. Null if there is none, or if id and number are
+   * of different versions.
+   *
+   * @param newest the number of the version that a reference without id and number means
+   */
+  async findReferred(
+    on: SqlExecutor,
+    tenant: TenantKey,
+    id: string,
+    reference: Pick<ArtifactReference, 'version_id' | 'version_ordinal'>,
+    newest: number,
+  ): Promise<Row | null> {
+    const { version_id = null, version_ordinal = null } = reference;
+    if (version_ordinal !== null && version_ordinal > ORDINAL_MAX) return null;
+    if (version_id === null) return this.find(tenant, id, version_ordinal ?? newest, on);
+    const where = new Where(tenant)
+      .add(sql`${raw(this.spec.id)} = ${id} AND version_id = ${version_id}`)
+      .addIf(version_ordinal ?? undefined, (ordinal) => sql`${raw(this.spec.ordinal)} = ${ordinal}`);
+    const [row] = await on.query<Row>(
+      sql`SELECT ${raw(this.columns)} FROM ${raw(this.spec.table)} WHERE ${where.sql}`,
+    );
     return row ?? null;
   }
 }

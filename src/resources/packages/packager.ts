@@ -90,9 +90,17 @@ export interface UnpackedComponent {
   from: AcquiredFrom;
   /** The live copy in the workspace from the same publisher's resource, or null to create one. */
   copy: InstalledCopy | null;
+  /**
+   * Whether other components of the package refer to it. They pin a version of it, so that an earlier version of the copy
+   * with the same content will do.
+   */
+  is_dependency?: boolean;
   /** Returns the copy of another component, by its key in the package. Throws for an unknown key. */
   resolve: (key: string) => InstalledArtifact;
 }
+
+/** The parts of a component that say which copy to write. */
+export type CopySource = Pick<UnpackedComponent, 'copy' | 'from' | 'is_dependency'>;
 
 /** A live copy of a published resource. */
 export interface InstalledCopy {
@@ -107,7 +115,7 @@ export interface InstalledArtifact {
   version_id: string;
   version_ordinal: number;
   name: string;
-  /** `updated` if the copy has a new version, `unchanged` if it already had the content of the package. */
+  /** `updated` if the copy has new content, `unchanged` if it already had the content of the package. */
   change: 'created' | 'updated' | 'unchanged';
   /** What the caller must still do before the copy works, such as to send a secret. */
   setup?: string;
@@ -155,6 +163,28 @@ export interface Packager {
    */
   install(tx: Tx, scope: Scope, component: UnpackedComponent): Promise<InstalledArtifact>;
 }
+
+/** A row of a resource that the store publishes. */
+interface PublishedRow {
+  name: string;
+  version_id: string;
+  version_ordinal: number;
+}
+
+/** Returns the copy that an installation has written. @param before the copy as it was, or null for a new one */
+export const installedArtifact = (
+  kind: ArtifactKind,
+  artifact_id: string,
+  before: PublishedRow | null,
+  { version_id, version_ordinal, name }: PublishedRow,
+): InstalledArtifact => ({
+  kind,
+  artifact_id,
+  version_id,
+  version_ordinal,
+  name,
+  change: before === null ? 'created' : before.version_id === version_id ? 'unchanged' : 'updated',
+});
 
 /** The packagers, one for each kind. */
 @Injectable()

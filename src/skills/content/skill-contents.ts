@@ -63,6 +63,33 @@ export class SkillContents {
     return { sha256: hash.digest('hex'), bytes: storedZipBytes(entriesOf(name, files)) };
   }
 
+  /**
+   * Returns a function that streams the content of any of the files. Small files that follow each other are read at once and
+   * held until another group is read, because a skill may have 1,000 of them.
+   */
+  reader(
+    on: SqlExecutor,
+    scope: OrgScope,
+    files: readonly SkillFile[],
+  ): (file: SkillFile) => AsyncGenerator<Buffer, void, undefined> {
+    const groups = new Map(groupsOf(files).flatMap((group) => group.map((file) => [file, group] as const)));
+    let held: { group: readonly SkillFile[]; contents: Map<string, Buffer> } | null = null;
+    const read = async (group: readonly SkillFile[]) => {
+      if (held?.group === group) return held.contents;
+      const digests = group.map(({ sha256 }) => sha256);
+      const contents = await this.blobs.contents(on, scope, digests);
+      held = { group, contents };
+      return contents;
+    };
+    const large = (file: SkillFile) => this.large(on, scope, file);
+    return async function* (file) {
+      const group = groups.get(file);
+      if (!group) return; // An empty file is in no group.
+      if (file.size_bytes > PIECE_BYTES) yield* large(file);
+      else yield (await read(group)).get(file.sha256) ?? missing(file.sha256);
+    };
+  }
+
   /** Reads a whole file, which must be small. */
   async content(on: SqlExecutor, scope: OrgScope, { sha256 }: SkillFile): Promise<Buffer> {
     const found = await this.blobs.contents(on, scope, [sha256]);

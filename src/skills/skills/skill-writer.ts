@@ -12,6 +12,7 @@ import {
   given,
   newOwned,
   type OwningApp,
+  pick,
   type SearchDocument,
   SearchIndex,
 } from '../../resources';
@@ -31,7 +32,10 @@ export interface SkillDraft {
 }
 
 /** The members whose values the audit log shows. */
-const AUDITED_FIELDS = ['license', 'source_digest'] as const;
+const AUDITED_FIELDS = ['license', 'source_digest', 'acquired_from'] as const;
+
+/** The members that the audit log shows of a new skill. */
+const CREATED_FIELDS = ['name', 'acquired_from'] as const;
 
 /** The members that the audit log names, other than the digest. */
 const SKILL_MD_FIELDS = [
@@ -168,13 +172,16 @@ const fileRows = ({ row, files }: SkillDraft) =>
 /** Names the members of SKILL.md that changed, and the digest if other files changed. */
 function auditEntries({ before, row, files }: SkillDraft): Audited[] {
   const entry = { type: 'skill', id: row.skill_id, workspaceId: row.workspace_id } as const;
-  if (!before) return [{ ...entry, action: 'create', changes: given({ name: row.name }) }];
+  if (!before) return [{ ...entry, action: 'create', changes: given(pick(row, CREATED_FIELDS)) }];
   const restored = before.archived_at ? [{ ...entry, action: 'restore' } as const] : [];
-  if (row.version_id === before.version_id) return restored;
+  const { acquired_from } = row;
+  const copied = changedColumns<SkillEntity>(before, { acquired_from });
+  if (row.version_id === before.version_id && !copied) return restored;
   const members = Object.fromEntries(SKILL_MD_FIELDS.map((field) => [field, row[field]]));
   const hasNewFiles = files.some(({ path, content }) => path !== SKILL_MD && content !== undefined);
   const changed = {
     ...changedColumns(before, members as Partial<SkillEntity>),
+    ...copied,
     ...((hasNewFiles || row.file_count !== before.file_count) && { source_digest: row.source_digest }),
   };
   const changes = auditedChanges<SkillEntity>(before, changed, AUDITED_FIELDS);

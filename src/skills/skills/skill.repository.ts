@@ -77,6 +77,21 @@ export class SkillRepository extends OwnedRepository<SkillEntity, SkillVersionRo
     );
   }
 
+  /** Finds the newest version of a skill with these files. */
+  async findByDigest(
+    on: SqlExecutor,
+    scope: Scope,
+    skillId: string,
+    digest: string,
+  ): Promise<Pick<SkillVersionRow, 'name' | 'version_id' | 'version_ordinal'> | null> {
+    const [version] = await on.query<Pick<SkillVersionRow, 'name' | 'version_id' | 'version_ordinal'>>(
+      sql`SELECT name, version_id, version_ordinal FROM skill_versions
+        WHERE skill_id = ${skillId} AND workspace_id = ${scope.workspaceId} AND source_digest = ${digest}
+        ORDER BY version_ordinal DESC LIMIT 1`,
+    );
+    return version ?? null;
+  }
+
   /** Stores the present state of skills as their newest version. @param archives one for each skill */
   async keepArchived(tx: Tx, scope: OrgScope, archives: readonly VersionArchive[]): Promise<void> {
     const ids = archives.map(({ skill_id }) => skill_id);

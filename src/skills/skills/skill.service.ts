@@ -1,11 +1,15 @@
 import { Injectable } from '@nestjs/common';
-import type { OrgScope } from '#platform/auth';
+import type { OrgScope, Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { patchMetadata, type Reply, streamed, Versioned } from '#platform/http';
 import { canonicalJson } from '#platform/json';
 import type { ListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import {
+  changedColumns,
+  type CopySource,
+  type InstalledArtifact,
+  installedArtifact,
   OrgResourceService,
   OWNED_READERS,
   type ResourceKind,
@@ -107,6 +111,36 @@ export class SkillService extends OrgResourceService<SkillEntity, SkillDto> {
     });
   }
 
+  /**
+   * Creates a copy of a published skill, or gives an existing copy the content of a package. The caller runs the transaction
+   * and keeps the workspace from being archived. Errors: 403, 404, 409 naming the skill that has the name.
+   */
+  async install(
+    tx: Tx,
+    scope: Scope,
+    { copy, from: acquired_from, is_dependency }: CopySource,
+    content: SkillContent,
+  ): Promise<InstalledArtifact> {
+    if (!copy) {
+      const row = { ...newSkill(scope, scope.workspaceId, content), acquired_from };
+      await this.checkNameFree(tx, scope, row);
+      return this.writeCopy(tx, scope, null, row, content);
+    }
+    const before = await this.lock(tx, scope, copy.artifact_id, 'update');
+    if (content.source_digest === before.source_digest) {
+      const changed = changedColumns<SkillEntity>(before, { acquired_from });
+      if (!changed) return installedArtifact('skill', before.skill_id, before, before);
+      const raised = { generation: before.generation + 1, updated_at: new Date() };
+      return this.writeCopy(tx, scope, before, { ...before, ...changed, ...raised }, content);
+    }
+    // Agents pin versions of the skills they share. The earlier of two must not come back as a new version each time.
+    const earlier = is_dependency
+      ? await this.skills.findByDigest(tx, scope, before.skill_id, content.source_digest)
+      : null;
+    if (earlier) return installedArtifact('skill', before.skill_id, earlier, earlier);
+    return this.writeCopy(tx, scope, before, { ...nextVersion(before, content), acquired_from }, content);
+  }
+
   async list(scope: OrgScope, query: SkillListQueryDto): Promise<Page<SkillDto>> {
     return this.page(await this.skills.list(scope, query));
   }
@@ -149,6 +183,17 @@ export class SkillService extends OrgResourceService<SkillEntity, SkillDto> {
   protected override async reindex(tx: Tx, scope: OrgScope, row: SkillEntity): Promise<void> {
     if (row.archived_at) await this.kit.index.remove(tx, scope, 'skill', [row.skill_id]);
     else await this.writer.reindex(tx, scope, row);
+  }
+
+  private async writeCopy(
+    tx: Tx,
+    scope: Scope,
+    before: SkillEntity | null,
+    row: SkillEntity,
+    { files }: SkillContent,
+  ): Promise<InstalledArtifact> {
+    await withUniqueName(SKILL, row, () => this.writer.write(tx, scope, [{ before, row, files }]));
+    return installedArtifact('skill', row.skill_id, before, row);
   }
 
   private async writeVersion(

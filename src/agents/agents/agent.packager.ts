@@ -1,0 +1,130 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import type { SqlExecutor, Tx } from '#platform/db';
+import { canonicalJson, toRawJson } from '#platform/json';
+import {
+  type ArtifactReference,
+  type InstalledArtifact,
+  type InstalledCopy,
+  type PackedComponent,
+  type PackedFiles,
+  type Packager,
+  Packagers,
+  type PinnedArtifact,
+  readJsonFile,
+  textFile,
+  type UnpackedComponent,
+} from '../../resources';
+import type { AgentContent, AgentVersionRow } from './agent.entity';
+import { AgentRepository } from './agent.repository';
+import { AgentService } from './agent.service';
+
+const AGENT_FILE = 'agent.json';
+
+/** The content of that file. References are keys of components. */
+interface PackagedAgent extends Omit<AgentContent, 'tools' | 'skills' | 'metadata'> {
+  name: string;
+  tools: { server: string; tool_name: string }[];
+  skills: { skill: string }[];
+  metadata: object;
+}
+
+/**
+ * Packs a version of an agent. Its servers and skills are components of their own. A tool that its server no longer has
+ * stays in the package, as it stays in the agent.
+ */
+@Injectable()
+export class AgentPackager implements Packager {
+  readonly kind = 'agent';
+  readonly directory = 'agents';
+
+  constructor(
+    packagers: Packagers,
+    private readonly agents: AgentRepository,
+    private readonly service: AgentService,
+  ) {
+    packagers.add(this);
+  }
+
+  /** A skill without a version is pinned to its newest one when the caller pins the dependencies. */
+  async pin(tx: Tx, scope: Scope, reference: ArtifactReference): Promise<PinnedArtifact | null> {
+    const pinned = await this.agents.published.pin(tx, scope, reference);
+    if (!pinned) return null;
+    const { row, version } = pinned;
+    return {
+      kind: this.kind,
+      artifact_id: row.agent_id,
+      version_id: version.version_id,
+      version_ordinal: version.version_ordinal,
+      name: version.name,
+      acquired_from: row.acquired_from,
+      dependencies: dependenciesOf(version),
+      profile: {
+        tool_names: [...new Set(version.tools.map(({ tool_name }) => tool_name))],
+        required_permissions: version.required_permissions,
+        max_step_count: version.max_step_count,
+      },
+      content: version,
+    };
+  }
+
+  files(
+    _on: SqlExecutor,
+    _scope: Scope,
+    { content }: PinnedArtifact,
+    dependencies: readonly PackedComponent[],
+  ): Promise<PackedFiles> {
+    const { name, tools, skills, ...version } = content as AgentVersionRow;
+    const keys = new Map(dependencies.map(({ artifact_id, key }) => [artifact_id, key]));
+    const keyOf = (id: string) => keys.get(id) ?? unpacked(id);
+    const agent = {
+      name,
+      display_name: version.display_name,
+      description: version.description,
+      model: version.model,
+      instructions: version.instructions,
+      tools: tools.map(({ server_id, tool_name }) => ({ server: keyOf(server_id), tool_name })),
+      skills: skills.map(({ skill_id }) => ({ skill: keyOf(skill_id) })),
+      required_permissions: version.required_permissions,
+      max_step_count: version.max_step_count,
+      metadata: version.metadata,
+    };
+    return Promise.resolve({ files: [textFile(AGENT_FILE, canonicalJson(agent))] });
+  }
+
+  findCopies(tx: Tx, scope: Scope, artifactIds: readonly string[]): Promise<Map<string, InstalledCopy>> {
+    return this.agents.published.findCopies(tx, scope, artifactIds);
+  }
+
+  async install(tx: Tx, scope: Scope, component: UnpackedComponent): Promise<InstalledArtifact> {
+    const stored = await readJsonFile(component, AGENT_FILE);
+    const { name, tools, skills, metadata, ...content } = stored.parse() as PackagedAgent;
+    const { resolve } = component;
+    return this.service.install(tx, scope, component, name, {
+      ...content,
+      tools: tools.map(({ server, tool_name }) => ({ server_id: resolve(server).artifact_id, tool_name })),
+      skills: skills.map(({ skill }) => {
+        const { artifact_id, version_ordinal } = resolve(skill);
+        return { skill_id: artifact_id, version_ordinal };
+      }),
+      metadata: toRawJson(metadata),
+    });
+  }
+}
+
+function unpacked(id: string): never {
+  throw new Error(`The dependency ${id} was not packed.`);
+}
+
+/** Returns the servers of an agent's tools, then its skills. */
+const dependenciesOf = ({ tools, skills }: AgentContent): ArtifactReference[] => [
+  ...[...new Set(tools.map(({ server_id }) => server_id))].map((artifact_id) => ({
+    kind: 'mcp_server' as const,
+    artifact_id,
+  })),
+  ...skills.map(({ skill_id, version_ordinal }) => ({
+    kind: 'skill' as const,
+    artifact_id: skill_id,
+    version_ordinal,
+  })),
+];

@@ -1,0 +1,80 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import type { SqlExecutor, Tx } from '#platform/db';
+import { outlineOf } from '#platform/http';
+import { JsonThreads } from '#platform/json-threads';
+import {
+  type ArtifactReference,
+  type InstalledArtifact,
+  type InstalledCopy,
+  type PackedFiles,
+  type Packager,
+  Packagers,
+  type PinnedArtifact,
+  readJsonFile,
+  textFile,
+  type UnpackedComponent,
+} from '../../resources';
+import { checkPublishable, packagedServer, type PackagedServer, SERVER_FILE } from './server-package';
+import { CreateServerDto } from './server.dto';
+import type { ServerEntity, ServerVersionRow } from './server.entity';
+import { ServerRepository } from './server.repository';
+import { ServerService } from './server.service';
+import { ToolStore } from './tool-store';
+
+type PinnedServer = { row: ServerEntity; version: ServerVersionRow };
+
+/**
+ * Packs a version of a server with the tools that it has now, because tools have no versions. A package never contains a
+ * secret, and installing it never sends one anywhere.
+ */
+@Injectable()
+export class ServerPackager implements Packager {
+  readonly kind = 'mcp_server';
+  readonly directory = 'mcp_servers';
+  private readonly outline = outlineOf(CreateServerDto);
+
+  constructor(
+    packagers: Packagers,
+    private readonly servers: ServerRepository,
+    private readonly tools: ToolStore,
+    private readonly threads: JsonThreads,
+    private readonly service: ServerService,
+  ) {
+    packagers.add(this);
+  }
+
+  async pin(tx: Tx, scope: Scope, reference: ArtifactReference): Promise<PinnedArtifact | null> {
+    const pinned = await this.servers.published.pin(tx, scope, reference);
+    if (!pinned) return null;
+    const { row, version } = pinned;
+    return {
+      kind: this.kind,
+      artifact_id: row.server_id,
+      version_id: version.version_id,
+      version_ordinal: version.version_ordinal,
+      name: version.name,
+      acquired_from: row.acquired_from,
+      dependencies: [],
+      content: pinned,
+    };
+  }
+
+  /** Errors: 422 for a system server, and for a URL with a query. */
+  async files(on: SqlExecutor, scope: Scope, { content }: PinnedArtifact): Promise<PackedFiles> {
+    const { row, version } = content as PinnedServer;
+    checkPublishable(row, version);
+    const server = packagedServer(version, await this.tools.live(on, scope, row.server_id));
+    return { files: [textFile(SERVER_FILE, await this.threads.canonical(scope.orgId, server))] };
+  }
+
+  findCopies(tx: Tx, scope: Scope, artifactIds: readonly string[]): Promise<Map<string, InstalledCopy>> {
+    return this.servers.published.findCopies(tx, scope, artifactIds);
+  }
+
+  async install(tx: Tx, scope: Scope, component: UnpackedComponent): Promise<InstalledArtifact> {
+    const stored = await readJsonFile(component, SERVER_FILE);
+    const server = await this.threads.read(scope.orgId, stored, this.outline);
+    return this.service.install(tx, scope, component, server as PackagedServer);
+  }
+}
