@@ -17,6 +17,11 @@ export class Http {
     this.agent = new http.Agent({ keepAlive: true, maxSockets: connections });
   }
 
+  /** The port and headers, for cases that bring their own client. */
+  get target(): { port: number; headers: Record<string, string> } {
+    return { port: Number(this.base.port), headers: this.headers };
+  }
+
   /** Sends one request. Throws if the response does not have the status `expected`. */
   send(
     method: string,

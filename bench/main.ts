@@ -4,6 +4,7 @@ import { Bench } from './bench';
 import { attacks } from './cases/attacks';
 import { compareExperiments } from './cases/compare';
 import { csvIngest, pinnedResults } from './cases/csv';
+import { fileTransfer, smallFiles } from './cases/files';
 import { finalize } from './cases/finalize';
 import { getExperiment, listResults } from './cases/reads';
 import { exportRecords, importRecords, listRecords, search } from './cases/records';
@@ -45,6 +46,8 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'list-agents': listAgents,
   reconcile,
   'search-registry': searchRegistry,
+  'file-transfer': fileTransfer,
+  'small-files': smallFiles,
 };
 
 /** Benchmarks that start services of their own. They run only by name. */

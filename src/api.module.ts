@@ -10,6 +10,7 @@ import { OverloadModule } from '#platform/overload';
 import { RateLimitGuard, RateLimitModule } from '#platform/rate-limit';
 import { AgentsHttpModule } from './agents';
 import { EvaluationHttpModule } from './evaluation';
+import { FilesHttpModule } from './files';
 import { McpServersHttpModule } from './mcp-servers';
 import { OpenApiModule } from './openapi';
 import { RegistryHttpModule, RegistryModule } from './registry';
@@ -22,6 +23,7 @@ import { WORKER_AREAS } from './worker.module';
 export const API_AREAS = [
   RegistryHttpModule,
   TelemetryHttpModule,
+  FilesHttpModule,
   SkillsHttpModule,
   AgentsHttpModule,
   McpServersHttpModule,

@@ -6,6 +6,7 @@ import { JobsModule } from '#platform/jobs';
 import { MetricsServerModule } from '#platform/metrics';
 import { EvaluationWorkerModule } from './evaluation';
 import { AgentsModule } from './agents';
+import { FilesModule } from './files';
 import { McpServersModule } from './mcp-servers';
 import { RegistryWorkerModule } from './registry';
 import { SkillsModule } from './skills';
@@ -15,6 +16,7 @@ import { TelemetryWorkerModule } from './telemetry';
 export const WORKER_AREAS = [
   RegistryWorkerModule,
   TelemetryWorkerModule,
+  FilesModule,
   SkillsModule,
   McpServersModule,
   AgentsModule,

@@ -273,13 +273,14 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
 /** Descriptions of the tags that group operations. */
 export const TAG_DESCRIPTIONS: Record<string, string> = {
   Accounts: "The organization, its users, and the caller's own account.",
-  Apps: 'Declared sets of agents, skills and MCP servers that are managed together.',
+  Apps: 'Declared sets of agents, skills, MCP servers and files that are managed together.',
   Comparison: 'Comparison of experiments, gates for CI, and agreement between scorers.',
   'Dataset versions': 'CSV versions of a dataset. Experiments can pin one.',
   Datasets: 'Named sets of evaluation cases.',
   'Experiment traces': 'The traces linked from the results of an experiment.',
   Experiments: 'Evaluation runs over a set of cases. Finalizing an experiment freezes it.',
   'Human scores': 'Scores that people give to traces, sessions and results.',
+  Files: 'Files of any kind and size. Every version is kept.',
   Health: 'Probes for load balancers and orchestrators.',
   'MCP servers': 'Registered Model Context Protocol (MCP) servers, their versions and their tools.',
   Platform: 'Management of organizations by platform principals.',

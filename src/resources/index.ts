@@ -27,7 +27,6 @@ export { OwnedEntity, PlacedEntity, type SyncState } from './owned/owned.entity'
 export { type ComparedRow, OWNED_READERS, OwnedRepository } from './owned/owned.repository';
 export { VersionTable } from './owned/version-table.repository';
 export { AcquiredFromDto } from './packages/acquired-from.dto';
-export { readJsonFile, textFile } from './packages/package-json';
 export {
   clashOf,
   comparePaths,
@@ -36,7 +35,7 @@ export {
   quotedPath,
   sourceDigest,
 } from './packages/file-paths';
-export { checkNameFree, type CopyTable, findCopies } from './packages/copy-table.repository';
+export { jsonFile, readJsonFile, textFile } from './packages/package-json';
 export {
   type AcquiredFrom,
   type AgentProfileSource,
@@ -56,8 +55,8 @@ export {
   type UnpackedComponent,
   type UnpackedFile,
 } from './packages/packager';
+export { findCopies } from './packages/published-table.repository';
 export { slugOf } from './packages/slug';
-export { jsonFile, readBytes, unexpectedFile } from './packages/stored-json';
 export { type Matched, OwnedReconcileStep, type ReconcileDraft } from './reconcile/owned-reconcile.step';
 export {
   type Declared,
@@ -79,7 +78,7 @@ export {
   PLACED_FIELDS,
   PlacedDto,
 } from './resource.dto';
-export type { ResourceAction, ResourceKind, ResourceRow, ResourceRows } from './resource-kind';
+export type { PatchBody, ResourceAction, ResourceKind, ResourceRow, ResourceRows } from './resource-kind';
 export { ResourceKit, ResourceService } from './resource.service';
 export { OrgResourceService } from './org-resource.service';
 export { WorkspaceResourceService } from './workspace-resource.service';

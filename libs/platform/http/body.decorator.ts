@@ -12,7 +12,8 @@ export interface BodyRule {
   /**
    * `json`: read and parsed; the default for a handler with a body parameter. `bytes`: read whole into `rawBody`, not
    * parsed. `file`: written to a temporary file and hashed as it arrives; the handler gets it from `@SpooledBody()`.
-   * `stream`: left to the handler.
+   * `stream`: the handler reads it as it arrives, from `@IncomingBody()`, so it is held nowhere. For bodies that the
+   * handler stores itself.
    */
   kind: BodyKind;
   /**
@@ -66,6 +67,24 @@ export const SpooledBody = createParamDecorator((_: unknown, context: ExecutionC
   const { bodyFile, headers } = context.switchToHttp().getRequest<ServiceRequest>();
   if (!bodyFile) throw new Error("The route lacks @RequestBody({ kind: 'file' }).");
   return { file: bodyFile, contentType: headers['content-type'] ?? '' };
+});
+
+/** A body that arrives while the handler reads it. */
+export interface IncomingRequest {
+  /** The `Content-Type` as sent, with its parameters. */
+  contentType: string;
+  /**
+   * The bytes. Read them once. Errors: 413 beyond the limit of the route, 408 for a client that stalls or is too slow, 400
+   * when the connection breaks.
+   */
+  bytes: AsyncIterable<Buffer>;
+}
+
+/** Injects the body of a route with `@RequestBody({ kind: 'stream' })`. */
+export const IncomingBody = createParamDecorator((_: unknown, context: ExecutionContext): IncomingRequest => {
+  const { incoming } = context.switchToHttp().getRequest<ServiceRequest>();
+  if (!incoming) throw new Error("The route lacks @RequestBody({ kind: 'stream' }).");
+  return incoming;
 });
 
 /** Extension that carries `@ApiBodies()` to the OpenAPI document, which does not show it. */

@@ -14,6 +14,7 @@ import { readBody, receiveBody } from './body.reader';
 import { checkCharset, type ContentCoding, codingsOf, mediaTypeOf } from './content-headers';
 import { endingOf } from './deadline';
 import { JsonBodies, parseBody } from './json-bodies';
+import { IncomingBytes } from './incoming-bytes';
 import type { Constructor } from './members';
 import type { ServiceRequest } from './request-context';
 import { SpooledFile } from './spooled-file';
@@ -39,9 +40,13 @@ export class BodyInterceptor implements NestInterceptor {
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const body = this.bodyOf(context);
-    if (!body || body.rule.kind === 'stream') return next.handle();
+    if (!body) return next.handle();
     const http = context.switchToHttp();
     const request = http.getRequest<ServiceRequest>();
+    if (body.rule.kind === 'stream') {
+      this.admit(request, body.rule);
+      return next.handle();
+    }
     return from(this.receive(request, http.getResponse<Response>(), body)).pipe(
       mergeMap(() => next.handle()),
     );
@@ -122,6 +127,13 @@ export class BodyInterceptor implements NestInterceptor {
     else response.once('close', close);
     for await (const chunk of receiveBody(request, this.limitOf(request, rule))) await file.append(chunk);
     file.finish();
+  }
+
+  /** Leaves the body to the handler. */
+  private admit(request: ServiceRequest, rule: BodyRule): void {
+    codingsOf(request.headers['content-encoding'], []);
+    checkMedia(request, rule);
+    request.incoming = new IncomingBytes(request, this.limitOf(request, rule));
   }
 
   private limitOf(request: ServiceRequest, { limit = this.environment.BODY_LIMIT_BYTES }: BodyRule): number {

@@ -8,7 +8,7 @@ import {
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Response } from 'express';
-import { catchError, from, lastValueFrom, type Observable, throwError, timeout, TimeoutError } from 'rxjs';
+import { from, lastValueFrom, map, type Observable, of, race, switchMap, timer } from 'rxjs';
 import { Environment } from '#platform/config';
 import { Problem, problem } from '#platform/problem';
 import type { ServiceRequest } from './request-context';
@@ -56,15 +56,16 @@ export class DeadlineInterceptor implements NestInterceptor {
     const drop = (): void => undefined;
     // an open connection keeps its last request, and must not keep the result
     request.handled = handled.then(drop, drop);
-    return from(handled).pipe(
-      timeout(Math.max(limit - spent, 1)),
-      catchError((error: unknown) => {
-        if (!(error instanceof TimeoutError)) return throwError(() => error);
-        const late = this.timeoutProblem(context, limit);
-        request.ending?.abort(late);
-        return throwError(() => late);
+    const begun = request.incoming ? from(bodyEnd(request)) : of(undefined);
+    const late = begun.pipe(
+      switchMap(() => timer(Math.max(limit - spent, 1))),
+      map((): never => {
+        const fault = this.timeoutProblem(context, limit);
+        request.ending?.abort(fault);
+        throw fault;
       }),
     );
+    return race(from(handled), late);
   }
 
   private timeoutProblem(context: ExecutionContext, limit: number): Problem {
@@ -86,6 +87,14 @@ export const RequestSignal = createParamDecorator((_: unknown, context: Executio
   const http = context.switchToHttp();
   return endingOf(http.getRequest<ServiceRequest>(), http.getResponse<Response>()).signal;
 });
+
+/** Resolves when the body has arrived, or never will. */
+function bodyEnd(request: ServiceRequest): Promise<void> {
+  if (request.complete || request.destroyed) return Promise.resolve();
+  return new Promise((resolve) => {
+    request.once('end', () => resolve()).once('close', () => resolve());
+  });
+}
 
 /** Returns the controller of a request's signal. Created on demand, because most handlers never need it. */
 export function endingOf(request: ServiceRequest, response: Response): AbortController {

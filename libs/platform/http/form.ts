@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import busboy, { type Busboy } from 'busboy';
 import { Problem, problem } from '#platform/problem';
-import type { SpooledRequest } from './body.decorator';
+import type { IncomingRequest, SpooledRequest } from './body.decorator';
 import type { SpooledFile } from './spooled-file';
 
 export const MULTIPART_MEDIA = 'multipart/form-data';
@@ -49,24 +49,75 @@ export interface MultipartForm extends PartInfo {
  */
 export async function readMultipart(request: SpooledRequest, rules: MultipartRules): Promise<MultipartForm> {
   const { file: name, fileBytes } = rules;
-  const oneFile = `may have one file, in the part ${name}`;
+  const oneFile = oneFileIn(name);
   let taken: Omit<MultipartForm, 'fields'> | undefined;
   const take: TakeFile = async (part, content, info) => {
     if (part !== name) throw malformed(oneFile);
     const file = await request.file.createPart();
     for await (const chunk of content) await file.append(chunk as Buffer);
-    if (file.size > fileBytes) {
-      throw new Problem('payload_too_large', `The file exceeds ${fileBytes} bytes. Send a smaller one.`);
-    }
+    if (file.size > fileBytes) throw tooLarge(fileBytes);
     file.finish();
     taken = { file, ...info };
   };
   const limits = { files: 1, fileSize: fileBytes + 1, parts: PARTS_MAX };
-  const fields = await new FormParser(request, rules, limits, take, oneFile, name).parse();
-  if (!taken) {
-    throw problem.invalidFields([{ pointer: `/${name}`, detail: 'is required: a part with a filename' }]);
+  const bytes = request.file.chunks();
+  const fields = await new FormParser(bytes, request.contentType, rules, limits, take, oneFile, name).parse();
+  return { ...(taken ?? noFile(name)), fields };
+}
+
+/** A form whose file is read as it arrives. */
+export interface IncomingForm<Stored> extends PartInfo {
+  /** The fields that were sent, as text. */
+  fields: Record<string, string>;
+  /** What `store` returned. */
+  stored: Stored;
+}
+
+/**
+ * Reads a form (RFC 7578) with one file as it arrives. Fields may come before and after the file. Throws what `readMultipart`
+ * and `store` throw. What `store` has kept when another part is refused is passed to `discard`.
+ *
+ * @param store receives the content of the file, which throws 413 beyond `fileBytes`, and the error of a broken connection
+ */
+export async function readIncomingForm<Stored>(
+  { bytes, contentType }: IncomingRequest,
+  rules: MultipartRules,
+  store: (content: AsyncIterable<Buffer>) => Promise<Stored>,
+  discard: (stored: Stored) => Promise<void>,
+): Promise<IncomingForm<Stored>> {
+  const { file: name, fileBytes } = rules;
+  const oneFile = oneFileIn(name);
+  let taken: Omit<IncomingForm<Stored>, 'fields'> | undefined;
+  const take: TakeFile = async (part, content, info) => {
+    if (part !== name) throw malformed(oneFile);
+    taken = { stored: await store(atMost(content, fileBytes)), ...info };
+  };
+  const limits = { files: 1, fileSize: fileBytes + 1, parts: PARTS_MAX };
+  try {
+    const fields = await new FormParser(bytes, contentType, rules, limits, take, oneFile, name).parse();
+    return { ...(taken ?? noFile(name)), fields };
+  } catch (error) {
+    if (taken) await discard(taken.stored);
+    throw error;
   }
-  return { ...taken, fields };
+}
+
+async function* atMost(content: Readable, limit: number): AsyncGenerator<Buffer, void, undefined> {
+  let size = 0;
+  for await (const chunk of content) {
+    size += (chunk as Buffer).length;
+    if (size > limit) throw tooLarge(limit);
+    yield chunk as Buffer;
+  }
+}
+
+const oneFileIn = (name: string): string => `may have one file, in the part ${name}`;
+
+const tooLarge = (limit: number): Problem =>
+  new Problem('payload_too_large', `The file exceeds ${limit} bytes. Send a smaller one.`);
+
+function noFile(name: string): never {
+  throw problem.invalidFields([{ pointer: `/${name}`, detail: 'is required: a part with a filename' }]);
 }
 
 export interface FormFilesRules extends FieldRules {
@@ -101,7 +152,8 @@ export async function readFormFiles(request: SpooledRequest, rules: FormFilesRul
     file.content = Buffer.concat(chunks);
   };
   const limits = { files: filesMax, parts: filesMax + PARTS_MAX };
-  const parser = new FormParser(request, rules, limits, take, `may have at most ${filesMax} files`);
+  const tooMany = `may have at most ${filesMax} files`;
+  const parser = new FormParser(request.file.chunks(), request.contentType, rules, limits, take, tooMany);
   return { fields: await parser.parse(), files };
 }
 
@@ -114,18 +166,19 @@ class FormParser {
   private readonly parser: Busboy;
 
   constructor(
-    private readonly request: SpooledRequest,
+    private readonly bytes: AsyncIterable<Buffer>,
+    contentType: string,
     private readonly rules: FieldRules,
     limits: busboy.Limits & { parts: number },
     private readonly takeFile: TakeFile,
     tooManyFiles: string,
     private readonly fileField?: string,
   ) {
-    if (!BOUNDARY.test(request.contentType)) {
+    if (!BOUNDARY.test(contentType)) {
       throw malformed('must name a boundary of 1 to 70 characters in Content-Type');
     }
     this.parser = busboy({
-      headers: { 'content-type': request.contentType },
+      headers: { 'content-type': contentType },
       defParamCharset: 'utf8',
       preservePath: fileField === undefined,
       // busboy cuts a part that reaches its limit
@@ -149,9 +202,11 @@ class FormParser {
   /** Returns the fields once all files are stored. */
   async parse(): Promise<Record<string, string>> {
     try {
-      await pipeline(this.request.file.chunks(), this.parser);
+      await pipeline(this.bytes, this.parser);
       await Promise.all(this.taking);
     } catch (error) {
+      // what they have stored by then is discarded by the caller
+      await Promise.allSettled(this.taking);
       throw error instanceof Problem ? error : malformed('is not well-formed', error);
     }
     return Object.fromEntries(this.fields);

@@ -16,7 +16,13 @@ import { isRead, rolesIn } from '#platform/scope';
 import { RawJson, toJsonText } from '#platform/json';
 import { rootLogger } from '#platform/logging';
 import { problem } from '#platform/problem';
-import { type IdempotencyClaim, IdempotencyRepository, type KeptAnswer } from './idempotency.repository';
+import {
+  type ClaimOutcome,
+  type IdempotencyClaim,
+  IdempotencyRepository,
+  type KeptAnswer,
+} from './idempotency.repository';
+import type { IncomingBytes } from './incoming-bytes';
 import { mediaTypeOf } from './content-headers';
 import { etagOf, Reply, Versioned } from './reply';
 import { routeOf, type ServiceRequest } from './request-context';
@@ -71,7 +77,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     response: Response,
     next: CallHandler,
   ): Promise<unknown> {
-    const outcome = await this.repository.claim(claim);
+    const outcome = await this.claim(request, claim);
     if (outcome.kind === 'busy') {
       throw problem.conflict(
         'The first request with this Idempotency-Key is still running. Try again later.',
@@ -88,16 +94,34 @@ export class IdempotencyInterceptor implements NestInterceptor {
       this.repository.renew(claim).catch((error: unknown) => logFailure(error, 'a claim was not renewed'));
     }, this.repository.renewalMs);
     try {
-      return await this.handle(claim, response, next);
+      return await this.handle(request, claim, response, next);
     } finally {
       clearInterval(renewal);
     }
   }
 
-  private async handle(claim: IdempotencyClaim, response: Response, next: CallHandler): Promise<Reply> {
+  /** Claims the key. Reads a body that arrives as a stream only if the key was used before. */
+  private async claim(request: ServiceRequest, claim: IdempotencyClaim): Promise<ClaimOutcome> {
+    const outcome = await this.repository.claim(claim);
+    if (!request.incoming || outcome.kind !== 'other_body') return outcome;
+    claim.digest = await digestOfStream(request, request.incoming);
+    const known = await this.repository.claim(claim);
+    if (known.kind !== 'claimed') return known;
+    // the stored answer has just expired, and the body cannot be read again
+    await this.repository.release(claim);
+    return { kind: 'busy' };
+  }
+
+  private async handle(
+    request: ServiceRequest,
+    claim: IdempotencyClaim,
+    response: Response,
+    next: CallHandler,
+  ): Promise<Reply> {
     let result: unknown;
     try {
       result = await lastValueFrom(next.handle());
+      if (request.incoming) claim.digest = await digestOfStream(request, request.incoming);
     } catch (error) {
       await this.repository
         .release(claim)
@@ -179,11 +203,20 @@ function claimOf(request: ServiceRequest, key: string): IdempotencyClaim {
   };
 }
 
+/** The digest of a body that has not arrived yet. No stored answer has it. */
+const NOT_ARRIVED = Buffer.alloc(32);
+
 /** Returns a digest of the body, the query, and the media type of a body that may have several. */
 function digestOf(request: ServiceRequest): Buffer {
-  const { bodyFile, bodySha256, rawBody, url } = request;
-  const query = url.split('?', 2)[1] ?? '';
+  const { bodyFile, bodySha256, incoming, rawBody } = request;
+  const query = queryOf(request);
+  if (incoming) return NOT_ARRIVED;
   if (bodyFile) return sha256(JSON.stringify([bodyFile.sha256, mediaTypeOf(request), query]));
   const ofBody = bodySha256 ?? sha256(rawBody ?? '');
   return query === '' ? ofBody : sha256(JSON.stringify([ofBody.toString('hex'), query]));
 }
+
+const digestOfStream = async (request: ServiceRequest, incoming: IncomingBytes): Promise<Buffer> =>
+  sha256(JSON.stringify([await incoming.sha256(), mediaTypeOf(request), queryOf(request)]));
+
+const queryOf = ({ url }: ServiceRequest): string => url.split('?', 2)[1] ?? '';

@@ -83,10 +83,11 @@ export class IdempotencyRepository {
     );
   }
 
+  /** Stores an answer, and the digest of a body that had not arrived when the key was claimed. */
   async keep(claim: IdempotencyClaim, answer: KeptAnswer): Promise<void> {
     await this.database.query(
       sql`UPDATE idempotency_keys
-        SET status = ${answer.status}, headers = ${JSON.stringify(answer.headers)}, body = ${answer.body},
+        SET digest = ${claim.digest}, status = ${answer.status}, headers = ${JSON.stringify(answer.headers)}, body = ${answer.body},
           workspace_id = ${answer.workspaceId}
         WHERE ${isHeld(claim)}`,
     );

@@ -2,6 +2,8 @@ export {
   ApiBodies,
   ApiSchemas,
   BODIES_EXTENSION,
+  IncomingBody,
+  type IncomingRequest,
   LIMIT_EXTENSION,
   RequestBody,
   SCHEMAS_EXTENSION,
@@ -16,7 +18,7 @@ export { CachedDocument } from './cached-document';
 export { checkIfMatch, ETAG_HEADER, IfMatch } from './conditions';
 export { checkCharset, mediaTypeOf } from './content-headers';
 export { endingOf, LongRunning, RequestSignal, UnavailableWhenLate } from './deadline';
-export { type FormFile, MULTIPART_MEDIA, readFormFiles, readMultipart } from './form';
+export { type FormFile, MULTIPART_MEDIA, readFormFiles, readIncomingForm, readMultipart } from './form';
 export { configureHttp, HttpModule } from './http.module';
 export { NOT_REPEATABLE_EXTENSION, NotRepeatable } from './idempotency.interceptor';
 export { IdempotencyRepository } from './idempotency.repository';
@@ -37,6 +39,7 @@ export {
 } from './members';
 export { checkImmutable, METADATA_MAX_BYTES, mergeWithin, patchMetadata } from './patch';
 export { PROBLEM_WRITER, type ProblemWriter, UnauthorizedLimit } from './problem.filter';
+export { ContentRequest, type RequestedContent, storedContent, type StoredContent } from './stored-content';
 export { created, etagOf, Reply, streamed, Versioned, versioned } from './reply';
 export { onEnd, type ServiceRequest } from './request-context';
 export { ServiceAdapter } from './service-adapter';

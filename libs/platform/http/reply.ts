@@ -49,18 +49,24 @@ export interface StreamedContent {
  * Returns a 200 that streams bytes with backpressure, see `StreamedBody`. Reads the first bytes before the response
  * starts, so that an unreadable source becomes a problem. A later failure aborts the response.
  */
-export async function streamed(
-  bytes: AsyncIterable<Buffer>,
-  { type, length, filename, sha256, etag }: StreamedContent,
-): Promise<Reply> {
-  return new Reply(200, await StreamedBody.begin(bytes), {
-    'Content-Type': type,
-    'Content-Disposition': attachment(filename),
-    ...(length !== undefined && { 'Content-Length': String(length) }),
-    ...(etag !== undefined && { ETag: etag }),
-    ...(sha256 !== undefined && digestHeaders(sha256)),
-  });
+export async function streamed(bytes: AsyncIterable<Buffer>, content: StreamedContent): Promise<Reply> {
+  return new Reply(200, await StreamedBody.begin(bytes), contentHeaders(content));
 }
+
+/** Returns the headers that describe content. */
+export const contentHeaders = ({
+  type,
+  length,
+  filename,
+  sha256,
+  etag,
+}: StreamedContent): Record<string, string> => ({
+  'Content-Type': type,
+  'Content-Disposition': attachment(filename),
+  ...(length !== undefined && { 'Content-Length': String(length) }),
+  ...(etag !== undefined && { ETag: etag }),
+  ...(sha256 !== undefined && digestHeaders(sha256)),
+});
 
 const digestHeaders = (sha256: string): Record<string, string> => ({
   ETag: `"${sha256}"`,

@@ -4,6 +4,7 @@ import { type ByteLease, runRequest } from '#platform/concurrency';
 import type { AccessRule, OrgScope, Principal, Scope } from '#platform/scope';
 import { rootLogger } from '#platform/logging';
 import { tracing } from '#platform/tracing';
+import type { IncomingBytes } from './incoming-bytes';
 import type { SpooledFile } from './spooled-file';
 
 /** Identifies a request in its response, its problem body and its log line. */
@@ -38,6 +39,8 @@ export interface ServiceRequest extends Omit<Request, 'user'> {
   handled?: Promise<void>;
   /** A spooled body (`@RequestBody({ kind: 'file' })`). */
   bodyFile?: SpooledFile;
+  /** A body that the handler reads (`@RequestBody({ kind: 'stream' })`). */
+  incoming?: IncomingBytes;
   /** Aborts the `@RequestSignal()` of the handler. */
   ending?: AbortController;
 }

@@ -25,6 +25,8 @@ export interface WrittenBlob {
   readonly row: BlobRow;
   /** Stops the signs of life. @internal */
   readonly stop: () => void;
+  /** Whether the last transaction that kept it refers to its own object. @internal */
+  isKept: boolean;
 }
 
 /** Kept bytes. */
@@ -69,10 +71,11 @@ export class BlobStore {
       const hashed = new Hashed(bytes);
       await this.storage.write(key, hashed);
       const { size, sha256, crc } = hashed;
-      return { sha256, size, row: { sha256, size_bytes: size, crc32: crc, storage_key: key }, stop };
+      const row = { sha256, size_bytes: size, crc32: crc, storage_key: key };
+      return { sha256, size, row, stop, isKept: false };
     } catch (error) {
       stop();
-      await this.discard(key);
+      await this.deleteUnkept(key);
       throw error;
     }
   }
@@ -80,22 +83,40 @@ export class BlobStore {
   /** Runs work that keeps written bytes. Afterwards deletes those that it did not keep. */
   async keeping<Result>(written: readonly WrittenBlob[], work: () => Promise<Result>): Promise<Result> {
     try {
-      return await work();
-    } finally {
-      for (const { stop, row } of written) {
-        stop();
-        await this.discard(row.storage_key);
-      }
+      const result = await work();
+      for (const one of written) await (one.isKept ? one.stop() : this.discard(one));
+      return result;
+    } catch (error) {
+      for (const one of written) await this.discard(one);
+      throw error;
     }
   }
 
+  /** Deletes written bytes that nothing keeps. If this fails, `deleteOrphans` does it later. */
+  discard({ row, stop }: WrittenBlob): Promise<void> {
+    stop();
+    return this.deleteUnkept(row.storage_key);
+  }
+
   /** Keeps written bytes. The organization may already have them, and then its earlier object is used. */
-  async keep(tx: Tx, scope: Tenant, { row }: WrittenBlob): Promise<void> {
-    const kept = await this.blobs.keep(tx, scope, row);
-    if (kept !== row.storage_key) return;
-    if (!(await this.blobs.end(tx, row.storage_key))) {
+  async keep(tx: Tx, scope: Tenant, written: WrittenBlob): Promise<void> {
+    const { row } = written;
+    written.isKept = (await this.blobs.keep(tx, scope, row)) === row.storage_key;
+    if (!written.isKept) await this.blobs.abandon(row.storage_key, tx);
+    else if (!(await this.blobs.end(tx, row.storage_key))) {
       throw storageUnavailable(new Error('The written object was deleted before it was kept.'));
     }
+  }
+
+  /**
+   * Writes and keeps bytes that are there already, in the transaction that refers to them. If it is rolled back,
+   * `deleteOrphans` deletes them.
+   */
+  async writeWithin(tx: Tx, scope: Tenant, bytes: AsyncIterable<Buffer>): Promise<WrittenBlob> {
+    const written = await this.write(scope, bytes);
+    written.stop();
+    await this.keep(tx, scope, written);
+    return written;
   }
 
   /** Opens kept bytes. Throws 503 if there are none. */
@@ -137,8 +158,7 @@ export class BlobStore {
     if (last) yield last;
   }
 
-  /** Deletes an object that nothing keeps. If this fails, `deleteOrphans` does it later. */
-  private async discard(key: string): Promise<void> {
+  private async deleteUnkept(key: string): Promise<void> {
     try {
       if (!(await this.blobs.abandon(key))) return;
       await this.storage.delete(key);

@@ -62,8 +62,8 @@ export class BlobRepository {
   }
 
   /** Marks an object as one to delete. Returns false if it is kept, or deleted already. */
-  async abandon(key: string): Promise<boolean> {
-    const abandoned = await this.database.query(
+  async abandon(key: string, on: SqlExecutor = this.database): Promise<boolean> {
+    const abandoned = await on.query(
       sql`UPDATE blob_writes SET alive_at = NULL WHERE storage_key = ${key} RETURNING 1`,
     );
     return abandoned.length > 0;

@@ -1,4 +1,4 @@
-import { access, constants, mkdir, open, rename, rm } from 'node:fs/promises';
+import { access, constants, type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { type ByteRange, ObjectStorage, READ_BYTES, storageUnavailable } from './object-storage';
 
@@ -31,17 +31,21 @@ export class DirectoryStorage extends ObjectStorage {
     });
   }
 
+  /** Reads a chunk ahead, so that the disk and the reader work at the same time. */
   async *read(key: string, size: number, range: ByteRange = { start: 0, end: size - 1 }) {
     const handle = await stored(() => open(this.fileOf(key), 'r'));
+    const chunkAt = (at: number): Promise<Buffer> => readFully(handle, at, range.end + 1);
+    let next: Promise<Buffer> | undefined;
     try {
-      for (let at = range.start; at <= range.end;) {
-        const buffer = Buffer.allocUnsafeSlow(Math.min(READ_BYTES, range.end + 1 - at));
-        const { bytesRead } = await stored(() => handle.read(buffer, 0, buffer.length, at));
-        if (bytesRead === 0) throw storageUnavailable(new Error(`The object ${key} ends too early.`));
-        at += bytesRead;
-        yield buffer.subarray(0, bytesRead);
+      for (let at = range.start; at <= range.end; at += READ_BYTES) {
+        const chunk = await stored(() => next ?? chunkAt(at));
+        next = at + READ_BYTES <= range.end ? chunkAt(at + READ_BYTES) : undefined;
+        // it fails when it is awaited
+        next?.catch(() => undefined);
+        yield chunk;
       }
     } finally {
+      await next?.catch(() => undefined);
       await handle.close();
     }
   }
@@ -67,6 +71,17 @@ export class DirectoryStorage extends ObjectStorage {
   private temporaryOf(key: string): string {
     return path.join(this.directory, 'incomplete', key.replaceAll('/', '.'));
   }
+}
+
+/** Reads a chunk of at most `READ_BYTES` that ends before `end`. Throws for a file that is shorter. */
+async function readFully(handle: FileHandle, at: number, end: number): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafeSlow(Math.min(READ_BYTES, end - at));
+  for (let done = 0; done < buffer.length;) {
+    const { bytesRead } = await handle.read(buffer, done, buffer.length - done, at + done);
+    if (bytesRead === 0) throw new Error('The object ends too early.');
+    done += bytesRead;
+  }
+  return buffer;
 }
 
 /** Makes a rename durable. */

@@ -17,6 +17,7 @@ import { TelemetryDroppedCounts1795417700000 } from './1795417700000-telemetry-d
 import { PlatformBlobs1795455000000 } from './1795455000000-platform-blobs';
 import { AcquiredCopies1795455000100 } from './1795455000100-acquired-copies';
 import { AcquiredRecords1795455000150 } from './1795455000150-acquired-records';
+import { Files1795455000200 } from './1795455000200-files';
 import { Store1795455000300 } from './1795455000300-store';
 
 /**
@@ -43,6 +44,7 @@ export const MIGRATIONS = [
   PlatformBlobs1795455000000,
   AcquiredCopies1795455000100,
   AcquiredRecords1795455000150,
+  Files1795455000200,
   Store1795455000300,
 ];
 

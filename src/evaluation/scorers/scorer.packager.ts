@@ -12,9 +12,8 @@ import {
   Packagers,
   pick,
   type PinnedArtifact,
-  readBytes,
+  readJsonFile,
   type UnpackedComponent,
-  unexpectedFile,
 } from '../../resources';
 import { CreateScorerDto } from './scorer.dto';
 import type { ScorerVersionRow } from './scorer.entity';
@@ -41,7 +40,7 @@ export class ScorerPackager implements Packager {
   async pin(tx: Tx, scope: Scope, reference: ArtifactReference): Promise<PinnedArtifact | null> {
     const row = await this.scorers.lock(tx, scope, reference.artifact_id, 'share');
     if (!row || row.archived_at) return null;
-    const version = await this.scorers.findReferred(tx, scope, reference);
+    const version = await this.scorers.findReferred(tx, scope, reference, row.scorer_version);
     return (
       version && {
         kind: this.kind,
@@ -73,12 +72,9 @@ export class ScorerPackager implements Packager {
     return this.scorers.findCopies(tx, scope, artifactIds);
   }
 
-  async install(
-    tx: Tx,
-    scope: Scope,
-    { key, files, from, copy }: UnpackedComponent,
-  ): Promise<InstalledArtifact> {
-    const dto = await this.read(scope, key, files);
+  async install(tx: Tx, scope: Scope, component: UnpackedComponent): Promise<InstalledArtifact> {
+    const { from, copy } = component;
+    const dto = await this.read(scope, component);
     const { row, change } = await this.service.install(tx, scope, dto, from, copy?.artifact_id ?? null);
     return {
       kind: this.kind,
@@ -90,15 +86,10 @@ export class ScorerPackager implements Packager {
     };
   }
 
-  private async read(scope: Scope, key: string, files: UnpackedComponent['files']): Promise<CreateScorerDto> {
-    let dto: CreateScorerDto | undefined;
-    for await (const file of files) {
-      if (file.path !== FILE) throw unexpectedFile(file.path);
-      const { signal } = new AbortController(); // the threads have their own deadline
-      const members = await this.bodies.parse(scope, signal, await readBytes(file), CreateScorerDto);
-      dto = validateBody(CreateScorerDto, { ...(members as object), workspace_id: scope.workspaceId });
-    }
-    if (!dto) throw new Error(`The component ${key} has no ${FILE}.`);
-    return dto;
+  private async read(scope: Scope, component: UnpackedComponent): Promise<CreateScorerDto> {
+    const { text } = await readJsonFile(component, FILE);
+    const { signal } = new AbortController(); // the threads have their own deadline
+    const members = await this.bodies.parse(scope, signal, Buffer.from(text), CreateScorerDto);
+    return validateBody(CreateScorerDto, { ...(members as object), workspace_id: scope.workspaceId });
   }
 }

@@ -1,19 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database, raw, sql, type SqlExecutor, type Tx, Where, WorkspaceRepository } from '#platform/db';
+import { Database, sql, type SqlExecutor, type Tx, Where, WorkspaceRepository } from '#platform/db';
 import { BY_NAME, type ListQueryDto, listPage, type RowPage } from '#platform/paging';
-import {
-  type ArtifactReference,
-  checkNameFree,
-  findCopies,
-  type InstalledCopy,
-  VersionTable,
-} from '../../resources';
+import { type ArtifactReference, findCopies, type InstalledCopy, VersionTable } from '../../resources';
 import type { ScorerDirectory } from '../experiments';
 import type { ScorerListQueryDto } from './scorer.dto';
 import { ScorerEntity, type ScorerVersionRow, VERSION_FIELDS } from './scorer.entity';
 
-const COPIES = { table: 'scorers', id: 'scorer_id', noun: 'scorer' };
+const COPIES = { table: 'scorers', id: 'scorer_id' };
 
 @Injectable()
 export class ScorerRepository extends WorkspaceRepository<ScorerEntity> implements ScorerDirectory {
@@ -85,29 +79,22 @@ export class ScorerRepository extends WorkspaceRepository<ScorerEntity> implemen
     return this.versions.find(scope.key, id, version, on);
   }
 
-  /** Finds the version that a reference names by its id, its number or both. */
-  async findReferred(
+  /**
+   * Finds the version that a reference names by its id, its number or both, or else the newest.
+   *
+   * @param newest its number
+   */
+  findReferred(
     tx: Tx,
-    { workspaceId }: Scope,
-    { artifact_id, version_id = null, version_ordinal = null }: ArtifactReference,
+    scope: Scope,
+    { artifact_id, ...version }: ArtifactReference,
+    newest: number,
   ): Promise<ScorerVersionRow | null> {
-    const [row] = await tx.query<ScorerVersionRow>(
-      sql`SELECT ${raw([...VERSION_FIELDS, 'created_at', 'created_by'].join(', '))} FROM scorer_versions
-        WHERE workspace_id = ${workspaceId} AND scorer_id = ${artifact_id}
-          AND (${version_id}::text IS NULL OR version_id = ${version_id})
-          AND (${version_ordinal}::bigint IS NULL OR scorer_version = ${version_ordinal})
-        ORDER BY scorer_version DESC LIMIT 1`,
-    );
-    return row ?? null;
+    return this.versions.findReferred(tx, scope.key, artifact_id, version, newest);
   }
 
   /** Returns the live copies of published scorers, by the publisher's ids, locked for update. */
   findCopies(tx: Tx, scope: Scope, artifactIds: readonly string[]): Promise<Map<string, InstalledCopy>> {
     return findCopies(tx, COPIES, scope, artifactIds);
-  }
-
-  /** Throws 409 if another live scorer has the name, and names it. */
-  checkNameFree(tx: Tx, scope: Scope, name: string, copyId: string | null): Promise<void> {
-    return checkNameFree(tx, COPIES, scope, name, copyId);
   }
 }

@@ -36,7 +36,7 @@ const SCORER: ResourceKind<ScorerEntity, ScorerDto> = {
   generation: 'scorer_version',
   immutable: ['scorer_id', 'scorer_kind'],
   auditedFields: ['name', 'grain', 'tags'],
-  createdFields: ['name'],
+  createdFields: ['name', 'acquired_from'],
   versions: {
     ordinal: 'scorer_version',
     fields: ['name', 'description', 'grain', 'definition', 'tags', 'metadata'],
@@ -89,7 +89,7 @@ export class ScorerService extends WorkspaceResourceService<ScorerEntity, Scorer
         `The copy ${row.scorer_id} is of kind ${row.scorer_kind}, and the release of kind ${dto.scorer_kind}. The kind of a scorer never changes: archive the copy to get a new one.`,
       );
     }
-    await this.scorers.checkNameFree(tx, scope, dto.name, copyId);
+    await this.checkNameFree(tx, scope, { ...(row ?? given), name: dto.name });
     if (!isDeepStrictEqual(given.definition, row?.definition)) {
       await this.definitions.check(scope, dto.scorer_kind, dto.definition, signal);
     }

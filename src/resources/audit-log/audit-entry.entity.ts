@@ -23,6 +23,7 @@ export const AUDITED_TYPES = [
   'token',
   'app',
   'repo',
+  'file',
   'skill',
   'mcp_server',
   'agent',

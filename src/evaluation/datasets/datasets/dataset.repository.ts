@@ -3,7 +3,7 @@ import type { Scope } from '#platform/auth';
 import { Database, prepared, sql, type Tx, Where, WorkspaceRepository } from '#platform/db';
 import { toJsonText } from '#platform/json';
 import { addCreated, BY_NAME, listPage, type RowPage } from '#platform/paging';
-import { checkNameFree, findCopies, type InstalledCopy } from '../../../resources';
+import { findCopies, type InstalledCopy } from '../../../resources';
 import type { DatasetSearchDto } from './dataset.dto';
 import { DatasetEntity } from './dataset.entity';
 
@@ -16,7 +16,7 @@ export interface RecordChange {
   isAcquired?: boolean;
 }
 
-const COPIES = { table: 'datasets', id: 'dataset_id', noun: 'dataset' };
+const COPIES = { table: 'datasets', id: 'dataset_id' };
 
 @Injectable()
 export class DatasetRepository extends WorkspaceRepository<DatasetEntity> {
@@ -83,10 +83,5 @@ export class DatasetRepository extends WorkspaceRepository<DatasetEntity> {
   /** Returns the live copies of published datasets, by the publisher's ids, locked for update. */
   findCopies(tx: Tx, scope: Scope, artifactIds: readonly string[]): Promise<Map<string, InstalledCopy>> {
     return findCopies(tx, COPIES, scope, artifactIds);
-  }
-
-  /** Throws 409 if another live dataset has the name, and names it. */
-  checkNameFree(tx: Tx, scope: Scope, name: string, copyId: string | null): Promise<void> {
-    return checkNameFree(tx, COPIES, scope, name, copyId);
   }
 }

@@ -35,7 +35,7 @@ const DATASET: ResourceKind<DatasetEntity, DatasetDto> = {
   generation: 'revision',
   immutable: ['dataset_id'],
   auditedFields: ['name', 'tags'],
-  createdFields: ['name'],
+  createdFields: ['name', 'acquired_from'],
   unique: { constraint: 'datasets_name', field: 'name' },
   toView: toDatasetDto,
 };
@@ -89,7 +89,7 @@ export class DatasetService extends WorkspaceResourceService<DatasetEntity, Data
     const { signal } = new AbortController(); // the check has its own deadline
     const given = newDataset(scope, dto, from);
     const row = copyId === null ? null : await this.lock(tx, scope, copyId, 'update');
-    await this.datasets.checkNameFree(tx, scope, dto.name, copyId);
+    await this.checkNameFree(tx, scope, { ...(row ?? given), name: dto.name });
     await this.checkSchemas(scope, dto, row, signal);
     if (!row) return { row: await this.insert(tx, scope, given), change: 'created' };
     const members = pick(given, INSTALLED_FIELDS);

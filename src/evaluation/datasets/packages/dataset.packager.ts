@@ -1,3 +1,4 @@
+import { buffer } from 'node:stream/consumers';
 import { Injectable } from '@nestjs/common';
 import { IsOptional } from 'class-validator';
 import type { Scope } from '#platform/auth';
@@ -16,10 +17,8 @@ import {
   Packagers,
   pick,
   type PinnedArtifact,
-  readBytes,
   type UnpackedComponent,
   type UnpackedFile,
-  unexpectedFile,
 } from '../../../resources';
 import { CreateDatasetDto } from '../datasets/dataset.dto';
 import type { DatasetEntity } from '../datasets/dataset.entity';
@@ -209,17 +208,14 @@ class Installation {
     return {
       dataset_id: dataset.dataset_id,
       change: this.change,
-      setup:
-        omittedCount > 0
-          ? `Left out ${omittedCount} records of the release, because your own records in the dataset have their external_id.`
-          : undefined,
+      ...(omittedCount > 0 && { setup: omitted(omittedCount) }),
     };
   }
 
   private async takeDataset(file: UnpackedFile): Promise<void> {
     const { tx, scope, from, copyId } = this.target;
     const { signal } = new AbortController(); // the threads have their own deadline
-    const members = await this.bodies.parse(scope, signal, await readBytes(file), PackedDatasetDto);
+    const members = await this.bodies.parse(scope, signal, await buffer(file.content), PackedDatasetDto);
     const workspace = { workspace_id: scope.workspaceId };
     const dto = validateBody(PackedDatasetDto, { ...(members as object), ...workspace });
     this.csv = dto.csv ?? null;
@@ -257,6 +253,11 @@ class Installation {
     if (isChanged && this.change === 'unchanged') this.change = 'updated';
   }
 }
+
+const unexpectedFile = (path: string): Error => new Error(`The package has an unexpected file ${path}.`);
+
+const omitted = (count: number): string =>
+  `${count === 1 ? '1 record' : `${count} records`} of the release ${count === 1 ? 'is' : 'are'} not in the dataset, because records of your own have the same external_id. Change theirs to get them with the next release.`;
 
 const optionsOfVersion = ({ case_id_column, mapping }: DatasetVersionRow): object => ({
   case_id_column,

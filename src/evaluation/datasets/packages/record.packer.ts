@@ -14,6 +14,9 @@ import { type ExportedRecord, RecordExportRepository } from '../transfer/record-
 /** Largest file of records, in bytes. */
 export const RECORDS_MAX_BYTES = 1024 * 1024 * 1024;
 
+/** Characters that are written at once, unless a line is longer. */
+const WRITE_LENGTH = 256 * 1024;
+
 /**
  * Returns a record as a line of a package, without its line break: the line of an export, without id, version and times. The
  * same content is always the same line, because free-form members are written as they are stored.
@@ -43,10 +46,16 @@ export class RecordPacker {
     try {
       const pace = new Pace();
       for await (const records of this.records.batches(scope, { datasetId, revision }, on)) {
+        let text = '';
         for (const record of records) {
-          await file.append(Buffer.from(`${lineOf(record)}\n`));
+          text += `${lineOf(record)}\n`;
+          if (text.length > WRITE_LENGTH) {
+            await file.append(Buffer.from(text));
+            text = '';
+          }
           if (pace.isDue()) await pace.rest();
         }
+        await file.append(Buffer.from(text));
         if (file.size > RECORDS_MAX_BYTES) {
           throw problem.validationFailed('The records of the dataset exceed 1 GiB as JSON. Archive some.');
         }

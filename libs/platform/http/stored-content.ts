@@ -1,0 +1,82 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import { Problem } from '#platform/problem';
+import { checkIfMatch, namesETag } from './conditions';
+import { contentHeaders, etagOf, Reply } from './reply';
+import type { ServiceRequest } from './request-context';
+import { StreamedBody } from './streamed-body';
+
+/** The part of a request that decides how much of a content is sent. */
+export type RequestedContent = Pick<ServiceRequest, 'method' | 'headers'>;
+
+/** Injects what `storedContent` reads of the request. */
+export const ContentRequest = createParamDecorator(
+  (_: unknown, context: ExecutionContext): RequestedContent => {
+    const { method, headers } = context.switchToHttp().getRequest<ServiceRequest>();
+    return { method, headers };
+  },
+);
+
+/** Content of which any part can be read. */
+export interface StoredContent {
+  type: string;
+  /** Name of the file that a browser saves. */
+  filename: string;
+  /** In bytes. */
+  size: number;
+  /** SHA-256 of the bytes, in hexadecimal. */
+  sha256: string;
+  /** Streams the bytes from `start` to `end`, both included, or all of them. */
+  read: (range?: { start: number; end: number }) => AsyncIterable<Buffer>;
+}
+
+/**
+ * Answers a GET or HEAD of stored content (RFC 9110, sections 13 and 14): 200 or 206, 304 when `If-None-Match` names the
+ * ETag, 412 when `If-Match` does not, 416 for a range beyond the end. Only a single range of bytes is served; several
+ * ranges, and a range whose `If-Range` has another ETag, are answered with the whole content. Reads the first bytes before
+ * the answer starts, so that a failing storage becomes a problem. A later failure breaks the connection off.
+ */
+export async function storedContent(
+  { method, headers }: RequestedContent,
+  content: StoredContent,
+): Promise<Reply> {
+  const { size, sha256 } = content;
+  const etag = etagOf(sha256);
+  checkIfMatch(headers['if-match'], sha256);
+  if (namesETag(headers['if-none-match'], etag)) return new Reply(304, undefined, { ETag: etag });
+  const range = method === 'GET' ? rangeOf(headers, etag, size) : null;
+  const length = range ? range.end - range.start + 1 : size;
+  const sent = { ...contentHeaders({ ...content, length }), 'Accept-Ranges': 'bytes' };
+  if (method === 'HEAD') return new Reply(200, undefined, sent);
+  if (!range) return new Reply(200, await StreamedBody.begin(content.read()), sent);
+  return new Reply(206, await StreamedBody.begin(content.read(range)), {
+    ...sent,
+    'Content-Range': `bytes ${range.start}-${range.end}/${size}`,
+  });
+}
+
+const SINGLE_RANGE = /^bytes=(?:(\d+)-(\d*)|-(\d+))$/;
+
+/** Returns the range to send, or null for the whole content. Throws 416. */
+function rangeOf(
+  { range, 'if-range': ifRange }: ServiceRequest['headers'],
+  etag: string,
+  size: number,
+): { start: number; end: number } | null {
+  // a date never matches, because there is no Last-Modified
+  if (range === undefined || (ifRange !== undefined && ifRange !== etag)) return null;
+  const [, first, last, suffix] = SINGLE_RANGE.exec(range.replaceAll(/[ \t]/g, '')) ?? [];
+  if (first === undefined && suffix === undefined) return null;
+  const start = first === undefined ? Math.max(size - Number(suffix), 0) : Number(first);
+  const end = last ? Math.min(Number(last), size - 1) : size - 1;
+  if (last && Number(last) < start) return null;
+  if (start > end) {
+    throw new Problem(
+      'range_not_satisfiable',
+      `The content has ${size} bytes. Ask for a range within them.`,
+      {
+        headers: { 'Content-Range': `bytes */${size}` },
+      },
+    );
+  }
+  return { start, end };
+}

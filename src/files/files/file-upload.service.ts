@@ -1,0 +1,140 @@
+import { Injectable } from '@nestjs/common';
+import type { OrgScope } from '#platform/auth';
+import { Environment } from '#platform/config';
+import {
+  type IncomingRequest,
+  mediaTypeOf,
+  MULTIPART_MEDIA,
+  parseBody,
+  readIncomingForm,
+  validateBody,
+  type Versioned,
+} from '#platform/http';
+import { newId } from '#platform/ids';
+import { Problem, problem } from '#platform/problem';
+import { BlobStore } from '#platform/storage';
+import { type FileDto, type FileUploadQueryDto, type FileVersionDto, NewFileDto } from './file.dto';
+import { FileService, type UploadedContent } from './file.service';
+import { MEDIA_TYPE, OCTET_STREAM } from './media-type';
+
+/** Room for the parts of a form besides its file, in bytes. */
+export const FORM_BYTES = 256 * 1024;
+
+const FIELD_BYTES = 64 * 1024;
+const NEW_FILE_FIELDS = ['workspace_id', 'name', 'metadata'] as const;
+type NewFileFields = { [Field in (typeof NEW_FILE_FIELDS)[number]]?: string | undefined };
+
+/** An upload whose bytes are in the storage. */
+interface Upload extends UploadedContent {
+  fields: NewFileFields;
+  /** The name that the client gave the uploaded file, or an empty string. */
+  filename: string;
+}
+
+/** Receives files: streams them into the storage, and then creates files and versions. */
+@Injectable()
+export class FileUploadService {
+  constructor(
+    private readonly files: FileService,
+    private readonly blobs: BlobStore,
+    private readonly environment: Environment,
+  ) {}
+
+  /** Errors: 400 for invalid fields, 413, 408, 503 `storage_unavailable`; those of `FileService.create`. */
+  async create(
+    scope: OrgScope,
+    request: IncomingRequest,
+    query: FileUploadQueryDto,
+  ): Promise<Versioned<FileDto>> {
+    const isForm = isFormOf(request);
+    if (isForm) refuse(query, (name) => problem.invalidQuery(name, 'is a field of the form'));
+    // what is known beforehand is checked before the bytes are read
+    else newFileOf(query, '', true);
+    const upload = await this.receive(scope, request, isForm, query);
+    return this.blobs.keeping([upload.blob], () => {
+      const dto = newFileOf(upload.fields, upload.filename, !isForm);
+      return this.files.create(scope, newId('file'), dto, upload);
+    });
+  }
+
+  /** Errors: 413, 408, 503 `storage_unavailable`; those of `FileService.addVersion`. */
+  async addVersion(
+    scope: OrgScope,
+    id: string,
+    request: IncomingRequest,
+    ifMatch?: string,
+  ): Promise<{ view: FileVersionDto; isNew: boolean }> {
+    await this.files.checkAddable(scope, id);
+    const upload = await this.receive(scope, request, isFormOf(request), {});
+    return this.blobs.keeping([upload.blob], () => {
+      refuse(upload.fields, (name) => {
+        const detail = 'is a member of the file, not of a version. Change it with PATCH';
+        return problem.invalidFields([{ pointer: `/${name}`, detail }]);
+      });
+      return this.files.addVersion(scope, id, upload, ifMatch);
+    });
+  }
+
+  private async receive(
+    scope: OrgScope,
+    request: IncomingRequest,
+    isForm: boolean,
+    fields: NewFileFields,
+  ): Promise<Upload> {
+    if (!isForm) {
+      const mediaType = mediaTypeFrom(mediaTypeOf({ headers: { 'content-type': request.contentType } }));
+      return { blob: await this.blobs.write(scope, request.bytes), mediaType, fields, filename: '' };
+    }
+    const form = await readIncomingForm(
+      request,
+      {
+        file: 'file',
+        fileBytes: this.environment.FILE_LIMIT_BYTES,
+        fields: NEW_FILE_FIELDS,
+        fieldBytes: FIELD_BYTES,
+      },
+      (content) => this.blobs.write(scope, content),
+      (blob) => this.blobs.discard(blob),
+    );
+    const { stored: blob, mediaType, filename } = form;
+    return { blob, mediaType: mediaTypeFrom(mediaType), fields: form.fields, filename };
+  }
+}
+
+const isFormOf = ({ contentType }: IncomingRequest): boolean =>
+  mediaTypeOf({ headers: { 'content-type': contentType } }) === MULTIPART_MEDIA;
+
+const mediaTypeFrom = (named: string | undefined): string =>
+  named !== undefined && MEDIA_TYPE.test(named) ? named : OCTET_STREAM;
+
+/** Validates the fields of a new file. Errors: 400, about the query or about the form. */
+function newFileOf(fields: NewFileFields, filename: string, isQuery: boolean): NewFileDto {
+  try {
+    const { workspace_id, name, metadata } = fields;
+    return validateBody(NewFileDto, {
+      ...(workspace_id !== undefined && { workspace_id }),
+      name: name ?? (filename === '' ? null : filename),
+      ...(metadata !== undefined && { metadata: metadataOf(metadata) }),
+    });
+  } catch (error) {
+    if (!isQuery || !(error instanceof Problem)) throw error;
+    const errors = (error.errors ?? []).map((one) => ({
+      parameter: 'pointer' in one ? one.pointer.split('/')[1]! : one.parameter,
+      detail: one.detail,
+    }));
+    throw errors.length > 0 ? problem.invalidQueries(errors) : error;
+  }
+}
+
+function metadataOf(text: string): unknown {
+  try {
+    return parseBody(Buffer.from(text));
+  } catch (error) {
+    throw error instanceof Problem ? error.within('/metadata') : error;
+  }
+}
+
+function refuse(fields: NewFileFields, faultOf: (name: string) => Problem): void {
+  const given = NEW_FILE_FIELDS.find((name) => fields[name] !== undefined);
+  if (given !== undefined) throw faultOf(given);
+}

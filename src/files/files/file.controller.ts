@@ -1,0 +1,198 @@
+import { applyDecorators, Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { ApiCreatedResponse, ApiHeader, ApiOkResponse, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
+import {
+  ApiBodies,
+  ContentRequest,
+  created,
+  IfMatch,
+  IncomingBody,
+  type IncomingRequest,
+  MULTIPART_MEDIA,
+  type Reply,
+  type RequestedContent,
+  RequestBody,
+  type Versioned,
+} from '#platform/http';
+import type { Page } from '#platform/paging';
+import { FileUploadService, FORM_BYTES } from './file-upload.service';
+import { FileDto, FileListQueryDto, FilePageDto, FileUploadQueryDto, PatchFileDto } from './file.dto';
+import { FileService } from './file.service';
+
+/** Declares that a route takes a file as a form, or as the body itself. @param fields of the form besides `file` */
+export const TakesFile = (fields: Record<string, object>, required: readonly string[]): MethodDecorator =>
+  applyDecorators(
+    RequestBody({
+      kind: 'stream',
+      limit: ({ FILE_LIMIT_BYTES }, media) =>
+        media === MULTIPART_MEDIA ? FILE_LIMIT_BYTES + FORM_BYTES : FILE_LIMIT_BYTES,
+    }),
+    ApiBodies({
+      [MULTIPART_MEDIA]: {
+        type: 'object',
+        properties: {
+          ...fields,
+          file: {
+            type: 'string',
+            contentMediaType: 'application/octet-stream',
+            description: 'The file: a part with a filename. Its Content-Type is the media type of the file.',
+          },
+        },
+        required: [...required, 'file'],
+      },
+      '*/*': {
+        type: 'string',
+        contentMediaType: 'application/octet-stream',
+        description: 'The bytes of the file. Content-Type is its media type.',
+      },
+    }),
+  );
+
+/** Declares the answers of a route that streams the content of a file. */
+export const SendsContent = (): MethodDecorator => {
+  const content = { '*/*': { schema: { type: 'string', format: 'binary' } } };
+  const headers = {
+    'Repr-Digest': { description: 'SHA-256 of the whole content (RFC 9530).', schema: { type: 'string' } },
+    'Content-Disposition': { description: 'The file name to save under.', schema: { type: 'string' } },
+    'Accept-Ranges': { description: '`bytes`.', schema: { type: 'string' } },
+  };
+  return applyDecorators(
+    ApiHeader({
+      name: 'Range',
+      required: false,
+      description:
+        'One range of bytes, such as `bytes=0-1023`. Several ranges are answered with the whole content.',
+    }),
+    ApiHeader({
+      name: 'If-Range',
+      required: false,
+      description:
+        'The ETag of the content that the range belongs to. With another ETag, the whole content is sent.',
+    }),
+    ApiHeader({
+      name: 'If-Match',
+      required: false,
+      description: '412 unless it names the ETag of the content.',
+    }),
+    ApiOkResponse({
+      description: 'The content. A download that fails midway is broken off, so check its length or digest.',
+      content,
+      headers,
+    }),
+    ApiResponse({
+      status: 206,
+      description: 'The range of the content that `Range` names.',
+      content,
+      headers: {
+        ...headers,
+        'Content-Range': {
+          description: 'The range and the size of the whole content.',
+          schema: { type: 'string' },
+        },
+      },
+    }),
+    ApiResponse({ status: 412, description: 'The content has another ETag than `If-Match` names.' }),
+    ApiResponse({ status: 416, description: 'The range begins beyond the end of the content.' }),
+  );
+};
+
+@ApiTags('Files')
+@Controller('file/v1/files')
+export class FileController {
+  constructor(
+    private readonly files: FileService,
+    private readonly uploads: FileUploadService,
+  ) {}
+
+  /**
+   * Upload a file
+   *
+   * @remarks Send a form with the part `file`, or the bytes themselves with `workspace_id`, `name` and `metadata` in the query. The bytes are stored while they arrive. An upload that breaks off leaves nothing. Names are unique in a workspace (409): to change a file, create a version.
+   */
+  @Post()
+  @RequireRoleSomewhere('editor')
+  @TakesFile(
+    {
+      workspace_id: { type: 'string' },
+      name: { type: 'string', minLength: 1, maxLength: 255 },
+      metadata: { type: 'string', description: 'A JSON object of at most 16 KiB.' },
+    },
+    ['workspace_id'],
+  )
+  @ApiCreatedResponse({ type: FileDto })
+  async create(
+    @CurrentScope() scope: OrgScope,
+    @IncomingBody() body: IncomingRequest,
+    @Query() query: FileUploadQueryDto,
+  ): Promise<Reply> {
+    const made = await this.uploads.create(scope, body, query);
+    return created(`/file/v1/files/${made.view.file_id}`, made);
+  }
+
+  /** List files */
+  @Get()
+  @RequireRoleSomewhere('viewer', 'runtime')
+  @ApiOkResponse({ type: FilePageDto })
+  list(@CurrentScope() scope: OrgScope, @Query() query: FileListQueryDto): Promise<Page<FileDto>> {
+    return this.files.list(scope, query);
+  }
+
+  /** Get a file */
+  @Get(':file_id')
+  @RequireRoleSomewhere('viewer', 'runtime')
+  @ApiOkResponse({ type: FileDto })
+  get(@CurrentScope() scope: OrgScope, @Param('file_id') id: string): Promise<Versioned<FileDto>> {
+    return this.files.get(scope, id);
+  }
+
+  /** Rename a file or change its metadata */
+  @Patch(':file_id')
+  @RequireRoleSomewhere('editor')
+  @ApiOkResponse({ type: FileDto })
+  patch(
+    @CurrentScope() scope: OrgScope,
+    @Param('file_id') id: string,
+    @Body() dto: PatchFileDto,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<FileDto>> {
+    return this.files.patch(scope, id, dto, ifMatch);
+  }
+
+  /** Archive a file */
+  @Post(':file_id/archive')
+  @HttpCode(200)
+  @RequireRoleSomewhere('admin')
+  @ApiOkResponse({ type: FileDto })
+  archive(
+    @CurrentScope() scope: OrgScope,
+    @Param('file_id') id: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<FileDto>> {
+    return this.files.archive(scope, id, ifMatch);
+  }
+
+  /** Restore an archived file */
+  @Post(':file_id/restore')
+  @HttpCode(200)
+  @RequireRoleSomewhere('admin')
+  @ApiOkResponse({ type: FileDto })
+  restore(
+    @CurrentScope() scope: OrgScope,
+    @Param('file_id') id: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<FileDto>> {
+    return this.files.restore(scope, id, ifMatch);
+  }
+
+  /** Download the newest version of a file */
+  @Get(':file_id/content')
+  @RequireRoleSomewhere('viewer', 'runtime')
+  @SendsContent()
+  getContent(
+    @CurrentScope() scope: OrgScope,
+    @Param('file_id') id: string,
+    @ContentRequest() requested: RequestedContent,
+  ): Promise<Reply> {
+    return this.files.getContent(scope, id, requested);
+  }
+}

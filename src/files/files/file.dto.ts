@@ -1,0 +1,126 @@
+import { ApiProperty, PickType } from '@nestjs/swagger';
+import { IsOptional, IsString } from 'class-validator';
+import { AnyJsonObject, NotNull, ReadOnlyMembersOf } from '#platform/http';
+import { PageMetaDto } from '#platform/paging';
+import {
+  IsFilter,
+  IsName,
+  MetadataBodyDto,
+  MetadataPatchDto,
+  OWNED_FIELDS,
+  OwnedDto,
+  OwnedListQueryDto,
+  pick,
+} from '../../resources';
+import { CONTENT_FIELDS, type FileEntity, type FileVersionRow } from './file.entity';
+
+/** What an upload says about a new file. */
+export class NewFileDto extends MetadataBodyDto {
+  @IsString()
+  workspace_id!: string;
+
+  @IsOptional()
+  @IsName()
+  name?: string | null;
+}
+
+/** The query of an upload whose body is the file itself. In a form these are fields. */
+export class FileUploadQueryDto {
+  /** The workspace. Required unless the body is a form. */
+  @IsFilter()
+  workspace_id?: string;
+
+  /** Unique among the live files of the workspace. Defaults to the name of the uploaded file, else to the file's id. */
+  @NotNull()
+  @IsString()
+  @ApiProperty({ required: false, minLength: 1, maxLength: 255 })
+  name?: string;
+
+  /** A JSON object of at most 16 KiB. */
+  @NotNull()
+  @IsString()
+  @ApiProperty({ required: false })
+  metadata?: string;
+}
+
+/** A merge patch (RFC 7396). To change the content, create a version. */
+@ReadOnlyMembersOf(() => FileDto)
+export class PatchFileDto extends MetadataPatchDto {
+  /** Must be the current one, because a file cannot be moved (422). */
+  @NotNull()
+  @IsString()
+  workspace_id?: string;
+
+  /** Must be the current one (422 `immutable_field`). */
+  @NotNull()
+  @IsString()
+  file_id?: string;
+
+  @NotNull()
+  @IsName()
+  name?: string;
+}
+
+export class FileListQueryDto extends OwnedListQueryDto {
+  /** Words, or beginnings of words, in the name. */
+  @IsFilter(1000)
+  q?: string;
+
+  /** Only files of this media type, such as `text/csv`. */
+  @IsFilter()
+  media_type?: string;
+}
+
+/** A file, with the content of its newest version. */
+export class FileDto extends OwnedDto {
+  file_id!: string;
+  /** As the upload named it, without parameters. `application/octet-stream` if it named none. */
+  media_type!: string;
+  @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
+  size_bytes!: number;
+  /** SHA-256 of the content, in hexadecimal. */
+  sha256!: string;
+  @AnyJsonObject()
+  metadata!: object;
+}
+
+export class FilePageDto {
+  items!: FileDto[];
+  page!: PageMetaDto;
+}
+
+const VERSION_FIELDS = [
+  'file_id',
+  'org_id',
+  'workspace_id',
+  'name',
+  'version_ordinal',
+  'version_id',
+  ...CONTENT_FIELDS,
+  'created_at',
+  'created_by',
+] as const;
+
+/** A version of a file. Versions never change. */
+export class FileVersionDto extends PickType(FileDto, [...VERSION_FIELDS, 'updated_at']) {
+  /** From 1 without gaps. */
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
+  override version_ordinal!: number;
+  /** Always null, because versions are only archived with their file. */
+  @ApiProperty({ type: 'null' } as object)
+  archived_at!: null;
+}
+
+export class FileVersionPageDto {
+  items!: FileVersionDto[];
+  page!: PageMetaDto;
+}
+
+export const toFileDto = (row: FileEntity): FileDto =>
+  pick(row, ['file_id', 'metadata', ...CONTENT_FIELDS, ...OWNED_FIELDS]);
+
+export const toFileVersionDto = (row: FileVersionRow): FileVersionDto => ({
+  ...pick(row, VERSION_FIELDS),
+  updated_at: row.created_at,
+  archived_at: null,
+});

@@ -1,0 +1,57 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { JsonColumn } from '#platform/db';
+import type { RawJson } from '#platform/json';
+import { OwnedEntity, type SearchDocument } from '../../resources';
+
+/** A file of a workspace, with the content of its newest version. `BlobStore` keeps the bytes. */
+@Entity('files')
+export class FileEntity extends OwnedEntity {
+  @PrimaryColumn('text')
+  file_id!: string;
+
+  @Column('text')
+  media_type!: string;
+
+  @Column('bigint')
+  size_bytes!: number;
+
+  /** SHA-256 of the bytes, in hexadecimal. */
+  @Column('text')
+  sha256!: string;
+
+  @JsonColumn()
+  metadata!: RawJson;
+}
+
+/** The members that make a version. */
+export const CONTENT_FIELDS = ['media_type', 'size_bytes', 'sha256'] as const;
+
+export type FileContent = Pick<FileEntity, (typeof CONTENT_FIELDS)[number]>;
+
+/** A stored version of a file. */
+export type FileVersionRow = FileContent &
+  Pick<
+    FileEntity,
+    | 'file_id'
+    | 'org_id'
+    | 'workspace_id'
+    | 'name'
+    | 'version_ordinal'
+    | 'version_id'
+    | 'created_at'
+    | 'created_by'
+  >;
+
+/** The members whose values the audit log shows. */
+export const AUDITED_FIELDS = ['name', ...CONTENT_FIELDS] as const;
+
+/** Returns the search document of a file. */
+export const toFileDocument = (row: FileEntity): SearchDocument => ({
+  type: 'file',
+  id: row.file_id,
+  workspaceId: row.workspace_id,
+  name: row.name,
+  description: null,
+  body: row.media_type,
+  updatedAt: row.updated_at,
+});

@@ -1,0 +1,30 @@
+import { Injectable } from '@nestjs/common';
+import type { OrgScope } from '#platform/auth';
+import { Database, sql } from '#platform/db';
+import type { RowPage } from '#platform/paging';
+import { type ComparedRow, OwnedRepository } from '../../resources';
+import type { FileListQueryDto } from './file.dto';
+import { CONTENT_FIELDS, FileEntity, type FileVersionRow } from './file.entity';
+
+/** Columns that a reconcile reads of a file. */
+export interface ComparedFile extends ComparedRow, Pick<FileEntity, 'sha256' | 'media_type' | 'metadata'> {}
+
+/** Files and their versions. */
+@Injectable()
+export class FileRepository extends OwnedRepository<FileEntity, FileVersionRow> {
+  constructor(database: Database) {
+    super(database, FileEntity, {
+      table: 'files',
+      versions: 'file_versions',
+      id: 'file_id',
+      content: CONTENT_FIELDS,
+      others: ['metadata'],
+      compared: 'sha256, media_type, metadata',
+    });
+  }
+
+  listFiles(scope: OrgScope, query: FileListQueryDto): Promise<RowPage<FileEntity>> {
+    const { media_type: type } = query;
+    return this.list(scope, query, type === undefined ? sql`true` : sql`media_type = ${type}`);
+  }
+}

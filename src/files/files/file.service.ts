@@ -1,0 +1,227 @@
+import { Injectable } from '@nestjs/common';
+import type { OrgScope, Scope } from '#platform/auth';
+import type { Tx } from '#platform/db';
+import { type Reply, patchMetadata, type RequestedContent, storedContent, Versioned } from '#platform/http';
+import { newId } from '#platform/ids';
+import { canonicalJson, type RawJson, toRawJson } from '#platform/json';
+import type { ListQueryDto, Page } from '#platform/paging';
+import { problem } from '#platform/problem';
+import { BlobStore, type WrittenBlob } from '#platform/storage';
+import {
+  type CopySource,
+  type InstalledArtifact,
+  installedArtifact,
+  markDrifted,
+  newOwned,
+  OrgResourceService,
+  OWNED_READERS,
+  type PatchBody,
+  type ResourceKind,
+  ResourceKit,
+} from '../../resources';
+import {
+  type FileDto,
+  type FileListQueryDto,
+  type FileVersionDto,
+  type NewFileDto,
+  type PatchFileDto,
+  toFileDto,
+  toFileVersionDto,
+} from './file.dto';
+import {
+  AUDITED_FIELDS,
+  CONTENT_FIELDS,
+  type FileEntity,
+  type FileVersionRow,
+  toFileDocument,
+} from './file.entity';
+import { FileRepository } from './file.repository';
+
+/** Files as the resource kit keeps them. */
+export const FILE: ResourceKind<FileEntity, FileDto> = {
+  noun: 'file',
+  type: 'file',
+  readers: OWNED_READERS,
+  id: 'file_id',
+  generation: 'generation',
+  immutable: ['file_id'],
+  auditedFields: AUDITED_FIELDS,
+  createdFields: [...AUDITED_FIELDS, 'acquired_from'],
+  versions: { ordinal: 'version_ordinal', fields: CONTENT_FIELDS },
+  unique: { constraint: 'files_name', field: 'name' },
+  derived: markDrifted,
+  search: { type: 'file', document: toFileDocument },
+  toView: toFileDto,
+};
+
+/** Written bytes and their media type. */
+export interface UploadedContent {
+  blob: WrittenBlob;
+  mediaType: string;
+}
+
+/** Files and their versions. Each change of the content makes a version. */
+@Injectable()
+export class FileService extends OrgResourceService<FileEntity, FileDto> {
+  constructor(
+    kit: ResourceKit,
+    private readonly files: FileRepository,
+    private readonly blobs: BlobStore,
+  ) {
+    super(kit, files, FILE);
+  }
+
+  /** Errors: 400 for an unknown workspace; 403; 409 for a name that is taken or an archived workspace. */
+  create(
+    scope: OrgScope,
+    id: string,
+    dto: NewFileDto,
+    content: UploadedContent,
+  ): Promise<Versioned<FileDto>> {
+    return this.createIn(scope, dto.workspace_id, async (workspace, tx) => {
+      await this.blobs.keep(tx, workspace, content.blob);
+      return {
+        ...newOwned(scope, dto.workspace_id),
+        file_id: id,
+        name: dto.name ?? id,
+        metadata: toRawJson(dto.metadata ?? {}),
+        ...columnsOf(content),
+      };
+    });
+  }
+
+  /**
+   * Creates a copy of a published file, or gives an existing copy the content of a package. The caller runs the transaction
+   * and keeps the workspace from being archived. Errors: 403, 404, 409 naming the file that has the name.
+   */
+  async install(
+    tx: Tx,
+    scope: Scope,
+    { copy, from: acquired_from }: CopySource,
+    { name, metadata, ...content }: UploadedContent & { name: string; metadata: RawJson },
+  ): Promise<InstalledArtifact> {
+    const columns = { ...columnsOf(content), acquired_from };
+    if (!copy) {
+      const row = {
+        ...newOwned(scope, scope.workspaceId),
+        file_id: newId('file'),
+        name,
+        metadata,
+        ...columns,
+      };
+      await this.checkNameFree(tx, scope, row);
+      return installedArtifact('file', row.file_id, null, await this.insert(tx, scope, row));
+    }
+    const before = await this.lock(tx, scope, copy.artifact_id, 'update');
+    // the package has another order of members
+    const isSame = canonicalJson(before.metadata) === canonicalJson(metadata);
+    const patch = { ...columns, metadata: isSame ? before.metadata : metadata };
+    return installedArtifact(
+      'file',
+      before.file_id,
+      before,
+      await this.write(tx, scope, before, patch, 'update'),
+    );
+  }
+
+  /** Throws unless the caller may add a version: 404, 403. Call it before the content is read. */
+  async checkAddable(scope: OrgScope, id: string): Promise<void> {
+    this.kit.access.admit(scope, await this.files.find(scope, id), FILE.noun, id, ['editor'], FILE.readers);
+  }
+
+  /** Adds a version, or returns the newest one if it has the same content. Errors: those of every change. */
+  addVersion(
+    scope: OrgScope,
+    id: string,
+    content: UploadedContent,
+    ifMatch: string | undefined,
+  ): Promise<{ view: FileVersionDto; isNew: boolean }> {
+    return this.transaction(scope, async (tx) => {
+      const before = await this.lock(tx, scope, id, 'update');
+      await this.checkChange(tx, scope, before, {}, ifMatch);
+      await this.blobs.keep(tx, scope, content.blob);
+      const row = await this.write(tx, scope, before, columnsOf(content), 'update');
+      const version = await this.files.versions.find(scope.orgKey, id, row.version_ordinal, tx);
+      return { view: toFileVersionDto(version!), isNew: row !== before };
+    });
+  }
+
+  async list(scope: OrgScope, query: FileListQueryDto): Promise<Page<FileDto>> {
+    return this.page(await this.files.listFiles(scope, query));
+  }
+
+  /** Errors: 422 for a new name of a file that an app declares; those of every change. */
+  patch(scope: OrgScope, id: string, dto: PatchFileDto, ifMatch?: string): Promise<Versioned<FileDto>> {
+    return this.change(scope, id, dto, ifMatch, (row) => ({
+      name: dto.name,
+      metadata: patchMetadata(row.metadata, dto.metadata),
+    }));
+  }
+
+  protected override async checkChange(
+    tx: Tx,
+    scope: OrgScope,
+    row: FileEntity,
+    dto: PatchBody<FileEntity>,
+    ifMatch: string | undefined,
+  ): Promise<void> {
+    await super.checkChange(tx, scope, row, dto, ifMatch);
+    // the next reconcile would not find it by its declared name
+    if (row.app_id !== null && dto.name !== undefined && dto.name !== row.name) {
+      throw problem.immutableField('/name');
+    }
+  }
+
+  async listVersions(scope: OrgScope, id: string, query: ListQueryDto): Promise<Page<FileVersionDto>> {
+    await this.find(scope, id);
+    const { rows, page } = await this.files.versions.list(scope.orgKey, id, query);
+    return { items: rows.map(toFileVersionDto), page };
+  }
+
+  async getVersion(scope: OrgScope, id: string, ordinal: number): Promise<Versioned<FileVersionDto>> {
+    return new Versioned(toFileVersionDto(await this.findVersion(scope, id, ordinal)), ordinal);
+  }
+
+  /** Streams the newest content. See `storedContent`. */
+  async getContent(scope: OrgScope, id: string, requested: RequestedContent): Promise<Reply> {
+    return this.contentOf(scope, await this.find(scope, id), requested);
+  }
+
+  async getVersionContent(
+    scope: OrgScope,
+    id: string,
+    ordinal: number,
+    requested: RequestedContent,
+  ): Promise<Reply> {
+    return this.contentOf(scope, await this.findVersion(scope, id, ordinal), requested);
+  }
+
+  private async contentOf(
+    scope: OrgScope,
+    { name, media_type, size_bytes, sha256 }: FileVersionRow | FileEntity,
+    requested: RequestedContent,
+  ): Promise<Reply> {
+    const blob = await this.blobs.open(scope, sha256);
+    return storedContent(requested, {
+      type: media_type,
+      filename: name,
+      size: size_bytes,
+      sha256,
+      read: (range) => blob.read(range),
+    });
+  }
+
+  private async findVersion(scope: OrgScope, id: string, ordinal: number): Promise<FileVersionRow> {
+    await this.find(scope, id);
+    const row = await this.files.versions.find(scope.orgKey, id, ordinal);
+    if (!row) throw problem.notFound('file version', String(ordinal));
+    return row;
+  }
+}
+
+/** Returns the columns of a file that its content decides. */
+const columnsOf = ({ blob, mediaType }: UploadedContent) => ({
+  media_type: mediaType,
+  size_bytes: blob.size,
+  sha256: blob.sha256,
+});

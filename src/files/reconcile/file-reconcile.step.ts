@@ -1,0 +1,142 @@
+import { createHash } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import type { Tx } from '#platform/db';
+import { decodeBase64, validateBody } from '#platform/http';
+import { newId } from '#platform/ids';
+import { type RawJson, toRawJson } from '#platform/json';
+import { type FieldError, Problem } from '#platform/problem';
+import { BlobStore } from '#platform/storage';
+import {
+  type Declared,
+  type Matched,
+  newOwned,
+  OwnedReconcileStep,
+  type OwningApp,
+  ReconcileSteps,
+  ResourceKit,
+} from '../../resources';
+import type { FileEntity } from '../files/file.entity';
+import { type ComparedFile, FileRepository } from '../files/file.repository';
+import { FILE } from '../files/file.service';
+import { OCTET_STREAM } from '../files/media-type';
+import { FileSpecDto } from './file-spec.dto';
+
+/** The most files of an app, because a reconcile stores them one after another. */
+const FILES_MAX = 500;
+
+interface DeclaredFile {
+  bytes: Buffer;
+  sha256: string;
+  mediaType: string;
+  metadata: RawJson;
+}
+
+/** Reconciles the files that an app declares. */
+@Injectable()
+export class FileReconcileStep extends OwnedReconcileStep<FileEntity, DeclaredFile, ComparedFile> {
+  readonly kind = 'file';
+
+  constructor(
+    steps: ReconcileSteps,
+    kit: ResourceKit,
+    files: FileRepository,
+    private readonly blobs: BlobStore,
+  ) {
+    super(kit, files, FILE);
+    steps.add(this);
+  }
+
+  faultsIn(_name: string, spec: Record<string, unknown>, pointer: string): FieldError[] {
+    try {
+      bytesOf(validateBody(FileSpecDto, spec, pointer), pointer);
+      return [];
+    } catch (error) {
+      if (error instanceof Problem && error.errors) return [...error.errors];
+      throw error;
+    }
+  }
+
+  override faultsAmong(declared: readonly Declared[]): FieldError[] {
+    const beyond = declared[FILES_MAX];
+    return beyond
+      ? [{ pointer: beyond.pointer, detail: `exceeds the limit of ${FILES_MAX} files of an app` }]
+      : [];
+  }
+
+  protected read(_tx: Tx, _scope: Scope, declared: readonly Declared[]) {
+    return Promise.resolve({ contents: declared.map(contentOf), faults: [] });
+  }
+
+  protected different(present: readonly Matched<DeclaredFile, ComparedFile, ComparedFile>[]) {
+    return Promise.resolve(
+      present.filter(
+        ({ row, content }) =>
+          row.sha256 !== content.sha256 ||
+          row.media_type !== content.mediaType ||
+          row.metadata.text !== content.metadata.text,
+      ),
+    );
+  }
+
+  /** Stores the bytes. Those of a reconcile that is rolled back are deleted by the clean-up of the storage. */
+  protected override async beforeWrite(
+    tx: Tx,
+    scope: Scope,
+    changes: readonly Matched<DeclaredFile, ComparedFile>[],
+  ): Promise<void> {
+    const distinct = new Map(changes.map(({ content }) => [content.sha256, content.bytes]));
+    for (const [sha256, bytes] of [...distinct].sort(([one], [other]) => (one < other ? -1 : 1))) {
+      if (await this.blobs.has(scope, sha256, tx)) continue;
+      await this.blobs.writeWithin(tx, scope, asStream(bytes));
+    }
+  }
+
+  protected newRow(scope: Scope, app: OwningApp, name: string, content: DeclaredFile): FileEntity {
+    return {
+      ...newOwned(scope, scope.workspaceId, app),
+      file_id: newId('file'),
+      name,
+      ...columnsOf(content),
+    };
+  }
+
+  protected columnsOf(_row: FileEntity, content: DeclaredFile): Partial<FileEntity> {
+    return columnsOf(content);
+  }
+}
+
+const columnsOf = ({ bytes, sha256, mediaType, metadata }: DeclaredFile) => ({
+  media_type: mediaType,
+  size_bytes: bytes.length,
+  sha256,
+  metadata,
+});
+
+/** Reads a declaration without form errors. */
+function contentOf({ spec, pointer }: Declared): DeclaredFile {
+  const dto = spec as unknown as FileSpecDto;
+  const bytes = bytesOf(dto, pointer);
+  return {
+    bytes,
+    sha256: createHash('sha256').update(bytes).digest('hex'),
+    mediaType: dto.media_type ?? OCTET_STREAM,
+    metadata: toRawJson(dto.metadata ?? {}),
+  };
+}
+
+function bytesOf({ content, encoding }: FileSpecDto, pointer: string): Buffer {
+  if (encoding !== 'base64') return Buffer.from(content);
+  try {
+    return decodeBase64(content);
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    const detail = 'must be base64 as of RFC 4648, section 4, with its padding';
+    throw new Problem('invalid_request', detail, { errors: [{ pointer: `${pointer}/content`, detail }] });
+  }
+}
+
+// eslint-disable-next-line @typescript-eslint/require-await -- a stream of one chunk
+async function* asStream(bytes: Buffer): AsyncGenerator<Buffer, void, undefined> {
+  if (bytes.length > 0) yield bytes;
+}
