@@ -8,6 +8,7 @@ import { AcquisitionService } from './acquiring/acquisition.service';
 import { PackageInstaller } from './acquiring/package-installer';
 import { CatalogueRepository } from './catalogue/catalogue.repository';
 import { CatalogueService } from './catalogue/catalogue.service';
+import { ListingRepository } from './items/listing.repository';
 import { StoreItemEntity } from './items/store-item.entity';
 import { StoreItemRepository } from './items/store-item.repository';
 import { StoreItemService } from './items/store-item.service';
@@ -23,6 +24,7 @@ import { PublishingService } from './publishing/publishing.service';
     AcquisitionService,
     CatalogueRepository,
     CatalogueService,
+    ListingRepository,
     PackageBuilder,
     PackageInstaller,
     Pinning,
