@@ -487,6 +487,7 @@ describe('every operation', () => {
       ].map((path) => admin.get(path)),
       200,
     );
+    await expectAll([admin.get(`${item}/package`, { range: 'bytes=0-9' })], 206);
     await expectAll([admin.post(`${acquisition}/upgrade`), admin.post(`${own}/withdraw`)], 200);
   });
 

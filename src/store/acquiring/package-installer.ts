@@ -13,6 +13,7 @@ import type { ArtifactPinDto, PackageManifestDto } from '../items/store-item.dto
 import type { ReleaseRow } from '../items/store-item.entity';
 import { ArchiveError } from '../package/package-archive';
 import { readPackage, reading } from '../package/package.reader';
+import { until } from '../package/until';
 import type { AcquiredCopyDto } from './acquisition.dto';
 
 /** A release of another organization, as a rule. */
@@ -48,8 +49,7 @@ export class PackageInstaller {
     const content = await this.blobs.open({ orgId }, release.sha256, tx);
     return reading(async () => {
       const acquired: AcquiredCopyDto[] = [];
-      for await (const { key, kind, name, parent_key, files } of readPackage(content.read())) {
-        signal.throwIfAborted();
+      for await (const { key, kind, name, parent_key, files } of readPackage(until(signal, content.read()))) {
         const source = sources.get(key);
         if (!source) throw new ArchiveError('The package has a component that its manifest lacks.');
         const artifact = await this.packagers.of(kind).install(tx, scope, {

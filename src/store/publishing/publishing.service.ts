@@ -16,6 +16,7 @@ import type {
 import type { Action, StoreItemEntity } from '../items/store-item.entity';
 import { type PlacedItem, StoreItemService, textsOf } from '../items/store-item.service';
 import { packArchive } from '../package/package-archive';
+import { until } from '../package/until';
 import { agentProfileOf, manifestOf } from './manifest';
 import { type BuiltPackage, PackageBuilder } from './package-builder';
 import { type PinnedNode, Pinning } from './pinning';
@@ -205,12 +206,3 @@ const hasAudience = (
   { is_public, org_ids = [] }: NonNullable<CreatePublisherItemReleaseDto['audience']>,
 ): boolean =>
   is_public === item.is_public && [...new Set(org_ids)].sort().join() === [...item.org_ids].sort().join();
-
-/** Ends a stream with the reason of a signal once it is aborted. */
-async function* until(signal: AbortSignal, bytes: AsyncIterable<Buffer>) {
-  for await (const chunk of bytes) {
-    signal.throwIfAborted();
-    yield chunk;
-  }
-  signal.throwIfAborted();
-}

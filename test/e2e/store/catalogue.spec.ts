@@ -90,6 +90,11 @@ describe('the catalogue', () => {
     expect(headers.get('repr-digest')).toBe(`sha-256=:${Buffer.from(open.sha256, 'hex').toString('base64')}:`);
     expect(headers.get('content-disposition')).toBe('attachment; filename="Item.tar.gz"');
     expect(sha256(await reader.download(open.store_item_id))).toBe(open.sha256);
+    const path = `${ITEMS}/${open.store_item_id}/package`;
+    const part = await reader.admin.get(path, { range: 'bytes=2-5' });
+    expect([part.status, part.headers.get('content-range')]).toEqual([206, `bytes 2-5/${open.size_bytes}`]);
+    const known = await reader.admin.get(path, { 'if-none-match': headers.get('etag')! });
+    expect(known.status).toBe(304);
     expect(outcome(await get(reader, open.store_item_id, '?release_id=rel_x'))).toEqual([404, 'not_found']);
   }); // prettier-ignore
 
