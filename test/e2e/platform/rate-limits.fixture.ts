@@ -4,7 +4,7 @@ import { RateLimited } from '#platform/rate-limit';
 import type { Answer } from '#testing';
 
 /** A controller whose routes are counted in a class of their own. */
-@Controller('store/v1/publisher/items')
+@Controller('store/v1/counted')
 @RateLimited('store_listing')
 class ListingController {
   @Get()

@@ -4,7 +4,7 @@ import { scrape, seriesOf } from '../../worker/metrics.fixture';
 import { inTurn, ListingModule, ME, outcomeOf, statusesOf } from './rate-limits.fixture';
 
 const DATASETS = '/eval/v1/datasets';
-const LISTING = '/store/v1/publisher/items';
+const LISTING = '/store/v1/counted';
 
 describe('rate limits', () => {
   let app: TestApp;
