@@ -1,7 +1,7 @@
 import type { Scope } from '#platform/auth';
 import { raw, sql, type Tx } from '#platform/db';
-import type { VersionTable } from '../owned/version-table.repository';
-import type { ArtifactReference, InstalledCopy } from './packager';
+import type { ArtifactReference, InstalledCopy } from '../packages/packager';
+import type { VersionTable } from './version-table.repository';
 
 /** Storage of resources that the store publishes, with the columns `acquired_from` and `version_ordinal`. */
 export interface PublishedTableSpec {
