@@ -27,7 +27,7 @@ export { OwnedEntity, PlacedEntity, type SyncState } from './owned/owned.entity'
 export { type ComparedRow, OWNED_READERS, OwnedRepository } from './owned/owned.repository';
 export { VersionTable } from './owned/version-table.repository';
 export { AcquiredFromDto } from './packages/acquired-from.dto';
-export { readJsonFile, textFile } from './packages/package-json';
+export { jsonFile, readJsonFile, textFile } from './packages/package-json';
 export {
   type AcquiredFrom,
   type AgentProfileSource,
@@ -47,6 +47,7 @@ export {
   type UnpackedComponent,
   type UnpackedFile,
 } from './packages/packager';
+export { findCopies } from './packages/published-table.repository';
 export { slugOf } from './packages/slug';
 export { type Matched, OwnedReconcileStep, type ReconcileDraft } from './reconcile/owned-reconcile.step';
 export {

@@ -16,6 +16,7 @@ import { PlatformIdempotencyWorkspace1795416707000 } from './1795416707000-platf
 import { TelemetryDroppedCounts1795417700000 } from './1795417700000-telemetry-dropped-counts';
 import { PlatformBlobs1795455000000 } from './1795455000000-platform-blobs';
 import { AcquiredCopies1795455000100 } from './1795455000100-acquired-copies';
+import { AcquiredRecords1795455000150 } from './1795455000150-acquired-records';
 import { Files1795455000200 } from './1795455000200-files';
 
 /**
@@ -41,6 +42,7 @@ export const MIGRATIONS = [
   TelemetryDroppedCounts1795417700000,
   PlatformBlobs1795455000000,
   AcquiredCopies1795455000100,
+  AcquiredRecords1795455000150,
   Files1795455000200,
 ];
 

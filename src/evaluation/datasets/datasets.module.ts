@@ -7,6 +7,9 @@ import { DatasetSchemas, SchemaPool } from './datasets/dataset-schemas';
 import { DatasetEntity } from './datasets/dataset.entity';
 import { DatasetRepository } from './datasets/dataset.repository';
 import { DatasetService } from './datasets/dataset.service';
+import { DatasetPackager } from './packages/dataset.packager';
+import { RecordInstaller } from './packages/record.installer';
+import { RecordPacker } from './packages/record.packer';
 import { RecordBulkService } from './records/record-bulk.service';
 import { RecordEntity } from './records/record.entity';
 import { RecordRepository } from './records/record.repository';
@@ -31,6 +34,7 @@ import { DatasetVersionService } from './versions/dataset-version.service';
   ],
   providers: [
     DatasetContent,
+    DatasetPackager,
     DatasetReadingService,
     DatasetRepository,
     DatasetSchemas,
@@ -42,6 +46,8 @@ import { DatasetVersionService } from './versions/dataset-version.service';
     RecordExportRepository,
     RecordExportService,
     RecordImportService,
+    RecordInstaller,
+    RecordPacker,
     RecordRepository,
     RecordService,
     RecordWriteRepository,

@@ -11,7 +11,7 @@ import {
   ReadOnlyMembersOf,
 } from '#platform/http';
 import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
-import { pick } from '../../resources';
+import { AcquiredFromDto, pick } from '../../resources';
 import { DEFINITIONS, SCORER_KINDS, type ScorerKind } from './definitions/definition.forms';
 import {
   type Grain,
@@ -169,6 +169,8 @@ export class ScorerVersionDto {
 export class ScorerDto extends ScorerVersionDto {
   updated_at!: Date;
   archived_at!: Date | null;
+  /** The store item and release that the scorer is a copy of. Null for a scorer that was not acquired from the store. */
+  acquired_from!: AcquiredFromDto | null;
 }
 
 export class ScorerPageDto {
@@ -185,4 +187,4 @@ export const toScorerVersionDto = (row: ScorerVersionRow): ScorerVersionDto =>
   pick(row, [...VERSION_FIELDS, 'created_at', 'created_by']);
 
 export const toScorerDto = (row: ScorerEntity): ScorerDto =>
-  pick(row, [...VERSION_FIELDS, 'created_at', 'created_by', 'updated_at', 'archived_at']);
+  pick(row, [...VERSION_FIELDS, 'created_at', 'created_by', 'updated_at', 'archived_at', 'acquired_from']);

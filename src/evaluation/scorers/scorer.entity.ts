@@ -1,6 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { ArchivableEntity, JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
+import type { AcquiredFrom } from '../../resources';
 import type { ScorerKind } from './definitions/definition.forms';
 
 export const GRAINS = ['trace', 'session'] as const;
@@ -49,10 +50,14 @@ export class ScorerEntity extends ArchivableEntity {
 
   @JsonColumn()
   metadata!: RawJson;
+
+  /** The published scorer that this is a copy of. */
+  @Column('jsonb', { nullable: true })
+  acquired_from!: AcquiredFrom | null;
 }
 
 /** A row of `scorer_versions`. */
-export type ScorerVersionRow = Omit<ScorerEntity, 'updated_at' | 'archived_at'>;
+export type ScorerVersionRow = Omit<ScorerEntity, 'updated_at' | 'archived_at' | 'acquired_from'>;
 
 /** The members of a version, without its stamps. */
 export const VERSION_FIELDS = [

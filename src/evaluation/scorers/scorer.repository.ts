@@ -2,10 +2,12 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, sql, type SqlExecutor, type Tx, Where, WorkspaceRepository } from '#platform/db';
 import { BY_NAME, type ListQueryDto, listPage, type RowPage } from '#platform/paging';
-import { VersionTable } from '../../resources';
+import { type ArtifactReference, findCopies, type InstalledCopy, VersionTable } from '../../resources';
 import type { ScorerDirectory } from '../experiments';
 import type { ScorerListQueryDto } from './scorer.dto';
 import { ScorerEntity, type ScorerVersionRow, VERSION_FIELDS } from './scorer.entity';
+
+const COPIES = { table: 'scorers', id: 'scorer_id' };
 
 @Injectable()
 export class ScorerRepository extends WorkspaceRepository<ScorerEntity> implements ScorerDirectory {
@@ -40,7 +42,14 @@ export class ScorerRepository extends WorkspaceRepository<ScorerEntity> implemen
     return listPage<ScorerEntity>(
       this.database,
       {
-        columns: [...VERSION_FIELDS, 'created_at', 'created_by', 'updated_at', 'archived_at'].join(', '),
+        columns: [
+          ...VERSION_FIELDS,
+          'created_at',
+          'created_by',
+          'updated_at',
+          'archived_at',
+          'acquired_from',
+        ].join(', '),
         from: 'scorers',
         where,
         id: 'scorer_id',
@@ -68,5 +77,24 @@ export class ScorerRepository extends WorkspaceRepository<ScorerEntity> implemen
     on: SqlExecutor = this.database,
   ): Promise<ScorerVersionRow | null> {
     return this.versions.find(scope.key, id, version, on);
+  }
+
+  /**
+   * Finds the version that a reference names by its id, its number or both, or else the newest.
+   *
+   * @param newest its number
+   */
+  findReferred(
+    tx: Tx,
+    scope: Scope,
+    { artifact_id, ...version }: ArtifactReference,
+    newest: number,
+  ): Promise<ScorerVersionRow | null> {
+    return this.versions.findReferred(tx, scope.key, artifact_id, version, newest);
+  }
+
+  /** Returns the live copies of published scorers, by the publisher's ids, locked for update. */
+  findCopies(tx: Tx, scope: Scope, artifactIds: readonly string[]): Promise<Map<string, InstalledCopy>> {
+    return findCopies(tx, COPIES, scope, artifactIds);
   }
 }

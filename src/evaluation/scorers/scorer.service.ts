@@ -4,9 +4,18 @@ import type { Scope } from '#platform/auth';
 import { patchMetadata, Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
 import { toRawJson } from '#platform/json';
+import type { Tx } from '#platform/db';
 import type { ListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { type ResourceKind, ResourceKit, stamps, WorkspaceResourceService } from '../../resources';
+import {
+  type AcquiredFrom,
+  type InstalledArtifact,
+  pick,
+  type ResourceKind,
+  ResourceKit,
+  stamps,
+  WorkspaceResourceService,
+} from '../../resources';
 import { ScorerDefinitions } from './scorer-definitions';
 import {
   type CreateScorerDto,
@@ -27,7 +36,7 @@ const SCORER: ResourceKind<ScorerEntity, ScorerDto> = {
   generation: 'scorer_version',
   immutable: ['scorer_id', 'scorer_kind'],
   auditedFields: ['name', 'grain', 'tags'],
-  createdFields: ['name'],
+  createdFields: ['name', 'acquired_from'],
   versions: {
     ordinal: 'scorer_version',
     fields: ['name', 'description', 'grain', 'definition', 'tags', 'metadata'],
@@ -35,6 +44,12 @@ const SCORER: ResourceKind<ScorerEntity, ScorerDto> = {
   unique: { constraint: 'scorers_name', field: 'name' },
   toView: toScorerDto,
 };
+
+/** A copy of a published scorer, after a release was installed. */
+export interface InstalledScorer {
+  row: ScorerEntity;
+  change: InstalledArtifact['change'];
+}
 
 /** Scorers. Every change makes a version. A run keeps the version it started with, even if the scorer is archived. */
 @Injectable()
@@ -50,20 +65,38 @@ export class ScorerService extends WorkspaceResourceService<ScorerEntity, Scorer
   /** Errors: 400 for a definition that does not fit the kind, 409 for a name that is taken. */
   async create(scope: Scope, dto: CreateScorerDto, signal: AbortSignal): Promise<Versioned<ScorerDto>> {
     await this.definitions.check(scope, dto.scorer_kind, dto.definition, signal);
-    return this.createIn(scope, dto.workspace_id, () => ({
-      ...stamps(scope),
-      scorer_id: newId('scr'),
-      workspace_id: scope.workspaceId,
-      scorer_version: 1,
-      version_id: newId('ver'),
-      name: dto.name,
-      description: dto.description ?? null,
-      scorer_kind: dto.scorer_kind,
-      grain: dto.grain ?? 'trace',
-      definition: toRawJson(dto.definition),
-      tags: dto.tags ?? [],
-      metadata: toRawJson(dto.metadata ?? {}),
-    }));
+    return this.createIn(scope, dto.workspace_id, () => newScorer(scope, dto, null));
+  }
+
+  /**
+   * Creates a copy of a published scorer, or gives it to an existing copy, in the caller's transaction. Errors: those of
+   * `create`; 409 for a copy of another kind.
+   *
+   * @param copyId the existing copy
+   */
+  async install(
+    tx: Tx,
+    scope: Scope,
+    dto: CreateScorerDto,
+    from: AcquiredFrom,
+    copyId: string | null,
+  ): Promise<InstalledScorer> {
+    const { signal } = new AbortController(); // the check has its own deadline
+    const given = newScorer(scope, dto, from);
+    const row = copyId === null ? null : await this.lock(tx, scope, copyId, 'update');
+    if (row && row.scorer_kind !== dto.scorer_kind) {
+      throw problem.conflict(
+        `The copy ${row.scorer_id} is of kind ${row.scorer_kind}, and the release of kind ${dto.scorer_kind}. The kind of a scorer never changes: archive the copy to get a new one.`,
+      );
+    }
+    await this.checkNameFree(tx, scope, { ...(row ?? given), name: dto.name });
+    if (!isDeepStrictEqual(given.definition, row?.definition)) {
+      await this.definitions.check(scope, dto.scorer_kind, dto.definition, signal);
+    }
+    if (!row) return { row: await this.insert(tx, scope, given), change: 'created' };
+    const members = pick(given, [...SCORER.versions!.fields, 'acquired_from']);
+    const next = await this.write(tx, scope, row, members, 'update');
+    return { row: next, change: next.scorer_version === row.scorer_version ? 'unchanged' : 'updated' };
   }
 
   async list(scope: Scope, query: ScorerListQueryDto): Promise<Page<ScorerDto>> {
@@ -107,3 +140,19 @@ export class ScorerService extends WorkspaceResourceService<ScorerEntity, Scorer
     return new Versioned(toScorerVersionDto(row), row.scorer_version);
   }
 }
+
+const newScorer = (scope: Scope, dto: CreateScorerDto, from: AcquiredFrom | null): ScorerEntity => ({
+  ...stamps(scope),
+  scorer_id: newId('scr'),
+  workspace_id: scope.workspaceId,
+  scorer_version: 1,
+  version_id: newId('ver'),
+  name: dto.name,
+  description: dto.description ?? null,
+  scorer_kind: dto.scorer_kind,
+  grain: dto.grain ?? 'trace',
+  definition: toRawJson(dto.definition),
+  tags: dto.tags ?? [],
+  metadata: toRawJson(dto.metadata ?? {}),
+  acquired_from: from,
+});

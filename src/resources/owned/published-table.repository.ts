@@ -45,23 +45,28 @@ export class PublishedTable<Row extends { version_ordinal: number }, VersionRow>
     return pinned && { row, version: pinned };
   }
 
-  /**
-   * Returns the workspace's live copies of published resources by the publisher's ids, locked. Of several copies, which
-   * restoring an archived one may make, returns the newest.
-   */
-  async findCopies(
-    tx: Tx,
-    scope: Scope,
-    artifactIds: readonly string[],
-  ): Promise<Map<string, InstalledCopy>> {
-    if (artifactIds.length === 0) return new Map();
-    const { table, id } = this.spec;
-    const rows = await tx.query<InstalledCopy>(
-      sql`SELECT ${raw(id)} AS artifact_id, acquired_from FROM ${raw(table)}
-        WHERE workspace_id = ${scope.workspaceId} AND acquired_from ->> 'artifact_id' = ANY (${artifactIds}::text[])
-          AND acquired_from IS NOT NULL AND archived_at IS NULL
-        ORDER BY ${raw(id)} FOR UPDATE`,
-    );
-    return new Map(rows.map((copy) => [copy.acquired_from.artifact_id, copy]));
+  /** Like the function `findCopies`. */
+  findCopies(tx: Tx, scope: Scope, artifactIds: readonly string[]): Promise<Map<string, InstalledCopy>> {
+    return findCopies(tx, this.spec, scope, artifactIds);
   }
+}
+
+/**
+ * Returns the workspace's live copies of published resources by the publisher's ids, locked. Of several copies, which
+ * restoring an archived one may make, returns the newest.
+ */
+export async function findCopies(
+  tx: Tx,
+  { table, id }: Pick<PublishedTableSpec, 'table' | 'id'>,
+  scope: Scope,
+  artifactIds: readonly string[],
+): Promise<Map<string, InstalledCopy>> {
+  if (artifactIds.length === 0) return new Map();
+  const rows = await tx.query<InstalledCopy>(
+    sql`SELECT ${raw(id)} AS artifact_id, acquired_from FROM ${raw(table)}
+      WHERE workspace_id = ${scope.workspaceId} AND acquired_from ->> 'artifact_id' = ANY (${artifactIds}::text[])
+        AND acquired_from IS NOT NULL AND archived_at IS NULL
+      ORDER BY ${raw(id)} FOR UPDATE`,
+  );
+  return new Map(rows.map((copy) => [copy.acquired_from.artifact_id, copy]));
 }

@@ -3,6 +3,9 @@ import { type Database, prepared, raw, sql, type SqlExecutor, type Tx, Where } f
 import { listPage, type ListQueryDto, type RowPage } from '#platform/paging';
 import type { ArtifactReference } from '../packages/packager';
 
+/** The largest number of a version that the database can look up. */
+const ORDINAL_MAX = 2 ** 31 - 1;
+
 /** Storage of the versions of one kind of resource. */
 export interface VersionTableSpec {
   /** The table of versions. */
@@ -95,6 +98,7 @@ export class VersionTable<Row> {
     newest: number,
   ): Promise<Row | null> {
     const { version_id = null, version_ordinal = null } = reference;
+    if (version_ordinal !== null && version_ordinal > ORDINAL_MAX) return null;
     if (version_id === null) return this.find(tenant, id, version_ordinal ?? newest, on);
     const where = new Where(tenant)
       .add(sql`${raw(this.spec.id)} = ${id} AND version_id = ${version_id}`)

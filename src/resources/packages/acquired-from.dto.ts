@@ -9,6 +9,6 @@ export class AcquiredFromDto {
   artifact_id!: string;
   /** The version of the publisher's resource that the release contains. */
   version_id!: string;
-  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
+  @ApiProperty({ type: 'integer', format: 'int64', minimum: 1 })
   version_ordinal!: number;
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { RawJson } from '#platform/json';
+import { RawJson, toJsonText } from '#platform/json';
 import type { PackageFile, UnpackedComponent } from './packager';
 
 /** Returns a file of a package with this text, which is held in memory. */
@@ -13,6 +13,18 @@ export function textFile(path: string, text: string): PackageFile {
       yield await Promise.resolve(bytes);
     },
   };
+}
+
+/**
+ * Returns a JSON file of a package, in canonical form except for its free-form members. These are written as they are
+ * stored: RFC 8785 would write 2^60 as 1152921504606847000, which `parseJson` refuses, and would sort their members. The
+ * same version still gives the same bytes, because its stored text never changes.
+ *
+ * @param members free-form ones as `RawJson`; the others without numbers beyond 2^53
+ */
+export function jsonFile(path: string, members: object): PackageFile {
+  const sorted = Object.entries(members).sort(([one], [other]) => (one < other ? -1 : 1));
+  return textFile(path, toJsonText(Object.fromEntries(sorted)));
 }
 
 /** Reads the JSON file of a component that has no other files. */

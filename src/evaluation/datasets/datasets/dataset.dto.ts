@@ -9,7 +9,14 @@ import {
   ReadOnlyMembersOf,
 } from '#platform/http';
 import { PageMetaDto, CreatedListQueryDto } from '#platform/paging';
-import { IsDescription, IsMetadataFilter, pick, STAMP_FIELDS, StampsDto } from '../../../resources';
+import {
+  AcquiredFromDto,
+  IsDescription,
+  IsMetadataFilter,
+  pick,
+  STAMP_FIELDS,
+  StampsDto,
+} from '../../../resources';
 import type { DatasetEntity } from './dataset.entity';
 
 /** Members that create and PATCH share. */
@@ -139,6 +146,8 @@ export class DatasetDto extends StampsDto {
   /** The newest CSV version. Null without one. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true })
   latest_version!: number | null;
+  /** The store item and release that the dataset is a copy of. Null for a dataset that was not acquired from the store. */
+  acquired_from!: AcquiredFromDto | null;
 }
 
 export class DatasetPageDto {
@@ -157,6 +166,7 @@ const FIELDS = [
   'expected_schema',
   'record_count',
   'latest_version',
+  'acquired_from',
   ...STAMP_FIELDS,
 ] as const;
 

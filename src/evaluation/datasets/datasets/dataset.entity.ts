@@ -1,6 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { ArchivableEntity, JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
+import type { AcquiredFrom } from '../../../resources';
 
 /** A named set of cases to evaluate on, in one workspace. */
 @Entity('datasets')
@@ -41,4 +42,8 @@ export class DatasetEntity extends ArchivableEntity {
   /** Rises with every change of the dataset or of a record in it. */
   @Column('bigint')
   revision!: number;
+
+  /** The published dataset that this is a copy of. */
+  @Column('jsonb', { nullable: true })
+  acquired_from!: AcquiredFrom | null;
 }

@@ -3,6 +3,7 @@ import type { Scope } from '#platform/auth';
 import { Database, prepared, sql, type Tx, Where, WorkspaceRepository } from '#platform/db';
 import { toJsonText } from '#platform/json';
 import { addCreated, BY_NAME, listPage, type RowPage } from '#platform/paging';
+import { findCopies, type InstalledCopy } from '../../../resources';
 import type { DatasetSearchDto } from './dataset.dto';
 import { DatasetEntity } from './dataset.entity';
 
@@ -11,7 +12,11 @@ export interface RecordChange {
   datasetId: string;
   revision: number;
   at: Date;
+  /** Whether a release of the store makes the change. */
+  isAcquired?: boolean;
 }
+
+const COPIES = { table: 'datasets', id: 'dataset_id' };
 
 @Injectable()
 export class DatasetRepository extends WorkspaceRepository<DatasetEntity> {
@@ -73,5 +78,10 @@ export class DatasetRepository extends WorkspaceRepository<DatasetEntity> {
         WHERE dataset_id = ${id} AND workspace_id = ${workspaceId} RETURNING latest_version`,
     );
     return row!.latest_version;
+  }
+
+  /** Returns the live copies of published datasets, by the publisher's ids, locked for update. */
+  findCopies(tx: Tx, scope: Scope, artifactIds: readonly string[]): Promise<Map<string, InstalledCopy>> {
+    return findCopies(tx, COPIES, scope, artifactIds);
   }
 }

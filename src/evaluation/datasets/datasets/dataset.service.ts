@@ -3,10 +3,14 @@ import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { patchMetadata, type Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
-import { toRawJson } from '#platform/json';
+import { toRawJson, toRawJsonOrNull } from '#platform/json';
 import { type Page, searchAsList } from '#platform/paging';
 import {
+  type AcquiredFrom,
+  changedColumns,
   checkWorkspaceOfSearch,
+  type InstalledArtifact,
+  pick,
   type ResourceKind,
   ResourceKit,
   stamps,
@@ -31,10 +35,26 @@ const DATASET: ResourceKind<DatasetEntity, DatasetDto> = {
   generation: 'revision',
   immutable: ['dataset_id'],
   auditedFields: ['name', 'tags'],
-  createdFields: ['name'],
+  createdFields: ['name', 'acquired_from'],
   unique: { constraint: 'datasets_name', field: 'name' },
   toView: toDatasetDto,
 };
+
+/** The members that a release gives a copy. */
+const INSTALLED_FIELDS = [
+  'name',
+  'description',
+  'metadata',
+  'tags',
+  'input_schema',
+  'expected_schema',
+] as const;
+
+/** A copy of a published dataset, after its members were installed. */
+export interface InstalledDataset {
+  row: DatasetEntity;
+  change: InstalledArtifact['change'];
+}
 
 /** Datasets. A dataset's revision also rises with each change of its records and CSV versions. */
 @Injectable()
@@ -49,25 +69,32 @@ export class DatasetService extends WorkspaceResourceService<DatasetEntity, Data
 
   /** Errors: 400 for an unusable JSON Schema, 409 for a name that is taken. */
   async create(scope: Scope, dto: CreateDatasetDto, signal: AbortSignal): Promise<Versioned<DatasetDto>> {
-    const check = (schema: object | null | undefined, pointer: string) =>
-      this.schemas.check(scope, schema ?? null, pointer, signal);
-    const schemas = {
-      input_schema: await check(dto.input_schema, '/input_schema'),
-      expected_schema: await check(dto.expected_schema, '/expected_schema'),
-    };
-    return this.createIn(scope, dto.workspace_id, () => ({
-      ...stamps(scope),
-      workspace_id: scope.workspaceId,
-      dataset_id: newId('ds'),
-      name: dto.name,
-      description: dto.description ?? null,
-      metadata: toRawJson(dto.metadata ?? {}),
-      tags: dto.tags ?? [],
-      ...schemas,
-      record_count: 0,
-      latest_version: null,
-      revision: 1,
-    }));
+    await this.checkSchemas(scope, dto, null, signal);
+    return this.createIn(scope, dto.workspace_id, () => newDataset(scope, dto, null));
+  }
+
+  /**
+   * Creates a copy of a published dataset, without its content, or gives an existing copy its members, in the caller's
+   * transaction. Errors: those of `create`.
+   *
+   * @param copyId the existing copy
+   */
+  async install(
+    tx: Tx,
+    scope: Scope,
+    dto: CreateDatasetDto,
+    from: AcquiredFrom,
+    copyId: string | null,
+  ): Promise<InstalledDataset> {
+    const { signal } = new AbortController(); // the check has its own deadline
+    const given = newDataset(scope, dto, from);
+    const row = copyId === null ? null : await this.lock(tx, scope, copyId, 'update');
+    await this.checkNameFree(tx, scope, { ...(row ?? given), name: dto.name });
+    await this.checkSchemas(scope, dto, row, signal);
+    if (!row) return { row: await this.insert(tx, scope, given), change: 'created' };
+    const members = pick(given, INSTALLED_FIELDS);
+    const change = changedColumns(row, members) ? 'updated' : 'unchanged';
+    return { row: await this.write(tx, scope, row, { ...members, acquired_from: from }, 'update'), change };
   }
 
   async list(scope: Scope, query: DatasetListQueryDto): Promise<Page<DatasetDto>> {
@@ -102,6 +129,20 @@ export class DatasetService extends WorkspaceResourceService<DatasetEntity, Data
     }));
   }
 
+  /** Throws 400 for an unusable JSON Schema. @param row the dataset, whose present schemas are not checked again */
+  private async checkSchemas(
+    scope: Scope,
+    dto: CreateDatasetDto,
+    row: DatasetEntity | null,
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (const member of ['input_schema', 'expected_schema'] as const) {
+      const schema = toRawJsonOrNull(dto[member]);
+      if (schema === null || schema.text === row?.[member]?.text) continue;
+      await this.schemas.check(scope, schema, `/${member}`, signal);
+    }
+  }
+
   /** Returns the row of a dataset, or null. */
   findRow(scope: Scope, id: string): Promise<DatasetEntity | null> {
     return this.datasets.find(scope, id);
@@ -129,3 +170,19 @@ export class DatasetService extends WorkspaceResourceService<DatasetEntity, Data
     return this.datasets.nextVersion(tx, scope, id, at);
   }
 }
+
+const newDataset = (scope: Scope, dto: CreateDatasetDto, from: AcquiredFrom | null): DatasetEntity => ({
+  ...stamps(scope),
+  workspace_id: scope.workspaceId,
+  dataset_id: newId('ds'),
+  name: dto.name,
+  description: dto.description ?? null,
+  metadata: toRawJson(dto.metadata ?? {}),
+  tags: dto.tags ?? [],
+  input_schema: toRawJsonOrNull(dto.input_schema),
+  expected_schema: toRawJsonOrNull(dto.expected_schema),
+  record_count: 0,
+  latest_version: null,
+  revision: 1,
+  acquired_from: from,
+});

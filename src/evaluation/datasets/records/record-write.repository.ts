@@ -78,13 +78,15 @@ export class RecordWriteRepository {
 const insertion = (scope: Scope, change: RecordChange, rows: readonly NewVersion[]): Sql =>
   sql`${withVersions(scope, change, rows)}
     INSERT INTO records (dataset_record_id, dataset_id, workspace_id, version, version_id, ${CONTENT},
-                         created_revision, created_at, updated_at, created_by)
-    SELECT dataset_record_id, dataset_id, workspace_id, version, version_id, ${CONTENT}, revision, at, at, created_by
+                         created_revision, created_at, updated_at, created_by, acquired_version)
+    SELECT dataset_record_id, dataset_id, workspace_id, version, version_id, ${CONTENT}, revision, at, at, created_by,
+           acquired_version
     FROM given`;
 
 const update = (scope: Scope, change: RecordChange, rows: readonly NewVersion[]): Sql =>
   sql`${withVersions(scope, change, rows)}
-    UPDATE records SET version = given.version, version_id = given.version_id, updated_at = given.at, ${ASSIGNMENTS}
+    UPDATE records SET version = given.version, version_id = given.version_id, updated_at = given.at, ${ASSIGNMENTS},
+      acquired_version = coalesce(given.acquired_version, records.acquired_version)
     FROM given
     WHERE records.dataset_record_id = given.dataset_record_id AND records.workspace_id = given.workspace_id
       AND records.dataset_id = given.dataset_id`;
@@ -92,13 +94,14 @@ const update = (scope: Scope, change: RecordChange, rows: readonly NewVersion[])
 /** The WITH clause of both statements: reads the rows as `given`, and writes them as versions. */
 function withVersions(
   { workspaceId, principalId }: Scope,
-  { datasetId, revision, at }: RecordChange,
+  { datasetId, revision, at, isAcquired = false }: RecordChange,
   rows: readonly NewVersion[],
 ): Sql {
   return sql`WITH given AS MATERIALIZED (
     SELECT ${datasetId}::text AS dataset_id, ${workspaceId}::text AS workspace_id, ${revision}::bigint AS revision,
            ${at}::timestamptz AS at, ${principalId}::text AS created_by, dataset_record_id,
-           version::integer AS version, version_id, input, expected, metadata,
+           version::integer AS version, CASE WHEN ${isAcquired}::boolean THEN version::integer END AS acquired_version,
+           version_id, input, expected, metadata,
            ARRAY(SELECT json_array_elements_text(tags)) AS tags, label, category, source_kind, source_ref, external_id
     FROM ${ROW.table(rows, 't')}
   ), versions AS (

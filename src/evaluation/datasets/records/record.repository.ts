@@ -162,6 +162,31 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
     await this.move(tx, scope, id, sql`archived_during = ${during}, archived_at = ${at}, updated_at = ${at}`);
   }
 
+  /** Archives records from this revision on. */
+  async archiveMany(
+    tx: Tx,
+    { workspaceId }: Scope,
+    ids: readonly string[],
+    { revision, at }: RecordChange,
+  ): Promise<void> {
+    await tx.query(
+      sql`UPDATE records
+        SET archived_during = archived_during + int8multirange(int8range(${revision}, NULL)), archived_at = ${at},
+            updated_at = ${at}
+        WHERE dataset_record_id = ANY (${ids}::text[]) AND workspace_id = ${workspaceId}`,
+    );
+  }
+
+  /** Returns those of these records that a release installed and nobody has changed since. */
+  async unchangedSinceInstall(tx: Tx, { workspaceId }: Scope, ids: readonly string[]): Promise<string[]> {
+    const rows = await tx.query<{ dataset_record_id: string }>(
+      sql`SELECT dataset_record_id FROM records
+        WHERE dataset_record_id = ANY (${ids}::text[]) AND workspace_id = ${workspaceId} AND acquired_version = version
+        ORDER BY dataset_record_id`,
+    );
+    return rows.map((row) => row.dataset_record_id);
+  }
+
   /** Makes a record live again from this revision on. */
   async restore(tx: Tx, scope: Scope, id: string, { revision, at }: RecordChange): Promise<void> {
     const during = sql`archived_during - int8multirange(int8range(${revision}, NULL))`;

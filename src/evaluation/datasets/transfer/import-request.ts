@@ -54,16 +54,27 @@ export class ImportSources {
       throw problem.invalidQuery('workspace_id', 'must be the workspace that X-Service-Workspace-Id names');
     }
     const most = this.environment.BODY_LIMIT_BYTES;
-    const json = new LargeJson(this.threads, scope, body.file, signal);
-    const source =
-      media === CSV_MEDIA
-        ? new CsvSource(body.file, most, (columns) => exportedRows(columns, json))
-        : new JsonLinesSource(body.file, 2 * most + REST_BYTES, json);
+    const csv = () => {
+      const json = new LargeJson(this.threads, scope, body.file, signal);
+      return new CsvSource(body.file, most, (columns) => exportedRows(columns, json));
+    };
+    const source = media === CSV_MEDIA ? csv() : this.jsonLines(scope, body.file, signal);
     return {
       onConflict: query.on_conflict ?? 'error',
       open: () => Promise.resolve(source),
       checkValues: () => undefined,
     };
+  }
+
+  /** Maximum size of a line of JSON Lines, in bytes. */
+  get lineBytes(): number {
+    return 2 * this.environment.BODY_LIMIT_BYTES + REST_BYTES;
+  }
+
+  /** Opens a file of JSON Lines. */
+  jsonLines(scope: Scope, file: SpooledFile, signal: AbortSignal): ImportSource {
+    const json = new LargeJson(this.threads, scope, file, signal);
+    return new JsonLinesSource(file, this.lineBytes, json);
   }
 
   private async ofVersion(

@@ -52,7 +52,7 @@ export class JsonLinesSource implements ImportSource {
     let line = 0;
     let blank = 0;
     let found: ImportLine[] = [];
-    for await (const texts of this.texts()) {
+    for await (const texts of textsOf(this.file, this.lineBytes)) {
       for (const text of texts) {
         line++;
         if (text === null) throw this.tooLong(line);
@@ -73,28 +73,6 @@ export class JsonLinesSource implements ImportSource {
     this.file.checkOpen();
   }
 
-  /** Yields the lines of each chunk, to read before the next chunk; null for a line that is too long. */
-  private async *texts(): AsyncGenerator<Iterable<Buffer | null>, void, undefined> {
-    let begun: Buffer[] = [];
-    let bytesBegun = 0;
-    const { lineBytes } = this;
-    function* linesOf(chunk: Buffer): Generator<Buffer | null> {
-      let from = 0;
-      for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, from)) {
-        const last = chunk.subarray(from, end);
-        yield bytesBegun + last.length > lineBytes ? null : joined(begun, last);
-        begun = [];
-        bytesBegun = 0;
-        from = end + 1;
-      }
-      begun.push(chunk.subarray(from));
-      bytesBegun += chunk.length - from;
-      if (bytesBegun > lineBytes) yield null;
-    }
-    for await (const chunk of this.file.chunks()) yield linesOf(chunk);
-    if (bytesBegun > 0) yield [Buffer.concat(begun)];
-  }
-
   private async read(text: Buffer, line: number): Promise<ImportLine> {
     const size = text.length;
     try {
@@ -110,6 +88,34 @@ export class JsonLinesSource implements ImportSource {
     const detail = `has more than ${this.lineBytes} bytes, the maximum size of a record`;
     return problem.invalidFields([{ pointer: pointerOf(line), detail }]);
   }
+}
+
+/**
+ * Yields the lines of each chunk of a file, to read before the next chunk; null for a line that is too long.
+ *
+ * @param lineBytes maximum size of a line, in bytes
+ */
+export async function* textsOf(
+  file: SpooledFile,
+  lineBytes: number,
+): AsyncGenerator<Iterable<Buffer | null>, void, undefined> {
+  let begun: Buffer[] = [];
+  let bytesBegun = 0;
+  function* linesOf(chunk: Buffer): Generator<Buffer | null> {
+    let from = 0;
+    for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, from)) {
+      const last = chunk.subarray(from, end);
+      yield bytesBegun + last.length > lineBytes ? null : joined(begun, last);
+      begun = [];
+      bytesBegun = 0;
+      from = end + 1;
+    }
+    begun.push(chunk.subarray(from));
+    bytesBegun += chunk.length - from;
+    if (bytesBegun > lineBytes) yield null;
+  }
+  for await (const chunk of file.chunks()) yield linesOf(chunk);
+  if (bytesBegun > 0) yield [Buffer.concat(begun)];
 }
 
 const joined = (begun: readonly Buffer[], last: Buffer): Buffer =>

@@ -28,6 +28,8 @@ export interface ImportRun {
   existing: ReadonlyMap<string, ExistingRecord>;
   /** Number of new records. */
   toCreate: number;
+  /** Whether the records come from a release of the store. */
+  isAcquired?: boolean;
   /** The members that violate the dataset's schemas, by line. Only changed ones are refused. */
   undecided: ReadonlyMap<number, readonly SchemaMember[]>;
   /** Whether a member differs from the record before the change. */
@@ -159,8 +161,8 @@ export class ImportWriter {
 
   /** Begins the change with the first write, so that an import without changes does not raise the revision. */
   private async changeOf(): Promise<RecordChange> {
-    const { tx, scope, datasetId, toCreate } = this.run;
-    this.change ??= await this.datasets.beginChange(tx, scope, datasetId, toCreate);
+    const { tx, scope, datasetId, toCreate, isAcquired } = this.run;
+    this.change ??= { ...(await this.datasets.beginChange(tx, scope, datasetId, toCreate)), isAcquired };
     return this.change;
   }
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database, empty, raw, sql, Where } from '#platform/db';
+import { Database, empty, raw, sql, type SqlExecutor, Where } from '#platform/db';
 import { CONTENT_FIELDS, type RecordEntity } from '../records/record.entity';
 import { addRecordFilters, type RecordFilters } from '../records/record.repository';
 
@@ -48,19 +48,25 @@ export class RecordExportRepository {
   async *batches(
     scope: Scope,
     selection: ExportSelection,
+    on: SqlExecutor = this.database,
   ): AsyncGenerator<ExportedRecord[], void, undefined> {
     for (let after: string | null = ''; after !== null;) {
-      const { records, next }: Batch = await this.batch(scope, selection, after);
+      const { records, next }: Batch = await this.batch(scope, selection, after, on);
       yield records;
       after = next;
     }
   }
 
-  private async batch(scope: Scope, selection: ExportSelection, after: string): Promise<Batch> {
+  private async batch(
+    scope: Scope,
+    selection: ExportSelection,
+    after: string,
+    on: SqlExecutor,
+  ): Promise<Batch> {
     const { datasetId, revision, include_archived } = selection;
     const matching = addRecordFilters(new Where(scope.key), selection);
     const wasArchived = sql`archived_during @> ${revision}::bigint`;
-    const rows = await this.database.query<BatchRow>(
+    const rows = await on.query<BatchRow>(
       sql`WITH examined AS MATERIALIZED (
           SELECT dataset_record_id AS id, CASE WHEN ${wasArchived} THEN archived_at END AS archived_at
           FROM records

@@ -155,7 +155,7 @@ const ofText = (detail: string): string =>
     ? `must be JSON: ${detail.replace('The body is not JSON: ', '').replace('The body', 'it')}`
     : detail;
 
-function optionsOf({ case_id_column, mapping }: CsvOptionsDto): CsvOptions {
+export function optionsOf({ case_id_column, mapping }: CsvOptionsDto): CsvOptions {
   const { input, expected, metadata, tags } = mapping ?? {};
   return { caseIdColumn: case_id_column ?? null, mapping: { input, expected, metadata, tags } };
 }

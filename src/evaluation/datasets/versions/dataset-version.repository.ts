@@ -66,6 +66,19 @@ export class DatasetVersionRepository {
     return row ?? null;
   }
 
+  async findById(
+    { workspaceId }: Scope,
+    datasetId: string,
+    versionId: string,
+    on: SqlExecutor = this.database,
+  ): Promise<DatasetVersionRow | null> {
+    const [row] = await on.query<DatasetVersionRow>(
+      sql`SELECT ${raw(COLUMNS)} FROM dataset_versions
+        WHERE workspace_id = ${workspaceId} AND dataset_id = ${datasetId} AND version_id = ${versionId}`,
+    );
+    return row ?? null;
+  }
+
   /** Finds the version with the same bytes and options. */
   async findSame(
     { workspaceId }: Scope,

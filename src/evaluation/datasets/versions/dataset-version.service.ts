@@ -10,7 +10,7 @@ import { problem } from '#platform/problem';
 import { DatasetService } from '../datasets/dataset.service';
 import { checkLive } from '../../../resources';
 import { FairLimiter } from '#platform/concurrency';
-import { LayoutFault } from './csv/csv.columns';
+import { type CsvOptions, LayoutFault } from './csv/csv.columns';
 import { CsvFault } from './csv/csv.scanner';
 import { CHUNK_BYTES, type CsvContent, readCsv } from './csv/csv.reader';
 import { type CsvUpload, readUpload } from './dataset-upload';
@@ -70,6 +70,26 @@ export class DatasetVersionService {
     return this.limiter.run(scope, signal, () => this.create(scope, datasetId, request, query, signal));
   }
 
+  /**
+   * Gives a locked dataset the CSV file of a release. Returns false if it already has a version with the same bytes and
+   * options. Errors: those of `readCsv`.
+   */
+  async install(
+    tx: Tx,
+    scope: Scope,
+    datasetId: string,
+    file: SpooledFile,
+    options: CsvOptions,
+  ): Promise<boolean> {
+    const content = await readCsv(file, options, this.environment.BODY_LIMIT_BYTES);
+    const identity = identityOf(datasetId, file, content);
+    if (await this.versions.findSame(scope, identity, tx)) return false;
+    const contentId = await this.versions.newContent(tx);
+    await this.storeContent(tx, scope, contentId, file, content);
+    await this.insert(tx, scope, identity, contentId, file.size, content);
+    return true;
+  }
+
   async get(scope: Scope, datasetId: string, version: number): Promise<DatasetVersionDto> {
     return toDatasetVersionDto(await this.find(scope, datasetId, version));
   }
@@ -121,29 +141,40 @@ export class DatasetVersionService {
         file.checkOpen();
         const same = await this.versions.findSame(scope, identity, tx);
         if (same) throw new StoredMeanwhile(same);
-        const at = new Date();
-        const version = await this.datasets.nextVersion(tx, scope, identity.dataset_id, at);
-        const row: DatasetVersionRow = {
-          ...identity,
-          workspace_id: scope.workspaceId,
-          version,
-          version_id: newId('ver'),
-          content_id: contentId,
-          row_count: content.rowCount,
-          columns: [...content.layout.columns],
-          size_bytes: file.size,
-          case_id_column: content.layout.caseIdColumn,
-          mapping: content.layout.mapping,
-          created_at: at,
-          created_by: scope.principalId,
-        };
-        await this.versions.insert(tx, row);
+        const row = await this.insert(tx, scope, identity, contentId, file.size, content);
         return { view: toDatasetVersionDto(row), isNew: true };
       });
     } catch (error) {
       if (!(error instanceof StoredMeanwhile)) throw error;
       return { view: toDatasetVersionDto(error.row), isNew: false };
     }
+  }
+
+  private async insert(
+    tx: Tx,
+    scope: Scope,
+    identity: VersionIdentity,
+    contentId: number,
+    size: number,
+    { rowCount, layout }: CsvContent,
+  ): Promise<DatasetVersionRow> {
+    const at = new Date();
+    const row: DatasetVersionRow = {
+      ...identity,
+      workspace_id: scope.workspaceId,
+      version: await this.datasets.nextVersion(tx, scope, identity.dataset_id, at),
+      version_id: newId('ver'),
+      content_id: contentId,
+      row_count: rowCount,
+      columns: [...layout.columns],
+      size_bytes: size,
+      case_id_column: layout.caseIdColumn,
+      mapping: layout.mapping,
+      created_at: at,
+      created_by: scope.principalId,
+    };
+    await this.versions.insert(tx, row);
+    return row;
   }
 
   private async storeContent(

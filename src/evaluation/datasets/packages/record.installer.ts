@@ -1,0 +1,189 @@
+import { createHash } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { Pace } from '#platform/concurrency';
+import { inChunks, type Tx } from '#platform/db';
+import type { SpooledFile } from '#platform/http';
+import { DatasetRepository } from '../datasets/dataset.repository';
+import type { DatasetEntity } from '../datasets/dataset.entity';
+import { DatasetService } from '../datasets/dataset.service';
+import { type ExistingRecord, RecordRepository } from '../records/record.repository';
+import { RecordWriteRepository } from '../records/record-write.repository';
+import { checkImport } from '../transfer/import-check';
+import { ImportSources } from '../transfer/import-request';
+import { type ImportSource, textsOf } from '../transfer/import-source';
+import { ImportWriter } from '../transfer/import-writer';
+import { RecordExportRepository } from '../transfer/record-export.repository';
+import { lineOf } from './record.packer';
+
+/** The effect of a release on the records of a copy. */
+export interface InstalledRecords {
+  isChanged: boolean;
+  /** Records of the release that the copy does not get, because records of its users have their `external_id`. */
+  omittedCount: number;
+}
+
+/** The difference between a release and the live records of its copy. */
+interface Difference {
+  /** The lines of the release that no live record has. */
+  missing: Set<number>;
+  /** Records that an earlier release installed, nobody has changed since, and this release does not have. */
+  gone: Set<string>;
+}
+
+/** Gives copies of datasets the records of a release. Memory: some 200 bytes for each record of the release. */
+@Injectable()
+export class RecordInstaller {
+  constructor(
+    private readonly datasets: DatasetService,
+    private readonly rows: DatasetRepository,
+    private readonly records: RecordRepository,
+    private readonly writes: RecordWriteRepository,
+    private readonly exports: RecordExportRepository,
+    private readonly sources: ImportSources,
+  ) {}
+
+  /**
+   * Adds the records of the release that the copy lacks, and archives those that an earlier release installed and this one
+   * does not have. A record with the `external_id` of such a record becomes its next version. Records that users of the copy
+   * created or changed stay as they are. Records are compared by their content.
+   *
+   * The records are not checked against the schemas of the dataset: the publisher's may be older than its schemas too.
+   *
+   * @param dataset locked
+   * @param file JSON Lines, or null for a release without records
+   */
+  async install(
+    tx: Tx,
+    scope: Scope,
+    dataset: DatasetEntity,
+    file: SpooledFile | null,
+  ): Promise<InstalledRecords> {
+    const { missing, gone } = await this.compare(tx, scope, dataset, file);
+    const { signal } = new AbortController(); // the threads have their own deadline
+    const all = missing.size > 0 ? this.sources.jsonLines(scope, file!, signal) : EMPTY;
+    // A fault here is a fault of the package, whose records were valid when it was made.
+    const { lineOf: externalIds } = await checkImport(only(all, missing), {
+      faultsOf: noFaults,
+      onConflict: 'update',
+    });
+    const { updated, omittedCount } = await this.assign(tx, scope, dataset, externalIds, missing, gone);
+    await this.archive(tx, scope, dataset, [...gone]);
+    const writer = new ImportWriter(
+      {
+        tx,
+        scope,
+        datasetId: dataset.dataset_id,
+        onConflict: 'update',
+        existing: updated,
+        toCreate: missing.size - updated.size,
+        isAcquired: true,
+        undecided: new Map(),
+        isChanged: () => Promise.resolve(true),
+      },
+      this.datasets,
+      this.records,
+      this.writes,
+    );
+    if (missing.size > 0) {
+      for await (const lines of only(all, missing).lines()) for (const line of lines) await writer.add(line);
+    }
+    await writer.finish();
+    return { isChanged: missing.size + gone.size > 0, omittedCount };
+  }
+
+  private async compare(
+    tx: Tx,
+    scope: Scope,
+    { dataset_id: datasetId, revision }: DatasetEntity,
+    file: SpooledFile | null,
+  ): Promise<Difference> {
+    const digests = file ? await this.digestsOf(file) : [];
+    const lacking = new Map<string, number>();
+    for (const digest of digests) lacking.set(digest, (lacking.get(digest) ?? 0) + 1);
+    const gone = new Set<string>();
+    const pace = new Pace();
+    for await (const records of this.exports.batches(scope, { datasetId, revision }, tx)) {
+      const others: string[] = [];
+      for (const record of records) {
+        if (!take(lacking, digestOf(lineOf(record)))) others.push(record.dataset_record_id);
+        if (pace.isDue()) await pace.rest();
+      }
+      if (others.length === 0) continue;
+      for (const id of await this.records.unchangedSinceInstall(tx, scope, others)) gone.add(id);
+    }
+    const missing = new Set<number>();
+    for (const [index, digest] of digests.entries()) if (take(lacking, digest)) missing.add(index + 1);
+    return { missing, gone };
+  }
+
+  private async digestsOf(file: SpooledFile): Promise<string[]> {
+    const digests: string[] = [];
+    const pace = new Pace();
+    for await (const texts of textsOf(file, this.sources.lineBytes)) {
+      for (const text of texts) {
+        if (text === null)
+          throw new Error(`Line ${digests.length + 1} of the package's records is too long.`);
+        digests.push(digestOf(text));
+        if (pace.isDue()) await pace.rest();
+      }
+    }
+    return digests;
+  }
+
+  /**
+   * Decides on the lines whose `external_id` a live record has: takes the records that they update out of `gone`, and lines
+   * that they do not update out of `missing`.
+   */
+  private async assign(
+    tx: Tx,
+    scope: Scope,
+    dataset: DatasetEntity,
+    externalIds: ReadonlyMap<string, number>,
+    missing: Set<number>,
+    gone: Set<string>,
+  ): Promise<{ updated: Map<string, ExistingRecord>; omittedCount: number }> {
+    const updated = new Map<string, ExistingRecord>();
+    let omittedCount = 0;
+    const find = (ids: readonly string[]) => this.records.findExisting(tx, scope, dataset.dataset_id, ids);
+    for (const record of await inChunks([...externalIds.keys()], find)) {
+      if (gone.delete(record.dataset_record_id)) {
+        updated.set(record.external_id, record);
+      } else {
+        missing.delete(externalIds.get(record.external_id)!);
+        omittedCount++;
+      }
+    }
+    return { updated, omittedCount };
+  }
+
+  private async archive(tx: Tx, scope: Scope, { dataset_id }: DatasetEntity, ids: string[]): Promise<void> {
+    if (ids.length === 0) return;
+    const change = await this.rows.beginChange(tx, scope, dataset_id, -ids.length);
+    await inChunks(ids, async (some) => {
+      await this.records.archiveMany(tx, scope, some, change);
+      return [];
+    });
+  }
+}
+
+const EMPTY: ImportSource = { async *lines() {}, checkOpen: () => undefined };
+
+/** Returns the given lines of a source. */
+const only = (source: ImportSource, chosen: ReadonlySet<number>): ImportSource => ({
+  async *lines() {
+    for await (const lines of source.lines()) yield lines.filter(({ line }) => chosen.has(line));
+  },
+  checkOpen: () => source.checkOpen(),
+});
+
+const noFaults = (records: readonly unknown[]) => Promise.resolve(records.map(() => []));
+
+const digestOf = (line: string | Buffer): string => createHash('sha256').update(line).digest('base64');
+
+/** Takes one of a key's number. Returns false if there are none left. */
+function take(counts: Map<string, number>, key: string): boolean {
+  const count = counts.get(key) ?? 0;
+  if (count > 0) counts.set(key, count - 1);
+  return count > 0;
+}

@@ -1,0 +1,70 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { Pace } from '#platform/concurrency';
+import type { SqlExecutor } from '#platform/db';
+import { SpooledFile } from '#platform/http';
+import { toJsonText } from '#platform/json';
+import { problem } from '#platform/problem';
+import { pick } from '../../../resources';
+import type { DatasetEntity } from '../datasets/dataset.entity';
+import { CONTENT_FIELDS } from '../records/record.entity';
+import { IMPORT_LINES_MAX } from '../transfer/import-source';
+import { type ExportedRecord, RecordExportRepository } from '../transfer/record-export.repository';
+
+/** Largest file of records, in bytes. */
+export const RECORDS_MAX_BYTES = 1024 * 1024 * 1024;
+
+/** Characters that are written at once, unless a line is longer. */
+const WRITE_LENGTH = 256 * 1024;
+
+/**
+ * Returns a record as a line of a package, without its line break: the line of an export, without id, version and times. The
+ * same content is always the same line, because free-form members are written as they are stored.
+ */
+export const lineOf = (record: ExportedRecord): string => toJsonText(pick(record, CONTENT_FIELDS));
+
+/** Writes the records of a dataset into a file. */
+@Injectable()
+export class RecordPacker {
+  constructor(private readonly records: RecordExportRepository) {}
+
+  /**
+   * Writes the records as of the revision of `dataset`, oldest first, whatever changes meanwhile. The caller closes the file.
+   * Errors: 422 `validation_failed` for more than 100,000 records or 1 GiB; 503 `storage_unavailable`.
+   */
+  async pack(
+    on: SqlExecutor,
+    scope: Scope,
+    { dataset_id: datasetId, revision, record_count }: DatasetEntity,
+  ): Promise<SpooledFile> {
+    if (record_count > IMPORT_LINES_MAX) {
+      throw problem.validationFailed(
+        `The dataset has ${record_count} records. At most ${IMPORT_LINES_MAX} can be published: archive some, or publish a CSV version.`,
+      );
+    }
+    const file = await SpooledFile.create();
+    try {
+      const pace = new Pace();
+      for await (const records of this.records.batches(scope, { datasetId, revision }, on)) {
+        let text = '';
+        for (const record of records) {
+          text += `${lineOf(record)}\n`;
+          if (text.length > WRITE_LENGTH) {
+            await file.append(Buffer.from(text));
+            text = '';
+          }
+          if (pace.isDue()) await pace.rest();
+        }
+        await file.append(Buffer.from(text));
+        if (file.size > RECORDS_MAX_BYTES) {
+          throw problem.validationFailed('The records of the dataset exceed 1 GiB as JSON. Archive some.');
+        }
+      }
+      file.finish();
+      return file;
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  }
+}
