@@ -169,3 +169,9 @@ export function run(files: Record<string, unknown>, args: string[], env: NodeJS.
   });
   return { code: ended.status, output: ended.stdout, errors: ended.stderr };
 }
+
+/** Expects the exit code 1, and these texts in what was printed. */
+export function expectFault(result: Result, ...texts: string[]): void {
+  expect(result).toMatchObject({ code: 1, output: '' });
+  for (const text of [...texts, 'p.tar.gz is NOT verified.']) expect(result.errors).toContain(text);
+}

@@ -16,6 +16,7 @@ import { PlatformIdempotencyWorkspace1795416707000 } from './1795416707000-platf
 import { TelemetryDroppedCounts1795417700000 } from './1795417700000-telemetry-dropped-counts';
 import { PlatformBlobs1795455000000 } from './1795455000000-platform-blobs';
 import { AcquiredCopies1795455000100 } from './1795455000100-acquired-copies';
+import { OrgSigningKeys1795455000400 } from './1795455000400-org-signing-keys';
 
 /**
  * Every migration, in the order in which they run. The baselines are already applied to existing databases, so never change
@@ -40,6 +41,7 @@ export const MIGRATIONS = [
   TelemetryDroppedCounts1795417700000,
   PlatformBlobs1795455000000,
   AcquiredCopies1795455000100,
+  OrgSigningKeys1795455000400,
 ];
 
 /** Timestamp of the first baseline, in ms since 1970. Databases with earlier migrations cannot be migrated. */
