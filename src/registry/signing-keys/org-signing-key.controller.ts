@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRole, RequireRoleEverywhere } from '#platform/auth';
-import { created, type Reply } from '#platform/http';
+import { created, type Reply, RequestBody } from '#platform/http';
 import type { Page } from '#platform/paging';
 import {
   CreateSigningKeyDto,
@@ -19,6 +19,8 @@ export class SigningKeyController {
   /** Create a key with which the organization signs from then on */
   @Post()
   @RequireRoleEverywhere('admin')
+  @RequestBody({ kind: 'json', optional: true })
+  @ApiBody({ type: CreateSigningKeyDto, required: false })
   @ApiCreatedResponse({ type: SigningKeyDto })
   async create(@CurrentScope() scope: OrgScope, @Body() dto: CreateSigningKeyDto): Promise<Reply> {
     const view = await this.signing.create(scope, dto);

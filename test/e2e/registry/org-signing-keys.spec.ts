@@ -110,6 +110,14 @@ describe('the signing keys of an organization', () => {
     expect((await admin.post(`${KEYS}/${newId('sig')}/revoke`)).status).toBe(404);
   });
 
+  it('are created once when a request without a body is repeated with its Idempotency-Key', async () => {
+    const key = { 'idempotency-key': 'once' };
+    const [first, second] = [await admin.post(KEYS, undefined, key), await admin.post(KEYS, undefined, key)];
+    expect([first.status, second.status, second.body]).toEqual([201, 201, first.body]);
+    expect((await admin.post(KEYS, { name: 'other' }, key)).status).toBe(422);
+    expect(await publishedBy(org.orgId)).toHaveLength(1);
+  });
+
   it('are at most ten that are not revoked, also when created at once', async () => {
     const answers = await Promise.all(Array.from({ length: 14 }, () => admin.post(KEYS)));
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(10);
