@@ -56,7 +56,9 @@ const SAMPLES = [
 
 describe('the archive of a package', () => {
   it('has the same bytes forever, so that digests of published releases stay valid', async () => {
-    expect(sha256(await packed(...SAMPLES))).toBe('affcdc0c5e22732ec993aa35d647f38fadc8272ad71715beccae2ed94d40a6fe');
+    expect(sha256(await packed(...SAMPLES))).toBe(
+      'affcdc0c5e22732ec993aa35d647f38fadc8272ad71715beccae2ed94d40a6fe',
+    );
   });
 
   it('does not depend on how the contents are split into pieces', async () => {
