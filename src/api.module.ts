@@ -15,6 +15,7 @@ import { McpServersHttpModule } from './mcp-servers';
 import { OpenApiModule } from './openapi';
 import { RegistryHttpModule, RegistryModule } from './registry';
 import { SkillsHttpModule } from './skills';
+import { StoreHttpModule } from './store';
 import { TelemetryHttpModule } from './telemetry';
 import { WORKER_AREAS } from './worker.module';
 
@@ -27,6 +28,7 @@ export const API_AREAS = [
   AgentsHttpModule,
   McpServersHttpModule,
   EvaluationHttpModule,
+  StoreHttpModule,
 ];
 
 export interface ApiOptions {

@@ -1,5 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { ACCESS_EXTENSION, type AccessRule, isRead, WORKSPACE_HEADER } from '#platform/auth';
+import { CATALOGUE, type ProblemCode, PROBLEMS_EXTENSION } from '#platform/problem';
 import {
   BODIES_EXTENSION,
   ETAG_HEADER,
@@ -15,6 +16,7 @@ import {
   REASONS,
   REPLAYED_HEADER,
   REQUEST_ID_HEADER,
+  problemWith,
   SHARED_HEADERS,
   SHARED_RESPONSES,
 } from './responses';
@@ -35,6 +37,7 @@ interface Operation {
   [SCHEMAS_EXTENSION]?: Record<string, Schema>;
   [ACCESS_EXTENSION]?: AccessRule;
   [LIMIT_EXTENSION]?: number;
+  [PROBLEMS_EXTENSION]?: readonly ProblemCode[];
 }
 
 interface Parameter {
@@ -87,11 +90,25 @@ export function completeDocument(document: OpenAPIObject): OpenAPIObject {
     }
   }
   closeBodies(completed.paths, completed.components.schemas ?? {});
+  for (const name of FINAL_SCHEMAS) {
+    const schema = completed.components.schemas?.[name];
+    if (schema) schema.additionalProperties = false;
+  }
   completed.components.responses = SHARED_RESPONSES;
   completed.components.headers = SHARED_HEADERS;
   completed.tags = [...tags].sort().map((name) => ({ name, description: TAG_DESCRIPTIONS[name] }));
   return document;
 }
+
+/** Schemas of responses that never get more members. */
+const FINAL_SCHEMAS = [
+  'StoreSourceDto',
+  'ArtifactPinDto',
+  'PackageComponentDto',
+  'PackageManifestDto',
+  'StoreAudienceDto',
+  'StorePolicyDto',
+];
 
 /** Schemas that accept unknown members, because clients send tools exactly as an MCP server lists them. */
 const OPEN_SCHEMAS = new Set(['GivenToolDto']);
@@ -131,7 +148,7 @@ interface Traits {
   isRateLimited: boolean;
   /** `required`, or `optional` if the operation accepts the workspace header without effect. */
   workspace: 'required' | 'optional' | 'none';
-  /** Whether it archives or restores. */
+  /** Whether it archives, restores or withdraws. */
   isLifecycle: boolean;
   /** Whether it creates a resource that has an ETag. */
   createsVersioned: boolean;
@@ -140,7 +157,7 @@ interface Traits {
 /** Paths of resources that do not belong to a workspace. */
 const WITHOUT_WORKSPACE = /^\/registry\/v1\/(orgs|me|tokens)\b/;
 
-const LIFECYCLE = /\/(archive|restore)$/;
+const LIFECYCLE = /\/(archive|restore|withdraw)$/;
 
 function traitsOf(paths: Paths, path: string, method: Method, operation: Operation): Traits {
   const isPublic = operation.security === undefined || operation.security.length === 0;
@@ -193,6 +210,24 @@ function completeOperation(operation: Operation, traits: Traits): void {
   }
   for (const status of errorsOf(operation, traits)) {
     operation.responses[status] ??= { $ref: `#/components/responses/${status}` };
+  }
+  limitProblems(operation);
+}
+
+/** Leaves the operation only the problems of `@ApiProblems()`, with the codes of each status. */
+function limitProblems(operation: Operation): void {
+  const listed = operation[PROBLEMS_EXTENSION];
+  Reflect.deleteProperty(operation, PROBLEMS_EXTENSION);
+  if (!listed) return;
+  for (const status of Object.keys(operation.responses)) {
+    if (Number(status) >= 400) Reflect.deleteProperty(operation.responses, status);
+  }
+  for (const status of new Set(listed.map((code) => CATALOGUE[code].status))) {
+    const codes = listed.filter((code) => CATALOGUE[code].status === status);
+    operation.responses[status] = {
+      ...SHARED_RESPONSES[status],
+      content: problemWith(codes),
+    };
   }
 }
 

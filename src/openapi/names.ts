@@ -19,6 +19,7 @@ const PLURAL_VERBS = new Set(['list', 'search', 'import', 'export', 'ingest']);
 
 /** Operation ids that do not follow the pattern of verb and noun. */
 const OPERATION_IDS: Record<string, string> = {
+  'Acquisition.create': 'acquireStoreItem',
   'Agreement.agreement': 'getScorerAgreement',
   'Comparison.compare': 'compareExperiments',
   'Health.live': 'getLiveness',

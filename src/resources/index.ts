@@ -28,6 +28,14 @@ export { type ComparedRow, OWNED_READERS, OwnedRepository } from './owned/owned.
 export { findCopies } from './owned/published-table.repository';
 export { VersionTable } from './owned/version-table.repository';
 export { AcquiredFromDto } from './packages/acquired-from.dto';
+export {
+  clashOf,
+  comparePaths,
+  faultOfPath,
+  foldedPath,
+  quotedPath,
+  sourceDigest,
+} from './packages/file-paths';
 export { jsonFile, readJsonFile, textFile } from './packages/package-json';
 export {
   type AcquiredFrom,

@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiExtension, ApiProperty } from '@nestjs/swagger';
 import { CATALOGUE, type ProblemCode } from './catalogue';
 
 /** One fault within a request. */
@@ -24,3 +24,10 @@ export class ProblemDto {
   trace_id?: string | null;
   errors?: FieldErrorDto[];
 }
+
+/** Extension that carries `@ApiProblems()` to the OpenAPI document, which does not show it. */
+export const PROBLEMS_EXTENSION = 'x-problems';
+
+/** Lists the only codes that an operation answers, for each status in this order. */
+export const ApiProblems = (...codes: readonly ProblemCode[]): MethodDecorator =>
+  ApiExtension(PROBLEMS_EXTENSION, codes);

@@ -18,6 +18,7 @@ import { PlatformBlobs1795455000000 } from './1795455000000-platform-blobs';
 import { AcquiredCopies1795455000100 } from './1795455000100-acquired-copies';
 import { AcquiredRecords1795455000150 } from './1795455000150-acquired-records';
 import { Files1795455000200 } from './1795455000200-files';
+import { Store1795455000300 } from './1795455000300-store';
 import { OrgSigningKeys1795455000400 } from './1795455000400-org-signing-keys';
 
 /**
@@ -45,6 +46,7 @@ export const MIGRATIONS = [
   AcquiredCopies1795455000100,
   AcquiredRecords1795455000150,
   Files1795455000200,
+  Store1795455000300,
   OrgSigningKeys1795455000400,
 ];
 

@@ -32,6 +32,8 @@ export const AUDITED_TYPES = [
   'experiment',
   'scorer',
   'scoring_rule',
+  'store_item',
+  'acquisition',
 ] as const;
 export type AuditedType = (typeof AUDITED_TYPES)[number];
 

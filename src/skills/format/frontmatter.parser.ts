@@ -11,7 +11,8 @@ import {
   visit,
 } from 'yaml';
 import { SkillFault } from './skill.fault';
-import { quoted, SKILL_MD } from './skill-files';
+import { quotedPath } from '../../resources';
+import { SKILL_MD } from './skill-files';
 
 /** In UTF-16 units. About twenty times the size of the largest real ones. */
 export const FRONTMATTER_MAX = 64 * 1024;
@@ -69,7 +70,7 @@ function checkNames(document: Document): void {
         if (!isScalar(key))
           throw frontmatterFault('has a name that is an alias, a list or a mapping. Write it as a string');
         if (names.has(key.value))
-          throw frontmatterFault(`has the name ${quoted(String(key.value))} twice in a mapping`);
+          throw frontmatterFault(`has the name ${quotedPath(String(key.value))} twice in a mapping`);
         names.add(key.value);
       }
     },
@@ -81,7 +82,9 @@ function checkAliases(document: Document): void {
   visit(document, {
     Alias(_, alias) {
       if (!targets.has(alias))
-        throw frontmatterFault(`has an alias of ${quoted(alias.source)}, which is not an anchor before it`);
+        throw frontmatterFault(
+          `has an alias of ${quotedPath(alias.source)}, which is not an anchor before it`,
+        );
     },
   });
 }

@@ -1,3 +1,4 @@
+import { foldedPath, sourceDigest } from '../../resources';
 import {
   checkPath,
   directoryOf,
@@ -6,12 +7,10 @@ import {
   type SkillFile,
   skillFile,
   sorted,
-  sourceDigest,
 } from './skill-files';
 import { SkillFault } from './skill.fault';
 import { SkillMd } from './skill-md';
 import type { SkillMembers } from './skill-members';
-import { foldedPath } from './skill-path';
 
 /** The content of a version: its files and the members of its SKILL.md. */
 export interface SkillContent {

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { clashOf, comparePaths, faultOfPath, quotedPath } from '../../resources';
 import { SkillFault } from './skill.fault';
-import { commonDirectory, comparePaths, faultOfPath, foldedPath, isSystemFile } from './skill-path';
+import { commonDirectory, isSystemFile } from './skill-path';
 
 /** The limits of one version. */
 export const FILES_MAX = 1_000;
@@ -59,7 +60,7 @@ export const sorted = (files: SkillFile[]): SkillFile[] =>
 /** @param index of the file in the upload */
 export function checkPath(path: string, index: number | null = null): void {
   const fault = faultOfPath(path);
-  if (fault !== null) throw new SkillFault(`${quoted(path)} ${fault}`, index);
+  if (fault !== null) throw new SkillFault(`${quotedPath(path)} ${fault}`, index);
 }
 
 function checkAmount(files: readonly GivenFile[]): void {
@@ -74,50 +75,6 @@ export const tooManyBytes = (): SkillFault =>
 
 /** @param placeOf returns the index of a file in the upload */
 function checkDistinct(files: readonly GivenFile[], placeOf: (file: number) => number): void {
-  const taken = new Map<string, string>();
-  for (const [index, { path }] of files.entries()) {
-    const folded = foldedPath(path);
-    const other = taken.get(folded);
-    if (other !== undefined) throw new SkillFault(sameAs(path, other), placeOf(index));
-    taken.set(folded, path);
-  }
-  for (const [index, { path }] of files.entries()) {
-    const folded = foldedPath(path);
-    for (let at = folded.indexOf('/'); at >= 0; at = folded.indexOf('/', at + 1)) {
-      const file = taken.get(folded.slice(0, at));
-      if (file === undefined) continue;
-      throw new SkillFault(`${quoted(path)} is inside ${quoted(file)}, which is a file`, placeOf(index));
-    }
-  }
-}
-
-const sameAs = (path: string, other: string): string =>
-  path === other
-    ? `${quoted(path)} appears twice`
-    : `${quoted(path)} and ${quoted(other)} are the same on file systems that ignore case or Unicode normalization`;
-
-const QUOTED_MAX = 100;
-
-/** Quotes a path for a message, shortened and without invisible characters. */
-export function quoted(path: string): string {
-  const text = path.slice(0, QUOTED_MAX) + (path.length > QUOTED_MAX ? '…' : '');
-  return `"${text.replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, '\uFFFD')}"`;
-}
-
-/**
- * Returns the SHA-256 over paths and contents, in hexadecimal. Each file, in the order of the bytes of the paths, adds the
- * length of its path in UTF-8 (four bytes, big-endian), the path, and the SHA-256 of its content (32 bytes). The lengths
- * keep different directories from hashing the same bytes.
- *
- * @param files sorted by path
- */
-export function sourceDigest(files: readonly SkillFile[]): string {
-  const hash = createHash('sha256');
-  for (const { path, sha256 } of files) {
-    const name = Buffer.from(path);
-    const length = Buffer.alloc(4);
-    length.writeUInt32BE(name.length);
-    hash.update(length).update(name).update(sha256, 'hex');
-  }
-  return hash.digest('hex');
+  const clash = clashOf(files.map(({ path }) => path));
+  if (clash) throw new SkillFault(clash.detail, placeOf(clash.index));
 }

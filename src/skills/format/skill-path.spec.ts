@@ -1,4 +1,5 @@
-import { commonDirectory, comparePaths, faultOfPath, foldedPath } from './skill-path';
+import { comparePaths, faultOfPath, foldedPath } from '../../resources';
+import { commonDirectory } from './skill-path';
 
 describe('the path of a file in a skill', () => {
   it.each([

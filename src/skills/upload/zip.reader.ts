@@ -1,12 +1,12 @@
 import { buffer } from 'node:stream/consumers';
 import { crc32 } from 'node:zlib';
 import { type Entry, fromBufferPromise, type ZipFile } from 'yauzl';
+import { quotedPath } from '../../resources';
 import {
   BYTES_MAX,
   checkPath,
   FILES_MAX,
   type GivenFile,
-  quoted,
   tooManyBytes,
   tooManyFiles,
 } from '../format/skill-files';
@@ -68,12 +68,14 @@ function fileOf(entry: Entry): ZipEntry[] {
   if (path !== '' || raw === '') checkPath(path);
   const type = (entry.externalFileAttributes >>> 16) & FILE_TYPE;
   if (type !== 0 && type !== (isDirectory ? DIRECTORY : REGULAR_FILE)) {
-    throw new SkillFault(`${quoted(path)} is a link or a device. A skill only has files and directories.`);
+    throw new SkillFault(
+      `${quotedPath(path)} is a link or a device. A skill only has files and directories.`,
+    );
   }
   if (isDirectory || isSystemFile(path)) return [];
-  if (entry.isEncrypted()) throw new SkillFault(`${quoted(path)} is encrypted. Send it unencrypted.`);
+  if (entry.isEncrypted()) throw new SkillFault(`${quotedPath(path)} is encrypted. Send it unencrypted.`);
   if (entry.compressionMethod !== STORED && entry.compressionMethod !== DEFLATED) {
-    throw new SkillFault(`${quoted(path)} has an unsupported compression. Use deflate.`);
+    throw new SkillFault(`${quotedPath(path)} has an unsupported compression. Use deflate.`);
   }
   return [{ entry, path }];
 }
@@ -82,7 +84,7 @@ function fileOf(entry: Entry): ZipEntry[] {
 async function contentOf(archive: ZipFile, { entry, path }: ZipEntry): Promise<Buffer> {
   const damaged = (cause?: unknown) =>
     new SkillFault(
-      `${quoted(path)} is damaged: its content does not match its size or checksum.`,
+      `${quotedPath(path)} is damaged: its content does not match its size or checksum.`,
       null,
       null,
       {

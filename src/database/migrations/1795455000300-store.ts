@@ -1,0 +1,117 @@
+import { bytesOf, SqlMigration } from './sql-migration';
+
+/** What organizations publish in the store, and what others acquire there. */
+export class Store1795455000300 extends SqlMigration {
+  protected readonly sql = `
+    -- The number of items that each organization has published. Locked by whoever publishes one.
+    CREATE TABLE store_item_counts (
+      org_id text COLLATE "C" PRIMARY KEY REFERENCES organizations,
+      count bigint NOT NULL
+    );
+
+    -- Items with the content of their newest release.
+    CREATE TABLE store_items (
+      store_item_id text COLLATE "C" PRIMARY KEY,
+      org_id text COLLATE "C" NOT NULL REFERENCES organizations,
+      workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
+      -- from 1 without gaps in the organization, so that a page is a range
+      ordinal bigint NOT NULL,
+      artifact_kind text COLLATE "C" NOT NULL,
+      artifact_id text COLLATE "C" NOT NULL,
+      name text NOT NULL,
+      category text COLLATE "C" NOT NULL CONSTRAINT store_items_category
+        CHECK (category IN ('agents', 'skills', 'tools', 'data', 'evaluation', 'other')),
+      license text NOT NULL,
+      tagline text,
+      artwork text,
+      highlights text[] NOT NULL,
+      topics text[] NOT NULL,
+      is_reviewed boolean NOT NULL,
+      -- the newest release
+      release_id text COLLATE "C" NOT NULL,
+      publication_id text COLLATE "C" NOT NULL,
+      version_label text,
+      release_notes text,
+      actions text[] NOT NULL,
+      manifest json NOT NULL,
+      agent_profile json,
+      sha256 text COLLATE "C" NOT NULL,
+      size_bytes bigint NOT NULL,
+      file_count bigint NOT NULL,
+      signature text,
+      -- the policy
+      policy_generation bigint NOT NULL,
+      is_public boolean NOT NULL,
+      org_ids text[] NOT NULL,
+      is_listed boolean NOT NULL,
+      can_acquire boolean NOT NULL,
+      generation integer NOT NULL,
+      created_at timestamptz NOT NULL,
+      updated_at timestamptz NOT NULL,
+      created_by text COLLATE "C" NOT NULL,
+      -- when the item was withdrawn
+      archived_at timestamptz,
+      bytes integer GENERATED ALWAYS AS (${bytesOf('manifest', 'agent_profile', 'release_notes')} + 32 * cardinality(org_ids)) STORED,
+      search tsvector GENERATED ALWAYS AS (search_words(name || ' ' || coalesce(tagline, ''))) STORED
+    );
+    -- GET /store/v1/publisher/items
+    CREATE UNIQUE INDEX store_items_by_ordinal ON store_items (org_id, ordinal);
+
+    -- Releases of items. Their content never changes.
+    CREATE TABLE store_releases (
+      release_id text COLLATE "C" PRIMARY KEY,
+      store_item_id text COLLATE "C" NOT NULL,
+      org_id text COLLATE "C" NOT NULL,
+      workspace_id text COLLATE "C" NOT NULL,
+      publication_id text COLLATE "C" NOT NULL,
+      version_label text,
+      release_notes text,
+      actions text[] NOT NULL,
+      manifest json NOT NULL,
+      agent_profile json,
+      sha256 text COLLATE "C" NOT NULL,
+      size_bytes bigint NOT NULL,
+      file_count bigint NOT NULL,
+      -- a compact JWS; null for a release that is not signed
+      signature text,
+      created_at timestamptz NOT NULL,
+      created_by text COLLATE "C" NOT NULL,
+      bytes integer GENERATED ALWAYS AS (${bytesOf('manifest', 'release_notes', 'signature')}) STORED,
+      FOREIGN KEY (org_id, sha256) REFERENCES blobs
+    );
+    -- GET /store/v1/publisher/items/{store_item_id}/releases
+    CREATE INDEX store_releases_of_item ON store_releases (store_item_id, release_id);
+
+    -- The listed items, once for each organization that they admit, and for each of their facets.
+    CREATE TABLE store_listings (
+      -- an organization; * for all
+      audience text COLLATE "C" NOT NULL,
+      -- empty for the whole catalogue; category:<category>; topic:<topic>
+      facet text COLLATE "C" NOT NULL,
+      store_item_id text COLLATE "C" NOT NULL REFERENCES store_items,
+      PRIMARY KEY (audience, facet, store_item_id)
+    );
+    -- changes of an item
+    CREATE INDEX store_listings_of_item ON store_listings (store_item_id);
+
+    CREATE TABLE store_acquisitions (
+      acquisition_id text COLLATE "C" PRIMARY KEY,
+      org_id text COLLATE "C" NOT NULL REFERENCES organizations,
+      workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
+      -- of another organization, as a rule
+      store_item_id text COLLATE "C" NOT NULL REFERENCES store_items,
+      release_id text COLLATE "C" NOT NULL REFERENCES store_releases,
+      copies json NOT NULL,
+      generation integer NOT NULL,
+      created_at timestamptz NOT NULL,
+      updated_at timestamptz NOT NULL,
+      created_by text COLLATE "C" NOT NULL,
+      bytes integer GENERATED ALWAYS AS (${bytesOf('copies')}) STORED,
+      CONSTRAINT store_acquisitions_once UNIQUE (workspace_id, store_item_id)
+    );
+    -- GET /store/v1/acquisitions: in the organization and in one workspace, and filters store_item_id
+    CREATE INDEX store_acquisitions_by_creation ON store_acquisitions (org_id, acquisition_id);
+    CREATE INDEX store_acquisitions_of_workspace ON store_acquisitions (org_id, workspace_id, acquisition_id);
+    CREATE INDEX store_acquisitions_of_item ON store_acquisitions (org_id, store_item_id, acquisition_id);
+  `;
+}

@@ -1,0 +1,78 @@
+import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
+import { created, LongRunning, Reply, RequestBody, RequestSignal } from '#platform/http';
+import type { Page } from '#platform/paging';
+import {
+  AcquireStoreItemDto,
+  AcquisitionDto,
+  AcquisitionListQueryDto,
+  AcquisitionPageDto,
+  UpgradeAcquisitionDto,
+  UpgradedAcquisitionDto,
+} from './acquisition.dto';
+import { AcquisitionService } from './acquisition.service';
+
+/** Installing takes long for large packages. */
+const Installs = () =>
+  LongRunning(
+    () => true,
+    ({ IMPORT_TIMEOUT_MS }) => IMPORT_TIMEOUT_MS,
+  );
+
+@ApiTags('Store')
+@Controller('store/v1')
+export class AcquisitionController {
+  constructor(private readonly acquisitions: AcquisitionService) {}
+
+  /** Acquire an item: install copies of everything in its package. Returns 200 with the acquisition that the workspace has */
+  @Post('items/:store_item_id/acquire')
+  @RequireRoleSomewhere('editor')
+  @Installs()
+  @ApiCreatedResponse({ type: AcquisitionDto })
+  @ApiOkResponse({ type: AcquisitionDto, description: 'The workspace had acquired the item before.' })
+  async create(
+    @CurrentScope() scope: OrgScope,
+    @Param('store_item_id') id: string,
+    @Body() dto: AcquireStoreItemDto,
+    @RequestSignal() signal: AbortSignal,
+  ): Promise<Reply> {
+    const { view, isNew } = await this.acquisitions.acquire(scope, id, dto, signal);
+    return isNew ? created(`/store/v1/acquisitions/${view.acquisition_id}`, view) : new Reply(200, view);
+  }
+
+  /** List acquisitions, newest first */
+  @Get('acquisitions')
+  @RequireRoleSomewhere('viewer', 'runtime')
+  @ApiOkResponse({ type: AcquisitionPageDto })
+  list(
+    @CurrentScope() scope: OrgScope,
+    @Query() query: AcquisitionListQueryDto,
+  ): Promise<Page<AcquisitionDto>> {
+    return this.acquisitions.list(scope, query);
+  }
+
+  /** Get an acquisition */
+  @Get('acquisitions/:acquisition_id')
+  @RequireRoleSomewhere('viewer', 'runtime')
+  @ApiOkResponse({ type: AcquisitionDto })
+  get(@CurrentScope() scope: OrgScope, @Param('acquisition_id') id: string): Promise<AcquisitionDto> {
+    return this.acquisitions.get(scope, id);
+  }
+
+  /** Upgrade an acquisition to the newest release, or to another one */
+  @Post('acquisitions/:acquisition_id/upgrade')
+  @HttpCode(200)
+  @RequireRoleSomewhere('editor')
+  @Installs()
+  @RequestBody({ kind: 'json', optional: true })
+  @ApiOkResponse({ type: UpgradedAcquisitionDto })
+  upgrade(
+    @CurrentScope() scope: OrgScope,
+    @Param('acquisition_id') id: string,
+    @Body() dto: UpgradeAcquisitionDto,
+    @RequestSignal() signal: AbortSignal,
+  ): Promise<UpgradedAcquisitionDto> {
+    return this.acquisitions.upgrade(scope, id, dto, signal);
+  }
+}

@@ -1,0 +1,112 @@
+import { ApiProperty, IntersectionType } from '@nestjs/swagger';
+import { IsOptional, IsString, Length } from 'class-validator';
+import { ReadOnlyMembersOf } from '#platform/http';
+import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
+import { ARTIFACT_KINDS, type ArtifactKind, IsFilter, StampsDto } from '../../resources';
+import { ArtifactPinDto } from '../items/store-item.dto';
+import type { AcquisitionEntity } from './acquisition.entity';
+
+/** The body of an upgrade. */
+export class UpgradeAcquisitionDto {
+  /** Defaults to the newest release. */
+  @IsOptional()
+  @IsString()
+  @Length(1, 255)
+  release_id?: string | null;
+}
+
+/** Where to install an item. */
+@ReadOnlyMembersOf(() => AcquisitionDto)
+export class AcquireStoreItemDto extends UpgradeAcquisitionDto {
+  @IsString()
+  workspace_id!: string;
+}
+
+export class AcquisitionListQueryDto extends OrderedListQueryDto {
+  /** Only acquisitions of this workspace. */
+  @IsFilter()
+  workspace_id?: string;
+
+  /** Only acquisitions of this item. */
+  @IsFilter()
+  store_item_id?: string;
+}
+
+export const CHANGES = ['created', 'updated', 'unchanged'] as const;
+
+/** A copy of a published resource in the workspace. */
+export class AcquiredCopyDto {
+  @ApiProperty({ enum: ARTIFACT_KINDS })
+  kind!: ArtifactKind;
+  /** The copy. */
+  artifact_id!: string;
+  version_id!: string;
+  @ApiProperty({ type: 'integer', format: 'int64', minimum: 1 })
+  version_ordinal!: number;
+  name!: string;
+  /** The component of the package. */
+  key!: string;
+  /** The resource of the publisher. */
+  source!: ArtifactPinDto;
+  /** What the last acquisition or upgrade did to the copy. */
+  @ApiProperty({ enum: CHANGES })
+  change!: (typeof CHANGES)[number];
+  /** What you must still do before the copy works, or null. */
+  setup!: string | null;
+}
+
+/** An item that a workspace has acquired, with its copies. */
+export class AcquisitionDto extends StampsDto {
+  acquisition_id!: string;
+  store_item_id!: string;
+  /** The installed release. */
+  release_id!: string;
+  workspace_id!: string;
+  /** In the order of the package. */
+  copies!: AcquiredCopyDto[];
+  /** The newest release. Null if the publisher no longer offers the item to you. */
+  latest_release_id!: string | null;
+  /** Whether the newest release is another one. */
+  is_upgradable!: boolean;
+}
+
+/** What an upgrade did to one copy. */
+export class UpgradeChangeDto {
+  /** The component of the new package; for a removed one, of the earlier package. */
+  key!: string;
+  @ApiProperty({ enum: ARTIFACT_KINDS })
+  kind!: ArtifactKind;
+  /** The copy. */
+  artifact_id!: string;
+  name!: string;
+  /** `removed`: the new release lacks the component. Its copy stays. */
+  @ApiProperty({ enum: [...CHANGES, 'removed'] })
+  change!: (typeof CHANGES)[number] | 'removed';
+}
+
+class ChangesDto {
+  changes!: UpgradeChangeDto[];
+}
+
+/** An acquisition after an upgrade. */
+export class UpgradedAcquisitionDto extends IntersectionType(AcquisitionDto, ChangesDto) {}
+
+export class AcquisitionPageDto {
+  items!: AcquisitionDto[];
+  page!: PageMetaDto;
+}
+
+/** @param latest the newest release that is offered to the workspace, or null */
+export const toAcquisitionDto = (row: AcquisitionEntity, latest: string | null): AcquisitionDto => ({
+  acquisition_id: row.acquisition_id,
+  store_item_id: row.store_item_id,
+  release_id: row.release_id,
+  workspace_id: row.workspace_id,
+  copies: row.copies as unknown as AcquiredCopyDto[],
+  latest_release_id: latest,
+  is_upgradable: latest !== null && latest !== row.release_id,
+  created_at: row.created_at,
+  updated_at: row.updated_at,
+  created_by: row.created_by,
+  archived_at: null,
+});

@@ -1,0 +1,115 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import type { Tx } from '#platform/db';
+import { BlobStore } from '#platform/storage';
+import {
+  type AcquiredFrom,
+  type ArtifactKind,
+  type InstalledArtifact,
+  type InstalledCopy,
+  Packagers,
+} from '../../resources';
+import type { ArtifactPinDto, PackageManifestDto } from '../items/store-item.dto';
+import type { ReleaseRow } from '../items/store-item.entity';
+import { ArchiveError } from '../package/package-archive';
+import { readPackage, reading } from '../package/package.reader';
+import type { AcquiredCopyDto } from './acquisition.dto';
+
+/** A release of another organization, as a rule. */
+export interface InstalledRelease {
+  /** The publisher, whose storage has the package. */
+  orgId: string;
+  itemId: string;
+  release: Pick<ReleaseRow, 'release_id' | 'sha256' | 'manifest'>;
+}
+
+/** Installs packages into workspaces. */
+@Injectable()
+export class PackageInstaller {
+  constructor(
+    private readonly packagers: Packagers,
+    private readonly blobs: BlobStore,
+  ) {}
+
+  /**
+   * Creates or updates the copies of all components, in the order of the package. Errors: 409 when another resource has
+   * the name of a copy; 503 `storage_unavailable`.
+   */
+  async install(
+    tx: Tx,
+    scope: Scope,
+    { orgId, itemId, release }: InstalledRelease,
+    signal: AbortSignal,
+  ): Promise<AcquiredCopyDto[]> {
+    const { components } = release.manifest.parse() as PackageManifestDto;
+    const sources = new Map(components.map(({ key, source }) => [key, source]));
+    const copies = await this.findCopies(tx, scope, [...sources.values()]);
+    const installed = new Map<string, InstalledArtifact>();
+    const content = await this.blobs.open({ orgId }, release.sha256, tx);
+    return reading(async () => {
+      const acquired: AcquiredCopyDto[] = [];
+      for await (const { key, kind, name, parent_key, files } of readPackage(content.read())) {
+        signal.throwIfAborted();
+        const source = sources.get(key);
+        if (!source) throw new ArchiveError('The package has a component that its manifest lacks.');
+        const artifact = await this.packagers.of(kind).install(tx, scope, {
+          key,
+          name,
+          files,
+          from: fromOf(itemId, release.release_id, source),
+          copy: copies.get(idOf(source)) ?? null,
+          is_dependency: parent_key !== null,
+          resolve: (other) => resolved(installed, other),
+        });
+        installed.set(key, artifact);
+        acquired.push(copyOf(key, source, artifact));
+      }
+      return acquired;
+    });
+  }
+
+  private async findCopies(
+    tx: Tx,
+    scope: Scope,
+    sources: readonly ArtifactPinDto[],
+  ): Promise<Map<string, InstalledCopy>> {
+    const found = new Map<string, InstalledCopy>();
+    for (const kind of [...new Set(sources.map((one) => one.kind))].sort()) {
+      const ids = sources.filter((one) => one.kind === kind).map(({ artifact_id }) => artifact_id);
+      const copies = await this.packagers.of(kind).findCopies(tx, scope, [...new Set(ids)].sort());
+      for (const [artifact_id, copy] of copies) found.set(idOf({ kind, artifact_id }), copy);
+    }
+    return found;
+  }
+}
+
+const idOf = ({ kind, artifact_id }: { kind: ArtifactKind; artifact_id: string }): string =>
+  `${kind} ${artifact_id}`;
+
+const fromOf = (
+  store_item_id: string,
+  release_id: string,
+  { artifact_id, version_id, version_ordinal }: ArtifactPinDto,
+): AcquiredFrom => ({ store_item_id, release_id, artifact_id, version_id, version_ordinal });
+
+function resolved(installed: ReadonlyMap<string, InstalledArtifact>, key: string): InstalledArtifact {
+  const artifact = installed.get(key);
+  if (!artifact) throw new ArchiveError('A component refers to one that does not come before it.');
+  return artifact;
+}
+
+const copyOf = (
+  key: string,
+  source: ArtifactPinDto,
+  { kind, artifact_id, version_id, version_ordinal, name, change, setup }: InstalledArtifact,
+): AcquiredCopyDto => ({
+  kind,
+  artifact_id,
+  version_id,
+  version_ordinal,
+  name,
+  key,
+  source,
+  change,
+  setup: setup ?? null,
+});

@@ -1,0 +1,48 @@
+import { IsOneOf, NotNull } from '#platform/http';
+import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
+import { IsFilter } from '../../resources';
+import { StoreItemDto, toStoreItemDto } from '../items/store-item.dto';
+import { CATEGORIES, type Category, type StoreItemEntity } from '../items/store-item.entity';
+
+export class StoreItemListQueryDto extends OrderedListQueryDto {
+  /** Words, or beginnings of words, in the name or the tagline. */
+  @IsFilter(1000)
+  q?: string;
+
+  /** Only items of this category. */
+  @NotNull()
+  @IsOneOf(CATEGORIES, { required: false })
+  category?: Category;
+
+  /** Only items with this topic. */
+  @IsFilter()
+  topic?: string;
+}
+
+/** The query of a download. */
+export class PackageQueryDto {
+  /** Defaults to the newest release. */
+  @IsFilter()
+  release_id?: string;
+}
+
+/** An item of the catalogue. */
+export class CatalogueItemDto extends StoreItemDto {
+  created_at!: Date;
+  updated_at!: Date;
+  /** A compact JWS (RFC 7515) of the newest publication, or null. */
+  signature!: string | null;
+}
+
+export class CataloguePageDto {
+  items!: CatalogueItemDto[];
+  page!: PageMetaDto;
+}
+
+/** @param orgId the reader's organization, which does not see the other organizations of an audience */
+export const toCatalogueItemDto = (row: StoreItemEntity, orgId: string): CatalogueItemDto => ({
+  ...toStoreItemDto(row, row.org_id === orgId ? row.org_ids : row.org_ids.filter((one) => one === orgId)),
+  created_at: row.created_at,
+  updated_at: row.updated_at,
+  signature: row.signature,
+});

@@ -1,0 +1,158 @@
+import { Injectable } from '@nestjs/common';
+import type { OrgScope } from '#platform/auth';
+import { Environment } from '#platform/config';
+import {
+  Database,
+  empty,
+  raw,
+  readWithin,
+  sql,
+  type Sql,
+  type SqlExecutor,
+  type Tx,
+  Where,
+} from '#platform/db';
+import {
+  decodeCursor,
+  listPage,
+  PAGE_SIZE_DEFAULT,
+  type OrderedListQueryDto,
+  type RowPage,
+  scanPage,
+  TOTAL_MAX,
+} from '#platform/paging';
+import type { StoreItemEntity } from '../items/store-item.entity';
+import type { StoreItemListQueryDto } from './catalogue.dto';
+
+/** The audience of items that admit every organization. */
+const EVERYBODY = '*';
+
+/** The facet of all items. */
+const ALL = '';
+
+const NEWEST_FIRST = '-created_at';
+
+const facetOf = (member: 'category' | 'topic', value: string): string => `${member}:${value}`;
+
+/** Which items an organization sees. */
+@Injectable()
+export class CatalogueRepository {
+  constructor(
+    private readonly database: Database,
+    private readonly environment: Environment,
+  ) {}
+
+  /** Updates the listings of an item. A listed item is in the catalogue of its audience and of its own organization. */
+  async list(tx: Tx, row: StoreItemEntity): Promise<void> {
+    const isListed = row.is_listed && row.archived_at === null;
+    const audiences = row.is_public ? [EVERYBODY] : [...new Set([row.org_id, ...row.org_ids])];
+    const facets = [
+      ALL,
+      facetOf('category', row.category),
+      ...row.topics.map((topic) => facetOf('topic', topic)),
+    ];
+    const [given, parts] = isListed ? [audiences, facets] : [[], []];
+    await tx.query(
+      sql`DELETE FROM store_listings WHERE store_item_id = ${row.store_item_id}
+        AND (audience <> ALL (${given}::text[]) OR facet <> ALL (${parts}::text[]))`,
+    );
+    await tx.query(
+      sql`INSERT INTO store_listings (audience, facet, store_item_id)
+        SELECT audience, facet, ${row.store_item_id}
+        FROM unnest(${given}::text[]) AS audience, unnest(${parts}::text[]) AS facet
+        ORDER BY audience, facet
+        ON CONFLICT DO NOTHING`,
+    );
+  }
+
+  /** Returns an item that admits the caller's organization, listed or not. Withdrawn items admit only their own. */
+  async find(
+    { orgId }: OrgScope,
+    itemId: string,
+    on: SqlExecutor = this.database,
+  ): Promise<StoreItemEntity | null> {
+    const [row] = await on.query<StoreItemEntity>(
+      sql`SELECT * FROM store_items WHERE store_item_id = ${itemId} AND (
+        org_id = ${orgId} OR (archived_at IS NULL AND (is_public OR ${orgId} = ANY (org_ids)))
+      )`,
+    );
+    return row ?? null;
+  }
+
+  /**
+   * Returns a page of the catalogue, newest first. Items are found by their audience and one facet, whose rows are in the
+   * order of the list. Further conditions are checked on a bounded number of items, see `scanPage`.
+   */
+  listPage(scope: OrgScope, query: StoreItemListQueryDto): Promise<RowPage<StoreItemEntity>> {
+    const { q, category, topic } = query;
+    const facet =
+      topic !== undefined
+        ? facetOf('topic', topic)
+        : category !== undefined
+          ? facetOf('category', category)
+          : ALL;
+    const listed = listedTo(scope, facet, query);
+    const isScanned = (q !== undefined && q.trim() !== '') || (topic !== undefined && category !== undefined);
+    if (isScanned) {
+      // the tenant is a part of the listings
+      const condition = Where.acrossTenants().addSearch(q);
+      condition.addIf(category, (value) => sql`category = ${value}`);
+      const spec = {
+        columns: 't.*',
+        table: sql`(SELECT listed.store_item_id AS listed_id, item.* FROM ${withItems(listed)})`,
+        where: Where.acrossTenants(),
+        condition: condition.sql,
+        id: 'listed_id',
+        sorts: { created_at: { expression: 'listed_id', type: 'text' as const } },
+        defaultSort: NEWEST_FIRST,
+      };
+      const deadline = performance.now() + this.environment.REQUEST_TIMEOUT_MS;
+      return readWithin(this.database, deadline, (on) => scanPage<StoreItemEntity>(on, spec, query));
+    }
+    const { limit = PAGE_SIZE_DEFAULT, offset = 0 } = query;
+    return listPage<StoreItemEntity>(
+      this.database,
+      {
+        columns: 'item.*',
+        from: withItems(listedTo(scope, facet, query, sql`LIMIT ${offset + limit + 1}`)),
+        where: Where.acrossTenants(),
+        id: 'listed.store_item_id',
+        bytes: 'item.bytes',
+        count: () => countOf(this.database, listed),
+      },
+      query,
+    );
+  }
+}
+
+/**
+ * The items of a facet that admit an organization. No item is in both parts. Each part has the order of the list, so that
+ * PostgreSQL merges them.
+ *
+ * @param page ends each part where the page ends at the latest. Without it, the planner would expect to need all rows
+ */
+function listedTo({ orgId }: OrgScope, facet: string, query: OrderedListQueryDto, page: Sql = empty): Sql {
+  const isDescending = (query.sort ?? NEWEST_FIRST) === NEWEST_FIRST;
+  const after = query.cursor === undefined || page === empty ? undefined : decodeCursor(query.cursor).id;
+  const start =
+    after === undefined ? empty : sql`AND store_item_id ${raw(isDescending ? '<' : '>')} ${after}`;
+  const end = sql`${start} ORDER BY store_item_id ${raw(isDescending ? 'DESC' : 'ASC')} ${page}`;
+  return sql`(
+    (SELECT store_item_id FROM store_listings WHERE audience = ${EVERYBODY} AND facet = ${facet} ${end})
+    UNION ALL
+    (SELECT store_item_id FROM store_listings WHERE audience = ${orgId} AND facet = ${facet} ${end})
+  ) listed`;
+}
+
+/** Reads the items one by one, in the order of the listings. */
+const withItems = (listed: Sql): Sql =>
+  sql`${listed} CROSS JOIN LATERAL (
+    SELECT * FROM store_items WHERE store_items.store_item_id = listed.store_item_id LIMIT 1
+  ) item`;
+
+async function countOf(on: SqlExecutor, listed: Sql): Promise<number | null> {
+  const [row] = await on.query<{ total: number }>(
+    sql`SELECT count(*) AS total FROM (SELECT 1 FROM ${listed} LIMIT ${raw(String(TOTAL_MAX + 1))}) counted`,
+  );
+  return row && row.total <= TOTAL_MAX ? row.total : null;
+}

@@ -1,0 +1,86 @@
+import { Injectable } from '@nestjs/common';
+import type { OrgScope } from '#platform/auth';
+import type { SqlExecutor } from '#platform/db';
+import { type Reply, streamed } from '#platform/http';
+import type { Page } from '#platform/paging';
+import { problem } from '#platform/problem';
+import { BlobStore } from '#platform/storage';
+import type { Action, ReleaseRow, StoreItemEntity } from '../items/store-item.entity';
+import { StoreItemRepository } from '../items/store-item.repository';
+import { type CatalogueItemDto, type StoreItemListQueryDto, toCatalogueItemDto } from './catalogue.dto';
+import { CatalogueRepository } from './catalogue.repository';
+
+export const PACKAGE_MEDIA = 'application/gzip';
+
+/** The items that organizations offer to each other. */
+@Injectable()
+export class CatalogueService {
+  constructor(
+    private readonly catalogue: CatalogueRepository,
+    private readonly items: StoreItemRepository,
+    private readonly blobs: BlobStore,
+  ) {}
+
+  async list(scope: OrgScope, query: StoreItemListQueryDto): Promise<Page<CatalogueItemDto>> {
+    const { rows, page } = await this.catalogue.listPage(scope, query);
+    return { items: rows.map((row) => toCatalogueItemDto(row, scope.orgId)), page };
+  }
+
+  /** Errors: 404. */
+  async get(scope: OrgScope, id: string): Promise<CatalogueItemDto> {
+    return toCatalogueItemDto(await this.find(scope, id), scope.orgId);
+  }
+
+  /** Returns an item that admits the caller's organization. Errors: 404. */
+  async find(scope: OrgScope, id: string, on?: SqlExecutor): Promise<StoreItemEntity> {
+    const row = await this.catalogue.find(scope, id, on);
+    if (!row) throw problem.notFound('store item', id);
+    return row;
+  }
+
+  /** Returns an item that is not withdrawn and admits the caller's organization, or null. */
+  async findOffered(scope: OrgScope, id: string, on?: SqlExecutor): Promise<StoreItemEntity | null> {
+    const row = await this.catalogue.find(scope, id, on);
+    return row?.archived_at === null ? row : null;
+  }
+
+  /**
+   * Streams a package. Errors: 403 `forbidden` if the publisher does not offer it for download; 404 for an item or a
+   * release that does not exist; 503 `storage_unavailable`.
+   */
+  async download(scope: OrgScope, id: string, releaseId?: string): Promise<Reply> {
+    const item = await this.find(scope, id);
+    const release = await this.releaseOf(item, releaseId);
+    if (!release) throw problem.unknownParameter('release_id', 'release', releaseId ?? '');
+    if (item.org_id !== scope.orgId) checkOffered(item, release, 'download');
+    const content = await this.blobs.open({ orgId: item.org_id }, release.sha256);
+    return streamed(content.read(), {
+      type: PACKAGE_MEDIA,
+      length: content.size,
+      filename: `${item.name}.tar.gz`,
+      sha256: content.sha256,
+    });
+  }
+
+  /** Returns a release of an item, the newest by default; null if the item has no such release. */
+  async releaseOf(
+    item: StoreItemEntity,
+    releaseId: string = item.release_id,
+    on?: SqlExecutor,
+  ): Promise<Pick<ReleaseRow, 'release_id' | 'sha256' | 'actions' | 'manifest'> | null> {
+    return releaseId === item.release_id ? item : this.items.findRelease(item, releaseId, on);
+  }
+}
+
+/** Throws 403 unless the publisher offers a release for this action, and still does for the newest. */
+export function checkOffered(
+  item: StoreItemEntity,
+  release: Pick<ReleaseRow, 'actions'>,
+  action: Action,
+): void {
+  const verb = action === 'install' ? 'acquired' : 'downloaded';
+  if (!item.can_acquire) throw problem.forbidden(`The publisher does not allow this item to be ${verb}.`);
+  if (!item.actions.includes(action) || !release.actions.includes(action)) {
+    throw problem.forbidden(`The actions of this item do not include ${action}, so it cannot be ${verb}.`);
+  }
+}

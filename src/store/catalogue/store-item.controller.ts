@@ -1,0 +1,80 @@
+import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import {
+  CurrentPrincipal,
+  CurrentRequestId,
+  CurrentScope,
+  type OrgScope,
+  PlatformOnly,
+  type Principal,
+  RequireRoleSomewhere,
+} from '#platform/auth';
+import { type Reply, RequestBody } from '#platform/http';
+import type { Page } from '#platform/paging';
+import { ReviewStoreItemDto } from '../items/store-item-bodies.dto';
+import { StoreItemDto } from '../items/store-item.dto';
+import { StoreItemService } from '../items/store-item.service';
+import { CatalogueItemDto, CataloguePageDto, PackageQueryDto, StoreItemListQueryDto } from './catalogue.dto';
+import { CatalogueService, PACKAGE_MEDIA } from './catalogue.service';
+
+@ApiTags('Store')
+@Controller('store/v1/items')
+export class StoreItemController {
+  constructor(
+    private readonly catalogue: CatalogueService,
+    private readonly items: StoreItemService,
+  ) {}
+
+  /** List the items that are listed for your organization, newest first */
+  @Get()
+  @RequireRoleSomewhere('viewer', 'runtime')
+  @ApiOkResponse({ type: CataloguePageDto })
+  list(
+    @CurrentScope() scope: OrgScope,
+    @Query() query: StoreItemListQueryDto,
+  ): Promise<Page<CatalogueItemDto>> {
+    return this.catalogue.list(scope, query);
+  }
+
+  /** Get an item whose audience admits your organization, listed or not */
+  @Get(':store_item_id')
+  @RequireRoleSomewhere('viewer', 'runtime')
+  @ApiOkResponse({ type: CatalogueItemDto })
+  get(@CurrentScope() scope: OrgScope, @Param('store_item_id') id: string): Promise<CatalogueItemDto> {
+    return this.catalogue.get(scope, id);
+  }
+
+  /** Download the package of an item */
+  @Get(':store_item_id/package')
+  @RequireRoleSomewhere('viewer', 'runtime')
+  @ApiOkResponse({
+    description: 'A reproducible tar.gz with `manifest.json` first. A download that fails is aborted.',
+    content: { [PACKAGE_MEDIA]: { schema: { type: 'string', format: 'binary' } } },
+    headers: {
+      'Repr-Digest': { description: 'SHA-256 of the bytes (RFC 9530).', schema: { type: 'string' } },
+      'Content-Disposition': { description: 'The file name to save under.', schema: { type: 'string' } },
+    },
+  })
+  getPackage(
+    @CurrentScope() scope: OrgScope,
+    @Param('store_item_id') id: string,
+    @Query() { release_id }: PackageQueryDto,
+  ): Promise<Reply> {
+    return this.catalogue.download(scope, id, release_id);
+  }
+
+  /** Mark the newest release of an item as reviewed, or as not reviewed */
+  @Post(':store_item_id/review')
+  @HttpCode(200)
+  @PlatformOnly()
+  @RequestBody({ kind: 'json', optional: true })
+  @ApiOkResponse({ type: StoreItemDto })
+  review(
+    @CurrentPrincipal() principal: Principal,
+    @CurrentRequestId() requestId: string,
+    @Param('store_item_id') id: string,
+    @Body() { is_reviewed = true }: ReviewStoreItemDto,
+  ): Promise<StoreItemDto> {
+    return this.items.review(principal, requestId, id, is_reviewed);
+  }
+}

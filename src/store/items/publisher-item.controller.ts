@@ -1,0 +1,169 @@
+import { Body, Controller, Get, HttpCode, Param, Patch, Post, Put, Query } from '@nestjs/common';
+import { ApiCreatedResponse, ApiHeader, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
+import {
+  ETAG_HEADER,
+  etagOf,
+  IfMatch,
+  LongRunning,
+  Reply,
+  RequestSignal,
+  type Versioned,
+} from '#platform/http';
+import { OrderedListQueryDto, type Page } from '#platform/paging';
+import { ApiProblems, AUTHENTICATION_CODES, type ProblemCode } from '#platform/problem';
+import { RateLimited } from '#platform/rate-limit';
+import { PublishingService } from '../publishing/publishing.service';
+import {
+  CreatePublisherItemDto,
+  CreatePublisherItemReleaseDto,
+  PatchPublisherItemDto,
+  PublisherItemPolicyDto,
+  PublisherItemsQueryDto,
+  StoreReleasePageDto,
+} from './store-item-bodies.dto';
+import { StoreItemDto, StoreItemsPageDto, type StoreReleaseDto } from './store-item.dto';
+import { type PlacedItem, StoreItemService } from './store-item.service';
+
+const PATH = '/store/v1/publisher/items';
+
+/** The problems of the listing, in the order of its specification. */
+const LISTING_PROBLEMS: readonly ProblemCode[] = [
+  'invalid_query',
+  'invalid_request',
+  ...[...AUTHENTICATION_CODES].sort(),
+  'access_denied',
+  'account_suspended',
+  'forbidden',
+  'platform_principal_refused',
+  'rate_limited',
+  'internal_error',
+  'auth_unavailable',
+  'service_overloaded',
+  'service_unavailable',
+  'storage_unavailable',
+  'request_timeout',
+];
+
+/** Publishing takes long for large packages. */
+const Publishes = () =>
+  LongRunning(
+    () => true,
+    ({ IMPORT_TIMEOUT_MS }) => IMPORT_TIMEOUT_MS,
+  );
+
+@ApiTags('Store')
+@Controller('store/v1/publisher/items')
+export class PublisherItemController {
+  constructor(
+    private readonly items: StoreItemService,
+    private readonly publishing: PublishingService,
+  ) {}
+
+  /** List the items of your organization, newest first */
+  @Get()
+  @RequireRoleSomewhere('viewer')
+  @RateLimited('store_listing')
+  @ApiProblems(...LISTING_PROBLEMS)
+  @ApiOkResponse({ type: StoreItemsPageDto })
+  list(@CurrentScope() scope: OrgScope, @Query() query: PublisherItemsQueryDto): Promise<StoreItemsPageDto> {
+    return this.items.listOwn(scope, query);
+  }
+
+  /** Publish a resource with everything that it needs, as a new item */
+  @Post()
+  @RequireRoleSomewhere('publisher')
+  @Publishes()
+  @ApiCreatedResponse({ type: StoreItemDto })
+  async create(
+    @CurrentScope() scope: OrgScope,
+    @Body() dto: CreatePublisherItemDto,
+    @RequestSignal() signal: AbortSignal,
+  ): Promise<Reply> {
+    return published(await this.publishing.publish(scope, dto, signal));
+  }
+
+  /** Get an item of your organization */
+  @Get(':store_item_id')
+  @RequireRoleSomewhere('viewer')
+  @ApiOkResponse({ type: StoreItemDto })
+  get(@CurrentScope() scope: OrgScope, @Param('store_item_id') id: string): Promise<Versioned<StoreItemDto>> {
+    return this.items.get(scope, id);
+  }
+
+  /** Change the texts of an item */
+  @Patch(':store_item_id')
+  @RequireRoleSomewhere('publisher')
+  @ApiOkResponse({ type: StoreItemDto })
+  async patch(
+    @CurrentScope() scope: OrgScope,
+    @Param('store_item_id') id: string,
+    @Body() dto: PatchPublisherItemDto,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Reply> {
+    return changed(await this.items.patch(scope, id, dto, ifMatch));
+  }
+
+  /** Replace the policy of an item: who sees it, whether it is listed, and whether it can be acquired */
+  @Put(':store_item_id/policy')
+  @RequireRoleSomewhere('publisher')
+  @ApiHeader({
+    name: 'If-Match',
+    required: false,
+    description: 'The generation of the policy, as an ETag. 412 when the policy has changed since.',
+  })
+  @ApiOkResponse({ type: StoreItemDto, headers: ETAG_HEADER })
+  async putPolicy(
+    @CurrentScope() scope: OrgScope,
+    @Param('store_item_id') id: string,
+    @Body() dto: PublisherItemPolicyDto,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Reply> {
+    return changed(await this.items.setPolicy(scope, id, dto, ifMatch));
+  }
+
+  /** Withdraw an item for good. Existing copies stay */
+  @Post(':store_item_id/withdraw')
+  @HttpCode(200)
+  @RequireRoleSomewhere('publisher')
+  @ApiOkResponse({ type: StoreItemDto })
+  async withdraw(
+    @CurrentScope() scope: OrgScope,
+    @Param('store_item_id') id: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Reply> {
+    return changed(await this.items.withdraw(scope, id, ifMatch));
+  }
+
+  /** Publish a new release of an item */
+  @Post(':store_item_id/releases')
+  @RequireRoleSomewhere('publisher')
+  @Publishes()
+  @ApiCreatedResponse({ type: StoreItemDto, headers: ETAG_HEADER })
+  async createRelease(
+    @CurrentScope() scope: OrgScope,
+    @Param('store_item_id') id: string,
+    @Body() dto: CreatePublisherItemReleaseDto,
+    @RequestSignal() signal: AbortSignal,
+  ): Promise<Reply> {
+    return published(await this.publishing.release(scope, id, dto, signal));
+  }
+
+  /** List the releases of an item, newest first */
+  @Get(':store_item_id/releases')
+  @RequireRoleSomewhere('viewer')
+  @ApiOkResponse({ type: StoreReleasePageDto })
+  listReleases(
+    @CurrentScope() scope: OrgScope,
+    @Param('store_item_id') id: string,
+    @Query() query: OrderedListQueryDto,
+  ): Promise<Page<StoreReleaseDto>> {
+    return this.items.listReleases(scope, id, query);
+  }
+}
+
+const changed = ({ view, version, workspaceId }: PlacedItem): Reply =>
+  new Reply(200, view, { ETag: etagOf(version) }, workspaceId);
+
+const published = ({ view, version, workspaceId }: PlacedItem): Reply =>
+  new Reply(201, view, { Location: `${PATH}/${view.store_item_id}`, ETag: etagOf(version) }, workspaceId);

@@ -1,0 +1,259 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty, PartialType } from '@nestjs/swagger';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  ArrayUnique,
+  IsArray,
+  IsBoolean,
+  IsInt,
+  IsObject,
+  IsOptional,
+  IsString,
+  Length,
+  Matches,
+  Max,
+  MaxLength,
+  Min,
+} from 'class-validator';
+import { IsOneOf, Nested, NotNull, ReadOnlyMembersOf, ValuesCheckedLater } from '#platform/http';
+import { PAGE_SIZE_MAX, PageMetaDto, ToInteger } from '#platform/paging';
+import { ARTIFACT_KINDS, type ArtifactKind, IsDescription, IsName } from '../../resources';
+import { StoreItemDto, StorePolicyDto, StoreReleaseDto } from './store-item.dto';
+import { type Action, ACTIONS, CATEGORIES, type Category } from './store-item.entity';
+
+const TEXTS_MAX = 20;
+const ORG_IDS_MAX = 1_000;
+const HTTPS_URL = /^https:\/\/[^\s\p{Cc}"<>\\^`{|}]+$/u;
+
+/** At most 20 texts. Duplicates are stored once. */
+const IsTexts = (description: string) =>
+  applyDecorators(
+    IsArray(),
+    ArrayMaxSize(TEXTS_MAX),
+    Length(1, 255, { each: true, message: 'must have strings of 1 to 255 characters as elements' }),
+    ApiProperty({
+      type: 'array',
+      items: { type: 'string', minLength: 1, maxLength: 255 },
+      maxItems: TEXTS_MAX,
+      nullable: true,
+      required: false,
+      description,
+    }),
+  );
+
+const IsActions = () =>
+  applyDecorators(
+    IsOneOf(ACTIONS, { each: true, minItems: 1, maxItems: ACTIONS.length, uniqueItems: true }),
+    IsArray(),
+    ArrayMinSize(1),
+    ArrayUnique({ message: 'must not contain duplicates' }),
+    ArrayMaxSize(ACTIONS.length),
+  );
+
+/** The version of a resource that is published. */
+export class PublishedArtifactDto {
+  @IsOneOf(ARTIFACT_KINDS)
+  kind!: ArtifactKind;
+
+  /** A live resource of the workspace. */
+  @IsString()
+  @Length(1, 255)
+  artifact_id!: string;
+
+  /** Defaults to the newest version. */
+  @IsOptional()
+  @IsString()
+  @Length(1, 255)
+  version_id?: string | null;
+}
+
+/** The organizations that see an item besides the publisher's own. */
+export class AudienceBodyDto {
+  /** Admits every organization. */
+  @IsBoolean()
+  is_public!: boolean;
+
+  /** The admitted organizations. Duplicates are stored once. */
+  @NotNull()
+  @IsArray()
+  @ArrayMaxSize(ORG_IDS_MAX)
+  @Length(1, 255, { each: true, message: 'must have strings of 1 to 255 characters as elements' })
+  @ApiProperty({
+    type: 'array',
+    items: { type: 'string', minLength: 1, maxLength: 255 },
+    maxItems: ORG_IDS_MAX,
+    required: false,
+  })
+  org_ids?: string[];
+}
+
+/** The texts of an item. */
+class StoreItemTextsDto {
+  @IsName()
+  name!: string;
+
+  @IsOneOf(CATEGORIES)
+  category!: Category;
+
+  /** An SPDX expression, or any other text. */
+  @IsName()
+  license!: string;
+
+  @IsOptional()
+  @IsName()
+  tagline?: string | null;
+
+  @IsOptional()
+  @IsTexts('Words by which the item is found.')
+  topics?: string[] | null;
+
+  @IsOptional()
+  @IsTexts('What is special about the item.')
+  highlights?: string[] | null;
+
+  /** An https URL of an image. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(2048)
+  @Matches(HTTPS_URL, { message: 'must be an https URL' })
+  artwork?: string | null;
+
+  @IsOptional()
+  @IsDescription()
+  release_notes?: string | null;
+
+  @IsOptional()
+  @IsString()
+  @Length(1, 64)
+  version_label?: string | null;
+}
+
+@ReadOnlyMembersOf(() => StoreItemDto)
+@ValuesCheckedLater()
+export class CreatePublisherItemDto extends StoreItemTextsDto {
+  @IsString()
+  workspace_id!: string;
+
+  @Nested(() => PublishedArtifactDto)
+  @IsObject()
+  artifact!: PublishedArtifactDto;
+
+  /** What others may do with the item. */
+  @IsActions()
+  actions!: Action[];
+
+  /** Defaults to nobody. A new item is not listed and cannot be acquired, whatever its audience. */
+  @IsOptional()
+  @Nested(() => AudienceBodyDto)
+  audience?: AudienceBodyDto | null;
+}
+
+/** The same members as for a new item. Those that you leave out keep their value, and the policy stays as it is. */
+@ReadOnlyMembersOf(() => StoreItemDto)
+@ValuesCheckedLater()
+export class CreatePublisherItemReleaseDto extends PartialType(StoreItemTextsDto, {
+  skipNullProperties: false,
+}) {
+  /** Must be the current one, because an item cannot be moved (422). */
+  @NotNull()
+  @IsString()
+  workspace_id?: string;
+
+  /** Must be the resource of the item (422). Leave it out to release the newest version. */
+  @NotNull()
+  @Nested(() => PublishedArtifactDto)
+  @IsObject()
+  artifact?: PublishedArtifactDto;
+
+  @NotNull()
+  @IsActions()
+  actions?: Action[];
+
+  /** Must be the current one (422). Change it with the policy. */
+  @IsOptional()
+  @Nested(() => AudienceBodyDto)
+  audience?: AudienceBodyDto | null;
+}
+
+/** A merge patch (RFC 7396) of the texts. `topics` and `highlights` are replaced whole, and null empties them. */
+@ReadOnlyMembersOf(() => StoreItemDto)
+@ValuesCheckedLater()
+export class PatchPublisherItemDto extends PartialType(StoreItemTextsDto, { skipNullProperties: false }) {
+  /** Must be the current one, because an item cannot be moved (422). */
+  @NotNull()
+  @IsString()
+  workspace_id?: string;
+
+  /** Must be the current one (422 `immutable_field`). */
+  @NotNull()
+  @IsString()
+  store_item_id?: string;
+}
+
+/** A complete policy. */
+@ReadOnlyMembersOf(() => StorePolicyDto)
+export class PublisherItemPolicyDto {
+  @Nested(() => AudienceBodyDto)
+  @IsObject()
+  audience!: AudienceBodyDto;
+
+  /** Shows the item in the catalogue of its audience. */
+  @IsBoolean()
+  is_listed!: boolean;
+
+  /** Lets the audience acquire and download the item, as far as its `actions` allow. */
+  @IsBoolean()
+  can_acquire!: boolean;
+}
+
+/** A review by the operator of the service. */
+export class ReviewStoreItemDto {
+  @NotNull()
+  @IsBoolean()
+  @ApiProperty({ required: false, default: true })
+  is_reviewed?: boolean;
+}
+
+/** The page of the organization's own items. */
+export class PublisherItemsQueryDto {
+  /**
+   * Items on a page; 0 returns no items and the total. A page of large items, of several MiB together, may have fewer:
+   * continue after them with `offset`.
+   */
+  @ApiProperty({
+    required: false,
+    type: 'integer',
+    format: 'int32',
+    minimum: 0,
+    maximum: PAGE_SIZE_MAX,
+    default: 50,
+  })
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(PAGE_SIZE_MAX)
+  @ToInteger()
+  limit?: number;
+
+  /** Items to skip, from the newest. A page costs the same at any offset. */
+  @ApiProperty({
+    required: false,
+    type: 'integer',
+    format: 'int32',
+    minimum: 0,
+    maximum: 2 ** 31 - 1,
+    default: 0,
+  })
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(2 ** 31 - 1)
+  @ToInteger()
+  offset?: number;
+}
+
+export class StoreReleasePageDto {
+  items!: StoreReleaseDto[];
+  page!: PageMetaDto;
+}

@@ -1,0 +1,210 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { ARTIFACT_KINDS, type ArtifactKind, pick } from '../../resources';
+import { type Action, ACTIONS, type Category, CATEGORIES, type StoreItemEntity } from './store-item.entity';
+
+/** Where an item comes from. */
+export class StoreSourceDto {
+  @ApiProperty({ enum: ['release'] })
+  kind!: 'release';
+  /** The newest release. */
+  release_id!: string;
+  /** The publisher's resource. */
+  artifact_id?: string | null;
+}
+
+/** A resource of the publisher, pinned to a version. */
+export class ArtifactPinDto {
+  @ApiProperty({ enum: ARTIFACT_KINDS })
+  kind!: ArtifactKind;
+  artifact_id!: string;
+  version_id!: string;
+  @ApiProperty({ type: 'integer', format: 'int64', minimum: 1 })
+  version_ordinal!: number;
+  /** The release that the publisher acquired the resource from. Null for a resource of its own. */
+  release_id?: string | null;
+}
+
+/** A resource in a package. */
+export class PackageComponentDto {
+  /** The directory in the package and the digest of its files: `skills/pdf-forms@sha256:…`. */
+  key!: string;
+  source!: ArtifactPinDto;
+  /** The first component that needs this one. Null for the root. */
+  parent_key?: string | null;
+}
+
+/** The content of a package. */
+export class PackageManifestDto {
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
+  schema_version!: number;
+  @ApiProperty({ enum: ['native'] })
+  adapter!: string;
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
+  adapter_version!: number;
+  @ApiProperty({ enum: ['tar+gzip'] })
+  format!: string;
+  /** The published resource. */
+  root!: ArtifactPinDto;
+  /** In the order of the package: each after the components that it needs, the root last. */
+  components!: PackageComponentDto[];
+  @ApiProperty({ enum: ACTIONS, isArray: true })
+  actions!: Action[];
+}
+
+/** Who sees an item besides its publisher. */
+export class StoreAudienceDto {
+  /** Admits every organization. */
+  is_public!: boolean;
+  /** The admitted organizations. Other organizations only see themselves here. */
+  org_ids?: string[];
+}
+
+export class StorePolicyDto {
+  /** Raised by every change of the policy, and its ETag. */
+  @ApiProperty({ type: 'integer', format: 'int64', minimum: 1 })
+  generation!: number;
+  audience!: StoreAudienceDto;
+  /** Shows the item in the catalogue of its audience. */
+  is_listed!: boolean;
+  /** Lets the audience acquire and download the item, as far as `actions` allow. */
+  can_acquire!: boolean;
+}
+
+/** A tool or a skill of an agent. */
+export class AgentCapabilityDto {
+  @ApiProperty({ enum: ['tool', 'skill'] })
+  kind!: 'tool' | 'skill';
+  name!: string;
+}
+
+/** A skill that an agent needs, as it is packed. */
+export class AgentDependencyDto {
+  skill_id!: string;
+  @ApiProperty({ type: 'integer', format: 'int64', minimum: 1 })
+  version_ordinal!: number;
+  /** SHA-256 over the files of the skill, in hexadecimal. */
+  source_digest!: string;
+}
+
+/** What a published agent can do and needs. */
+export class AgentProfileDto {
+  capabilities!: AgentCapabilityDto[];
+  required_permissions!: string[];
+  dependencies!: AgentDependencyDto[];
+  /** The package has the agent's skills in fixed versions. */
+  has_pinned_skills!: boolean;
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
+  max_step_count!: number;
+}
+
+/** An item of the store, with its newest release. */
+export class StoreItemDto {
+  store_item_id!: string;
+  /** Identifies the publication of the newest release. */
+  publication_id!: string;
+  publisher_org_id!: string;
+  name!: string;
+  @ApiProperty({ enum: CATEGORIES })
+  category!: Category;
+  source!: StoreSourceDto;
+  manifest!: PackageManifestDto;
+  license!: string;
+  /** What others may do with the item. */
+  @ApiProperty({ enum: ACTIONS, isArray: true })
+  actions!: Action[];
+  /** SHA-256 of the package, in hexadecimal. */
+  sha256!: string;
+  /** Size of the package, in bytes. */
+  @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
+  size_bytes!: number;
+  /** All files of the package, `manifest.json` included. */
+  @ApiProperty({ type: 'integer', format: 'int64', minimum: 1 })
+  file_count!: number;
+  policy!: StorePolicyDto;
+  /** Null unless the item is an agent. */
+  agent_profile?: AgentProfileDto | null;
+  /** An https URL. */
+  artwork?: string | null;
+  highlights?: string[];
+  /** The operator of the service has reviewed the newest release. */
+  is_reviewed?: boolean;
+  release_notes?: string | null;
+  tagline?: string | null;
+  topics?: string[];
+  version_label?: string | null;
+}
+
+/** The position of a page among the items of the organization. */
+export class StoreItemsPageMetaDto {
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
+  limit!: number;
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
+  offset!: number;
+  /** The number of items of the organization. */
+  @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
+  total?: number | null;
+}
+
+/** A page of the organization's own items. */
+export class StoreItemsPageDto {
+  items!: StoreItemDto[];
+  page!: StoreItemsPageMetaDto;
+}
+
+const PLAIN_FIELDS = [
+  'store_item_id',
+  'publication_id',
+  'name',
+  'category',
+  'manifest',
+  'license',
+  'actions',
+  'sha256',
+  'size_bytes',
+  'file_count',
+  'agent_profile',
+  'artwork',
+  'highlights',
+  'is_reviewed',
+  'release_notes',
+  'tagline',
+  'topics',
+  'version_label',
+] as const;
+
+/** @param orgIds the organizations of the audience that the reader may know */
+export function toStoreItemDto(row: StoreItemEntity, orgIds: string[] = row.org_ids): StoreItemDto {
+  const { manifest, agent_profile, ...plain } = pick(row, PLAIN_FIELDS);
+  return {
+    ...plain,
+    publisher_org_id: row.org_id,
+    source: { kind: 'release', release_id: row.release_id, artifact_id: row.artifact_id },
+    manifest: manifest as unknown as PackageManifestDto,
+    agent_profile: agent_profile as unknown as AgentProfileDto | null,
+    policy: {
+      generation: row.policy_generation,
+      audience: { is_public: row.is_public, org_ids: orgIds },
+      is_listed: row.is_listed,
+      can_acquire: row.can_acquire,
+    },
+  };
+}
+
+/** A release of an item. Its content never changes. */
+export class StoreReleaseDto {
+  release_id!: string;
+  publication_id!: string;
+  version_label!: string | null;
+  release_notes!: string | null;
+  /** SHA-256 of the package, in hexadecimal. */
+  sha256!: string;
+  @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
+  size_bytes!: number;
+  @ApiProperty({ type: 'integer', format: 'int64', minimum: 1 })
+  file_count!: number;
+  manifest!: PackageManifestDto;
+  /** A compact JWS (RFC 7515) of the publication, or null. */
+  signature!: string | null;
+  created_at!: Date;
+  created_by!: string;
+}

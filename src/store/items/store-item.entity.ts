@@ -1,0 +1,162 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { ArchivableEntity, JsonColumn } from '#platform/db';
+import type { RawJson } from '#platform/json';
+import type { ArtifactKind, SearchDocument } from '../../resources';
+
+export const CATEGORIES = ['agents', 'skills', 'tools', 'data', 'evaluation', 'other'] as const;
+export type Category = (typeof CATEGORIES)[number];
+
+/** What others may do with an item. */
+export const ACTIONS = ['install', 'run', 'download', 'fork'] as const;
+export type Action = (typeof ACTIONS)[number];
+
+/** An item that an organization publishes, with the content of its newest release. */
+@Entity('store_items')
+export class StoreItemEntity extends ArchivableEntity {
+  @PrimaryColumn('text')
+  store_item_id!: string;
+
+  @Column('text')
+  org_id!: string;
+
+  /** The workspace of the artifact. */
+  @Column('text')
+  workspace_id!: string;
+
+  /** The place among the items of the organization, from 1 without gaps. */
+  @Column('bigint')
+  ordinal!: number;
+
+  @Column('text')
+  artifact_kind!: ArtifactKind;
+
+  @Column('text')
+  artifact_id!: string;
+
+  @Column('text')
+  name!: string;
+
+  @Column('text')
+  category!: Category;
+
+  @Column('text')
+  license!: string;
+
+  @Column('text', { nullable: true })
+  tagline!: string | null;
+
+  /** An https URL. */
+  @Column('text', { nullable: true })
+  artwork!: string | null;
+
+  @Column('text', { array: true })
+  highlights!: string[];
+
+  @Column('text', { array: true })
+  topics!: string[];
+
+  @Column('boolean')
+  is_reviewed!: boolean;
+
+  @Column('text')
+  release_id!: string;
+
+  @Column('text')
+  publication_id!: string;
+
+  @Column('text', { nullable: true })
+  version_label!: string | null;
+
+  @Column('text', { nullable: true })
+  release_notes!: string | null;
+
+  @Column('text', { array: true })
+  actions!: Action[];
+
+  @JsonColumn()
+  manifest!: RawJson;
+
+  @JsonColumn({ nullable: true })
+  agent_profile!: RawJson | null;
+
+  /** Of the package, in hexadecimal. */
+  @Column('text')
+  sha256!: string;
+
+  @Column('bigint')
+  size_bytes!: number;
+
+  @Column('bigint')
+  file_count!: number;
+
+  /** A compact JWS; null for a release that is not signed. */
+  @Column('text', { nullable: true })
+  signature!: string | null;
+
+  /** Raised by every change of the policy. */
+  @Column('bigint')
+  policy_generation!: number;
+
+  @Column('boolean')
+  is_public!: boolean;
+
+  /** The organizations that the item admits besides its own. */
+  @Column('text', { array: true })
+  org_ids!: string[];
+
+  @Column('boolean')
+  is_listed!: boolean;
+
+  @Column('boolean')
+  can_acquire!: boolean;
+
+  @Column('integer')
+  generation!: number;
+}
+
+/** The columns of an item that its newest release decides. */
+export const RELEASED_FIELDS = [
+  'release_id',
+  'publication_id',
+  'version_label',
+  'release_notes',
+  'actions',
+  'manifest',
+  'agent_profile',
+  'sha256',
+  'size_bytes',
+  'file_count',
+  'signature',
+] as const;
+
+/** A release of an item. */
+export type ReleaseRow = Pick<
+  StoreItemEntity,
+  (typeof RELEASED_FIELDS)[number] | 'store_item_id' | 'org_id' | 'workspace_id' | 'created_at' | 'created_by'
+>;
+
+export const POLICY_FIELDS = ['is_public', 'org_ids', 'is_listed', 'can_acquire'] as const;
+
+/** The members whose values the audit log shows. */
+export const AUDITED_FIELDS = [
+  'name',
+  'category',
+  'license',
+  'version_label',
+  'actions',
+  'release_id',
+  'sha256',
+  'is_reviewed',
+  ...POLICY_FIELDS,
+] as const;
+
+/** Returns the search document of an item, for the members of the publisher's workspace. */
+export const toStoreItemDocument = (row: StoreItemEntity): SearchDocument => ({
+  type: 'store_item',
+  id: row.store_item_id,
+  workspaceId: row.workspace_id,
+  name: row.name,
+  description: row.tagline,
+  body: [row.category, ...row.topics, ...row.highlights, row.release_notes ?? ''].join('\n'),
+  updatedAt: row.updated_at,
+});

@@ -1,0 +1,141 @@
+import { Injectable } from '@nestjs/common';
+import type { OrgScope } from '#platform/auth';
+import { Database, OrgRepository, raw, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
+import {
+  listPage,
+  type OrderedListQueryDto,
+  PAGE_BYTES,
+  PAGE_SIZE_DEFAULT,
+  type RowPage,
+} from '#platform/paging';
+import type { PublisherItemsQueryDto } from './store-item-bodies.dto';
+import { type ReleaseRow, StoreItemEntity } from './store-item.entity';
+
+/** A page of the items of an organization. */
+export interface OwnItems {
+  rows: StoreItemEntity[];
+  limit: number;
+  offset: number;
+  total: number;
+}
+
+const RELEASE_COLUMNS = `release_id, publication_id, version_label, release_notes, sha256, size_bytes, file_count, manifest,
+  signature, created_at, created_by`;
+
+/** Items by their publisher, and releases. */
+@Injectable()
+export class StoreItemRepository extends OrgRepository<StoreItemEntity> {
+  constructor(database: Database) {
+    super(database, StoreItemEntity, 'store_item_id');
+  }
+
+  /** Returns the place of a new item. Others who publish in the organization wait until the transaction ends. */
+  async nextOrdinal(tx: Tx, scope: OrgScope): Promise<number> {
+    const [counted] = await tx.query<{ count: number }>(
+      sql`INSERT INTO store_item_counts AS counts (org_id, count) VALUES (${scope.orgId}, 1)
+        ON CONFLICT (org_id) DO UPDATE SET count = counts.count + 1 RETURNING count`,
+    );
+    return counted!.count;
+  }
+
+  /**
+   * Returns a page of the organization's items, newest first. A page is a range of ordinals, so it costs the same at any
+   * offset. It ends early once it has `PAGE_BYTES`.
+   */
+  async listOwn(
+    scope: OrgScope,
+    { limit: given, offset: skipped }: PublisherItemsQueryDto,
+  ): Promise<OwnItems> {
+    const [limit, offset] = [given ?? PAGE_SIZE_DEFAULT, skipped ?? 0];
+    const [counted] = await this.database.query<{ count: number }>(
+      sql`SELECT count FROM store_item_counts WHERE org_id = ${scope.orgId}`,
+    );
+    const total = counted?.count ?? 0;
+    const last = total - offset;
+    if (limit === 0 || last <= 0) return { rows: [], limit, offset, total };
+    const rows = await this.database.query<StoreItemEntity>(
+      sql`SELECT * FROM (
+        SELECT *, sum(bytes) OVER (ORDER BY ordinal DESC ROWS UNBOUNDED PRECEDING) - bytes AS bytes_before
+        FROM (
+          SELECT * FROM store_items
+          WHERE org_id = ${scope.orgId} AND ordinal BETWEEN ${last - limit + 1} AND ${last}
+          ORDER BY ordinal DESC LIMIT ${limit}
+        ) page
+      ) measured WHERE bytes_before < ${PAGE_BYTES} ORDER BY ordinal DESC`,
+    );
+    return { rows, limit, offset, total };
+  }
+
+  /** Returns the organization that publishes an item, for platform principals. */
+  async publisherOf(itemId: string): Promise<string | null> {
+    const [item] = await this.database.query<{ org_id: string }>(
+      sql`SELECT org_id FROM store_items WHERE store_item_id = ${itemId}`,
+    );
+    return item?.org_id ?? null;
+  }
+
+  /** Returns those of the organizations that do not exist or are archived. */
+  async unknownOrgs(on: SqlExecutor, orgIds: readonly string[]): Promise<ReadonlySet<string>> {
+    const rows = await on.query<{ org_id: string }>(
+      sql`SELECT org_id FROM unnest(${[...orgIds]}::text[]) AS given(org_id)
+        WHERE NOT EXISTS (
+          SELECT FROM organizations known WHERE known.org_id = given.org_id AND known.archived_at IS NULL
+        )`,
+    );
+    return new Set(rows.map(({ org_id }) => org_id));
+  }
+
+  async insertRelease(tx: Tx, row: ReleaseRow): Promise<void> {
+    await tx.query(
+      sql`INSERT INTO store_releases (release_id, store_item_id, org_id, workspace_id, publication_id, version_label,
+          release_notes, actions, manifest, agent_profile, sha256, size_bytes, file_count, signature, created_at, created_by)
+        VALUES (${row.release_id}, ${row.store_item_id}, ${row.org_id}, ${row.workspace_id}, ${row.publication_id},
+          ${row.version_label}, ${row.release_notes}, ${row.actions}, ${row.manifest.text},
+          ${row.agent_profile?.text ?? null}, ${row.sha256}, ${row.size_bytes}, ${row.file_count}, ${row.signature},
+          ${row.created_at}, ${row.created_by})`,
+    );
+  }
+
+  /** Changes the texts of a release. Undefined leaves a text as it is. */
+  async updateReleaseTexts(
+    tx: Tx,
+    scope: OrgScope,
+    { release_id, ...texts }: Partial<ReleaseRow> & Pick<ReleaseRow, 'release_id'>,
+  ): Promise<void> {
+    const { version_label: label, release_notes: notes } = texts;
+    if (label === undefined && notes === undefined) return;
+    await tx.query(
+      sql`UPDATE store_releases
+        SET version_label = CASE WHEN ${label !== undefined} THEN ${label ?? null} ELSE version_label END,
+          release_notes = CASE WHEN ${notes !== undefined} THEN ${notes ?? null} ELSE release_notes END
+        WHERE release_id = ${release_id} AND org_id = ${scope.orgId}`,
+    );
+  }
+
+  /** Returns a release of an item that the caller may read. */
+  async findRelease(
+    { store_item_id, org_id }: Pick<StoreItemEntity, 'store_item_id' | 'org_id'>,
+    releaseId: string,
+    on: SqlExecutor = this.database,
+  ): Promise<ReleaseRow | null> {
+    const [row] = await on.query<ReleaseRow>(
+      sql`SELECT store_item_id, org_id, workspace_id, actions, ${raw(RELEASE_COLUMNS)} FROM store_releases
+        WHERE release_id = ${releaseId} AND store_item_id = ${store_item_id} AND org_id = ${org_id}`,
+    );
+    return row ?? null;
+  }
+
+  listReleases(scope: OrgScope, itemId: string, query: OrderedListQueryDto): Promise<RowPage<ReleaseRow>> {
+    return listPage<ReleaseRow>(
+      this.database,
+      {
+        columns: RELEASE_COLUMNS,
+        from: 'store_releases',
+        where: new Where(scope.orgKey).add(sql`store_item_id = ${itemId}`),
+        id: 'release_id',
+        bytes: 'bytes',
+      },
+      query,
+    );
+  }
+}

@@ -1,0 +1,274 @@
+import { Injectable } from '@nestjs/common';
+import { expandRoles, type OrgScope, orgScope, type Principal } from '#platform/auth';
+import type { Tx } from '#platform/db';
+import { checkIfMatch, Versioned } from '#platform/http';
+import type { OrderedListQueryDto, Page } from '#platform/paging';
+import { problem } from '#platform/problem';
+import { demandRole, OrgResourceService, pick, type ResourceKind, ResourceKit } from '../../resources';
+import { CatalogueRepository } from '../catalogue/catalogue.repository';
+import type {
+  AudienceBodyDto,
+  PatchPublisherItemDto,
+  PublisherItemPolicyDto,
+  PublisherItemsQueryDto,
+} from './store-item-bodies.dto';
+import {
+  type PackageManifestDto,
+  type StoreItemDto,
+  type StoreItemsPageDto,
+  type StoreReleaseDto,
+  toStoreItemDto,
+} from './store-item.dto';
+import {
+  AUDITED_FIELDS,
+  POLICY_FIELDS,
+  RELEASED_FIELDS,
+  type ReleaseRow,
+  type StoreItemEntity,
+  toStoreItemDocument,
+} from './store-item.entity';
+import { StoreItemRepository } from './store-item.repository';
+
+/** Items as the resource kit keeps them. Withdrawing is archiving, for good. */
+const STORE_ITEM: ResourceKind<StoreItemEntity, StoreItemDto> = {
+  noun: 'store item',
+  type: 'store_item',
+  id: 'store_item_id',
+  generation: 'generation',
+  immutable: ['store_item_id'],
+  auditedFields: AUDITED_FIELDS,
+  createdFields: ['name', 'category', 'artifact_kind', 'artifact_id', 'release_id', 'sha256'],
+  derived: (row, changed) =>
+    POLICY_FIELDS.some((field) => field in changed) ? { policy_generation: row.policy_generation + 1 } : {},
+  search: { type: 'store_item', document: toStoreItemDocument },
+  toView: (row) => toStoreItemDto(row),
+};
+
+/** An item for its publisher, and the workspace where its roles are checked. */
+export class PlacedItem extends Versioned<StoreItemDto> {
+  constructor(
+    view: StoreItemDto,
+    version: number | string,
+    readonly workspaceId: string,
+  ) {
+    super(view, version);
+  }
+}
+
+/**
+ * The items of an organization, for the organization itself. Everybody who may read in one of its workspaces sees all of
+ * them. Changes need the role publisher in the workspace of the artifact.
+ */
+@Injectable()
+export class StoreItemService extends OrgResourceService<StoreItemEntity, StoreItemDto> {
+  constructor(
+    kit: ResourceKit,
+    private readonly items: StoreItemRepository,
+    private readonly catalogue: CatalogueRepository,
+  ) {
+    super(kit, items, STORE_ITEM);
+  }
+
+  async listOwn(scope: OrgScope, query: PublisherItemsQueryDto): Promise<StoreItemsPageDto> {
+    const { rows, limit, offset, total } = await this.items.listOwn(scope, query);
+    return { items: rows.map((row) => toStoreItemDto(row)), page: { limit, offset, total } };
+  }
+
+  /** Errors: those of every change. */
+  async patch(
+    scope: OrgScope,
+    id: string,
+    dto: PatchPublisherItemDto,
+    ifMatch?: string,
+  ): Promise<PlacedItem> {
+    const changed = await this.change(scope, id, dto, ifMatch, async (row, tx) => {
+      const { release_id } = row;
+      const { version_label, release_notes } = dto;
+      await this.items.updateReleaseTexts(tx, scope, { release_id, version_label, release_notes });
+      return textsOf(dto);
+    });
+    return changed as PlacedItem;
+  }
+
+  /**
+   * Replaces the policy. Errors: 404; 403; 412 for another generation; 409 for a withdrawn item or an archived workspace;
+   * 422 for an unknown organization.
+   */
+  setPolicy(
+    scope: OrgScope,
+    id: string,
+    { audience, is_listed, can_acquire }: PublisherItemPolicyDto,
+    ifMatch?: string,
+  ): Promise<PlacedItem> {
+    return this.transaction(scope, async (tx) => {
+      const row = await this.lock(tx, scope, id, 'update');
+      checkIfMatch(ifMatch, row.policy_generation);
+      this.checkWritable(row);
+      await this.checkOpen(tx, scope, row);
+      const policy = { ...(await this.audienceOf(tx, audience)), is_listed, can_acquire };
+      const written = await this.write(tx, scope, row, policy, 'update');
+      return new PlacedItem(toStoreItemDto(written), written.policy_generation, written.workspace_id);
+    });
+  }
+
+  /** Withdraws an item for good: others cannot read, download or acquire it any more. Their copies stay. */
+  async withdraw(scope: OrgScope, id: string, ifMatch?: string): Promise<PlacedItem> {
+    return (await this.archive(scope, id, ifMatch)) as PlacedItem;
+  }
+
+  /** Errors: 404. */
+  async review(
+    principal: Principal,
+    requestId: string,
+    id: string,
+    isReviewed: boolean,
+  ): Promise<StoreItemDto> {
+    const orgId = await this.items.publisherOf(id);
+    if (orgId === null) throw problem.notFound('store item', id);
+    const scope = orgScope(orgId, principal.id, expandRoles(['publisher']), requestId);
+    return this.transaction(scope, async (tx) => {
+      const row = await this.lock(tx, scope, id, 'update');
+      this.checkWritable(row);
+      return toStoreItemDto(await this.write(tx, scope, row, { is_reviewed: isReviewed }, 'update'));
+    });
+  }
+
+  async listReleases(
+    scope: OrgScope,
+    id: string,
+    query: OrderedListQueryDto,
+  ): Promise<Page<StoreReleaseDto>> {
+    await this.find(scope, id);
+    const { rows, page } = await this.items.listReleases(scope, id, query);
+    return { items: rows.map(toStoreReleaseDto), page };
+  }
+
+  /** Inserts a new item with its first release, in the transaction that keeps its package. */
+  async add(tx: Tx, scope: OrgScope, row: Omit<StoreItemEntity, 'ordinal'>): Promise<PlacedItem> {
+    const placed = { ...row, ordinal: await this.items.nextOrdinal(tx, scope) };
+    await this.items.insertRelease(tx, releaseOf(placed, scope, placed.created_at));
+    return this.versioned(await this.insert(tx, scope, placed));
+  }
+
+  /** Gives a locked item its next release, in the transaction that keeps its package. It must be reviewed anew. */
+  async release(
+    tx: Tx,
+    scope: OrgScope,
+    row: StoreItemEntity,
+    columns: Partial<StoreItemEntity>,
+  ): Promise<PlacedItem> {
+    const next = { ...columns, is_reviewed: false };
+    await this.items.insertRelease(tx, releaseOf({ ...row, ...next }, scope, new Date()));
+    return this.versioned(await this.write(tx, scope, row, next, 'update'));
+  }
+
+  /** Locks an item for a new release. Errors: 404, 403, 409 for a withdrawn item. */
+  async lockForRelease(tx: Tx, scope: OrgScope, id: string): Promise<StoreItemEntity> {
+    const row = await this.lock(tx, scope, id, 'update');
+    this.checkWritable(row);
+    return row;
+  }
+
+  /** Returns the columns of an audience. Errors: 422 for an unknown organization. */
+  async audienceOf(
+    tx: Tx,
+    { is_public, org_ids = [] }: AudienceBodyDto,
+  ): Promise<Pick<StoreItemEntity, 'is_public' | 'org_ids'>> {
+    const unknown = org_ids.length > 0 ? await this.items.unknownOrgs(tx, org_ids) : new Set();
+    if (unknown.size > 0) {
+      const errors = org_ids.flatMap((one, index) =>
+        unknown.has(one)
+          ? [{ pointer: `/audience/org_ids/${index}`, detail: 'is not an organization of this service' }]
+          : [],
+      );
+      throw problem.validationFailed(errors);
+    }
+    return { is_public, org_ids: [...new Set(org_ids)] };
+  }
+
+  /** Runs the last step of publishing in one transaction. */
+  within<Result>(scope: OrgScope, work: (tx: Tx) => Promise<Result>): Promise<Result> {
+    return this.transaction(scope, work);
+  }
+
+  protected override versioned(row: StoreItemEntity): PlacedItem {
+    return new PlacedItem(toStoreItemDto(row), row.generation, row.workspace_id);
+  }
+
+  protected override admit(
+    _tx: Tx,
+    scope: OrgScope,
+    row: StoreItemEntity | null,
+    id: string,
+  ): Promise<StoreItemEntity> {
+    const found = this.readable(scope, row, id);
+    demandRole(scope, found.workspace_id, ['publisher']);
+    return Promise.resolve(found);
+  }
+
+  /** The guard has checked that the caller may read somewhere in the organization. */
+  protected override readable(_scope: OrgScope, row: StoreItemEntity | null, id: string): StoreItemEntity {
+    if (!row) throw problem.notFound('store item', id);
+    return row;
+  }
+
+  protected override checkWritable({ archived_at }: StoreItemEntity): void {
+    if (archived_at) {
+      throw problem.conflict('The store item is withdrawn. Publish the resource again as a new item.');
+    }
+  }
+
+  protected override onArchive(): Promise<Partial<StoreItemEntity>> {
+    return Promise.resolve({ is_listed: false, can_acquire: false });
+  }
+
+  protected override async reindex(tx: Tx, scope: OrgScope, row: StoreItemEntity): Promise<void> {
+    await super.reindex(tx, scope, row);
+    await this.catalogue.list(tx, row);
+  }
+}
+
+/** Returns the columns that texts set. */
+export function textsOf(dto: PatchPublisherItemDto): Partial<StoreItemEntity> {
+  const columns: Partial<StoreItemEntity> = {
+    name: dto.name,
+    category: dto.category,
+    license: dto.license,
+    tagline: dto.tagline,
+    artwork: dto.artwork,
+    topics: distinct(dto.topics),
+    highlights: distinct(dto.highlights),
+    version_label: dto.version_label,
+    release_notes: dto.release_notes,
+  };
+  return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined));
+}
+
+const distinct = (texts: string[] | null | undefined): string[] | undefined =>
+  texts === undefined ? undefined : [...new Set(texts ?? [])];
+
+const releaseOf = (
+  row: Omit<StoreItemEntity, 'ordinal'>,
+  { principalId }: OrgScope,
+  created_at: Date,
+): ReleaseRow => ({
+  ...pick(row, [...RELEASED_FIELDS, 'store_item_id', 'org_id', 'workspace_id']),
+  created_at,
+  created_by: principalId,
+});
+
+const toStoreReleaseDto = ({ manifest, ...row }: ReleaseRow): StoreReleaseDto => ({
+  ...pick(row, [
+    'release_id',
+    'publication_id',
+    'version_label',
+    'release_notes',
+    'sha256',
+    'size_bytes',
+    'file_count',
+    'signature',
+    'created_at',
+    'created_by',
+  ]),
+  manifest: manifest as unknown as PackageManifestDto,
+});

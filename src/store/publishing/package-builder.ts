@@ -1,0 +1,154 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { Environment } from '#platform/config';
+import { Database } from '#platform/db';
+import { canonicalJson } from '#platform/json';
+import { problem } from '#platform/problem';
+import {
+  clashOf,
+  faultOfPath,
+  type PackageFile,
+  type PackedComponent,
+  Packagers,
+  quotedPath,
+  slugOf,
+  sourceDigest,
+} from '../../resources';
+import { archiveBytes, ARCHIVE_FILES_MAX, type ArchiveEntry, ArchiveError } from '../package/package-archive';
+import {
+  ADAPTER,
+  ADAPTER_VERSION,
+  FORMAT,
+  keyOf,
+  MANIFEST_FILE,
+  type PackedManifest,
+  SCHEMA_VERSION,
+} from '../package/package-manifest';
+import type { PinnedNode } from './pinning';
+
+/** A component of a package, and the first one that needs it. */
+export interface BuiltComponent extends PackedComponent {
+  parent_key: string | null;
+}
+
+/** A package that is ready to be written. */
+export interface BuiltPackage {
+  /** In the order of the package, the root last. */
+  components: BuiltComponent[];
+  /** All files of the archive, `manifest.json` first. */
+  entries: ArchiveEntry[];
+}
+
+/** Builds packages. The same content always gives the same bytes. */
+@Injectable()
+export class PackageBuilder {
+  constructor(
+    private readonly database: Database,
+    private readonly packagers: Packagers,
+    private readonly environment: Environment,
+  ) {}
+
+  /**
+   * Builds the package of pinned resources, and passes it to `work`. Errors: 422 for too many files or bytes, for a path
+   * that some system cannot unpack, and for content that its kind does not publish; those of `work`.
+   *
+   * @param nodes each after those that it needs
+   */
+  async build<Result>(
+    scope: Scope,
+    nodes: readonly PinnedNode[],
+    work: (built: BuiltPackage) => Promise<Result>,
+  ): Promise<Result> {
+    const opened: (() => Promise<void>)[] = [];
+    try {
+      const components = new Map<PinnedNode, PackedComponent>();
+      const directories = new Set<string>();
+      const files: (PackageFile & { path: string })[] = [];
+      for (const node of nodes) {
+        const packager = this.packagers.of(node.artifact.kind);
+        const dependencies = node.dependencies.map((one) => packed(components, one));
+        const own = await packager.files(this.database, scope, node.artifact, dependencies);
+        if (own.close) opened.push(own.close);
+        checkPaths(own.files);
+        const directory = freeDirectory(directories, packager.directory, node.artifact.name);
+        const digest = sourceDigest(own.files);
+        components.set(node, { ...node.artifact, key: keyOf(directory, digest), digest });
+        files.push(...own.files.map((file) => ({ ...file, path: `${directory}/${file.path}` })));
+        if (files.length >= ARCHIVE_FILES_MAX) throw tooManyFiles();
+      }
+      const built = nodes.map((node) => ({
+        ...packed(components, node),
+        parent_key: node.parent && packed(components, node.parent).key,
+      }));
+      const entries = [manifestEntry(built, files), ...files];
+      this.checkBytes(entries);
+      return await work({ components: built, entries });
+    } finally {
+      for (const close of opened) await close();
+    }
+  }
+
+  private checkBytes(entries: readonly ArchiveEntry[]): void {
+    const limit = this.environment.FILE_LIMIT_BYTES;
+    const bytes = bytesOf(entries);
+    if (bytes > limit) {
+      throw problem.validationFailed(`A package can have at most ${limit} bytes. This one has ${bytes}.`);
+    }
+  }
+}
+
+function packed(components: ReadonlyMap<PinnedNode, PackedComponent>, node: PinnedNode): PackedComponent {
+  const component = components.get(node);
+  if (component) return component;
+  const { kind, artifact_id } = node.artifact;
+  throw problem.validationFailed(`The ${kind} ${artifact_id} needs itself, so it cannot be published.`);
+}
+
+function bytesOf(entries: readonly ArchiveEntry[]): number {
+  try {
+    return archiveBytes(entries);
+  } catch (error) {
+    throw error instanceof ArchiveError ? problem.validationFailed(error.message) : error;
+  }
+}
+
+function checkPaths(files: readonly PackageFile[]): void {
+  for (const { path } of files) {
+    const fault = faultOfPath(path);
+    if (fault !== null) throw problem.validationFailed(`The path ${quotedPath(path)} ${fault}.`);
+  }
+  const clash = clashOf(files.map(({ path }) => path));
+  if (clash) throw problem.validationFailed(`${clash.detail}.`);
+}
+
+const tooManyFiles = () =>
+  problem.validationFailed(
+    `A package can have at most ${ARCHIVE_FILES_MAX} files, manifest.json included. This one has more.`,
+  );
+
+/** Returns a directory for a component that no other component has, such as `skills/pdf-forms`. */
+function freeDirectory(taken: Set<string>, kind: string, name: string): string {
+  const slug = `${kind}/${slugOf(name)}`;
+  let directory = slug;
+  for (let n = 2; taken.has(directory); n++) directory = `${slug}-${n}`;
+  taken.add(directory);
+  return directory;
+}
+
+function manifestEntry(components: readonly BuiltComponent[], files: readonly PackageFile[]): ArchiveEntry {
+  const manifest: PackedManifest = {
+    schema_version: SCHEMA_VERSION,
+    adapter: ADAPTER,
+    adapter_version: ADAPTER_VERSION,
+    format: FORMAT,
+    root: components.at(-1)!.key,
+    components: components.map(({ key, kind, name, parent_key }) => ({ key, kind, name, parent_key })),
+    files: files.map(({ path, size_bytes, sha256 }) => ({ path, size_bytes, sha256 })),
+  };
+  const bytes = Buffer.from(canonicalJson(manifest));
+  // eslint-disable-next-line @typescript-eslint/require-await
+  const content = async function* (): AsyncGenerator<Buffer, void, undefined> {
+    yield bytes;
+  };
+  return { path: MANIFEST_FILE, size_bytes: bytes.length, content };
+}

@@ -1,0 +1,216 @@
+import { Injectable } from '@nestjs/common';
+import type { OrgScope, Scope } from '#platform/auth';
+import { FairLimiter } from '#platform/concurrency';
+import type { Tx } from '#platform/db';
+import { checkValues } from '#platform/http';
+import { newId } from '#platform/ids';
+import { RawJson } from '#platform/json';
+import { problem } from '#platform/problem';
+import { BlobStore, type WrittenBlob } from '#platform/storage';
+import { checkNotMoved, stamps, within, WorkspaceAccess } from '../../resources';
+import type {
+  CreatePublisherItemDto,
+  CreatePublisherItemReleaseDto,
+  PublishedArtifactDto,
+} from '../items/store-item-bodies.dto';
+import type { Action, StoreItemEntity } from '../items/store-item.entity';
+import { type PlacedItem, StoreItemService, textsOf } from '../items/store-item.service';
+import { packArchive } from '../package/package-archive';
+import { agentProfileOf, manifestOf } from './manifest';
+import { type BuiltPackage, PackageBuilder } from './package-builder';
+import { type PinnedNode, Pinning } from './pinning';
+
+/** Packages of one organization that are built at once. */
+const PACKAGES_PER_ORG = 2;
+
+/** A package in the storage, which a transaction is about to keep. */
+interface WrittenPackage {
+  nodes: readonly PinnedNode[];
+  built: BuiltPackage;
+  blob: WrittenBlob;
+}
+
+/**
+ * Publishes resources. One transaction pins the resource and everything that it needs. The package is then built and
+ * stored without a transaction, because it may be large. A last transaction keeps it, if everything in it is still live.
+ * Versions never change, so a package holds what was pinned.
+ */
+@Injectable()
+export class PublishingService {
+  private readonly limiter = new FairLimiter({ share: PACKAGES_PER_ORG });
+
+  constructor(
+    private readonly access: WorkspaceAccess,
+    private readonly items: StoreItemService,
+    private readonly pinning: Pinning,
+    private readonly builder: PackageBuilder,
+    private readonly blobs: BlobStore,
+  ) {}
+
+  /**
+   * Publishes a resource as a new item. Errors: 400 for an unknown workspace, resource or version; 403; 409 for an archived
+   * workspace or a component that is gone; 422 for unknown values and for a package that cannot be built; 503 if the
+   * storage fails.
+   */
+  publish(scope: OrgScope, dto: CreatePublisherItemDto, signal: AbortSignal): Promise<PlacedItem> {
+    const { workspace_id, artifact, actions, audience } = dto;
+    const owner = { orgId: scope.orgId, workspaceId: workspace_id };
+    return this.limiter.run(owner, signal, async () => {
+      const pinned = await this.items.within(scope, async (tx) => {
+        const workspace = await this.access.enter(tx, scope, workspace_id, ['publisher']);
+        checkValues(dto);
+        const nodes = await this.pinning.pin(tx, workspace, referenceOf(artifact));
+        return { workspace, nodes, policy: await this.items.audienceOf(tx, audience ?? NOBODY) };
+      });
+      const { workspace, nodes, policy } = pinned;
+      return this.write(workspace, nodes, signal, async (tx, written) => {
+        await this.access.enter(tx, scope, workspace_id, ['publisher']);
+        await this.keep(tx, workspace, written);
+        return this.items.add(tx, scope, {
+          ...stamps(scope),
+          store_item_id: newId('item'),
+          org_id: scope.orgId,
+          workspace_id,
+          artifact_kind: artifact.kind,
+          artifact_id: artifact.artifact_id,
+          ...NO_TEXTS,
+          ...textsOf(dto),
+          ...releaseOf(written, actions),
+          ...policy,
+          policy_generation: 1,
+          is_listed: false,
+          can_acquire: false,
+          is_reviewed: false,
+          generation: 1,
+        } as Omit<StoreItemEntity, 'ordinal'>);
+      });
+    });
+  }
+
+  /**
+   * Publishes the next release of an item. Errors: those of `publish`; 404; 409 for a withdrawn item; 422 for another
+   * resource, workspace or audience than the item's.
+   */
+  release(
+    scope: OrgScope,
+    id: string,
+    dto: CreatePublisherItemReleaseDto,
+    signal: AbortSignal,
+  ): Promise<PlacedItem> {
+    return this.limiter.run(scope.orgId, signal, async () => {
+      const { workspace, nodes } = await this.items.within(scope, async (tx) => {
+        const item = await this.items.lockForRelease(tx, scope, id);
+        await this.access.holdOpen(tx, scope, item.workspace_id);
+        checkSame(item, dto);
+        checkValues(dto);
+        const placed = within(scope, item.workspace_id);
+        const { artifact_kind: kind, artifact_id } = item;
+        const { version_id = null } = dto.artifact ?? {};
+        return {
+          workspace: placed,
+          nodes: await this.pinning.pin(tx, placed, { kind, artifact_id, version_id }),
+        };
+      });
+      return this.write(workspace, nodes, signal, async (tx, written) => {
+        const item = await this.items.lockForRelease(tx, scope, id);
+        await this.access.holdOpen(tx, scope, item.workspace_id);
+        await this.keep(tx, workspace, written);
+        return this.items.release(tx, scope, item, {
+          ...textsOf(dto),
+          ...releaseOf(written, dto.actions ?? item.actions),
+        });
+      });
+    });
+  }
+
+  /** Builds and stores a package, and keeps it in a transaction. */
+  private write<Result>(
+    workspace: Scope,
+    nodes: readonly PinnedNode[],
+    signal: AbortSignal,
+    work: (tx: Tx, written: WrittenPackage) => Promise<Result>,
+  ): Promise<Result> {
+    return this.builder.build(workspace, nodes, async (built) => {
+      const blob = await this.blobs.write(workspace, until(signal, packArchive(built.entries)));
+      return this.blobs.keeping([blob], () =>
+        this.items.within(workspace, (tx) => work(tx, { nodes, built, blob })),
+      );
+    });
+  }
+
+  private async keep(tx: Tx, workspace: Scope, { nodes, blob }: WrittenPackage): Promise<void> {
+    await this.pinning.check(tx, workspace, nodes);
+    await this.blobs.keep(tx, workspace, blob);
+  }
+}
+
+const NOBODY = { is_public: false, org_ids: [] };
+
+const NO_TEXTS = {
+  tagline: null,
+  artwork: null,
+  topics: [],
+  highlights: [],
+  version_label: null,
+  release_notes: null,
+};
+
+const referenceOf = ({ kind, artifact_id, version_id = null }: PublishedArtifactDto) => ({
+  kind,
+  artifact_id,
+  version_id,
+});
+
+/** Returns the columns of a new release. */
+const releaseOf = ({ built, blob }: WrittenPackage, actions: Action[]): Partial<StoreItemEntity> => {
+  const profile = agentProfileOf(built.components);
+  return {
+    release_id: newId('rel'),
+    publication_id: newId('pub'),
+    actions,
+    manifest: new RawJson(JSON.stringify(manifestOf(built.components, actions))),
+    agent_profile: profile && new RawJson(JSON.stringify(profile)),
+    sha256: blob.sha256,
+    size_bytes: blob.size,
+    file_count: built.entries.length,
+    // the publication is not signed yet
+    signature: null,
+  };
+};
+
+/** Throws 422 unless a new release is of the item's own resource, in its workspace and with its audience. */
+function checkSame(
+  item: StoreItemEntity,
+  { workspace_id, artifact, audience }: CreatePublisherItemReleaseDto,
+) {
+  checkNotMoved(item, workspace_id);
+  const errors = [];
+  if (artifact && artifact.kind !== item.artifact_kind) {
+    errors.push({ pointer: '/artifact/kind', detail: `must be ${item.artifact_kind}, the kind of the item` });
+  }
+  if (artifact && artifact.artifact_id !== item.artifact_id) {
+    errors.push({
+      pointer: '/artifact/artifact_id',
+      detail: `must be ${item.artifact_id}. Publish another resource as a new item`,
+    });
+  }
+  if (audience && !hasAudience(item, audience)) {
+    errors.push({ pointer: '/audience', detail: 'must be the current one. Change it with PUT …/policy' });
+  }
+  if (errors.length > 0) throw problem.validationFailed(errors);
+}
+
+const hasAudience = (
+  item: StoreItemEntity,
+  { is_public, org_ids = [] }: NonNullable<CreatePublisherItemReleaseDto['audience']>,
+): boolean =>
+  is_public === item.is_public && [...new Set(org_ids)].sort().join() === [...item.org_ids].sort().join();
+
+/** Ends a stream with the reason of a signal once it is aborted. */
+async function* until(signal: AbortSignal, bytes: AsyncIterable<Buffer>) {
+  for await (const chunk of bytes) {
+    signal.throwIfAborted();
+    yield chunk;
+  }
+  signal.throwIfAborted();
+}

@@ -1,0 +1,35 @@
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { StorageModule } from '#platform/storage';
+import { ResourcesModule } from '../resources';
+import { AcquisitionEntity } from './acquiring/acquisition.entity';
+import { AcquisitionRepository } from './acquiring/acquisition.repository';
+import { AcquisitionService } from './acquiring/acquisition.service';
+import { PackageInstaller } from './acquiring/package-installer';
+import { CatalogueRepository } from './catalogue/catalogue.repository';
+import { CatalogueService } from './catalogue/catalogue.service';
+import { StoreItemEntity } from './items/store-item.entity';
+import { StoreItemRepository } from './items/store-item.repository';
+import { StoreItemService } from './items/store-item.service';
+import { PackageBuilder } from './publishing/package-builder';
+import { Pinning } from './publishing/pinning';
+import { PublishingService } from './publishing/publishing.service';
+
+/** The store, without routes: for the API and the worker. */
+@Module({
+  imports: [TypeOrmModule.forFeature([StoreItemEntity, AcquisitionEntity]), ResourcesModule, StorageModule],
+  providers: [
+    AcquisitionRepository,
+    AcquisitionService,
+    CatalogueRepository,
+    CatalogueService,
+    PackageBuilder,
+    PackageInstaller,
+    Pinning,
+    PublishingService,
+    StoreItemRepository,
+    StoreItemService,
+  ],
+  exports: [AcquisitionService, CatalogueService, PublishingService, StoreItemService],
+})
+export class StoreModule {}

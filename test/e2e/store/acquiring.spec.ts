@@ -1,0 +1,201 @@
+import { createTestApp, type TestApp } from '#testing';
+import {
+  type Acquisition,
+  ACQUISITIONS,
+  ITEMS,
+  OPEN,
+  outcome,
+  places,
+  PUBLISHER,
+  StoreOrg,
+} from './store.fixture';
+
+describe('acquiring', () => {
+  let app: TestApp;
+  let publisher: StoreOrg;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    publisher = await StoreOrg.open(app);
+  });
+  afterAll(() => app.close());
+
+  /** An agent of the publisher that everybody may acquire. */
+  async function openAgent() {
+    const made = await publisher.agent({ name: `agent ${Date.now()} ${Math.random()}` });
+    const item = await publisher.publish('agent', made.agent_id, { category: 'agents' });
+    return { ...made, item: await publisher.setPolicy(item.store_item_id, OPEN) };
+  }
+
+  const stateOf = (org: StoreOrg) =>
+    app.database.query(
+      `SELECT (SELECT count(*) FROM agents WHERE org_id = $1) AS agents, (SELECT count(*) FROM skills WHERE org_id = $1) AS skills,
+         (SELECT count(*) FROM mcp_servers WHERE org_id = $1) AS servers,
+         (SELECT count(*) FROM store_acquisitions WHERE org_id = $1) AS acquisitions`,
+      [org.id],
+    );
+
+  it('installs copies of everything, which refer to each other', async () => {
+    const org = await StoreOrg.open(app);
+    const { item, agent_id } = await openAgent();
+    const answer = await org.acquire(item.store_item_id);
+    expect(answer.status).toBe(201);
+    const { body } = answer;
+    expect(answer.headers.get('location')).toBe(`${ACQUISITIONS}/${body.acquisition_id}`);
+    expect(body.acquisition_id).toMatch(/^acq_/);
+    expect(body).toMatchObject({ store_item_id: item.store_item_id, release_id: item.source.release_id, workspace_id: org.workspace, is_upgradable: false, latest_release_id: item.source.release_id });
+    expect(body.copies.map(({ key, source }) => [key, source])).toEqual(item.manifest.components.map(({ key, source }) => [key, source]));
+    expect(body.copies.map(({ change }) => change)).toEqual(['created', 'created', 'created']);
+    const copyOf = (kind: string) => body.copies.find((copy) => copy.kind === kind)!;
+    const agent = (await org.admin.get(`/agent/v1/agents/${copyOf('agent').artifact_id}`)).body;
+    expect(agent.skills).toEqual([{ skill_id: copyOf('skill').artifact_id, version_ordinal: 1 }]);
+    expect(agent.tools).toEqual([{ server_id: copyOf('mcp_server').artifact_id, tool_name: 'search' }]);
+    expect(agent.acquired_from).toEqual({ store_item_id: item.store_item_id, release_id: item.source.release_id, artifact_id: agent_id, version_id: item.manifest.root.version_id, version_ordinal: 1 });
+    expect((await org.admin.get(answer.headers.get('location')!)).body).toEqual(body);
+  }); // prettier-ignore
+
+  it('repeats the same acquisition, also for concurrent requests', async () => {
+    const org = await StoreOrg.open(app);
+    const { item } = await openAgent();
+    const answers = await Promise.all([1, 2, 3].map(() => org.acquire(item.store_item_id)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 201]);
+    expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
+    expect((await org.acquire(item.store_item_id)).status).toBe(200);
+    expect(await stateOf(org)).toEqual([{ agents: 1, skills: 1, servers: 1, acquisitions: 1 }]);
+  });
+
+  it('installs all or nothing', async () => {
+    const org = await StoreOrg.open(app);
+    const { item } = await openAgent();
+    const name = item.manifest.components.at(-1)!.key;
+    const { body: agent } = await publisher.admin.get(`/agent/v1/agents/${item.source.artifact_id}`);
+    await org.make('/agent/v1/agents', { name: agent.name });
+    const before = await stateOf(org);
+    const answer = await org.acquire(item.store_item_id);
+    expect([name, ...outcome(answer)]).toEqual([name, 409, 'conflict']);
+    expect(await stateOf(org)).toEqual(before);
+  });
+
+  it('is refused unless the publisher offers the item for it', async () => {
+    const org = await StoreOrg.open(app);
+    const closed = await publisher.item({}, { ...OPEN, can_acquire: false });
+    const unoffered = await publisher.item({ actions: ['download', 'run'] }, OPEN);
+    const hidden = await publisher.item({}, { ...OPEN, audience: { is_public: false } });
+    const answers = [];
+    for (const item of [closed, unoffered, hidden]) answers.push(await org.acquire(item.store_item_id));
+    expect(answers.map(outcome)).toEqual([
+      [403, 'forbidden'],
+      [403, 'forbidden'],
+      [404, 'not_found'],
+    ]);
+  });
+
+  it('needs the role editor in the workspace, and checks its body', async () => {
+    const org = await StoreOrg.open(app);
+    const item = await publisher.item({}, OPEN);
+    const path = `${ITEMS}/${item.store_item_id}/acquire`;
+    const viewer = await org.org.member('viewer');
+    const workspace_id = org.workspace;
+    expect(outcome(await viewer.post(path, { workspace_id }))).toEqual([403, 'access_denied']);
+    const refused: [object, string][] = [
+      [{}, '/workspace_id'],
+      [{ workspace_id: publisher.workspace }, '/workspace_id'],
+      [{ workspace_id, release_id: 'rel_x' }, '/release_id'],
+      [{ workspace_id, release_id: 1 }, '/release_id'],
+      [{ workspace_id, release: 'x' }, '/release'],
+    ];
+    for (const [body, pointer] of refused) {
+      const answer = await org.admin.post(path, body);
+      expect([...outcome(answer), places(answer)]).toEqual([400, 'invalid_request', [pointer]]);
+    }
+    const editor = await org.org.member('editor');
+    expect((await editor.post(path, { workspace_id })).status).toBe(201);
+  });
+
+  it('upgrades to the newest release, and says what changed', async () => {
+    const org = await StoreOrg.open(app);
+    const { item, agent_id, skill_id } = await openAgent();
+    const { body: first } = await org.acquire(item.store_item_id);
+    await publisher.admin.patch(`/skill/v1/skills/${skill_id}`, { instructions: '# Better' });
+    const added = await publisher.skill();
+    await publisher.admin.patch(`/agent/v1/agents/${agent_id}`, { tools: [], skills: [{ skill_id }, { skill_id: added.skill_id }] });
+    const released = await publisher.release(item.store_item_id);
+    const path = `${ACQUISITIONS}/${first.acquisition_id}`;
+    expect((await org.admin.get(path)).body).toMatchObject({ is_upgradable: true, release_id: item.source.release_id, latest_release_id: released.source.release_id });
+    const upgraded = await org.admin.post<Acquisition>(`${path}/upgrade`);
+    expect(upgraded.status).toBe(200);
+    expect(upgraded.body).toMatchObject({ release_id: released.source.release_id, is_upgradable: false });
+    const copies = new Map(first.copies.map((copy) => [copy.kind, copy.artifact_id]));
+    const changes = upgraded.body.changes!.map(({ kind, artifact_id, change }) => [kind, change, artifact_id === copies.get(kind)]);
+    expect(changes).toEqual([
+      ['skill', 'updated', true],
+      ['skill', 'created', false],
+      ['agent', 'updated', true],
+      ['mcp_server', 'removed', true],
+    ]);
+    expect((await org.admin.get(`/mcp/v1/servers/${copies.get('mcp_server')}`)).body.archived_at).toBeNull();
+    const { changes: unchanged, ...again } = (await org.admin.post<Acquisition>(`${path}/upgrade`, {})).body;
+    expect(new Set(unchanged!.map(({ change }) => change))).toEqual(new Set(['unchanged']));
+    const { changes: _, ...known } = upgraded.body;
+    expect(again).toEqual(known);
+    const back = await org.admin.post<Acquisition>(`${path}/upgrade`, { release_id: item.source.release_id });
+    expect(back.body).toMatchObject({ release_id: item.source.release_id, is_upgradable: true });
+  }); // prettier-ignore
+
+  it('does not upgrade what is no longer offered, and keeps the copies', async () => {
+    const org = await StoreOrg.open(app);
+    const item = await publisher.item({}, OPEN);
+    const { body } = await org.acquire(item.store_item_id);
+    const path = `${ACQUISITIONS}/${body.acquisition_id}`;
+    expect(places(await org.admin.post(`${path}/upgrade`, { release_id: 'rel_x' }))).toEqual(['/release_id']);
+    await publisher.setPolicy(item.store_item_id, { ...OPEN, can_acquire: false });
+    expect(outcome(await org.admin.post(`${path}/upgrade`))).toEqual([403, 'forbidden']);
+    await publisher.admin.post(`${PUBLISHER}/${item.store_item_id}/withdraw`);
+    expect(outcome(await org.admin.post(`${path}/upgrade`))).toEqual([403, 'forbidden']);
+    expect((await org.admin.get(path)).body).toMatchObject({ latest_release_id: null, is_upgradable: false });
+    const [copy] = body.copies;
+    expect((await org.admin.get(`/skill/v1/skills/${copy!.artifact_id}`)).status).toBe(200);
+  });
+
+  it('lists acquisitions by workspace and item, to those who may read there', async () => {
+    const org = await StoreOrg.open(app);
+    const beside = await org.org.newWorkspace();
+    const items = [await publisher.item({}, OPEN), await publisher.item({}, OPEN)];
+    await org.acquire(items[0]!.store_item_id);
+    await org.acquire(items[0]!.store_item_id, { workspace_id: beside });
+    await org.acquire(items[1]!.store_item_id);
+    const list = async (query: string) => {
+      const { body } = await org.admin.get<{ items: Acquisition[] }>(`${ACQUISITIONS}?${query}`);
+      return body.items.map(({ store_item_id, workspace_id }) => [
+        items.findIndex((item) => item.store_item_id === store_item_id),
+        workspace_id === beside,
+      ]);
+    };
+    expect(await list('')).toEqual([[1, false], [0, true], [0, false]]); // prettier-ignore
+    expect(await list(`workspace_id=${beside}`)).toEqual([[0, true]]);
+    expect(await list(`store_item_id=${items[0]!.store_item_id}&limit=1`)).toEqual([[0, true]]);
+    expect(await list('workspace_id=wsp_x')).toEqual([]);
+    const others = await publisher.admin.get<{ items: Acquisition[] }>(
+      `${ACQUISITIONS}?workspace_id=${beside}`,
+    );
+    expect(others.body.items).toEqual([]);
+  });
+
+  it('pins what was acquired and published again to the release that it came from', async () => {
+    const org = await StoreOrg.open(app);
+    const item = await publisher.item({}, OPEN);
+    const { body } = await org.acquire(item.store_item_id);
+    const again = await org.publish('skill', body.copies[0]!.artifact_id);
+    expect(again.manifest.root.release_id).toBe(item.source.release_id);
+    expect(again.sha256).toBe(item.sha256);
+  });
+
+  it('leaves entries in the audit log of the workspace', async () => {
+    const org = await StoreOrg.open(app);
+    const item = await publisher.item({}, OPEN);
+    const { body } = await org.acquire(item.store_item_id);
+    const path = `/registry/v1/audit-log?resource_type=acquisition&resource_id=${body.acquisition_id}`;
+    const log = await org.admin.get<{ items: { action: string }[] }>(path);
+    expect(log.body.items.map(({ action }) => action)).toEqual(['create']);
+  });
+});

@@ -1,0 +1,166 @@
+import { createTestApp, type TestApp } from '#testing';
+import { nodesOf, planOf } from '../evaluation/plans.harness';
+import { ITEMS, OPEN, outcome, places, sha256, type StoreItem, StoreOrg } from './store.fixture';
+
+interface Page {
+  items: StoreItem[];
+  page: { total: number | null; next_cursor: string | null };
+}
+
+describe('the catalogue', () => {
+  let app: TestApp;
+  let publisher: StoreOrg;
+  let reader: StoreOrg;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    publisher = await StoreOrg.open(app);
+    reader = await StoreOrg.open(app);
+  });
+  afterAll(() => app.close());
+
+  const list = async (by: StoreOrg, query = '') => {
+    const { body } = await by.admin.get<Page>(`${ITEMS}${query}`);
+    return body;
+  };
+  const ids = async (by: StoreOrg, query = '') =>
+    (await list(by, query)).items.map((item) => item.store_item_id);
+
+  it('lists what admits the organization and its own, each once, newest first', async () => {
+    const isPublic = await publisher.item({}, OPEN);
+    await publisher.item({}, { ...OPEN, is_listed: false });
+    const forReader = await publisher.item({}, { ...OPEN, audience: { is_public: false, org_ids: [reader.id] } });
+    const both = await publisher.item({}, { ...OPEN, audience: { is_public: true, org_ids: [reader.id] } });
+    const own = await publisher.item({}, { ...OPEN, audience: { is_public: false } });
+    const expected = [both, forReader, isPublic].map((item) => item.store_item_id);
+    expect(await ids(reader)).toEqual(expected);
+    expect(await ids(publisher)).toEqual([own.store_item_id, ...expected]);
+    expect((await list(reader)).page.total).toBe(3);
+    await publisher.setPolicy(both.store_item_id, { ...OPEN, audience: { is_public: false } });
+    expect(await ids(reader)).toEqual(expected.slice(1));
+    const [item] = (await list(reader)).items as unknown as Record<string, unknown>[];
+    expect([item!.signature, typeof item!.created_at, typeof item!.updated_at]).toEqual([null, 'string', 'string']);
+  }); // prettier-ignore
+
+  it('filters by words, category and topic, also together', async () => {
+    const org = await StoreOrg.open(app);
+    const fields = [
+      { name: 'Invoice reader', category: 'agents', topics: ['finance', 'pdf'] },
+      { name: 'Invoice checker', category: 'tools', topics: ['finance'] },
+      { name: 'Weather', tagline: 'invoices rain', category: 'tools', topics: ['pdf'] },
+    ];
+    const made: StoreItem[] = [];
+    for (const one of fields) made.push(await org.item(one, { ...OPEN, audience: { is_public: false } }));
+    const names = async (query: string) => (await list(org, query)).items.map(({ name }) => name).filter((name) => fields.some((one) => one.name === name));
+    expect(await names('?q=invoice')).toEqual(['Weather', 'Invoice checker', 'Invoice reader']);
+    expect(await names('?q=invoice+read')).toEqual(['Invoice reader']);
+    expect(await names('?category=tools')).toEqual(['Weather', 'Invoice checker']);
+    expect(await names('?topic=pdf')).toEqual(['Weather', 'Invoice reader']);
+    expect(await names('?topic=pdf&category=agents')).toEqual(['Invoice reader']);
+    expect(await names('?topic=finance&category=tools&q=check')).toEqual(['Invoice checker']);
+    expect(await names('?topic=nothing')).toEqual([]);
+    await org.admin.patch(`/store/v1/publisher/items/${made[2]!.store_item_id}`, { topics: ['sun'], category: 'other' });
+    expect(await names('?topic=pdf')).toEqual(['Invoice reader']);
+    expect(await names('?category=tools')).toEqual(['Invoice checker']);
+    expect(await names('?topic=sun&category=other')).toEqual(['Weather']);
+  }); // prettier-ignore
+
+  it('refuses an unknown category, parameter or cursor', async () => {
+    const refused = async (query: string) => {
+      const answer = await reader.admin.get(`${ITEMS}?${query}`);
+      return [...outcome(answer), places(answer)];
+    };
+    expect(await refused('category=x')).toEqual([422, 'validation_failed', ['category']]);
+    expect(await refused('tag=x')).toEqual([400, 'invalid_query', ['tag']]);
+    expect(await refused('cursor=x')).toEqual([400, 'invalid_query', ['cursor']]);
+    expect(await refused('limit=-1')).toEqual([400, 'invalid_query', ['limit']]);
+  });
+
+  it('lets others download only what the publisher offers, with the digest of its bytes', async () => {
+    const closed = await publisher.item({}, { ...OPEN, can_acquire: false });
+    const unoffered = await publisher.item({ actions: ['install'] }, OPEN);
+    const open = await publisher.item({}, OPEN);
+    const get = (by: StoreOrg, id: string, query = '') => by.admin.get(`${ITEMS}/${id}/package${query}`);
+    for (const { store_item_id } of [closed, unoffered]) {
+      expect(outcome(await get(reader, store_item_id))).toEqual([403, 'forbidden']);
+      expect((await get(publisher, store_item_id)).status).toBe(200);
+    }
+    const { headers } = await get(reader, open.store_item_id);
+    expect([headers.get('etag'), headers.get('content-length')]).toEqual([`"${open.sha256}"`, String(open.size_bytes)]);
+    expect(headers.get('repr-digest')).toBe(`sha-256=:${Buffer.from(open.sha256, 'hex').toString('base64')}:`);
+    expect(headers.get('content-disposition')).toBe('attachment; filename="Item.tar.gz"');
+    expect(sha256(await reader.download(open.store_item_id))).toBe(open.sha256);
+    expect(outcome(await get(reader, open.store_item_id, '?release_id=rel_x'))).toEqual([404, 'not_found']);
+  }); // prettier-ignore
+
+  describe('with many items of others', () => {
+    const COUNT = 20_000;
+    let seen: StoreItem;
+
+    beforeAll(async () => {
+      seen = await publisher.item({ topics: ['rare'] }, { ...OPEN, audience: { is_public: false, org_ids: [reader.id] } });
+      await app.database.query(
+        `INSERT INTO store_items (store_item_id, ordinal, name, org_id, workspace_id, artifact_kind, artifact_id,
+           category, license, highlights, topics, is_reviewed, release_id, publication_id, actions, manifest, sha256,
+           size_bytes, file_count, policy_generation, is_public, org_ids, is_listed, can_acquire, generation, created_at,
+           updated_at, created_by)
+         SELECT 'item_z' || lpad(n::text, 25, '0'), n + 100000, 'item ' || n, org_id, workspace_id, artifact_kind, artifact_id,
+           category, license, highlights, topics, is_reviewed, release_id, publication_id, actions, manifest, sha256,
+           size_bytes, file_count, policy_generation, is_public, org_ids, is_listed, can_acquire, generation, created_at,
+           updated_at, created_by
+         FROM store_items, generate_series(1, ${COUNT}) n WHERE store_item_id = $1`,
+        [seen.store_item_id],
+      );
+      await app.database.query(
+        `INSERT INTO store_listings (audience, facet, store_item_id)
+         SELECT CASE WHEN n % 4 = 0 THEN '*' ELSE 'org_' || n % 4 END, facet, 'item_z' || lpad(n::text, 25, '0')
+         FROM generate_series(1, ${COUNT}) n, unnest(ARRAY['', 'category:skills', 'topic:rare']) facet`,
+      );
+    }); // prettier-ignore
+
+    it.each([
+      ['', 'on freshly loaded tables'],
+      ['ANALYZE store_items, store_listings', 'with statistics'],
+    ])('reads about as many rows as it returns %s', async (prepare) => {
+      if (prepare) await app.database.query(prepare);
+      for (const query of ['?limit=20', '?limit=20&category=skills', '?limit=20&topic=rare']) {
+        const first = await list(reader, query);
+        expect(first.items).toHaveLength(20);
+        for (const page of [query, `${query}&cursor=${first.page.next_cursor}`]) {
+          const spy = jest.spyOn(app.database, 'query');
+          await list(reader, page);
+          const { text, values } = spy.mock.calls
+            .map(([one]) => one as { text: string; values: unknown[] })
+            .find((one) => one.text?.includes('page_id'))!;
+          spy.mockRestore();
+          const [row] = await app.database.query<{ 'QUERY PLAN': { parse(): unknown } }>(
+            `EXPLAIN (ANALYZE, FORMAT JSON) ${text}`,
+            values,
+          );
+          const read = [...JSON.stringify(row!['QUERY PLAN'].parse()).matchAll(/"Actual Rows":([\d.]+)/g)];
+          expect([page, Math.max(...read.map(([, rows]) => Number(rows))) <= 25]).toEqual([page, true]);
+          const nodes = nodesOf(await planOf(app.database, text, values)).map((node) => node['Node Type']);
+          expect(nodes).toContain('Merge Append');
+          expect(nodes).not.toContain('Seq Scan');
+        }
+      }
+    }); // prettier-ignore
+
+    it('pages by cursor through all of them, each once', async () => {
+      const found: string[] = [];
+      let cursor: string | null = '';
+      while (cursor !== null) {
+        const { items, page }: Page = await list(reader, `?limit=500${cursor && `&cursor=${cursor}`}`);
+        found.push(...items.map((item) => item.store_item_id));
+        cursor = page.next_cursor;
+      }
+      expect(new Set(found).size).toBe(found.length);
+      expect(found.length).toBe((await list(reader, '?limit=0')).page.total);
+      expect(found).toContain(seen.store_item_id);
+    });
+
+    it('finds words among many', async () => {
+      expect((await list(reader, '?q=19996')).items.map(({ name }) => name)).toEqual(['item 19996']);
+    });
+  });
+});

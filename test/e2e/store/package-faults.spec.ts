@@ -1,0 +1,142 @@
+import { Readable } from 'node:stream';
+import { BlobStore } from '#platform/storage';
+import { createTestApp, type TestApp } from '#testing';
+import { type PackageFile, Packagers } from '../../../src/resources';
+import { outcome, PUBLISHER, StoreOrg, unpacked } from './store.fixture';
+
+const LIMIT = 64 * 1024;
+
+describe('a package that cannot be published', () => {
+  let app: TestApp;
+  let org: StoreOrg;
+
+  beforeAll(async () => {
+    app = await createTestApp({ env: { FILE_LIMIT_BYTES: String(LIMIT) } });
+    org = await StoreOrg.open(app);
+  });
+  afterAll(() => app.close());
+  afterEach(() => jest.restoreAllMocks());
+
+  const fileOf = (path: string, content: Buffer = Buffer.from('x')): PackageFile => ({
+    path,
+    size_bytes: content.length,
+    sha256: 'a'.repeat(64),
+    content: () => Readable.from([content]),
+  });
+
+  /** Publishes a skill whose packager returns these files. */
+  async function publishFiles(files: PackageFile[]) {
+    const { skill_id } = await org.skill();
+    const close = jest.fn(() => Promise.resolve());
+    jest.spyOn(app.get(Packagers).of('skill'), 'files').mockResolvedValueOnce({ files, close });
+    const answer = await org.admin.post<{ detail: string }>(PUBLISHER, org.bodyOf('skill', skill_id));
+    expect(close).toHaveBeenCalledTimes(1);
+    return answer;
+  }
+
+  /** Runs `work` after the resources are pinned and their package is written, before it is kept. */
+  function meanwhile(work: () => Promise<unknown>): void {
+    const blobs = app.get(BlobStore);
+    const write = blobs.write.bind(blobs);
+    jest.spyOn(blobs, 'write').mockImplementationOnce(async (...given) => {
+      const written = await write(...given);
+      await work();
+      return written;
+    });
+  }
+
+  const kept = async (): Promise<unknown> =>
+    (
+      await app.database.query(
+        `SELECT (SELECT count(*) FROM store_items) AS items, (SELECT count(*) FROM store_releases) AS releases,
+           (SELECT count(*) FROM blobs) AS blobs, (SELECT count(*) FROM blob_writes) AS writes`,
+      )
+    )[0];
+
+  it.each([
+    ['leaves it', '../a', 'must not contain . or ..'],
+    ['is absolute', '/a', 'must be relative'],
+    ['has a backslash', 'a\\b', 'must not contain a backslash'],
+    ['names a Windows device', 'a/con.txt', 'must not have the name of a Windows device'],
+    ['ends with a dot', 'a.', 'must not have a name that ends with a dot'],
+    ['has a control character', 'a\u0007', 'must not contain NUL or other control characters'],
+  ])('has a path that %s', async (_, path, detail) => {
+    const answer = await publishFiles([fileOf(path)]);
+    expect(outcome(answer)).toEqual([422, 'validation_failed']);
+    expect(answer.body.detail).toContain(detail);
+  });
+
+  it.each([
+    ['case', ['a/Readme', 'a/readme'], '"a/readme" and "a/Readme" are the same'],
+    ['Unicode normalization', ['\u00e4', 'a\u0308'], 'are the same on file systems'],
+    ['nothing', ['a', 'a'], '"a" appears twice'],
+    ['being inside a file', ['a', 'a/b'], '"a/b" is inside "a", which is a file'],
+  ])('has paths that differ by %s', async (_, paths, detail) => {
+    const answer = await publishFiles(paths.map((path) => fileOf(path)));
+    expect(outcome(answer)).toEqual([422, 'validation_failed']);
+    expect(answer.body.detail).toContain(detail);
+  });
+
+  it('has too many files', async () => {
+    const answer = await publishFiles(Array.from({ length: 10_000 }, (_, n) => fileOf(`f${n}`)));
+    expect(outcome(answer)).toEqual([422, 'validation_failed']);
+    expect(answer.body.detail).toContain('at most 10000 files');
+  });
+
+  it('has too many bytes', async () => {
+    const answer = await publishFiles([fileOf('a', Buffer.alloc(LIMIT))]);
+    expect(outcome(answer)).toEqual([422, 'validation_failed']);
+    expect(answer.body.detail).toMatch(/^A package can have at most 65536 bytes\. This one has \d+\.$/);
+  });
+
+  it('has a component that was archived while it was built, and leaves nothing', async () => {
+    const { agent_id, skill_id } = await org.agent();
+    for (const path of [`/skill/v1/skills/${skill_id}`, `/agent/v1/agents/${agent_id}`]) {
+      const before = await kept();
+      meanwhile(() => org.admin.post(`${path}/archive`));
+      const answer = await org.admin.post(PUBLISHER, org.bodyOf('agent', agent_id));
+      expect(outcome(answer)).toEqual([409, 'conflict']);
+      expect(await kept()).toEqual(before);
+      await org.admin.post(`${path}/restore`);
+    }
+  });
+
+  it('has a component that is gone already, and names it', async () => {
+    const { agent_id, skill_id } = await org.agent();
+    await org.admin.post(`/skill/v1/skills/${skill_id}/archive`);
+    const answer = await org.admin.post<{ detail: string }>(PUBLISHER, org.bodyOf('agent', agent_id));
+    expect(outcome(answer)).toEqual([409, 'conflict']);
+    expect(answer.body.detail).toContain(skill_id);
+  });
+
+  it('belongs to an item that was withdrawn while it was built', async () => {
+    const { store_item_id } = await org.item();
+    meanwhile(() => org.admin.post(`${PUBLISHER}/${store_item_id}/withdraw`));
+    const answer = await org.admin.post(`${PUBLISHER}/${store_item_id}/releases`, {});
+    expect(outcome(answer)).toEqual([409, 'conflict']);
+  });
+
+  it('is not one whose component changes while it is built: what was pinned is published', async () => {
+    const { agent_id, skill_id } = await org.agent();
+    const packager = app.get(Packagers).of('skill');
+    const original = packager.files.bind(packager);
+    jest.spyOn(packager, 'files').mockImplementationOnce(async (...given) => {
+      await org.admin.patch(`/skill/v1/skills/${skill_id}`, { instructions: 'CHANGED' });
+      return original(...given);
+    });
+    const item = await org.publish('agent', agent_id);
+    const skill = item.manifest.components.find(({ source }) => source.kind === 'skill')!;
+    expect(skill.source.version_ordinal).toBe(1);
+    expect(JSON.stringify(await unpacked(await org.download(item.store_item_id)))).not.toContain('CHANGED');
+  });
+
+  it('has a file without its size, and leaves nothing', async () => {
+    const { skill_id } = await org.skill();
+    const before = await kept();
+    const files = [{ ...fileOf('a'), content: () => Readable.from([Buffer.from('too long')]) }];
+    jest.spyOn(app.get(Packagers).of('skill'), 'files').mockResolvedValueOnce({ files });
+    const answer = await org.admin.post(PUBLISHER, org.bodyOf('skill', skill_id));
+    expect(outcome(answer)).toEqual([500, 'internal_error']);
+    expect(await kept()).toEqual(before);
+  });
+});

@@ -1,0 +1,136 @@
+import { createTestApp, type TestApp } from '#testing';
+import { ITEMS, OPEN, outcome, places, PUBLISHER, type StoreItem, StoreOrg } from './store.fixture';
+
+describe('the policy of an item', () => {
+  let app: TestApp;
+  let org: StoreOrg;
+  let other: StoreOrg;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    org = await StoreOrg.open(app);
+    other = await StoreOrg.open(app);
+  });
+  afterAll(() => app.close());
+
+  const put = (id: string, body: unknown, ifMatch?: string) =>
+    org.admin.put<StoreItem>(`${PUBLISHER}/${id}/policy`, body, ifMatch ? { 'if-match': ifMatch } : {});
+  const read = (by: StoreOrg, id: string) => by.admin.get(`${ITEMS}/${id}`);
+
+  it('raises its generation with every change, and keeps it otherwise', async () => {
+    const { store_item_id: id } = await org.item();
+    const first = await put(id, OPEN, '"1"');
+    expect([first.status, first.headers.get('etag'), first.body.policy.generation]).toEqual([200, '"2"', 2]);
+    const same = await put(id, OPEN, '"2"');
+    expect([same.headers.get('etag'), same.body.policy.generation]).toEqual(['"2"', 2]);
+    const sentBack = await put(id, { ...same.body.policy, is_listed: false });
+    expect(sentBack.body.policy).toEqual({ ...same.body.policy, generation: 3, is_listed: false });
+    await org.admin.patch(`${PUBLISHER}/${id}`, { name: 'Other' });
+    expect((await org.admin.get<StoreItem>(`${PUBLISHER}/${id}`)).body.policy.generation).toBe(3);
+  });
+
+  it('refuses a stale generation, and applies one of two concurrent changes', async () => {
+    const { store_item_id: id } = await org.item();
+    expect(outcome(await put(id, OPEN, '"7"'))).toEqual([412, 'precondition_failed']);
+    const answers = await Promise.all([
+      put(id, OPEN, '"1"'),
+      put(id, { ...OPEN, can_acquire: false }, '"1"'),
+    ]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 412]);
+  });
+
+  it.each<[string, unknown, number, string[]]>([
+    ['a missing audience', { is_listed: true, can_acquire: true }, 400, ['/audience']],
+    ['a text for is_listed', { ...OPEN, is_listed: 'yes' }, 400, ['/is_listed']],
+    ['a missing can_acquire', { audience: { is_public: true }, is_listed: true }, 400, ['/can_acquire']],
+    ['an unknown member', { ...OPEN, listed: true }, 400, ['/listed']],
+    ['an unknown member of the audience', { ...OPEN, audience: { is_public: true, orgs: [] } }, 400, ['/audience/orgs']],
+    ['a null audience', { ...OPEN, audience: null }, 400, ['/audience']],
+    ['null org_ids', { ...OPEN, audience: { is_public: true, org_ids: null } }, 400, ['/audience/org_ids']],
+    ['too many organizations', { ...OPEN, audience: { is_public: true, org_ids: Array.from({ length: 1_001 }, (_, i) => `org_${i}`) } }, 400, ['/audience/org_ids']],
+  ])('refuses %s', async (_, body, status, pointers) => {
+    const { store_item_id } = await org.item();
+    const answer = await put(store_item_id, body);
+    expect([answer.status, places(answer)]).toEqual([status, pointers]);
+  }); // prettier-ignore
+
+  it('refuses an organization that does not exist, and names its place', async () => {
+    const { store_item_id } = await org.item();
+    const org_ids = [org.id, other.id, 'org_unknown'];
+    const answer = await put(store_item_id, { ...OPEN, audience: { is_public: false, org_ids } });
+    expect([...outcome(answer), places(answer)]).toEqual([422, 'validation_failed', ['/audience/org_ids/2']]);
+  });
+
+  it('decides who sees the item, and hides the other organizations of its audience', async () => {
+    const third = await StoreOrg.open(app);
+    const { store_item_id: id } = await org.item();
+    const unknown = await read(other, 'item_01jd0000000000000000000001');
+    const hidden = await read(other, id);
+    expect(outcome(hidden)).toEqual([404, 'not_found']);
+    const masked = ({ body }: { body: unknown }): unknown =>
+      JSON.parse(JSON.stringify(body).replace(/item_\w+/g, 'item').replace(/"trace_id":"\w+"/, '"trace_id":""'));
+    expect(masked(hidden)).toEqual(masked(unknown));
+    await put(id, { audience: { is_public: false, org_ids: [third.id, other.id] }, is_listed: false, can_acquire: false });
+    const seen = await read(other, id);
+    expect([seen.status, (seen.body as StoreItem).policy.audience]).toEqual([200, { is_public: false, org_ids: [other.id] }]);
+    const own = await read(org, id);
+    expect((own.body as StoreItem).policy.audience.org_ids).toEqual([third.id, other.id]);
+    await put(id, { audience: { is_public: false }, is_listed: true, can_acquire: true });
+    expect(outcome(await read(other, id))).toEqual([404, 'not_found']);
+    await put(id, { audience: { is_public: true }, is_listed: false, can_acquire: false });
+    expect((await read(other, id)).status).toBe(200);
+  }); // prettier-ignore
+
+  it('of a withdrawn item shows it to nobody else, for good', async () => {
+    const { store_item_id: id } = await org.item({}, OPEN);
+    expect((await read(other, id)).status).toBe(200);
+    for (let n = 0; n < 2; n++) {
+      const { status, body } = await org.admin.post<StoreItem>(`${PUBLISHER}/${id}/withdraw`);
+      expect([status, body.policy.is_listed, body.policy.can_acquire, body.policy.generation]).toEqual([200, false, false, 3]);
+    }
+    const acquire = { workspace_id: other.workspace };
+    const answers = [
+      await read(other, id),
+      await other.admin.get(`${ITEMS}/${id}/package`),
+      await other.admin.post(`${ITEMS}/${id}/acquire`, acquire),
+    ];
+    expect(answers.map(outcome)).toEqual(answers.map(() => [404, 'not_found']));
+    const changes = [
+      await put(id, OPEN),
+      await org.admin.post(`${PUBLISHER}/${id}/releases`, {}),
+      await org.admin.patch(`${PUBLISHER}/${id}`, { name: 'x' }),
+    ];
+    expect(changes.map(outcome)).toEqual(changes.map(() => [409, 'conflict']));
+    const { body } = await org.admin.get<{ items: StoreItem[] }>(PUBLISHER);
+    expect(body.items.map((item) => item.store_item_id)).toContain(id);
+    expect((await read(org, id)).status).toBe(200);
+  }); // prettier-ignore
+
+  it('does not let others publish, change or withdraw the item', async () => {
+    const { store_item_id: id } = await org.item({}, OPEN);
+    const path = `${PUBLISHER}/${id}`;
+    const answers = [
+      await other.admin.get(path),
+      await other.admin.patch(path, { name: 'x' }),
+      await other.admin.put(`${path}/policy`, OPEN),
+      await other.admin.post(`${path}/withdraw`),
+      await other.admin.post(`${path}/releases`, {}),
+      await other.admin.get(`${path}/releases`),
+    ];
+    expect(answers.map(outcome)).toEqual(answers.map(() => [404, 'not_found']));
+  });
+
+  it('is not reviewed by anybody but platform principals, and a new release must be reviewed again', async () => {
+    const { store_item_id: id } = await org.item({}, OPEN);
+    const review = `${ITEMS}/${id}/review`;
+    expect(outcome(await org.admin.post(review))).toEqual([403, 'access_denied']);
+    const claims = { sub: 'operator', org_id: undefined, user_id: undefined, principal_type: 'platform' };
+    const platform = app.api(await app.issuer.issueToken(claims));
+    expect((await platform.post<StoreItem>(review)).body.is_reviewed).toBe(true);
+    expect((await platform.post<StoreItem>(review, { is_reviewed: false })).body.is_reviewed).toBe(false);
+    expect((await platform.post<StoreItem>(review, {})).body.is_reviewed).toBe(true);
+    expect(places(await platform.post(review, { is_reviewed: 'yes' }))).toEqual(['/is_reviewed']);
+    expect(outcome(await platform.post(`${ITEMS}/item_x/review`))).toEqual([404, 'not_found']);
+    expect((await org.release(id)).is_reviewed).toBe(false);
+  });
+});
