@@ -14,6 +14,9 @@ const RENEWAL_MS = 20_000;
 /** Objects that one run of the clean-up deletes at most. */
 const DELETED_MAX = 1_000;
 
+/** Failures after which such a run gives up. */
+const FAILURES_MAX = 10;
+
 type Tenant = Pick<OrgScope, 'orgId'>;
 
 /** Bytes in the storage that no row keeps yet. */
@@ -21,6 +24,8 @@ export interface WrittenBlob {
   /** In hexadecimal. */
   readonly sha256: string;
   readonly size: number;
+  /** @internal */
+  readonly orgId: string;
   /** @internal */
   readonly row: BlobRow;
   /** Stops the signs of life. @internal */
@@ -68,8 +73,11 @@ export class BlobStore {
     try {
       const hashed = new Hashed(bytes);
       await this.storage.write(key, hashed);
+      // A process that stood still for too long may have completed an object after its deletion.
+      if (!(await this.blobs.renew(key))) throw deletedMeanwhile();
       const { size, sha256, crc } = hashed;
-      return { sha256, size, row: { sha256, size_bytes: size, crc32: crc, storage_key: key }, stop };
+      const row = { sha256, size_bytes: size, crc32: crc, storage_key: key };
+      return { sha256, size, orgId: scope.orgId, row, stop };
     } catch (error) {
       stop();
       await this.discard(key);
@@ -82,9 +90,9 @@ export class BlobStore {
     try {
       return await work();
     } finally {
-      for (const { stop, row } of written) {
-        stop();
-        await this.discard(row.storage_key);
+      for (const blob of written) {
+        blob.stop();
+        await this.discard(blob.row.storage_key, blob);
       }
     }
   }
@@ -93,9 +101,7 @@ export class BlobStore {
   async keep(tx: Tx, scope: Tenant, { row }: WrittenBlob): Promise<void> {
     const kept = await this.blobs.keep(tx, scope, row);
     if (kept !== row.storage_key) return;
-    if (!(await this.blobs.end(tx, row.storage_key))) {
-      throw storageUnavailable(new Error('The written object was deleted before it was kept.'));
-    }
+    if (!(await this.blobs.end(tx, row.storage_key))) throw deletedMeanwhile();
   }
 
   /** Opens kept bytes. Throws 503 if there are none. */
@@ -118,9 +124,16 @@ export class BlobStore {
   /** Deletes what interrupted writes left. Safe to run in several processes. */
   async deleteOrphans(): Promise<void> {
     const keys = await this.blobs.abandoned(this.environment.STORAGE_ORPHAN_SECONDS, DELETED_MAX);
+    let failures = 0;
     for (const key of keys) {
-      await this.storage.delete(key);
-      await this.blobs.forget(key);
+      try {
+        await this.storage.delete(key);
+        await this.blobs.forget(key);
+      } catch (error) {
+        // One object must not keep the others from being deleted. Without a storage, the next run tries again.
+        if (++failures === FAILURES_MAX) throw error;
+        logFailure(error);
+      }
     }
   }
 
@@ -137,10 +150,16 @@ export class BlobStore {
     if (last) yield last;
   }
 
-  /** Deletes an object that nothing keeps. If this fails, `deleteOrphans` does it later. */
-  private async discard(key: string): Promise<void> {
+  /**
+   * Deletes an object unless it is kept. If this fails, `deleteOrphans` does it later.
+   *
+   * @param written what may have been kept under the key
+   */
+  private async discard(key: string, written?: WrittenBlob): Promise<void> {
     try {
-      if (!(await this.blobs.abandon(key))) return;
+      // In this order: `abandon` waits for a transaction whose end this process does not know.
+      if (!(await this.blobs.abandon(key)) && written && (await this.blobs.isKept(written, written.row)))
+        return;
       await this.storage.delete(key);
       await this.blobs.forget(key);
     } catch (error) {
@@ -168,6 +187,9 @@ class Hashed implements AsyncIterable<Buffer> {
     this.sha256 = hash.digest('hex');
   }
 }
+
+const deletedMeanwhile = (): Error =>
+  storageUnavailable(new Error('The object was deleted as interrupted before it was kept.'));
 
 const logFailure = (error: unknown): void =>
   rootLogger.warn({ err: error }, 'an object could not be deleted or renewed; the clean-up will delete it');
