@@ -12,7 +12,7 @@ import { type ByteRange, ObjectStorage, storageUnavailable } from './object-stor
 const RENEWAL_MS = 20_000;
 
 /** Objects that one run of the clean-up deletes at most. */
-const DELETED_MAX = 1_000;
+const DELETED_MAX = 100;
 
 /** Failures after which such a run gives up. */
 const FAILURES_MAX = 10;
