@@ -1,6 +1,6 @@
 """Runs OpenStack Swift with its S3 API in one process, for the tests: four servers on 127.0.0.1, objects in memory.
 
-Arguments: an empty directory, an access key, a secret key. Prints the port of the S3 API when it answers. Debian's packages swift-proxy, swift-account, swift-container and swift-object bring what it imports.
+Arguments: an empty directory, an access key, a secret key. Prints the port of the S3 API when it answers. Debian's package python3-swift brings what it imports.
 """
 
 import os

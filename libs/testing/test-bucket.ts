@@ -32,15 +32,12 @@ export interface TestBucket {
 }
 
 /**
- * Starts an S3 service for the whole run (OpenStack Swift from Debian's packages, with objects in memory), and passes it and
+ * Starts an S3 service for the whole run (OpenStack Swift from Debian's `python3-swift`, with objects in memory), and passes it and
  * its credentials to the workers. Returns null if it is not installed. Call it once, before the workers start.
  */
 export async function provideS3(): Promise<TestS3 | null> {
-  if (
-    spawnSync(PYTHON, ['-I', '-c', 'import swift.proxy, swift.account, swift.container, swift.obj'])
-      .status !== 0
-  ) {
-    warn('Swift is not installed: tests that need a bucket are SKIPPED in this run.');
+  if (spawnSync(PYTHON, ['-I', '-c', 'import swift.obj']).status !== 0) {
+    warn('there is no Swift: tests that need a bucket are SKIPPED in this run.');
     return null;
   }
   const [accessKey, secretKey] = ['test:tester', randomBytes(16).toString('hex')];
@@ -86,7 +83,7 @@ export function describeWithS3(name: string, fn: (create: () => Promise<TestBuck
       return;
     }
     warn(`"${name}" was NOT tested.`);
-    it('was NOT tested: there is no Swift (install what .ci/run installs)', () => {
+    it('was NOT tested: there is no Swift (install python3-swift)', () => {
       expect(endpoint).toBeUndefined();
     });
   });

@@ -97,6 +97,25 @@ describeWithS3('a bucket that fails', (createBucket) => {
     expect(await uploads()).toEqual([]);
   });
 
+  it('lets an organization wait for its own slow uploads, and not for those of others', async () => {
+    const [slow, other] = [`org_${randomUUID()}`, `org_${randomUUID()}`];
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const hanging = async function* () {
+      yield Buffer.from('slow');
+      await held;
+    };
+    const writes = Array.from({ length: 20 }, () => storage.write(`${slow}/${randomUUID()}`, hanging()));
+    const key = `${other}/${randomUUID()}`;
+    await storage.write(key, streamOf(Buffer.from('fast')));
+    expect(await objects()).toEqual([`files/${key}`]);
+    release();
+    await Promise.all(writes);
+    const written = await objects();
+    expect(written).toHaveLength(21);
+    await Promise.all(written.map((one) => storage.delete(one!.replace('files/', ''))));
+  });
+
   it('survives a single failure of any request', async () => {
     const key = newKey();
     const bytes = randomBytes(11 * MIB);
