@@ -1,6 +1,7 @@
 """Runs OpenStack Swift with its S3 API in one process, for the tests: four servers on 127.0.0.1, objects in memory.
 
-Arguments: an empty directory, an access key, a secret key. Prints the port of the S3 API when it answers. Debian's package python3-swift brings what it imports.
+Arguments: an empty directory, an access key, a secret key. Prints the port of the S3 API when it answers.
+Debian's package python3-swift brings what it imports.
 """
 
 import os
@@ -70,7 +71,7 @@ def serve(listener, conf):
 
 
 os.makedirs(os.path.join(directory, 'node', 'disk'))
-# account names are no secrets, and the S3 API takes the account from the access key
+# tempauth calls its users user_<account>_<user>, and their access keys are <account>:<user>
 account, user = access_key.split(':')
 for name, application in ('account', 'account'), ('container', 'container'), ('object', 'mem_object'):
     listener = eventlet.listen(('127.0.0.1', 0))

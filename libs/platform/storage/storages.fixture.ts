@@ -18,7 +18,7 @@ export interface TestStorage {
   leftovers(): Promise<string[]>;
   /** Replaces the bytes of an object behind the back of the service. */
   replace(key: string, bytes: Buffer): Promise<void>;
-  /** Connections or handles that the storage holds open for an object. */
+  /** Ends its connections, and removes a directory. */
   close(): Promise<void>;
 }
 
