@@ -39,8 +39,8 @@ describe('verify-package --jwks', () => {
     const result = await check(good);
     expect(result).toMatchObject({ code: 0, errors: '' });
     expect(result.output).toContain('Signed by the publisher with the key key_1.');
-    const unlabelled = await check(good, jwks, (item) => (item.version_label = null));
-    expect(unlabelled.code).toBe(0);
+    const renamed = await check(good, jwks, (item) => (item.version_label = null));
+    expect(renamed.code).toBe(0);
   });
 
   it('prints the result as JSON', async () => {

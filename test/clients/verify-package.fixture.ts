@@ -132,8 +132,6 @@ export const payloadOf = (item: Item): Record<string, unknown> => ({
   store_item_id: item.store_item_id,
   release_id: item.source.release_id,
   publisher_org_id: item.publisher_org_id,
-  name: item.name,
-  version_label: item.version_label,
   sha256: item.sha256,
   size_bytes: item.size_bytes,
   file_count: item.file_count,
