@@ -47,6 +47,28 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
       },
     },
   },
+  createPublisherItem: {
+    agent: {
+      summary: 'An agent, with its skills and servers',
+      value: {
+        workspace_id: WORKSPACE_ID,
+        artifact: { kind: 'agent', artifact_id: 'agt_01jd0000000000000000000008' },
+        name: 'Invoice reader',
+        category: 'agents',
+        license: 'Apache-2.0',
+        actions: ['install', 'download'],
+        tagline: 'Reads invoices and files them.',
+        topics: ['finance'],
+        version_label: '1.0',
+      },
+    },
+  },
+  setPublisherItemPolicy: {
+    listed: {
+      summary: 'Listed for everybody',
+      value: { audience: { is_public: true }, is_listed: true, can_acquire: true },
+    },
+  },
   createMcpServer: {
     server: {
       summary: 'A server with a secret and one tool',
@@ -295,4 +317,5 @@ export const TAG_DESCRIPTIONS: Record<string, string> = {
   Tokens: 'Exchange of API keys for access tokens, token revocation, and the public signing keys.',
   Traces: 'Traces of agent runs, their span trees and spans.',
   Workspaces: 'Workspaces of an organization, and their members.',
+  Store: 'Items that organizations publish, and copies that workspaces acquire of them.',
 };

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AcquisitionController } from './acquiring/acquisition.controller';
 import { StoreItemController } from './catalogue/store-item.controller';
-import { PublisherItemController } from './items/publisher-item.controller';
+import { PublisherItemController } from './publishing/publisher-item.controller';
 import { StoreModule } from './store.module';
 
 /** The routes under /store/v1. */

@@ -9,6 +9,7 @@ import { AcquisitionService } from './acquiring/acquisition.service';
 import { PackageInstaller } from './acquiring/package-installer';
 import { CatalogueRepository } from './catalogue/catalogue.repository';
 import { CatalogueService } from './catalogue/catalogue.service';
+import { ListingRepository } from './items/listing.repository';
 import { StoreItemEntity } from './items/store-item.entity';
 import { StoreItemRepository } from './items/store-item.repository';
 import { StoreItemService } from './items/store-item.service';
@@ -29,6 +30,7 @@ import { PublishingService } from './publishing/publishing.service';
     AcquisitionService,
     CatalogueRepository,
     CatalogueService,
+    ListingRepository,
     PackageBuilder,
     PackageInstaller,
     Pinning,

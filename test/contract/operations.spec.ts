@@ -458,6 +458,46 @@ describe('every operation', () => {
     await expectAll([evaluator.get(`${agreement}?reference_scorer_id=${second.body.scorer_id}`)], 200);
   }
 
+  it('of the store answers as documented', async () => {
+    const skill = { workspace_id, name: 'published', description: 'd', instructions: 'i' };
+    const { body } = await admin.post('/skill/v1/skills', skill);
+    const made = await admin.post('/store/v1/publisher/items', {
+      workspace_id,
+      artifact: { kind: 'skill', artifact_id: body.skill_id },
+      name: 'Published',
+      category: 'skills',
+      license: 'MIT',
+      actions: ['install', 'download'],
+    });
+    expect(made.status).toBe(201);
+    const own = made.headers.get('location')!;
+    const item = `/store/v1/items/${made.body.store_item_id}`;
+    const policy = { audience: { is_public: true }, is_listed: true, can_acquire: true };
+    await expectAll([admin.put(`${own}/policy`, policy), admin.patch(own, { tagline: 't' })], 200);
+    await expectAll([admin.post(`${own}/releases`, { version_label: '2' })], 201);
+    const claims = { sub: 'operator', org_id: undefined, user_id: undefined, principal_type: 'platform' };
+    await expectAll([app.api(await app.issuer.issueToken(claims)).post(`${item}/review`)], 200);
+    const beside = { workspace_id: await organization.newWorkspace() };
+    const acquired = await admin.post(`${item}/acquire`, beside);
+    expect(acquired.status).toBe(201);
+    await expectAll([admin.post(`${item}/acquire`, beside)], 200);
+    const acquisition = acquired.headers.get('location')!;
+    await expectAll(
+      [
+        '/store/v1/publisher/items',
+        own,
+        `${own}/releases`,
+        '/store/v1/items',
+        item,
+        `${item}/package`,
+        '/store/v1/acquisitions',
+        acquisition,
+      ].map((path) => admin.get(path)),
+      200,
+    );
+    await expectAll([admin.post(`${acquisition}/upgrade`), admin.post(`${own}/withdraw`)], 200);
+  });
+
   it('was driven to each of its documented successes', () => {
     const documented = app.contract.operations.flatMap(({ method, path, responses }) =>
       [...responses.keys()]

@@ -86,7 +86,10 @@ describe('a PATCH that changes nothing', () => {
       });
       expect(answer.headers.get('etag')).not.toBe(before.etag);
       const after = await stateOf(operation);
-      expect(after.resource.updated_at).not.toBe(before.resource.updated_at);
+      // items of the store have no times
+      if ('updated_at' in before.resource) {
+        expect(after.resource.updated_at).not.toBe(before.resource.updated_at);
+      }
       if (after.auditEntries.length > before.auditEntries.length) audited.add(operation.id);
     },
   );

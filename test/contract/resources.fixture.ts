@@ -119,7 +119,7 @@ export class Resources {
   /** Somebody who may call an operation on these resources. */
   callerOf({ path }: { path: string }): ApiClient {
     if (/^\/(eval|telemetry)\//.test(path)) return this.evaluator;
-    return path.startsWith('/registry/v1/orgs') ? this.platform : this.admin;
+    return /^\/registry\/v1\/orgs|\/review$/.test(path) ? this.platform : this.admin;
   }
 
   /** The path of an operation on these resources. */
@@ -189,6 +189,25 @@ export class Resources {
     await this.add(evaluator, '/eval/v1/scorers', scorer, 'scorer_id');
     const rule = { workspace_id, sample_rate: 0.1 };
     await this.add(evaluator, `/eval/v1/scorers/${this.ids.scorer_id}/rules`, rule, 'rule_id');
+    await this.makeStoreItem(await organization.newWorkspace());
+  }
+
+  /** @param beside another workspace, which acquires the item */
+  private async makeStoreItem(beside: string): Promise<void> {
+    const { admin, organization, ids } = this;
+    const item = {
+      workspace_id: organization.workspaceId,
+      artifact: { kind: 'skill', artifact_id: ids.skill_id },
+      name: 'Sums',
+      category: 'skills',
+      license: 'MIT',
+      actions: ['install', 'download'],
+    };
+    await this.add(admin, '/store/v1/publisher/items', item, 'store_item_id');
+    const policy = { audience: { is_public: true }, is_listed: true, can_acquire: true };
+    await admin.put(`/store/v1/publisher/items/${ids.store_item_id}/policy`, policy);
+    const acquire = `/store/v1/items/${ids.store_item_id}/acquire`;
+    await this.add(admin, acquire, { workspace_id: beside }, 'acquisition_id');
   }
 
   private async add(caller: ApiClient, path: string, body: object, id: string): Promise<void> {

@@ -1,17 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { Environment } from '#platform/config';
-import {
-  Database,
-  empty,
-  raw,
-  readWithin,
-  sql,
-  type Sql,
-  type SqlExecutor,
-  type Tx,
-  Where,
-} from '#platform/db';
+import { Database, empty, raw, readWithin, sql, type Sql, type SqlExecutor, Where } from '#platform/db';
 import {
   decodeCursor,
   listPage,
@@ -21,18 +11,11 @@ import {
   scanPage,
   TOTAL_MAX,
 } from '#platform/paging';
+import { ALL, EVERYBODY, facetOf } from '../items/listing.repository';
 import type { StoreItemEntity } from '../items/store-item.entity';
 import type { StoreItemListQueryDto } from './catalogue.dto';
 
-/** The audience of items that admit every organization. */
-const EVERYBODY = '*';
-
-/** The facet of all items. */
-const ALL = '';
-
 const NEWEST_FIRST = '-created_at';
-
-const facetOf = (member: 'category' | 'topic', value: string): string => `${member}:${value}`;
 
 /** Which items an organization sees. */
 @Injectable()
@@ -41,29 +24,6 @@ export class CatalogueRepository {
     private readonly database: Database,
     private readonly environment: Environment,
   ) {}
-
-  /** Updates the listings of an item. A listed item is in the catalogue of its audience and of its own organization. */
-  async list(tx: Tx, row: StoreItemEntity): Promise<void> {
-    const isListed = row.is_listed && row.archived_at === null;
-    const audiences = row.is_public ? [EVERYBODY] : [...new Set([row.org_id, ...row.org_ids])];
-    const facets = [
-      ALL,
-      facetOf('category', row.category),
-      ...row.topics.map((topic) => facetOf('topic', topic)),
-    ];
-    const [given, parts] = isListed ? [audiences, facets] : [[], []];
-    await tx.query(
-      sql`DELETE FROM store_listings WHERE store_item_id = ${row.store_item_id}
-        AND (audience <> ALL (${given}::text[]) OR facet <> ALL (${parts}::text[]))`,
-    );
-    await tx.query(
-      sql`INSERT INTO store_listings (audience, facet, store_item_id)
-        SELECT audience, facet, ${row.store_item_id}
-        FROM unnest(${given}::text[]) AS audience, unnest(${parts}::text[]) AS facet
-        ORDER BY audience, facet
-        ON CONFLICT DO NOTHING`,
-    );
-  }
 
   /** Returns an item that admits the caller's organization, listed or not. Withdrawn items admit only their own. */
   async find(

@@ -5,7 +5,7 @@ import { checkIfMatch, Versioned } from '#platform/http';
 import type { OrderedListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { demandRole, OrgResourceService, pick, type ResourceKind, ResourceKit } from '../../resources';
-import { CatalogueRepository } from '../catalogue/catalogue.repository';
+import { ListingRepository } from './listing.repository';
 import type {
   AudienceBodyDto,
   PatchPublisherItemDto,
@@ -64,7 +64,7 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, StoreI
   constructor(
     kit: ResourceKit,
     private readonly items: StoreItemRepository,
-    private readonly catalogue: CatalogueRepository,
+    private readonly listings: ListingRepository,
   ) {
     super(kit, items, STORE_ITEM);
   }
@@ -224,7 +224,7 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, StoreI
 
   protected override async reindex(tx: Tx, scope: OrgScope, row: StoreItemEntity): Promise<void> {
     await super.reindex(tx, scope, row);
-    await this.catalogue.list(tx, row);
+    await this.listings.put(tx, row);
   }
 }
 

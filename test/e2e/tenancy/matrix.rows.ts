@@ -2,6 +2,7 @@ import { AGENTS_ROWS } from './agents.rows';
 import { EVALUATION_ROWS } from './evaluation.rows';
 import { REGISTRY_ROWS } from './registry.rows';
 import type { Row } from './row.fixture';
+import { STORE_ROWS } from './store.rows';
 import { TELEMETRY_ROWS } from './telemetry.rows';
 
 /** Every operation. One that has no row here fails the test. */
@@ -10,4 +11,5 @@ export const ROWS: Readonly<Record<string, Row>> = {
   ...AGENTS_ROWS,
   ...TELEMETRY_ROWS,
   ...EVALUATION_ROWS,
+  ...STORE_ROWS,
 };

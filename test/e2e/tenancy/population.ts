@@ -95,6 +95,23 @@ export async function populate(owner: ApiClient, workspace_id: string, marker: s
   const scorer = `/eval/v1/scorers/${ids.scorer_id}`;
   await make(`${scorer}/rules`, { ...of, sample_rate: 0.5, enabled: false }, 'rule_id');
   await make(`${scorer}/score`, { trace_ids: [ids.trace_id] }, 'score_run_id');
+
+  const { skill_id: artifact_id } = await make('/skill/v1/skills', { ...skill, name: `${marker}-published` });
+  const item = {
+    ...of,
+    ...{
+      artifact: { kind: 'skill', artifact_id },
+      name: text('item'),
+      tagline: text('tagline'),
+    },
+    ...{ category: 'skills', license: 'MIT', actions: ['install', 'download'], topics: [text('topic')] },
+  };
+  await make('/store/v1/publisher/items', item, 'store_item_id');
+  const policy = { audience: { is_public: false }, is_listed: true, can_acquire: true };
+  await by.put(`/store/v1/publisher/items/${ids.store_item_id}/policy`, policy);
+  // the name must be free for the copy
+  await make(`/skill/v1/skills/${artifact_id}/archive`, undefined);
+  await make(`/store/v1/items/${ids.store_item_id}/acquire`, of, 'acquisition_id');
   return ids;
 }
 

@@ -13,7 +13,6 @@ import {
 import { OrderedListQueryDto, type Page } from '#platform/paging';
 import { ApiProblems, AUTHENTICATION_CODES, type ProblemCode } from '#platform/problem';
 import { RateLimited } from '#platform/rate-limit';
-import { PublishingService } from '../publishing/publishing.service';
 import {
   CreatePublisherItemDto,
   CreatePublisherItemReleaseDto,
@@ -21,9 +20,10 @@ import {
   PublisherItemPolicyDto,
   PublisherItemsQueryDto,
   StoreReleasePageDto,
-} from './store-item-bodies.dto';
-import { StoreItemDto, StoreItemsPageDto, type StoreReleaseDto } from './store-item.dto';
-import { type PlacedItem, StoreItemService } from './store-item.service';
+} from '../items/store-item-bodies.dto';
+import { StoreItemDto, StoreItemsPageDto, type StoreReleaseDto } from '../items/store-item.dto';
+import { type PlacedItem, StoreItemService } from '../items/store-item.service';
+import { PublishingService } from './publishing.service';
 
 const PATH = '/store/v1/publisher/items';
 

@@ -1,0 +1,39 @@
+import { Injectable } from '@nestjs/common';
+import { sql, type Tx } from '#platform/db';
+import type { StoreItemEntity } from './store-item.entity';
+
+/** The audience of items that admit every organization. */
+export const EVERYBODY = '*';
+
+/** The facet of all items. */
+export const ALL = '';
+
+/** Returns the facet of the items that have this category or topic. */
+export const facetOf = (member: 'category' | 'topic', value: string): string => `${member}:${value}`;
+
+/** The entries of the catalogue: one for each organization that an item admits, and for each of its facets. */
+@Injectable()
+export class ListingRepository {
+  /** Updates the listings of an item. A listed item is in the catalogue of its audience and of its own organization. */
+  async put(tx: Tx, row: StoreItemEntity): Promise<void> {
+    const isListed = row.is_listed && row.archived_at === null;
+    const audiences = row.is_public ? [EVERYBODY] : [...new Set([row.org_id, ...row.org_ids])];
+    const facets = [
+      ALL,
+      facetOf('category', row.category),
+      ...row.topics.map((topic) => facetOf('topic', topic)),
+    ];
+    const [given, parts] = isListed ? [audiences, facets] : [[], []];
+    await tx.query(
+      sql`DELETE FROM store_listings WHERE store_item_id = ${row.store_item_id}
+        AND (audience <> ALL (${given}::text[]) OR facet <> ALL (${parts}::text[]))`,
+    );
+    await tx.query(
+      sql`INSERT INTO store_listings (audience, facet, store_item_id)
+        SELECT audience, facet, ${row.store_item_id}
+        FROM unnest(${given}::text[]) AS audience, unnest(${parts}::text[]) AS facet
+        ORDER BY audience, facet
+        ON CONFLICT DO NOTHING`,
+    );
+  }
+}
