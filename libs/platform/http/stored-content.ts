@@ -1,4 +1,5 @@
-import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import { applyDecorators, createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import { ApiHeader, ApiOkResponse, ApiResponse } from '@nestjs/swagger';
 import { Problem } from '#platform/problem';
 import { checkIfMatch, namesETag } from './conditions';
 import { contentHeaders, etagOf, Reply } from './reply';
@@ -28,6 +29,54 @@ export interface StoredContent {
   /** Streams the bytes from `start` to `end`, both included, or all of them. */
   read: (range?: { start: number; end: number }) => AsyncIterable<Buffer>;
 }
+
+/** Declares the answers of a route that returns `storedContent`. @param media the media type, if it is always the same */
+export const SendsContent = (media = '*/*'): MethodDecorator => {
+  const content = { [media]: { schema: { type: 'string', format: 'binary' } } };
+  const headers = {
+    'Repr-Digest': { description: 'SHA-256 of the whole content (RFC 9530).', schema: { type: 'string' } },
+    'Content-Disposition': { description: 'The file name to save under.', schema: { type: 'string' } },
+    'Accept-Ranges': { description: '`bytes`.', schema: { type: 'string' } },
+  };
+  return applyDecorators(
+    ApiHeader({
+      name: 'Range',
+      required: false,
+      description:
+        'One range of bytes, such as `bytes=0-1023`. Several ranges are answered with the whole content.',
+    }),
+    ApiHeader({
+      name: 'If-Range',
+      required: false,
+      description:
+        'The ETag of the content that the range belongs to. With another ETag, the whole content is sent.',
+    }),
+    ApiHeader({
+      name: 'If-Match',
+      required: false,
+      description: '412 unless it names the ETag of the content.',
+    }),
+    ApiOkResponse({
+      description: 'The content. A download that fails midway is broken off, so check its length or digest.',
+      content,
+      headers,
+    }),
+    ApiResponse({
+      status: 206,
+      description: 'The range of the content that `Range` names.',
+      content,
+      headers: {
+        ...headers,
+        'Content-Range': {
+          description: 'The range and the size of the whole content.',
+          schema: { type: 'string' },
+        },
+      },
+    }),
+    ApiResponse({ status: 412, description: 'The content has another ETag than `If-Match` names.' }),
+    ApiResponse({ status: 416, description: 'The range begins beyond the end of the content.' }),
+  );
+};
 
 /**
  * Answers a GET or HEAD of stored content (RFC 9110, sections 13 and 14): 200 or 206, 304 when `If-None-Match` names the

@@ -10,12 +10,13 @@ import {
   pathNumber,
   type Reply,
   type RequestedContent,
+  SendsContent,
   type Versioned,
   versioned,
 } from '#platform/http';
 import { ListQueryDto, type Page } from '#platform/paging';
 import { FileUploadService } from './file-upload.service';
-import { SendsContent, TakesFile } from './file.controller';
+import { TakesFile } from './file.controller';
 import { FileVersionDto, FileVersionPageDto } from './file.dto';
 import { FileService } from './file.service';
 

@@ -1,5 +1,5 @@
 import { applyDecorators, Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiHeader, ApiOkResponse, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import {
   ApiBodies,
@@ -12,6 +12,7 @@ import {
   type Reply,
   type RequestedContent,
   RequestBody,
+  SendsContent,
   type Versioned,
 } from '#platform/http';
 import type { Page } from '#platform/paging';
@@ -47,54 +48,6 @@ export const TakesFile = (fields: Record<string, object>, required: readonly str
       },
     }),
   );
-
-/** Declares the answers of a route that streams the content of a file. */
-export const SendsContent = (): MethodDecorator => {
-  const content = { '*/*': { schema: { type: 'string', format: 'binary' } } };
-  const headers = {
-    'Repr-Digest': { description: 'SHA-256 of the whole content (RFC 9530).', schema: { type: 'string' } },
-    'Content-Disposition': { description: 'The file name to save under.', schema: { type: 'string' } },
-    'Accept-Ranges': { description: '`bytes`.', schema: { type: 'string' } },
-  };
-  return applyDecorators(
-    ApiHeader({
-      name: 'Range',
-      required: false,
-      description:
-        'One range of bytes, such as `bytes=0-1023`. Several ranges are answered with the whole content.',
-    }),
-    ApiHeader({
-      name: 'If-Range',
-      required: false,
-      description:
-        'The ETag of the content that the range belongs to. With another ETag, the whole content is sent.',
-    }),
-    ApiHeader({
-      name: 'If-Match',
-      required: false,
-      description: '412 unless it names the ETag of the content.',
-    }),
-    ApiOkResponse({
-      description: 'The content. A download that fails midway is broken off, so check its length or digest.',
-      content,
-      headers,
-    }),
-    ApiResponse({
-      status: 206,
-      description: 'The range of the content that `Range` names.',
-      content,
-      headers: {
-        ...headers,
-        'Content-Range': {
-          description: 'The range and the size of the whole content.',
-          schema: { type: 'string' },
-        },
-      },
-    }),
-    ApiResponse({ status: 412, description: 'The content has another ETag than `If-Match` names.' }),
-    ApiResponse({ status: 416, description: 'The range begins beyond the end of the content.' }),
-  );
-};
 
 @ApiTags('Files')
 @Controller('file/v1/files')

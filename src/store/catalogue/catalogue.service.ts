@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import type { SqlExecutor } from '#platform/db';
-import { type Reply, streamed } from '#platform/http';
+import { type Reply, type RequestedContent, storedContent } from '#platform/http';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { BlobStore } from '#platform/storage';
@@ -48,17 +48,23 @@ export class CatalogueService {
    * Streams a package. Errors: 403 `forbidden` if the publisher does not offer it for download; 404 for an item or a
    * release that does not exist; 503 `storage_unavailable`.
    */
-  async download(scope: OrgScope, id: string, releaseId?: string): Promise<Reply> {
+  async download(
+    scope: OrgScope,
+    id: string,
+    releaseId: string | undefined,
+    requested: RequestedContent,
+  ): Promise<Reply> {
     const item = await this.find(scope, id);
     const release = await this.releaseOf(item, releaseId);
     if (!release) throw problem.unknownParameter('release_id', 'release', releaseId ?? '');
     if (item.org_id !== scope.orgId) checkOffered(item, release, 'download');
     const content = await this.blobs.open({ orgId: item.org_id }, release.sha256);
-    return streamed(content.read(), {
+    return storedContent(requested, {
       type: PACKAGE_MEDIA,
-      length: content.size,
       filename: `${item.name}.tar.gz`,
+      size: content.size,
       sha256: content.sha256,
+      read: (range) => content.read(range),
     });
   }
 

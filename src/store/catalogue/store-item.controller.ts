@@ -9,7 +9,7 @@ import {
   type Principal,
   RequireRoleSomewhere,
 } from '#platform/auth';
-import { type Reply, RequestBody } from '#platform/http';
+import { ContentRequest, type Reply, type RequestedContent, RequestBody, SendsContent } from '#platform/http';
 import type { Page } from '#platform/paging';
 import { ReviewStoreItemDto } from '../items/store-item-bodies.dto';
 import { StoreItemDto } from '../items/store-item.dto';
@@ -44,23 +44,17 @@ export class StoreItemController {
     return this.catalogue.get(scope, id);
   }
 
-  /** Download the package of an item */
+  /** Download the package of an item: a reproducible tar.gz with `manifest.json` first */
   @Get(':store_item_id/package')
   @RequireRoleSomewhere('viewer', 'runtime')
-  @ApiOkResponse({
-    description: 'A reproducible tar.gz with `manifest.json` first. A download that fails is aborted.',
-    content: { [PACKAGE_MEDIA]: { schema: { type: 'string', format: 'binary' } } },
-    headers: {
-      'Repr-Digest': { description: 'SHA-256 of the bytes (RFC 9530).', schema: { type: 'string' } },
-      'Content-Disposition': { description: 'The file name to save under.', schema: { type: 'string' } },
-    },
-  })
+  @SendsContent(PACKAGE_MEDIA)
   getPackage(
     @CurrentScope() scope: OrgScope,
     @Param('store_item_id') id: string,
     @Query() { release_id }: PackageQueryDto,
+    @ContentRequest() requested: RequestedContent,
   ): Promise<Reply> {
-    return this.catalogue.download(scope, id, release_id);
+    return this.catalogue.download(scope, id, release_id, requested);
   }
 
   /** Mark the newest release of an item as reviewed, or as not reviewed */
