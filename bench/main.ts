@@ -14,6 +14,7 @@ import { judgedRuns, judgedRunsAtOnce, scoredPerSecond } from './cases/judges';
 import { noopScorer } from './cases/scoring';
 import { searchRegistry } from './cases/search';
 import { readTraces } from './cases/trace-reads';
+import { listStore, publishAgent } from './cases/store';
 import { traceStats } from './cases/trace-stats';
 import { exportTraces, timeToReadable } from './cases/traces';
 import { Direct, scopeOf } from './direct';
@@ -48,6 +49,8 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'search-registry': searchRegistry,
   'file-transfer': fileTransfer,
   'small-files': smallFiles,
+  'publish-agent': publishAgent,
+  'list-store': listStore,
 };
 
 /** Benchmarks that start services of their own. They run only by name. */
@@ -70,7 +73,9 @@ async function main(names: string[]): Promise<void> {
 /** Runs benchmarks one after the other on the same service. */
 async function runShared(names: string[]): Promise<void> {
   const judge = await BenchJudge.listen();
-  const service = await StandaloneService.start({ env: judge.env });
+  const service = await StandaloneService.start({
+    env: { ...judge.env, RATE_LIMIT_STORE_LISTING: '1000000' },
+  });
   const { base_url, org_id, workspace_id, api_key } = service.bootstrap;
   const headers = { Authorization: `Bearer ${api_key}`, 'X-Service-Workspace-Id': workspace_id };
   const http = new Http(new URL(base_url), headers, CONNECTIONS);

@@ -1,4 +1,4 @@
-import { provideRedis, startTestDatabaseServer } from '#testing';
+import { provideRedis, provideS3, startTestDatabaseServer } from '#testing';
 import { migrate } from '../src/database/migrate';
 import type { TestRun } from './test-run';
 
@@ -6,5 +6,6 @@ import type { TestRun } from './test-run';
 export default async function setUp(): Promise<void> {
   const database = await startTestDatabaseServer((url) => migrate(url));
   const redis = await provideRedis();
-  (globalThis as TestRun).testServers = [database, ...(redis ? [redis] : [])];
+  const s3 = await provideS3();
+  (globalThis as TestRun).testServers = [database, ...(redis ? [redis] : []), ...(s3 ? [s3] : [])];
 }

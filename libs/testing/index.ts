@@ -14,6 +14,7 @@ export {
 } from './otlp-export';
 export { describeWithRedis, findRedis, ownRedis, type OwnRedis, provideRedis, type TestRedis } from './redis';
 export { type Bootstrap, type StandaloneOptions, StandaloneService } from './standalone-service';
+export { describeWithS3, provideS3, type TestBucket, type TestS3 } from './test-bucket';
 export { createTestApp, TestApp, type TestAppOptions } from './test-app';
 export {
   createTestDatabase,

@@ -38,7 +38,8 @@ export class StandaloneService {
   readonly ended: Promise<string>;
 
   private constructor(
-    private readonly directory: string,
+    /** Its `DATA_DIR`. */
+    readonly directory: string,
     private readonly postgres: EmbeddedPostgres | null,
     private readonly child: ChildProcess,
     private readonly dist: string,

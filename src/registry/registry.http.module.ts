@@ -15,6 +15,7 @@ import { SearchModule } from './search/search.module';
 import { RegistryModule } from './registry.module';
 import { ApiKeyController } from './accounts/api-key.controller';
 import { ServiceAccountController } from './accounts/service-account.controller';
+import { SigningKeyController } from './signing-keys/org-signing-key.controller';
 import { JwksController } from './tokens/jwks.controller';
 import { RevocationRepository } from './tokens/revocation.repository';
 import { RevocationService } from './tokens/revocation.service';
@@ -37,6 +38,7 @@ import { WorkspaceController } from './accounts/workspace.controller';
     ApiKeyController,
     TokenController,
     JwksController,
+    SigningKeyController,
     AppController,
     RepoController,
     AuditLogController,

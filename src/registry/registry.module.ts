@@ -22,6 +22,9 @@ import { ApiKeySecrets } from './accounts/api-key-secret';
 import { ServiceAccountEntity } from './accounts/service-account.entity';
 import { ServiceAccountRepository } from './accounts/service-account.repository';
 import { ServiceAccountService } from './accounts/service-account.service';
+import { OrgSigningKeyEntity } from './signing-keys/org-signing-key.entity';
+import { OrgSigningKeyRepository } from './signing-keys/org-signing-key.repository';
+import { OrgSigningService } from './signing-keys/org-signing.service';
 import { SigningKeyRepository } from './tokens/signing-key.repository';
 import { SigningKeyService } from './tokens/signing-key.service';
 import { MemberEntity } from './accounts/member.entity';
@@ -40,6 +43,7 @@ const SERVICES = [
   ApiKeyService,
   ApiKeySecrets,
   SigningKeyService,
+  OrgSigningService,
   RepoService,
 ];
 
@@ -52,6 +56,7 @@ const REPOSITORIES = [
   ServiceAccountRepository,
   ApiKeyRepository,
   SigningKeyRepository,
+  OrgSigningKeyRepository,
   AccountDirectoryRepository,
   RepoRepository,
 ];
@@ -66,6 +71,7 @@ const REPOSITORIES = [
       MemberEntity,
       ServiceAccountEntity,
       ApiKeyEntity,
+      OrgSigningKeyEntity,
       RepoEntity,
     ]),
     AccountChangesModule,

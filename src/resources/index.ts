@@ -25,6 +25,7 @@ export { markDrifted, newOwned, type OwningApp } from './owned/owned.columns';
 export { OWNED_FIELDS, OwnedDto, OwnedListQueryDto } from './owned/owned.dto';
 export { OwnedEntity, PlacedEntity, type SyncState } from './owned/owned.entity';
 export { type ComparedRow, OWNED_READERS, OwnedRepository } from './owned/owned.repository';
+export { findCopies } from './owned/published-table.repository';
 export { VersionTable } from './owned/version-table.repository';
 export { AcquiredFromDto } from './packages/acquired-from.dto';
 export {
@@ -55,7 +56,6 @@ export {
   type UnpackedComponent,
   type UnpackedFile,
 } from './packages/packager';
-export { findCopies } from './packages/published-table.repository';
 export { slugOf } from './packages/slug';
 export { type Matched, OwnedReconcileStep, type ReconcileDraft } from './reconcile/owned-reconcile.step';
 export {

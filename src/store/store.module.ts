@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { StorageModule } from '#platform/storage';
+import { RegistryModule } from '../registry';
 import { ResourcesModule } from '../resources';
 import { AcquisitionEntity } from './acquiring/acquisition.entity';
 import { AcquisitionRepository } from './acquiring/acquisition.repository';
@@ -18,7 +19,12 @@ import { PublishingService } from './publishing/publishing.service';
 
 /** The store, without routes: for the API and the worker. */
 @Module({
-  imports: [TypeOrmModule.forFeature([StoreItemEntity, AcquisitionEntity]), ResourcesModule, StorageModule],
+  imports: [
+    TypeOrmModule.forFeature([StoreItemEntity, AcquisitionEntity]),
+    RegistryModule,
+    ResourcesModule,
+    StorageModule,
+  ],
   providers: [
     AcquisitionRepository,
     AcquisitionService,

@@ -47,7 +47,8 @@ function importsOf(from: string): Import[] {
 function resolved(from: string, name: string): string {
   if (name.startsWith('#')) return `libs/${name.slice(1)}/index.ts`;
   if (!name.startsWith('.')) return name;
-  const target = path.join(path.dirname(from), name);
+  // an import that is loaded later names the compiled file
+  const target = path.join(path.dirname(from), name.replace(/\.js$/, ''));
   return existsSync(`${target}.ts`) ? `${target}.ts` : path.join(target, 'index.ts');
 }
 

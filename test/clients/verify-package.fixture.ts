@@ -132,8 +132,6 @@ export const payloadOf = (item: Item): Record<string, unknown> => ({
   store_item_id: item.store_item_id,
   release_id: item.source.release_id,
   publisher_org_id: item.publisher_org_id,
-  name: item.name,
-  version_label: item.version_label,
   sha256: item.sha256,
   size_bytes: item.size_bytes,
   file_count: item.file_count,
@@ -168,4 +166,10 @@ export function run(files: Record<string, unknown>, args: string[], env: NodeJS.
     env: { PATH: process.env.PATH, ...env },
   });
   return { code: ended.status, output: ended.stdout, errors: ended.stderr };
+}
+
+/** Expects the exit code 1, and these texts in what was printed. */
+export function expectFault(result: Result, ...texts: string[]): void {
+  expect(result).toMatchObject({ code: 1, output: '' });
+  for (const text of [...texts, 'p.tar.gz is NOT verified.']) expect(result.errors).toContain(text);
 }

@@ -145,6 +145,14 @@ describe('every operation', () => {
     await archiveAndRestore(admin, path);
   });
 
+  it('of signing keys answers as documented', async () => {
+    const made = await admin.post('/registry/v1/org/signing-keys', { name: 'releases' });
+    expect(made.status).toBe(201);
+    const path = made.headers.get('location')!;
+    await expectAll([admin.get('/registry/v1/org/signing-keys'), admin.get(path)], 200);
+    await expectAll([admin.post(`${path}/revoke`)], 200);
+  });
+
   it('of repositories and the audit log answers as documented', async () => {
     const body = { workspace_id, url: 'git@github.com:acme/agents.git' };
     const made = await admin.post('/registry/v1/repos', body);

@@ -149,6 +149,7 @@ export class Resources {
     await this.add(admin, '/registry/v1/service-accounts', account, 'service_account_id');
     const keys = `/registry/v1/service-accounts/${this.ids.service_account_id}/keys`;
     await this.add(admin, keys, { name: 'first' }, 'key_id');
+    await this.add(admin, '/registry/v1/org/signing-keys', { name: 'releases' }, 'kid');
     await this.add(admin, '/registry/v1/apps', { workspace_id, app: 'support', resources: [] }, 'app');
     await this.add(
       admin,

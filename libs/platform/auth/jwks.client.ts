@@ -2,10 +2,11 @@ import { readCapped } from '#platform/outbound';
 import type { KeySource } from './key-set';
 
 const DEADLINE_MS = 5_000;
-const MAX_BYTES = 256 * 1024;
+/** Another service like this one also publishes the keys of its organizations, up to 1 MiB. */
+const MAX_BYTES = 2 * 1024 * 1024;
 
 /**
- * Returns a source that reads a JWK set over HTTP, within one deadline and up to 256 KiB. It does not follow redirects,
+ * Returns a source that reads a JWK set over HTTP, within one deadline and up to 2 MiB. It does not follow redirects,
  * because the operator configured exactly this URL.
  */
 export function jwksAt(url: string, deadlineMs = DEADLINE_MS): KeySource {

@@ -5,6 +5,10 @@ const MIN_RSA_BITS = 2048;
 /** Most keys of one issuer. A larger set is invalid. */
 const MAX_KEYS = 100;
 
+/** Tells whether a key has `org_id`, by which this service marks the keys of organizations in its own set. */
+const isOfOrganization = (jwk: unknown): boolean =>
+  typeof jwk === 'object' && jwk !== null && 'org_id' in jwk;
+
 /** A public key of an issuer. It is imported once per algorithm, not once per token. */
 export class VerificationKey {
   private readonly imported = new Map<Algorithm, Promise<CryptoKey>>();
@@ -16,12 +20,15 @@ export class VerificationKey {
 
   /**
    * Returns the usable keys of a JWK set (RFC 7517), or null if `set` is not a JWK set. Ignores other keys, as section 5
-   * requires: symmetric and private keys, keys for encryption, RSA keys under 2,048 bits, and unknown or invalid keys.
+   * requires: symmetric and private keys, keys for encryption, RSA keys under 2,048 bits, unknown or invalid keys, and the
+   * keys with which organizations of a service like this one sign.
    */
   static async ofSet(set: unknown): Promise<VerificationKey[] | null> {
     const keys = typeof set === 'object' && set !== null ? (set as { keys?: unknown }).keys : undefined;
-    if (!Array.isArray(keys) || keys.length > MAX_KEYS) return null;
-    const made = await Promise.all(keys.map((jwk: unknown) => VerificationKey.of(jwk)));
+    if (!Array.isArray(keys)) return null;
+    const ofTokens = keys.filter((jwk: unknown) => !isOfOrganization(jwk));
+    if (ofTokens.length > MAX_KEYS) return null;
+    const made = await Promise.all(ofTokens.map((jwk: unknown) => VerificationKey.of(jwk)));
     return made.filter((key) => key !== null);
   }
 

@@ -39,7 +39,13 @@ export {
 } from './members';
 export { checkImmutable, METADATA_MAX_BYTES, mergeWithin, patchMetadata } from './patch';
 export { PROBLEM_WRITER, type ProblemWriter, UnauthorizedLimit } from './problem.filter';
-export { ContentRequest, type RequestedContent, SendsContent, storedContent, type StoredContent } from './stored-content';
+export {
+  ContentRequest,
+  type RequestedContent,
+  SendsContent,
+  storedContent,
+  type StoredContent,
+} from './stored-content';
 export { created, etagOf, Reply, streamed, Versioned, versioned } from './reply';
 export { onEnd, type ServiceRequest } from './request-context';
 export { ServiceAdapter } from './service-adapter';

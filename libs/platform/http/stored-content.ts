@@ -17,6 +17,19 @@ export const ContentRequest = createParamDecorator(
   },
 );
 
+/** Content of which any part can be read. */
+export interface StoredContent {
+  type: string;
+  /** Name of the file that a browser saves. */
+  filename: string;
+  /** In bytes. */
+  size: number;
+  /** SHA-256 of the bytes, in hexadecimal. */
+  sha256: string;
+  /** Streams the bytes from `start` to `end`, both included, or all of them. */
+  read: (range?: { start: number; end: number }) => AsyncIterable<Buffer>;
+}
+
 /** Declares the answers of a route that returns `storedContent`. @param media the media type, if it is always the same */
 export const SendsContent = (media = '*/*'): MethodDecorator => {
   const content = { [media]: { schema: { type: 'string', format: 'binary' } } };
@@ -64,19 +77,6 @@ export const SendsContent = (media = '*/*'): MethodDecorator => {
     ApiResponse({ status: 416, description: 'The range begins beyond the end of the content.' }),
   );
 };
-
-/** Content of which any part can be read. */
-export interface StoredContent {
-  type: string;
-  /** Name of the file that a browser saves. */
-  filename: string;
-  /** In bytes. */
-  size: number;
-  /** SHA-256 of the bytes, in hexadecimal. */
-  sha256: string;
-  /** Streams the bytes from `start` to `end`, both included, or all of them. */
-  read: (range?: { start: number; end: number }) => AsyncIterable<Buffer>;
-}
 
 /**
  * Answers a GET or HEAD of stored content (RFC 9110, sections 13 and 14): 200 or 206, 304 when `If-None-Match` names the

@@ -8,14 +8,7 @@ import {
   ThreadStartError,
   WorkerPool,
 } from '#platform/concurrency';
-import {
-  canonicalJson,
-  INLINE_JSON_MAX,
-  JsonInputError,
-  RawJson,
-  scalarPairs,
-  sha256OfJson,
-} from '#platform/json';
+import { INLINE_JSON_MAX, JsonInputError, RawJson, scalarPairs, sha256OfJson } from '#platform/json';
 import { Problem } from '#platform/problem';
 import type * as tasks from './json.thread';
 import { expand, type Outline, VALUES_MAX } from './outline';
@@ -100,12 +93,6 @@ export class JsonThreads {
     if (length <= INLINE_JSON_MAX) return values.map(sha256OfJson);
     const texts = values.map(({ text }) => text);
     return this.run(owner, undefined, (runTask) => runTask('digests', texts));
-  }
-
-  /** Returns the canonical form of a value, like `canonicalJson`. */
-  async canonical(owner: Owner, { text }: RawJson): Promise<string> {
-    if (text.length <= INLINE_JSON_MAX) return canonicalJson(new RawJson(text));
-    return this.run(owner, undefined, (runTask) => runTask('canonical', text));
   }
 
   /** Returns the pairs of the scalars in an object, parsed or not, like `scalarPairs`. */

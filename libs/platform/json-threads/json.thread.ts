@@ -50,8 +50,5 @@ export const digests = (texts: readonly string[]): string[] =>
       .digest('hex'),
   );
 
-/** Returns the canonical form of a text. */
-export const canonical = (text: string): string => canonicalJson(new RawJson(text));
-
 /** Returns the pairs of the scalars in an object. */
 export const pairs = (text: string): string[] => scalarPairs(new RawJson(text).parse());

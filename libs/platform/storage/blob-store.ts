@@ -12,7 +12,10 @@ import { type ByteRange, ObjectStorage, storageUnavailable } from './object-stor
 const RENEWAL_MS = 20_000;
 
 /** Objects that one run of the clean-up deletes at most. */
-const DELETED_MAX = 1_000;
+const DELETED_MAX = 100;
+
+/** Failures after which such a run gives up. */
+const FAILURES_MAX = 10;
 
 type Tenant = Pick<OrgScope, 'orgId'>;
 
@@ -21,6 +24,8 @@ export interface WrittenBlob {
   /** In hexadecimal. */
   readonly sha256: string;
   readonly size: number;
+  /** @internal */
+  readonly orgId: string;
   /** @internal */
   readonly row: BlobRow;
   /** Stops the signs of life. @internal */
@@ -70,9 +75,11 @@ export class BlobStore {
     try {
       const hashed = new Hashed(bytes);
       await this.storage.write(key, hashed);
+      // A process that stood still for too long may have completed an object after its deletion.
+      if (!(await this.blobs.renew(key))) throw deletedMeanwhile();
       const { size, sha256, crc } = hashed;
       const row = { sha256, size_bytes: size, crc32: crc, storage_key: key };
-      return { sha256, size, row, stop, isKept: false };
+      return { sha256, size, orgId: scope.orgId, row, stop, isKept: false };
     } catch (error) {
       stop();
       await this.deleteUnkept(key);
@@ -93,9 +100,9 @@ export class BlobStore {
   }
 
   /** Deletes written bytes that nothing keeps. If this fails, `deleteOrphans` does it later. */
-  discard({ row, stop }: WrittenBlob): Promise<void> {
-    stop();
-    return this.deleteUnkept(row.storage_key);
+  discard(written: WrittenBlob): Promise<void> {
+    written.stop();
+    return this.deleteUnkept(written.row.storage_key, written);
   }
 
   /** Keeps written bytes. The organization may already have them, and then its earlier object is used. */
@@ -103,9 +110,7 @@ export class BlobStore {
     const { row } = written;
     written.isKept = (await this.blobs.keep(tx, scope, row)) === row.storage_key;
     if (!written.isKept) await this.blobs.abandon(row.storage_key, tx);
-    else if (!(await this.blobs.end(tx, row.storage_key))) {
-      throw storageUnavailable(new Error('The written object was deleted before it was kept.'));
-    }
+    else if (!(await this.blobs.end(tx, row.storage_key))) throw deletedMeanwhile();
   }
 
   /**
@@ -139,9 +144,16 @@ export class BlobStore {
   /** Deletes what interrupted writes left. Safe to run in several processes. */
   async deleteOrphans(): Promise<void> {
     const keys = await this.blobs.abandoned(this.environment.STORAGE_ORPHAN_SECONDS, DELETED_MAX);
+    let failures = 0;
     for (const key of keys) {
-      await this.storage.delete(key);
-      await this.blobs.forget(key);
+      try {
+        await this.storage.delete(key);
+        await this.blobs.forget(key);
+      } catch (error) {
+        // One object must not keep the others from being deleted. Without a storage, the next run tries again.
+        if (++failures === FAILURES_MAX) throw error;
+        logFailure(error);
+      }
     }
   }
 
@@ -158,9 +170,16 @@ export class BlobStore {
     if (last) yield last;
   }
 
-  private async deleteUnkept(key: string): Promise<void> {
+  /**
+   * Deletes an object unless it is kept. If this fails, `deleteOrphans` does it later.
+   *
+   * @param written what may have been kept under the key
+   */
+  private async deleteUnkept(key: string, written?: WrittenBlob): Promise<void> {
     try {
-      if (!(await this.blobs.abandon(key))) return;
+      // In this order: `abandon` waits for a transaction whose end this process does not know.
+      if (!(await this.blobs.abandon(key)) && written && (await this.blobs.isKept(written, written.row)))
+        return;
       await this.storage.delete(key);
       await this.blobs.forget(key);
     } catch (error) {
@@ -188,6 +207,9 @@ class Hashed implements AsyncIterable<Buffer> {
     this.sha256 = hash.digest('hex');
   }
 }
+
+const deletedMeanwhile = (): Error =>
+  storageUnavailable(new Error('The object was deleted as interrupted before it was kept.'));
 
 const logFailure = (error: unknown): void =>
   rootLogger.warn({ err: error }, 'an object could not be deleted or renewed; the clean-up will delete it');

@@ -23,11 +23,12 @@ export class BlobRepository {
     );
   }
 
-  /** Shows that a write goes on. */
-  async renew(key: string): Promise<void> {
-    await this.database.query(
-      sql`UPDATE blob_writes SET alive_at = now() WHERE storage_key = ${key} AND alive_at IS NOT NULL`,
+  /** Shows that a write goes on. Returns false if its object has been deleted as interrupted. */
+  async renew(key: string): Promise<boolean> {
+    const renewed = await this.database.query(
+      sql`UPDATE blob_writes SET alive_at = now() WHERE storage_key = ${key} AND alive_at IS NOT NULL RETURNING 1`,
     );
+    return renewed.length > 0;
   }
 
   /** Ends a write whose object is to be kept. Returns false if the object has been deleted as interrupted meanwhile. */
@@ -47,6 +48,15 @@ export class BlobRepository {
         RETURNING storage_key`,
     );
     return kept!.storage_key;
+  }
+
+  /** Returns whether this very object is kept, and not another one with the same bytes. */
+  async isKept({ orgId }: Pick<OrgScope, 'orgId'>, row: BlobRow): Promise<boolean> {
+    const kept = await this.database.query(
+      sql`SELECT 1 FROM blobs
+        WHERE org_id = ${orgId} AND sha256 = ${row.sha256} AND storage_key = ${row.storage_key}`,
+    );
+    return kept.length > 0;
   }
 
   async find(

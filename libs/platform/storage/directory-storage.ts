@@ -7,8 +7,11 @@ import { type ByteRange, ObjectStorage, READ_BYTES, storageUnavailable } from '.
  * that a file is complete or absent even after a power failure.
  */
 export class DirectoryStorage extends ObjectStorage {
-  constructor(private readonly directory: string) {
+  private readonly directory: string;
+
+  constructor(directory: string) {
     super();
+    this.directory = path.resolve(directory);
   }
 
   async write(key: string, bytes: AsyncIterable<Buffer>): Promise<void> {
@@ -21,11 +24,11 @@ export class DirectoryStorage extends ObjectStorage {
       for await (const chunk of bytes) await stored(() => handle.writeFile(chunk));
       await stored(() => handle.sync());
     } finally {
-      await handle.close();
+      await stored(() => handle.close());
     }
     await stored(async () => {
       const made = await mkdir(path.dirname(target), { recursive: true, mode: 0o700 });
-      if (made !== undefined) await syncDirectory(path.dirname(made));
+      if (made !== undefined) await syncParents(path.dirname(target), made);
       await rename(temporary, target);
       await syncDirectory(path.dirname(target));
     });
@@ -82,6 +85,13 @@ async function readFully(handle: FileHandle, at: number, end: number): Promise<B
     done += bytesRead;
   }
   return buffer;
+}
+
+/** Makes new directories durable, from a directory up to the first one that is new. */
+async function syncParents(directory: string, first: string): Promise<void> {
+  const parent = path.dirname(directory);
+  await syncDirectory(parent);
+  if (directory !== first) await syncParents(parent, first);
 }
 
 /** Makes a rename durable. */

@@ -1,18 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { SqlExecutor, Tx } from '#platform/db';
-import { canonicalJson, toRawJson } from '#platform/json';
+import { toRawJson } from '#platform/json';
 import {
   type ArtifactReference,
   type InstalledArtifact,
   type InstalledCopy,
+  jsonFile,
   type PackedComponent,
   type PackedFiles,
   type Packager,
   Packagers,
   type PinnedArtifact,
   readJsonFile,
-  textFile,
   type UnpackedComponent,
 } from '../../resources';
 import type { AgentContent, AgentVersionRow } from './agent.entity';
@@ -89,7 +89,7 @@ export class AgentPackager implements Packager {
       max_step_count: version.max_step_count,
       metadata: version.metadata,
     };
-    return Promise.resolve({ files: [textFile(AGENT_FILE, canonicalJson(agent))] });
+    return Promise.resolve({ files: [jsonFile(AGENT_FILE, agent)] });
   }
 
   findCopies(tx: Tx, scope: Scope, artifactIds: readonly string[]): Promise<Map<string, InstalledCopy>> {

@@ -3,7 +3,6 @@ import type { OrgScope, Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
-import { canonicalJson } from '#platform/json';
 import type { OrderedListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import {
@@ -101,10 +100,7 @@ export class AgentService extends OrgResourceService<AgentEntity, AgentDto> {
       return installedArtifact('agent', row.agent_id, null, await this.insert(tx, scope, row));
     }
     const before = await this.lock(tx, scope, copy.artifact_id, 'update');
-    // The package has another order of members.
-    const isSame = canonicalJson(before.metadata) === canonicalJson(content.metadata);
-    const metadata = isSame ? before.metadata : content.metadata;
-    const row = await this.write(tx, scope, before, { ...content, metadata, acquired_from }, 'update');
+    const row = await this.write(tx, scope, before, { ...content, acquired_from }, 'update');
     return installedArtifact('agent', row.agent_id, before, row);
   }
 

@@ -19,6 +19,7 @@ import { AcquiredCopies1795455000100 } from './1795455000100-acquired-copies';
 import { AcquiredRecords1795455000150 } from './1795455000150-acquired-records';
 import { Files1795455000200 } from './1795455000200-files';
 import { Store1795455000300 } from './1795455000300-store';
+import { OrgSigningKeys1795455000400 } from './1795455000400-org-signing-keys';
 
 /**
  * Every migration, in the order in which they run. The baselines are already applied to existing databases, so never change
@@ -46,6 +47,7 @@ export const MIGRATIONS = [
   AcquiredRecords1795455000150,
   Files1795455000200,
   Store1795455000300,
+  OrgSigningKeys1795455000400,
 ];
 
 /** Timestamp of the first baseline, in ms since 1970. Databases with earlier migrations cannot be migrated. */

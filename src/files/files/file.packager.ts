@@ -2,17 +2,17 @@ import { buffer } from 'node:stream/consumers';
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { SqlExecutor, Tx } from '#platform/db';
-import { canonicalJson, parseJson, toRawJson } from '#platform/json';
+import { parseJson, toRawJson } from '#platform/json';
 import { BlobStore, type WrittenBlob } from '#platform/storage';
 import {
   type ArtifactReference,
   type InstalledArtifact,
   type InstalledCopy,
+  jsonFile,
   type PackedFiles,
   type Packager,
   Packagers,
   type PinnedArtifact,
-  textFile,
   type UnpackedComponent,
 } from '../../resources';
 import type { FileEntity, FileVersionRow } from './file.entity';
@@ -68,7 +68,7 @@ export class FilePackager implements Packager {
     const blob = await this.blobs.open(scope, sha256, on);
     const bytes = { path: CONTENT_FILE, size_bytes, sha256, content: () => blob.read() };
     return {
-      files: [bytes, textFile(MEMBERS_FILE, canonicalJson({ name, media_type, metadata: row.metadata }))],
+      files: [bytes, jsonFile(MEMBERS_FILE, { name, media_type, metadata: row.metadata })],
     };
   }
 

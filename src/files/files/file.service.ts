@@ -3,7 +3,7 @@ import type { OrgScope, Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { type Reply, patchMetadata, type RequestedContent, storedContent, Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
-import { canonicalJson, type RawJson, toRawJson } from '#platform/json';
+import { type RawJson, toRawJson } from '#platform/json';
 import type { ListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { BlobStore, type WrittenBlob } from '#platform/storage';
@@ -113,15 +113,8 @@ export class FileService extends OrgResourceService<FileEntity, FileDto> {
       return installedArtifact('file', row.file_id, null, await this.insert(tx, scope, row));
     }
     const before = await this.lock(tx, scope, copy.artifact_id, 'update');
-    // the package has another order of members
-    const isSame = canonicalJson(before.metadata) === canonicalJson(metadata);
-    const patch = { ...columns, metadata: isSame ? before.metadata : metadata };
-    return installedArtifact(
-      'file',
-      before.file_id,
-      before,
-      await this.write(tx, scope, before, patch, 'update'),
-    );
+    const row = await this.write(tx, scope, before, { ...columns, metadata }, 'update');
+    return installedArtifact('file', row.file_id, before, row);
   }
 
   /** Throws unless the caller may add a version: 404, 403. Call it before the content is read. */

@@ -1,4 +1,3 @@
-import { type RawJson, toRawJson } from '#platform/json';
 import { problem } from '#platform/problem';
 import { type InstalledArtifact, installedArtifact } from '../../resources';
 import type { CreateServerDto } from './server.dto';
@@ -18,15 +17,14 @@ export interface PackagedServer extends Pick<CreateServerDto, 'name' | 'url'> {
 }
 
 /** Returns a version of a server with tools, for its package. */
-export const packagedServer = (version: ServerVersionRow, tools: readonly PackagedTool[]): RawJson =>
-  toRawJson({
-    name: version.name,
-    description: version.description,
-    url: version.url,
-    transport: version.transport,
-    auth: { type: version.auth_type, header: version.auth_header },
-    tools,
-  });
+export const packagedServer = (version: ServerVersionRow, tools: readonly PackagedTool[]): object => ({
+  name: version.name,
+  description: version.description,
+  url: version.url,
+  transport: version.transport,
+  auth: { type: version.auth_type, header: version.auth_header },
+  tools,
+});
 
 /** Throws 422 for a server that cannot be published. */
 export function checkPublishable(

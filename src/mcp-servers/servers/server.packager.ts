@@ -7,12 +7,12 @@ import {
   type ArtifactReference,
   type InstalledArtifact,
   type InstalledCopy,
+  jsonFile,
   type PackedFiles,
   type Packager,
   Packagers,
   type PinnedArtifact,
   readJsonFile,
-  textFile,
   type UnpackedComponent,
 } from '../../resources';
 import { checkPublishable, packagedServer, type PackagedServer, SERVER_FILE } from './server-package';
@@ -65,7 +65,7 @@ export class ServerPackager implements Packager {
     const { row, version } = content as PinnedServer;
     checkPublishable(row, version);
     const server = packagedServer(version, await this.tools.live(on, scope, row.server_id));
-    return { files: [textFile(SERVER_FILE, await this.threads.canonical(scope.orgId, server))] };
+    return { files: [jsonFile(SERVER_FILE, server)] };
   }
 
   findCopies(tx: Tx, scope: Scope, artifactIds: readonly string[]): Promise<Map<string, InstalledCopy>> {

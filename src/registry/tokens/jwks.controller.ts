@@ -3,6 +3,7 @@ import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { Public } from '#platform/auth';
 import { SingleFlight } from '#platform/concurrency';
 import { CachedDocument } from '#platform/http';
+import { OrgSigningService } from '../signing-keys/org-signing.service';
 import { SigningKeyService } from './signing-key.service';
 import { JwksDto } from './token.dto';
 
@@ -13,11 +14,14 @@ const CACHED = { 'Cache-Control': 'public, max-age=300' };
 @Controller('.well-known/jwks.json')
 export class JwksController {
   private readonly reads = new SingleFlight<CachedDocument>();
-  private last: { text: string; document: CachedDocument } | null = null;
+  private last: { version: string; document: CachedDocument } | null = null;
 
-  constructor(private readonly signingKeys: SigningKeyService) {}
+  constructor(
+    private readonly signingKeys: SigningKeyService,
+    private readonly orgSigning: OrgSigningService,
+  ) {}
 
-  /** Get the public keys of the tokens that this service issues */
+  /** Get the public keys of the tokens that this service issues, and of organizations that sign */
   @Get()
   @Public()
   @ApiOkResponse({ type: JwksDto })
@@ -25,14 +29,19 @@ export class JwksController {
     return this.reads.run('keys', undefined, () => this.read());
   }
 
-  /** Reads the keys, because other processes rotate them too. Makes a new document only when they have changed. */
+  /**
+   * Reads the few keys of tokens, because other processes rotate them too, and the generation of those of organizations.
+   * Reads the latter and makes a new document only when something has changed.
+   */
   private async read(): Promise<CachedDocument> {
     // Creates the first key, so that the set is never empty.
     await this.signingKeys.current();
-    const text = JSON.stringify({ keys: await this.signingKeys.publicKeys() });
-    if (this.last?.text !== text) {
+    const tokenKeys = await this.signingKeys.publicKeys();
+    const version = JSON.stringify([tokenKeys, await this.orgSigning.generation()]);
+    if (this.last?.version !== version) {
+      const text = JSON.stringify({ keys: [...tokenKeys, ...(await this.orgSigning.publicKeys())] });
       this.last = {
-        text,
+        version,
         document: await CachedDocument.of(text, 'application/json; charset=utf-8', CACHED),
       };
     }

@@ -79,7 +79,10 @@ export class RevokedTokenDto {
   expires_at!: Date | null;
 }
 
-/** A JWK set (RFC 7517): the public keys of the tokens that this service issues. */
+/**
+ * A JWK set (RFC 7517): the public keys of the tokens that this service issues, and, with `org_id`, those with which
+ * organizations sign. The latter never verify tokens.
+ */
 export class JwksDto {
   @ApiProperty({ type: 'array', items: { type: 'object', additionalProperties: true } })
   keys!: object[];

@@ -21,6 +21,7 @@ export const AUDITED_TYPES = [
   'service_account',
   'api_key',
   'token',
+  'signing_key',
   'app',
   'repo',
   'file',

@@ -14,10 +14,10 @@ import { toJsonText } from '#platform/json';
 import { BY_NAME, listPage, type RowPage } from '#platform/paging';
 import type { AnyOf } from '../access/any-of';
 import { whereReadable } from '../access/workspace-access.repository';
-import { PublishedTable } from '../packages/published-table.repository';
 import type { OwningApp } from './owned.columns';
 import type { OwnedListQueryDto } from './owned.dto';
 import type { OwnedEntity, SyncState } from './owned.entity';
+import { PublishedTable } from './published-table.repository';
 import { VersionTable } from './version-table.repository';
 
 /** A table of resources that apps can declare. */

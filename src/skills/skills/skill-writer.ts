@@ -176,9 +176,11 @@ function auditEntries({ before, row, files }: SkillDraft): Audited[] {
   const restored = before.archived_at ? [{ ...entry, action: 'restore' } as const] : [];
   const { acquired_from } = row;
   const copied = changedColumns<SkillEntity>(before, { acquired_from });
-  if (row.version_id === before.version_id && !copied) return restored;
+  const hasNewVersion = row.version_id !== before.version_id;
+  if (!hasNewVersion && !copied) return restored;
   const members = Object.fromEntries(SKILL_MD_FIELDS.map((field) => [field, row[field]]));
-  const hasNewFiles = files.some(({ path, content }) => path !== SKILL_MD && content !== undefined);
+  const hasNewFiles =
+    hasNewVersion && files.some(({ path, content }) => path !== SKILL_MD && content !== undefined);
   const changed = {
     ...changedColumns(before, members as Partial<SkillEntity>),
     ...copied,

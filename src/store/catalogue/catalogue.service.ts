@@ -45,7 +45,7 @@ export class CatalogueService {
   }
 
   /**
-   * Streams a package, see `storedContent`. Errors: 403 `forbidden` if the publisher does not offer it for download; 404 for an item or a
+   * Streams a package. Errors: 403 `forbidden` if the publisher does not offer it for download; 404 for an item or a
    * release that does not exist; 503 `storage_unavailable`.
    */
   async download(
@@ -58,13 +58,13 @@ export class CatalogueService {
     const release = await this.releaseOf(item, releaseId);
     if (!release) throw problem.unknownParameter('release_id', 'release', releaseId ?? '');
     if (item.org_id !== scope.orgId) checkOffered(item, release, 'download');
-    const blob = await this.blobs.open({ orgId: item.org_id }, release.sha256);
+    const content = await this.blobs.open({ orgId: item.org_id }, release.sha256);
     return storedContent(requested, {
       type: PACKAGE_MEDIA,
       filename: `${item.name}.tar.gz`,
-      size: blob.size,
-      sha256: blob.sha256,
-      read: (range) => blob.read(range),
+      size: content.size,
+      sha256: content.sha256,
+      read: (range) => content.read(range),
     });
   }
 

@@ -9,7 +9,7 @@ import {
   type Principal,
   RequireRoleSomewhere,
 } from '#platform/auth';
-import { ContentRequest, type Reply, RequestBody, type RequestedContent, SendsContent } from '#platform/http';
+import { ContentRequest, type Reply, type RequestedContent, RequestBody, SendsContent } from '#platform/http';
 import type { Page } from '#platform/paging';
 import { ReviewStoreItemDto } from '../items/store-item-bodies.dto';
 import { StoreItemDto } from '../items/store-item.dto';
@@ -44,11 +44,7 @@ export class StoreItemController {
     return this.catalogue.get(scope, id);
   }
 
-  /**
-   * Download the package of an item
-   *
-   * @remarks A reproducible tar.gz with `manifest.json` first. A release always has the same bytes.
-   */
+  /** Download the package of an item: a reproducible tar.gz with `manifest.json` first */
   @Get(':store_item_id/package')
   @RequireRoleSomewhere('viewer', 'runtime')
   @SendsContent(PACKAGE_MEDIA)

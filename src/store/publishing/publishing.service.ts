@@ -7,6 +7,7 @@ import { newId } from '#platform/ids';
 import { RawJson } from '#platform/json';
 import { problem } from '#platform/problem';
 import { BlobStore, type WrittenBlob } from '#platform/storage';
+import { OrgSigningService } from '../../registry';
 import { checkNotMoved, stamps, within, WorkspaceAccess } from '../../resources';
 import type {
   CreatePublisherItemDto,
@@ -20,6 +21,9 @@ import { until } from '../package/until';
 import { agentProfileOf, manifestOf } from './manifest';
 import { type BuiltPackage, PackageBuilder } from './package-builder';
 import { type PinnedNode, Pinning } from './pinning';
+
+/** The type of the signature of a release (`typ`). */
+const SIGNATURE_TYPE = 'store-release+jws';
 
 /** Packages of one organization that are built at once. */
 const PACKAGES_PER_ORG = 2;
@@ -46,6 +50,7 @@ export class PublishingService {
     private readonly pinning: Pinning,
     private readonly builder: PackageBuilder,
     private readonly blobs: BlobStore,
+    private readonly signing: OrgSigningService,
   ) {}
 
   /**
@@ -67,16 +72,17 @@ export class PublishingService {
       return this.write(workspace, nodes, signal, async (tx, written) => {
         await this.access.enter(tx, scope, workspace_id, ['publisher']);
         await this.keep(tx, workspace, written);
+        const store_item_id = newId('item');
         return this.items.add(tx, scope, {
           ...stamps(scope),
-          store_item_id: newId('item'),
+          store_item_id,
           org_id: scope.orgId,
           workspace_id,
           artifact_kind: artifact.kind,
           artifact_id: artifact.artifact_id,
           ...NO_TEXTS,
           ...textsOf(dto),
-          ...releaseOf(written, actions),
+          ...(await this.releaseOf(tx, scope, store_item_id, written, actions)),
           ...policy,
           policy_generation: 1,
           is_listed: false,
@@ -118,7 +124,7 @@ export class PublishingService {
         await this.keep(tx, workspace, written);
         return this.items.release(tx, scope, item, {
           ...textsOf(dto),
-          ...releaseOf(written, dto.actions ?? item.actions),
+          ...(await this.releaseOf(tx, scope, id, written, dto.actions ?? item.actions)),
         });
       });
     });
@@ -143,6 +149,38 @@ export class PublishingService {
     await this.pinning.check(tx, workspace, nodes);
     await this.blobs.keep(tx, workspace, blob);
   }
+
+  /** Returns the columns of a new release. It is signed if the organization has a signing key. */
+  private async releaseOf(
+    tx: Tx,
+    scope: OrgScope,
+    store_item_id: string,
+    { built, blob }: WrittenPackage,
+    actions: Action[],
+  ): Promise<Partial<StoreItemEntity>> {
+    const profile = agentProfileOf(built.components);
+    const release_id = newId('rel');
+    const signed = {
+      store_item_id,
+      release_id,
+      publisher_org_id: scope.orgId,
+      sha256: blob.sha256,
+      size_bytes: blob.size,
+      file_count: built.entries.length,
+    };
+    const { sha256, size_bytes, file_count } = signed;
+    return {
+      release_id,
+      publication_id: newId('pub'),
+      actions,
+      manifest: new RawJson(JSON.stringify(manifestOf(built.components, actions))),
+      agent_profile: profile && new RawJson(JSON.stringify(profile)),
+      sha256,
+      size_bytes,
+      file_count,
+      signature: await this.signing.sign(scope, signed, SIGNATURE_TYPE, tx),
+    };
+  }
 }
 
 const NOBODY = { is_public: false, org_ids: [] };
@@ -161,23 +199,6 @@ const referenceOf = ({ kind, artifact_id, version_id = null }: PublishedArtifact
   artifact_id,
   version_id,
 });
-
-/** Returns the columns of a new release. */
-const releaseOf = ({ built, blob }: WrittenPackage, actions: Action[]): Partial<StoreItemEntity> => {
-  const profile = agentProfileOf(built.components);
-  return {
-    release_id: newId('rel'),
-    publication_id: newId('pub'),
-    actions,
-    manifest: new RawJson(JSON.stringify(manifestOf(built.components, actions))),
-    agent_profile: profile && new RawJson(JSON.stringify(profile)),
-    sha256: blob.sha256,
-    size_bytes: blob.size,
-    file_count: built.entries.length,
-    // the publication is not signed yet
-    signature: null,
-  };
-};
 
 /** Throws 422 unless a new release is of the item's own resource, in its workspace and with its audience. */
 function checkSame(

@@ -85,6 +85,15 @@ describe('roles', () => {
         return api.post(`${ACCOUNTS}/${serviceAccountId}/keys/${keyId}/revoke`);
       },
     ],
+    ['list signing keys', READERS, (api) => api.get('/registry/v1/org/signing-keys')],
+    [
+      'make and revoke a signing key',
+      ADMINS,
+      async (api) => {
+        const made = await api.post('/registry/v1/org/signing-keys', { name: name() });
+        return made.status === 201 ? api.post(`${made.headers.get('location')}/revoke`) : made;
+      },
+    ],
     ['see themselves', ROLES, (api) => api.get('/registry/v1/me')],
     ['list all organizations', [], (api) => api.get('/registry/v1/orgs')],
     ['make an organization', [], (api) => api.post('/registry/v1/orgs', { name: name() })],

@@ -4,7 +4,7 @@ import { upload } from '../evaluation/dataset-versions.fixture';
 import { type Dataset, type DatasetRecord, EvaluationWorkspace } from '../evaluation/evaluation.harness';
 import { contentOf, exported, importing, jsonLines, recordsOf } from '../evaluation/record-transfer.fixture';
 import { ScoringFixture } from '../evaluation/scoring.fixture';
-import { bytesOf, PackageWorkspace } from './packages.fixture';
+import { bytesOf, PackageWorkspace } from './package-workspace.fixture';
 
 /** Records with everything that is hard to keep: order of members, large integers, null and text of all kinds. */
 const RECORDS = [

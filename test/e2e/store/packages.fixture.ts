@@ -1,97 +1,168 @@
 import { createHash } from 'node:crypto';
-import { type Scope, workspaceScope } from '#platform/auth';
-import type { Tx } from '#platform/db';
+import type { Scope } from '#platform/auth';
 import { newId } from '#platform/ids';
-import type { TestApp, TestOrganization } from '#testing';
+import { type ApiClient, newOrganization, type TestApp, type TestOrganization } from '#testing';
 import {
-  type AcquiredFrom,
+  type ArtifactKind,
   type ArtifactReference,
   type InstalledArtifact,
-  type PackedFiles,
+  type PackageFile,
+  type PackedComponent,
   Packagers,
-  type PinnedArtifact,
+  slugOf,
   type UnpackedFile,
+  within,
 } from '../../../src/resources';
 
-/** A packed resource, whose files can still be read. */
-export interface Packed extends PackedFiles {
-  pinned: PinnedArtifact;
+/** A component with its bytes. */
+export interface PackedBytes {
+  component: PackedComponent;
+  files: (Omit<PackageFile, 'content'> & { bytes: Buffer })[];
 }
 
-/** A workspace that publishes resources, or acquires them, without the store. */
-export class PackageWorkspace {
-  readonly scope: Scope;
+/** Components in install order. The root is the last one. */
+export type Packed = PackedBytes[];
 
-  constructor(
-    private readonly app: TestApp,
-    { scope: { orgId, principalId, roles }, workspaceId }: TestOrganization,
-  ) {
-    this.scope = workspaceScope(orgId, workspaceId, principalId, roles);
+const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
+
+/** The digest of a component, as docs/skills.md describes it. */
+function digestOf(files: PackedBytes['files']): string {
+  const hash = createHash('sha256');
+  for (const { path, bytes } of files) {
+    const name = Buffer.from(path);
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(name.length);
+    hash
+      .update(length)
+      .update(name)
+      .update(Buffer.from(sha256(bytes), 'hex'));
+  }
+  return hash.digest('hex');
+}
+
+/** An organization that publishes, or that acquires. */
+export class PackagesFixture {
+  private constructor(
+    readonly app: TestApp,
+    readonly org: TestOrganization,
+    readonly scope: Scope,
+    readonly editor: ApiClient,
+    readonly admin: ApiClient,
+  ) {}
+
+  static async of(app: TestApp): Promise<PackagesFixture> {
+    const org = await newOrganization(app);
+    const scope = within(org.scope, org.workspaceId);
+    return new PackagesFixture(app, org, scope, await org.member('editor'), await org.member('admin'));
   }
 
-  pin(reference: ArtifactReference): Promise<PinnedArtifact | null> {
-    const packager = this.app.get(Packagers).of(reference.kind);
-    return this.app.database.transaction((tx) => packager.pin(tx, this.scope, reference));
+  /** Pins a resource with all that it needs, and reads the files of each, as publishing does. */
+  pack(kind: ArtifactKind, artifact_id: string, version: Partial<ArtifactReference> = {}): Promise<Packed> {
+    const packagers = this.app.get(Packagers);
+    return this.app.database.transaction(async (tx) => {
+      const packed: Packed = [];
+      const add = async (reference: ArtifactReference): Promise<PackedComponent> => {
+        const packager = packagers.of(reference.kind);
+        const pinned = await packager.pin(tx, this.scope, reference);
+        if (!pinned) throw new Error(`${reference.artifact_id} is missing.`);
+        const dependencies: PackedComponent[] = [];
+        for (const dependency of pinned.dependencies) dependencies.push(await add(dependency));
+        const { files } = await packager.files(tx, this.scope, pinned, dependencies);
+        const read: PackedBytes['files'] = [];
+        for (const { content, ...file } of files) {
+          const pieces: Buffer[] = [];
+          for await (const piece of content()) pieces.push(piece);
+          const bytes = Buffer.concat(pieces);
+          expect([bytes.length, sha256(bytes)]).toEqual([file.size_bytes, file.sha256]);
+          read.push({ ...file, bytes });
+        }
+        const digest = digestOf(read);
+        const key = `${packager.directory}/${slugOf(pinned.name)}@sha256:${digest}`;
+        const component = { ...pinned, key, digest };
+        packed.push({ component, files: read });
+        return component;
+      };
+      await add({ kind, artifact_id, ...version });
+      return packed;
+    });
   }
 
-  /** Packs a resource as of its pin. The caller closes it. */
-  async packPinned(pinned: PinnedArtifact): Promise<Packed> {
-    const packager = this.app.get(Packagers).of(pinned.kind);
-    return { pinned, ...(await packager.files(this.app.database, this.scope, pinned, [])) };
+  /** Installs a package in the workspace in one transaction, as acquiring does. @returns the copies. The root is the last one */
+  install(packed: Packed, release_id = newId('rel')): Promise<InstalledArtifact[]> {
+    const packagers = this.app.get(Packagers);
+    return this.app.database.transaction(async (tx) => {
+      const installed = new Map<string, InstalledArtifact>();
+      for (const { component, files } of packed) {
+        const { key, kind, name, artifact_id, version_id, version_ordinal } = component;
+        const packager = packagers.of(kind);
+        const copies = await packager.findCopies(tx, this.scope, [artifact_id]);
+        const copy = await packager.install(tx, this.scope, {
+          key,
+          name,
+          files: streamed(files),
+          from: { store_item_id: 'item_1', release_id, artifact_id, version_id, version_ordinal },
+          copy: copies.get(artifact_id) ?? null,
+          is_dependency: component !== packed.at(-1)!.component,
+          resolve: (other) => installed.get(other)!,
+        });
+        installed.set(key, copy);
+      }
+      return [...installed.values()];
+    });
   }
 
-  /** Packs a resource. The caller closes it. */
-  async pack(reference: ArtifactReference): Promise<Packed> {
-    const pinned = await this.pin(reference);
-    if (!pinned) throw new Error(`no such ${reference.kind}`);
-    return this.packPinned(pinned);
+  /** Creates a resource, and returns its id. */
+  async create(path: string, id: string, body: object): Promise<string> {
+    const given = { workspace_id: this.org.workspaceId, ...body };
+    const answer = await this.editor.post<Record<string, string>>(path, given);
+    if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
+    return answer.body[id]!;
   }
 
-  /** Installs a packed resource from one release to another, as the store does. */
-  install({ pinned, files }: Packed, releaseId = newId('rel')): Promise<InstalledArtifact> {
-    const packager = this.app.get(Packagers).of(pinned.kind);
-    const from: AcquiredFrom = {
-      store_item_id: `item_of_${pinned.artifact_id}`,
-      release_id: releaseId,
-      artifact_id: pinned.artifact_id,
-      version_id: pinned.version_id,
-      version_ordinal: pinned.version_ordinal,
-    };
-    const work = async (tx: Tx): Promise<InstalledArtifact> => {
-      const copies = await packager.findCopies(tx, this.scope, [pinned.artifact_id]);
-      return packager.install(tx, this.scope, {
-        key: `${packager.directory}/it`,
-        name: pinned.name,
-        files: unpacked(files),
-        from,
-        copy: copies.get(pinned.artifact_id) ?? null,
-        resolve: (key) => {
-          throw new Error(`unknown ${key}`);
-        },
-      });
-    };
-    return this.app.database.transaction(work);
+  server(body: object = {}): Promise<string> {
+    const tools = [{ name: 'search', input_schema: { type: 'object' } }];
+    return this.create('/mcp/v1/servers', 'server_id', { name: 'desk', url: DESK, tools, ...body });
+  }
+
+  skill(body: object = {}): Promise<string> {
+    const spec = { name: 'sums', description: 'Adds.', instructions: '# How' };
+    return this.create('/skill/v1/skills', 'skill_id', { ...spec, ...body });
+  }
+
+  agent(body: object = {}): Promise<string> {
+    return this.create('/agent/v1/agents', 'agent_id', { name: 'planner', ...body });
+  }
+
+  async read(path: string): Promise<any> {
+    const answer = await this.editor.get(path);
+    if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+    return answer.body;
   }
 }
 
-// eslint-disable-next-line @typescript-eslint/require-await -- a stream of what is there
-async function* unpacked(files: PackedFiles['files']): AsyncGenerator<UnpackedFile, void, undefined> {
-  for (const { path, size_bytes, content } of files) yield { path, size_bytes, content: content() };
+export const DESK = 'https://mcp.example.com/mcp';
+
+/** All bytes of a package. */
+export const bytesOf = (packed: Packed): Buffer =>
+  Buffer.concat(
+    packed.flatMap(({ files }) => files.flatMap(({ path, bytes }) => [Buffer.from(path), bytes])),
+  );
+
+/** The files of a package by component. */
+export const contentsOf = (packed: Packed) =>
+  packed.map(({ component, files }) => [
+    component.key,
+    files.map(({ path, bytes }) => [path, bytes.toString('latin1')]),
+  ]);
+
+async function* streamed(files: PackedBytes['files']): AsyncGenerator<UnpackedFile> {
+  for (const { path, size_bytes, bytes } of files) {
+    yield await Promise.resolve({ path, size_bytes, content: pieces(bytes) });
+  }
 }
 
-/** The bytes of a package's files, by path. Checks their sizes, digests and order, and closes the package. */
-export async function bytesOf({ files, close }: Packed): Promise<Record<string, string>> {
-  const paths = files.map(({ path }) => path);
-  expect(paths).toEqual([...paths].sort());
-  const found: Record<string, string> = {};
-  for (const { path, size_bytes, sha256, content } of files) {
-    const chunks: Buffer[] = [];
-    for await (const chunk of content()) chunks.push(chunk);
-    const bytes = Buffer.concat(chunks);
-    const digest = createHash('sha256').update(bytes).digest('hex');
-    expect([path, bytes.length, digest]).toEqual([path, size_bytes, sha256]);
-    found[path] = bytes.toString('latin1');
-  }
-  await close?.();
-  return found;
+/** Pieces that split characters and members. */
+async function* pieces(bytes: Buffer): AsyncGenerator<Buffer> {
+  for (let from = 0; from < bytes.length; from += 1009)
+    yield await Promise.resolve(bytes.subarray(from, from + 1009));
 }

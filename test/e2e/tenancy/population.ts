@@ -34,6 +34,8 @@ export async function populate(owner: ApiClient, workspace_id: string, marker: s
   const account = { name: text('account'), roles: ['viewer'], workspace_ids: [workspace_id] };
   await make('/registry/v1/service-accounts', account, 'service_account_id');
   await make(`/registry/v1/service-accounts/${ids.service_account_id}/keys`, { name: text('key') }, 'key_id');
+  await make('/registry/v1/org/signing-keys', { name: text('signing key') }, 'kid');
+  await make(`/registry/v1/org/signing-keys/${ids.kid}/revoke`, undefined);
   await by.put(`/registry/v1/workspaces/${workspace_id}/members/${user_id}`, { roles: ['viewer'] });
   Object.assign(ids, { user_id, principal_id: user_id });
 

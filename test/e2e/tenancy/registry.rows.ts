@@ -19,6 +19,11 @@ export const REGISTRY_ROWS: Readonly<Record<string, Row>> = {
   'GET /registry/v1/me': OWN,
   'GET /registry/v1/org': OWN,
   'PATCH /registry/v1/org': { level: 'own', bodies: () => [{}] },
+  // published keys are public, so those of the population are revoked
+  'POST /registry/v1/org/signing-keys': { level: 'own', bodies: () => [{ name: 1 }] },
+  'GET /registry/v1/org/signing-keys': ORGANIZATION,
+  'GET /registry/v1/org/signing-keys/{kid}': ORGANIZATION,
+  'POST /registry/v1/org/signing-keys/{kid}/revoke': ORGANIZATION,
   'POST /registry/v1/orgs': { level: 'platform', bodies: () => [{}] },
   'GET /registry/v1/orgs': { level: 'platform' },
   'GET /registry/v1/orgs/{org_id}': { level: 'platform' },

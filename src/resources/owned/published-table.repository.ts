@@ -1,7 +1,7 @@
 import type { Scope } from '#platform/auth';
 import { raw, sql, type Tx } from '#platform/db';
-import type { VersionTable } from '../owned/version-table.repository';
-import type { ArtifactReference, InstalledCopy } from './packager';
+import type { ArtifactReference, InstalledCopy } from '../packages/packager';
+import type { VersionTable } from './version-table.repository';
 
 /** Storage of resources that the store publishes, with the columns `acquired_from` and `version_ordinal`. */
 export interface PublishedTableSpec {
@@ -52,8 +52,8 @@ export class PublishedTable<Row extends { version_ordinal: number }, VersionRow>
 }
 
 /**
- * Returns the workspace's live copies of published resources by the publisher's ids, locked. Of several copies, which
- * restoring an archived one may make, returns the newest.
+ * Returns the workspace's live copies of published resources by the publisher's ids, locked in the order of the ids given.
+ * Of several copies, which restoring an archived one may make, returns the newest.
  */
 export async function findCopies(
   tx: Tx,
@@ -63,10 +63,13 @@ export async function findCopies(
 ): Promise<Map<string, InstalledCopy>> {
   if (artifactIds.length === 0) return new Map();
   const rows = await tx.query<InstalledCopy>(
-    sql`SELECT ${raw(id)} AS artifact_id, acquired_from FROM ${raw(table)}
-      WHERE workspace_id = ${scope.workspaceId} AND acquired_from ->> 'artifact_id' = ANY (${artifactIds}::text[])
-        AND acquired_from IS NOT NULL AND archived_at IS NULL
-      ORDER BY ${raw(id)} FOR UPDATE`,
+    // each id is looked up in its index, which PostgreSQL would not choose for a list before it has statistics
+    sql`SELECT found.* FROM unnest(${artifactIds}::text[]) AS given(id) CROSS JOIN LATERAL (
+        SELECT ${raw(id)} AS artifact_id, acquired_from FROM ${raw(table)}
+        WHERE workspace_id = ${scope.workspaceId} AND acquired_from ->> 'artifact_id' = given.id
+          AND acquired_from IS NOT NULL AND archived_at IS NULL
+        ORDER BY ${raw(id)} DESC LIMIT 1 FOR UPDATE
+      ) found`,
   );
   return new Map(rows.map((copy) => [copy.acquired_from.artifact_id, copy]));
 }

@@ -1,0 +1,51 @@
+/** A bucket, or a part of one. */
+export interface S3Location {
+  bucket: string;
+  /** Empty, or ends with a slash. */
+  prefix: string;
+  /** Default: the region of the SDK's configuration, such as `AWS_REGION`. */
+  region: string | undefined;
+  /** The URL of a service other than AWS. */
+  endpoint: string | undefined;
+  /** Whether the bucket is in the path of each URL, and not in its host. */
+  isPathStyle: boolean;
+}
+
+const PARAMETERS: Record<string, { pattern: RegExp; rule: string }> = {
+  region: { pattern: /^[\w-]{1,64}$/, rule: 'must be the name of a region' },
+  endpoint: {
+    pattern: /^https?:\/\/[^/?#@\s]+(\/[^?#@\s]*)?$/,
+    rule: 'must be an http or https URL without credentials or query',
+  },
+  path_style: { pattern: /^(true|false)$/, rule: 'must be true or false' },
+};
+
+/**
+ * Reads `s3://<bucket>/<prefix>?region=…&endpoint=…&path_style=true`. Throws an Error that says what is wrong, without the
+ * URL, which may contain secrets by mistake.
+ */
+export function parseS3Url(url: string): S3Location {
+  const { groups } = /^s3:\/\/(?<bucket>[^/?]*)(?:\/(?<prefix>[^?]*))?(?:\?(?<query>.*))?$/.exec(url) ?? {};
+  const { bucket = '', prefix = '', query } = groups ?? {};
+  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$/.test(bucket)) {
+    throw new Error('must name a bucket: s3://<bucket>/<prefix>');
+  }
+  const segments = prefix.split('/').filter((segment) => segment !== '');
+  if (!segments.every((segment) => /^(?!\.{1,2}$)[\w.-]+$/.test(segment))) {
+    throw new Error('must have a prefix of letters, digits, ".", "_" and "-" between slashes');
+  }
+  const parameters = new URLSearchParams(query);
+  for (const [name, value] of parameters) {
+    const parameter = Object.hasOwn(PARAMETERS, name) ? PARAMETERS[name] : undefined;
+    if (!parameter) throw new Error('has an unknown parameter. Use region, endpoint and path_style');
+    if (parameters.getAll(name).length > 1) throw new Error(`${name} must be given once`);
+    if (!parameter.pattern.test(value)) throw new Error(`${name} ${parameter.rule}`);
+  }
+  return {
+    bucket,
+    prefix: segments.map((segment) => `${segment}/`).join(''),
+    region: parameters.get('region') ?? undefined,
+    endpoint: parameters.get('endpoint') ?? undefined,
+    isPathStyle: parameters.get('path_style') === 'true',
+  };
+}

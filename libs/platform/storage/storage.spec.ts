@@ -1,0 +1,199 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { READ_BYTES } from './object-storage';
+import {
+  contentOf,
+  describeStorages,
+  failingAfter,
+  storageAt,
+  streamOf,
+  type TestStorage,
+} from './storages.fixture';
+
+const MIB = 1024 ** 2;
+const UNAVAILABLE = { status: 503, code: 'storage_unavailable' };
+
+const newKey = (): string => `org_${randomUUID()}/${randomUUID()}`;
+
+describeStorages('a storage', (create) => {
+  let test: TestStorage;
+
+  beforeAll(async () => {
+    test = await create();
+  });
+
+  afterAll(() => test.close());
+
+  /** Writes an object, and returns its key. */
+  async function written(bytes: Buffer): Promise<string> {
+    const key = newKey();
+    await test.storage.write(key, streamOf(bytes));
+    return key;
+  }
+
+  it.each([0, 1, READ_BYTES - 1, READ_BYTES, READ_BYTES + 1, 5 * MIB, 6 * MIB, 11 * MIB])(
+    'returns the same %d bytes',
+    async (size) => {
+      const bytes = randomBytes(size);
+      const key = await written(bytes);
+      const chunks: number[] = [];
+      const read: Buffer[] = [];
+      for await (const chunk of test.storage.read(key, size)) {
+        chunks.push(chunk.length);
+        read.push(chunk);
+      }
+      expect(Buffer.concat(read).equals(bytes)).toBe(true);
+      expect(Math.max(0, ...chunks)).toBeLessThanOrEqual(READ_BYTES);
+      expect(await test.objects()).toContain(key);
+    },
+  );
+
+  it('returns any range', async () => {
+    const bytes = randomBytes(6 * MIB);
+    const key = await written(bytes);
+    const last = bytes.length - 1;
+    const ranges = [
+      [0, 0],
+      [last, last],
+      [0, last],
+      [0, last - 1],
+      [1, last],
+      [1_000, 2_000],
+      [READ_BYTES - 1, READ_BYTES],
+      [5 * MIB - 2, 5 * MIB + 1],
+    ] as const;
+    for (const [start, end] of ranges) {
+      const part = await contentOf(test.storage.read(key, bytes.length, { start, end }));
+      expect([start, end, part.equals(bytes.subarray(start, end + 1))]).toEqual([start, end, true]);
+    }
+  });
+
+  it.each([1_000, 6 * MIB])('keeps nothing readable of a source that fails after %d bytes', async (size) => {
+    const failure = new Error('the client has gone');
+    const key = newKey();
+    await expect(test.storage.write(key, failingAfter(randomBytes(size), failure))).rejects.toBe(failure);
+    await expect(contentOf(test.storage.read(key, size))).rejects.toMatchObject(UNAVAILABLE);
+    expect(await test.objects()).not.toContain(key);
+    await test.storage.delete(key);
+    expect(await test.leftovers()).toEqual([]);
+  });
+
+  it('deletes an object, and what is already absent', async () => {
+    const key = await written(randomBytes(6 * MIB));
+    await test.storage.delete(key);
+    await test.storage.delete(key);
+    await test.storage.delete(newKey());
+    expect(await test.objects()).not.toContain(key);
+    await expect(contentOf(test.storage.read(key, 6 * MIB))).rejects.toMatchObject(UNAVAILABLE);
+  });
+
+  it('deletes what a process that died has written so far', async () => {
+    const key = newKey();
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    let begun = (): void => undefined;
+    const hasBegun = new Promise<void>((resolve) => (begun = resolve));
+    // a write that stands still, as it would be left by a process that died
+    const write = test.storage.write(
+      key,
+      (async function* () {
+        yield* streamOf(randomBytes(6 * MIB));
+        begun();
+        await held;
+        yield Buffer.from('late');
+      })(),
+    );
+    const refused = expect(write).rejects.toMatchObject(UNAVAILABLE);
+    await hasBegun;
+    expect(await test.leftovers()).toHaveLength(1);
+    await test.storage.delete(key);
+    expect(await test.leftovers()).toEqual([]);
+    release();
+    await refused;
+    expect(await test.objects()).not.toContain(key);
+    expect(await test.leftovers()).toEqual([]);
+  });
+
+  it('deletes one object, and not others whose key begins the same', async () => {
+    const key = await written(Buffer.from('one'));
+    await test.storage.write(`${key}-2`, streamOf(Buffer.from('two')));
+    await test.storage.delete(key);
+    expect(await contentOf(test.storage.read(`${key}-2`, 3))).toEqual(Buffer.from('two'));
+  });
+
+  it('writes and reads 20 objects at once', async () => {
+    const all = Array.from({ length: 20 }, (_, index) =>
+      randomBytes(index === 0 ? 6 * MIB : 100_000 + index),
+    );
+    const keys = await Promise.all(all.map((bytes) => written(bytes)));
+    const read = await Promise.all(
+      keys.map((key, index) => contentOf(test.storage.read(key, all[index]!.length))),
+    );
+    expect(read.map((bytes, index) => bytes.equals(all[index]!))).toEqual(all.map(() => true));
+  });
+
+  it('lets readers stop early, many times over', async () => {
+    const key = await written(randomBytes(6 * MIB));
+    const before = openHandles();
+    for (let count = 0; count < 40; count++) {
+      for await (const chunk of test.storage.read(key, 6 * MIB)) {
+        expect(chunk.length).toBeGreaterThan(0);
+        break;
+      }
+    }
+    expect(openHandles() - before).toBeLessThan(20);
+  });
+
+  it('never takes an object of another size for a complete one', async () => {
+    const bytes = randomBytes(6 * MIB);
+    for (const size of [0, 1, READ_BYTES, 6 * MIB - 1]) {
+      const key = await written(bytes);
+      await test.replace(key, bytes.subarray(0, size));
+      await expect(contentOf(test.storage.read(key, bytes.length))).rejects.toMatchObject(UNAVAILABLE);
+      const end = { start: bytes.length - 10, end: bytes.length - 1 };
+      await expect(contentOf(test.storage.read(key, bytes.length, end))).rejects.toMatchObject(UNAVAILABLE);
+    }
+  });
+
+  it('says whether it can be reached', async () => {
+    await test.storage.check();
+    const elsewhere = test.url.startsWith('file:')
+      ? 'file:///dev/null/none'
+      : test.url.replace(/^s3:\/\/[^/]+/, 's3://no-such-bucket');
+    const other = await storageAt(elsewhere);
+    await expect(other.check()).rejects.toMatchObject(UNAVAILABLE);
+    await expect(other.write(newKey(), streamOf(Buffer.from('x')))).rejects.toMatchObject(UNAVAILABLE);
+    other.close();
+  });
+});
+
+/** Files and sockets that this process has open. */
+const openHandles = (): number => readdirSync('/dev/fd').length;
+
+describe('STORAGE_URL', () => {
+  it.each([
+    ['s3://', 'bucket'],
+    ['s3://UP', 'bucket'],
+    ['s3://key:secret@bucket/', 'bucket'],
+    ['s3://bucket/../other', 'prefix'],
+    ['s3://bucket/a b', 'prefix'],
+    ['s3://bucket/?acl=public', 'unknown parameter'],
+    ['s3://bucket?endpoint=ftp://host', 'endpoint'],
+    ['s3://bucket?endpoint=https://key:secret@host', 'endpoint'],
+    ['s3://bucket?path_style=1', 'path_style'],
+    ['s3://bucket?region=a&region=b', 'region'],
+    ['s3://bucket?region=', 'region'],
+    ['file://host/directory', 'STORAGE_URL'],
+  ])('refuses %s, and names itself and what is wrong', async (url, text) => {
+    await expect(storageAt(url)).rejects.toThrow(/^STORAGE_URL: /);
+    await expect(storageAt(url)).rejects.toThrow(text);
+    await expect(storageAt(url)).rejects.not.toThrow('secret');
+  });
+
+  it.each(['s3://bucket', 's3://bucket/', 's3://my.bucket/a/b/?region=eu-west-1', 'file:///tmp'])(
+    'accepts %s',
+    async (url) => {
+      (await storageAt(url)).close();
+    },
+  );
+});
