@@ -54,7 +54,8 @@ export async function storedContent(
   });
 }
 
-const SINGLE_RANGE = /^bytes=(?:(\d+)-(\d*)|-(\d+))$/;
+/** Names of units may be in upper case, and blanks may surround a range (RFC 9110, sections 5.6.1 and 14.1). */
+const SINGLE_RANGE = /^bytes=[ \t]*(?:(\d+)-(\d*)|-(\d+))[ \t]*$/i;
 
 /** Returns the range to send, or null for the whole content. Throws 416. */
 function rangeOf(
@@ -64,7 +65,7 @@ function rangeOf(
 ): { start: number; end: number } | null {
   // a date never matches, because there is no Last-Modified
   if (range === undefined || (ifRange !== undefined && ifRange !== etag)) return null;
-  const [, first, last, suffix] = SINGLE_RANGE.exec(range.replaceAll(/[ \t]/g, '')) ?? [];
+  const [, first, last, suffix] = SINGLE_RANGE.exec(range) ?? [];
   if (first === undefined && suffix === undefined) return null;
   const start = first === undefined ? Math.max(size - Number(suffix), 0) : Number(first);
   const end = last ? Math.min(Number(last), size - 1) : size - 1;

@@ -97,6 +97,8 @@ export class BlobStore {
     const kept = await this.blobs.keep(tx, scope, row);
     if (kept !== row.storage_key) await this.blobs.abandon(row.storage_key, tx);
     else if (!(await this.blobs.end(tx, row.storage_key))) {
+      // its writer may have completed it after that
+      await this.storage.delete(kept);
       throw storageUnavailable(new Error('The written object was deleted before it was kept.'));
     }
   }
@@ -133,8 +135,13 @@ export class BlobStore {
   async deleteOrphans(): Promise<void> {
     const keys = await this.blobs.abandoned(this.environment.STORAGE_ORPHAN_SECONDS, DELETED_MAX);
     for (const key of keys) {
-      await this.storage.delete(key);
-      await this.blobs.forget(key);
+      try {
+        await this.storage.delete(key);
+        await this.blobs.forget(key);
+      } catch (error) {
+        // the others can be deleted all the same
+        logFailure(error);
+      }
     }
   }
 
