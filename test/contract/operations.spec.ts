@@ -257,7 +257,7 @@ describe('every operation', () => {
   it('of files answers as documented', async () => {
     const type = { 'content-type': 'text/csv' };
     const query = new URLSearchParams({ workspace_id, name: 'cases.csv' });
-    const made = await admin.post(`/file/v1/files?${query}`, Buffer.from('id\n1\n'), type);
+    const made = await admin.post(`/file/v1/files?${query.toString()}`, Buffer.from('id\n1\n'), type);
     expect(made.status).toBe(201);
     const path = made.headers.get('location')!;
     await expectAll([admin.get('/file/v1/files'), admin.get(path)], 200);

@@ -261,7 +261,7 @@ describe('the life of a resource', () => {
       const send = (by: ApiClient, to: Given, members: Record<string, unknown>): Promise<Answer> =>
         uploaded
           ? by.post(
-              `${collection(to)}?${new URLSearchParams(members as Record<string, string>)}`,
+              `${collection(to)}?${new URLSearchParams(members as Record<string, string>).toString()}`,
               Buffer.from('x'),
             )
           : by.post(collection(to), members);
@@ -431,9 +431,7 @@ describe('the life of a resource', () => {
 
         it('is created once by concurrent clients', async () => {
           const same = body(given, (made += 1));
-          const answers = await Promise.all(
-            Array.from({ length: 4 }, () => send(caller(), given, same)),
-          );
+          const answers = await Promise.all(Array.from({ length: 4 }, () => send(caller(), given, same)));
           expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409]);
         });
       }
