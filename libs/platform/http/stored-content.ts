@@ -25,7 +25,7 @@ export interface StoredContent {
   size: number;
   /** SHA-256 of the bytes, in hexadecimal. */
   sha256: string;
-  /** Streams the bytes from `start` to `end`, both included, or all of them. */
+  /** Streams the bytes from `start` to `end`, both included, or all of them. A part is used until the next one is read. */
   read: (range?: { start: number; end: number }) => AsyncIterable<Buffer>;
 }
 

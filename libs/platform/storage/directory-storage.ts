@@ -31,15 +31,19 @@ export class DirectoryStorage extends ObjectStorage {
     });
   }
 
-  async *read(key: string, size: number, range: ByteRange = { start: 0, end: size - 1 }) {
+  async *read(key: string, size: number, range: ByteRange = { start: 0, end: size - 1 }, reuse = false) {
     const handle = await stored(() => open(this.fileOf(key), 'r'));
     try {
+      let [buffer, spare] = [EMPTY, EMPTY];
       for (let at = range.start; at <= range.end;) {
-        const buffer = Buffer.allocUnsafeSlow(Math.min(READ_BYTES, range.end + 1 - at));
-        const { bytesRead } = await stored(() => handle.read(buffer, 0, buffer.length, at));
+        const length = Math.min(READ_BYTES, range.end + 1 - at);
+        [buffer, spare] = [spare, buffer];
+        if (!reuse || buffer.length < length) buffer = Buffer.allocUnsafeSlow(length);
+        const into = buffer;
+        const { bytesRead } = await stored(() => handle.read(into, 0, length, at));
         if (bytesRead === 0) throw storageUnavailable(new Error(`The object ${key} ends too early.`));
         at += bytesRead;
-        yield buffer.subarray(0, bytesRead);
+        yield into.subarray(0, bytesRead);
       }
     } finally {
       await handle.close();
@@ -68,6 +72,8 @@ export class DirectoryStorage extends ObjectStorage {
     return path.join(this.directory, 'incomplete', key.replaceAll('/', '.'));
   }
 }
+
+const EMPTY = Buffer.alloc(0);
 
 /** Makes a rename durable. */
 async function syncDirectory(directory: string): Promise<void> {
