@@ -12,6 +12,12 @@ export const MIB = 1024 * 1024;
 const BLOCK = randomBytes(MIB);
 const BOUNDARY = 'boundary-of-the-test';
 
+/**
+ * V8's space for new objects. With its default of 16 MiB the process takes 170 MiB when it has started, and up to 205 MiB
+ * with large files; with this 145 MiB and 190 MiB.
+ */
+const SMALL_HEAP = '--max-semi-space-size=4';
+
 /** Where a service is, and who calls it. */
 interface Caller {
   pid: number;
@@ -31,7 +37,7 @@ export class MeasuredService {
 
   /** Starts API and worker in one process, as `npm start` does. */
   static async startStandalone(): Promise<MeasuredService> {
-    const service = await StandaloneService.start();
+    const service = await StandaloneService.start({ env: { NODE_OPTIONS: SMALL_HEAP } });
     const { base_url: url, api_key: token, workspace_id: workspaceId } = service.bootstrap;
     return new MeasuredService(
       { pid: service.pid, url, token, workspaceId },
