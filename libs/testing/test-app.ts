@@ -1,5 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { Type } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { readEnvironment } from '#platform/config';
@@ -70,6 +74,11 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
   const database = options.databaseUrl
     ? { url: options.databaseUrl, drop: () => Promise.resolve() }
     : await createTestDatabase();
+  const storage = await mkdtemp(path.join(os.tmpdir(), 'storage-'));
+  const drop = async (): Promise<void> => {
+    await rm(storage, { recursive: true, force: true });
+    await database.drop();
+  };
   try {
     const issuer = options.issuer ?? (await TestIssuer.create());
     const env = {
@@ -79,6 +88,7 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
       DATABASE_POOL_SIZE: '5',
       DATABASE_CONNECTION_TIMEOUT_MS: '60000', // for tests with hundreds of concurrent requests on a slow machine
       EVENT_LOOP_DELAY_LIMIT_MS: '60000', // the clients of a test delay the same event loop
+      STORAGE_URL: pathToFileURL(storage).href,
       SECRETS_KEY: randomBytes(32).toString('base64'),
       LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',
       AUTH_ISSUERS: JSON.stringify([issuer.entry(), ...(options.issuers ?? [])]),
@@ -89,9 +99,9 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
     const app = await createApi(environment, { areas: options.areas });
     await app.listen(environment.PORT, environment.HOST);
     const { port } = app.getHttpServer().address() as AddressInfo;
-    return new TestApp(app, `http://127.0.0.1:${port}`, database.url, issuer, env, () => database.drop());
+    return new TestApp(app, `http://127.0.0.1:${port}`, database.url, issuer, env, drop);
   } catch (error) {
-    await database.drop();
+    await drop();
     throw error;
   }
 }

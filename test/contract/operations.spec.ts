@@ -262,6 +262,31 @@ describe('every operation', () => {
     await archiveAndRestore(admin, path);
   });
 
+  it('of files answers as documented', async () => {
+    const type = { 'content-type': 'text/csv' };
+    const query = new URLSearchParams({ workspace_id, name: 'cases.csv' });
+    const made = await admin.post(`/file/v1/files?${query.toString()}`, Buffer.from('id\n1\n'), type);
+    expect(made.status).toBe(201);
+    const path = made.headers.get('location')!;
+    await expectAll([admin.get('/file/v1/files'), admin.get(path)], 200);
+    await expectAll([admin.patch(path, { metadata: { team: 'search' } })], 200);
+    const content = Buffer.from('id\n2\n');
+    const version = await admin.post(`${path}/versions`, content, type);
+    expect(version.status).toBe(201);
+    await expectAll([admin.post(`${path}/versions`, content, type)], 200);
+    const versionPath = version.headers.get('location')!;
+    const contents = [`${path}/content`, `${versionPath}/content`];
+    await expectAll(
+      [`${path}/versions`, versionPath, ...contents].map((one) => admin.get(one)),
+      200,
+    );
+    await expectAll(
+      contents.map((one) => admin.get(one, { range: 'bytes=0-1' })),
+      206,
+    );
+    await archiveAndRestore(admin, path);
+  });
+
   it('of experiments, results, traces, scorers and scoring answers as documented', async () => {
     const experiment = await evaluator.post('/eval/v1/experiments', {
       workspace_id,

@@ -3,6 +3,7 @@ import { ApiExtension, ApiHeader } from '@nestjs/swagger';
 import type { Environment } from '#platform/config';
 import type { BudgetRule } from './body-budgets';
 import type { ContentCoding } from './content-headers';
+import type { IncomingRequest } from './incoming-bytes';
 import type { ServiceRequest } from './request-context';
 import type { SpooledFile } from './spooled-file';
 
@@ -68,17 +69,6 @@ export const SpooledBody = createParamDecorator((_: unknown, context: ExecutionC
   if (!bodyFile) throw new Error("The route lacks @RequestBody({ kind: 'file' }).");
   return { file: bodyFile, contentType: headers['content-type'] ?? '' };
 });
-
-/** A body that arrives while the handler reads it. */
-export interface IncomingRequest {
-  /** The `Content-Type` as sent, with its parameters. */
-  contentType: string;
-  /**
-   * The bytes. Read them once. Errors: 413 beyond the limit of the route, 408 for a client that stalls or is too slow, 400
-   * when the connection breaks.
-   */
-  bytes: AsyncIterable<Buffer>;
-}
 
 /** Injects the body of a route with `@RequestBody({ kind: 'stream' })`. */
 export const IncomingBody = createParamDecorator((_: unknown, context: ExecutionContext): IncomingRequest => {

@@ -133,7 +133,7 @@ export class BodyInterceptor implements NestInterceptor {
   private admit(request: ServiceRequest, rule: BodyRule): void {
     codingsOf(request.headers['content-encoding'], []);
     checkMedia(request, rule);
-    request.incoming = new IncomingBytes(request, this.limitOf(request, rule));
+    request.incoming = new IncomingBytes(request.headers, receiveBody(request, this.limitOf(request, rule)));
   }
 
   private limitOf(request: ServiceRequest, { limit = this.environment.BODY_LIMIT_BYTES }: BodyRule): number {

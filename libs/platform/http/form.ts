@@ -2,7 +2,8 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import busboy, { type Busboy } from 'busboy';
 import { Problem, problem } from '#platform/problem';
-import type { IncomingRequest, SpooledRequest } from './body.decorator';
+import type { SpooledRequest } from './body.decorator';
+import type { IncomingRequest } from './incoming-bytes';
 import type { SpooledFile } from './spooled-file';
 
 export const MULTIPART_MEDIA = 'multipart/form-data';
@@ -163,6 +164,8 @@ type TakeFile = (name: string | undefined, content: Readable, info: PartInfo) =>
 class FormParser {
   private readonly fields = new Map<string, string>();
   private readonly taking: Promise<void>[] = [];
+  /** Why a file could not be taken, which is no fault of the form. */
+  private failure: { error: unknown } | undefined;
   private readonly parser: Busboy;
 
   constructor(
@@ -188,11 +191,15 @@ class FormParser {
         this.orDestroy(() => this.takeField(name, value, valueTruncated)),
       )
       .on('file', (name: string | undefined, content, { filename, mimeType }: Partial<busboy.FileInfo>) => {
-        // the parser reports the error itself
-        content.on('error', () => undefined);
+        // the parser reports these itself
+        let ofParser: unknown;
+        content.on('error', (error) => (ofParser = error));
         const info = { filename: filename ?? '', mediaType: (mimeType ?? '').toLowerCase() };
         const taking = this.takeFile(name, content, info);
-        taking.catch((error: unknown) => this.parser.destroy(error as Error));
+        taking.catch((error: unknown) => {
+          if (error !== ofParser) this.failure ??= { error };
+          this.parser.destroy(error as Error);
+        });
         this.taking.push(taking);
       })
       .on('filesLimit', () => this.parser.destroy(malformed(tooManyFiles)))
@@ -207,6 +214,7 @@ class FormParser {
     } catch (error) {
       // what they have stored by then is discarded by the caller
       await Promise.allSettled(this.taking);
+      if (this.failure) throw this.failure.error;
       throw error instanceof Problem ? error : malformed('is not well-formed', error);
     }
     return Object.fromEntries(this.fields);

@@ -1,24 +1,29 @@
 import { createHash } from 'node:crypto';
-import type { IncomingRequest } from './body.decorator';
-import { receiveBody } from './body.reader';
-import type { ServiceRequest } from './request-context';
+import type { IncomingHttpHeaders } from 'node:http';
+
+/** A body that arrives while the handler reads it. */
+export interface IncomingRequest {
+  /** The `Content-Type` as sent, with its parameters. */
+  readonly contentType: string;
+  /**
+   * The bytes. Read them once. Errors: 413 beyond the limit of the route, 408 for a client that stalls or is too slow, 400
+   * when the connection breaks.
+   */
+  readonly bytes: AsyncIterable<Buffer>;
+}
 
 /** The body of a streamed request, which is hashed on its way if the request has an idempotency key. */
 export class IncomingBytes implements IncomingRequest {
+  readonly contentType: string;
   readonly bytes: AsyncIterable<Buffer>;
   private readonly hash: ReturnType<typeof createHash> | null;
   private digest: string | undefined;
 
-  constructor(
-    private readonly request: ServiceRequest,
-    limit: number,
-  ) {
-    this.hash = request.headers['idempotency-key'] === undefined ? null : createHash('sha256');
-    this.bytes = this.receive(limit);
-  }
-
-  get contentType(): string {
-    return this.request.headers['content-type'] ?? '';
+  /** @param received the body as `receiveBody` yields it */
+  constructor(headers: IncomingHttpHeaders, received: AsyncIterable<Buffer>) {
+    this.contentType = headers['content-type'] ?? '';
+    this.hash = headers['idempotency-key'] === undefined ? null : createHash('sha256');
+    this.bytes = this.hashed(received);
   }
 
   /** SHA-256 of the body, in hexadecimal. Reads what the handler has not read. */
@@ -31,8 +36,8 @@ export class IncomingBytes implements IncomingRequest {
     return this.digest;
   }
 
-  private async *receive(limit: number): AsyncGenerator<Buffer, void, undefined> {
-    for await (const chunk of receiveBody(this.request, limit)) {
+  private async *hashed(received: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
+    for await (const chunk of received) {
       this.hash?.update(chunk);
       yield chunk;
     }

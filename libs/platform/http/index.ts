@@ -3,7 +3,6 @@ export {
   ApiSchemas,
   BODIES_EXTENSION,
   IncomingBody,
-  type IncomingRequest,
   LIMIT_EXTENSION,
   RequestBody,
   SCHEMAS_EXTENSION,
@@ -22,6 +21,7 @@ export { type FormFile, MULTIPART_MEDIA, readFormFiles, readIncomingForm, readMu
 export { configureHttp, HttpModule } from './http.module';
 export { NOT_REPEATABLE_EXTENSION, NotRepeatable } from './idempotency.interceptor';
 export { IdempotencyRepository } from './idempotency.repository';
+export type { IncomingRequest } from './incoming-bytes';
 export { JsonBodies, JsonBodiesModule, parseBody } from './json-bodies';
 export {
   AnyJson,

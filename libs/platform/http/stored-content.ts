@@ -26,7 +26,7 @@ export interface StoredContent {
   size: number;
   /** SHA-256 of the bytes, in hexadecimal. */
   sha256: string;
-  /** Streams the bytes from `start` to `end`, both included, or all of them. */
+  /** Streams the bytes from `start` to `end`, both included, or all of them. A part is used until the next one is read. */
   read: (range?: { start: number; end: number }) => AsyncIterable<Buffer>;
 }
 
@@ -103,7 +103,8 @@ export async function storedContent(
   });
 }
 
-const SINGLE_RANGE = /^bytes=(?:(\d+)-(\d*)|-(\d+))$/;
+/** Names of units may be in upper case, and blanks may surround a range (RFC 9110, sections 5.6.1 and 14.1). */
+const SINGLE_RANGE = /^bytes=[ \t]*(?:(\d+)-(\d*)|-(\d+))[ \t]*$/i;
 
 /** Returns the range to send, or null for the whole content. Throws 416. */
 function rangeOf(
@@ -113,7 +114,7 @@ function rangeOf(
 ): { start: number; end: number } | null {
   // a date never matches, because there is no Last-Modified
   if (range === undefined || (ifRange !== undefined && ifRange !== etag)) return null;
-  const [, first, last, suffix] = SINGLE_RANGE.exec(range.replaceAll(/[ \t]/g, '')) ?? [];
+  const [, first, last, suffix] = SINGLE_RANGE.exec(range) ?? [];
   if (first === undefined && suffix === undefined) return null;
   const start = first === undefined ? Math.max(size - Number(suffix), 0) : Number(first);
   const end = last ? Math.min(Number(last), size - 1) : size - 1;

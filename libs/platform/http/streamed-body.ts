@@ -5,7 +5,7 @@ import type { ByteLease } from '#platform/concurrency';
 export const SLICE_BYTES = 64 * 1024;
 
 /**
- * The body of a streamed response, in bounded memory: it reads a part once the client has read the previous one. It stops
+ * The body of a streamed response, in bounded memory: it reads a part once the previous one has been sent. It stops
  * when the client disconnects. If the source fails midway, the connection is closed, so that no client takes an
  * incomplete response for a complete one.
  */
@@ -61,8 +61,7 @@ export class StreamedBody {
       const bytes = this.part.value;
       for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
         if (response.destroyed) return;
-        const isTaken = response.write(bytes.subarray(at, at + SLICE_BYTES));
-        if (!isTaken) await drained(response);
+        await written(response, bytes.subarray(at, at + SLICE_BYTES));
       }
       if (response.destroyed) return;
       this.part = await this.parts.next();
@@ -75,14 +74,13 @@ const NO_MORE: AsyncIterator<Buffer, void, undefined> = {
   next: () => Promise.resolve({ done: true, value: undefined }),
 };
 
-/** Waits until the client has read what was written, or has gone. */
-function drained(response: Response): Promise<void> {
-  if (response.destroyed) return Promise.resolve();
+/** Writes bytes, and waits until they have left, so that their memory can be used again, or the client has gone. */
+function written(response: Response, bytes: Buffer): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
-      response.off('drain', done).off('close', done);
+      response.off('close', done);
       resolve();
     };
-    response.on('drain', done).on('close', done);
+    response.on('close', done).write(bytes, done);
   });
 }

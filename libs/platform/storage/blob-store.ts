@@ -38,8 +38,12 @@ export interface WrittenBlob {
 export interface BlobContent {
   readonly sha256: string;
   readonly size: number;
-  /** Streams the bytes, or a range of them. A failure of the storage is 503 `storage_unavailable`. */
-  read(range?: ByteRange): AsyncIterable<Buffer>;
+  /**
+   * Streams the bytes, or a range of them. A failure of the storage is 503 `storage_unavailable`.
+   *
+   * @param reuse whether a chunk may be overwritten once the next one is asked for
+   */
+  read(range?: ByteRange, reuse?: boolean): AsyncIterable<Buffer>;
 }
 
 /**
@@ -132,7 +136,8 @@ export class BlobStore {
     return {
       sha256,
       size,
-      read: (range) => (range ? this.storage.read(row.storage_key, size, range) : this.whole(row)),
+      read: (range, reuse) =>
+        range ? this.storage.read(row.storage_key, size, range, reuse) : this.whole(row, reuse),
     };
   }
 
@@ -157,17 +162,17 @@ export class BlobStore {
     }
   }
 
-  /** Reads all bytes, and withholds the last chunk until their checksum is right, so that damaged bytes never arrive complete. */
-  private async *whole({ storage_key, size_bytes, crc32: expected }: BlobRow) {
-    let crc = 0;
-    let last: Buffer | undefined;
-    for await (const chunk of this.storage.read(storage_key, size_bytes)) {
-      if (last) yield last;
+  /** Reads all bytes. Checks their checksum before the last chunk, so that damaged bytes never arrive complete. */
+  private async *whole({ storage_key, size_bytes, crc32: expected }: BlobRow, reuse?: boolean) {
+    let [size, crc] = [0, 0];
+    for await (const chunk of this.storage.read(storage_key, size_bytes, undefined, reuse)) {
+      size += chunk.length;
       crc = crc32(chunk, crc);
-      last = chunk;
+      if (size >= size_bytes && (size > size_bytes || crc !== expected)) {
+        throw storageUnavailable(new Error(`The object ${storage_key} is damaged.`));
+      }
+      yield chunk;
     }
-    if (crc !== expected) throw storageUnavailable(new Error(`The object ${storage_key} is damaged.`));
-    if (last) yield last;
   }
 
   /**

@@ -2,6 +2,16 @@ import { access, constants, type FileHandle, mkdir, open, rename, rm } from 'nod
 import path from 'node:path';
 import { type ByteRange, ObjectStorage, READ_BYTES, storageUnavailable } from './object-storage';
 
+const EMPTY = Buffer.alloc(0);
+
+/**
+ * Readers that took this many bytes, more than the buffers of a connection hold, and take each chunk within this time get
+ * larger chunks, which are read ahead. So a fast download is fast, and a hundred slow ones take little memory.
+ */
+const FAST_FROM_BYTES = 16 * 1024 * 1024;
+const FAST_READ_BYTES = 256 * 1024;
+const QUICK_MS = 50;
+
 /**
  * Keeps objects as files in a directory. A write goes to a temporary file, which is flushed to the disk and then renamed, so
  * that a file is complete or absent even after a power failure.
@@ -34,18 +44,28 @@ export class DirectoryStorage extends ObjectStorage {
     });
   }
 
-  /** Reads a chunk ahead, so that the disk and the reader work at the same time. */
-  async *read(key: string, size: number, range: ByteRange = { start: 0, end: size - 1 }) {
+  async *read(key: string, size: number, range: ByteRange = { start: 0, end: size - 1 }, reuse = false) {
     const handle = await stored(() => open(this.fileOf(key), 'r'));
-    const chunkAt = (at: number): Promise<Buffer> => readFully(handle, at, range.end + 1);
+    const buffers = [EMPTY, EMPTY];
+    const chunkAt = (at: number, bytes: number): Promise<Buffer> => {
+      const length = Math.min(bytes, range.end + 1 - at);
+      buffers.reverse();
+      if (!reuse || buffers[0]!.length < length) buffers[0] = Buffer.allocUnsafeSlow(length);
+      return readFully(handle, at, buffers[0]!.subarray(0, length));
+    };
     let next: Promise<Buffer> | undefined;
     try {
-      for (let at = range.start; at <= range.end; at += READ_BYTES) {
-        const chunk = await stored(() => next ?? chunkAt(at));
-        next = at + READ_BYTES <= range.end ? chunkAt(at + READ_BYTES) : undefined;
+      let isQuick = true;
+      for (let at = range.start; at <= range.end;) {
+        const chunk = await stored(() => next ?? chunkAt(at, READ_BYTES));
+        at += chunk.length;
+        const isFast = isQuick && at - range.start >= FAST_FROM_BYTES && at <= range.end;
+        next = isFast ? chunkAt(at, FAST_READ_BYTES) : undefined;
         // it fails when it is awaited
         next?.catch(() => undefined);
+        const yieldedAt = performance.now();
         yield chunk;
+        isQuick = performance.now() - yieldedAt < QUICK_MS;
       }
     } finally {
       await next?.catch(() => undefined);
@@ -76,9 +96,8 @@ export class DirectoryStorage extends ObjectStorage {
   }
 }
 
-/** Reads a chunk of at most `READ_BYTES` that ends before `end`. Throws for a file that is shorter. */
-async function readFully(handle: FileHandle, at: number, end: number): Promise<Buffer> {
-  const buffer = Buffer.allocUnsafeSlow(Math.min(READ_BYTES, end - at));
+/** Fills a buffer. Throws for a file that is shorter. */
+async function readFully(handle: FileHandle, at: number, buffer: Buffer): Promise<Buffer> {
   for (let done = 0; done < buffer.length;) {
     const { bytesRead } = await handle.read(buffer, done, buffer.length - done, at + done);
     if (bytesRead === 0) throw new Error('The object ends too early.');

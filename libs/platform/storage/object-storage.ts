@@ -7,7 +7,7 @@ export interface ByteRange {
 }
 
 /** Chunk size for reading objects, in bytes. */
-export const READ_BYTES = 256 * 1024;
+export const READ_BYTES = 64 * 1024;
 
 /**
  * Keeps bytes under keys, each written once. A key is one or more names of `[A-Za-z0-9_-]` between slashes.
@@ -27,8 +27,10 @@ export abstract class ObjectStorage {
    * chunk. An object that is shorter than the range throws, so that no reader takes incomplete bytes for complete ones.
    *
    * @param size the size of the whole object
+   * @param reuse whether a chunk may be overwritten once the next one is asked for. Chunks that wait for slow readers
+   *   become garbage that is collected late, which takes more memory than the chunks themselves
    */
-  abstract read(key: string, size: number, range?: ByteRange): AsyncIterable<Buffer>;
+  abstract read(key: string, size: number, range?: ByteRange, reuse?: boolean): AsyncIterable<Buffer>;
 
   /** Deletes an object and whatever an interrupted write left of it. Succeeds if there is nothing. */
   abstract delete(key: string): Promise<void>;

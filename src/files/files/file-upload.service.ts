@@ -48,13 +48,16 @@ export class FileUploadService {
   ): Promise<Versioned<FileDto>> {
     const isForm = isFormOf(request);
     if (isForm) refuse(query, (name) => problem.invalidQuery(name, 'is a field of the form'));
-    // what is known beforehand is checked before the bytes are read
-    else newFileOf(query, '', true);
-    const upload = await this.receive(scope, request, isForm, query);
-    return this.blobs.keeping([upload.blob], () => {
-      const dto = newFileOf(upload.fields, upload.filename, !isForm);
-      return this.files.create(scope, newId('file'), dto, upload);
-    });
+    try {
+      // what is known beforehand is checked before the bytes are read
+      if (!isForm) newFileOf(query, '');
+      const upload = await this.receive(scope, request, isForm, query);
+      return await this.blobs.keeping([upload.blob], () =>
+        this.files.create(scope, newId('file'), newFileOf(upload.fields, upload.filename), upload),
+      );
+    } catch (error) {
+      throw isForm ? error : aboutQuery(error);
+    }
   }
 
   /** Errors: 413, 408, 503 `storage_unavailable`; those of `FileService.addVersion`. */
@@ -107,23 +110,23 @@ const isFormOf = ({ contentType }: IncomingRequest): boolean =>
 const mediaTypeFrom = (named: string | undefined): string =>
   named !== undefined && MEDIA_TYPE.test(named) ? named : OCTET_STREAM;
 
-/** Validates the fields of a new file. Errors: 400, about the query or about the form. */
-function newFileOf(fields: NewFileFields, filename: string, isQuery: boolean): NewFileDto {
-  try {
-    const { workspace_id, name, metadata } = fields;
-    return validateBody(NewFileDto, {
-      ...(workspace_id !== undefined && { workspace_id }),
-      name: name ?? (filename === '' ? null : filename),
-      ...(metadata !== undefined && { metadata: metadataOf(metadata) }),
-    });
-  } catch (error) {
-    if (!isQuery || !(error instanceof Problem)) throw error;
-    const errors = (error.errors ?? []).map((one) => ({
-      parameter: 'pointer' in one ? one.pointer.split('/')[1]! : one.parameter,
-      detail: one.detail,
-    }));
-    throw errors.length > 0 ? problem.invalidQueries(errors) : error;
-  }
+/** Validates the fields of a new file. Errors: 400, with pointers to fields. */
+function newFileOf({ workspace_id, name, metadata }: NewFileFields, filename: string): NewFileDto {
+  return validateBody(NewFileDto, {
+    ...(workspace_id !== undefined && { workspace_id }),
+    name: name ?? (filename === '' ? null : filename),
+    ...(metadata !== undefined && { metadata: metadataOf(metadata) }),
+  });
+}
+
+/** Points a problem with the fields of a new file to the query, where a raw upload has them. */
+function aboutQuery(error: unknown): unknown {
+  if (!(error instanceof Problem) || error.code !== 'invalid_request' || !error.errors) return error;
+  return problem.invalidQueries(
+    error.errors.map((one) =>
+      'pointer' in one ? { parameter: one.pointer.split('/')[1]!, detail: one.detail } : one,
+    ),
+  );
 }
 
 function metadataOf(text: string): unknown {

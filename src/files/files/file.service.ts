@@ -200,7 +200,7 @@ export class FileService extends OrgResourceService<FileEntity, FileDto> {
       filename: name,
       size: size_bytes,
       sha256,
-      read: (range) => blob.read(range),
+      read: (range) => blob.read(range, true),
     });
   }
 

@@ -49,10 +49,10 @@ export class FileReconcileStep extends OwnedReconcileStep<FileEntity, DeclaredFi
 
   faultsIn(_name: string, spec: Record<string, unknown>, pointer: string): FieldError[] {
     try {
-      bytesOf(validateBody(FileSpecDto, spec, pointer), pointer);
+      bytesOf(validateBody(FileSpecDto, spec));
       return [];
     } catch (error) {
-      if (error instanceof Problem && error.errors) return [...error.errors];
+      if (error instanceof Problem && error.errors) return [...error.within(pointer).errors!];
       throw error;
     }
   }
@@ -114,9 +114,9 @@ const columnsOf = ({ bytes, sha256, mediaType, metadata }: DeclaredFile) => ({
 });
 
 /** Reads a declaration without form errors. */
-function contentOf({ spec, pointer }: Declared): DeclaredFile {
+function contentOf({ spec }: Declared): DeclaredFile {
   const dto = spec as unknown as FileSpecDto;
-  const bytes = bytesOf(dto, pointer);
+  const bytes = bytesOf(dto);
   return {
     bytes,
     sha256: createHash('sha256').update(bytes).digest('hex'),
@@ -125,14 +125,14 @@ function contentOf({ spec, pointer }: Declared): DeclaredFile {
   };
 }
 
-function bytesOf({ content, encoding }: FileSpecDto, pointer: string): Buffer {
+function bytesOf({ content, encoding }: FileSpecDto): Buffer {
   if (encoding !== 'base64') return Buffer.from(content);
   try {
     return decodeBase64(content);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     const detail = 'must be base64 as of RFC 4648, section 4, with its padding';
-    throw new Problem('invalid_request', detail, { errors: [{ pointer: `${pointer}/content`, detail }] });
+    throw new Problem('invalid_request', detail, { errors: [{ pointer: '/content', detail }] });
   }
 }
 

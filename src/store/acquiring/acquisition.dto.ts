@@ -82,6 +82,12 @@ export class UpgradeChangeDto {
   /** `removed`: the new release lacks the component. Its copy stays. */
   @ApiProperty({ enum: [...CHANGES, 'removed'] })
   change!: (typeof CHANGES)[number] | 'removed';
+  /**
+   * The version of the copy that the upgrade replaced, if the copy had been changed since it was installed. You can still
+   * read that version. Null otherwise.
+   */
+  @ApiProperty({ type: 'integer', format: 'int64', minimum: 1, nullable: true })
+  replaced_version_ordinal!: number | null;
 }
 
 class ChangesDto {

@@ -78,8 +78,9 @@ export class AcquisitionService {
   }
 
   /**
-   * Installs another release, by default the newest. Safe to repeat. Copies get the content of the release again, and
-   * archived ones are created again. Errors: those of `acquire`.
+   * Installs another release, by default the newest. Without a new release, and with all copies live, it changes nothing, so
+   * that edits of the copies stay. A release that the caller names is installed again in any case. Errors: those of
+   * `acquire`.
    */
   upgrade(
     scope: OrgScope,
@@ -96,8 +97,13 @@ export class AcquisitionService {
         const release = await this.offered(tx, item, release_id ?? undefined);
         const workspace = within(scope, row.workspace_id);
         const installed = { orgId: item.org_id, itemId: item.store_item_id, release };
-        const copies = await this.installer.install(tx, workspace, installed, signal);
-        const changes = changesOf(row.copies.parse() as AcquiredCopyDto[], copies);
+        const before = row.copies.parse() as AcquiredCopyDto[];
+        const isCurrent = release_id == null && row.release_id === release.release_id;
+        const copies =
+          isCurrent && (await this.installer.hasAllCopies(tx, workspace, release))
+            ? before.map((copy): AcquiredCopyDto => ({ ...copy, change: 'unchanged' }))
+            : await this.installer.install(tx, workspace, installed, signal);
+        const changes = changesOf(before, copies);
         const isSame =
           row.release_id === release.release_id && changes.every(({ change }) => change === 'unchanged');
         const written = isSame
@@ -211,13 +217,23 @@ function changesOf(
 ): UpgradeChangeDto[] {
   const kept = new Set(after.map(({ source }) => source.artifact_id));
   const removed = before.filter(({ source }) => !kept.has(source.artifact_id));
+  const known = new Map(before.map((copy) => [copy.artifact_id, copy]));
   return [
-    ...after.map((copy) => changeOf(copy, copy.change)),
-    ...removed.map((copy) => changeOf(copy, 'removed')),
+    ...after.map((copy) => changeOf(copy, copy.change, replacedOrdinal(known.get(copy.artifact_id), copy))),
+    ...removed.map((copy) => changeOf(copy, 'removed', null)),
   ];
+}
+
+/** Returns the version that somebody made of a copy after it was installed, and that an upgrade replaced; null if none. */
+function replacedOrdinal(before: AcquiredCopyDto | undefined, after: AcquiredCopyDto): number | null {
+  // a dataset keeps the records that others have changed
+  if (!before || after.change !== 'updated' || after.kind === 'dataset') return null;
+  const replaced = after.version_ordinal - 1;
+  return replaced > before.version_ordinal ? replaced : null;
 }
 
 const changeOf = (
   { key, kind, artifact_id, name }: AcquiredCopyDto,
   change: UpgradeChangeDto['change'],
-): UpgradeChangeDto => ({ key, kind, artifact_id, name, change });
+  replaced_version_ordinal: number | null,
+): UpgradeChangeDto => ({ key, kind, artifact_id, name, change, replaced_version_ordinal });

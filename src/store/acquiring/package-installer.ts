@@ -68,6 +68,12 @@ export class PackageInstaller {
     });
   }
 
+  /** Returns whether the workspace has a live copy of every component. */
+  async hasAllCopies(tx: Tx, scope: Scope, { manifest }: InstalledRelease['release']): Promise<boolean> {
+    const sources = (manifest.parse() as PackageManifestDto).components.map(({ source }) => source);
+    return (await this.findCopies(tx, scope, sources)).size === new Set(sources.map(idOf)).size;
+  }
+
   private async findCopies(
     tx: Tx,
     scope: Scope,

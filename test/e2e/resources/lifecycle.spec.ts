@@ -32,6 +32,8 @@ interface Kind {
   placed?: true;
   /** Whether its routes need the workspace header. */
   header?: true;
+  /** Whether its body is sent as the query of an upload. */
+  uploaded?: true;
 }
 
 interface Given {
@@ -102,6 +104,17 @@ const KINDS: Kind[] = [
     unique: 'name',
     versioned: true,
     placed: true,
+  },
+  {
+    kind: 'file',
+    id: 'file_id',
+    audited: 'file',
+    collection: () => '/file/v1/files',
+    body: ({ workspace_id }, n) => ({ workspace_id, name: `file ${n}` }),
+    change: { metadata: { team: 'search' } },
+    unique: 'name',
+    placed: true,
+    uploaded: true,
   },
   {
     kind: 'MCP server',
@@ -242,11 +255,19 @@ describe('the life of a resource', () => {
       versioned,
       placed,
       header,
+      uploaded,
     }) => {
       const caller = (): ApiClient => owner;
+      const send = (by: ApiClient, to: Given, members: Record<string, unknown>): Promise<Answer> =>
+        uploaded
+          ? by.post(
+              `${collection(to)}?${new URLSearchParams(members as Record<string, string>).toString()}`,
+              Buffer.from('x'),
+            )
+          : by.post(collection(to), members);
       const list = (): string => (id === 'session_id' ? '/agent/v1/sessions' : collection(given));
       const create = (more: Record<string, unknown> = {}): Promise<Answer> =>
-        caller().post(collection(given), { ...body(given, (made += 1)), ...more });
+        send(caller(), given, { ...body(given, (made += 1)), ...more });
       const createdPath = async (): Promise<{ path: string; view: any; etag: string }> => {
         const answer = await create();
         expect(answer.status).toBe(201);
@@ -402,7 +423,7 @@ describe('the life of a resource', () => {
           const client = (await elsewhere.as('owner')).in(workspaceId);
           const there = await givenFor(client, workspaceId);
           const same = { ...body(there, (made += 1)), [unique]: view[unique] };
-          expect(await client.post(collection(there), same)).toMatchObject({
+          expect(await send(client, there, same)).toMatchObject({
             status: 201,
             body: { [unique]: view[unique] },
           });
@@ -410,9 +431,7 @@ describe('the life of a resource', () => {
 
         it('is created once by concurrent clients', async () => {
           const same = body(given, (made += 1));
-          const answers = await Promise.all(
-            Array.from({ length: 4 }, () => caller().post(collection(given), same)),
-          );
+          const answers = await Promise.all(Array.from({ length: 4 }, () => send(caller(), given, same)));
           expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409]);
         });
       }

@@ -142,6 +142,40 @@ describe('acquiring', () => {
     expect(back.body).toMatchObject({ release_id: item.source.release_id, is_upgradable: true });
   }); // prettier-ignore
 
+  it('keeps edits of copies until there is a new release, and then says which version it replaced', async () => {
+    const org = await StoreOrg.open(app);
+    const { skill_id } = await publisher.skill();
+    const item = await publisher.publish('skill', skill_id);
+    await publisher.setPolicy(item.store_item_id, OPEN);
+    const { body } = await org.acquire(item.store_item_id);
+    const path = `${ACQUISITIONS}/${body.acquisition_id}/upgrade`;
+    const copy = `/skill/v1/skills/${body.copies[0]!.artifact_id}`;
+    await org.admin.patch(copy, { instructions: 'ours' });
+    const same = await org.admin.post<Acquisition>(path);
+    expect(same.body.changes).toMatchObject([{ change: 'unchanged', replaced_version_ordinal: null }]);
+    expect((await org.admin.get(copy)).body.instructions).toContain('ours');
+    await publisher.admin.patch(`/skill/v1/skills/${skill_id}`, { instructions: 'theirs' });
+    await publisher.release(item.store_item_id);
+    const upgraded = await org.admin.post<Acquisition>(path);
+    expect(upgraded.body.changes).toMatchObject([{ change: 'updated', replaced_version_ordinal: 2 }]);
+    expect((await org.admin.get(copy)).body.instructions).toContain('theirs');
+    expect((await org.admin.get(`${copy}/versions/2`)).body.instructions).toContain('ours');
+  });
+
+  it('creates archived copies again, and undoes edits for those who ask for the release', async () => {
+    const org = await StoreOrg.open(app);
+    const item = await publisher.item({}, OPEN);
+    const { body } = await org.acquire(item.store_item_id);
+    const path = `${ACQUISITIONS}/${body.acquisition_id}/upgrade`;
+    const [copy] = body.copies;
+    await org.admin.patch(`/skill/v1/skills/${copy!.artifact_id}`, { instructions: 'ours' });
+    const undone = await org.admin.post<Acquisition>(path, { release_id: item.source.release_id });
+    expect(undone.body.changes).toMatchObject([{ change: 'updated', replaced_version_ordinal: 2 }]);
+    await org.admin.post(`/skill/v1/skills/${copy!.artifact_id}/archive`);
+    const again = await org.admin.post<Acquisition>(path);
+    expect(again.body.changes).toMatchObject([{ change: 'created', replaced_version_ordinal: null }]);
+  });
+
   it('does not upgrade what is no longer offered, and keeps the copies', async () => {
     const org = await StoreOrg.open(app);
     const item = await publisher.item({}, OPEN);

@@ -66,7 +66,7 @@ describe('a resource from the store', () => {
     const by = path.startsWith('/eval') ? buyer.admin.in(buyer.workspace) : buyer.admin;
     const copied = await by.get<{ acquired_from: { artifact_id: string }; workspace_id: string }>(`${path}/${copy.artifact_id}`);
     expect([copied.status, copied.body.acquired_from.artifact_id, copied.body.workspace_id]).toEqual([200, id, buyer.workspace]);
-    const again = await buyer.admin.post<Acquisition>(`${ACQUISITIONS}/${body.acquisition_id}/upgrade`);
+    const again = await buyer.admin.post<Acquisition>(`${ACQUISITIONS}/${body.acquisition_id}/upgrade`, { release_id: item.source.release_id });
     expect(new Set(again.body.changes!.map(({ change }) => change))).toEqual(new Set(['unchanged']));
     const republished = await buyer.publish(kind, copy.artifact_id);
     expect([kind, republished.sha256]).toEqual([kind, item.sha256]);

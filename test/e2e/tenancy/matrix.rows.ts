@@ -1,5 +1,6 @@
 import { AGENTS_ROWS } from './agents.rows';
 import { EVALUATION_ROWS } from './evaluation.rows';
+import { FILES_ROWS } from './files.rows';
 import { REGISTRY_ROWS } from './registry.rows';
 import type { Row } from './row.fixture';
 import { STORE_ROWS } from './store.rows';
@@ -9,6 +10,7 @@ import { TELEMETRY_ROWS } from './telemetry.rows';
 export const ROWS: Readonly<Record<string, Row>> = {
   ...REGISTRY_ROWS,
   ...AGENTS_ROWS,
+  ...FILES_ROWS,
   ...TELEMETRY_ROWS,
   ...EVALUATION_ROWS,
   ...STORE_ROWS,

@@ -40,6 +40,8 @@ export async function populate(owner: ApiClient, workspace_id: string, marker: s
   Object.assign(ids, { user_id, principal_id: user_id });
 
   await make('/registry/v1/repos', { ...of, url: `https://git.example.com/${marker}/repo` }, 'repo_id');
+  const file = new URLSearchParams({ ...of, name: text('file'), metadata: `{"${marker}": true}` });
+  await make(`/file/v1/files?${file.toString()}`, Buffer.from(text('bytes')), 'file_id');
   const skill = { ...of, name: `${marker}-skill`, description: text('skill'), instructions: text('how') };
   await make('/skill/v1/skills', skill, 'skill_id');
   const tools = [{ name: `${marker}_tool`, description: text('tool'), input_schema: { type: 'object' } }];

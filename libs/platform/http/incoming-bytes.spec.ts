@@ -1,0 +1,42 @@
+import { createHash } from 'node:crypto';
+import { IncomingBytes } from './incoming-bytes';
+
+/* eslint-disable-next-line @typescript-eslint/require-await -- a stream of chunks */
+async function* chunksOf(...texts: string[]): AsyncGenerator<Buffer, void, undefined> {
+  for (const text of texts) yield Buffer.from(text);
+}
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+describe('a body that arrives while it is read', () => {
+  const withKey = { 'idempotency-key': 'k', 'content-type': 'text/plain' };
+
+  it('is hashed on its way', async () => {
+    const incoming = new IncomingBytes(withKey, chunksOf('one', 'two'));
+    const read: string[] = [];
+    for await (const chunk of incoming.bytes) read.push(chunk.toString());
+    expect([read, incoming.contentType]).toEqual([['one', 'two'], 'text/plain']);
+    expect(await incoming.sha256()).toBe(sha256('onetwo'));
+  });
+
+  it('is read to its end when only its digest is asked for', async () => {
+    expect(await new IncomingBytes(withKey, chunksOf('one', 'two')).sha256()).toBe(sha256('onetwo'));
+    expect(await new IncomingBytes(withKey, chunksOf()).sha256()).toBe(sha256(''));
+  });
+
+  it('has no digest when it was not read to its end', async () => {
+    const incoming = new IncomingBytes(withKey, chunksOf('one', 'two'));
+    const chunks = incoming.bytes[Symbol.asyncIterator]();
+    await chunks.next();
+    await chunks.return?.();
+    await expect(incoming.sha256()).rejects.toThrow('not read to its end');
+  });
+
+  it('throws what breaks it', async () => {
+    const broken = (async function* (): AsyncGenerator<Buffer, void, undefined> {
+      yield* chunksOf('one');
+      throw new Error('gone');
+    })();
+    await expect(new IncomingBytes(withKey, broken).sha256()).rejects.toThrow('gone');
+  });
+});

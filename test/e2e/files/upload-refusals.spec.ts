@@ -1,0 +1,203 @@
+import { gzipSync } from 'node:zlib';
+import { createTestApp, type TestApp } from '#testing';
+import {
+  FileCallers,
+  FILES,
+  FORM_TYPE,
+  formOf,
+  NOTHING_KEPT,
+  ONE_KEPT,
+  type Part,
+  partOf,
+} from './files.fixture';
+
+const LIMIT = 4096;
+
+describe('an upload is refused', () => {
+  let app: TestApp;
+  let callers: FileCallers;
+
+  beforeAll(async () => {
+    app = await createTestApp({ env: { FILE_LIMIT_BYTES: String(LIMIT) } });
+    callers = await FileCallers.of(app);
+  });
+  afterEach(async () => expect(await callers.kept()).toEqual(NOTHING_KEPT));
+  afterAll(() => app.close());
+
+  const shown = ({ status, body }: { status: number; body: any }) => [
+    status,
+    body.code,
+    (body.errors as { pointer?: string; parameter?: string }[] | undefined)?.map(
+      (one) => one.pointer ?? one.parameter,
+    ),
+  ];
+
+  it.each([
+    ['an unknown parameter', { names: 'x' }, 'names'],
+    ['an empty name', { name: '' }, 'name'],
+    ['a name that is too long', { name: 'x'.repeat(256) }, 'name'],
+    ['a control character in the name', { name: 'a\r\nb' }, 'name'],
+    ['metadata that is no JSON', { metadata: '{' }, 'metadata'],
+    ['metadata that is no object', { metadata: '[1]' }, 'metadata'],
+    ['an integer that no double holds', { metadata: '{"a": 9007199254740993}' }, 'metadata'],
+    ['an empty workspace', { workspace_id: '' }, 'workspace_id'],
+  ])('with a query of %s', async (_, query, parameter) => {
+    const answer = await callers.upload('x', query as Record<string, string>);
+    expect(shown(answer)).toEqual([400, 'invalid_query', [parameter]]);
+  });
+
+  it('with a query without a workspace, before the bytes are read', async () => {
+    const { received, socket } = await respondedBeforeTheBody(`${FILES}?name=x`);
+    expect(received.toString()).toMatch(/^HTTP\/1.1 400 [^]*"parameter":"workspace_id"/);
+    socket.destroy();
+  });
+
+  it.each([
+    ['an empty name', [{ name: 'name', content: '' }], '/name'],
+    ['a name that is too long', [{ name: 'name', content: 'x'.repeat(256) }], '/name'],
+    ['a NUL in the name', [{ name: 'name', content: 'a\0b' }], '/name'],
+    ['metadata that is no JSON', [{ name: 'metadata', content: '{' }], '/metadata'],
+    [
+      'metadata that is too large',
+      [{ name: 'metadata', content: `{"a": "${'x'.repeat(16 * 1024)}"}` }],
+      '/metadata',
+    ],
+    ['two names', [1, 2].map((n) => ({ name: 'name', content: `${n}` })), '/name'],
+    ['two workspaces', [{ name: 'workspace_id', content: 'wsp_x' }], '/workspace_id'],
+  ])('with a form with %s, before or after the file', async (_, more, pointer) => {
+    const [workspace, file] = callers.form('content') as [Part, Part];
+    for (const parts of [
+      [workspace, ...more, file],
+      [workspace, file, ...more],
+    ]) {
+      expect(shown(await callers.uploadForm(parts))).toEqual([400, 'invalid_request', [pointer]]);
+    }
+  });
+
+  it('with a file name that is no name of a file', async () => {
+    const answer = await callers.uploadForm(callers.form('x', [], 'x'.repeat(256)));
+    expect(shown(answer)).toEqual([400, 'invalid_request', ['/name']]);
+  });
+
+  it('with a form and a query', async () => {
+    const answer = await callers.uploadForm(callers.form('x'), callers.pathOf());
+    expect(shown(answer)).toEqual([400, 'invalid_query', ['workspace_id']]);
+  });
+
+  it('with a form without its workspace, without its file, or with a plain field instead', async () => {
+    const [workspace, file] = callers.form('x') as [Part, Part];
+    expect(shown(await callers.uploadForm([file]))).toEqual([400, 'invalid_request', ['/workspace_id']]);
+    expect(shown(await callers.uploadForm([workspace]))).toEqual([400, 'invalid_request', ['/file']]);
+    const plain = await callers.uploadForm([workspace, { name: 'file', content: 'x' }]);
+    expect(shown(plain)).toEqual([400, 'invalid_request', ['/file']]);
+    expect(shown(await callers.uploadForm([]))).toEqual([400, 'invalid_request', expect.anything()]);
+  });
+
+  const malformed: [string, (parts: [Part, Part]) => Buffer, string?][] = [
+    ['two files', ([workspace, file]) => formOf([workspace, file, file])],
+    ['a file in another part', ([workspace, file]) => formOf([workspace, { ...file, name: 'data' }])],
+    [
+      'a file in another part after the file',
+      ([workspace, file]) => formOf([workspace, file, { ...file, name: 'data' }]),
+    ],
+    ['no end', ([workspace, file]) => Buffer.concat([workspace, file].map(partOf))],
+    ['an end within the file', ([workspace, file]) => formOf([workspace, file]).subarray(0, -40)],
+    ['no parts', () => Buffer.from('not a form')],
+    [
+      'a malformed part after its file',
+      ([workspace, file]) => formOf([workspace, file, { name: '', content: '', headers: '\0\0' }]),
+    ],
+    [
+      'too many parts',
+      ([workspace, file]) => formOf([workspace, file, ...Array<Part>(60).fill({ name: 'x', content: '' })]),
+    ],
+    ['no boundary', ([workspace, file]) => formOf([workspace, file]), 'multipart/form-data'],
+    [
+      'another boundary',
+      ([workspace, file]) => formOf([workspace, file]),
+      'multipart/form-data; boundary=other',
+    ],
+  ];
+  it.each(malformed)('with a malformed form: %s', async (_, bodyOf, type = FORM_TYPE) => {
+    const body = bodyOf(callers.form('content') as [Part, Part]);
+    const answer = await callers.editor.post(FILES, body, { 'content-type': type });
+    expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
+  });
+
+  it('with an encoded body', async () => {
+    const answer = await callers.upload(gzipSync('x'), {}, { 'content-encoding': 'gzip' });
+    expect(answer).toMatchObject({ status: 415, body: { code: 'unsupported_content_encoding' } });
+    expect(answer.headers.get('accept-encoding')).toBe('identity');
+    const form = gzipSync(formOf(callers.form('x')));
+    const ofForm = await callers.editor.post(FILES, form, {
+      'content-type': FORM_TYPE,
+      'content-encoding': 'gzip',
+    });
+    expect(ofForm.status).toBe(415);
+  });
+
+  it('beyond the limit, with and without an announced length', async () => {
+    const large = Buffer.alloc(LIMIT + 1, 'x');
+    const chunked = { 'transfer-encoding': 'chunked' };
+    const answers = [
+      await callers.upload(large),
+      await callers.upload(large, {}, chunked),
+      await callers.uploadForm(callers.form(large)),
+      await callers.uploadForm(callers.form(large), FILES, chunked),
+      // the form itself, without a large file
+      await callers.uploadForm(callers.form('x', [{ name: 'ignored', content: Buffer.alloc(300_000) }])),
+      await callers.uploadForm(
+        callers.form('x', [{ name: 'ignored', content: Buffer.alloc(300_000) }]),
+        FILES,
+        chunked,
+      ),
+      await callers.uploadForm(callers.form('x', [{ name: 'metadata', content: Buffer.alloc(65 * 1024) }])),
+    ];
+    expect(answers.map(({ status, body }) => [status, body.code])).toEqual(
+      answers.map(() => [413, 'payload_too_large']),
+    );
+  });
+
+  it('of an unknown file, before the version is read', async () => {
+    const theirs = await FileCallers.of(app);
+    const { path } = await theirs.created('theirs');
+    for (const of of [path, `${FILES}/file_unknown`]) {
+      const { received, socket } = await respondedBeforeTheBody(`${of}/versions`);
+      expect(received.toString()).toMatch(/^HTTP\/1.1 404 [^]*"not_found"/);
+      socket.destroy();
+    }
+    expect(await theirs.kept()).toEqual(ONE_KEPT);
+  });
+
+  /** Announces a body, sends none of it, and waits for the response. */
+  async function respondedBeforeTheBody(target: string) {
+    const connection = callers.connection(`POST ${target}`, {
+      'content-length': '1000',
+      'content-type': 'text/plain',
+    });
+    await connection.response();
+    return connection;
+  }
+});
+
+describe('an upload is accepted', () => {
+  let app: TestApp;
+  beforeAll(async () => (app = await createTestApp({ env: { FILE_LIMIT_BYTES: String(LIMIT) } })));
+  afterAll(() => app.close());
+
+  it('up to the limit, with and without an announced length', async () => {
+    const callers = await FileCallers.of(app);
+    const largest = Buffer.alloc(LIMIT, 'x');
+    const chunked = { 'transfer-encoding': 'chunked' };
+    const padding = { name: 'ignored', content: Buffer.alloc(60_000) };
+    const answers = [
+      await callers.upload(largest, { name: '1' }),
+      await callers.upload(largest, { name: '2' }, chunked),
+      await callers.uploadForm(callers.form(largest, [], '3')),
+      await callers.uploadForm(callers.form(largest, [padding], '4'), FILES, chunked),
+    ];
+    expect(answers.map(({ status, body }) => [status, body.size_bytes])).toEqual(
+      answers.map(() => [201, LIMIT]),
+    );
+  });
+});
