@@ -66,7 +66,7 @@ describe('a storage that fails', () => {
     const probe = await open(os.devNull);
     const handles = Object.getPrototypeOf(probe) as typeof probe;
     await probe.close();
-     
+
     const { writeFile: write } = handles;
     let written = 0;
     const spy = jest.spyOn(handles, 'writeFile').mockImplementation(function (this: typeof probe, data) {
