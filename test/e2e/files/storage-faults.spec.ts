@@ -1,13 +1,11 @@
 import { chmod, mkdir, open, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import os from 'node:os';
 import path from 'node:path';
 import { newId } from '#platform/ids';
 import { setLogLevel } from '#platform/logging';
 import { BlobStore } from '#platform/storage';
 import { createTestApp, type TestApp } from '#testing';
 import { FileCallers, newBytes, NOTHING_KEPT, ONE_KEPT } from './files.fixture';
-
-/** Where every write fails with ENOSPC, on Linux. */
-const FULL = '/dev/full';
 
 describe('a storage that fails', () => {
   let app: TestApp;
@@ -64,20 +62,22 @@ describe('a storage that fails', () => {
     },
   );
 
-  it('that is full makes uploads 503, and the next one succeeds', async () => {
-    const storage = app.get(BlobStore)['storage'] as unknown as { temporaryOf(key: string): string };
-    // on a full disk each write fails, as it does on this device
-    const spy = jest.spyOn(storage, 'temporaryOf').mockImplementation(() => FULL);
-    const removal = jest.spyOn(app.get(BlobStore)['storage'], 'delete').mockResolvedValue();
-    try {
-      const device = await open(FULL, 'r+');
-      await expect(device.write('x')).rejects.toMatchObject({ code: 'ENOSPC' });
-      await device.close();
-      expect(await callers.upload(content)).toMatchObject(UNAVAILABLE);
-    } finally {
-      spy.mockRestore();
-      removal.mockRestore();
-    }
+  it('that becomes full makes uploads 503, which leave nothing, and the next one succeeds', async () => {
+    const probe = await open(os.devNull);
+    const handles = Object.getPrototypeOf(probe) as typeof probe;
+    await probe.close();
+
+    const { writeFile: write } = handles;
+    let written = 0;
+    const spy = jest.spyOn(handles, 'writeFile').mockImplementation(function (this: typeof probe, data) {
+      written += 1;
+      if (written % 3 > 0) return write.call(this, data);
+      return Promise.reject(Object.assign(new Error('no space left on device'), { code: 'ENOSPC' }));
+    });
+    const answers = [await callers.upload(content), await callers.uploadForm(callers.form(content))];
+    spy.mockRestore();
+    expect(answers).toMatchObject([UNAVAILABLE, UNAVAILABLE]);
+    expect(written).toBe(6);
     expect(await callers.kept()).toEqual(NOTHING_KEPT);
     expect((await callers.upload(content)).status).toBe(201);
   });
