@@ -44,6 +44,7 @@ describe('the periodic tasks of a worker', () => {
     expect(tasks.map(({ name }) => name).sort()).toEqual([
       'apps',
       'idempotency keys',
+      'interrupted uploads',
       'lost scoring runs',
       'old answers of judges',
       'old features of judges',
