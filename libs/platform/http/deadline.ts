@@ -11,7 +11,9 @@ import type { Response } from 'express';
 import { from, lastValueFrom, map, type Observable, of, race, switchMap, timer } from 'rxjs';
 import { Environment } from '#platform/config';
 import { Problem, problem } from '#platform/problem';
+import { Reply } from './reply';
 import type { ServiceRequest } from './request-context';
+import { StreamedBody } from './streamed-body';
 
 export const LONG_RUNNING = 'http:long-running';
 
@@ -62,6 +64,7 @@ export class DeadlineInterceptor implements NestInterceptor {
       map((): never => {
         const fault = this.timeoutProblem(context, limit);
         request.ending?.abort(fault);
+        void handled.then(cancelBody, drop);
         throw fault;
       }),
     );
@@ -87,6 +90,11 @@ export const RequestSignal = createParamDecorator((_: unknown, context: Executio
   const http = context.switchToHttp();
   return endingOf(http.getRequest<ServiceRequest>(), http.getResponse<Response>()).signal;
 });
+
+/** Closes the source of a response that nobody receives any more. */
+async function cancelBody(result: unknown): Promise<void> {
+  if (result instanceof Reply && result.body instanceof StreamedBody) await result.body.cancel();
+}
 
 /** Resolves when the body has arrived, or never will. */
 function bodyEnd(request: ServiceRequest): Promise<void> {

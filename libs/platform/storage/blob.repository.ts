@@ -44,7 +44,7 @@ export class BlobRepository {
     const [kept] = await tx.query<{ storage_key: string }>(
       sql`INSERT INTO blobs AS kept (org_id, sha256, size_bytes, crc32, storage_key)
         VALUES (${orgId}, ${row.sha256}, ${row.size_bytes}, ${row.crc32}, ${row.storage_key})
-        ON CONFLICT (org_id, sha256) DO UPDATE SET sha256 = excluded.sha256
+        ON CONFLICT (org_id, sha256) DO UPDATE SET crc32 = kept.crc32
         RETURNING storage_key`,
     );
     return kept!.storage_key;
@@ -79,14 +79,14 @@ export class BlobRepository {
     return abandoned.length > 0;
   }
 
-  /** Abandons writes without a sign of life, and returns objects to delete. */
+  /** Abandons writes without a sign of life, and returns objects to delete, in any order, so that none blocks the others. */
   async abandoned(orphanSeconds: number, limit: number): Promise<string[]> {
     const rows = await this.database.query<{ storage_key: string }>(
       sql`UPDATE blob_writes SET alive_at = NULL
         WHERE storage_key IN (
           SELECT storage_key FROM blob_writes
           WHERE alive_at IS NULL OR alive_at < now() - ${orphanSeconds} * interval '1 second'
-          ORDER BY alive_at NULLS FIRST LIMIT ${limit} FOR UPDATE SKIP LOCKED
+          ORDER BY random() LIMIT ${limit} FOR UPDATE SKIP LOCKED
         ) RETURNING storage_key`,
     );
     return rows.map((row) => row.storage_key);

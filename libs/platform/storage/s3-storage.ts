@@ -25,7 +25,7 @@ const PART_BYTES_MIN = 5 * 1024 ** 2;
 const PARTS_MAX = 10_000;
 
 /** Writes at once. Each takes the memory of one part. */
-const WRITES = 16;
+const WRITES = 32;
 /** Writes of one organization at once. */
 const WRITES_SHARE = 8;
 const WAITING_WRITES_MAX = 256;

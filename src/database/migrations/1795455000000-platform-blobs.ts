@@ -11,7 +11,7 @@ export class PlatformBlobs1795455000000 extends SqlMigration {
       alive_at timestamptz
     );
     -- the periodic deletion of what interrupted writes left
-    CREATE INDEX blob_writes_by_life ON blob_writes (alive_at NULLS FIRST);
+    CREATE INDEX blob_writes_by_life ON blob_writes (alive_at);
 
     -- Complete objects. Equal bytes are stored once per organization.
     CREATE TABLE blobs (

@@ -98,9 +98,10 @@ export class Store1795455000300 extends SqlMigration {
       acquisition_id text COLLATE "C" PRIMARY KEY,
       org_id text COLLATE "C" NOT NULL REFERENCES organizations,
       workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
-      -- of another organization, as a rule
-      store_item_id text COLLATE "C" NOT NULL REFERENCES store_items,
-      release_id text COLLATE "C" NOT NULL REFERENCES store_releases,
+      -- of another organization, as a rule. No foreign keys, whose locks would keep the publisher from changing the item
+      -- while others install it. Items and releases are never deleted.
+      store_item_id text COLLATE "C" NOT NULL,
+      release_id text COLLATE "C" NOT NULL,
       copies json NOT NULL,
       generation integer NOT NULL,
       created_at timestamptz NOT NULL,

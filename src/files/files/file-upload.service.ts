@@ -47,10 +47,10 @@ export class FileUploadService {
     query: FileUploadQueryDto,
   ): Promise<Versioned<FileDto>> {
     const isForm = isFormOf(request);
-    if (isForm) refuse(query, (name) => problem.invalidQuery(name, 'is a field of the form'));
+    if (isForm)
+      refuse(query, (name) => problem.invalidQuery(name, 'must be a field of the form, not of the query'));
     try {
-      // what is known beforehand is checked before the bytes are read
-      if (!isForm) newFileOf(query, '');
+      if (!isForm) await this.files.checkCreatable(scope, newFileOf(query, ''));
       const upload = await this.receive(scope, request, isForm, query);
       return await this.blobs.keeping([upload.blob], () =>
         this.files.create(scope, newId('file'), newFileOf(upload.fields, upload.filename), upload),

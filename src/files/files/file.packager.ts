@@ -21,8 +21,8 @@ import { FileService } from './file.service';
 
 /** The file of a component with everything but the bytes. */
 const MEMBERS_FILE = 'file.json';
-/** The file of a component with the bytes. */
-const CONTENT_FILE = 'content';
+/** The file of a component with the bytes. Sorts after the other one, which can then be read without them. */
+const CONTENT_FILE = 'payload';
 
 /** The content of `file.json`. */
 interface PackagedFile {
@@ -66,9 +66,11 @@ export class FilePackager implements Packager {
     const { row, version } = content as { row: FileEntity; version: FileVersionRow };
     const { name, media_type, sha256, size_bytes } = version;
     const blob = await this.blobs.open(scope, sha256, on);
-    const bytes = { path: CONTENT_FILE, size_bytes, sha256, content: () => blob.read() };
     return {
-      files: [bytes, jsonFile(MEMBERS_FILE, { name, media_type, metadata: row.metadata })],
+      files: [
+        jsonFile(MEMBERS_FILE, { name, media_type, metadata: row.metadata }),
+        { path: CONTENT_FILE, size_bytes, sha256, content: () => blob.read() },
+      ],
     };
   }
 
@@ -76,20 +78,32 @@ export class FilePackager implements Packager {
     return this.rows.published.findCopies(tx, scope, artifactIds);
   }
 
+  /** Errors: 503 `storage_unavailable`. */
+  async stage(scope: Scope, { key, files }: Pick<UnpackedComponent, 'key' | 'files'>): Promise<WrittenBlob> {
+    for await (const { path, content } of files) {
+      if (path === CONTENT_FILE) return this.blobs.write(scope, content);
+    }
+    throw incomplete(key);
+  }
+
   /** Errors: those of `FileService.install`. */
   async install(tx: Tx, scope: Scope, component: UnpackedComponent): Promise<InstalledArtifact> {
-    let blob: WrittenBlob | undefined;
+    const { key, files, staged } = component;
     let members: PackagedFile | undefined;
-    for await (const { path, content } of component.files) {
-      if (path === CONTENT_FILE) blob = await this.blobs.writeWithin(tx, scope, content);
-      else members = parseJson(await buffer(content)) as PackagedFile;
+    for await (const { path, content } of files) {
+      if (path !== MEMBERS_FILE) continue;
+      members = parseJson(await buffer(content)) as PackagedFile;
+      break;
     }
-    if (!blob || !members) throw new Error(`The component ${component.key} is incomplete.`);
+    if (!staged || !members) throw incomplete(key);
+    await this.blobs.keep(tx, scope, staged);
     return this.service.install(tx, scope, component, {
       name: members.name,
       metadata: toRawJson(members.metadata),
-      blob,
+      blob: staged,
       mediaType: members.media_type,
     });
   }
 }
+
+const incomplete = (key: string): Error => new Error(`The component ${key} is incomplete.`);

@@ -91,8 +91,8 @@ export class FileService extends OrgResourceService<FileEntity, FileDto> {
   }
 
   /**
-   * Creates a copy of a published file, or gives an existing copy the content of a package. The caller runs the transaction
-   * and keeps the workspace from being archived. Errors: 403, 404, 409 naming the file that has the name.
+   * Creates a copy of a published file, or gives an existing copy the content of a package. Name and metadata have no
+   * versions, so an existing copy keeps its own. The caller runs the transaction and keeps the workspace from being archived. Errors: 403, 404, 409 naming the file that has the name.
    */
   async install(
     tx: Tx,
@@ -113,8 +113,19 @@ export class FileService extends OrgResourceService<FileEntity, FileDto> {
       return installedArtifact('file', row.file_id, null, await this.insert(tx, scope, row));
     }
     const before = await this.lock(tx, scope, copy.artifact_id, 'update');
-    const row = await this.write(tx, scope, before, { ...columns, metadata }, 'update');
+    const row = await this.write(tx, scope, before, columns, 'update');
     return installedArtifact('file', row.file_id, before, row);
+  }
+
+  /**
+   * Throws what `create` would: 400, 403 and 409 for the workspace, 409 for a name that is taken. Call it before the content
+   * is read.
+   */
+  checkCreatable(scope: OrgScope, { workspace_id, name }: NewFileDto): Promise<void> {
+    return this.transaction(scope, async (tx) => {
+      await this.kit.access.enter(tx, scope, workspace_id, ['editor']);
+      if (name != null) await this.checkNameFree(tx, scope, { workspace_id, name } as FileEntity);
+    });
   }
 
   /** Throws unless the caller may add a version: 404, 403. Call it before the content is read. */

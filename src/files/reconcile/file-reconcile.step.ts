@@ -22,8 +22,8 @@ import { FILE } from '../files/file.service';
 import { OCTET_STREAM } from '../files/media-type';
 import { FileSpecDto } from './file-spec.dto';
 
-/** The most files of an app, because a reconcile stores them one after another. */
-const FILES_MAX = 500;
+/** The most files of an app, because a reconcile stores them one after another in its transaction. */
+const FILES_MAX = 100;
 
 interface DeclaredFile {
   bytes: Buffer;

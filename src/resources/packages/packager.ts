@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { SqlExecutor, Tx } from '#platform/db';
+import type { WrittenBlob } from '#platform/storage';
 
 /** The kinds of resources that the store publishes. */
 export const ARTIFACT_KINDS = ['agent', 'skill', 'mcp_server', 'file', 'dataset', 'scorer'] as const;
@@ -86,6 +87,8 @@ export interface UnpackedComponent {
   key: string;
   name: string;
   files: AsyncIterable<UnpackedFile>;
+  /** What `stage` returned for it. */
+  staged?: WrittenBlob | undefined;
   /** Where the copy comes from. */
   from: AcquiredFrom;
   /** The live copy in the workspace from the same publisher's resource, or null to create one. */
@@ -150,6 +153,12 @@ export interface Packager {
     pinned: PinnedArtifact,
     dependencies: readonly PackedComponent[],
   ): Promise<PackedFiles>;
+
+  /**
+   * Stores the large content of a component before the transaction of `install`, so that no connection waits for the storage.
+   * Absent for kinds whose content is small or in rows.
+   */
+  stage?(scope: Scope, component: Pick<UnpackedComponent, 'key' | 'files'>): Promise<WrittenBlob>;
 
   /** Returns the live copies in the workspace of the publisher's resources, by the publisher's `artifact_id`, locked for update. */
   findCopies(tx: Tx, scope: Scope, artifactIds: readonly string[]): Promise<Map<string, InstalledCopy>>;

@@ -7,7 +7,7 @@ import type { AcquisitionListQueryDto } from './acquisition.dto';
 import { AcquisitionEntity } from './acquisition.entity';
 
 /** The roles that may read acquisitions. */
-export const ACQUISITION_READERS = ['viewer', 'runtime'] as const;
+export const ACQUISITION_READERS = ['viewer'] as const;
 
 @Injectable()
 export class AcquisitionRepository extends OrgRepository<AcquisitionEntity> {
@@ -27,6 +27,7 @@ export class AcquisitionRepository extends OrgRepository<AcquisitionEntity> {
     return reserved.length > 0;
   }
 
+  /** Returns the acquisition of an item in a workspace. */
   async findOf(tx: Tx, { orgId, workspaceId }: Scope, itemId: string): Promise<AcquisitionEntity | null> {
     const [row] = await tx.query<AcquisitionEntity>(
       sql`SELECT * FROM store_acquisitions

@@ -58,23 +58,31 @@ export class AcquisitionService {
     signal: AbortSignal,
   ): Promise<Acquired> {
     const owner = { orgId: scope.orgId, workspaceId: workspace_id };
-    return this.limiter.run(owner, signal, () =>
-      this.kit.database.transaction(async (tx) => {
-        const item = await this.catalogue.find(scope, itemId, tx);
+    return this.limiter.run(owner, signal, async () => {
+      const known = await this.kit.database.transaction(async (tx) => {
         const workspace = await this.kit.access.enter(tx, scope, workspace_id, ['editor']);
-        const release = await this.offered(tx, item, release_id ?? undefined);
-        const row = newAcquisition(scope, workspace_id, item, release);
-        if (!(await this.acquisitions.reserve(tx, row))) {
-          const known = await this.acquisitions.findOf(tx, workspace, itemId);
-          return { view: toAcquisitionDto(known!, item.release_id), isNew: false };
-        }
-        const installed = { orgId: item.org_id, itemId, release };
-        const copies = await this.installer.install(tx, workspace, installed, signal);
-        const written = await this.write(tx, scope, row, { copies: rawOf(copies) });
-        await this.record(tx, scope, written, 'create');
-        return { view: toAcquisitionDto(written, item.release_id), isNew: true };
-      }),
-    );
+        return this.acquisitions.findOf(tx, workspace, itemId);
+      });
+      if (known) return { view: await this.view(scope, known), isNew: false };
+      const item = await this.catalogue.find(scope, itemId);
+      const release = await this.offered(item, release_id ?? undefined);
+      const installed = { orgId: item.org_id, itemId, release };
+      return this.installer.staged(within(scope, workspace_id), installed, signal, (staged) =>
+        this.kit.database.transaction(async (tx) => {
+          const workspace = await this.kit.access.enter(tx, scope, workspace_id, ['editor']);
+          const row = newAcquisition(scope, workspace_id, item, release);
+          if (!(await this.acquisitions.reserve(tx, row))) {
+            const first = await this.acquisitions.findOf(tx, workspace, itemId);
+            return { view: toAcquisitionDto(first!, item.release_id), isNew: false };
+          }
+          const copies = await this.installer.install(tx, workspace, installed, staged, signal);
+          await this.checkStillOffered(tx, scope, itemId, release);
+          const written = await this.write(tx, scope, row, { copies: rawOf(copies) });
+          await this.record(tx, scope, written, 'create');
+          return { view: toAcquisitionDto(written, item.release_id), isNew: true };
+        }),
+      );
+    });
   }
 
   /**
@@ -88,49 +96,51 @@ export class AcquisitionService {
     { release_id }: UpgradeAcquisitionDto,
     signal: AbortSignal,
   ): Promise<UpgradedAcquisitionDto> {
-    return this.limiter.run(scope.orgId, signal, () =>
-      this.kit.database.transaction(async (tx) => {
-        const found = await this.acquisitions.lock(tx, scope, id, 'update');
-        const row = this.kit.access.admit(scope, found, 'acquisition', id, ['editor'], ACQUISITION_READERS);
-        await this.kit.access.holdOpen(tx, scope, row.workspace_id);
-        const item = await this.offeredItem(tx, scope, row.store_item_id);
-        const release = await this.offered(tx, item, release_id ?? undefined);
-        const workspace = within(scope, row.workspace_id);
-        const installed = { orgId: item.org_id, itemId: item.store_item_id, release };
-        const before = row.copies.parse() as AcquiredCopyDto[];
-        const isCurrent = release_id == null && row.release_id === release.release_id;
-        const copies =
-          isCurrent && (await this.installer.hasAllCopies(tx, workspace, release))
-            ? before.map((copy): AcquiredCopyDto => ({ ...copy, change: 'unchanged' }))
-            : await this.installer.install(tx, workspace, installed, signal);
-        const changes = changesOf(before, copies);
-        const isSame =
-          row.release_id === release.release_id && changes.every(({ change }) => change === 'unchanged');
-        const written = isSame
-          ? row
-          : await this.write(tx, scope, row, {
-              release_id: release.release_id,
-              copies: rawOf(copies),
-              generation: row.generation + 1,
-              updated_at: new Date(),
-            });
-        if (!isSame) await this.record(tx, scope, written, 'update', row.release_id);
-        return { ...toAcquisitionDto(written, item.release_id), changes };
-      }),
-    );
+    return this.limiter.run(scope.orgId, signal, async () => {
+      const { row, item, release, isCurrent } = await this.kit.database.transaction(async (tx) => {
+        const row = await this.lockWritable(tx, scope, id);
+        const item = await this.offeredItem(scope, row.store_item_id);
+        const release = await this.offered(item, release_id ?? undefined);
+        const isCurrent =
+          release_id == null &&
+          row.release_id === release.release_id &&
+          (await this.installer.hasAllCopies(tx, within(scope, row.workspace_id), release));
+        return { row, item, release, isCurrent };
+      });
+      if (isCurrent) {
+        const copies = row.copies.parse() as AcquiredCopyDto[];
+        const unchanged = copies.map((copy): AcquiredCopyDto => ({ ...copy, change: 'unchanged' }));
+        return { ...toAcquisitionDto(row, item.release_id), changes: changesOf(copies, unchanged) };
+      }
+      const installed = { orgId: item.org_id, itemId: item.store_item_id, release };
+      return this.installer.staged(within(scope, row.workspace_id), installed, signal, (staged) =>
+        this.kit.database.transaction(async (tx) => {
+          const before = await this.lockWritable(tx, scope, id);
+          const workspace = within(scope, before.workspace_id);
+          const copies = await this.installer.install(tx, workspace, installed, staged, signal);
+          await this.checkStillOffered(tx, scope, item.store_item_id, release);
+          const written = await this.writeUpgrade(tx, scope, before, release, copies);
+          const changes = changesOf(before.copies.parse() as AcquiredCopyDto[], copies);
+          return { ...toAcquisitionDto(written, item.release_id), changes };
+        }),
+      );
+    });
   }
 
   /** Errors: 404. */
   async get(scope: OrgScope, id: string): Promise<AcquisitionDto> {
     const found = await this.acquisitions.find(scope, id);
-    const row = readable(scope, found, 'acquisition', id, ACQUISITION_READERS);
-    const [view] = await this.views(scope, [row]);
-    return view!;
+    return this.view(scope, readable(scope, found, 'acquisition', id, ACQUISITION_READERS));
   }
 
   async list(scope: OrgScope, query: AcquisitionListQueryDto): Promise<Page<AcquisitionDto>> {
     const { rows, page } = await this.acquisitions.list(scope, query);
     return { items: await this.views(scope, rows), page };
+  }
+
+  private async view(scope: OrgScope, row: AcquisitionEntity): Promise<AcquisitionDto> {
+    const [view] = await this.views(scope, [row]);
+    return view!;
   }
 
   private async views(scope: OrgScope, rows: readonly AcquisitionEntity[]): Promise<AcquisitionDto[]> {
@@ -139,8 +149,16 @@ export class AcquisitionService {
     return rows.map((row) => toAcquisitionDto(row, latest.get(row.store_item_id) ?? null));
   }
 
+  /** Locks an acquisition for an upgrade. Errors: 404, 403, 409 for an archived workspace. */
+  private async lockWritable(tx: Tx, scope: OrgScope, id: string): Promise<AcquisitionEntity> {
+    const found = await this.acquisitions.lock(tx, scope, id, 'update');
+    const row = this.kit.access.admit(scope, found, 'acquisition', id, ['editor'], ACQUISITION_READERS);
+    await this.kit.access.holdOpen(tx, scope, row.workspace_id);
+    return row;
+  }
+
   /** Returns an item that was acquired. Errors: 403 `forbidden` if it no longer admits the organization. */
-  private async offeredItem(tx: Tx, scope: OrgScope, itemId: string): Promise<StoreItemEntity> {
+  private async offeredItem(scope: OrgScope, itemId: string, tx?: Tx): Promise<StoreItemEntity> {
     const item = await this.catalogue.findOffered(scope, itemId, tx);
     if (item) return item;
     throw problem.forbidden(
@@ -149,13 +167,41 @@ export class AcquisitionService {
   }
 
   /** Returns a release that may be installed. Errors: 400 for an unknown one, 403 `forbidden`. */
-  private async offered(tx: Tx, item: StoreItemEntity, releaseId: string | undefined): Promise<Release> {
-    const release = await this.catalogue.releaseOf(item, releaseId, tx);
+  private async offered(item: StoreItemEntity, releaseId: string | undefined): Promise<Release> {
+    const release = await this.catalogue.releaseOf(item, releaseId);
     if (!release) {
       throw problem.invalidFields([{ pointer: '/release_id', detail: 'is not a release of this item' }]);
     }
     checkOffered(item, release, 'install');
     return release;
+  }
+
+  /**
+   * Checks again, at the end of an installation, that the publisher offers the item, and keeps it so until the commit. Not
+   * earlier, because the publisher must not wait for installations. Errors: 403 `forbidden`.
+   */
+  private async checkStillOffered(tx: Tx, scope: OrgScope, itemId: string, release: Release): Promise<void> {
+    checkOffered(await this.offeredItem(scope, itemId, tx), release, 'install');
+  }
+
+  private async writeUpgrade(
+    tx: Tx,
+    scope: OrgScope,
+    row: AcquisitionEntity,
+    { release_id }: Release,
+    copies: readonly AcquiredCopyDto[],
+  ): Promise<AcquisitionEntity> {
+    const isSame = row.release_id === release_id && copies.every(({ change }) => change === 'unchanged');
+    if (isSame) return row;
+    const columns = {
+      release_id,
+      copies: rawOf(copies),
+      generation: row.generation + 1,
+      updated_at: new Date(),
+    };
+    const written = await this.write(tx, scope, row, columns);
+    await this.record(tx, scope, written, 'update', row.release_id);
+    return written;
   }
 
   private async write(

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
-import { BlobStore } from '#platform/storage';
+import { BlobStore, type WrittenBlob } from '#platform/storage';
 import {
   type AcquiredFrom,
   type ArtifactKind,
@@ -24,6 +24,9 @@ export interface InstalledRelease {
   release: Pick<ReleaseRow, 'release_id' | 'sha256' | 'manifest'>;
 }
 
+/** Stored content, by the keys of components. */
+export type StagedContent = ReadonlyMap<string, WrittenBlob>;
+
 /** Installs packages into workspaces. */
 @Injectable()
 export class PackageInstaller {
@@ -40,6 +43,7 @@ export class PackageInstaller {
     tx: Tx,
     scope: Scope,
     { orgId, itemId, release }: InstalledRelease,
+    staged: StagedContent,
     signal: AbortSignal,
   ): Promise<AcquiredCopyDto[]> {
     const { components } = release.manifest.parse() as PackageManifestDto;
@@ -56,6 +60,7 @@ export class PackageInstaller {
           key,
           name,
           files,
+          staged: staged.get(key),
           from: fromOf(itemId, release.release_id, source),
           copy: copies.get(idOf(source)) ?? null,
           is_dependency: parent_key !== null,
@@ -63,9 +68,40 @@ export class PackageInstaller {
         });
         installed.set(key, artifact);
         acquired.push(copyOf(key, source, artifact));
+        // the content that follows was read to its end when it was staged
+        if (staged.size > 0 && acquired.length === components.length) break;
       }
       return acquired;
     });
+  }
+
+  /**
+   * Stores the large content of a package for a workspace, by the keys of components, and passes it to `work`. What `work`
+   * does not keep is deleted. Errors: 503 `storage_unavailable`; those of `work`.
+   */
+  async staged<Result>(
+    scope: Scope,
+    { orgId, release }: InstalledRelease,
+    signal: AbortSignal,
+    work: (staged: StagedContent) => Promise<Result>,
+  ): Promise<Result> {
+    const staged = new Map<string, WrittenBlob>();
+    const { components } = release.manifest.parse() as PackageManifestDto;
+    if (components.every(({ source }) => this.packagers.of(source.kind).stage === undefined))
+      return work(staged);
+    const content = await this.blobs.open({ orgId }, release.sha256);
+    try {
+      await reading(async () => {
+        for await (const { key, kind, files } of readPackage(until(signal, content.read()))) {
+          const packager = this.packagers.of(kind);
+          if (packager.stage) staged.set(key, await packager.stage(scope, { key, files }));
+        }
+      });
+    } catch (error) {
+      for (const blob of staged.values()) await this.blobs.discard(blob);
+      throw error;
+    }
+    return this.blobs.keeping([...staged.values()], () => work(staged));
   }
 
   /** Returns whether the workspace has a live copy of every component. */

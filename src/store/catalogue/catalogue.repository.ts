@@ -1,7 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { Environment } from '#platform/config';
-import { Database, empty, raw, readWithin, sql, type Sql, type SqlExecutor, Where } from '#platform/db';
+import {
+  Database,
+  empty,
+  raw,
+  readWithin,
+  type Sql,
+  sql,
+  type SqlExecutor,
+  type Tx,
+  Where,
+} from '#platform/db';
 import {
   decodeCursor,
   listPage,
@@ -26,15 +36,25 @@ export class CatalogueRepository {
   ) {}
 
   /** Returns an item that admits the caller's organization, listed or not. Withdrawn items admit only their own. */
-  async find(
+  find(scope: OrgScope, itemId: string, on: SqlExecutor = this.database): Promise<StoreItemEntity | null> {
+    return this.findAdmitting(on, scope, itemId, empty);
+  }
+
+  /** Like `find`, and keeps the item as it is until the transaction ends. */
+  lock(tx: Tx, scope: OrgScope, itemId: string): Promise<StoreItemEntity | null> {
+    return this.findAdmitting(tx, scope, itemId, sql` FOR SHARE`);
+  }
+
+  private async findAdmitting(
+    on: SqlExecutor,
     { orgId }: OrgScope,
     itemId: string,
-    on: SqlExecutor = this.database,
+    lock: Sql,
   ): Promise<StoreItemEntity | null> {
     const [row] = await on.query<StoreItemEntity>(
       sql`SELECT * FROM store_items WHERE store_item_id = ${itemId} AND (
         org_id = ${orgId} OR (archived_at IS NULL AND (is_public OR ${orgId} = ANY (org_ids)))
-      )`,
+      )${lock}`,
     );
     return row ?? null;
   }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import type { SqlExecutor } from '#platform/db';
+import type { SqlExecutor, Tx } from '#platform/db';
 import { type Reply, type RequestedContent, storedContent } from '#platform/http';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
@@ -38,9 +38,13 @@ export class CatalogueService {
     return row;
   }
 
-  /** Returns an item that is not withdrawn and admits the caller's organization, or null. */
-  async findOffered(scope: OrgScope, id: string, on?: SqlExecutor): Promise<StoreItemEntity | null> {
-    const row = await this.catalogue.find(scope, id, on);
+  /**
+   * Returns an item that is not withdrawn and admits the caller's organization, or null.
+   *
+   * @param tx keeps the item as it is until the transaction ends
+   */
+  async findOffered(scope: OrgScope, id: string, tx?: Tx): Promise<StoreItemEntity | null> {
+    const row = await (tx ? this.catalogue.lock(tx, scope, id) : this.catalogue.find(scope, id));
     return row?.archived_at === null ? row : null;
   }
 

@@ -110,10 +110,10 @@ describe('files that an app declares', () => {
     );
   });
 
-  it('are refused beyond 500', async () => {
-    const files = Array.from({ length: 501 }, (_, n) => declared(`file ${n}`, { content: `${n}` }));
+  it('are refused beyond 100', async () => {
+    const files = Array.from({ length: 101 }, (_, n) => declared(`file ${n}`, { content: `${n}` }));
     const answer = await apps.declare({ resources: files });
-    expect([answer.status, answer.body.errors[0].pointer]).toEqual([400, '/resources/500']);
+    expect([answer.status, answer.body.errors[0].pointer]).toEqual([400, '/resources/100']);
     expect((await apps.declare({ resources: files.slice(1) })).status).toBe(201);
   });
 

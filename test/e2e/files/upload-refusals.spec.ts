@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
-import { createTestApp, type TestApp } from '#testing';
+import { ObjectStorage } from '#platform/storage';
+import { createTestApp, newOrganization, type TestApp } from '#testing';
 import {
   FileCallers,
   FILES,
@@ -72,6 +73,22 @@ describe('an upload is refused', () => {
     ]) {
       expect(shown(await callers.uploadForm(parts))).toEqual([400, 'invalid_request', [pointer]]);
     }
+  });
+
+  it('by whoever may not write into the workspace, before the bytes are stored', async () => {
+    const write = jest.spyOn(app.get(ObjectStorage), 'write');
+    const stranger = await newOrganization(app);
+    const viewer = await callers.org.member('viewer');
+    const of = { workspace_id: callers.org.workspaceId };
+    const path = `${FILES}?${new URLSearchParams(of)}`;
+    expect(shown(await (await stranger.member('owner')).post(path, Buffer.from('x')))).toEqual([
+      400,
+      'invalid_query',
+      ['workspace_id'],
+    ]);
+    expect((await viewer.post(path, Buffer.from('x'))).status).toBe(403);
+    expect(write).not.toHaveBeenCalled();
+    write.mockRestore();
   });
 
   it('with a file name that is no name of a file', async () => {

@@ -40,15 +40,8 @@ const DATASET: ResourceKind<DatasetEntity, DatasetDto> = {
   toView: toDatasetDto,
 };
 
-/** The members that a release gives a copy. */
-const INSTALLED_FIELDS = [
-  'name',
-  'description',
-  'metadata',
-  'tags',
-  'input_schema',
-  'expected_schema',
-] as const;
+/** The members that a release gives an existing copy. The others have no versions, so the copy keeps its own. */
+const INSTALLED_FIELDS = ['input_schema', 'expected_schema'] as const;
 
 /** A copy of a published dataset, after its members were installed. */
 export interface InstalledDataset {
@@ -89,7 +82,7 @@ export class DatasetService extends WorkspaceResourceService<DatasetEntity, Data
     const { signal } = new AbortController(); // the check has its own deadline
     const given = newDataset(scope, dto, from);
     const row = copyId === null ? null : await this.lock(tx, scope, copyId, 'update');
-    await this.checkNameFree(tx, scope, { ...(row ?? given), name: dto.name });
+    if (!row) await this.checkNameFree(tx, scope, given);
     await this.checkSchemas(scope, dto, row, signal);
     if (!row) return { row: await this.insert(tx, scope, given), change: 'created' };
     const members = pick(given, INSTALLED_FIELDS);

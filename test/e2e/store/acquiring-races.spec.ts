@@ -1,0 +1,106 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ObjectStorage } from '#platform/storage';
+import { createTestApp, type TestApp } from '#testing';
+import { type Acquisition, ACQUISITIONS, ITEMS, OPEN, PUBLISHER, StoreOrg } from './store.fixture';
+
+/** Longer than PostgreSQL lets a transaction wait for its client, which is twice the time of a request. */
+const SLOW_MS = 5_000;
+
+describe('an installation that takes long', () => {
+  let app: TestApp;
+  let publisher: StoreOrg;
+  let buyer: StoreOrg;
+
+  beforeAll(async () => {
+    app = await createTestApp({ env: { REQUEST_TIMEOUT_MS: '2000', LOCK_TIMEOUT_MS: '2000' } });
+    publisher = await StoreOrg.open(app);
+  });
+  beforeEach(async () => {
+    buyer = await StoreOrg.open(app);
+  });
+  afterEach(() => jest.restoreAllMocks());
+  afterAll(() => app.close());
+
+  /** Publishes a file, whose content the buyer's storage takes long to write. */
+  async function slowItem(): Promise<string> {
+    const path = `/file/v1/files?workspace_id=${publisher.workspace}`;
+    const file = await publisher.admin.post<{ file_id: string }>(path, Buffer.from(`${Math.random()}`));
+    const item = await publisher.publish('file', file.body.file_id);
+    await publisher.setPolicy(item.store_item_id, OPEN);
+    const storage = app.get(ObjectStorage);
+    const write = storage.write.bind(storage);
+    jest.spyOn(storage, 'write').mockImplementation(async (key, bytes) => {
+      await sleep(SLOW_MS);
+      return write(key, bytes);
+    });
+    return item.store_item_id;
+  }
+
+  const acquire = (item: string) =>
+    buyer.admin.post<Acquisition>(`${ITEMS}/${item}/acquire`, { workspace_id: buyer.workspace });
+
+  it('succeeds, because no transaction waits for the storage', async () => {
+    const { status, body } = await acquire(await slowItem());
+    expect([status, body.copies.map(({ kind, change }) => [kind, change])]).toEqual([
+      201,
+      [['file', 'created']],
+    ]);
+  }, 30_000);
+
+  it('does not keep the publisher from withdrawing, and then fails and leaves nothing', async () => {
+    const item = await slowItem();
+    const acquiring = acquire(item);
+    await sleep(SLOW_MS / 5);
+    expect((await publisher.admin.post(`${PUBLISHER}/${item}/withdraw`)).status).toBe(200);
+    expect(await acquiring).toMatchObject({ status: 403, body: { code: 'forbidden' } });
+    expect((await buyer.admin.get(ACQUISITIONS)).body.items).toEqual([]);
+    const [{ count }] = (await app.database.query(
+      `SELECT count(*)::int AS count FROM (SELECT org_id FROM blobs UNION ALL SELECT org_id FROM blob_writes) kept
+       WHERE org_id = '${buyer.id}'`,
+    )) as [{ count: number }];
+    expect(count).toBe(0);
+  }, 30_000);
+
+  it('is not blocked by an upload of the same bytes', async () => {
+    const path = `/file/v1/files?workspace_id=${publisher.workspace}`;
+    const file = await publisher.admin.post<{ file_id: string }>(path, Buffer.alloc(0));
+    const answers = await Promise.all(
+      ['one', 'two', 'three'].map((name) => publisher.admin.post(`${path}&name=${name}`, Buffer.alloc(0))),
+    );
+    expect([file.status, ...answers.map(({ status }) => status)]).toEqual([201, 201, 201, 201]);
+  });
+
+  it('is repeated with the same acquisition, even when the item is no longer offered', async () => {
+    const item = await publisher.item({}, OPEN);
+    const first = await acquire(item.store_item_id);
+    await publisher.setPolicy(item.store_item_id, { ...OPEN, can_acquire: false });
+    const again = await acquire(item.store_item_id);
+    expect([again.status, again.body.acquisition_id]).toEqual([200, first.body.acquisition_id]);
+    await publisher.admin.post(`${PUBLISHER}/${item.store_item_id}/withdraw`);
+    const withdrawn = await acquire(item.store_item_id);
+    expect([withdrawn.status, withdrawn.body.acquisition_id, withdrawn.body.latest_release_id]).toEqual([
+      200,
+      first.body.acquisition_id,
+      null,
+    ]);
+  });
+
+  it('keeps the name and the metadata that a copy was given, because they have no versions', async () => {
+    const path = `/file/v1/files?workspace_id=${publisher.workspace}&name=theirs`;
+    const { body: file } = await publisher.admin.post<{ file_id: string }>(path, Buffer.from('1'));
+    const item = await publisher.publish('file', file.file_id);
+    await publisher.setPolicy(item.store_item_id, OPEN);
+    const { body } = await acquire(item.store_item_id);
+    const copy = `/file/v1/files/${body.copies[0]!.artifact_id}`;
+    await buyer.admin.patch(copy, { name: 'ours', metadata: { by: 'us' } });
+    await publisher.admin.post(`/file/v1/files/${file.file_id}/versions`, Buffer.from('2'));
+    await publisher.release(item.store_item_id);
+    const upgraded = await buyer.admin.post(`${ACQUISITIONS}/${body.acquisition_id}/upgrade`);
+    expect(upgraded.body.changes).toMatchObject([{ change: 'updated' }]);
+    expect((await buyer.admin.get(copy)).body).toMatchObject({
+      name: 'ours',
+      metadata: { by: 'us' },
+      version_ordinal: 2,
+    });
+  });
+});
