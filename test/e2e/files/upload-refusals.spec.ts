@@ -80,7 +80,7 @@ describe('an upload is refused', () => {
     const stranger = await newOrganization(app);
     const viewer = await callers.org.member('viewer');
     const of = { workspace_id: callers.org.workspaceId };
-    const path = `${FILES}?${new URLSearchParams(of)}`;
+    const path = `${FILES}?${new URLSearchParams(of).toString()}`;
     expect(shown(await (await stranger.member('owner')).post(path, Buffer.from('x')))).toEqual([
       400,
       'invalid_query',
