@@ -99,7 +99,7 @@ export class Environment extends RateLimitEnvironment {
   @Matches(/^(s3|file):\/\/./, { message: 'must begin with s3:// or file://' })
   STORAGE_URL?: string;
 
-  /** Seconds without a sign of life after which an interrupted upload is deleted from the storage. */
+  /** Seconds without a heartbeat after which an interrupted upload is deleted from the storage. */
   @IsInt()
   @Min(60)
   @Max(604_800)

@@ -76,7 +76,7 @@ export interface IncomingForm<Stored> extends PartInfo {
 
 /**
  * Reads a form (RFC 7578) with one file as it arrives. Fields may come before and after the file. Throws what `readMultipart`
- * and `store` throw. What `store` has kept when another part is refused is passed to `discard`.
+ * and `store` throw. If another part is refused, `discard` gets what `store` returned.
  *
  * @param store receives the content of the file, which throws 413 beyond `fileBytes`, and the error of a broken connection
  */
@@ -212,7 +212,7 @@ class FormParser {
       await pipeline(this.bytes, this.parser);
       await Promise.all(this.taking);
     } catch (error) {
-      // what they have stored by then is discarded by the caller
+      // the caller discards the stored files
       await Promise.allSettled(this.taking);
       if (this.failure) throw this.failure.error;
       throw error instanceof Problem ? error : malformed('is not well-formed', error);

@@ -52,12 +52,12 @@ describeStorages('kept bytes', (create) => {
   }
 
   /** The writes of the organization that are not over. */
-  const writes = (): Promise<{ storage_key: string; alive_at: Date | null }[]> =>
-    database.query(sql`SELECT storage_key, alive_at FROM blob_writes WHERE org_id = ${scope.orgId}`);
+  const writes = (): Promise<{ storage_key: string; heartbeat_at: Date | null }[]> =>
+    database.query(sql`SELECT storage_key, heartbeat_at FROM blob_writes WHERE org_id = ${scope.orgId}`);
 
   const age = (seconds: number): Promise<unknown> =>
     database.query(
-      sql`UPDATE blob_writes SET alive_at = alive_at - ${seconds} * interval '1 second' WHERE org_id = ${scope.orgId}`,
+      sql`UPDATE blob_writes SET heartbeat_at = heartbeat_at - ${seconds} * interval '1 second' WHERE org_id = ${scope.orgId}`,
     );
 
   async function read(digest: string): Promise<Buffer> {

@@ -8,7 +8,7 @@ import type { OrgScope } from '#platform/scope';
 import { type BlobRow, BlobRepository } from './blob.repository';
 import { type ByteRange, ObjectStorage, storageUnavailable } from './object-storage';
 
-/** How often a running write shows that it goes on, in milliseconds. A third of the shortest `STORAGE_ORPHAN_SECONDS`. */
+/** Interval of the heartbeat of a write, in milliseconds. A third of the shortest `STORAGE_ORPHAN_SECONDS`. */
 const RENEWAL_MS = 20_000;
 
 /** Objects that one run of the clean-up deletes at most. */
@@ -28,7 +28,7 @@ export interface WrittenBlob {
   readonly orgId: string;
   /** @internal */
   readonly row: BlobRow;
-  /** Stops the signs of life. @internal */
+  /** Stops the heartbeat. @internal */
   readonly stop: () => void;
   /** Whether the last transaction that kept it refers to its own object. @internal */
   isKept: boolean;
@@ -56,7 +56,7 @@ export interface BlobContent {
  *       …
  *     }));
  *
- * Each write is recorded in the database before its first byte, and shows signs of life. So `deleteOrphans` finds
+ * Each write is recorded in the database before its first byte, and has a heartbeat. So `deleteOrphans` finds
  * everything that a crash leaves, and never touches a write in progress.
  */
 @Injectable()
@@ -74,7 +74,7 @@ export class BlobStore {
   async write(scope: Tenant, bytes: AsyncIterable<Buffer>): Promise<WrittenBlob> {
     const key = `${scope.orgId}/${randomUUID()}`;
     await this.blobs.begin(scope, key);
-    const renewal = setInterval(() => void this.blobs.renew(key).catch(logFailure), RENEWAL_MS);
+    const renewal = setInterval(() => void this.blobs.renew(key).catch(logMissedHeartbeat), RENEWAL_MS);
     const stop = (): void => clearInterval(renewal);
     try {
       const hashed = new Hashed(bytes);
@@ -216,5 +216,8 @@ class Hashed implements AsyncIterable<Buffer> {
 const deletedMeanwhile = (): Error =>
   storageUnavailable(new Error('The object was deleted as interrupted before it was kept.'));
 
+const logMissedHeartbeat = (error: unknown): void =>
+  rootLogger.warn({ err: error }, 'the heartbeat of a write to the storage failed');
+
 const logFailure = (error: unknown): void =>
-  rootLogger.warn({ err: error }, 'an object could not be deleted or renewed; the clean-up will delete it');
+  rootLogger.warn({ err: error }, 'an object could not be deleted; the clean-up will try again');

@@ -19,14 +19,14 @@ export class BlobRepository {
   /** Records a write before its first byte, so that its object is found even if the process dies. */
   async begin({ orgId }: Pick<OrgScope, 'orgId'>, key: string): Promise<void> {
     await this.database.query(
-      sql`INSERT INTO blob_writes (storage_key, org_id, alive_at) VALUES (${key}, ${orgId}, now())`,
+      sql`INSERT INTO blob_writes (storage_key, org_id, heartbeat_at) VALUES (${key}, ${orgId}, now())`,
     );
   }
 
-  /** Shows that a write goes on. Returns false if its object has been deleted as interrupted. */
+  /** The heartbeat of a write. Returns false if its object has been deleted as interrupted. */
   async renew(key: string): Promise<boolean> {
     const renewed = await this.database.query(
-      sql`UPDATE blob_writes SET alive_at = now() WHERE storage_key = ${key} AND alive_at IS NOT NULL RETURNING 1`,
+      sql`UPDATE blob_writes SET heartbeat_at = now() WHERE storage_key = ${key} AND heartbeat_at IS NOT NULL RETURNING 1`,
     );
     return renewed.length > 0;
   }
@@ -34,7 +34,7 @@ export class BlobRepository {
   /** Ends a write whose object is to be kept. Returns false if the object has been deleted as interrupted meanwhile. */
   async end(tx: Tx, key: string): Promise<boolean> {
     const ended = await tx.query(
-      sql`DELETE FROM blob_writes WHERE storage_key = ${key} AND alive_at IS NOT NULL RETURNING 1`,
+      sql`DELETE FROM blob_writes WHERE storage_key = ${key} AND heartbeat_at IS NOT NULL RETURNING 1`,
     );
     return ended.length > 0;
   }
@@ -74,18 +74,18 @@ export class BlobRepository {
   /** Marks an object as one to delete. Returns false if it is kept, or deleted already. */
   async abandon(key: string, on: SqlExecutor = this.database): Promise<boolean> {
     const abandoned = await on.query(
-      sql`UPDATE blob_writes SET alive_at = NULL WHERE storage_key = ${key} RETURNING 1`,
+      sql`UPDATE blob_writes SET heartbeat_at = NULL WHERE storage_key = ${key} RETURNING 1`,
     );
     return abandoned.length > 0;
   }
 
-  /** Abandons writes without a sign of life, and returns objects to delete, in any order, so that none blocks the others. */
+  /** Abandons writes without a heartbeat, and returns objects to delete, in any order, so that none blocks the others. */
   async abandoned(orphanSeconds: number, limit: number): Promise<string[]> {
     const rows = await this.database.query<{ storage_key: string }>(
-      sql`UPDATE blob_writes SET alive_at = NULL
+      sql`UPDATE blob_writes SET heartbeat_at = NULL
         WHERE storage_key IN (
           SELECT storage_key FROM blob_writes
-          WHERE alive_at IS NULL OR alive_at < now() - ${orphanSeconds} * interval '1 second'
+          WHERE heartbeat_at IS NULL OR heartbeat_at < now() - ${orphanSeconds} * interval '1 second'
           ORDER BY random() LIMIT ${limit} FOR UPDATE SKIP LOCKED
         ) RETURNING storage_key`,
     );
@@ -94,6 +94,6 @@ export class BlobRepository {
 
   /** Forgets an object that has been deleted. */
   async forget(key: string): Promise<void> {
-    await this.database.query(sql`DELETE FROM blob_writes WHERE storage_key = ${key} AND alive_at IS NULL`);
+    await this.database.query(sql`DELETE FROM blob_writes WHERE storage_key = ${key} AND heartbeat_at IS NULL`);
   }
 }

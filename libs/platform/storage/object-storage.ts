@@ -17,7 +17,7 @@ export const READ_BYTES = 64 * 1024;
 export abstract class ObjectStorage {
   /**
    * Writes an object, in constant memory. The object appears once it is complete and durable. An interrupted write leaves
-   * no object. What it leaves besides, such as a temporary file or parts of an upload, `delete` removes. A chunk need not
+   * no object. `delete` also removes temporary files and parts of interrupted uploads. A chunk need not
    * stay valid once the next one is requested.
    */
   abstract write(key: string, bytes: AsyncIterable<Buffer>): Promise<void>;

@@ -7,11 +7,11 @@ export class PlatformBlobs1795455000000 extends SqlMigration {
     CREATE TABLE blob_writes (
       storage_key text COLLATE "C" PRIMARY KEY,
       org_id text COLLATE "C" NOT NULL,
-      -- the last sign of life of the writer; null for an object to delete
-      alive_at timestamptz
+      -- the last heartbeat of the writer; null for an object to delete
+      heartbeat_at timestamptz
     );
     -- the periodic deletion of what interrupted writes left
-    CREATE INDEX blob_writes_by_life ON blob_writes (alive_at);
+    CREATE INDEX blob_writes_by_heartbeat ON blob_writes (heartbeat_at);
 
     -- Complete objects. Equal bytes are stored once per organization.
     CREATE TABLE blobs (

@@ -126,7 +126,7 @@ describe('files that an app declares', () => {
     expect((await apps.editor.post(`${FILES}?${query}`, Buffer.from('there'))).status).toBe(201);
     const failed = await apps.reconcile(body.app as string);
     expect(failed.status).toBe(422);
-    await app.database.query(`UPDATE blob_writes SET alive_at = now() - interval '2 hours'`);
+    await app.database.query(`UPDATE blob_writes SET heartbeat_at = now() - interval '2 hours'`);
     await app.get(BlobStore).deleteOrphans();
     expect(await kept()).toEqual({ blobs: 1, writes: 0 });
     expect((await callers.objects()).complete).toBe(0);

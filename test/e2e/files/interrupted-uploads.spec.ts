@@ -139,7 +139,7 @@ describe('an upload that breaks off', () => {
     await callers.keptInTheEnd(UNDER_WAY);
     // as if the process had been stopped for two hours
     await app.database.query(
-      `UPDATE blob_writes SET alive_at = now() - interval '2 hours' WHERE org_id = $1`,
+      `UPDATE blob_writes SET heartbeat_at = now() - interval '2 hours' WHERE org_id = $1`,
       [callers.org.orgId],
     );
     await app.get(BlobStore).deleteOrphans();

@@ -50,7 +50,7 @@ describe('an upload whose process is killed', () => {
     const store = app.get(BlobStore);
     await store.deleteOrphans();
     expect(await stored()).toHaveLength(1); // its process could be alive
-    await app.database.query(`UPDATE blob_writes SET alive_at = now() - interval '61 minutes'`);
+    await app.database.query(`UPDATE blob_writes SET heartbeat_at = now() - interval '61 minutes'`);
     await store.deleteOrphans();
     expect([await rows(), await stored()]).toEqual([{ files: 0, blobs: 0, writes: 0 }, []]);
   });
