@@ -94,6 +94,8 @@ export class BlobRepository {
 
   /** Forgets an object that has been deleted. */
   async forget(key: string): Promise<void> {
-    await this.database.query(sql`DELETE FROM blob_writes WHERE storage_key = ${key} AND heartbeat_at IS NULL`);
+    await this.database.query(
+      sql`DELETE FROM blob_writes WHERE storage_key = ${key} AND heartbeat_at IS NULL`,
+    );
   }
 }
