@@ -143,9 +143,18 @@ describe('published datasets and scorers', () => {
         const packed = await publisher.pack({ ...dataset(made), ...version });
         expect(packed.pinned).toMatchObject(version);
         const bytes = await bytesOf(packed);
-        expect(Object.keys(bytes)).toEqual(['dataset.json', `versions/${packed.pinned.version_ordinal}.csv`]);
+        expect(Object.keys(bytes)).toEqual(['dataset.json', 'version.csv']);
       }
-      const missing = [{ version_ordinal: 3 }, { version_ordinal: 2 ** 40 }, { version_id: 'ver_none' }];
+      const { body: third } = await upload(from.editor, made.dataset_id, CSV);
+      const [earliest, again] = [1, third.version].map((version_ordinal) => ({
+        ...dataset(made),
+        version_ordinal,
+      }));
+      expect(third.version).toBe(3);
+      expect(await bytesOf(await publisher.pack(again!))).toEqual(
+        await bytesOf(await publisher.pack(earliest!)),
+      );
+      const missing = [{ version_ordinal: 4 }, { version_ordinal: 2 ** 40 }, { version_id: 'ver_none' }];
       const mixed = [
         { version_ordinal: 1, version_id: second.version_id },
         { version_id: `${made.dataset_id}.1` },
@@ -332,7 +341,16 @@ describe('published datasets and scorers', () => {
         description: 'own',
       });
       expect(body).toMatchObject({ scorer_version: 4, acquired_from: { version_id: made.version_id } });
-      const missing = [{ version_ordinal: 3 }, { version_ordinal: 2 ** 40 }, { version_id: 'ver_none' }];
+      const { body: third } = await upload(from.editor, made.dataset_id, CSV);
+      const [first, again] = [1, third.version].map((version_ordinal) => ({
+        ...dataset(made),
+        version_ordinal,
+      }));
+      expect(third.version).toBe(3);
+      expect(await bytesOf(await publisher.pack(again!))).toEqual(
+        await bytesOf(await publisher.pack(first!)),
+      );
+      const missing = [{ version_ordinal: 4 }, { version_ordinal: 2 ** 40 }, { version_id: 'ver_none' }];
       for (const version of missing) {
         expect(await publisher.pin({ ...scorer(made), ...version })).toBeNull();
       }
