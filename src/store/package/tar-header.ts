@@ -153,8 +153,8 @@ export function checkPath(path: string): void {
   if (fault !== null) throw new ArchiveError(`The path ${JSON.stringify(path.slice(0, 200))} ${fault}.`);
 }
 
-// Not `faultOfPath` of the components: a path in an archive has their directory in front, so it is longer, and an archive
-// that somebody else made may have names that only Windows refuses.
+// Not `faultOfPath` of the components: a path in an archive begins with their directory, so it may be longer, and reading
+// accepts names that only Windows refuses.
 function faultOfArchivedPath(path: string): string | null {
   if (Buffer.byteLength(path) > PATH_BYTES_MAX) return `is longer than ${PATH_BYTES_MAX} bytes`;
   if (/[\p{Cc}\p{Cs}]/u.test(path)) return 'contains a control character or is not Unicode';

@@ -37,7 +37,7 @@ import { RecordPacker, RECORDS_MAX_BYTES } from './record.packer';
 
 const DATASET = 'dataset.json';
 const RECORDS = 'records.jsonl';
-/** Without the number of the version, which differs between organizations. Sorted behind `dataset.json`. */
+/** Without the number of the version, which differs between organizations. It comes after `dataset.json`. */
 const CSV = 'version.csv';
 
 /** The content of `dataset.json`. */
