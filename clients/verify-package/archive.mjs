@@ -13,7 +13,7 @@ const PADDING_BYTES_MAX = 1024 * 1024;
 /** Names of Windows devices, which stay devices with spaces and an extension. */
 const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³]) *(?:\.|$)/i;
 
-/** Why a package is not verified, and where. */
+/** A fault in a package, and where it is. */
 export class Fault extends Error {
   constructor(where, what) {
     super(`${where}: ${what}`);

@@ -19,7 +19,7 @@ const USAGE = `Usage: verify-package <package.tar.gz> [options]
 Exit codes: 0 verified, 1 not verified, 2 wrong usage or an unreadable file.
 `;
 
-/** More lines help nobody. */
+/** Largest number of faults to print. */
 const FAULTS_MAX = 100;
 
 const VERIFIED = 0;
@@ -163,7 +163,7 @@ function checkSignature(item, jwks, report) {
   if ('crit' in head || 'b64' in head) return fail('has extensions that are not supported');
   const keys = Array.isArray(jwks?.keys) ? jwks.keys.filter((key) => key?.kid === head.kid) : [];
   if (typeof head.kid !== 'string' || keys.length !== 1) {
-    return fail(`is by the key ${shown(head.kid)}, which is not (once) in the key set`);
+    return fail(`is by the key ${shown(head.kid)}. The key set must contain the key exactly once`);
   }
   const [key] = keys;
   if (key.kty !== 'OKP' || key.crv !== 'Ed25519' || (key.alg ?? 'EdDSA') !== 'EdDSA') {

@@ -26,7 +26,7 @@ export { OWNED_FIELDS, OwnedDto, OwnedListQueryDto } from './owned/owned.dto';
 export { OwnedEntity, PlacedEntity, type SyncState } from './owned/owned.entity';
 export { type ComparedRow, OWNED_READERS, OwnedRepository } from './owned/owned.repository';
 export { findCopies } from './owned/published-table.repository';
-export { VersionTable } from './owned/version-table.repository';
+export { ORDINAL_MAX, VersionTable } from './owned/version-table.repository';
 export { AcquiredFromDto } from './packages/acquired-from.dto';
 export {
   clashOf,

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { ReadOnlyMembersOf } from '#platform/http';
-import { ListQueryDto, PageMetaDto } from '#platform/paging';
+import { PageMetaDto } from '#platform/paging';
 import { IsName, pick, StampsDto } from '../../resources';
 import type { OrgSigningKeyEntity } from './org-signing-key.entity';
 
@@ -12,8 +12,6 @@ export class CreateSigningKeyDto {
   @IsName()
   name?: string | null;
 }
-
-export class SigningKeyListQueryDto extends ListQueryDto {}
 
 /** A key with which the organization signs. The private key is never shown. */
 export class SigningKeyDto extends StampsDto {

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { Database, OrgRepository, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
-import { listPage, type RowPage } from '#platform/paging';
-import type { SigningKeyListQueryDto } from './org-signing-key.dto';
+import { listPage, type OrderedListQueryDto, type RowPage } from '#platform/paging';
 import { OrgSigningKeyEntity } from './org-signing-key.entity';
 
 /** A key that is not revoked. */
@@ -18,7 +17,7 @@ export class OrgSigningKeyRepository extends OrgRepository<OrgSigningKeyEntity> 
     super(database, OrgSigningKeyEntity, 'kid');
   }
 
-  list(scope: OrgScope, query: SigningKeyListQueryDto): Promise<RowPage<OrgSigningKeyEntity>> {
+  list(scope: OrgScope, query: OrderedListQueryDto): Promise<RowPage<OrgSigningKeyEntity>> {
     return listPage<OrgSigningKeyEntity>(
       this.database,
       { columns: '*', from: 'org_signing_keys', where: new Where(scope.orgKey), id: 'kid' },

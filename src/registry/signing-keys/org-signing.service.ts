@@ -6,16 +6,11 @@ import type { OrgScope } from '#platform/auth';
 import { Database, type SqlExecutor, type Tx } from '#platform/db';
 import { newId } from '#platform/ids';
 import { canonicalJson } from '#platform/json';
-import type { Page } from '#platform/paging';
+import type { OrderedListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { SealedSecretError, SecretBox } from '#platform/secrets';
 import { AuditLog, given } from '../../resources';
-import {
-  type CreateSigningKeyDto,
-  type SigningKeyDto,
-  type SigningKeyListQueryDto,
-  toSigningKeyDto,
-} from './org-signing-key.dto';
+import { type CreateSigningKeyDto, type SigningKeyDto, toSigningKeyDto } from './org-signing-key.dto';
 import type { OrgSigningKeyEntity } from './org-signing-key.entity';
 import { OrgSigningKeyRepository } from './org-signing-key.repository';
 
@@ -59,6 +54,12 @@ export class OrgSigningService {
       .sign(this.open(current));
   }
 
+  /** Checks, before work that ends with `sign`, that the key can sign. Errors: 409 as for `sign`. */
+  async check(scope: OrgScope, on?: SqlExecutor): Promise<void> {
+    const current = await this.keys.findCurrent(scope, on);
+    if (current) this.open(current);
+  }
+
   /**
    * Creates a key, which signs from then on. Earlier keys stay published, so that their signatures can still be verified.
    * Errors: 409 when the organization has 10 unrevoked keys, or all organizations together have 5,000.
@@ -97,7 +98,7 @@ export class OrgSigningService {
     return toSigningKeyDto(row, kid);
   }
 
-  async list(scope: OrgScope, query: SigningKeyListQueryDto): Promise<Page<SigningKeyDto>> {
+  async list(scope: OrgScope, query: OrderedListQueryDto): Promise<Page<SigningKeyDto>> {
     const { rows, page } = await this.keys.list(scope, query);
     const currentKid = await this.currentKid(scope);
     return { items: rows.map((row) => toSigningKeyDto(row, currentKid)), page };

@@ -4,7 +4,7 @@ import { listPage, type ListQueryDto, type RowPage } from '#platform/paging';
 import type { ArtifactReference } from '../packages/packager';
 
 /** The largest number of a version that the database can look up. */
-const ORDINAL_MAX = 2 ** 31 - 1;
+export const ORDINAL_MAX = 2 ** 31 - 1;
 
 /** Storage of the versions of one kind of resource. */
 export interface VersionTableSpec {

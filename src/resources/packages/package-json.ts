@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { buffer } from 'node:stream/consumers';
 import { RawJson, toJsonText } from '#platform/json';
 import type { PackageFile, UnpackedComponent } from './packager';
 
@@ -9,6 +10,7 @@ export function textFile(path: string, text: string): PackageFile {
     path,
     size_bytes: bytes.length,
     sha256: createHash('sha256').update(bytes).digest('hex'),
+    isHeld: true,
     async *content() {
       yield await Promise.resolve(bytes);
     },
@@ -16,8 +18,7 @@ export function textFile(path: string, text: string): PackageFile {
 }
 
 /**
- * Returns a JSON file of a package, in canonical form except for its free-form members. These are written as they are
- * stored: RFC 8785 would write 2^60 as 1152921504606847000, which `parseJson` refuses, and would sort their members. The
+ * Returns a JSON file of a package with sorted members. Free-form members are written as they are stored: RFC 8785 would write 2^60 as 1152921504606847000, which `parseJson` refuses, and would sort their members. The
  * same version still gives the same bytes, because its stored text never changes.
  *
  * @param members free-form ones as `RawJson`; the others without numbers beyond 2^53
@@ -31,9 +32,8 @@ export function jsonFile(path: string, members: object): PackageFile {
 export async function readJsonFile({ key, files }: UnpackedComponent, path: string): Promise<RawJson> {
   let text: string | undefined;
   for await (const file of files) {
-    const pieces: Buffer[] = [];
-    for await (const piece of file.content) pieces.push(piece);
-    if (file.path === path) text = Buffer.concat(pieces).toString();
+    const bytes = await buffer(file.content);
+    if (file.path === path) text = bytes.toString();
   }
   if (text === undefined) throw new Error(`The component ${key} has no ${path}.`);
   return new RawJson(text);

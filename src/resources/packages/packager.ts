@@ -67,6 +67,8 @@ export interface PackageFile {
   sha256: string;
   /** Streams the bytes, any number of times. */
   content: () => AsyncIterable<Buffer>;
+  /** Whether the bytes are in memory until the package is built. */
+  isHeld?: boolean;
 }
 
 /** The files of a component. Closing frees temporary files. */
@@ -127,8 +129,9 @@ export interface InstalledArtifact {
 /**
  * Packs and installs the resources of one kind. The area that owns the kind provides it and adds it to `Packagers`.
  *
- * The files of a version are always the same bytes: JSON in its canonical form (RFC 8785), without ids, timestamps or
- * secrets. References to other resources are keys of components.
+ * The files of a version are always the same bytes, without ids, timestamps or secrets. The members of a JSON file are
+ * sorted, and free-form members are written as they are stored, see `jsonFile`. References to other resources are keys of
+ * components.
  */
 export interface Packager {
   readonly kind: ArtifactKind;

@@ -1,3 +1,4 @@
+import { buffer } from 'node:stream/consumers';
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { SqlExecutor, Tx } from '#platform/db';
@@ -77,10 +78,6 @@ export class SkillPackager implements Packager {
 
 async function contentIn({ files }: UnpackedComponent): Promise<SkillContent> {
   const given: GivenFile[] = [];
-  for await (const { path, content } of files) {
-    const pieces: Buffer[] = [];
-    for await (const piece of content) pieces.push(piece);
-    given.push({ path, content: Buffer.concat(pieces) });
-  }
+  for await (const { path, content } of files) given.push({ path, content: await buffer(content) });
   return contentOfDirectory(given);
 }

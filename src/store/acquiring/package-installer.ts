@@ -13,7 +13,7 @@ import type { ArtifactPinDto, PackageManifestDto } from '../items/store-item.dto
 import type { ReleaseRow } from '../items/store-item.entity';
 import { ArchiveError } from '../package/package-archive';
 import { readPackage, reading } from '../package/package.reader';
-import { until } from '../package/until';
+import { until } from '../package/package-archive';
 import type { AcquiredCopyDto } from './acquisition.dto';
 
 /** A release of another organization, as a rule. */

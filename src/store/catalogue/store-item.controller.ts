@@ -27,7 +27,7 @@ export class StoreItemController {
 
   /** List the items that are listed for your organization, newest first */
   @Get()
-  @RequireRoleSomewhere('viewer', 'runtime')
+  @RequireRoleSomewhere('viewer')
   @ApiOkResponse({ type: CataloguePageDto })
   list(
     @CurrentScope() scope: OrgScope,
@@ -38,7 +38,7 @@ export class StoreItemController {
 
   /** Get an item whose audience admits your organization, listed or not */
   @Get(':store_item_id')
-  @RequireRoleSomewhere('viewer', 'runtime')
+  @RequireRoleSomewhere('viewer')
   @ApiOkResponse({ type: CatalogueItemDto })
   get(@CurrentScope() scope: OrgScope, @Param('store_item_id') id: string): Promise<CatalogueItemDto> {
     return this.catalogue.get(scope, id);
@@ -46,7 +46,7 @@ export class StoreItemController {
 
   /** Download the package of an item: a reproducible tar.gz with `manifest.json` first */
   @Get(':store_item_id/package')
-  @RequireRoleSomewhere('viewer', 'runtime')
+  @RequireRoleSomewhere('viewer')
   @SendsContent(PACKAGE_MEDIA)
   getPackage(
     @CurrentScope() scope: OrgScope,
@@ -67,8 +67,8 @@ export class StoreItemController {
     @CurrentPrincipal() principal: Principal,
     @CurrentRequestId() requestId: string,
     @Param('store_item_id') id: string,
-    @Body() { is_reviewed = true }: ReviewStoreItemDto,
+    @Body() dto: ReviewStoreItemDto,
   ): Promise<StoreItemDto> {
-    return this.items.review(principal, requestId, id, is_reviewed);
+    return this.items.review(principal, requestId, id, dto);
   }
 }

@@ -19,7 +19,7 @@ import {
 import { IsOneOf, Nested, NotNull, ReadOnlyMembersOf, ValuesCheckedLater } from '#platform/http';
 import { PAGE_SIZE_MAX, PageMetaDto, ToInteger } from '#platform/paging';
 import { ARTIFACT_KINDS, type ArtifactKind, IsDescription, IsName } from '../../resources';
-import { StoreItemDto, StorePolicyDto, StoreReleaseDto } from './store-item.dto';
+import { PublisherItemDto, StorePolicyDto, StoreReleaseDto } from './store-item.dto';
 import { type Action, ACTIONS, CATEGORIES, type Category } from './store-item.entity';
 
 const TEXTS_MAX = 20;
@@ -129,7 +129,7 @@ class StoreItemTextsDto {
   version_label?: string | null;
 }
 
-@ReadOnlyMembersOf(() => StoreItemDto)
+@ReadOnlyMembersOf(() => PublisherItemDto)
 @ValuesCheckedLater()
 export class CreatePublisherItemDto extends StoreItemTextsDto {
   @IsString()
@@ -150,7 +150,7 @@ export class CreatePublisherItemDto extends StoreItemTextsDto {
 }
 
 /** The same members as for a new item. Those that you leave out keep their value, and the policy stays as it is. */
-@ReadOnlyMembersOf(() => StoreItemDto)
+@ReadOnlyMembersOf(() => PublisherItemDto)
 @ValuesCheckedLater()
 export class CreatePublisherItemReleaseDto extends PartialType(StoreItemTextsDto, {
   skipNullProperties: false,
@@ -177,7 +177,7 @@ export class CreatePublisherItemReleaseDto extends PartialType(StoreItemTextsDto
 }
 
 /** A merge patch (RFC 7396) of the texts. `topics` and `highlights` are replaced whole, and null empties them. */
-@ReadOnlyMembersOf(() => StoreItemDto)
+@ReadOnlyMembersOf(() => PublisherItemDto)
 @ValuesCheckedLater()
 export class PatchPublisherItemDto extends PartialType(StoreItemTextsDto, { skipNullProperties: false }) {
   /** Must be the current one, because an item cannot be moved (422). */
@@ -213,6 +213,12 @@ export class ReviewStoreItemDto {
   @IsBoolean()
   @ApiProperty({ required: false, default: true })
   is_reviewed?: boolean;
+
+  /** The release that was reviewed. 409 if it is not the newest one. */
+  @NotNull()
+  @IsString()
+  @Length(1, 255)
+  release_id?: string;
 }
 
 /** The page of the organization's own items. */

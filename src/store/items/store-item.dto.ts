@@ -134,6 +134,19 @@ export class StoreItemDto {
   version_label?: string | null;
 }
 
+/** An item for its publisher. */
+export class PublisherItemDto extends StoreItemDto {
+  /** The workspace of the resource. */
+  workspace_id!: string;
+  /** A compact JWS (RFC 7515) of the newest publication, or null. */
+  signature!: string | null;
+  created_at!: Date;
+  updated_at!: Date;
+  created_by!: string;
+  /** When the item was withdrawn, or null. */
+  archived_at!: Date | null;
+}
+
 /** The position of a page among the items of the organization. */
 export class StoreItemsPageMetaDto {
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
@@ -189,6 +202,11 @@ export function toStoreItemDto(row: StoreItemEntity, orgIds: string[] = row.org_
     },
   };
 }
+
+export const toPublisherItemDto = (row: StoreItemEntity): PublisherItemDto => ({
+  ...toStoreItemDto(row),
+  ...pick(row, ['workspace_id', 'signature', 'created_at', 'updated_at', 'created_by', 'archived_at']),
+});
 
 /** A release of an item. Its content never changes. */
 export class StoreReleaseDto {

@@ -137,6 +137,19 @@ export type ReleaseRow = Pick<
 
 export const POLICY_FIELDS = ['is_public', 'org_ids', 'is_listed', 'can_acquire'] as const;
 
+/** The columns that decide in which lists of the catalogue an item is. */
+export const LISTED_FIELDS = [
+  'is_listed',
+  'is_public',
+  'org_ids',
+  'category',
+  'topics',
+  'archived_at',
+] as const;
+
+/** The texts of an item that a review covers, besides the release. */
+export const REVIEWED_FIELDS = ['name', 'tagline', 'artwork', 'highlights', 'category'] as const;
+
 /** The members whose values the audit log shows. */
 export const AUDITED_FIELDS = [
   'name',

@@ -4,33 +4,46 @@ import type { Tx } from '#platform/db';
 import { checkIfMatch, Versioned } from '#platform/http';
 import type { OrderedListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { demandRole, OrgResourceService, pick, type ResourceKind, ResourceKit } from '../../resources';
+import {
+  type AuditAction,
+  changedColumns,
+  demandRole,
+  OrgResourceService,
+  pick,
+  type ResourceKind,
+  ResourceKit,
+} from '../../resources';
 import { ListingRepository } from './listing.repository';
 import type {
   AudienceBodyDto,
   PatchPublisherItemDto,
   PublisherItemPolicyDto,
   PublisherItemsQueryDto,
+  ReviewStoreItemDto,
 } from './store-item-bodies.dto';
 import {
   type PackageManifestDto,
+  type PublisherItemDto,
   type StoreItemDto,
   type StoreItemsPageDto,
   type StoreReleaseDto,
+  toPublisherItemDto,
   toStoreItemDto,
 } from './store-item.dto';
 import {
   AUDITED_FIELDS,
+  LISTED_FIELDS,
   POLICY_FIELDS,
   RELEASED_FIELDS,
   type ReleaseRow,
+  REVIEWED_FIELDS,
   type StoreItemEntity,
   toStoreItemDocument,
 } from './store-item.entity';
 import { StoreItemRepository } from './store-item.repository';
 
 /** Items as the resource kit keeps them. Withdrawing is archiving, for good. */
-const STORE_ITEM: ResourceKind<StoreItemEntity, StoreItemDto> = {
+const STORE_ITEM: ResourceKind<StoreItemEntity, PublisherItemDto> = {
   noun: 'store item',
   type: 'store_item',
   id: 'store_item_id',
@@ -41,26 +54,15 @@ const STORE_ITEM: ResourceKind<StoreItemEntity, StoreItemDto> = {
   derived: (row, changed) =>
     POLICY_FIELDS.some((field) => field in changed) ? { policy_generation: row.policy_generation + 1 } : {},
   search: { type: 'store_item', document: toStoreItemDocument },
-  toView: (row) => toStoreItemDto(row),
+  toView: toPublisherItemDto,
 };
-
-/** An item for its publisher, and the workspace where its roles are checked. */
-export class PlacedItem extends Versioned<StoreItemDto> {
-  constructor(
-    view: StoreItemDto,
-    version: number | string,
-    readonly workspaceId: string,
-  ) {
-    super(view, version);
-  }
-}
 
 /**
  * The items of an organization, for the organization itself. Everybody who may read in one of its workspaces sees all of
  * them. Changes need the role publisher in the workspace of the artifact.
  */
 @Injectable()
-export class StoreItemService extends OrgResourceService<StoreItemEntity, StoreItemDto> {
+export class StoreItemService extends OrgResourceService<StoreItemEntity, PublisherItemDto> {
   constructor(
     kit: ResourceKit,
     private readonly items: StoreItemRepository,
@@ -74,54 +76,55 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, StoreI
     return { items: rows.map((row) => toStoreItemDto(row)), page: { limit, offset, total } };
   }
 
-  /** Errors: those of every change. */
-  async patch(
+  /** A change of what was reviewed must be reviewed anew. Errors: those of every change. */
+  patch(
     scope: OrgScope,
     id: string,
     dto: PatchPublisherItemDto,
     ifMatch?: string,
-  ): Promise<PlacedItem> {
-    const changed = await this.change(scope, id, dto, ifMatch, async (row, tx) => {
+  ): Promise<Versioned<PublisherItemDto>> {
+    return this.change(scope, id, dto, ifMatch, async (row, tx) => {
       const { release_id } = row;
       const { version_label, release_notes } = dto;
       await this.items.updateReleaseTexts(tx, scope, { release_id, version_label, release_notes });
-      return textsOf(dto);
+      const texts = textsOf(dto);
+      const isOther = changedColumns(row, pick(texts as StoreItemEntity, REVIEWED_FIELDS)) !== null;
+      return { ...texts, ...(isOther && { is_reviewed: false }) };
     });
-    return changed as PlacedItem;
   }
 
   /**
-   * Replaces the policy. Errors: 404; 403; 412 for another generation; 409 for a withdrawn item or an archived workspace;
-   * 422 for an unknown organization.
+   * Replaces the policy. Errors: 404; 403; 400 for an unknown organization; 412 for another generation; 409 for a withdrawn
+   * item or an archived workspace.
    */
   setPolicy(
     scope: OrgScope,
     id: string,
     { audience, is_listed, can_acquire }: PublisherItemPolicyDto,
     ifMatch?: string,
-  ): Promise<PlacedItem> {
+  ): Promise<Versioned<PublisherItemDto>> {
     return this.transaction(scope, async (tx) => {
       const row = await this.lock(tx, scope, id, 'update');
+      const policy = { ...(await this.audienceOf(tx, audience)), is_listed, can_acquire };
       checkIfMatch(ifMatch, row.policy_generation);
       this.checkWritable(row);
       await this.checkOpen(tx, scope, row);
-      const policy = { ...(await this.audienceOf(tx, audience)), is_listed, can_acquire };
       const written = await this.write(tx, scope, row, policy, 'update');
-      return new PlacedItem(toStoreItemDto(written), written.policy_generation, written.workspace_id);
+      return new Versioned(toPublisherItemDto(written), written.policy_generation);
     });
   }
 
   /** Withdraws an item for good: others cannot read, download or acquire it any more. Their copies stay. */
-  async withdraw(scope: OrgScope, id: string, ifMatch?: string): Promise<PlacedItem> {
-    return (await this.archive(scope, id, ifMatch)) as PlacedItem;
+  withdraw(scope: OrgScope, id: string, ifMatch?: string): Promise<Versioned<PublisherItemDto>> {
+    return this.archive(scope, id, ifMatch);
   }
 
-  /** Errors: 404. */
+  /** Errors: 404; 409 for a withdrawn item, and if `release_id` is not the newest release. */
   async review(
     principal: Principal,
     requestId: string,
     id: string,
-    isReviewed: boolean,
+    { is_reviewed = true, release_id }: ReviewStoreItemDto,
   ): Promise<StoreItemDto> {
     const orgId = await this.items.publisherOf(id);
     if (orgId === null) throw problem.notFound('store item', id);
@@ -129,7 +132,8 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, StoreI
     return this.transaction(scope, async (tx) => {
       const row = await this.lock(tx, scope, id, 'update');
       this.checkWritable(row);
-      return toStoreItemDto(await this.write(tx, scope, row, { is_reviewed: isReviewed }, 'update'));
+      if (release_id !== undefined && release_id !== row.release_id) throw notNewest(release_id, row);
+      return toStoreItemDto(await this.write(tx, scope, row, { is_reviewed }, 'update'));
     });
   }
 
@@ -144,7 +148,11 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, StoreI
   }
 
   /** Inserts a new item with its first release, in the transaction that keeps its package. */
-  async add(tx: Tx, scope: OrgScope, row: Omit<StoreItemEntity, 'ordinal'>): Promise<PlacedItem> {
+  async add(
+    tx: Tx,
+    scope: OrgScope,
+    row: Omit<StoreItemEntity, 'ordinal'>,
+  ): Promise<Versioned<PublisherItemDto>> {
     const placed = { ...row, ordinal: await this.items.nextOrdinal(tx, scope) };
     await this.items.insertRelease(tx, releaseOf(placed, scope, placed.created_at));
     return this.versioned(await this.insert(tx, scope, placed));
@@ -156,7 +164,7 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, StoreI
     scope: OrgScope,
     row: StoreItemEntity,
     columns: Partial<StoreItemEntity>,
-  ): Promise<PlacedItem> {
+  ): Promise<Versioned<PublisherItemDto>> {
     const next = { ...columns, is_reviewed: false };
     await this.items.insertRelease(tx, releaseOf({ ...row, ...next }, scope, new Date()));
     return this.versioned(await this.write(tx, scope, row, next, 'update'));
@@ -169,7 +177,7 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, StoreI
     return row;
   }
 
-  /** Returns the columns of an audience. Errors: 422 for an unknown organization. */
+  /** Returns the columns of an audience. Errors: 400 for an unknown organization. */
   async audienceOf(
     tx: Tx,
     { is_public, org_ids = [] }: AudienceBodyDto,
@@ -181,7 +189,7 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, StoreI
           ? [{ pointer: `/audience/org_ids/${index}`, detail: 'is not an organization of this service' }]
           : [],
       );
-      throw problem.validationFailed(errors);
+      throw problem.invalidFields(errors);
     }
     return { is_public, org_ids: [...new Set(org_ids)] };
   }
@@ -189,10 +197,6 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, StoreI
   /** Runs the last step of publishing in one transaction. */
   within<Result>(scope: OrgScope, work: (tx: Tx) => Promise<Result>): Promise<Result> {
     return this.transaction(scope, work);
-  }
-
-  protected override versioned(row: StoreItemEntity): PlacedItem {
-    return new PlacedItem(toStoreItemDto(row), row.generation, row.workspace_id);
   }
 
   protected override admit(
@@ -222,11 +226,27 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, StoreI
     return Promise.resolve({ is_listed: false, can_acquire: false });
   }
 
-  protected override async reindex(tx: Tx, scope: OrgScope, row: StoreItemEntity): Promise<void> {
-    await super.reindex(tx, scope, row);
-    await this.listings.put(tx, row);
+  protected override async insert(tx: Tx, scope: OrgScope, row: StoreItemEntity): Promise<StoreItemEntity> {
+    const inserted = await super.insert(tx, scope, row);
+    await this.listings.put(tx, inserted);
+    return inserted;
+  }
+
+  protected override async write(
+    tx: Tx,
+    scope: OrgScope,
+    row: StoreItemEntity,
+    patch: Partial<StoreItemEntity>,
+    action: AuditAction,
+  ): Promise<StoreItemEntity> {
+    const written = await super.write(tx, scope, row, patch, action);
+    if (changedColumns(row, pick(written, LISTED_FIELDS))) await this.listings.put(tx, written);
+    return written;
   }
 }
+
+const notNewest = (id: string, { release_id }: StoreItemEntity) =>
+  problem.conflict(`The newest release is ${release_id}, not ${id}. Review that one.`);
 
 /** Returns the columns that texts set. */
 export function textsOf(dto: PatchPublisherItemDto): Partial<StoreItemEntity> {

@@ -77,6 +77,18 @@ export async function* packArchive(
   yield trailer;
 }
 
+/** Passes on a stream until a signal is aborted, and then throws its reason. */
+export async function* until(
+  signal: AbortSignal,
+  bytes: AsyncIterable<Buffer>,
+): AsyncGenerator<Buffer, void, undefined> {
+  for await (const chunk of bytes) {
+    signal.throwIfAborted();
+    yield chunk;
+  }
+  signal.throwIfAborted();
+}
+
 /** Returns the size of the archive in bytes, without reading any content. Throws as `packArchive` does. */
 export function archiveBytes(entries: readonly ArchiveEntry[]): number {
   const bytes = tarBytes(entries);

@@ -1,3 +1,4 @@
+import { buffer } from 'node:stream/consumers';
 import { Problem } from '#platform/problem';
 import type { UnpackedFile } from '../../resources';
 import { type ArchivedFile, ArchiveError, unpackArchive } from './package-archive';
@@ -64,9 +65,7 @@ async function* filesIn(files: Lookahead, directory: string): AsyncGenerator<Unp
 async function readManifest(file: ArchivedFile | null): Promise<PackedManifest> {
   if (!file) throw new ArchiveError('The package does not begin with manifest.json.');
   if (file.size_bytes > MANIFEST_BYTES_MAX) throw new ArchiveError('The manifest.json is too large.');
-  const parts: Buffer[] = [];
-  for await (const part of file.content) parts.push(part);
-  const manifest = JSON.parse(Buffer.concat(parts).toString()) as PackedManifest;
+  const manifest = JSON.parse((await buffer(file.content)).toString()) as PackedManifest;
   if (manifest.schema_version !== SCHEMA_VERSION || manifest.adapter !== ADAPTER) {
     throw new ArchiveError('The package has another format.');
   }

@@ -149,11 +149,13 @@ export function readPax(record: Buffer): string {
 
 /** Throws `ArchiveError` for a path that is not a place inside the directory where the archive is unpacked. */
 export function checkPath(path: string): void {
-  const fault = faultOfPath(path);
+  const fault = faultOfArchivedPath(path);
   if (fault !== null) throw new ArchiveError(`The path ${JSON.stringify(path.slice(0, 200))} ${fault}.`);
 }
 
-function faultOfPath(path: string): string | null {
+// Not `faultOfPath` of the components: a path in an archive begins with their directory, so it may be longer, and reading
+// accepts names that only Windows refuses.
+function faultOfArchivedPath(path: string): string | null {
   if (Buffer.byteLength(path) > PATH_BYTES_MAX) return `is longer than ${PATH_BYTES_MAX} bytes`;
   if (/[\p{Cc}\p{Cs}]/u.test(path)) return 'contains a control character or is not Unicode';
   if (path.includes('\\')) return 'contains a backslash';

@@ -26,6 +26,9 @@ import {
 } from '../package/package-manifest';
 import type { PinnedNode } from './pinning';
 
+/** Most bytes of a package that are held in memory while it is built: its JSON documents. */
+const HELD_MIB_MAX = 32;
+
 /** A component of a package, and the first one that needs it. */
 export interface BuiltComponent extends PackedComponent {
   parent_key: string | null;
@@ -49,8 +52,9 @@ export class PackageBuilder {
   ) {}
 
   /**
-   * Builds the package of pinned resources, and passes it to `work`. Errors: 422 for too many files or bytes, for a path
-   * that some system cannot unpack, and for content that its kind does not publish; those of `work`.
+   * Builds the package of pinned resources, and passes it to `work`. Errors: 422 for too many files or bytes, for documents
+   * of more than 32 MiB together, for a path that some system cannot unpack, and for content that its kind does not publish;
+   * those of `work`.
    *
    * @param nodes each after those that it needs
    */
@@ -63,12 +67,14 @@ export class PackageBuilder {
     try {
       const components = new Map<PinnedNode, PackedComponent>();
       const directories = new Set<string>();
-      const files: (PackageFile & { path: string })[] = [];
+      const files: PackageFile[] = [];
+      const size = { all: 0, held: 0 };
       for (const node of nodes) {
         const packager = this.packagers.of(node.artifact.kind);
         const dependencies = node.dependencies.map((one) => packed(components, one));
         const own = await packager.files(this.database, scope, node.artifact, dependencies);
         if (own.close) opened.push(own.close);
+        this.checkSizes(size, own.files);
         checkPaths(own.files);
         const directory = freeDirectory(directories, packager.directory, node.artifact.name);
         const digest = sourceDigest(own.files);
@@ -81,18 +87,31 @@ export class PackageBuilder {
         parent_key: node.parent && packed(components, node.parent).key,
       }));
       const entries = [manifestEntry(built, files), ...files];
-      this.checkBytes(entries);
+      this.checkLimit(bytesOf(entries));
       return await work({ components: built, entries });
     } finally {
       for (const close of opened) await close();
     }
   }
 
-  private checkBytes(entries: readonly ArchiveEntry[]): void {
+  /** Adds files to the sizes so far. Refuses too many bytes before the next component is loaded. */
+  private checkSizes(size: { all: number; held: number }, files: readonly PackageFile[]): void {
+    for (const { size_bytes, isHeld = false } of files) {
+      size.all += size_bytes;
+      if (isHeld) size.held += size_bytes;
+    }
+    if (size.held > HELD_MIB_MAX * 1024 * 1024) {
+      throw problem.validationFailed(
+        `The documents of a package can have at most ${HELD_MIB_MAX} MiB together. Those of this one have more.`,
+      );
+    }
+    this.checkLimit(size.all);
+  }
+
+  private checkLimit(bytes: number): void {
     const limit = this.environment.FILE_LIMIT_BYTES;
-    const bytes = bytesOf(entries);
     if (bytes > limit) {
-      throw problem.validationFailed(`A package can have at most ${limit} bytes. This one has ${bytes}.`);
+      throw problem.validationFailed(`A package can have at most ${limit} bytes. This one has more.`);
     }
   }
 }

@@ -50,11 +50,14 @@ export class Pinning {
     return ordered;
   }
 
-  /** Locks resources that were pinned earlier. Errors: 409 for one that is gone meanwhile. */
+  /**
+   * Locks resources that were pinned earlier. They may have changed: the package holds what was pinned. Errors: 409 for one
+   * that is gone meanwhile.
+   */
   async check(tx: Tx, scope: Scope, nodes: readonly PinnedNode[]): Promise<void> {
     for (const { artifact } of nodes) {
-      const { kind, artifact_id, version_id } = artifact;
-      if (!(await this.pinned(tx, scope, { kind, artifact_id, version_id }))) throw gone(artifact);
+      const { kind, artifact_id } = artifact;
+      if (!(await this.pinned(tx, scope, { kind, artifact_id }))) throw gone(artifact);
     }
   }
 

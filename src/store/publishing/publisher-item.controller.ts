@@ -2,8 +2,8 @@ import { Body, Controller, Get, HttpCode, Param, Patch, Post, Put, Query } from 
 import { ApiCreatedResponse, ApiHeader, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import {
+  created,
   ETAG_HEADER,
-  etagOf,
   IfMatch,
   LongRunning,
   Reply,
@@ -21,8 +21,8 @@ import {
   PublisherItemsQueryDto,
   StoreReleasePageDto,
 } from '../items/store-item-bodies.dto';
-import { StoreItemDto, StoreItemsPageDto, type StoreReleaseDto } from '../items/store-item.dto';
-import { type PlacedItem, StoreItemService } from '../items/store-item.service';
+import { PublisherItemDto, StoreItemsPageDto, type StoreReleaseDto } from '../items/store-item.dto';
+import { StoreItemService } from '../items/store-item.service';
 import { PublishingService } from './publishing.service';
 
 const PATH = '/store/v1/publisher/items';
@@ -74,7 +74,7 @@ export class PublisherItemController {
   @Post()
   @RequireRoleSomewhere('publisher')
   @Publishes()
-  @ApiCreatedResponse({ type: StoreItemDto })
+  @ApiCreatedResponse({ type: PublisherItemDto })
   async create(
     @CurrentScope() scope: OrgScope,
     @Body() dto: CreatePublisherItemDto,
@@ -86,22 +86,25 @@ export class PublisherItemController {
   /** Get an item of your organization */
   @Get(':store_item_id')
   @RequireRoleSomewhere('viewer')
-  @ApiOkResponse({ type: StoreItemDto })
-  get(@CurrentScope() scope: OrgScope, @Param('store_item_id') id: string): Promise<Versioned<StoreItemDto>> {
+  @ApiOkResponse({ type: PublisherItemDto })
+  get(
+    @CurrentScope() scope: OrgScope,
+    @Param('store_item_id') id: string,
+  ): Promise<Versioned<PublisherItemDto>> {
     return this.items.get(scope, id);
   }
 
   /** Change the texts of an item */
   @Patch(':store_item_id')
   @RequireRoleSomewhere('publisher')
-  @ApiOkResponse({ type: StoreItemDto })
-  async patch(
+  @ApiOkResponse({ type: PublisherItemDto })
+  patch(
     @CurrentScope() scope: OrgScope,
     @Param('store_item_id') id: string,
     @Body() dto: PatchPublisherItemDto,
     @IfMatch() ifMatch?: string,
-  ): Promise<Reply> {
-    return changed(await this.items.patch(scope, id, dto, ifMatch));
+  ): Promise<Versioned<PublisherItemDto>> {
+    return this.items.patch(scope, id, dto, ifMatch);
   }
 
   /** Replace the policy of an item: who sees it, whether it is listed, and whether it can be acquired */
@@ -112,34 +115,34 @@ export class PublisherItemController {
     required: false,
     description: 'The generation of the policy, as an ETag. 412 when the policy has changed since.',
   })
-  @ApiOkResponse({ type: StoreItemDto, headers: ETAG_HEADER })
-  async putPolicy(
+  @ApiOkResponse({ type: PublisherItemDto, headers: ETAG_HEADER })
+  putPolicy(
     @CurrentScope() scope: OrgScope,
     @Param('store_item_id') id: string,
     @Body() dto: PublisherItemPolicyDto,
     @IfMatch() ifMatch?: string,
-  ): Promise<Reply> {
-    return changed(await this.items.setPolicy(scope, id, dto, ifMatch));
+  ): Promise<Versioned<PublisherItemDto>> {
+    return this.items.setPolicy(scope, id, dto, ifMatch);
   }
 
   /** Withdraw an item for good. Existing copies stay */
   @Post(':store_item_id/withdraw')
   @HttpCode(200)
   @RequireRoleSomewhere('publisher')
-  @ApiOkResponse({ type: StoreItemDto })
-  async withdraw(
+  @ApiOkResponse({ type: PublisherItemDto })
+  withdraw(
     @CurrentScope() scope: OrgScope,
     @Param('store_item_id') id: string,
     @IfMatch() ifMatch?: string,
-  ): Promise<Reply> {
-    return changed(await this.items.withdraw(scope, id, ifMatch));
+  ): Promise<Versioned<PublisherItemDto>> {
+    return this.items.withdraw(scope, id, ifMatch);
   }
 
   /** Publish a new release of an item */
   @Post(':store_item_id/releases')
   @RequireRoleSomewhere('publisher')
   @Publishes()
-  @ApiCreatedResponse({ type: StoreItemDto, headers: ETAG_HEADER })
+  @ApiCreatedResponse({ type: PublisherItemDto, headers: ETAG_HEADER })
   async createRelease(
     @CurrentScope() scope: OrgScope,
     @Param('store_item_id') id: string,
@@ -162,8 +165,5 @@ export class PublisherItemController {
   }
 }
 
-const changed = ({ view, version, workspaceId }: PlacedItem): Reply =>
-  new Reply(200, view, { ETag: etagOf(version) }, workspaceId);
-
-const published = ({ view, version, workspaceId }: PlacedItem): Reply =>
-  new Reply(201, view, { Location: `${PATH}/${view.store_item_id}`, ETag: etagOf(version) }, workspaceId);
+const published = (item: Versioned<PublisherItemDto>): Reply =>
+  created(`${PATH}/${item.view.store_item_id}`, item);

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { OrgScope, Scope } from '#platform/auth';
 import { FairLimiter } from '#platform/concurrency';
 import type { Tx } from '#platform/db';
-import { checkValues } from '#platform/http';
+import { checkValues, type Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
 import { RawJson } from '#platform/json';
 import { problem } from '#platform/problem';
@@ -15,9 +15,9 @@ import type {
   PublishedArtifactDto,
 } from '../items/store-item-bodies.dto';
 import type { Action, StoreItemEntity } from '../items/store-item.entity';
-import { type PlacedItem, StoreItemService, textsOf } from '../items/store-item.service';
-import { packArchive } from '../package/package-archive';
-import { until } from '../package/until';
+import type { PublisherItemDto } from '../items/store-item.dto';
+import { StoreItemService, textsOf } from '../items/store-item.service';
+import { packArchive, until } from '../package/package-archive';
 import { agentProfileOf, manifestOf } from './manifest';
 import { type BuiltPackage, PackageBuilder } from './package-builder';
 import { type PinnedNode, Pinning } from './pinning';
@@ -25,8 +25,10 @@ import { type PinnedNode, Pinning } from './pinning';
 /** The type of the signature of a release (`typ`). */
 const SIGNATURE_TYPE = 'store-release+jws';
 
-/** Packages of one organization that are built at once. */
+/** Packages that are built at once in a process: of one organization, and of all. Further ones wait. */
 const PACKAGES_PER_ORG = 2;
+const PACKAGES_MAX = 6;
+const WAITING_MAX = 50;
 
 /** A package in the storage, which a transaction is about to keep. */
 interface WrittenPackage {
@@ -42,7 +44,11 @@ interface WrittenPackage {
  */
 @Injectable()
 export class PublishingService {
-  private readonly limiter = new FairLimiter({ share: PACKAGES_PER_ORG });
+  private readonly limiter = new FairLimiter({
+    share: PACKAGES_PER_ORG,
+    concurrency: PACKAGES_MAX,
+    maxWaiting: WAITING_MAX,
+  });
 
   constructor(
     private readonly access: WorkspaceAccess,
@@ -54,17 +60,22 @@ export class PublishingService {
   ) {}
 
   /**
-   * Publishes a resource as a new item. Errors: 400 for an unknown workspace, resource or version; 403; 409 for an archived
-   * workspace or a component that is gone; 422 for unknown values and for a package that cannot be built; 503 if the
-   * storage fails.
+   * Publishes a resource as a new item. Errors: 400 for an unknown workspace, resource, version or organization; 403; 409 for
+   * an archived workspace, a component that is gone, or a signing key that cannot be opened; 422 for unknown values and for
+   * a package that cannot be built; 503 if the storage fails or too many packages wait.
    */
-  publish(scope: OrgScope, dto: CreatePublisherItemDto, signal: AbortSignal): Promise<PlacedItem> {
+  publish(
+    scope: OrgScope,
+    dto: CreatePublisherItemDto,
+    signal: AbortSignal,
+  ): Promise<Versioned<PublisherItemDto>> {
     const { workspace_id, artifact, actions, audience } = dto;
     const owner = { orgId: scope.orgId, workspaceId: workspace_id };
     return this.limiter.run(owner, signal, async () => {
       const pinned = await this.items.within(scope, async (tx) => {
         const workspace = await this.access.enter(tx, scope, workspace_id, ['publisher']);
         checkValues(dto);
+        await this.signing.check(scope, tx);
         const nodes = await this.pinning.pin(tx, workspace, referenceOf(artifact));
         return { workspace, nodes, policy: await this.items.audienceOf(tx, audience ?? NOBODY) };
       });
@@ -103,13 +114,14 @@ export class PublishingService {
     id: string,
     dto: CreatePublisherItemReleaseDto,
     signal: AbortSignal,
-  ): Promise<PlacedItem> {
+  ): Promise<Versioned<PublisherItemDto>> {
     return this.limiter.run(scope.orgId, signal, async () => {
       const { workspace, nodes } = await this.items.within(scope, async (tx) => {
         const item = await this.items.lockForRelease(tx, scope, id);
         await this.access.holdOpen(tx, scope, item.workspace_id);
         checkSame(item, dto);
         checkValues(dto);
+        await this.signing.check(scope, tx);
         const placed = within(scope, item.workspace_id);
         const { artifact_kind: kind, artifact_id } = item;
         const { version_id = null } = dto.artifact ?? {};

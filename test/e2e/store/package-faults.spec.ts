@@ -1,10 +1,13 @@
 import { Readable } from 'node:stream';
 import { BlobStore } from '#platform/storage';
 import { createTestApp, type TestApp } from '#testing';
-import { type PackageFile, Packagers } from '../../../src/resources';
+import { OrgSigningService } from '../../../src/registry';
+import { type PackageFile, Packagers, textFile } from '../../../src/resources';
+import { PackageBuilder } from '../../../src/store/publishing/package-builder';
 import { outcome, PUBLISHER, StoreOrg, unpacked } from './store.fixture';
 
 const LIMIT = 64 * 1024;
+const MIB = 1024 * 1024;
 
 describe('a package that cannot be published', () => {
   let app: TestApp;
@@ -86,7 +89,27 @@ describe('a package that cannot be published', () => {
   it('has too many bytes', async () => {
     const answer = await publishFiles([fileOf('a', Buffer.alloc(LIMIT))]);
     expect(outcome(answer)).toEqual([422, 'validation_failed']);
-    expect(answer.body.detail).toMatch(/^A package can have at most 65536 bytes\. This one has \d+\.$/);
+    expect(answer.body.detail).toBe('A package can have at most 65536 bytes. This one has more.');
+  });
+
+  it.each<[string, () => PackageFile[], string]>([
+    ['bytes', () => [fileOf('a', Buffer.alloc(LIMIT + 1))], 'A package can have at most 65536 bytes.'],
+    [
+      'documents in memory',
+      () => [textFile('a.json', ' '.repeat(16 * MIB)), textFile('b.json', ' '.repeat(16 * MIB + 1))],
+      'The documents of a package can have at most 32 MiB together.',
+    ],
+  ])('has too many %s, and is refused before its next component is loaded', async (_, files, detail) => {
+    const { agent_id } = await org.agent();
+    const packagers = app.get(Packagers);
+    for (const kind of ['skill', 'mcp_server'] as const) {
+      jest.spyOn(packagers.of(kind), 'files').mockResolvedValue({ files: files() });
+    }
+    const root = jest.spyOn(packagers.of('agent'), 'files');
+    const answer = await org.admin.post<{ detail: string }>(PUBLISHER, org.bodyOf('agent', agent_id));
+    expect(outcome(answer)).toEqual([422, 'validation_failed']);
+    expect(answer.body.detail).toContain(detail);
+    expect(root).not.toHaveBeenCalled();
   });
 
   it('has a component that was archived while it was built, and leaves nothing', async () => {
@@ -128,6 +151,38 @@ describe('a package that cannot be published', () => {
     const skill = item.manifest.components.find(({ source }) => source.kind === 'skill')!;
     expect(skill.source.version_ordinal).toBe(1);
     expect(JSON.stringify(await unpacked(await org.download(item.store_item_id)))).not.toContain('CHANGED');
+  });
+
+  it('is not a dataset that gets a record while it is built: the records that were pinned are published', async () => {
+    const { dataset_id } = await org.make<{ dataset_id: string }>('/eval/v1/datasets', { name: 'growing' });
+    const records = `/eval/v1/datasets/${dataset_id}/records`;
+    const add = (external_id: string) => org.make(records, { external_id, input: { n: 1 } });
+    await add('pinned');
+    const packager = app.get(Packagers).of('dataset');
+    const original = packager.files.bind(packager);
+    jest.spyOn(packager, 'files').mockImplementationOnce(async (...given) => {
+      await add('later');
+      return original(...given);
+    });
+    const item = await org.publish('dataset', dataset_id);
+    const text = JSON.stringify(await unpacked(await org.download(item.store_item_id)));
+    expect([text.includes('pinned'), text.includes('later')]).toEqual([true, false]);
+  });
+
+  it('cannot be signed, because the key was sealed under another SECRETS_KEY, and is not built', async () => {
+    const owner = await StoreOrg.open(app);
+    const { skill_id } = await owner.skill();
+    const env = { ...app.env, SECRETS_KEY: Buffer.alloc(32, 7).toString('base64') };
+    const other = await createTestApp({ databaseUrl: app.databaseUrl, issuer: app.issuer, env });
+    try {
+      await other.get(OrgSigningService).create(owner.org.scope, {});
+    } finally {
+      await other.close();
+    }
+    const build = jest.spyOn(app.get(PackageBuilder), 'build');
+    const answer = await owner.admin.post(PUBLISHER, owner.bodyOf('skill', skill_id));
+    expect(outcome(answer)).toEqual([409, 'conflict']);
+    expect(build).not.toHaveBeenCalled();
   });
 
   it('has a file without its size, and leaves nothing', async () => {

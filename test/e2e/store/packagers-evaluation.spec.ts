@@ -143,7 +143,7 @@ describe('published datasets and scorers', () => {
         const packed = await publisher.pack({ ...dataset(made), ...version });
         expect(packed.pinned).toMatchObject(version);
         const bytes = await bytesOf(packed);
-        expect(Object.keys(bytes)).toEqual(['dataset.json', `versions/${packed.pinned.version_ordinal}.csv`]);
+        expect(Object.keys(bytes)).toEqual(['dataset.json', 'version.csv']);
       }
       const missing = [{ version_ordinal: 3 }, { version_ordinal: 2 ** 40 }, { version_id: 'ver_none' }];
       const mixed = [

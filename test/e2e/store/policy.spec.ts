@@ -1,4 +1,5 @@
 import { createTestApp, type TestApp } from '#testing';
+import { ListingRepository } from '../../../src/store/items/listing.repository';
 import { ITEMS, OPEN, outcome, places, PUBLISHER, type StoreItem, StoreOrg } from './store.fixture';
 
 describe('the policy of an item', () => {
@@ -58,7 +59,7 @@ describe('the policy of an item', () => {
     const { store_item_id } = await org.item();
     const org_ids = [org.id, other.id, 'org_unknown'];
     const answer = await put(store_item_id, { ...OPEN, audience: { is_public: false, org_ids } });
-    expect([...outcome(answer), places(answer)]).toEqual([422, 'validation_failed', ['/audience/org_ids/2']]);
+    expect([...outcome(answer), places(answer)]).toEqual([400, 'invalid_request', ['/audience/org_ids/2']]);
   });
 
   it('decides who sees the item, and hides the other organizations of its audience', async () => {
@@ -132,5 +133,56 @@ describe('the policy of an item', () => {
     expect(places(await platform.post(review, { is_reviewed: 'yes' }))).toEqual(['/is_reviewed']);
     expect(outcome(await platform.post(`${ITEMS}/item_x/review`))).toEqual([404, 'not_found']);
     expect((await org.release(id)).is_reviewed).toBe(false);
+  });
+
+  it('is not reviewed for a release that the reviewer did not see', async () => {
+    const { store_item_id: id, source } = await org.item({}, OPEN);
+    const review = `${ITEMS}/${id}/review`;
+    const claims = { sub: 'operator', org_id: undefined, user_id: undefined, principal_type: 'platform' };
+    const platform = app.api(await app.issuer.issueToken(claims));
+    const next = await org.release(id);
+    expect(outcome(await platform.post(review, { release_id: source.release_id }))).toEqual([
+      409,
+      'conflict',
+    ]);
+    const reviewed = await platform.post<StoreItem>(review, { release_id: next.source.release_id });
+    expect([reviewed.status, reviewed.body.is_reviewed]).toEqual([200, true]);
+  });
+
+  it.each<[boolean, object]>([
+    [false, { name: 'Other' }],
+    [false, { tagline: 'Other' }],
+    [false, { artwork: 'https://example.com/other.png' }],
+    [false, { highlights: ['Other'] }],
+    [false, { category: 'other' }],
+    [true, { name: 'Item', topics: ['other'], license: 'MIT', release_notes: 'Other' }],
+  ])('keeps the review (%s) with a change of %j', async (isKept, patch) => {
+    const { store_item_id: id } = await org.item();
+    const claims = { sub: 'operator', org_id: undefined, user_id: undefined, principal_type: 'platform' };
+    const platform = app.api(await app.issuer.issueToken(claims));
+    await platform.post(`${ITEMS}/${id}/review`);
+    const { body } = await org.admin.patch<StoreItem>(`${PUBLISHER}/${id}`, patch);
+    expect(body.is_reviewed).toBe(isKept);
+  });
+
+  it('is written to the lists of the catalogue only when these change', async () => {
+    const { store_item_id: id } = await org.item({ topics: ['a'] });
+    const listed = jest.spyOn(app.get(ListingRepository), 'put');
+    const writesOf = async (change: () => Promise<unknown>): Promise<number> => {
+      listed.mockClear();
+      await change();
+      return listed.mock.calls.length;
+    };
+    const path = `${PUBLISHER}/${id}`;
+    const patch = (body: object) => () => org.admin.patch(path, body);
+    expect(await writesOf(patch({ name: 'Other', license: 'MIT', topics: ['a'] }))).toBe(0);
+    expect(await writesOf(() => org.release(id))).toBe(0);
+    expect(await writesOf(() => put(id, { ...OPEN, is_listed: false }))).toBe(1);
+    expect(await writesOf(() => put(id, { ...OPEN, is_listed: false, can_acquire: false }))).toBe(0);
+    expect(await writesOf(() => put(id, OPEN))).toBe(1);
+    expect(await writesOf(patch({ topics: ['b'] }))).toBe(1);
+    expect(await writesOf(patch({ category: 'other' }))).toBe(1);
+    expect(await writesOf(() => org.admin.post(`${path}/withdraw`))).toBe(1);
+    listed.mockRestore();
   });
 });

@@ -11,6 +11,7 @@ import {
   type InstalledArtifact,
   type InstalledCopy,
   jsonFile,
+  ORDINAL_MAX,
   type PackageFile,
   type PackedFiles,
   type Packager,
@@ -36,10 +37,8 @@ import { RecordPacker, RECORDS_MAX_BYTES } from './record.packer';
 
 const DATASET = 'dataset.json';
 const RECORDS = 'records.jsonl';
-const CSV = /^versions\/[1-9][0-9]{0,8}\.csv$/;
-
-/** The largest number of a CSV version that the database can look up. */
-const ORDINAL_MAX = 2 ** 31 - 1;
+/** Without the number of the version, which differs between organizations. It comes after `dataset.json`. */
+const CSV = 'version.csv';
 
 /** The content of `dataset.json`. */
 class PackedDatasetDto extends CreateDatasetDto {
@@ -115,9 +114,8 @@ export class DatasetPackager implements Packager {
       hasRecords && dataset.record_count > 0 ? await this.packer.pack(on, scope, dataset) : null;
     if (records) files.push(fileOf(RECORDS, records));
     if (csv) {
-      const { version, size_bytes, sha256 } = csv;
-      const path = `versions/${version}.csv`;
-      files.push({ path, size_bytes, sha256, content: () => this.csvContent.bytes(scope, csv) });
+      const { size_bytes, sha256 } = csv;
+      files.push({ path: CSV, size_bytes, sha256, content: () => this.csvContent.bytes(scope, csv) });
     }
     return { files, close: async () => records?.close() };
   }
@@ -196,8 +194,7 @@ class Installation {
     if (!dataset) throw unexpectedFile(file.path);
     if (file.path === RECORDS)
       return spooled(file, RECORDS_MAX_BYTES, (spool) => this.takeRecords(dataset, spool));
-    if (CSV.test(file.path))
-      return spooled(file, CSV_MAX_BYTES, (spool) => this.takeCsv(dataset, spool, file.path));
+    if (file.path === CSV) return spooled(file, CSV_MAX_BYTES, (spool) => this.takeCsv(dataset, spool));
     throw unexpectedFile(file.path);
   }
 
@@ -233,17 +230,17 @@ class Installation {
   }
 
   /** Errors: 422 for a file that is beyond a limit of this service. */
-  private async takeCsv(dataset: DatasetEntity, file: SpooledFile, path: string): Promise<void> {
+  private async takeCsv(dataset: DatasetEntity, file: SpooledFile): Promise<void> {
     const { tx, scope } = this.target;
     try {
       const options = optionsOf(this.csv ?? {});
       this.noteChange(await this.versions.install(tx, scope, dataset.dataset_id, file, options));
     } catch (error) {
       if (error instanceof CsvFault) {
-        throw problem.validationFailed(`${path} of the release: line ${error.line} ${error.detail}.`);
+        throw problem.validationFailed(`${CSV} of the release: line ${error.line} ${error.detail}.`);
       }
       if (error instanceof LayoutFault) {
-        throw problem.validationFailed(`${path} of the release: ${error.pointer} ${error.detail}.`);
+        throw problem.validationFailed(`${CSV} of the release: ${error.pointer} ${error.detail}.`);
       }
       throw error;
     }
