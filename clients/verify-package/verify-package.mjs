@@ -102,6 +102,9 @@ async function measure(file, report) {
 
 /** Compares the item with the package. */
 function checkItem(item, found, report) {
+  if (typeof item?.store_item_id !== 'string' || typeof item.manifest !== 'object') {
+    return report('item', 'is not a Store item. Save the answer of GET /store/v1/items/{store_item_id}');
+  }
   for (const member of ['sha256', 'size_bytes', 'file_count']) {
     if (found[member] !== null && item?.[member] !== found[member]) {
       report('item', `has ${member} ${shown(item?.[member])}. The package has ${shown(found[member])}`);

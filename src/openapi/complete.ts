@@ -245,6 +245,7 @@ function accessOf({ [ACCESS_EXTENSION]: rule }: Operation, { path, method, works
     case 'roles_everywhere':
       return `Requires the role ${named(rule.anyOf)} in the whole organization.`;
     case 'roles_somewhere':
+      if (rule.isOfOrganization) return `Requires the role ${named(rule.anyOf)} in any workspace.`;
       return listsMany
         ? `Requires the role ${named(rule.anyOf)} in at least one workspace. Returns only resources of the workspaces where you hold it.`
         : `Requires the role ${named(rule.anyOf)} in the workspace of the resource.`;

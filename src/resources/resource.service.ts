@@ -240,7 +240,8 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
     return row[this.kind.id] as string;
   }
 
-  private etag(row: Row): string | number {
+  /** Returns the version for the ETag. */
+  protected etag(row: Row): string | number {
     const { generation, versions } = this.kind;
     const number = row[generation] as number;
     return versions?.ordinal === generation ? versionEtag(row, number) : number;

@@ -290,8 +290,8 @@ describe('verify-package --item', () => {
       (item) => ({ ...item, manifest: { ...item.manifest, adapter: 'other' } }),
       'has another adapter',
     ],
-    ['everything', () => ({}), 'item: has sha256 "undefined"'],
-    ['its JSON', () => null, 'item: has sha256 "undefined"'],
+    ['everything', () => ({}), 'item: is not a Store item'],
+    ['its JSON', () => null, 'item: is not a Store item'],
   ])('refuses the item of another package, by its %s', async (_, change, fault) => {
     const archive = await packageOf();
     expectFault(check(archive, change(itemOf(archive))), fault);

@@ -515,6 +515,7 @@ describe('every operation', () => {
         '/store/v1/items',
         item,
         `${item}/package`,
+        `${item}/releases`,
         '/store/v1/acquisitions',
         acquisition,
       ].map((path) => admin.get(path)),

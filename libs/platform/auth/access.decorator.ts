@@ -45,6 +45,13 @@ export const RequireRoleEverywhere = (...anyOf: [Role, ...Role[]]) =>
 export const RequireRoleSomewhere = (...anyOf: [Role, ...Role[]]) =>
   behindBearer({ kind: 'roles_somewhere', anyOf });
 
+/**
+ * Like `RequireRoleSomewhere`, for routes whose resources belong to no workspace, or to all workspaces of the organization. A
+ * role in any workspace is enough.
+ */
+export const RequireRoleInAnyWorkspace = (...anyOf: [Role, ...Role[]]) =>
+  behindBearer({ kind: 'roles_somewhere', anyOf, isOfOrganization: true });
+
 /** On a controller: all its routes require the workspace header and act within that workspace. */
 export const RequireWorkspace = () =>
   applyDecorators(

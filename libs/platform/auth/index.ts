@@ -7,6 +7,7 @@ export {
   Public,
   RequireRole,
   RequireRoleEverywhere,
+  RequireRoleInAnyWorkspace,
   RequireRoleSomewhere,
   RequireWorkspace,
   WORKSPACE_HEADER,

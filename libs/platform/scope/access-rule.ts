@@ -7,7 +7,7 @@ export type AccessRule =
   | { kind: 'principal' }
   | { kind: 'roles'; anyOf: readonly Role[] }
   | { kind: 'roles_everywhere'; anyOf: readonly Role[] }
-  | { kind: 'roles_somewhere'; anyOf: readonly Role[] };
+  | { kind: 'roles_somewhere'; anyOf: readonly Role[]; isOfOrganization?: boolean };
 
 /** Returns whether a route only reads, whatever its method. Operations that viewers may call change nothing. */
 export const isRead = (rule: AccessRule | undefined): boolean =>

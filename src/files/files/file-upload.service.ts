@@ -107,8 +107,11 @@ export class FileUploadService {
 const isFormOf = ({ contentType }: IncomingRequest): boolean =>
   mediaTypeOf({ headers: { 'content-type': contentType } }) === MULTIPART_MEDIA;
 
+/** curl and others send this with any bytes, unless they are told another type. */
+const DEFAULT_OF_CLIENTS = 'application/x-www-form-urlencoded';
+
 const mediaTypeFrom = (named: string | undefined): string =>
-  named !== undefined && MEDIA_TYPE.test(named) ? named : OCTET_STREAM;
+  named !== undefined && named !== DEFAULT_OF_CLIENTS && MEDIA_TYPE.test(named) ? named : OCTET_STREAM;
 
 /** Validates the fields of a new file. Errors: 400, with pointers to fields. */
 function newFileOf({ workspace_id, name, metadata }: NewFileFields, filename: string): NewFileDto {

@@ -25,7 +25,11 @@ const Installs = () =>
 export class AcquisitionController {
   constructor(private readonly acquisitions: AcquisitionService) {}
 
-  /** Acquire an item: install copies of everything in its package. Returns 200 with the acquisition that the workspace has */
+  /**
+   * Acquire an item: install copies of everything in its package. Returns 200 with the acquisition that the workspace has
+   *
+   * @remarks 403 `forbidden` if the publisher does not allow it or `actions` lack `install`. 409 if another resource of the workspace has the name of a copy, and if the workspace has another release than `release_id`: upgrade the acquisition instead.
+   */
   @Post('items/:store_item_id/acquire')
   @RequireRoleSomewhere('editor')
   @Installs()
@@ -43,7 +47,7 @@ export class AcquisitionController {
 
   /** List acquisitions, newest first */
   @Get('acquisitions')
-  @RequireRoleSomewhere('viewer', 'runtime')
+  @RequireRoleSomewhere('viewer')
   @ApiOkResponse({ type: AcquisitionPageDto })
   list(
     @CurrentScope() scope: OrgScope,
@@ -54,7 +58,7 @@ export class AcquisitionController {
 
   /** Get an acquisition */
   @Get('acquisitions/:acquisition_id')
-  @RequireRoleSomewhere('viewer', 'runtime')
+  @RequireRoleSomewhere('viewer')
   @ApiOkResponse({ type: AcquisitionDto })
   get(@CurrentScope() scope: OrgScope, @Param('acquisition_id') id: string): Promise<AcquisitionDto> {
     return this.acquisitions.get(scope, id);

@@ -49,7 +49,7 @@ export class AcquisitionService {
   /**
    * Installs an item, all or nothing. A repeat returns the acquisition that the workspace has. Errors: 400 for an unknown
    * workspace or release; 403 without the role editor, or `forbidden` if the publisher does not offer the item; 404; 409
-   * for an archived workspace and for a name that is taken; 503 `storage_unavailable`.
+   * for an archived workspace, a name that is taken, and a repeat that names another release; 503 `storage_unavailable`.
    */
   acquire(
     scope: OrgScope,
@@ -63,7 +63,10 @@ export class AcquisitionService {
         const workspace = await this.kit.access.enter(tx, scope, workspace_id, ['editor']);
         return this.acquisitions.findOf(tx, workspace, itemId);
       });
-      if (known) return { view: await this.view(scope, known), isNew: false };
+      if (known) {
+        checkSameRelease(known, release_id);
+        return { view: await this.view(scope, known), isNew: false };
+      }
       const item = await this.catalogue.find(scope, itemId);
       const release = await this.offered(item, release_id ?? undefined);
       const installed = { orgId: item.org_id, itemId, release };
@@ -231,6 +234,14 @@ export class AcquisitionService {
         : [{ member: 'release_id', before, after: release_id }];
     await this.kit.audit.record(tx, scope, { action, type: 'acquisition', id, workspaceId, changes });
   }
+}
+
+/** Throws 409 if a repeat names another release than the one that is installed. */
+function checkSameRelease(known: AcquisitionEntity, releaseId: string | null | undefined): void {
+  if (releaseId == null || releaseId === known.release_id) return;
+  throw problem.conflict(
+    `The workspace has the release ${known.release_id} of this item. Upgrade the acquisition ${known.acquisition_id} to install another one.`,
+  );
 }
 
 const rawOf = (copies: readonly AcquiredCopyDto[]): RawJson => new RawJson(JSON.stringify(copies));

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
+import { Problem, problem } from '#platform/problem';
 import { BlobStore, type WrittenBlob } from '#platform/storage';
 import {
   type AcquiredFrom,
@@ -56,7 +57,7 @@ export class PackageInstaller {
       for await (const { key, kind, name, parent_key, files } of readPackage(until(signal, content.read()))) {
         const source = sources.get(key);
         if (!source) throw new ArchiveError('The package has a component that its manifest lacks.');
-        const artifact = await this.packagers.of(kind).install(tx, scope, {
+        const installing = this.packagers.of(kind).install(tx, scope, {
           key,
           name,
           files,
@@ -65,6 +66,9 @@ export class PackageInstaller {
           copy: copies.get(idOf(source)) ?? null,
           is_dependency: parent_key !== null,
           resolve: (other) => resolved(installed, other),
+        });
+        const artifact = await installing.catch((error: unknown) => {
+          throw aboutComponent(error, kind, name);
         });
         installed.set(key, artifact);
         acquired.push(copyOf(key, source, artifact));
@@ -133,6 +137,14 @@ const fromOf = (
   release_id: string,
   { artifact_id, version_id, version_ordinal }: ArtifactPinDto,
 ): AcquiredFrom => ({ store_item_id, release_id, artifact_id, version_id, version_ordinal });
+
+/** Names the component that a conflict is about. */
+function aboutComponent(error: unknown, kind: ArtifactKind, name: string): unknown {
+  if (!(error instanceof Problem) || error.code !== 'conflict') return error;
+  return problem.conflict(
+    `The ${kind} ${JSON.stringify(name)} of the package cannot be installed. ${error.detail}`,
+  );
+}
 
 function resolved(installed: ReadonlyMap<string, InstalledArtifact>, key: string): InstalledArtifact {
   const artifact = installed.get(key);

@@ -1,7 +1,8 @@
+import { OmitType } from '@nestjs/swagger';
 import { IsOneOf, NotNull } from '#platform/http';
 import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
 import { IsFilter } from '../../resources';
-import { StoreItemDto, toStoreItemDto } from '../items/store-item.dto';
+import { StoreItemDto, StoreReleaseDto, toStoreItemDto } from '../items/store-item.dto';
 import { CATEGORIES, type Category, type StoreItemEntity } from '../items/store-item.entity';
 
 export class StoreItemListQueryDto extends OrderedListQueryDto {
@@ -36,6 +37,14 @@ export class CatalogueItemDto extends StoreItemDto {
 
 export class CataloguePageDto {
   items!: CatalogueItemDto[];
+  page!: PageMetaDto;
+}
+
+/** A release of an item of the catalogue. Its content never changes. */
+export class CatalogueReleaseDto extends OmitType(StoreReleaseDto, ['created_by']) {}
+
+export class CatalogueReleasePageDto {
+  items!: CatalogueReleaseDto[];
   page!: PageMetaDto;
 }
 

@@ -2,12 +2,18 @@ import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import type { SqlExecutor, Tx } from '#platform/db';
 import { type Reply, type RequestedContent, storedContent } from '#platform/http';
-import type { Page } from '#platform/paging';
+import type { OrderedListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { BlobStore } from '#platform/storage';
 import type { Action, ReleaseRow, StoreItemEntity } from '../items/store-item.entity';
 import { StoreItemRepository } from '../items/store-item.repository';
-import { type CatalogueItemDto, type StoreItemListQueryDto, toCatalogueItemDto } from './catalogue.dto';
+import { toStoreReleaseDto } from '../items/store-item.service';
+import {
+  type CatalogueItemDto,
+  type CatalogueReleaseDto,
+  type StoreItemListQueryDto,
+  toCatalogueItemDto,
+} from './catalogue.dto';
 import { CatalogueRepository } from './catalogue.repository';
 
 export const PACKAGE_MEDIA = 'application/gzip';
@@ -46,6 +52,24 @@ export class CatalogueService {
   async findOffered(scope: OrgScope, id: string, tx?: Tx): Promise<StoreItemEntity | null> {
     const row = await (tx ? this.catalogue.lock(tx, scope, id) : this.catalogue.find(scope, id));
     return row?.archived_at === null ? row : null;
+  }
+
+  /** Lists the releases of an item that admits the caller's organization. Errors: 404. */
+  async listReleases(
+    scope: OrgScope,
+    id: string,
+    query: OrderedListQueryDto,
+  ): Promise<Page<CatalogueReleaseDto>> {
+    const { org_id } = await this.find(scope, id);
+    const publisher = { orgKey: { column: 'org_id', value: org_id } } as const;
+    const { rows, page } = await this.items.listReleases(publisher, id, query);
+    return {
+      items: rows.map((row) => {
+        const { created_by: _, ...release } = toStoreReleaseDto(row);
+        return release;
+      }),
+      page,
+    };
   }
 
   /**

@@ -7,14 +7,21 @@ import {
   type OrgScope,
   PlatformOnly,
   type Principal,
-  RequireRoleSomewhere,
+  RequireRoleInAnyWorkspace,
 } from '#platform/auth';
 import { ContentRequest, type Reply, type RequestedContent, RequestBody, SendsContent } from '#platform/http';
-import type { Page } from '#platform/paging';
+import { OrderedListQueryDto, type Page } from '#platform/paging';
 import { ReviewStoreItemDto } from '../items/store-item-bodies.dto';
 import { StoreItemDto } from '../items/store-item.dto';
 import { StoreItemService } from '../items/store-item.service';
-import { CatalogueItemDto, CataloguePageDto, PackageQueryDto, StoreItemListQueryDto } from './catalogue.dto';
+import {
+  CatalogueItemDto,
+  CataloguePageDto,
+  type CatalogueReleaseDto,
+  CatalogueReleasePageDto,
+  PackageQueryDto,
+  StoreItemListQueryDto,
+} from './catalogue.dto';
 import { CatalogueService, PACKAGE_MEDIA } from './catalogue.service';
 
 @ApiTags('Store')
@@ -27,7 +34,7 @@ export class StoreItemController {
 
   /** List the items that are listed for your organization, newest first */
   @Get()
-  @RequireRoleSomewhere('viewer')
+  @RequireRoleInAnyWorkspace('viewer')
   @ApiOkResponse({ type: CataloguePageDto })
   list(
     @CurrentScope() scope: OrgScope,
@@ -38,15 +45,27 @@ export class StoreItemController {
 
   /** Get an item whose audience admits your organization, listed or not */
   @Get(':store_item_id')
-  @RequireRoleSomewhere('viewer')
+  @RequireRoleInAnyWorkspace('viewer')
   @ApiOkResponse({ type: CatalogueItemDto })
   get(@CurrentScope() scope: OrgScope, @Param('store_item_id') id: string): Promise<CatalogueItemDto> {
     return this.catalogue.get(scope, id);
   }
 
+  /** List the releases of an item, newest first */
+  @Get(':store_item_id/releases')
+  @RequireRoleInAnyWorkspace('viewer')
+  @ApiOkResponse({ type: CatalogueReleasePageDto })
+  listReleases(
+    @CurrentScope() scope: OrgScope,
+    @Param('store_item_id') id: string,
+    @Query() query: OrderedListQueryDto,
+  ): Promise<Page<CatalogueReleaseDto>> {
+    return this.catalogue.listReleases(scope, id, query);
+  }
+
   /** Download the package of an item: a reproducible tar.gz with `manifest.json` first */
   @Get(':store_item_id/package')
-  @RequireRoleSomewhere('viewer')
+  @RequireRoleInAnyWorkspace('viewer')
   @SendsContent(PACKAGE_MEDIA)
   getPackage(
     @CurrentScope() scope: OrgScope,

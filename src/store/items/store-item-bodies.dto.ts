@@ -68,6 +68,19 @@ export class PublishedArtifactDto {
   version_id?: string | null;
 }
 
+const AreOrgIds = () =>
+  applyDecorators(
+    IsArray(),
+    ArrayMaxSize(ORG_IDS_MAX),
+    Length(1, 255, { each: true, message: 'must have strings of 1 to 255 characters as elements' }),
+    ApiProperty({
+      type: 'array',
+      items: { type: 'string', minLength: 1, maxLength: 255 },
+      maxItems: ORG_IDS_MAX,
+      required: false,
+    }),
+  );
+
 /** The organizations that see an item besides the publisher's own. */
 export class AudienceBodyDto {
   /** Admits every organization. */
@@ -76,15 +89,7 @@ export class AudienceBodyDto {
 
   /** The admitted organizations. Duplicates are stored once. */
   @NotNull()
-  @IsArray()
-  @ArrayMaxSize(ORG_IDS_MAX)
-  @Length(1, 255, { each: true, message: 'must have strings of 1 to 255 characters as elements' })
-  @ApiProperty({
-    type: 'array',
-    items: { type: 'string', minLength: 1, maxLength: 255 },
-    maxItems: ORG_IDS_MAX,
-    required: false,
-  })
+  @AreOrgIds()
   org_ids?: string[];
 }
 
@@ -105,7 +110,7 @@ class StoreItemTextsDto {
   tagline?: string | null;
 
   @IsOptional()
-  @IsTexts('Words by which the item is found.')
+  @IsTexts('Words for the filter `topic` of the catalogue.')
   topics?: string[] | null;
 
   @IsOptional()
@@ -149,7 +154,7 @@ export class CreatePublisherItemDto extends StoreItemTextsDto {
   audience?: AudienceBodyDto | null;
 }
 
-/** The same members as for a new item. Those that you leave out keep their value, and the policy stays as it is. */
+/** The same members as for a new item. Those that you leave out keep their value, but `version_label` and `release_notes`, which belong to one release. The policy stays as it is. */
 @ReadOnlyMembersOf(() => PublisherItemDto)
 @ValuesCheckedLater()
 export class CreatePublisherItemReleaseDto extends PartialType(StoreItemTextsDto, {

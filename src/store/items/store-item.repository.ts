@@ -125,13 +125,17 @@ export class StoreItemRepository extends OrgRepository<StoreItemEntity> {
     return row ?? null;
   }
 
-  listReleases(scope: OrgScope, itemId: string, query: OrderedListQueryDto): Promise<RowPage<ReleaseRow>> {
+  listReleases(
+    { orgKey }: Pick<OrgScope, 'orgKey'>,
+    itemId: string,
+    query: OrderedListQueryDto,
+  ): Promise<RowPage<ReleaseRow>> {
     return listPage<ReleaseRow>(
       this.database,
       {
         columns: RELEASE_COLUMNS,
         from: 'store_releases',
-        where: new Where(scope.orgKey).add(sql`store_item_id = ${itemId}`),
+        where: new Where(orgKey).add(sql`store_item_id = ${itemId}`),
         id: 'release_id',
         bytes: 'bytes',
       },

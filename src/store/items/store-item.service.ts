@@ -210,6 +210,11 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, Publis
     return Promise.resolve(found);
   }
 
+  /** Differs from the ETag of the policy, which is its generation, so that neither is taken for the other. */
+  protected override etag({ generation }: StoreItemEntity): string {
+    return `item-${generation}`;
+  }
+
   /** The guard has checked that the caller may read somewhere in the organization. */
   protected override readable(_scope: OrgScope, row: StoreItemEntity | null, id: string): StoreItemEntity {
     if (!row) throw problem.notFound('store item', id);
@@ -277,7 +282,7 @@ const releaseOf = (
   created_by: principalId,
 });
 
-const toStoreReleaseDto = ({ manifest, ...row }: ReleaseRow): StoreReleaseDto => ({
+export const toStoreReleaseDto = ({ manifest, ...row }: ReleaseRow): StoreReleaseDto => ({
   ...pick(row, [
     'release_id',
     'publication_id',

@@ -1,11 +1,12 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Put, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiHeader, ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
+import { CurrentScope, type OrgScope, RequireRoleInAnyWorkspace, RequireRoleSomewhere } from '#platform/auth';
 import {
   created,
   ETAG_HEADER,
   IfMatch,
   LongRunning,
+  RequestBody,
   Reply,
   RequestSignal,
   type Versioned,
@@ -62,7 +63,7 @@ export class PublisherItemController {
 
   /** List the items of your organization, newest first */
   @Get()
-  @RequireRoleSomewhere('viewer')
+  @RequireRoleInAnyWorkspace('viewer')
   @RateLimited('store_listing')
   @ApiProblems(...LISTING_PROBLEMS)
   @ApiOkResponse({ type: StoreItemsPageDto })
@@ -85,7 +86,7 @@ export class PublisherItemController {
 
   /** Get an item of your organization */
   @Get(':store_item_id')
-  @RequireRoleSomewhere('viewer')
+  @RequireRoleInAnyWorkspace('viewer')
   @ApiOkResponse({ type: PublisherItemDto })
   get(
     @CurrentScope() scope: OrgScope,
@@ -94,7 +95,11 @@ export class PublisherItemController {
     return this.items.get(scope, id);
   }
 
-  /** Change the texts of an item */
+  /**
+   * Change the texts of an item
+   *
+   * @remarks The content, `actions` and `policy` are read-only here: publish a release, or replace the policy. If-Match takes the ETag of the item, not that of its policy.
+   */
   @Patch(':store_item_id')
   @RequireRoleSomewhere('publisher')
   @ApiOkResponse({ type: PublisherItemDto })
@@ -142,6 +147,7 @@ export class PublisherItemController {
   @Post(':store_item_id/releases')
   @RequireRoleSomewhere('publisher')
   @Publishes()
+  @RequestBody({ kind: 'json', optional: true })
   @ApiCreatedResponse({ type: PublisherItemDto, headers: ETAG_HEADER })
   async createRelease(
     @CurrentScope() scope: OrgScope,
@@ -154,7 +160,7 @@ export class PublisherItemController {
 
   /** List the releases of an item, newest first */
   @Get(':store_item_id/releases')
-  @RequireRoleSomewhere('viewer')
+  @RequireRoleInAnyWorkspace('viewer')
   @ApiOkResponse({ type: StoreReleasePageDto })
   listReleases(
     @CurrentScope() scope: OrgScope,

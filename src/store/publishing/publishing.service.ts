@@ -136,6 +136,8 @@ export class PublishingService {
         await this.keep(tx, workspace, written);
         return this.items.release(tx, scope, item, {
           ...textsOf(dto),
+          version_label: dto.version_label ?? null,
+          release_notes: dto.release_notes ?? null,
           ...(await this.releaseOf(tx, scope, id, written, dto.actions ?? item.actions)),
         });
       });

@@ -85,6 +85,41 @@ describe('an installation that takes long', () => {
     ]);
   });
 
+  it('is refused when a repeat names another release than the installed one', async () => {
+    const item = await publisher.item({}, OPEN);
+    const path = `${ITEMS}/${item.store_item_id}/acquire`;
+    const first = item.source.release_id;
+    await publisher.release(item.store_item_id);
+    await acquire(item.store_item_id);
+    const body = { workspace_id: buyer.workspace, release_id: first };
+    expect(await buyer.admin.post(path, body)).toMatchObject({ status: 409, body: { code: 'conflict' } });
+  });
+
+  it('names the component whose name is taken', async () => {
+    const { skill_id, name } = await publisher.skill();
+    const item = await publisher.publish('skill', skill_id);
+    await publisher.setPolicy(item.store_item_id, OPEN);
+    await buyer.skill({ name });
+    const { status, body } = await acquire(item.store_item_id);
+    expect([status, (body as unknown as { detail: string }).detail]).toEqual([
+      409,
+      expect.stringContaining(`The skill "${name}" of the package cannot be installed.`),
+    ]);
+  });
+
+  it('can choose among the releases that the catalogue lists, without the ids of their makers', async () => {
+    const item = await publisher.item({ version_label: '1', release_notes: 'first' }, OPEN);
+    await publisher.release(item.store_item_id);
+    const { status, body } = await buyer.admin.get(`${ITEMS}/${item.store_item_id}/releases`);
+    expect([status, body.page.total]).toEqual([200, 2]);
+    expect(body.items[0]).toMatchObject({ version_label: null, release_notes: null });
+    expect(body.items[1]).toMatchObject({ version_label: '1', release_notes: 'first' });
+    expect(body.items[1].release_id).toBe(item.source.release_id);
+    expect(body.items[1]).not.toHaveProperty('created_by');
+    await publisher.setPolicy(item.store_item_id, { ...OPEN, audience: { is_public: false } });
+    expect((await buyer.admin.get(`${ITEMS}/${item.store_item_id}/releases`)).status).toBe(404);
+  });
+
   it('keeps the name and the metadata that a copy was given, because they have no versions', async () => {
     const path = `/file/v1/files?workspace_id=${publisher.workspace}&name=theirs`;
     const { body: file } = await publisher.admin.post<{ file_id: string }>(path, Buffer.from('1'));

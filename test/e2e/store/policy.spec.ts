@@ -18,6 +18,19 @@ describe('the policy of an item', () => {
     org.admin.put<StoreItem>(`${PUBLISHER}/${id}/policy`, body, ifMatch ? { 'if-match': ifMatch } : {});
   const read = (by: StoreOrg, id: string) => by.admin.get(`${ITEMS}/${id}`);
 
+  it('does not take the ETag of the item for that of the policy', async () => {
+    const publisher = await StoreOrg.open(app);
+    const item = await publisher.item();
+    const path = `${PUBLISHER}/${item.store_item_id}`;
+    const etag = (await publisher.admin.get(path)).headers.get('etag')!;
+    const stale = await publisher.admin.put(`${path}/policy`, OPEN, { 'if-match': etag });
+    expect([stale.status, stale.body.code]).toEqual([412, 'precondition_failed']);
+    const changed = await publisher.admin.put(`${path}/policy`, OPEN, { 'if-match': '"1"' });
+    expect([changed.status, changed.headers.get('etag')]).toEqual([200, '"2"']);
+    const renamed = await publisher.admin.patch(path, { name: 'New' }, { 'if-match': '"2"' });
+    expect(renamed.status).toBe(412);
+  });
+
   it('raises its generation with every change, and keeps it otherwise', async () => {
     const { store_item_id: id } = await org.item();
     const first = await put(id, OPEN, '"1"');

@@ -32,6 +32,7 @@ export const STORE_ROWS: Readonly<Record<string, Row>> = {
     queries: (theirs) => words(theirs).filter((one) => !one.startsWith('include')),
   },
   'GET /store/v1/items/{store_item_id}': ORGANIZATION,
+  'GET /store/v1/items/{store_item_id}/releases': ORGANIZATION,
   'GET /store/v1/items/{store_item_id}/package': ORGANIZATION,
   'POST /store/v1/items/{store_item_id}/acquire': {
     level: 'organization',
