@@ -230,7 +230,8 @@ describe('search by words', () => {
     it('finds documents with common words, nearest first', async () => {
       const workspace_id = await org.newWorkspace();
       await register(editor, workspace_id, { name: 'weather forecasts', url: 'https://x.example/weather' });
-      await register(editor, workspace_id, { name: 'weather forecast of tomorrow and of the days after it' });
+      const name = 'weather forecast of tomorrow and of the days after it';
+      await register(editor, workspace_id, { name, url: 'https://x.example/weather/tomorrow' });
       await register(editor, workspace_id, { name: 'zqj', url: 'https://x.example/zqj' });
       const { body } = await search(editor, { mode: 'vector', query: 'weather forecast', workspace_id });
       expect(body.items.map(({ name }) => name)).toEqual([
