@@ -23,7 +23,10 @@ import type { AcquisitionEntity } from './acquisition.entity';
 import { ACQUISITION_READERS, AcquisitionRepository } from './acquisition.repository';
 import { PackageInstaller } from './package-installer';
 
-/** Packages that one organization installs at once. Each holds a connection of the database. */
+/** Packages that a process installs at once. Each holds a connection of the database. */
+const INSTALLATIONS = 4;
+const INSTALLATIONS_WAITING = 50;
+/** Packages that one organization installs at once. */
 const INSTALLATIONS_PER_ORG = 2;
 
 type Release = Pick<ReleaseRow, 'release_id' | 'sha256' | 'actions' | 'manifest'>;
@@ -37,7 +40,11 @@ export interface Acquired {
 /** Installs items of the store into workspaces, and upgrades them. */
 @Injectable()
 export class AcquisitionService {
-  private readonly limiter = new FairLimiter({ share: INSTALLATIONS_PER_ORG });
+  private readonly limiter = new FairLimiter({
+    share: INSTALLATIONS_PER_ORG,
+    concurrency: INSTALLATIONS,
+    maxWaiting: INSTALLATIONS_WAITING,
+  });
 
   constructor(
     private readonly kit: ResourceKit,
