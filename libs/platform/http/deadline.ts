@@ -64,7 +64,7 @@ export class DeadlineInterceptor implements NestInterceptor {
       map((): never => {
         const fault = this.timeoutProblem(context, limit);
         request.ending?.abort(fault);
-        void handled.then(cancelBody, drop);
+        handled.then(cancelBody).catch(drop);
         throw fault;
       }),
     );

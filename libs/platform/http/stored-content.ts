@@ -17,7 +17,7 @@ export const ContentRequest = createParamDecorator(
   },
 );
 
-/** Content of which any part can be read. */
+/** Stored content, readable in whole or in part. */
 export interface StoredContent {
   type: string;
   /** Name of the file that a browser saves. */

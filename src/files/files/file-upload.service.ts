@@ -15,7 +15,7 @@ import { Problem, problem } from '#platform/problem';
 import { BlobStore } from '#platform/storage';
 import { type FileDto, type FileUploadQueryDto, type FileVersionDto, NewFileDto } from './file.dto';
 import { FileService, type UploadedContent } from './file.service';
-import { MEDIA_TYPE, OCTET_STREAM } from './media-type';
+import { MEDIA_TYPE, OCTET_STREAM } from './file.entity';
 
 /** Room for the parts of a form besides its file, in bytes. */
 export const FORM_BYTES = 256 * 1024;
@@ -107,7 +107,7 @@ export class FileUploadService {
 const isFormOf = ({ contentType }: IncomingRequest): boolean =>
   mediaTypeOf({ headers: { 'content-type': contentType } }) === MULTIPART_MEDIA;
 
-/** curl and others send this with any bytes, unless they are told another type. */
+/** The Content-Type that curl and other clients send by default, whatever the bytes are. */
 const DEFAULT_OF_CLIENTS = 'application/x-www-form-urlencoded';
 
 const mediaTypeFrom = (named: string | undefined): string =>

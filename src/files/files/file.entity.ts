@@ -3,6 +3,12 @@ import { JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
 import { OwnedEntity, type SearchDocument } from '../../resources';
 
+/** A type and a subtype in lower case (RFC 6838, section 4.2). */
+export const MEDIA_TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
+
+/** The default media type. */
+export const OCTET_STREAM = 'application/octet-stream';
+
 /** A file of a workspace, with the content of its newest version. `BlobStore` keeps the bytes. */
 @Entity('files')
 export class FileEntity extends OwnedEntity {

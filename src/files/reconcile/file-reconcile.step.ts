@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
@@ -16,10 +17,9 @@ import {
   ReconcileSteps,
   ResourceKit,
 } from '../../resources';
-import type { FileEntity } from '../files/file.entity';
+import { type FileEntity, OCTET_STREAM } from '../files/file.entity';
 import { type ComparedFile, FileRepository } from '../files/file.repository';
 import { FILE } from '../files/file.service';
-import { OCTET_STREAM } from '../files/media-type';
 import { FileSpecDto } from './file-spec.dto';
 
 /** The most files of an app, because a reconcile stores them one after another in its transaction. */
@@ -88,7 +88,7 @@ export class FileReconcileStep extends OwnedReconcileStep<FileEntity, DeclaredFi
     const distinct = new Map(changes.map(({ content }) => [content.sha256, content.bytes]));
     for (const [sha256, bytes] of [...distinct].sort(([one], [other]) => (one < other ? -1 : 1))) {
       if (await this.blobs.has(scope, sha256, tx)) continue;
-      await this.blobs.writeWithin(tx, scope, asStream(bytes));
+      await this.blobs.writeWithin(tx, scope, Readable.from([bytes]));
     }
   }
 
@@ -134,9 +134,4 @@ function bytesOf({ content, encoding }: FileSpecDto): Buffer {
     const detail = 'must be base64 as of RFC 4648, section 4, with its padding';
     throw new Problem('invalid_request', detail, { errors: [{ pointer: '/content', detail }] });
   }
-}
-
-// eslint-disable-next-line @typescript-eslint/require-await -- a stream of one chunk
-async function* asStream(bytes: Buffer): AsyncGenerator<Buffer, void, undefined> {
-  if (bytes.length > 0) yield bytes;
 }

@@ -2,7 +2,7 @@ import { IsOptional, IsString, Matches, MaxLength } from 'class-validator';
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOneOf } from '#platform/http';
 import { MetadataBodyDto } from '../../resources';
-import { MEDIA_TYPE } from '../files/media-type';
+import { MEDIA_TYPE } from '../files/file.entity';
 
 const ENCODINGS = ['utf-8', 'base64'] as const;
 

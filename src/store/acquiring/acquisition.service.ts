@@ -82,8 +82,9 @@ export class AcquisitionService {
           const workspace = await this.kit.access.enter(tx, scope, workspace_id, ['editor']);
           const row = newAcquisition(scope, workspace_id, item, release);
           if (!(await this.acquisitions.reserve(tx, row))) {
-            const first = await this.acquisitions.findOf(tx, workspace, itemId);
-            return { view: toAcquisitionDto(first!, item.release_id), isNew: false };
+            const first = (await this.acquisitions.findOf(tx, workspace, itemId))!;
+            checkSameRelease(first, release_id);
+            return { view: toAcquisitionDto(first, item.release_id), isNew: false };
           }
           const copies = await this.installer.install(tx, workspace, installed, staged, signal);
           await this.checkStillOffered(tx, scope, itemId, release);

@@ -72,7 +72,7 @@ async function readManifest(file: ArchivedFile | null): Promise<PackedManifest> 
   return manifest;
 }
 
-/** The files of an archive, of which the next one can be seen before it is taken. */
+/** The files of an archive, with one file of lookahead. */
 class Lookahead {
   private next: Promise<IteratorResult<ArchivedFile, void>> | undefined;
 

@@ -13,6 +13,7 @@ import {
   quotedPath,
   slugOf,
   sourceDigest,
+  textFile,
 } from '../../resources';
 import { archiveBytes, ARCHIVE_FILES_MAX, type ArchiveEntry, ArchiveError } from '../package/package-archive';
 import {
@@ -164,10 +165,5 @@ function manifestEntry(components: readonly BuiltComponent[], files: readonly Pa
     components: components.map(({ key, kind, name, parent_key }) => ({ key, kind, name, parent_key })),
     files: files.map(({ path, size_bytes, sha256 }) => ({ path, size_bytes, sha256 })),
   };
-  const bytes = Buffer.from(canonicalJson(manifest));
-  // eslint-disable-next-line @typescript-eslint/require-await
-  const content = async function* (): AsyncGenerator<Buffer, void, undefined> {
-    yield bytes;
-  };
-  return { path: MANIFEST_FILE, size_bytes: bytes.length, content };
+  return textFile(MANIFEST_FILE, canonicalJson(manifest));
 }

@@ -135,7 +135,7 @@ describe('an uploaded file', () => {
     expect((await others.download(`${path}/content`)).bytes.toString()).toBe('same');
   });
 
-  it('of which the same bytes arrive at once is stored once', async () => {
+  it('with the same bytes is stored once, also when both arrive at the same time', async () => {
     const content = Buffer.alloc(300_000, 'x');
     const names = Array.from({ length: 12 }, (_, n) => `copy ${n}`);
     const answers = await Promise.all(names.map((name) => callers.upload(content, { name })));
