@@ -1,3 +1,4 @@
+export { ToolCaller, type ToolCall, type ToolCallResult } from './connection/tool-caller';
 export { McpServersHttpModule } from './mcp-servers.http.module';
 export { McpServersModule } from './mcp-servers.module';
 export { ServerDirectory } from './servers/server-directory';

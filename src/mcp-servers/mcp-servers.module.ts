@@ -1,8 +1,10 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { JsonThreadsModule } from '#platform/json-threads';
+import { OutboundModule } from '#platform/outbound';
 import { SecretsModule } from '#platform/secrets';
 import { ResourcesModule } from '../resources';
+import { ToolCaller } from './connection/tool-caller';
 import { ServerReconcileStep } from './reconcile/server-reconcile.step';
 import { ServerDirectory } from './servers/server-directory';
 import { ServerPackager } from './servers/server.packager';
@@ -19,6 +21,7 @@ import { ToolRepository } from './servers/tool.repository';
   imports: [
     TypeOrmModule.forFeature([ServerEntity, ToolEntity]),
     JsonThreadsModule,
+    OutboundModule,
     SecretsModule,
     ResourcesModule,
   ],
@@ -31,7 +34,8 @@ import { ToolRepository } from './servers/tool.repository';
     ServerDirectory,
     ServerPackager,
     ServerReconcileStep,
+    ToolCaller,
   ],
-  exports: [ServerService, ServerDirectory, ToolStore],
+  exports: [ServerService, ServerDirectory, ToolCaller, ToolStore],
 })
 export class McpServersModule {}
