@@ -17,7 +17,7 @@ import {
   ResourceKit,
 } from '../../resources';
 import { changedSecretTarget } from '../servers/server-auth';
-import type { ServerEntity } from '../servers/server.entity';
+import { AUTH_COLUMNS, type ServerEntity } from '../servers/server.entity';
 import { type ComparedServer, ServerRepository, sha256OrNull } from '../servers/server.repository';
 import { auditedServerChanges, SERVER } from '../servers/server.service';
 import { hasChanges, type Listing, type ToolChanges, ToolStore } from '../servers/tool-store';
@@ -135,7 +135,7 @@ export class ServerReconcileStep extends OwnedReconcileStep<ServerEntity, Declar
     };
   }
 
-  /** A secret stays with its type, header and origin, so that a declaration cannot send it elsewhere. */
+  /** A secret stays with what it was given for, so that a declaration cannot send it elsewhere. */
   protected columnsOf(row: ServerEntity, content: DeclaredServer): Partial<ServerEntity> {
     const { columns } = content;
     return {
@@ -179,7 +179,7 @@ export class ServerReconcileStep extends OwnedReconcileStep<ServerEntity, Declar
 /** An app cannot declare a system server. */
 const ownerOf = (server_id: string, name: string) => ({ server_id, name, is_system: false });
 
-const COMPARED = ['name', 'url', 'transport', 'auth_type', 'auth_header'] as const;
+const COMPARED = ['name', 'url', 'transport', ...AUTH_COLUMNS] as const;
 
 const isDifferent = (row: ComparedServer, { columns }: DeclaredServer): boolean =>
   COMPARED.some((member) => row[member] !== columns[member]) ||

@@ -1,34 +1,27 @@
-import { IsOptional, IsString, Length } from 'class-validator';
+import { IsOptional } from 'class-validator';
 import { IsOneOf, Nested, validateBody } from '#platform/http';
 import { isJsonObject, toRawJson } from '#platform/json';
 import { type FieldError, Problem } from '#platform/problem';
 import type { Declared } from '../../resources';
-import { AUTH_HEADER_MAX, ServerFieldsDto } from '../servers/server.dto';
-import { AUTH_TYPES, type AuthType, type ServerEntity } from '../servers/server.entity';
-import { authFaults, urlFault } from '../servers/server-auth';
+import { ServerFieldsDto } from '../servers/server.dto';
+import { AuthFieldsDto } from '../servers/server-auth.dto';
+import { type AuthColumns, AUTH_TYPES, type AuthType, type ServerEntity } from '../servers/server.entity';
+import { authColumns, authFaults, urlFault } from '../servers/server-auth';
 import { toolFaults } from '../servers/tool-faults';
 import type { GivenToolDto } from '../servers/tool.dto';
 
 /** A declaration of a server, read. */
 export interface DeclaredServer {
   /** The columns that the declaration decides. */
-  columns: Pick<
-    ServerEntity,
-    'name' | 'description' | 'url' | 'transport' | 'auth_type' | 'auth_header' | 'metadata'
-  >;
+  columns: AuthColumns & Pick<ServerEntity, 'name' | 'description' | 'url' | 'transport' | 'metadata'>;
   /** Null leaves the tools as they are. */
   tools: readonly GivenToolDto[] | null;
 }
 
 /** `auth` without the secret, because everyone who can read the app reads its declarations. */
-class ServerSpecAuthDto {
+class ServerSpecAuthDto extends AuthFieldsDto {
   @IsOneOf(AUTH_TYPES)
   type!: AuthType;
-
-  @IsOptional()
-  @IsString()
-  @Length(1, AUTH_HEADER_MAX)
-  header?: string | null;
 }
 
 /** The spec of a declared server: the members of `CreateServerDto` that an app decides. */
@@ -38,6 +31,7 @@ export class ServerSpecDto extends ServerFieldsDto {
   auth?: ServerSpecAuthDto | null;
 }
 
+const SECRET_MEMBERS = ['value', 'client_secret'];
 const SECRET =
   'is not allowed, because everyone who can read the app reads it. Send it with PATCH /mcp/v1/servers/{server_id}.';
 
@@ -47,8 +41,10 @@ const SECRET =
  * @param pointer of the spec
  */
 export function specFaults(spec: Record<string, unknown>, pointer: string): FieldError[] {
-  if (isJsonObject(spec.auth) && Object.hasOwn(spec.auth, 'value')) {
-    return [{ pointer: `${pointer}/auth/value`, detail: SECRET }];
+  const { auth: given } = spec;
+  const secrets = isJsonObject(given) ? SECRET_MEMBERS.filter((member) => Object.hasOwn(given, member)) : [];
+  if (secrets.length > 0) {
+    return secrets.map((member) => ({ pointer: `${pointer}/auth/${member}`, detail: SECRET }));
   }
   try {
     const { url, auth, tools } = validateBody(ServerSpecDto, spec);
@@ -73,8 +69,7 @@ export function readDeclared({ name, spec }: Declared): DeclaredServer {
       description: description ?? null,
       url,
       transport: transport ?? 'streamable_http',
-      auth_type: auth?.type ?? 'none',
-      auth_header: auth?.header ?? null,
+      ...authColumns(auth ?? { type: 'none' }),
       metadata: toRawJson(metadata ?? {}),
     },
     tools: (tools as readonly GivenToolDto[] | null | undefined) ?? null,

@@ -1,7 +1,14 @@
 import { type FieldError, problem } from '#platform/problem';
 import type { AuditChange } from '../../resources';
-import type { PatchServerAuthDto, PatchServerDto } from './server.dto';
-import { AUTH_TYPES, type AuthType, type ServerEntity, withoutQuery } from './server.entity';
+import type { PatchServerDto } from './server.dto';
+import type { PatchServerAuthDto } from './server-auth.dto';
+import {
+  AUTH_TYPES,
+  type AuthColumns,
+  type AuthType,
+  type ServerEntity,
+  withoutQuery,
+} from './server.entity';
 import type { ServerSecrets } from './server-secrets';
 
 /** The name of a header field (RFC 9110, section 5.1). */
@@ -48,33 +55,79 @@ export function urlFault(text: string): string | null {
 }
 
 /** `auth` as a body gives it, or as a patch leaves it. */
-export interface GivenAuth {
+export interface GivenAuth extends Partial<Record<AuthMember, string | null>> {
   type: AuthType;
-  header?: string | null;
-  value?: string | null;
 }
+type AuthMember = 'header' | 'value' | 'token_url' | 'client_id' | 'client_secret' | 'scope';
+
+interface MemberRule {
+  /** The types that have the member. */
+  types: readonly AuthType[];
+  /** Whether these types cannot be without it. Another rule applies to secrets. */
+  isRequired: boolean;
+  fault: (text: string, type: AuthType) => string | null;
+}
+
+/** Printable ASCII (`VSCHAR` of RFC 6749, appendix A), which client ids and secrets consist of. */
+const VSCHARS = /^[\x20-\x7e]+$/;
+/** Scopes between single spaces (RFC 6749, section 3.3). */
+const SCOPES = /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/;
+
+const printableFault = (text: string): string | null =>
+  VSCHARS.test(text) ? null : 'must be printable ASCII characters';
+
+const RULES: Record<AuthMember, MemberRule> = {
+  header: { types: ['header'], isRequired: true, fault: headerFault },
+  value: { types: ['bearer', 'header'], isRequired: false, fault: valueFault },
+  token_url: { types: ['oauth'], isRequired: true, fault: urlFault },
+  client_id: { types: ['oauth'], isRequired: true, fault: printableFault },
+  client_secret: { types: ['oauth'], isRequired: false, fault: printableFault },
+  scope: {
+    types: ['oauth'],
+    isRequired: false,
+    fault: (text) => (SCOPES.test(text) ? null : 'must be scopes separated by single spaces (RFC 6749)'),
+  },
+};
+
+/** The member of `auth` that has the secret. */
+export const secretMember = (type: AuthType): 'value' | 'client_secret' =>
+  type === 'oauth' ? 'client_secret' : 'value';
 
 /**
  * Returns what is wrong between the members of `auth`. Never repeats the secret.
  *
  * @param pointer of `auth`
  */
-export function authFaults({ type, header, value }: GivenAuth, pointer: string): FieldError[] {
-  const faults: FieldError[] = [];
-  const fault = (member: string, detail: string) => faults.push({ pointer: `${pointer}/${member}`, detail });
-  if (type === 'header') {
-    const detail = header == null ? 'is required if the type is `header`' : headerFault(header);
-    if (detail !== null) fault('header', detail);
-  } else if (header != null) fault('header', 'is only allowed if the type is `header`');
-  if (value == null) return faults;
-  if (type === 'none') fault('value', 'is not allowed if the type is `none`');
-  else if (!FIELD_VALUE.test(value) || (type === 'bearer' && /[\t ]/.test(value))) {
-    fault(
-      'value',
-      `must be visible ASCII characters${type === 'bearer' ? '' : ', with spaces only between them'}`,
-    );
-  }
-  return faults;
+export function authFaults(auth: GivenAuth, pointer: string): FieldError[] {
+  return (Object.keys(RULES) as AuthMember[]).flatMap((member) => {
+    const detail = memberFault(RULES[member], auth.type, auth[member]);
+    return detail === null ? [] : [{ pointer: `${pointer}/${member}`, detail }];
+  });
+}
+
+function memberFault(
+  { types, isRequired, fault }: MemberRule,
+  type: AuthType,
+  text: string | null | undefined,
+): string | null {
+  const isOfType = types.includes(type);
+  if (text == null) return isOfType && isRequired ? `is required if the type is \`${type}\`` : null;
+  if (isOfType) return fault(text, type);
+  return `is only allowed if the type is ${types.map((one) => `\`${one}\``).join(' or ')}`;
+}
+
+/** Returns the columns of `auth` without its secret. */
+export const authColumns = ({ type, header, token_url, client_id, scope }: GivenAuth): AuthColumns => ({
+  auth_type: type,
+  auth_header: header ?? null,
+  auth_token_url: token_url ?? null,
+  auth_client_id: client_id ?? null,
+  auth_scope: scope ?? null,
+});
+
+function valueFault(value: string, type: AuthType): string | null {
+  if (FIELD_VALUE.test(value) && !(type === 'bearer' && /[\t ]/.test(value))) return null;
+  return `must be visible ASCII characters${type === 'bearer' ? '' : ', with spaces only between them'}`;
 }
 
 function headerFault(name: string): string | null {
@@ -86,18 +139,23 @@ function headerFault(name: string): string | null {
 }
 
 /** Where, and how, a server's secret is sent. */
-export type SecretTarget = Pick<ServerEntity, 'url' | 'auth_type' | 'auth_header'>;
+export type SecretTarget = Pick<
+  ServerEntity,
+  'url' | 'auth_type' | 'auth_header' | 'auth_token_url' | 'auth_client_id'
+>;
+type TargetChange = 'type' | 'header' | 'client_id' | 'token_url' | 'origin';
 
 /** Returns what differs between the target that a secret was given for and another, or null. */
-export function changedSecretTarget(
-  given: SecretTarget,
-  next: SecretTarget,
-): 'type' | 'header' | 'origin' | null {
+export function changedSecretTarget(given: SecretTarget, next: SecretTarget): TargetChange | null {
   if (next.auth_type !== given.auth_type) return 'type';
   // The names of header fields are case-insensitive (RFC 9110, section 5.1).
   if (next.auth_header?.toLowerCase() !== given.auth_header?.toLowerCase()) return 'header';
-  return new URL(next.url).origin === new URL(given.url).origin ? null : 'origin';
+  if (next.auth_client_id !== given.auth_client_id) return 'client_id';
+  if (originOf(next.auth_token_url) !== originOf(given.auth_token_url)) return 'token_url';
+  return originOf(next.url) === originOf(given.url) ? null : 'origin';
 }
+
+const originOf = (url: string | null): string | null => (url === null ? null : new URL(url).origin);
 
 /**
  * Returns the columns of `auth` that a patch sets. Errors: 400 for members of `auth` that contradict each other, and for a
@@ -108,45 +166,62 @@ export function patchedAuth(
   { auth, url = row.url }: PatchServerDto,
   secrets: ServerSecrets,
 ): Partial<ServerEntity> {
-  if (auth === null) return { auth_type: 'none', auth_header: null, auth_secret: null };
-  const { type, header, value } = mergedAuth(row, auth ?? {});
+  if (auth === null) return { ...authColumns({ type: 'none' }), auth_secret: null };
+  const merged = mergedAuth(row, auth ?? {});
+  const { type } = merged;
   // An unknown type is 422, which follows the checks of the body.
   if (!AUTH_TYPES.includes(type)) return {};
-  const faults = authFaults({ type, header, value: value ?? null }, '/auth');
+  const faults = authFaults(merged, '/auth');
   if (faults.length > 0) throw problem.invalidFields(faults);
-  const next = { auth_type: type, auth_header: header };
+  const next = authColumns(merged);
   if (type === 'none') return { ...next, auth_secret: null };
-  if (value == null) {
-    const missing = missingSecretReason(row, { ...next, url }, value);
+  const member = secretMember(type);
+  const secret = merged[member];
+  if (secret == null) {
+    const missing = missingSecretReason(row, { ...next, url }, member, secret);
     if (missing === null) return next;
-    throw problem.invalidFields([{ pointer: '/auth/value', detail: missing }]);
+    throw problem.invalidFields([{ pointer: `/auth/${member}`, detail: missing }]);
   }
-  const isKept = secrets.isSame(row.server_id, row.auth_secret, value);
-  return { ...next, ...(!isKept && { auth_secret: secrets.seal(row.server_id, value) }) };
+  const isKept = secrets.isSame(row.server_id, row.auth_secret, secret);
+  return { ...next, ...(!isKept && { auth_secret: secrets.seal(row.server_id, secret) }) };
 }
 
-/** Keeps the present header only if the type stays. */
-function mergedAuth(row: ServerEntity, { type = row.auth_type, header, value }: PatchServerAuthDto) {
-  const present = type === 'header' && type === row.auth_type ? row.auth_header : null;
-  return { type, header: header === undefined ? present : header, value };
+/** Keeps the present members only if the type stays. */
+function mergedAuth(row: ServerEntity, given: PatchServerAuthDto): GivenAuth {
+  const { type = row.auth_type } = given;
+  const present = type === row.auth_type ? row : null;
+  const merged = (value: string | null | undefined, current: string | null | undefined) =>
+    value === undefined ? (current ?? null) : value;
+  return {
+    type,
+    header: merged(given.header, present?.auth_header),
+    token_url: merged(given.token_url, present?.auth_token_url),
+    client_id: merged(given.client_id, present?.auth_client_id),
+    scope: merged(given.scope, present?.auth_scope),
+    value: given.value,
+    client_secret: given.client_secret,
+  };
 }
 
 /** Returns why a patch must give a secret, or null. A server that never had one may be patched without. */
 function missingSecretReason(
   row: ServerEntity,
   next: SecretTarget,
-  value: string | null | undefined,
+  member: string,
+  secret: string | null | undefined,
 ): string | null {
-  if (value === null) return 'cannot be null for this type. To remove the secret, set the type to none.';
+  if (secret === null) return 'cannot be null for this type. To remove the secret, set the type to none.';
   const changed = changedSecretTarget(row, next);
   if (changed === null || (changed !== 'type' && row.auth_secret === null)) return null;
-  return MISSING_SECRET[changed];
+  return `\`${member}\` is required because ${MISSING_SECRET[changed]}`;
 }
 
-const MISSING_SECRET = {
-  type: '`value` is required because the type changed.',
-  header: '`value` is required because the header changed. Secrets are never sent in a new header.',
-  origin: "`value` is required because the URL's origin changed. Secrets are never sent to a new origin.",
+const MISSING_SECRET: Record<TargetChange, string> = {
+  type: 'the type changed.',
+  header: 'the header changed. Secrets are never sent in a new header.',
+  client_id: 'the client id changed. Secrets are never sent for another client.',
+  token_url: "the token URL's origin changed. Secrets are never sent to a new origin.",
+  origin: "the URL's origin changed. Secrets are never sent to a new origin.",
 };
 
 /** Removes secrets from audited changes: the query of URLs, and the values of `auth`. */

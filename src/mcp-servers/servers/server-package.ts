@@ -1,7 +1,8 @@
 import { problem } from '#platform/problem';
 import { type InstalledArtifact, installedArtifact } from '../../resources';
 import type { CreateServerDto } from './server.dto';
-import type { AuthType, ServerEntity, ServerVersionRow, Transport } from './server.entity';
+import { type GivenAuth, secretMember } from './server-auth';
+import type { AuthColumns, ServerEntity, ServerVersionRow, Transport } from './server.entity';
 import type { GivenToolDto } from './tool.dto';
 import type { PackagedTool } from './tool.repository';
 
@@ -12,7 +13,7 @@ export const SERVER_FILE = 'mcp_server.json';
 export interface PackagedServer extends Pick<CreateServerDto, 'name' | 'url'> {
   description: string | null;
   transport: Transport;
-  auth: { type: AuthType; header: string | null };
+  auth: GivenAuth;
   tools: GivenToolDto[];
 }
 
@@ -22,14 +23,25 @@ export const packagedServer = (version: ServerVersionRow, tools: readonly Packag
   description: version.description,
   url: version.url,
   transport: version.transport,
-  auth: { type: version.auth_type, header: version.auth_header },
+  auth: packagedAuth(version),
   tools,
+});
+
+/** Packages of other types have no members of `oauth`, so that they stay byte-identical. */
+const packagedAuth = ({ auth_type: type, auth_header: header, ...oauth }: AuthColumns): GivenAuth => ({
+  type,
+  header,
+  ...(type === 'oauth' && {
+    token_url: oauth.auth_token_url,
+    client_id: oauth.auth_client_id,
+    scope: oauth.auth_scope,
+  }),
 });
 
 /** Throws 422 for a server that cannot be published. */
 export function checkPublishable(
   { server_id, is_system }: Pick<ServerEntity, 'server_id' | 'is_system'>,
-  { name, url }: ServerVersionRow,
+  { name, url, auth_token_url }: ServerVersionRow,
 ): void {
   const server = `The MCP server ${JSON.stringify(name)} (${server_id})`;
   if (is_system) {
@@ -40,12 +52,18 @@ export function checkPublishable(
       `${server} has a URL with a query, which may contain a key. Remove the query, and send the key in \`auth\`.`,
     );
   }
+  if (auth_token_url?.includes('?')) {
+    throw problem.validationFailed(
+      `${server} has a token URL with a query, which may contain a key. Remove the query.`,
+    );
+  }
 }
 
 /** Returns an installed copy, with what is missing before it works. */
 export function installedServer(before: ServerEntity | null, row: ServerEntity): InstalledArtifact {
   const installed = installedArtifact('mcp_server', row.server_id, before, row);
   if (row.auth_type === 'none' || row.auth_secret !== null) return installed;
-  const setup = `Send the server's secret as \`auth.value\` with PATCH /mcp/v1/servers/${row.server_id}.`;
+  const member = secretMember(row.auth_type);
+  const setup = `Send the server's secret as \`auth.${member}\` with PATCH /mcp/v1/servers/${row.server_id}.`;
   return { ...installed, setup };
 }

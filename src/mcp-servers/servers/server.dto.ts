@@ -20,75 +20,23 @@ import {
   OwnedListQueryDto,
   pick,
 } from '../../resources';
+import { type ServerEntity, type ServerVersionRow, type Transport, TRANSPORTS } from './server.entity';
 import {
-  AUTH_TYPES,
-  type AuthType,
-  type ServerEntity,
-  type ServerVersionRow,
-  type Transport,
-  TRANSPORTS,
-} from './server.entity';
+  PatchServerAuthDto,
+  ServerAuthDto,
+  ServerAuthViewDto,
+  ServerPresentAuthDto,
+  toAuthView,
+  toPresentAuthView,
+  URL_MAX,
+} from './server-auth.dto';
 import { GivenToolDto, TOOLS_MAX } from './tool.dto';
-
-export const SERVER_URL_MAX = 2_048;
-export const AUTH_HEADER_MAX = 255;
-const AUTH_VALUE_MAX = 8_192;
-
-const IsAuthHeader = (): PropertyDecorator => Length(1, AUTH_HEADER_MAX);
-const IsAuthValue =
-  (description: string): PropertyDecorator =>
-  (target, property) => {
-    Length(1, AUTH_VALUE_MAX)(target, property);
-    ApiProperty({ writeOnly: true, description, nullable: true, type: String, required: false })(
-      target,
-      property,
-    );
-  };
-
-/** How the service authenticates to the server. */
-@ReadOnlyMembersOf(() => ServerPresentAuthDto)
-export class ServerAuthDto {
-  @IsOneOf(AUTH_TYPES)
-  type!: AuthType;
-
-  /** The name of the header that carries `value`. Required for the type `header`, and only allowed there. */
-  @IsOptional()
-  @IsString()
-  @IsAuthHeader()
-  header?: string | null;
-
-  @IsOptional()
-  @IsString()
-  @IsAuthValue('The secret. Required for all types but `none`. Stored encrypted, and never returned.')
-  value?: string | null;
-}
-
-/** Absent members stay as they are. */
-@ReadOnlyMembersOf(() => ServerPresentAuthDto)
-export class PatchServerAuthDto {
-  @NotNull()
-  @IsOneOf(AUTH_TYPES, { required: false })
-  type?: AuthType;
-
-  @IsOptional()
-  @IsString()
-  @IsAuthHeader()
-  header?: string | null;
-
-  @IsOptional()
-  @IsString()
-  @IsAuthValue(
-    'A new secret. Absent, the current one stays. Required (400) when the type, the header or the origin of the URL ' +
-      'changes, because secrets are never sent to a target that they were not given for.',
-  )
-  value?: string | null;
-}
 
 /** The members of a new server that an app can declare too. */
 export class ServerFieldsDto extends DescribedBodyDto {
   /** An `http` or `https` URL without user, password and fragment. */
   @IsString()
-  @Length(1, SERVER_URL_MAX)
+  @Length(1, URL_MAX)
   url!: string;
 
   @IsOptional()
@@ -143,7 +91,7 @@ export class PatchServerDto extends DescribedPatchDto {
 
   @NotNull()
   @IsString()
-  @Length(1, SERVER_URL_MAX)
+  @Length(1, URL_MAX)
   url?: string;
 
   @NotNull()
@@ -179,20 +127,6 @@ export class ServerListQueryDto extends OwnedListQueryDto {
   transport?: Transport;
 }
 
-/** How the service authenticates to the server, without the secret. */
-export class ServerAuthViewDto {
-  @ApiProperty({ enum: AUTH_TYPES })
-  type!: AuthType;
-  /** Null unless the type is `header`. */
-  header!: string | null;
-}
-
-/** How the service authenticates to the server, and whether it has a secret. */
-export class ServerPresentAuthDto extends ServerAuthViewDto {
-  /** Whether there is a secret. A server that an app declares has none until you send it with PATCH. */
-  has_value!: boolean;
-}
-
 /** A version of an MCP server. Versions never change. */
 export class ServerVersionDto {
   server_id!: string;
@@ -212,8 +146,8 @@ export class ServerVersionDto {
 }
 
 /**
- * An MCP server registered in a workspace. Its versions cover name, description, URL, transport, and type and header of
- * `auth`.
+ * An MCP server registered in a workspace. Its versions cover name, description, URL, transport, and `auth` without its
+ * secret.
  */
 export class ServerDto extends OwnedDto {
   server_id!: string;
@@ -255,7 +189,7 @@ const SERVER_FIELDS = [
 
 export const toServerDto = (row: ServerEntity): ServerDto => ({
   ...pick(row, SERVER_FIELDS),
-  auth: { type: row.auth_type, header: row.auth_header, has_value: row.auth_secret !== null },
+  auth: toPresentAuthView(row),
 });
 
 const VERSION_FIELDS = [
@@ -274,5 +208,5 @@ const VERSION_FIELDS = [
 
 export const toServerVersionDto = (row: ServerVersionRow): ServerVersionDto => ({
   ...pick(row, VERSION_FIELDS),
-  auth: { type: row.auth_type, header: row.auth_header },
+  auth: toAuthView(row),
 });

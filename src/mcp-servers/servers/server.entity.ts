@@ -7,8 +7,11 @@ import { OwnedEntity, type SearchDocument } from '../../resources';
 export const TRANSPORTS = ['streamable_http', 'sse'] as const;
 export type Transport = (typeof TRANSPORTS)[number];
 
-/** How the service authenticates: without a secret, with `Authorization: Bearer`, or with another header. */
-export const AUTH_TYPES = ['none', 'bearer', 'header'] as const;
+/**
+ * How the service authenticates: without a secret, with `Authorization: Bearer`, with another header, or with a token that it
+ * gets by OAuth 2 client credentials.
+ */
+export const AUTH_TYPES = ['none', 'bearer', 'header', 'oauth'] as const;
 export type AuthType = (typeof AUTH_TYPES)[number];
 
 /** An MCP server registered in a workspace. Its versions are kept. */
@@ -33,6 +36,17 @@ export class ServerEntity extends OwnedEntity {
   @Column('text', { nullable: true })
   auth_header!: string | null;
 
+  /** Where tokens are requested, for which client, and for which scopes. Null unless the type is `oauth`. */
+  @Column('text', { nullable: true })
+  auth_token_url!: string | null;
+
+  @Column('text', { nullable: true })
+  auth_client_id!: string | null;
+
+  /** Null also for the scope that the token endpoint chooses. */
+  @Column('text', { nullable: true })
+  auth_scope!: string | null;
+
   /** Sealed by `ServerSecrets`. Null without a secret, and for an archived server. */
   @Column('text', { nullable: true })
   auth_secret!: string | null;
@@ -52,15 +66,18 @@ export class ServerEntity extends OwnedEntity {
   tools_listed_at!: Date | null;
 }
 
-/** The members that make a version. A secret is never among them. */
-export const VERSIONED_FIELDS = [
-  'name',
-  'description',
-  'url',
-  'transport',
+/** The columns of `auth` without its secret. */
+export const AUTH_COLUMNS = [
   'auth_type',
   'auth_header',
+  'auth_token_url',
+  'auth_client_id',
+  'auth_scope',
 ] as const;
+export type AuthColumns = Pick<ServerEntity, (typeof AUTH_COLUMNS)[number]>;
+
+/** The members that make a version. A secret is never among them. */
+export const VERSIONED_FIELDS = ['name', 'description', 'url', 'transport', ...AUTH_COLUMNS] as const;
 
 /** The members whose values the audit log shows. */
 export const AUDITED_FIELDS = ['name', 'url', 'transport', 'acquired_from'] as const;

@@ -5,13 +5,18 @@ import { Database, empty, sql, type Tx } from '#platform/db';
 import type { RowPage } from '#platform/paging';
 import { type ComparedRow, OwnedRepository } from '../../resources';
 import type { ServerListQueryDto } from './server.dto';
-import { REGISTRY_NAME, ServerEntity, type ServerVersionRow, VERSIONED_FIELDS } from './server.entity';
+import {
+  AUTH_COLUMNS,
+  type AuthColumns,
+  REGISTRY_NAME,
+  ServerEntity,
+  type ServerVersionRow,
+  VERSIONED_FIELDS,
+} from './server.entity';
 
 /** Columns that a reconcile reads of a server. Large ones are read as SHA-256 in hexadecimal. */
 export interface ComparedServer
-  extends
-    ComparedRow,
-    Pick<ServerEntity, 'url' | 'transport' | 'auth_type' | 'auth_header' | 'tools_listed_at'> {
+  extends ComparedRow, AuthColumns, Pick<ServerEntity, 'url' | 'transport' | 'tools_listed_at'> {
   description_sha256: string | null;
   metadata_sha256: string;
 }
@@ -29,7 +34,7 @@ export class ServerRepository extends OwnedRepository<ServerEntity, ServerVersio
       others: ['auth_secret', 'is_system', 'metadata', 'declared_name', 'tools_listed_at'],
       declaredName: 'declared_name',
       secret: 'auth_secret',
-      compared: `url, transport, auth_type, auth_header, tools_listed_at,
+      compared: `url, transport, ${AUTH_COLUMNS.join(', ')}, tools_listed_at,
         ${sha256Of('description')} AS description_sha256, ${sha256Of('metadata::text')} AS metadata_sha256`,
     });
   }

@@ -22,7 +22,16 @@ import {
   ResourceKit,
   within,
 } from '../../resources';
-import { authFaults, changedSecretTarget, patchedAuth, urlFault, withoutSecrets } from './server-auth';
+import {
+  authColumns,
+  authFaults,
+  changedSecretTarget,
+  patchedAuth,
+  secretMember,
+  urlFault,
+  withoutSecrets,
+} from './server-auth';
+import type { ServerAuthDto } from './server-auth.dto';
 import { installedServer, type PackagedServer } from './server-package';
 import { ServerSecrets } from './server-secrets';
 import {
@@ -118,7 +127,10 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
     const next = { ...before, ...columns };
     await this.checkNameFree(tx, scope, next);
     // Stricter than a PATCH, because the publisher chose the URL and has not given the secret.
-    const isSameTarget = next.url === before.url && changedSecretTarget(before, next) === null;
+    const isSameTarget =
+      next.url === before.url &&
+      next.auth_token_url === before.auth_token_url &&
+      changedSecretTarget(before, next) === null;
     const hasNewTools =
       !before.tools_listed_at && hasChanges(await this.tools.replace(tx, scope, next, tools));
     const patch = {
@@ -228,7 +240,8 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
 
   private newRow(scope: OrgScope, dto: CreateServerDto): ServerEntity {
     const serverId = newId('mcps');
-    const { type = 'none', header = null, value = null } = dto.auth ?? {};
+    const auth: ServerAuthDto = dto.auth ?? { type: 'none' };
+    const secret = auth[secretMember(auth.type)] ?? null;
     return {
       ...newOwned(scope, dto.workspace_id),
       server_id: serverId,
@@ -236,9 +249,8 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
       description: dto.description ?? null,
       url: dto.url,
       transport: dto.transport ?? 'streamable_http',
-      auth_type: type,
-      auth_header: header,
-      auth_secret: value === null ? null : this.secrets.seal(serverId, value),
+      ...authColumns(auth),
+      auth_secret: secret === null ? null : this.secrets.seal(serverId, secret),
       is_system: dto.is_system ?? false,
       metadata: toRawJson(dto.metadata ?? {}),
       declared_name: null,
@@ -256,12 +268,13 @@ export function auditedServerChanges(row: ServerEntity, changed: Partial<ServerE
 }
 
 function faultsIn({ url, auth, tools }: CreateServerDto): FieldError[] {
-  const isSecretMissing = auth && auth.type !== 'none' && auth.value == null;
+  const member = secretMember(auth?.type ?? 'none');
+  const isSecretMissing = auth && auth.type !== 'none' && auth[member] == null;
   return [
     ...urlFaults(url),
     ...(auth ? authFaults(auth, '/auth') : []),
     ...(isSecretMissing
-      ? [{ pointer: '/auth/value', detail: `is required if the type is ${auth.type}` }]
+      ? [{ pointer: `/auth/${member}`, detail: `is required if the type is ${auth.type}` }]
       : []),
     ...toolFaults(tools ?? [], '/tools'),
   ];

@@ -45,7 +45,7 @@ describe('a reconcile of an app', () => {
       version_ordinal: 1,
     });
     expect(JSON.stringify(tickets.metadata)).toBe('{"zeta":1,"alpha":2}');
-    expect(orders.auth).toEqual({ type: 'none', header: null, has_value: false });
+    expect(orders.auth).toMatchObject({ type: 'none', header: null, has_value: false });
     const path = `${SERVERS}/${tickets.server_id}`;
     expect((await on.editor.get(`${path}/tools`)).body.items).toMatchObject([{ name: 'search' }]);
     expect((await on.editor.get(`${path}/versions`)).body.page.total).toBe(1);

@@ -100,7 +100,7 @@ describe('packages of agents', () => {
     ]);
     const [ofPublisher, ofBuyer] = servers.map((one) => names.map((name) => one[name]));
     expect(ofBuyer).toEqual(ofPublisher);
-    expect(servers[1].auth).toEqual({ type: 'header', header: 'X-Key', has_value: false });
+    expect(servers[1].auth).toMatchObject({ type: 'header', header: 'X-Key', has_value: false });
     expect(servers[1].metadata).toEqual({});
     const toolsOf = async (by: PackagesFixture, id: string) =>
       (await by.read(`/mcp/v1/servers/${id}/tools`)).items.map((tool: any) => [

@@ -65,6 +65,25 @@ describe('packages of servers', () => {
     });
   });
 
+  it('with OAuth are packed and copied without their secret', async () => {
+    const auth = { type: 'oauth', client_id: 'c1', scope: 'read', token_url: 'https://idp.example/token' };
+    const serverId = await publisher.server({ auth: { ...auth, client_secret: SECRET } });
+    const packed = await publisher.pack('mcp_server', serverId);
+    expect(bytesOf(packed).toString()).not.toContain(SECRET);
+    const [copy] = await buyer.install(packed);
+    expect(copy!.setup).toContain('auth.client_secret');
+    const path = `/mcp/v1/servers/${copy!.artifact_id}`;
+    expect((await buyer.read(path)).auth).toMatchObject({ ...auth, has_client_secret: false });
+    const given = await buyer.editor.patch(path, { auth: { client_secret: 'of the buyer' } });
+    expect(given.body.auth.has_client_secret).toBe(true);
+    const moved = await upgrade(serverId, { auth: { token_url: 'https://idp.example/v2/token' } });
+    expect(moved.setup).toContain('auth.client_secret');
+    expect((await buyer.read(path)).auth.has_client_secret).toBe(false);
+    const keyed = { auth: { token_url: 'https://idp.example/token?key=1' } };
+    await patchServer(publisher, serverId, keyed);
+    await expect(publisher.pack('mcp_server', serverId)).rejects.toMatchObject({ code: 'validation_failed' });
+  });
+
   it('with a query in the URL are 422, because it may contain a key', async () => {
     const serverId = await publisher.server({ url: 'https://mcp.example.com/mcp?key=1' });
     const agentId = await publisher.agent({ tools: [{ server_id: serverId, tool_name: 'search' }] });

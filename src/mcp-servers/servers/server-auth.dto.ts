@@ -1,0 +1,135 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsOptional, IsString, Length } from 'class-validator';
+import { IsOneOf, NotNull, ReadOnlyMembersOf } from '#platform/http';
+import { AUTH_TYPES, type AuthColumns, type AuthType, type ServerEntity } from './server.entity';
+
+/** Longest URL of a server, and of its token endpoint. */
+export const URL_MAX = 2_048;
+const AUTH_HEADER_MAX = 255;
+const AUTH_VALUE_MAX = 8_192;
+const CLIENT_ID_MAX = 1_024;
+const SCOPE_MAX = 2_048;
+
+const IsAuthValue =
+  (description: string): PropertyDecorator =>
+  (target, property) => {
+    Length(1, AUTH_VALUE_MAX)(target, property);
+    ApiProperty({ writeOnly: true, description, nullable: true, type: String, required: false })(
+      target,
+      property,
+    );
+  };
+
+/** The members of `auth` without secrets, which an app can declare too. */
+export class AuthFieldsDto {
+  /** The name of the header that carries `value`. Required for the type `header`, and only allowed there. */
+  @IsOptional()
+  @IsString()
+  @Length(1, AUTH_HEADER_MAX)
+  header?: string | null;
+
+  /**
+   * The token endpoint of the type `oauth`, under the rules for `url`. Required for this type, and only allowed there.
+   * Access tokens are requested by client credentials (RFC 6749, section 4.4) for the server's URL as `resource` (RFC 8707).
+   */
+  @IsOptional()
+  @IsString()
+  @Length(1, URL_MAX)
+  token_url?: string | null;
+
+  /** The client id of the type `oauth`. Required for this type, and only allowed there. */
+  @IsOptional()
+  @IsString()
+  @Length(1, CLIENT_ID_MAX)
+  client_id?: string | null;
+
+  /** The scopes to request for the type `oauth`, separated by spaces. Default: those that the token endpoint chooses. */
+  @IsOptional()
+  @IsString()
+  @Length(1, SCOPE_MAX)
+  scope?: string | null;
+}
+
+/** How the service authenticates to the server. */
+@ReadOnlyMembersOf(() => ServerPresentAuthDto)
+export class ServerAuthDto extends AuthFieldsDto {
+  @IsOneOf(AUTH_TYPES)
+  type!: AuthType;
+
+  @IsOptional()
+  @IsString()
+  @IsAuthValue(
+    'The secret of the types `bearer` and `header`. Required for them. Stored encrypted, and never returned.',
+  )
+  value?: string | null;
+
+  @IsOptional()
+  @IsString()
+  @IsAuthValue('The secret of the type `oauth`. Required for it. Stored encrypted, and never returned.')
+  client_secret?: string | null;
+}
+
+/** Absent members stay as they are. */
+@ReadOnlyMembersOf(() => ServerPresentAuthDto)
+export class PatchServerAuthDto extends AuthFieldsDto {
+  @NotNull()
+  @IsOneOf(AUTH_TYPES, { required: false })
+  type?: AuthType;
+
+  @IsOptional()
+  @IsString()
+  @IsAuthValue(
+    'A new secret. Absent, the current one stays. Required (400) when the type, the header or the origin of the URL ' +
+      'changes, because secrets are never sent to a target that they were not given for.',
+  )
+  value?: string | null;
+
+  @IsOptional()
+  @IsString()
+  @IsAuthValue(
+    'A new secret. Absent, the current one stays. Required (400) when the type, the client id or the origin of the ' +
+      'token URL or of the URL changes, because secrets are never sent to a target that they were not given for.',
+  )
+  client_secret?: string | null;
+}
+
+/** How the service authenticates to the server, without the secret. */
+export class ServerAuthViewDto {
+  @ApiProperty({ enum: AUTH_TYPES })
+  type!: AuthType;
+  /** Null unless the type is `header`. */
+  header!: string | null;
+  /** Null unless the type is `oauth`. */
+  token_url!: string | null;
+  /** Null unless the type is `oauth`. */
+  client_id!: string | null;
+  /** The requested scopes. Null unless the type is `oauth`, and for the default of the token endpoint. */
+  scope!: string | null;
+}
+
+/** How the service authenticates to the server, and whether it has a secret. */
+export class ServerPresentAuthDto extends ServerAuthViewDto {
+  /**
+   * Whether there is a secret of the type `bearer` or `header`. A server that an app declares has none until you send it with
+   * PATCH.
+   */
+  has_value!: boolean;
+  /** The same for the type `oauth`. */
+  has_client_secret!: boolean;
+}
+
+export const toAuthView = (row: AuthColumns): ServerAuthViewDto => ({
+  type: row.auth_type,
+  header: row.auth_header,
+  token_url: row.auth_token_url,
+  client_id: row.auth_client_id,
+  scope: row.auth_scope,
+});
+
+export const toPresentAuthView = (
+  row: AuthColumns & Pick<ServerEntity, 'auth_secret'>,
+): ServerPresentAuthDto => ({
+  ...toAuthView(row),
+  has_value: row.auth_secret !== null && row.auth_type !== 'oauth',
+  has_client_secret: row.auth_secret !== null && row.auth_type === 'oauth',
+});
