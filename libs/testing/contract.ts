@@ -173,8 +173,8 @@ function operationsOf(document: OpenAPIObject): Operation[] {
         ),
       })),
     )
-    .sort((a, b) => parameters(a.path) - parameters(b.path));
+    .sort((a, b) => literals(b.path) - literals(a.path));
 }
 
-/** Paths with fewer parameters match first: `/records/bulk` before `/records/{id}`. */
-const parameters = (path: string): number => path.split('{').length - 1;
+/** Paths with more literal text match first: `/records/bulk` before `/records/{id}`, and `{a}..{b}` before `{id}`. */
+const literals = (path: string): number => path.replace(/\{[^}]+\}/g, '').length;

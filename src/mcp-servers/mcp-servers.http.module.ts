@@ -1,8 +1,24 @@
 import { Module } from '@nestjs/common';
 import { McpServersModule } from './mcp-servers.module';
+import {
+  FrozenRegistryListingController,
+  RegistryListingController,
+} from './registry/registry-listing.controller';
+import { ServerImportController } from './registry/server-import.controller';
 import { ServerController } from './servers/server.controller';
 import { ToolController } from './servers/tool.controller';
+import { ToolVersionController } from './tool-versions/tool-version.controller';
 
 /** The routes under /mcp/v1. */
-@Module({ imports: [McpServersModule], controllers: [ServerController, ToolController] })
+@Module({
+  imports: [McpServersModule],
+  controllers: [
+    ServerController,
+    ServerImportController,
+    ToolController,
+    ToolVersionController,
+    RegistryListingController,
+    FrozenRegistryListingController,
+  ],
+})
 export class McpServersHttpModule {}

@@ -5,6 +5,9 @@ import { OutboundModule } from '#platform/outbound';
 import { SecretsModule } from '#platform/secrets';
 import { ResourcesModule } from '../resources';
 import { ToolCaller } from './connection/tool-caller';
+import { RegistryListingRepository } from './registry/registry-listing.repository';
+import { RegistryListingService } from './registry/registry-listing.service';
+import { ServerImportService } from './registry/server-import.service';
 import { ServerReconcileStep } from './reconcile/server-reconcile.step';
 import { ServerDirectory } from './servers/server-directory';
 import { ServerPackager } from './servers/server.packager';
@@ -15,6 +18,7 @@ import { ServerService } from './servers/server.service';
 import { ToolStore } from './servers/tool-store';
 import { ToolEntity } from './servers/tool.entity';
 import { ToolRepository } from './servers/tool.repository';
+import { ToolVersionService } from './tool-versions/tool-version.service';
 
 /** MCP servers and their tools, without routes: for the API and the worker. */
 @Module({
@@ -31,11 +35,23 @@ import { ToolRepository } from './servers/tool.repository';
     ServerSecrets,
     ToolRepository,
     ToolStore,
+    ToolVersionService,
+    ServerImportService,
+    RegistryListingRepository,
+    RegistryListingService,
     ServerDirectory,
     ServerPackager,
     ServerReconcileStep,
     ToolCaller,
   ],
-  exports: [ServerService, ServerDirectory, ToolCaller, ToolStore],
+  exports: [
+    ServerService,
+    ServerDirectory,
+    ToolCaller,
+    ToolStore,
+    ToolVersionService,
+    ServerImportService,
+    RegistryListingService,
+  ],
 })
 export class McpServersModule {}

@@ -9,6 +9,7 @@ const NOUNS: Record<string, string> = {
   RecordTransfer: 'Record',
   Server: 'McpServer',
   Tool: 'McpTool',
+  ToolVersion: 'McpToolVersion',
 };
 
 /** Verbs of operation ids that differ from the name of the handler. */
@@ -26,8 +27,16 @@ const OPERATION_IDS: Record<string, string> = {
   'Health.ready': 'getReadiness',
   'Jwks.keys': 'getJwks',
   'Me.describe': 'getMe',
+  'RegistryListing.getVersion': 'getRegistryServerVersion',
+  'RegistryListing.list': 'listRegistryServers',
+  'RegistryListing.listVersions': 'listRegistryServerVersions',
+  'FrozenRegistryListing.getVersion': 'getFrozenRegistryServerVersion',
+  'FrozenRegistryListing.list': 'listFrozenRegistryServers',
+  'FrozenRegistryListing.listVersions': 'listFrozenRegistryServerVersions',
   'Scoring.score': 'runScorer',
   'Search.search': 'searchRegistry',
+  'ServerImport.import': 'importMcpServer',
+  'ToolVersion.compare': 'compareMcpToolVersions',
 };
 
 /**

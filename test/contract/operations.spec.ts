@@ -103,9 +103,24 @@ describe('every operation', () => {
         `${path}/versions`,
         `${path}/versions/1`,
         `${path}/tools/${tool!.tool_id}`,
+        `${path}/tools/${tool!.tool_id}/versions`,
+        `${path}/tools/${tool!.tool_id}/versions/1`,
+        `${path}/tools/${tool!.tool_id}/versions/1..1`,
       ].map((one) => admin.get(one)),
       200,
     );
+    const server = {
+      name: 'com.example/orders',
+      version: '1.0.0',
+      description: 'Orders',
+      remotes: [{ type: 'sse', url }],
+    };
+    await expectAll([admin.post('/mcp/v1/servers/import', { workspace_id, server })], 201);
+    for (const registry of ['/mcp/v1/registry/v0/servers', '/mcp/v1/registry/v0.1/servers']) {
+      const { name } = (await admin.get(registry)).body.servers[0].server as { name: string };
+      const versions = `${registry}/${encodeURIComponent(name)}/versions`;
+      await expectAll([admin.get(versions), admin.get(`${versions}/latest`)], 200);
+    }
     await archiveAndRestore(admin, path);
     const resources = [{ kind: 'mcp_server', name: 'orders', spec: { url } }];
     const declared = await admin.post('/registry/v1/apps', { workspace_id, app: 'support', resources });

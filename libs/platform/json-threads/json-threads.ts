@@ -10,7 +10,8 @@ import {
 } from '#platform/concurrency';
 import { INLINE_JSON_MAX, JsonInputError, RawJson, scalarPairs, sha256OfJson } from '#platform/json';
 import { Problem } from '#platform/problem';
-import type * as tasks from './json.thread';
+import * as tasks from './json.thread';
+import type { ComparedJson } from './json.thread';
 import { expand, type Outline, VALUES_MAX } from './outline';
 
 const THREADS = 2;
@@ -93,6 +94,31 @@ export class JsonThreads {
     if (length <= INLINE_JSON_MAX) return values.map(sha256OfJson);
     const texts = values.map(({ text }) => text);
     return this.run(owner, undefined, (runTask) => runTask('digests', texts));
+  }
+
+  /** Compares the values of each pair, like `jsonChanges`. Null means that there is no value. */
+  compare(
+    owner: Owner,
+    pairs: readonly (readonly [before: RawJson | null, after: RawJson | null])[],
+  ): Promise<ComparedJson[]> {
+    const texts = pairs.map(([before, after]) => ({
+      before: before?.text ?? null,
+      after: after?.text ?? null,
+    }));
+    const length = texts.reduce(
+      (sum, { before, after }) => sum + (before?.length ?? 0) + (after?.length ?? 0),
+      0,
+    );
+    if (length <= INLINE_JSON_MAX) return Promise.resolve(tasks.compare(texts));
+    return this.run(owner, undefined, (runTask) => runTask('compare', texts));
+  }
+
+  /** Returns the names and descriptions of the properties of each JSON Schema, like `schemaWords`. */
+  schemaWords(owner: Owner, schemas: readonly RawJson[], max: number): Promise<string[]> {
+    const texts = schemas.map(({ text }) => text);
+    const length = texts.reduce((sum, text) => sum + text.length, 0);
+    if (length <= INLINE_JSON_MAX) return Promise.resolve(tasks.words({ texts, max }));
+    return this.run(owner, undefined, (runTask) => runTask('words', { texts, max }));
   }
 
   /** Returns the pairs of the scalars in an object, parsed or not, like `scalarPairs`. */

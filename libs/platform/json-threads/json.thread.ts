@@ -3,10 +3,15 @@ import { createHash } from 'node:crypto';
 import {
   canonicalJson,
   estimateMemory,
+  hiddenCharacters,
+  type HiddenCharacters,
+  type JsonChange,
+  jsonChanges,
   JsonInputError,
   parseJson,
   RawJson,
   scalarPairs,
+  schemaWords,
 } from '#platform/json';
 import { type Condensed, condense, type Outline, TooManyValues } from './outline';
 
@@ -49,6 +54,30 @@ export const digests = (texts: readonly string[]): string[] =>
       .update(canonicalJson(new RawJson(text)))
       .digest('hex'),
   );
+
+/** Two texts to compare. Null means that there is no value. */
+export interface JsonPair {
+  before: string | null;
+  after: string | null;
+}
+
+export interface ComparedJson {
+  changes: JsonChange[];
+  isTruncated: boolean;
+  /** The hidden characters of the second value. */
+  hidden: HiddenCharacters | null;
+}
+
+/** Compares the values of each pair. */
+export const compare = (pairs: readonly JsonPair[]): ComparedJson[] =>
+  pairs.map(({ before, after }) => {
+    const [from, to] = [before, after].map((text) => (text === null ? undefined : new RawJson(text).parse()));
+    return { ...jsonChanges(from, to), hidden: hiddenCharacters(to) };
+  });
+
+/** Returns the names and descriptions of the properties of each JSON Schema. */
+export const words = ({ texts, max }: { texts: readonly string[]; max: number }): string[] =>
+  texts.map((text) => schemaWords(new RawJson(text).parse(), max));
 
 /** Returns the pairs of the scalars in an object. */
 export const pairs = (text: string): string[] => scalarPairs(new RawJson(text).parse());

@@ -1,6 +1,8 @@
 export { canonicalJson, sha256OfJson } from './canonical.writer';
 export { jsonFault } from './exact.parser';
+export { type HiddenCharacters, hiddenCharacters } from './hidden-characters';
 export { isJsonObject, isObjectValue } from './is-json-object';
+export { type JsonChange, jsonChanges } from './json-changes';
 export { JsonInputError } from './json-input.error';
 export { INLINE_JSON_MAX, MAX_DEPTH } from './json-limits';
 export { parseJson } from './json.parser';
@@ -9,6 +11,7 @@ export { memberNames, objectOf } from './member-order';
 export { mergePatch } from './merge-patch';
 export { RawJson } from './raw-json';
 export { type Scalar, scalarPair, scalarPairs, shortPair } from './scalar-pairs';
+export { schemaWords } from './schema-words';
 export { toRawJson, toRawJsonOrNull } from './to-raw-json';
 export { unknownDetail } from './unknown-member';
 export { estimateMemory } from './memory.estimate';

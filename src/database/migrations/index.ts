@@ -20,6 +20,7 @@ import { AcquiredRecords1795455000150 } from './1795455000150-acquired-records';
 import { Files1795455000200 } from './1795455000200-files';
 import { Store1795455000300 } from './1795455000300-store';
 import { OrgSigningKeys1795455000400 } from './1795455000400-org-signing-keys';
+import { McpToolVersions1795456000100 } from './1795456000100-mcp-tool-versions';
 import { McpServerOauth1795456000300 } from './1795456000300-mcp-server-oauth';
 
 /**
@@ -49,6 +50,7 @@ export const MIGRATIONS = [
   Files1795455000200,
   Store1795455000300,
   OrgSigningKeys1795455000400,
+  McpToolVersions1795456000100,
   McpServerOauth1795456000300,
 ];
 

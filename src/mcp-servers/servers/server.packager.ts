@@ -25,8 +25,8 @@ import { ToolStore } from './tool-store';
 type PinnedServer = { row: ServerEntity; version: ServerVersionRow };
 
 /**
- * Packs a version of a server with the tools that it has now, because tools have no versions. A package never contains a
- * secret, and installing it never sends one anywhere.
+ * Packs a version of a server with the tools that it has now, because versions of tools are independent of those of their
+ * server. A package never contains a secret, and installing it never sends one anywhere.
  */
 @Injectable()
 export class ServerPackager implements Packager {

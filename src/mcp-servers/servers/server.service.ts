@@ -54,6 +54,7 @@ import { ServerRepository } from './server.repository';
 import { toolFaults } from './tool-faults';
 import { hasChanges, type ToolContent, ToolStore } from './tool-store';
 import { type GivenToolDto, type ToolDto, type ToolListQueryDto, toToolDto } from './tool.dto';
+import type { ToolEntity } from './tool.entity';
 
 /** Servers as the resource kit keeps them. */
 export const SERVER: ResourceKind<ServerEntity, ServerDto> = {
@@ -197,10 +198,16 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
   }
 
   async getTool(scope: OrgScope, id: string, toolId: string): Promise<Versioned<ToolDto>> {
+    const row = await this.findTool(scope, id, toolId);
+    return new Versioned(toToolDto(row), row.generation);
+  }
+
+  /** Returns the row of a tool that the caller may read. Errors: 404. */
+  async findTool(scope: OrgScope, id: string, toolId: string): Promise<ToolEntity> {
     await this.find(scope, id);
     const row = await this.tools.find(scope, toolId);
     if (row?.server_id !== id) throw problem.notFound('tool', toolId);
-    return new Versioned(toToolDto(row), row.generation);
+    return row;
   }
 
   /** Archives the server's tools and deletes its secret. */

@@ -6,10 +6,10 @@ import { yieldToEventLoop } from '#platform/concurrency';
 import { toRawJson, toRawJsonOrNull } from '#platform/json';
 import { JsonThreads } from '#platform/json-threads';
 import type { RowPage } from '#platform/paging';
-import { SearchIndex } from '../../resources';
+import { SearchIndex, type VersionTable } from '../../resources';
 import { isRegistry, type ServerEntity } from './server.entity';
 import type { GivenToolDto, ToolListQueryDto } from './tool.dto';
-import type { ToolEntity } from './tool.entity';
+import type { ToolEntity, ToolVersionRow } from './tool.entity';
 import {
   type ArchivedServer,
   type KnownTool,
@@ -22,11 +22,14 @@ import {
 /** Tools that are read and indexed at once, at up to some 20 KB each. */
 const INDEX_PAGE = 500;
 
+/** The most characters of a tool's parameters that search finds it by. */
+const PARAMETERS_MAX = 2_000;
+
 /** The server that offers tools. */
 export type ToolOwner = Pick<ServerEntity, 'server_id' | 'is_system' | 'name'>;
 
 /** A tool as it is stored. */
-export type ToolContent = Omit<WrittenTool, 'tool_id' | 'server_id'>;
+export type ToolContent = Omit<WrittenTool, 'tool_id' | 'server_id' | 'version_id'>;
 
 /** The complete list of the tools of a server. */
 export interface Listing {
@@ -60,7 +63,13 @@ export class ToolStore {
     const contents = tools.map(contentOf);
     await yieldToEventLoop();
     const digests = await this.threads.digests(scope.orgId, contents.map(toRawJson));
-    return contents.map((content, index) => ({ ...content, digest: digests[index]! }));
+    const schemas = contents.map(({ input_schema }) => input_schema);
+    const parameters = await this.threads.schemaWords(scope.orgId, schemas, PARAMETERS_MAX);
+    return contents.map((content, index) => ({
+      ...content,
+      digest: digests[index]!,
+      parameters: parameters[index]!,
+    }));
   }
 
   /**
@@ -100,6 +109,11 @@ export class ToolStore {
 
   list(scope: OrgScope, serverId: string, query: ToolListQueryDto): Promise<RowPage<ToolEntity>> {
     return this.tools.list(scope, serverId, query);
+  }
+
+  /** The versions of tools. */
+  get versions(): VersionTable<ToolVersionRow> {
+    return this.tools.versions;
   }
 
   find(scope: OrgScope, id: string): Promise<ToolEntity | null> {
@@ -155,14 +169,14 @@ export class ToolStore {
     const documents = written
       .filter(({ server_id }) => !hidden.has(server_id))
       .map((tool) => {
-        const { name, description, title } = byKey.get(keyOf(tool))!;
+        const { name, description, title, parameters } = byKey.get(keyOf(tool))!;
         return {
           type: 'tool',
           id: tool.tool_id,
           workspaceId: scope.workspaceId,
           name,
           description,
-          body: title ?? '',
+          body: [title, parameters].filter(Boolean).join('\n'),
         } as const;
       });
     await this.index.put(tx, scope, documents);
@@ -185,7 +199,8 @@ function planOf({ server, tools }: Listing, known: readonly KnownTool[]): Plan {
   const changes: ToolChanges = { added: [], updated: [], archived: [], unchangedCount: 0 };
   const rows: WrittenTool[] = [];
   for (const tool of tools) {
-    const row = { ...tool, tool_id: newId('tool'), server_id: server.server_id };
+    const ids = { tool_id: newId('tool'), version_id: newId('ver'), server_id: server.server_id };
+    const row = { ...tool, ...ids };
     const present = byName.get(tool.name);
     if (present && !present.is_archived && present.digest === row.digest) {
       changes.unchangedCount += 1;
@@ -200,8 +215,8 @@ function planOf({ server, tools }: Listing, known: readonly KnownTool[]): Plan {
   return { server, rows, gone: gone.map(({ tool_id }) => tool_id), changes };
 }
 
-/** Returns what is stored of a tool, without its digest. Its members are those that the digest covers. */
-function contentOf(tool: GivenToolDto): Omit<ToolContent, 'digest'> {
+/** Returns the members of a tool that the digest covers, as they are stored. */
+function contentOf(tool: GivenToolDto): Omit<ToolContent, 'digest' | 'parameters'> {
   const { name, title = null, description = null, annotations = null } = tool;
   return {
     name,

@@ -68,6 +68,10 @@ export class ToolDto extends PlacedDto {
   annotations!: object | null;
   /** SHA-256 over the canonical JSON (RFC 8785) of name, title, description, schemas and annotations. */
   digest!: string;
+  /** The number of the newest version. */
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
+  version_ordinal!: number;
+  version_id!: string;
 }
 
 export class ToolPageDto {
@@ -85,6 +89,8 @@ const FIELDS = [
   'output_schema',
   'annotations',
   'digest',
+  'version_ordinal',
+  'version_id',
   ...PLACED_FIELDS,
 ] as const;
 

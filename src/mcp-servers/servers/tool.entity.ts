@@ -3,7 +3,7 @@ import { JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
 import { PlacedEntity } from '../../resources';
 
-/** A tool that a server offers or offered. A tool that comes back keeps its id. */
+/** A tool that a server offers or offered. A tool that comes back keeps its id. Its versions are kept. */
 @Entity('mcp_tools')
 export class ToolEntity extends PlacedEntity {
   @PrimaryColumn('text')
@@ -34,4 +34,40 @@ export class ToolEntity extends PlacedEntity {
   /** SHA-256 over the canonical JSON (RFC 8785) of name, title, description, schemas and annotations. */
   @Column('text')
   digest!: string;
+
+  /** The number of the newest version. */
+  @Column('integer')
+  version_ordinal!: number;
+
+  @Column('text')
+  version_id!: string;
+
+  /** Names and descriptions of the parameters, for the search index. */
+  @Column('text')
+  parameters!: string;
 }
+
+/** The members that make a version: those that the digest covers. */
+export const TOOL_CONTENT = [
+  'name',
+  'title',
+  'description',
+  'input_schema',
+  'output_schema',
+  'annotations',
+] as const;
+
+/** A stored version of a tool. */
+export type ToolVersionRow = Pick<
+  ToolEntity,
+  | (typeof TOOL_CONTENT)[number]
+  | 'tool_id'
+  | 'server_id'
+  | 'org_id'
+  | 'workspace_id'
+  | 'version_ordinal'
+  | 'version_id'
+  | 'digest'
+  | 'created_at'
+  | 'created_by'
+>;

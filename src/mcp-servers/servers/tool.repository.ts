@@ -3,12 +3,27 @@ import type { OrgScope, Scope } from '#platform/auth';
 import { Database, OrgRepository, raw, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
 import { toJsonText } from '#platform/json';
 import { BY_NAME, listPage, type RowPage } from '#platform/paging';
-import type { SearchDocument } from '../../resources';
+import { type SearchDocument, VersionTable } from '../../resources';
 import type { ToolListQueryDto } from './tool.dto';
-import { ToolEntity } from './tool.entity';
+import { TOOL_CONTENT, ToolEntity, type ToolVersionRow } from './tool.entity';
 
-const COLUMNS = `tool_id, server_id, org_id, workspace_id, name, title, description, input_schema, output_schema,
-  annotations, digest, generation, created_at, updated_at, created_by, archived_at`;
+const VERSIONED = [
+  'tool_id',
+  'server_id',
+  'org_id',
+  'workspace_id',
+  ...TOOL_CONTENT,
+  'digest',
+  'version_ordinal',
+  'version_id',
+];
+const COLUMNS = `${VERSIONED.join(', ')}, parameters, generation, created_at, updated_at, created_by, archived_at`;
+
+/**
+ * The most versions of a tool that are kept. A server may change its tools whenever they are refreshed, for example with a
+ * time in each description.
+ */
+const VERSIONS_MAX = 1_000;
 
 /** A tool of a server, as agents refer to it. */
 export interface ToolReference {
@@ -36,16 +51,28 @@ export type PackagedTool = Pick<
 /** The search document of a tool. */
 export type ToolDocument = SearchDocument & { serverId: string };
 
-/** A tool to write. A known tool keeps its id. */
-export type WrittenTool = Omit<
+/** A tool to write. A known tool keeps its id. `version_id` is for the version that a new content makes. */
+export type WrittenTool = Pick<
   ToolEntity,
-  'org_id' | 'workspace_id' | 'generation' | 'created_at' | 'updated_at' | 'created_by' | 'archived_at'
+  (typeof TOOL_CONTENT)[number] | 'tool_id' | 'server_id' | 'digest' | 'version_id' | 'parameters'
 >;
+
+/** A tool that was written. */
+type StoredTool = Pick<ToolEntity, 'tool_id' | 'server_id' | 'name' | 'version_ordinal'>;
 
 @Injectable()
 export class ToolRepository extends OrgRepository<ToolEntity> {
+  readonly versions: VersionTable<ToolVersionRow>;
+
   constructor(database: Database) {
     super(database, ToolEntity, 'tool_id');
+    this.versions = new VersionTable(database, {
+      table: 'mcp_tool_versions',
+      resources: 'mcp_tools',
+      id: 'tool_id',
+      ordinal: 'version_ordinal',
+      columns: VERSIONED,
+    });
   }
 
   list(scope: OrgScope, serverId: string, query: ToolListQueryDto): Promise<RowPage<ToolEntity>> {
@@ -96,21 +123,51 @@ export class ToolRepository extends OrgRepository<ToolEntity> {
     );
   }
 
-  /** Writes new, changed and returning tools with one statement. */
-  write(tx: Tx, scope: Scope, tools: readonly WrittenTool[]): Promise<KnownTool[]> {
+  /** Writes new, changed and returning tools with one statement. A content that differs from the last one makes a version. */
+  async write(tx: Tx, scope: Scope, tools: readonly WrittenTool[]): Promise<StoredTool[]> {
     const now = new Date();
-    return tx.query<KnownTool>(
-      sql`INSERT INTO mcp_tools AS t (${raw(COLUMNS)})
+    const versioned = raw(VERSIONED.join(', '));
+    const stored = await tx.query<StoredTool>(
+      sql`WITH written AS (
+        INSERT INTO mcp_tools AS t (${raw(COLUMNS)})
         SELECT tool_id, server_id, ${scope.orgId}, ${scope.workspaceId}, name, title, description, input_schema,
-               output_schema, annotations, digest, 1, ${now}::timestamptz, ${now}::timestamptz, ${scope.principalId}, NULL
+               output_schema, annotations, digest, 1, version_id, parameters, 1, ${now}::timestamptz, ${now}::timestamptz,
+               ${scope.principalId}, NULL
         FROM json_to_recordset(${toJsonText(tools)}::json) AS given(tool_id text, server_id text, name text, title text,
-          description text, input_schema json, output_schema json, annotations json, digest text)
+          description text, input_schema json, output_schema json, annotations json, digest text, version_id text,
+          parameters text)
         ON CONFLICT (server_id, name) DO UPDATE
           SET title = excluded.title, description = excluded.description, input_schema = excluded.input_schema,
               output_schema = excluded.output_schema, annotations = excluded.annotations, digest = excluded.digest,
-              generation = t.generation + 1, updated_at = excluded.updated_at, archived_at = NULL
+              version_ordinal = t.version_ordinal + (t.digest <> excluded.digest)::integer,
+              version_id = CASE WHEN t.digest = excluded.digest THEN t.version_id ELSE excluded.version_id END,
+              parameters = excluded.parameters, generation = t.generation + 1, updated_at = excluded.updated_at,
+              archived_at = NULL
           WHERE t.workspace_id = excluded.workspace_id
-        RETURNING tool_id, server_id, name`,
+        RETURNING ${versioned}
+      ), kept AS (
+        INSERT INTO mcp_tool_versions (${versioned}, created_at, created_by)
+        SELECT ${versioned}, ${now}::timestamptz, ${scope.principalId} FROM written
+        -- a tool that came back unchanged keeps its version
+        ON CONFLICT DO NOTHING
+      )
+      SELECT tool_id, server_id, name, version_ordinal FROM written`,
+    );
+    await this.dropOldVersions(
+      tx,
+      scope,
+      stored.filter(({ version_ordinal }) => version_ordinal > VERSIONS_MAX),
+    );
+    return stored;
+  }
+
+  private async dropOldVersions(tx: Tx, scope: Scope, tools: readonly StoredTool[]): Promise<void> {
+    if (tools.length === 0) return;
+    const ids = tools.map(({ tool_id }) => tool_id);
+    const ordinals = tools.map(({ version_ordinal }) => version_ordinal - VERSIONS_MAX);
+    await tx.query(
+      sql`DELETE FROM mcp_tool_versions v USING unnest(${ids}::text[], ${ordinals}::integer[]) AS given(tool_id, ordinal)
+        WHERE v.tool_id = given.tool_id AND v.version_ordinal = given.ordinal AND v.workspace_id = ${scope.workspaceId}`,
     );
   }
 
@@ -166,7 +223,7 @@ export class ToolRepository extends OrgRepository<ToolEntity> {
       .addIf(after, ({ serverId, id }) => sql`(server_id, tool_id) > (${serverId}, ${id})`);
     return tx.query<ToolDocument>(
       sql`SELECT 'tool' AS type, tool_id AS id, server_id AS "serverId", workspace_id AS "workspaceId", name, description,
-          coalesce(title, '') AS body, updated_at AS "updatedAt"
+          concat_ws(E'\\n', nullif(title, ''), nullif(parameters, '')) AS body, updated_at AS "updatedAt"
         FROM mcp_tools WHERE ${where.sql} ORDER BY server_id, tool_id LIMIT ${limit}`,
     );
   }

@@ -1,4 +1,18 @@
+import type { Ids } from './population';
 import { filteredBy, inWorkspace, NOTHING, ofWorkspace, type Row } from './row.fixture';
+
+const SERVER_JSON = {
+  name: 'com.example/x',
+  description: 'x',
+  version: '1.0.0',
+  remotes: [{ type: 'sse', url: 'https://x.example.com' }],
+};
+
+const ofRegistry = (theirs: Ids): string[] => [
+  ...filteredBy('workspace_id')(theirs).filter((query) => query !== 'limit=0'),
+  `search=${theirs.marker}`,
+  'updated_since=2020-01-01T00:00:00Z',
+];
 
 /** Skills, MCP servers, agents and their sessions. */
 export const AGENTS_ROWS: Readonly<Record<string, Row>> = {
@@ -27,6 +41,16 @@ export const AGENTS_ROWS: Readonly<Record<string, Row>> = {
   'GET /mcp/v1/servers/{server_id}/versions/{version_ordinal}': NOTHING,
   'GET /mcp/v1/servers/{server_id}/tools': NOTHING,
   'GET /mcp/v1/servers/{server_id}/tools/{tool_id}': NOTHING,
+  'GET /mcp/v1/servers/{server_id}/tools/{tool_id}/versions': NOTHING,
+  'GET /mcp/v1/servers/{server_id}/tools/{tool_id}/versions/{version_ordinal}': NOTHING,
+  'GET /mcp/v1/servers/{server_id}/tools/{tool_id}/versions/{version_from}..{version_to}': NOTHING,
+  'POST /mcp/v1/servers/import': { bodies: inWorkspace({ server: SERVER_JSON }) },
+  'GET /mcp/v1/registry/v0/servers': { queries: ofRegistry },
+  'GET /mcp/v1/registry/v0/servers/{server_name}/versions': NOTHING,
+  'GET /mcp/v1/registry/v0/servers/{server_name}/versions/{version_name}': NOTHING,
+  'GET /mcp/v1/registry/v0.1/servers': { queries: ofRegistry },
+  'GET /mcp/v1/registry/v0.1/servers/{server_name}/versions': NOTHING,
+  'GET /mcp/v1/registry/v0.1/servers/{server_name}/versions/{version_name}': NOTHING,
 
   'POST /agent/v1/agents': {
     bodies: (theirs, own) => [

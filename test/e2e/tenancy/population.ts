@@ -15,7 +15,14 @@ const JSON_METRIC = (name: string) => ({
  * it is known wherever it shows.
  */
 export async function populate(owner: ApiClient, workspace_id: string, marker: string): Promise<Ids> {
-  const ids: Record<string, string> = { workspace_id, version: '1', version_ordinal: '1', marker };
+  const versions = {
+    version: '1',
+    version_ordinal: '1',
+    version_from: '1',
+    version_to: '1',
+    version_name: 'latest',
+  };
+  const ids: Record<string, string> = { workspace_id, ...versions, marker };
   const of = { workspace_id };
   const by = owner.in(workspace_id);
   const text = (what: string): string => `${marker} ${what}`;
@@ -49,6 +56,8 @@ export async function populate(owner: ApiClient, workspace_id: string, marker: s
   await make('/mcp/v1/servers', server, 'server_id');
   const listed = await by.get(`/mcp/v1/servers/${ids.server_id}/tools`);
   ids.tool_id = listed.body.items[0].tool_id as string;
+  const registry = await by.get(`/mcp/v1/registry/v0.1/servers?workspace_id=${workspace_id}`);
+  ids.server_name = registry.body.servers[0].server.name as string;
   const agent = {
     ...of,
     name: text('agent'),

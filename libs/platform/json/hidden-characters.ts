@@ -1,0 +1,52 @@
+import { isJsonObject } from './is-json-object';
+import { pointerOf } from './json-changes';
+
+/**
+ * Characters that a reader does not see but a model reads: zero-width and bidirectional controls, variation selectors, tag
+ * characters (U+E0000 to U+E007F), control characters other than tab and line ends, and the blank Braille pattern.
+ */
+const HIDDEN = /(?![\t\n\r])[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\p{Zl}\p{Zp}\u2800]/gu;
+
+const CODE_POINTS_MAX = 100;
+const POINTERS_MAX = 20;
+
+/** The hidden characters of a JSON value. */
+export interface HiddenCharacters {
+  /** Such as `U+200B`. At most 100 different ones, in the order of their first occurrence. */
+  code_points: string[];
+  /** Their number, repetitions included. */
+  count: number;
+  /** Where they are (RFC 6901): the first 20 strings and member names that contain some. */
+  pointers: string[];
+}
+
+/** Finds the hidden characters in the strings and member names of a JSON value. Null if there are none. */
+export function hiddenCharacters(value: unknown): HiddenCharacters | null {
+  const codePoints = new Set<string>();
+  const pointers = new Set<string>();
+  const path: (string | number)[] = [];
+  let count = 0;
+  const search = (text: string): void => {
+    const found = text.match(HIDDEN);
+    if (!found) return;
+    count += found.length;
+    for (const character of found) {
+      if (codePoints.size === CODE_POINTS_MAX) break;
+      codePoints.add(`U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`);
+    }
+    if (pointers.size < POINTERS_MAX) pointers.add(pointerOf(path));
+  };
+  const visit = (one: unknown): void => {
+    if (typeof one === 'string') return search(one);
+    const isObject = isJsonObject(one);
+    if (!isObject && !Array.isArray(one)) return;
+    for (const [name, inner] of Object.entries(one) as [string, unknown][]) {
+      path.push(isObject ? name : Number(name));
+      if (isObject) search(name);
+      visit(inner);
+      path.pop();
+    }
+  };
+  visit(value);
+  return count === 0 ? null : { code_points: [...codePoints], count, pointers: [...pointers] };
+}

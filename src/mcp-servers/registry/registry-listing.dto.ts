@@ -1,0 +1,166 @@
+import { ApiExtraModels, ApiProperty, getSchemaPath } from '@nestjs/swagger';
+import { IsBoolean, IsInt, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
+import { IsOneOf, IsTime, NotNull } from '#platform/http';
+import { ToBoolean, ToInteger } from '#platform/paging';
+import { IsFilter } from '../../resources';
+
+const LIMIT_DEFAULT = 30;
+const LIMIT_MAX = 100;
+
+/** Whether archived servers are included. */
+export class RegistryVersionQueryDto {
+  /** Includes archived servers, which have the status `deleted`. */
+  @IsOptional()
+  @IsBoolean()
+  @ToBoolean()
+  include_deleted?: boolean;
+}
+
+export class RegistryPageQueryDto extends RegistryVersionQueryDto {
+  @ApiProperty({
+    required: false,
+    type: 'integer',
+    format: 'int32',
+    minimum: 1,
+    maximum: LIMIT_MAX,
+    default: LIMIT_DEFAULT,
+  })
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(LIMIT_MAX)
+  @ToInteger()
+  limit: number = LIMIT_DEFAULT;
+
+  /** `metadata.nextCursor` of the previous page. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(2048)
+  cursor?: string;
+}
+
+export class RegistryListQueryDto extends RegistryPageQueryDto {
+  /** Words, or beginnings of words, in the title, the URL without its query, or the description. */
+  @IsFilter(1000)
+  search?: string;
+
+  /** Servers that changed at this time or later (RFC 3339), oldest change first, archived ones included. */
+  @NotNull()
+  @IsTime({ required: false })
+  updated_since?: string;
+
+  /** Each server is listed once, with its latest version. */
+  @NotNull()
+  @IsOneOf(['latest'], { required: false })
+  version?: string;
+
+  /** Only servers of this workspace. Not a parameter of the public registry. */
+  @IsFilter()
+  workspace_id?: string;
+}
+
+/** A value that the user of a server provides. */
+export class RegistryInputDto {
+  description?: string;
+  isRequired!: boolean;
+  isSecret!: boolean;
+}
+
+/** Declares inputs by their names. */
+const IsInputs = (): PropertyDecorator =>
+  ApiProperty({
+    type: 'object',
+    additionalProperties: { $ref: getSchemaPath(RegistryInputDto) },
+    selfRequired: false,
+  });
+
+@ApiExtraModels(RegistryInputDto)
+export class RegistryHeaderDto extends RegistryInputDto {
+  name!: string;
+  /** With the variable in braces. Never a value. */
+  value?: string;
+  @IsInputs()
+  variables?: Record<string, RegistryInputDto>;
+}
+
+export class RegistryRemoteDto {
+  @ApiProperty({ enum: ['streamable-http', 'sse'] })
+  type!: 'streamable-http' | 'sse';
+  /** Without its query, which may contain a key: `{query}` stands for it. */
+  url!: string;
+  headers?: RegistryHeaderDto[];
+  @IsInputs()
+  variables?: Record<string, RegistryInputDto>;
+}
+
+export class RegistryRepositoryDto {
+  url!: string;
+  source!: string;
+}
+
+/** The server of the public registry that a server was imported from. */
+export class RegistryOriginDto {
+  name!: string;
+  version!: string;
+}
+
+/** The server in this service. */
+export class RegistrySourceDto {
+  server_id!: string;
+  workspace_id!: string;
+  version_id!: string;
+  /** Null for a server that was not imported. */
+  imported_from!: RegistryOriginDto | null;
+}
+
+export class RegistryServerMetaDto {
+  'io.modelcontextprotocol.registry/publisher-provided'!: RegistrySourceDto;
+}
+
+/** A `server.json` of the public MCP registry's format. */
+export class RegistryServerDto {
+  $schema!: string;
+  /** The host of the service, reversed, and the id of the server: `com.example.registry/mcps_…`. Never changes. */
+  name!: string;
+  title!: string;
+  /** The first 100 characters. */
+  description!: string;
+  /** `1.0.` and the number of the version. */
+  version!: string;
+  websiteUrl?: string;
+  repository?: RegistryRepositoryDto;
+  remotes!: RegistryRemoteDto[];
+  _meta!: RegistryServerMetaDto;
+}
+
+export class RegistryOfficialMetaDto {
+  @ApiProperty({ enum: ['active', 'deleted'] })
+  status!: 'active' | 'deleted';
+  statusChangedAt!: Date;
+  publishedAt!: Date;
+  updatedAt!: Date;
+  isLatest!: boolean;
+}
+
+export class RegistryEntryMetaDto {
+  'io.modelcontextprotocol.registry/official'!: RegistryOfficialMetaDto;
+}
+
+/** A server with what the registry knows about it. */
+export class RegistryEntryDto {
+  server!: RegistryServerDto;
+  _meta!: RegistryEntryMetaDto;
+}
+
+export class RegistryPageMetaDto {
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
+  count!: number;
+  /** Absent on the last page. */
+  nextCursor?: string;
+}
+
+/** A page of servers. */
+export class RegistryPageDto {
+  servers!: RegistryEntryDto[];
+  metadata!: RegistryPageMetaDto;
+}

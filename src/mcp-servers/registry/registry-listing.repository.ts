@@ -1,0 +1,88 @@
+import { Injectable } from '@nestjs/common';
+import type { OrgScope } from '#platform/auth';
+import { Database, raw, type Sql, sql, Where } from '#platform/db';
+import { firstMillisecond } from '#platform/http';
+import { BY_CHANGE, listPage, type RowPage } from '#platform/paging';
+import { OWNED_READERS, whereReadable } from '../../resources';
+import { REGISTRY_NAME } from '../servers/server.entity';
+import type { ListedServer } from './registry-entry';
+import type { RegistryListQueryDto, RegistryPageQueryDto } from './registry-listing.dto';
+
+const COLUMNS = `server_id, workspace_id, version_ordinal, version_id, name, description, url, transport, auth_type,
+  auth_header, metadata, updated_at, archived_at, true AS is_latest,
+  (SELECT v.created_at FROM mcp_server_versions v
+    WHERE v.server_id = mcp_servers.server_id AND v.version_ordinal = mcp_servers.version_ordinal) AS published_at`;
+
+const VERSION_COLUMNS = `v.server_id, v.workspace_id, v.version_ordinal, v.version_id, v.name, v.description, v.url,
+  v.transport, v.auth_type, v.auth_header, s.metadata, s.archived_at, v.created_at AS published_at,
+  CASE WHEN v.version_ordinal = s.version_ordinal THEN s.updated_at ELSE v.created_at END AS updated_at,
+  v.version_ordinal = s.version_ordinal AS is_latest`;
+
+/** Reads servers for the listing. Never the system server named `registry`. */
+@Injectable()
+export class RegistryListingRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Lists servers, newest first, or by their last change. Totals are not part of the format, so that nothing is counted. */
+  list(scope: OrgScope, query: RegistryListQueryDto): Promise<RowPage<ListedServer>> {
+    const { limit, cursor, updated_since, include_deleted } = query;
+    const where = whereReadable(scope, query.workspace_id, OWNED_READERS)
+      .addIf(updated_since, (time) => sql`updated_at >= ${firstMillisecond(time)}`)
+      .addSearch(query.search)
+      .add(sql`NOT (is_system AND name = ${REGISTRY_NAME})`);
+    return listPage<ListedServer>(
+      this.database,
+      {
+        columns: COLUMNS,
+        from: 'mcp_servers',
+        where,
+        id: 'server_id',
+        sorts: BY_CHANGE,
+        archivedAt: 'archived_at',
+        count: () => Promise.resolve(null),
+      },
+      {
+        limit,
+        ...(cursor !== undefined && { cursor }),
+        sort: updated_since === undefined ? '-created_at' : 'updated_at',
+        include_archived: include_deleted ?? updated_since !== undefined,
+      },
+    );
+  }
+
+  /** Lists the versions of a server, newest first. */
+  listVersions(
+    scope: OrgScope,
+    serverId: string,
+    { limit, cursor }: RegistryPageQueryDto,
+  ): Promise<RowPage<ListedServer>> {
+    return listPage<ListedServer>(
+      this.database,
+      {
+        columns: VERSION_COLUMNS,
+        from: VERSIONS,
+        where: this.whereOf(scope, serverId),
+        id: 'v.version_ordinal',
+        idType: 'int8',
+        count: () => Promise.resolve(null),
+      },
+      { limit, ...(cursor !== undefined && { cursor }) },
+    );
+  }
+
+  /** Finds a version of a server. @param ordinal null for the latest */
+  async findVersion(scope: OrgScope, serverId: string, ordinal: number | null): Promise<ListedServer | null> {
+    const number: Sql = ordinal === null ? raw('s.version_ordinal') : sql`${ordinal}`;
+    const where = this.whereOf(scope, serverId).add(sql`v.version_ordinal = ${number}`);
+    const [row] = await this.database.query<ListedServer>(
+      sql`SELECT ${raw(VERSION_COLUMNS)} FROM ${raw(VERSIONS)} WHERE ${where.sql}`,
+    );
+    return row ?? null;
+  }
+
+  private whereOf(scope: OrgScope, serverId: string) {
+    return new Where(scope.orgKey, 's').add(sql`s.server_id = ${serverId}`);
+  }
+}
+
+const VERSIONS = 'mcp_servers s JOIN mcp_server_versions v ON v.server_id = s.server_id';

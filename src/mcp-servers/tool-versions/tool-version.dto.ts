@@ -1,0 +1,133 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { AnyJson, AnyJsonObject } from '#platform/http';
+import { PageMetaDto } from '#platform/paging';
+import { pick } from '../../resources';
+import type { ToolVersionRow } from '../servers/tool.entity';
+
+/** A version of a tool: what its server once said about it. Versions never change. */
+export class ToolVersionDto {
+  tool_id!: string;
+  server_id!: string;
+  org_id!: string;
+  workspace_id!: string;
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
+  version_ordinal!: number;
+  version_id!: string;
+  name!: string;
+  title!: string | null;
+  description!: string | null;
+  @AnyJsonObject()
+  input_schema!: object;
+  @AnyJsonObject({ nullable: true })
+  output_schema!: object | null;
+  @AnyJsonObject({ nullable: true })
+  annotations!: object | null;
+  /** SHA-256 over the canonical JSON (RFC 8785) of name, title, description, schemas and annotations. */
+  digest!: string;
+  created_at!: Date;
+  created_by!: string;
+}
+
+export class ToolVersionPageDto {
+  items!: ToolVersionDto[];
+  page!: PageMetaDto;
+}
+
+/** A version in a comparison. */
+export class ComparedToolVersionDto {
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
+  version_ordinal!: number;
+  version_id!: string;
+  digest!: string;
+  created_at!: Date;
+}
+
+/** The characters of a member that a reader does not see, but a model reads. */
+export class HiddenCharactersDto {
+  /** The member of the tool. */
+  member!: string;
+  /** Such as `U+200B`: at most 100 different ones. */
+  code_points!: string[];
+  /** Their number, repetitions included. */
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
+  count!: number;
+  /** Where they are within the member (RFC 6901): the first 20 strings and member names. Empty text: the member itself. */
+  pointers!: string[];
+}
+
+/** The newer version in a comparison. */
+export class ReviewedToolVersionDto extends ComparedToolVersionDto {
+  /**
+   * Zero-width characters, bidirectional controls, variation selectors, tag characters and other characters that are not
+   * visible. Emojis contain some of them too. Compare a version with itself to read those of the first version.
+   */
+  hidden_characters!: HiddenCharactersDto[];
+}
+
+const CHANGE_OPS = ['add', 'remove', 'replace'] as const;
+
+/** A difference within a JSON member. */
+export class ToolJsonChangeDto {
+  /** The place of the value within the member (RFC 6901): in `from` for `remove`, in `to` otherwise. */
+  pointer!: string;
+  @ApiProperty({ enum: CHANGE_OPS })
+  op!: (typeof CHANGE_OPS)[number];
+  /** Absent for `add`. */
+  @AnyJson({ required: false })
+  before?: unknown;
+  /** Absent for `remove`. */
+  @AnyJson({ required: false })
+  after?: unknown;
+}
+
+const CHANGE_KINDS = ['text', 'json'] as const;
+
+/** A member of a tool that differs. */
+export class ToolChangeDto {
+  member!: string;
+  /** `text` has `before`, `after` and `diff`; `json` has `changes` and `is_truncated`. */
+  @ApiProperty({ enum: CHANGE_KINDS })
+  kind!: (typeof CHANGE_KINDS)[number];
+  @ApiProperty({ type: String, nullable: true, required: false })
+  before?: string | null;
+  @ApiProperty({ type: String, nullable: true, required: false })
+  after?: string | null;
+  /** The lines of a unified diff. */
+  diff?: string[];
+  /** At most 1,000 changes with 1 MiB of values. The order of members is no change. */
+  changes?: ToolJsonChangeDto[];
+  /** Whether there are more changes. Read the versions to see them all. */
+  is_truncated?: boolean;
+}
+
+/** What changed from one version of a tool to another. */
+export class ToolDiffDto {
+  tool_id!: string;
+  from!: ComparedToolVersionDto;
+  to!: ReviewedToolVersionDto;
+  /** Whether both have the same digest. */
+  is_identical!: boolean;
+  changes!: ToolChangeDto[];
+}
+
+const COMPARED_FIELDS = ['version_ordinal', 'version_id', 'digest', 'created_at'] as const;
+
+const VERSION_FIELDS = [
+  ...COMPARED_FIELDS,
+  'tool_id',
+  'server_id',
+  'org_id',
+  'workspace_id',
+  'name',
+  'title',
+  'description',
+  'input_schema',
+  'output_schema',
+  'annotations',
+  'created_by',
+] as const;
+
+export const toToolVersionDto = (row: ToolVersionRow): ToolVersionDto => pick(row, VERSION_FIELDS);
+
+export const toComparedVersionDto = (row: ToolVersionRow): ComparedToolVersionDto =>
+  pick(row, COMPARED_FIELDS);
