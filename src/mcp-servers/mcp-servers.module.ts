@@ -1,10 +1,19 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { JsonBodiesModule } from '#platform/http';
 import { JsonThreadsModule } from '#platform/json-threads';
+import { MetricsModule } from '#platform/metrics';
 import { OutboundModule } from '#platform/outbound';
 import { SecretsModule } from '#platform/secrets';
 import { ResourcesModule } from '../resources';
+import { CheckMetrics } from './checks/check.metrics';
+import { CheckRepository } from './checks/check.repository';
+import { CheckService } from './checks/check.service';
+import { McpConnector } from './connection/mcp-connector';
+import { ServerCredentials } from './connection/server-credentials';
+import { ServerRefresher } from './connection/server-refresher';
 import { ToolCaller } from './connection/tool-caller';
+import { ToolLister } from './connection/tool-lister';
 import { ServerReconcileStep } from './reconcile/server-reconcile.step';
 import { ServerDirectory } from './servers/server-directory';
 import { ServerPackager } from './servers/server.packager';
@@ -20,7 +29,9 @@ import { ToolRepository } from './servers/tool.repository';
 @Module({
   imports: [
     TypeOrmModule.forFeature([ServerEntity, ToolEntity]),
+    JsonBodiesModule,
     JsonThreadsModule,
+    MetricsModule,
     OutboundModule,
     SecretsModule,
     ResourcesModule,
@@ -34,8 +45,23 @@ import { ToolRepository } from './servers/tool.repository';
     ServerDirectory,
     ServerPackager,
     ServerReconcileStep,
+    ServerCredentials,
+    McpConnector,
+    ToolLister,
     ToolCaller,
+    ServerRefresher,
+    CheckRepository,
+    CheckMetrics,
+    CheckService,
   ],
-  exports: [ServerService, ServerDirectory, ToolCaller, ToolStore],
+  exports: [
+    ServerService,
+    ServerDirectory,
+    ServerRefresher,
+    CheckRepository,
+    CheckService,
+    ToolCaller,
+    ToolStore,
+  ],
 })
 export class McpServersModule {}
