@@ -13,7 +13,7 @@ import {
   validateSync,
 } from 'class-validator';
 import { Days, Integer, Json } from './environment.decorators';
-import { RateLimitEnvironment } from './rate-limit.environment';
+import { OutboundEnvironment } from './outbound.environment';
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
@@ -21,7 +21,7 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
  * The configuration from environment variables, read once at boot. An invalid value stops the start and names its
  * variable. `.env.example` lists every variable with its meaning, which a test checks.
  */
-export class Environment extends RateLimitEnvironment {
+export class Environment extends OutboundEnvironment {
   /** Port that the API listens on. 0 chooses a free one. */
   @IsInt()
   @Min(0)

@@ -1,4 +1,13 @@
 export { OutboundHttp, type OutboundLimits } from './outbound-http';
+export {
+  BlockedAddressError,
+  InvalidResponseError,
+  OutboundError,
+  type OutboundFailure,
+  outboundFailure,
+  RedirectRefusedError,
+  ResponseTooLargeError,
+} from './outbound-errors';
 export { OutboundModule } from './outbound.module';
 export { readCapped } from './read-capped';
 export { retryAfterMs } from './retry-after';

@@ -1,4 +1,18 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Agent, type Dispatcher, fetch as undiciFetch, type RequestInit as UndiciInit } from 'undici';
+import type { IpRange } from '#platform/config';
+import { AddressPolicy } from './address-policy';
+import { checkedConnector, type Resolve, systemResolve } from './checked-connector';
+import {
+  BlockedAddressError,
+  InvalidResponseError,
+  RedirectRefusedError,
+  ResponseTooLargeError,
+} from './outbound-errors';
+
+const HEADERS_MAX = 16 * 1024;
+const KEEP_ALIVE_MAX_MS = 30_000;
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /** The limits of one outbound operation, which may take several requests. */
 export interface OutboundLimits {
@@ -6,13 +20,131 @@ export interface OutboundLimits {
   signal: AbortSignal;
   /** The most bytes that all responses of the operation may have together, after decoding. */
   maxBytes: number;
+  /** Receives each error of a request or a body, because some clients hide the cause of theirs. */
+  onFailure?: (error: unknown) => void;
 }
 
-/** Sends requests to addresses that tenants give. */
+/**
+ * Sends requests to addresses that tenants give. Connects only to public addresses and to those that the operator allows,
+ * never follows a redirect, and ignores the proxies of the environment.
+ */
 @Injectable()
-export class OutboundHttp {
-  /** Returns a `fetch` for one operation. */
-  fetcher({ signal }: OutboundLimits): typeof fetch {
-    return (input, init) => fetch(input, { ...init, signal });
+export class OutboundHttp implements OnApplicationShutdown {
+  /**
+   * For undici's own functions. Checks the address of each connection when it opens it. Does not limit times or sizes of
+   * bodies, and follows no redirects. Call `checkUrl` first.
+   */
+  readonly dispatcher: Dispatcher;
+
+  /**
+   * @param allowed ranges that may be called although they are not public (`OUTBOUND_ALLOW`)
+   * @param resolve returns the addresses of a name
+   */
+  constructor(allowed: readonly IpRange[], resolve: Resolve = systemResolve) {
+    this.dispatcher = new Agent({
+      connect: checkedConnector(new AddressPolicy(allowed), resolve),
+      maxHeaderSize: HEADERS_MAX,
+      keepAliveMaxTimeout: KEEP_ALIVE_MAX_MS,
+      // The deadline of the operation applies.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+  }
+
+  /** Throws `BlockedAddressError` for a URL that is not `http` or `https`, or that contains a user or a password. */
+  checkUrl({ protocol, username, password }: URL): void {
+    if (protocol !== 'http:' && protocol !== 'https:') {
+      throw new BlockedAddressError('Only URLs that begin with http:// or https:// can be called.');
+    }
+    if (username !== '' || password !== '') {
+      throw new BlockedAddressError('URLs that contain a user or a password cannot be called.');
+    }
+  }
+
+  /**
+   * Returns a `fetch` for one operation. `outboundFailure` tells why a call failed. Errors besides those of `fetch`:
+   * `BlockedAddressError`, `RedirectRefusedError`, and `ResponseTooLargeError` while a body is read.
+   */
+  fetcher({ signal, maxBytes, onFailure }: OutboundLimits): typeof fetch {
+    const budget = new BodyBudget(maxBytes, onFailure);
+    return async (input, init) => {
+      try {
+        const { url, options } = requestOf(input, init);
+        this.checkUrl(url);
+        const response = await undiciFetch(url, {
+          ...options,
+          redirect: 'manual',
+          dispatcher: this.dispatcher,
+          signal: options.signal ? AbortSignal.any([signal, options.signal]) : signal,
+        });
+        return await budget.limit(response as unknown as Response);
+      } catch (error) {
+        onFailure?.(error);
+        throw error;
+      }
+    };
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.dispatcher.destroy();
+  }
+}
+
+/** The types of undici and of Node differ, although the values are the same. */
+function requestOf(input: string | URL | Request, init: RequestInit | undefined) {
+  if (!(input instanceof Request)) return { url: new URL(input), options: (init ?? {}) as UndiciInit };
+  const { url, method, headers, body, signal } = new Request(input, init);
+  return {
+    url: new URL(url),
+    options: { method, headers, signal, body, ...(body && { duplex: 'half' }) } as UndiciInit,
+  };
+}
+
+/** The bytes that the bodies of an operation may still have. */
+class BodyBudget {
+  private left: number;
+
+  constructor(
+    private readonly maxBytes: number,
+    private readonly onFailure: ((error: unknown) => void) | undefined,
+  ) {
+    this.left = maxBytes;
+  }
+
+  /** Returns the response with a body that fails when the budget is spent. Errors: `RedirectRefusedError`. */
+  async limit({ status, statusText, headers, url, body }: Response): Promise<Response> {
+    if (REDIRECTS.has(status)) {
+      await body?.cancel();
+      throw new RedirectRefusedError(status);
+    }
+    if (status > 599) {
+      await body?.cancel();
+      throw new InvalidResponseError(`The server answered with the invalid status ${status}.`);
+    }
+    const response = new Response(body && this.limitBody(body), {
+      status,
+      statusText,
+      headers: [...headers],
+    });
+    return Object.defineProperty(response, 'url', { value: url });
+  }
+
+  private limitBody(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+    const reader = body.getReader();
+    const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
+      try {
+        const { done, value } = await reader.read();
+        if (done) return controller.close();
+        this.left -= value.length;
+        if (this.left < 0) throw new ResponseTooLargeError(this.maxBytes);
+        controller.enqueue(value);
+      } catch (error) {
+        this.onFailure?.(error);
+        // Ends the connection. Fails if the body has failed, which says nothing new.
+        await reader.cancel(error).catch(() => undefined);
+        throw error;
+      }
+    };
+    return new ReadableStream({ pull, cancel: (reason) => reader.cancel(reason) }, { highWaterMark: 0 });
   }
 }

@@ -1,5 +1,15 @@
 import { Module } from '@nestjs/common';
+import { Environment } from '#platform/config';
 import { OutboundHttp } from './outbound-http';
 
-@Module({ providers: [OutboundHttp], exports: [OutboundHttp] })
+@Module({
+  providers: [
+    {
+      provide: OutboundHttp,
+      inject: [Environment],
+      useFactory: ({ OUTBOUND_ALLOW }: Environment) => new OutboundHttp(OUTBOUND_ALLOW),
+    },
+  ],
+  exports: [OutboundHttp],
+})
 export class OutboundModule {}

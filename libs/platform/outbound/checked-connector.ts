@@ -1,0 +1,67 @@
+import { promises as dns, type LookupAddress } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+import { buildConnector } from 'undici';
+import { FairLimiter, SingleFlight } from '#platform/concurrency';
+import type { AddressPolicy } from './address-policy';
+import { BlockedAddressError } from './outbound-errors';
+
+const CONNECT_MS = 10_000;
+
+/** Returns the addresses of a host name. */
+export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>;
+
+/** Resolves names like the rest of the system, `/etc/hosts` included. */
+export const systemResolve: Resolve = (hostname) => dns.lookup(hostname, { all: true });
+
+/**
+ * Returns a connector for undici that checks the addresses it connects to. A name is resolved once for each connection, and
+ * the socket can only use the addresses that were checked, so that another DNS answer changes nothing. If a name has
+ * addresses of both kinds, only the allowed ones are used.
+ */
+export function checkedConnector(policy: AddressPolicy, resolve: Resolve): buildConnector.connector {
+  const connect = buildConnector({ timeout: CONNECT_MS, lookup: checkedLookup(policy, limited(resolve)) });
+  return (options, callback) => {
+    const host = options.hostname.replace(/^\[(.*)\]$/, '$1');
+    // A socket does not look up the literal address that it is given.
+    if (isIP(host) && !policy.allows(host)) callback(blocked(host), null);
+    else connect(options, callback);
+  };
+}
+
+function checkedLookup(policy: AddressPolicy, resolve: Resolve): LookupFunction {
+  const allowedAddresses = async (hostname: string, family: unknown): Promise<LookupAddress[]> => {
+    const found = await resolve(hostname);
+    const allowed = found.filter(({ address }) => policy.allows(address));
+    if (allowed.length === 0) throw blocked(hostname);
+    const usable = family === 4 || family === 6 ? allowed.filter((one) => one.family === family) : allowed;
+    return usable.length > 0 ? usable : allowed;
+  };
+  return (hostname, { all, family }, callback) => {
+    allowedAddresses(hostname, family).then(
+      (addresses) => {
+        if (all) callback(null, addresses);
+        else callback(null, addresses[0]!.address, addresses[0]!.family);
+      },
+      (error: unknown) => callback(error as Error, ''),
+    );
+  };
+}
+
+/**
+ * Limits how many names are resolved at once. Node resolves names in its four threads for file access, which slow name
+ * servers of tenants must not fill. The domains take turns.
+ */
+function limited(resolve: Resolve): Resolve {
+  const limiter = new FairLimiter({ share: 1, concurrency: 2, maxWaitMs: CONNECT_MS });
+  const flights = new SingleFlight<readonly LookupAddress[]>();
+  return (hostname) =>
+    flights.run(hostname, undefined, () =>
+      limiter.run(domainOf(hostname), undefined, () => resolve(hostname)),
+    );
+}
+
+const domainOf = (hostname: string): string =>
+  hostname.replace(/\.$/, '').split('.').slice(-2).join('.').toLowerCase();
+
+const blocked = (host: string): BlockedAddressError =>
+  new BlockedAddressError(`${host} cannot be called, because its address is not public.`);

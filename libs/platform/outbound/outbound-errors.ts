@@ -1,0 +1,99 @@
+/** Why an outbound call failed. */
+export type OutboundFailure =
+  /** The address must not be called for a tenant. */
+  | 'blocked_address'
+  /** A body or a header exceeded its limit. */
+  | 'too_large'
+  /** The server answered with a redirect, which is never followed. */
+  | 'redirect'
+  /** A deadline passed. */
+  | 'timeout'
+  /** No secure connection: an invalid certificate, or no common version of TLS. */
+  | 'tls'
+  /** The name does not resolve, nothing listens, or the connection broke. */
+  | 'unreachable'
+  /** The server does not speak HTTP, or not correctly. */
+  | 'protocol';
+
+/** A call that this service refused or broke off. The message contains nothing that the caller did not send. */
+export abstract class OutboundError extends Error {
+  abstract readonly failure: OutboundFailure;
+}
+
+/** The address must not be called. The message does not name the addresses of a host, because names can be internal. */
+export class BlockedAddressError extends OutboundError {
+  override readonly name = 'BlockedAddressError';
+  readonly failure = 'blocked_address';
+}
+
+/** The bodies of an operation's responses have more bytes than allowed. */
+export class ResponseTooLargeError extends OutboundError {
+  override readonly name = 'ResponseTooLargeError';
+  readonly failure = 'too_large';
+
+  constructor(maxBytes: number) {
+    super(`The responses exceed ${maxBytes} bytes.`);
+  }
+}
+
+/** The server answered with a redirect. The message does not name its target, which the server chose. */
+export class RedirectRefusedError extends OutboundError {
+  override readonly name = 'RedirectRefusedError';
+  readonly failure = 'redirect';
+
+  constructor(readonly status: number) {
+    super(`The server answered with a redirect (${status}), and redirects are not followed.`);
+  }
+}
+
+/** The response is not valid HTTP. */
+export class InvalidResponseError extends OutboundError {
+  override readonly name = 'InvalidResponseError';
+  readonly failure = 'protocol';
+}
+
+/**
+ * Returns why a call failed, or null for an error of another kind, such as the abort by a caller. Looks through `cause` and
+ * `errors`, because `fetch` and clients built on it wrap errors.
+ *
+ * Do not show the messages of system errors to callers: they contain the addresses of hosts.
+ */
+export function outboundFailure(error: unknown): OutboundFailure | null {
+  const seen = new Set<unknown>();
+  const queue = [error];
+  while (queue.length > 0 && seen.size < 32) {
+    const next = queue.shift();
+    if (typeof next !== 'object' || next === null || seen.has(next)) continue;
+    seen.add(next);
+    const failure = failureOf(next);
+    if (failure !== null) return failure;
+    const { cause, errors } = next as { cause?: unknown; errors?: unknown };
+    queue.push(cause, ...(Array.isArray(errors) ? (errors as unknown[]).slice(0, 8) : []));
+  }
+  return null;
+}
+
+function failureOf(error: object): OutboundFailure | null {
+  if (error instanceof OutboundError) return error.failure;
+  const { name, code } = error as { name?: unknown; code?: unknown };
+  if (name === 'TimeoutError') return 'timeout';
+  if (name === 'HTTPParserError') return 'protocol'; // which may have no code
+  if (typeof code !== 'string') return null;
+  for (const [failure, codes] of CODES) if (codes.test(code)) return failure;
+  return null;
+}
+
+/** Codes of undici, Node, OpenSSL and the operating system. */
+const CODES: readonly (readonly [OutboundFailure, RegExp])[] = [
+  ['timeout', /^(?:ETIMEDOUT|UND_ERR_(?:CONNECT|HEADERS|BODY)_TIMEOUT)$/],
+  ['too_large', /^UND_ERR_(?:HEADERS_OVERFLOW|RES_EXCEEDED_MAX_SIZE)$/],
+  ['protocol', /^(?:HPE_\w+|UND_ERR_RES_CONTENT_LENGTH_MISMATCH|Z_\w+|ERR_BROTLI_\w+|ERR__ERROR_\w+)$/],
+  [
+    'tls',
+    /^(?:EPROTO|(?:ERR_TLS|ERR_SSL|ERR_OSSL|CERT|CRL|UNABLE_TO|ERROR_IN_C|SELF_SIGNED|DEPTH_ZERO|INVALID_(?:CA|PURPOSE)|PATH_LENGTH)\w*|HOSTNAME_MISMATCH)$/,
+  ],
+  [
+    'unreachable',
+    /^(?:UND_ERR_SOCKET|EAI_\w+|ENOTFOUND|ENODATA|ECONN\w+|EPIPE|EHOST\w+|ENET\w+|EADDRNOTAVAIL|EACCES|EPERM|EINVAL)$/,
+  ],
+];
