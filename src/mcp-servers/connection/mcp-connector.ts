@@ -98,11 +98,11 @@ export class McpConnector {
     const timer = setTimeout(() => ending.abort(late), ms);
     const linked = linkedSignal(signal, ending.signal);
     const { maxBytes } = OPERATIONS[kind];
-    const requests = new OperationRequests(
-      new URL(server.url).origin,
-      credential,
-      this.outbound.fetcher({ signal: linked.signal, maxBytes }),
-    );
+    // The SDK hides the causes of its errors.
+    let cause: unknown;
+    const onFailure = (error: unknown): void => void (cause = error);
+    const fetcher = this.outbound.fetcher({ signal: linked.signal, maxBytes, onFailure });
+    const requests = new OperationRequests(new URL(server.url).origin, credential, fetcher);
     const transport = transportOf(server.transport, new URL(server.url), requests.fetch);
     const client = clientFor(server);
     try {
@@ -117,7 +117,7 @@ export class McpConnector {
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
       if (error instanceof Problem) throw error;
-      throw failureOf([requests.error, error], credential?.secret ?? null);
+      throw failureOf([cause, error], credential?.secret ?? null);
     } finally {
       clearTimeout(timer);
       await this.end(transport, requests);
@@ -145,11 +145,8 @@ export class McpConnector {
   }
 }
 
-/** Sends the requests of one operation: adds the credential, and keeps the error that the SDK may hide. */
+/** Sends the requests of one operation, with the credential. */
 class OperationRequests {
-  /** The last error of the network. */
-  error: unknown;
-
   constructor(
     private readonly origin: string,
     private readonly credential: Credential | null,
@@ -160,41 +157,15 @@ class OperationRequests {
     this.fetcher = fetcher;
   }
 
-  readonly fetch: typeof fetch = async (input, init) => {
+  readonly fetch: typeof fetch = (input, init) => {
     const url = input instanceof Request ? input.url : String(input);
     const headers = new Headers(init?.headers);
     // The secret was given for this origin alone.
     if (this.credential && new URL(url).origin === this.origin) {
       headers.set(this.credential.header, this.credential.value);
     }
-    try {
-      return this.watched(await this.fetcher(input, { ...init, headers }));
-    } catch (error) {
-      this.error = error;
-      throw error;
-    }
+    return this.fetcher(input, { ...init, headers });
   };
-
-  /** Returns a response that keeps the error of its body. */
-  private watched(response: Response): Response {
-    if (!response.body) return response;
-    const reader = response.body.getReader();
-    const body = new ReadableStream<Uint8Array>({
-      pull: async (controller) => {
-        try {
-          const { done, value } = await reader.read();
-          if (done) controller.close();
-          else controller.enqueue(value);
-        } catch (error) {
-          this.error = error;
-          controller.error(error);
-        }
-      },
-      cancel: (reason) => reader.cancel(reason),
-    });
-    const { status, statusText, headers } = response;
-    return new Response(body, { status, statusText, headers });
-  }
 }
 
 const clientFor = ({ transport }: ConnectionTarget): Client =>

@@ -7,6 +7,7 @@ import {
   SseError,
   UnauthorizedError,
 } from '@modelcontextprotocol/client';
+import { type OutboundFailure, outboundFailure } from '#platform/outbound';
 import { Problem, problem } from '#platform/problem';
 import { isStreamEnd } from './mcp-transport';
 
@@ -64,54 +65,49 @@ export function excerptOf(text: string, secret?: string | null): string {
   return line.length > EXCERPT_MAX ? `${line.slice(0, EXCERPT_MAX)}…` : line;
 }
 
-/** What a failed network operation means, by the `code` of Node.js, of undici or of OpenSSL. */
-const UNREACHABLE: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'the connection was refused',
-  ENOTFOUND: 'its host name cannot be resolved',
-  EAI_AGAIN: 'its host name cannot be resolved at the moment',
-  EHOSTUNREACH: 'there is no route to its host',
-  ENETUNREACH: 'there is no route to its network',
-  ECONNRESET: 'the connection was closed',
-  EPIPE: 'the connection was closed',
-  UND_ERR_SOCKET: 'the connection was closed',
-  UND_ERR_CLOSED: 'the connection was closed',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the connection was closed',
-  UND_ERR_ABORTED: 'the connection was closed',
-};
-const TIMEOUTS = new Set([
-  'ETIMEDOUT',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'UND_ERR_HEADERS_TIMEOUT',
-  'UND_ERR_BODY_TIMEOUT',
-]);
-const HTTP_FAULT = /^(?:HPE_|UND_ERR_(?:HEADERS_OVERFLOW|RESPONSE|REQ_RETRY))/;
-const TLS_FAULT =
-  /^(?:ERR_TLS_|ERR_SSL_|CERT_|CRL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA|EPROTO$)/;
-
-/** Returns an error and its causes, outermost first. */
+/** Returns an error and its causes, outermost first. The SDK keeps some causes in `data`. */
 function chainOf(error: unknown): unknown[] {
   const chain: unknown[] = [];
-  for (let one: any = error; one !== undefined && one !== null && chain.length < 10;) {
-    chain.push(one);
-    one = one.cause ?? one.data?.cause ?? one.errors?.[0];
+  let next = error;
+  while (typeof next === 'object' && next !== null && chain.length < CAUSES_MAX) {
+    chain.push(next);
+    const { cause, data } = next as { cause?: unknown; data?: { cause?: unknown } | null };
+    next = cause ?? data?.cause;
   }
   return chain;
 }
+const CAUSES_MAX = 10;
+
+/** What the failures of a call mean. Messages of system errors contain addresses, so none is shown. */
+const NETWORK: Readonly<Record<OutboundFailure, readonly [FailureKind, string]>> = {
+  blocked_address: ['blocked_address', 'The address of the server must not be called. Use a public address.'],
+  too_large: ['protocol', 'The answers of the server are too large.'],
+  redirect: [
+    'protocol',
+    'The server answered with a redirect, which is not followed. Register its final URL.',
+  ],
+  timeout: ['timeout', 'The server did not answer in time.'],
+  tls: ['tls', 'The TLS connection failed. Use a certificate of a public authority for this host.'],
+  unreachable: ['unreachable', 'The server cannot be reached.'],
+  protocol: ['protocol', 'The server does not answer with valid HTTP.'],
+};
+
+/** Says more about some errors of Node.js and undici, by their `code`. */
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'The server refused the connection.',
+  ENOTFOUND: 'The host name of the server cannot be resolved.',
+  EAI_AGAIN: 'The host name of the server cannot be resolved at the moment.',
+  ECONNRESET: 'The server closed the connection.',
+  UND_ERR_SOCKET: 'The server closed the connection.',
+};
 
 /** Returns what a network error means, or null for another error. */
-function networkFailure(chain: readonly unknown[]): ServerFailure | null {
-  for (const { code } of chain as { code?: unknown }[]) {
-    if (typeof code !== 'string') continue;
-    if (TIMEOUTS.has(code)) return new ServerFailure('timeout', 'The server did not answer in time.');
-    if (HTTP_FAULT.test(code)) return new ServerFailure('protocol', 'The server does not answer with HTTP.');
-    if (TLS_FAULT.test(code)) {
-      const detail = `The TLS connection failed (${code}). Use a certificate of a public authority for this host.`;
-      return new ServerFailure('tls', detail);
-    }
-    const reason = UNREACHABLE[code];
-    if (reason) return new ServerFailure('unreachable', `The server cannot be reached: ${reason}.`);
-  }
-  return null;
+function networkFailure(error: unknown, chain: readonly unknown[]): ServerFailure | null {
+  const failure = outboundFailure(error) ?? firstOf(chain, outboundFailure);
+  if (failure === null) return null;
+  const [kind, message] = NETWORK[failure];
+  const reason = firstOf(chain, (one) => REASONS[String((one as { code?: unknown }).code)] ?? null);
+  return new ServerFailure(kind, kind === 'unreachable' && reason ? reason : message);
 }
 
 /**
@@ -122,7 +118,7 @@ function networkFailure(chain: readonly unknown[]): ServerFailure | null {
 export function failureOf(errors: readonly unknown[], secret: string | null): ServerFailure {
   for (const error of errors) {
     const chain = chainOf(error);
-    const failure = networkFailure(chain) ?? firstOf(chain, (one) => sdkFailure(one, secret));
+    const failure = networkFailure(error, chain) ?? firstOf(chain, (one) => sdkFailure(one, secret));
     if (failure) return failure;
   }
   if (errors.some(isStreamEnd)) {

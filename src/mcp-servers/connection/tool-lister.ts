@@ -59,18 +59,18 @@ export class ToolLister {
     if (!session.client.getServerCapabilities()?.tools) return [];
     const tools: unknown[] = [];
     const seen = new Set<string>();
-    let cursor: string | null | undefined;
-    do {
-      const page = await this.page(session, cursor ?? undefined);
+    let cursor: string | undefined;
+    for (;;) {
+      const page = await this.page(session, cursor);
       if (tools.length + page.tools.length > LISTED_TOOLS_MAX) {
         throw invalid(`it has more than ${LISTED_TOOLS_MAX} tools`);
       }
       for (const tool of await this.read(session, server, page.tools)) tools.push(tool);
+      if (page.nextCursor == null) break;
       cursor = page.nextCursor;
-      if (typeof cursor !== 'string') break;
       if (seen.has(cursor)) throw invalid('it repeats a cursor, so it has no end');
       seen.add(cursor);
-    } while (true);
+    }
     const [fault] = toolFaults(tools, '');
     if (fault) throw invalid(describe(fault as { pointer: string; detail: string }, tools));
     return tools as GivenToolDto[];

@@ -1,3 +1,4 @@
+/* eslint-disable @typescript-eslint/no-deprecated -- servers that answer whatever a test wants need the low-level classes */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import {
@@ -82,10 +83,9 @@ export class FakeMcpServer {
     kind: FakeKind = 'current',
     tls?: { key: string; cert: string },
   ): Promise<FakeMcpServer> {
-    let made: FakeMcpServer | undefined;
-    const listener: RequestListener = (request, response) => void made!.handle(request, response);
+    const listener: RequestListener = (request, response) => void made.handle(request, response);
     const http = tls ? createTlsServer(tls, listener) : createServer(listener);
-    made = new FakeMcpServer(kind, http as Server, tls ? 'https' : 'http');
+    const made = new FakeMcpServer(kind, http as Server, tls ? 'https' : 'http');
     http.listen(0, '127.0.0.1');
     await once(http, 'listening');
     return made;
