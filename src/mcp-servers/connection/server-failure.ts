@@ -163,6 +163,12 @@ function sdkFailure(error: unknown, secret: string | null): ServerFailure | null
   if (error.message.startsWith("Server's protocol version is not supported")) {
     return protocolFailure('The server speaks an unknown version of the protocol.');
   }
+  if (error.message === 'bad port') {
+    return new ServerFailure(
+      'blocked_address',
+      'The Fetch standard blocks the port of the server. Use another port.',
+    );
+  }
   // thrown for the SSE transport, with the body of the answer
   const [, status] = /^Error POSTing to endpoint \(HTTP (\d{3})\)/.exec(error.message) ?? [];
   return status ? statusFailure(Number(status), secret !== null) : null;

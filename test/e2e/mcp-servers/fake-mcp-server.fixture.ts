@@ -99,9 +99,14 @@ export class FakeMcpServer {
     return `${this.origin}/${this.kind === 'sse' ? 'sse' : 'mcp'}`;
   }
 
-  /** The connections that are open. */
-  get openConnections(): number {
-    return this.sockets.size;
+  /** The streams of the SSE transport that are open. */
+  get openStreams(): number {
+    return this.streams.size;
+  }
+
+  /** Closes all connections at once. */
+  breakConnections(): void {
+    for (const socket of this.sockets) socket.destroy();
   }
 
   /** The sessions that the client has not ended. */
@@ -187,6 +192,7 @@ export class FakeMcpServer {
     if (request.method === 'GET') {
       const transport = new SSEServerTransport('/messages', response);
       this.streams.set(transport.sessionId, transport);
+      response.once('close', () => this.streams.delete(transport.sessionId));
       await this.earlier().connect(transport);
       return;
     }
