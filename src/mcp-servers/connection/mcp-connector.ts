@@ -13,7 +13,7 @@ const MIB = 1024 * 1024;
 /** What the service asks a server for, and how many of these operations run at once in a process, and for one organization. */
 const OPERATIONS = {
   /** Reading the complete list of tools, which takes memory. */
-  listing: { concurrency: 16, share: 4, maxBytes: 16 * MIB },
+  listing: { concurrency: 24, share: 8, maxBytes: 16 * MIB },
   call: { concurrency: 64, share: 16, maxBytes: 4 * MIB },
 } as const;
 export type OperationKind = keyof typeof OPERATIONS;

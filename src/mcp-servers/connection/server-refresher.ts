@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type OrgScope, orgScope } from '#platform/auth';
+import { NO_ROLES, type OrgScope, orgScope } from '#platform/auth';
 import { SingleFlight } from '#platform/concurrency';
 import { CheckMetrics } from '../checks/check.metrics';
 import {
@@ -51,9 +51,11 @@ export class ServerRefresher {
   }
 
   /** Refreshes the tools of a server by the schedule. Throws what `refresh` throws. */
-  async check(server: ServerEntity, signal: AbortSignal): Promise<RefreshedServer> {
+  async check(orgId: string, id: string, signal: AbortSignal): Promise<void> {
     // The log and the tools name the server itself, because no person asked.
-    return this.share(orgScope(server.org_id, server.server_id, new Set()), server, 'schedule', signal);
+    const scope = orgScope(orgId, id, NO_ROLES);
+    const server = await this.servers.findForCheck(scope, id);
+    if (server && !server.archived_at) await this.share(scope, server, 'schedule', signal);
   }
 
   /** Concurrent refreshes of one server are one. */

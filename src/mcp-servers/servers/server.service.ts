@@ -196,6 +196,11 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
     return new Versioned(toToolDto(row), row.generation);
   }
 
+  /** Returns a server for the service's own work, in which no person takes part. */
+  findForCheck(scope: OrgScope, id: string): Promise<ServerEntity | null> {
+    return this.servers.find(scope, id);
+  }
+
   /** Returns a live server that the caller may change, to connect to it. Errors: 404, 403, 409 for an archived one. */
   findUsable(scope: OrgScope, id: string): Promise<ServerEntity> {
     return this.transaction(scope, async (tx) => {
