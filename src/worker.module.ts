@@ -7,7 +7,7 @@ import { MetricsServerModule } from '#platform/metrics';
 import { EvaluationWorkerModule } from './evaluation';
 import { AgentsModule } from './agents';
 import { FilesModule } from './files';
-import { McpServersModule } from './mcp-servers';
+import { McpServersWorkerModule } from './mcp-servers';
 import { RegistryWorkerModule } from './registry';
 import { SkillsModule } from './skills';
 import { TelemetryWorkerModule } from './telemetry';
@@ -18,7 +18,7 @@ export const WORKER_AREAS = [
   TelemetryWorkerModule,
   FilesModule,
   SkillsModule,
-  McpServersModule,
+  McpServersWorkerModule,
   AgentsModule,
   EvaluationWorkerModule,
   HousekeepingModule,

@@ -5,6 +5,7 @@ import {
   RegistryListingController,
 } from './registry/registry-listing.controller';
 import { ServerImportController } from './registry/server-import.controller';
+import { CheckController } from './checks/check.controller';
 import { ServerController } from './servers/server.controller';
 import { ToolController } from './servers/tool.controller';
 import { ToolVersionController } from './tool-versions/tool-version.controller';
@@ -15,6 +16,7 @@ import { ToolVersionController } from './tool-versions/tool-version.controller';
   controllers: [
     ServerController,
     ServerImportController,
+    CheckController,
     ToolController,
     ToolVersionController,
     RegistryListingController,

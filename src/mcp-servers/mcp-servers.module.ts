@@ -1,13 +1,22 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { JsonBodiesModule } from '#platform/http';
 import { JsonThreadsModule } from '#platform/json-threads';
+import { MetricsModule } from '#platform/metrics';
 import { OutboundModule } from '#platform/outbound';
 import { SecretsModule } from '#platform/secrets';
 import { ResourcesModule } from '../resources';
+import { CheckMetrics } from './checks/check.metrics';
+import { CheckRepository } from './checks/check.repository';
+import { CheckService } from './checks/check.service';
+import { McpConnector } from './connection/mcp-connector';
+import { ServerCredentials } from './connection/server-credentials';
+import { ServerRefresher } from './connection/server-refresher';
 import { ToolCaller } from './connection/tool-caller';
 import { RegistryListingRepository } from './registry/registry-listing.repository';
 import { RegistryListingService } from './registry/registry-listing.service';
 import { ServerImportService } from './registry/server-import.service';
+import { ToolLister } from './connection/tool-lister';
 import { ServerReconcileStep } from './reconcile/server-reconcile.step';
 import { ServerDirectory } from './servers/server-directory';
 import { ServerPackager } from './servers/server.packager';
@@ -24,7 +33,9 @@ import { ToolVersionService } from './tool-versions/tool-version.service';
 @Module({
   imports: [
     TypeOrmModule.forFeature([ServerEntity, ToolEntity]),
+    JsonBodiesModule,
     JsonThreadsModule,
+    MetricsModule,
     OutboundModule,
     SecretsModule,
     ResourcesModule,
@@ -42,11 +53,21 @@ import { ToolVersionService } from './tool-versions/tool-version.service';
     ServerDirectory,
     ServerPackager,
     ServerReconcileStep,
+    ServerCredentials,
+    McpConnector,
+    ToolLister,
     ToolCaller,
+    ServerRefresher,
+    CheckRepository,
+    CheckMetrics,
+    CheckService,
   ],
   exports: [
     ServerService,
     ServerDirectory,
+    ServerRefresher,
+    CheckRepository,
+    CheckService,
     ToolCaller,
     ToolStore,
     ToolVersionService,

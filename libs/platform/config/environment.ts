@@ -148,6 +148,30 @@ export class Environment extends OutboundEnvironment {
   @Integer()
   RECONCILE_INTERVAL_SECONDS = 300;
 
+  /**
+   * Milliseconds for one operation on a registered MCP server: connecting, and listing its tools or running one. Keep it
+   * below `REQUEST_TIMEOUT_MS`, so that a request learns why the server failed.
+   */
+  @IsInt()
+  @Min(100)
+  @Max(600_000)
+  @Integer()
+  MCP_TIMEOUT_MS = 20_000;
+
+  /** Seconds between two scheduled checks of a registered MCP server. 0 turns them off. */
+  @IsInt()
+  @Min(0)
+  @Max(86_400)
+  @Integer()
+  MCP_CHECK_INTERVAL_SECONDS = 300;
+
+  /** Days that the checks of MCP servers are kept. */
+  @IsInt()
+  @Min(1)
+  @Max(3_650)
+  @Integer()
+  MCP_CHECK_RETENTION_DAYS = 7;
+
   @IsIn(LOG_LEVELS)
   LOG_LEVEL: (typeof LOG_LEVELS)[number] = 'info';
 

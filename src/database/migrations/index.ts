@@ -21,6 +21,7 @@ import { Files1795455000200 } from './1795455000200-files';
 import { Store1795455000300 } from './1795455000300-store';
 import { OrgSigningKeys1795455000400 } from './1795455000400-org-signing-keys';
 import { McpToolVersions1795456000100 } from './1795456000100-mcp-tool-versions';
+import { McpChecks1795456000200 } from './1795456000200-mcp-checks';
 import { McpServerOauth1795456000300 } from './1795456000300-mcp-server-oauth';
 
 /**
@@ -51,6 +52,7 @@ export const MIGRATIONS = [
   Store1795455000300,
   OrgSigningKeys1795455000400,
   McpToolVersions1795456000100,
+  McpChecks1795456000200,
   McpServerOauth1795456000300,
 ];
 

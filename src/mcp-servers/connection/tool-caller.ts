@@ -1,6 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
+import { Database } from '#platform/db';
 import { problem } from '#platform/problem';
+import { checkLive } from '../../resources';
+import { ServerRepository } from '../servers/server.repository';
+import { ToolRepository } from '../servers/tool.repository';
+import { McpConnector, requestOptions } from './mcp-connector';
+import { problemOf } from './server-failure';
 
 /** A call of a registered server's tool. */
 export interface ToolCall {
@@ -19,8 +25,41 @@ export interface ToolCallResult {
 /** Runs tools of registered servers. */
 @Injectable()
 export class ToolCaller {
-  /** Errors: 403, 404 for an unknown server or tool, 409 for an archived server, 503 or 504 if the server cannot be used. */
-  call(_scope: Scope, _call: ToolCall, _signal: AbortSignal): Promise<ToolCallResult> {
-    throw problem.unavailable('The MCP server cannot be used.');
+  constructor(
+    private readonly database: Database,
+    private readonly servers: ServerRepository,
+    private readonly tools: ToolRepository,
+    private readonly connector: McpConnector,
+  ) {}
+
+  /**
+   * Runs a tool. The caller has checked the role. An error of the tool itself is a result with `isError`.
+   *
+   * Errors: 404 for an unknown server or tool, 409 for an archived server, 504 if the server is too slow, 503 if it cannot be
+   * used otherwise, also if it answers with a protocol error or asks for further input.
+   */
+  async call(scope: Scope, call: ToolCall, signal: AbortSignal): Promise<ToolCallResult> {
+    const server = await this.servers.find(scope, call.server_id);
+    if (server?.workspace_id !== scope.workspaceId) throw problem.notFound('server', call.server_id);
+    checkLive(server, 'server');
+    const [tool] = await this.tools.findCalled(this.database, scope, call);
+    if (!tool) throw problem.notFound('tool', call.tool_name);
+    try {
+      const result = await this.connector.run(server, 'call', signal, (session) =>
+        session.client.callTool(
+          { name: tool.name, arguments: call.arguments },
+          // Says which arguments the protocol sends as headers. Without an output schema, because the SDK would compile it.
+          { ...requestOptions(session), toolDefinition: definitionOf(tool.name, tool.input_schema.parse()) },
+        ),
+      );
+      return result as ToolCallResult;
+    } catch (error) {
+      throw problemOf(error);
+    }
   }
 }
+
+const definitionOf = (name: string, inputSchema: unknown) => ({
+  name,
+  inputSchema: { ...(inputSchema as object), type: 'object' as const },
+});

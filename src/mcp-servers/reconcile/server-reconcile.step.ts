@@ -17,7 +17,7 @@ import {
   ResourceKit,
 } from '../../resources';
 import { changedSecretTarget } from '../servers/server-auth';
-import { AUTH_COLUMNS, type ServerEntity } from '../servers/server.entity';
+import { AUTH_COLUMNS, type ServerEntity, unchecked } from '../servers/server.entity';
 import { type ComparedServer, ServerRepository, sha256OrNull } from '../servers/server.repository';
 import { auditedServerChanges, SERVER } from '../servers/server.service';
 import { hasChanges, type Listing, type ToolChanges, ToolStore } from '../servers/tool-store';
@@ -132,6 +132,7 @@ export class ServerReconcileStep extends OwnedReconcileStep<ServerEntity, Declar
       auth_secret: null,
       is_system: false,
       tools_listed_at: null,
+      ...unchecked(),
     };
   }
 
@@ -140,6 +141,7 @@ export class ServerReconcileStep extends OwnedReconcileStep<ServerEntity, Declar
     const { columns } = content;
     return {
       ...columns,
+      ...(TARGET.some((column) => columns[column] !== row[column]) && unchecked()),
       ...(changedSecretTarget(row, columns) !== null && { auth_secret: null }),
       ...(this.withNewTools.has(content) && { updated_at: new Date() }),
     };
@@ -179,7 +181,9 @@ export class ServerReconcileStep extends OwnedReconcileStep<ServerEntity, Declar
 /** An app cannot declare a system server. */
 const ownerOf = (server_id: string, name: string) => ({ server_id, name, is_system: false });
 
-const COMPARED = ['name', 'url', 'transport', ...AUTH_COLUMNS] as const;
+/** The declared columns that decide how to reach a server. */
+const TARGET = ['url', 'transport', ...AUTH_COLUMNS] as const;
+const COMPARED = ['name', ...TARGET] as const;
 
 const isDifferent = (row: ComparedServer, { columns }: DeclaredServer): boolean =>
   COMPARED.some((member) => row[member] !== columns[member]) ||

@@ -20,7 +20,14 @@ import {
   OwnedListQueryDto,
   pick,
 } from '../../resources';
-import { type ServerEntity, type ServerVersionRow, type Transport, TRANSPORTS } from './server.entity';
+import {
+  HEALTH_STATUSES,
+  type HealthStatus,
+  type ServerEntity,
+  type ServerVersionRow,
+  type Transport,
+  TRANSPORTS,
+} from './server.entity';
 import {
   PatchServerAuthDto,
   ServerAuthDto,
@@ -30,6 +37,7 @@ import {
   toPresentAuthView,
   URL_MAX,
 } from './server-auth.dto';
+import { FAILURE_KINDS, type FailureKind } from '../connection/server-failure';
 import { GivenToolDto, TOOLS_MAX } from './tool.dto';
 
 /** The members of a new server that an app can declare too. */
@@ -125,6 +133,10 @@ export class ServerListQueryDto extends OwnedListQueryDto {
   @NotNull()
   @IsOneOf(TRANSPORTS, { required: false })
   transport?: Transport;
+
+  @NotNull()
+  @IsOneOf(HEALTH_STATUSES, { required: false })
+  health?: HealthStatus;
 }
 
 /** A version of an MCP server. Versions never change. */
@@ -145,6 +157,26 @@ export class ServerVersionDto {
   created_by!: string;
 }
 
+/** Why a server cannot be used. */
+export class ServerFailureDto {
+  @ApiProperty({ enum: FAILURE_KINDS })
+  kind!: FailureKind;
+  message!: string;
+}
+
+/** What the last check of a server showed. It is not part of the ETag, which is that of the configuration. */
+export class ServerHealthDto {
+  /** `unknown` until the first check, and after a change of URL, transport or `auth`. */
+  @ApiProperty({ enum: HEALTH_STATUSES })
+  status!: HealthStatus;
+  checked_at!: Date | null;
+  /** Milliseconds from connecting until all tools were listed. Null if the check failed. */
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 0, nullable: true })
+  latency_ms!: number | null;
+  @ApiProperty({ type: ServerFailureDto, nullable: true })
+  error!: ServerFailureDto | null;
+}
+
 /**
  * An MCP server registered in a workspace. Its versions cover name, description, URL, transport, and `auth` without its
  * secret.
@@ -163,6 +195,7 @@ export class ServerDto extends OwnedDto {
   app_id!: string | null;
   /** When the server last listed its tools, or null. */
   tools_listed_at!: Date | null;
+  health!: ServerHealthDto;
 }
 
 export class ServerPageDto {
@@ -190,6 +223,12 @@ const SERVER_FIELDS = [
 export const toServerDto = (row: ServerEntity): ServerDto => ({
   ...pick(row, SERVER_FIELDS),
   auth: toPresentAuthView(row),
+  health: {
+    status: row.health_status,
+    checked_at: row.health_checked_at,
+    latency_ms: row.health_latency_ms,
+    error: row.health_error,
+  },
 });
 
 const VERSION_FIELDS = [

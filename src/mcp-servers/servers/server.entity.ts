@@ -2,6 +2,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
 import { OwnedEntity, type SearchDocument } from '../../resources';
+import type { Failure } from '../connection/server-failure';
 
 /** The MCP transport of a server. */
 export const TRANSPORTS = ['streamable_http', 'sse'] as const;
@@ -13,6 +14,10 @@ export type Transport = (typeof TRANSPORTS)[number];
  */
 export const AUTH_TYPES = ['none', 'bearer', 'header', 'oauth'] as const;
 export type AuthType = (typeof AUTH_TYPES)[number];
+
+/** What the last check of a server showed. `unknown`: there was none since its URL, transport or `auth` changed. */
+export const HEALTH_STATUSES = ['unknown', 'healthy', 'unhealthy'] as const;
+export type HealthStatus = (typeof HEALTH_STATUSES)[number];
 
 /** An MCP server registered in a workspace. Its versions are kept. */
 @Entity('mcp_servers')
@@ -64,6 +69,22 @@ export class ServerEntity extends OwnedEntity {
   /** When the server last listed its tools, or null. */
   @Column('timestamptz', { nullable: true })
   tools_listed_at!: Date | null;
+
+  @Column('text')
+  health_status!: HealthStatus;
+
+  @Column('timestamptz', { nullable: true })
+  health_checked_at!: Date | null;
+
+  @Column('integer', { nullable: true })
+  health_latency_ms!: number | null;
+
+  @Column('jsonb', { nullable: true })
+  health_error!: Failure | null;
+
+  /** When a worker is to check the server. */
+  @Column('timestamptz')
+  next_check_at!: Date;
 }
 
 /** The columns of `auth` without its secret. */
@@ -75,6 +96,22 @@ export const AUTH_COLUMNS = [
   'auth_scope',
 ] as const;
 export type AuthColumns = Pick<ServerEntity, (typeof AUTH_COLUMNS)[number]>;
+
+/** Returns the columns of a server that has not been checked, and is to be checked at once. */
+export const unchecked = () => ({
+  health_status: 'unknown' as const,
+  health_checked_at: null,
+  health_latency_ms: null,
+  health_error: null,
+  next_check_at: new Date(),
+});
+
+/** The columns that decide how to reach a server. A listing of its tools applies only while they stay the same. */
+export const TARGET_FIELDS = ['url', 'transport', ...AUTH_COLUMNS, 'auth_secret'] as const;
+
+/** Returns what a change of a server means for its health: after a change of its target it is unknown. */
+export const healthAfter = (changed: Partial<ServerEntity>): Partial<ServerEntity> =>
+  TARGET_FIELDS.some((column) => column in changed) ? unchecked() : {};
 
 /** The members that make a version. A secret is never among them. */
 export const VERSIONED_FIELDS = ['name', 'description', 'url', 'transport', ...AUTH_COLUMNS] as const;

@@ -31,7 +31,18 @@ export class ServerRepository extends OwnedRepository<ServerEntity, ServerVersio
       versions: 'mcp_server_versions',
       id: 'server_id',
       content: VERSIONED_FIELDS,
-      others: ['auth_secret', 'is_system', 'metadata', 'declared_name', 'tools_listed_at'],
+      others: [
+        'auth_secret',
+        'is_system',
+        'metadata',
+        'declared_name',
+        'tools_listed_at',
+        'health_status',
+        'health_checked_at',
+        'health_latency_ms',
+        'health_error',
+        'next_check_at',
+      ],
       declaredName: 'declared_name',
       secret: 'auth_secret',
       compared: `url, transport, ${AUTH_COLUMNS.join(', ')}, tools_listed_at,
@@ -42,7 +53,16 @@ export class ServerRepository extends OwnedRepository<ServerEntity, ServerVersio
   /** Lists servers. The system server named `registry` is neither listed nor counted. */
   override list(scope: OrgScope, query: ServerListQueryDto): Promise<RowPage<ServerEntity>> {
     const transport = query.transport ? sql` AND transport = ${query.transport}` : empty;
-    return super.list(scope, query, sql`NOT (is_system AND name = ${REGISTRY_NAME})${transport}`);
+    const health = query.health ? sql` AND health_status = ${query.health}` : empty;
+    return super.list(scope, query, sql`NOT (is_system AND name = ${REGISTRY_NAME})${transport}${health}`);
+  }
+
+  /** Records that a locked server has listed its tools. Its generation stays, because its configuration does. */
+  async markListed(tx: Tx, scope: OrgScope, serverId: string): Promise<void> {
+    await tx.query(
+      sql`UPDATE mcp_servers SET tools_listed_at = ${new Date()}
+        WHERE server_id = ${serverId} AND org_id = ${scope.orgId}`,
+    );
   }
 
   /** Takes the names of locked servers away before they are renamed, so that they can take each other's. */

@@ -45,14 +45,17 @@ import {
 } from './server.dto';
 import {
   AUDITED_FIELDS,
+  healthAfter,
   isRegistry,
   type ServerEntity,
+  TARGET_FIELDS,
   toServerDocument,
+  unchecked,
   VERSIONED_FIELDS,
 } from './server.entity';
 import { ServerRepository } from './server.repository';
 import { toolFaults } from './tool-faults';
-import { hasChanges, type ToolContent, ToolStore } from './tool-store';
+import { hasChanges, type ToolChanges, type ToolContent, ToolStore } from './tool-store';
 import { type GivenToolDto, type ToolDto, type ToolListQueryDto, toToolDto } from './tool.dto';
 import type { ToolEntity } from './tool.entity';
 
@@ -69,8 +72,10 @@ export const SERVER: ResourceKind<ServerEntity, ServerDto> = {
   versions: { ordinal: 'version_ordinal', fields: VERSIONED_FIELDS },
   unique: { constraint: 'mcp_servers_name', field: 'name' },
   // A declaration holds no secret, so a new secret does not differ from it.
-  derived: (row, changed) =>
-    Object.keys(changed).every((column) => column === 'auth_secret') ? {} : markDrifted(row, changed),
+  derived: (row, changed) => ({
+    ...healthAfter(changed),
+    ...(Object.keys(changed).every((column) => column === 'auth_secret') ? {} : markDrifted(row, changed)),
+  }),
   search: {
     type: 'mcp_server',
     document: (row) => (isRegistry(row) ? null : toServerDocument(row)),
@@ -78,7 +83,7 @@ export const SERVER: ResourceKind<ServerEntity, ServerDto> = {
   toView: toServerDto,
 };
 
-/** Registered MCP servers and their tools. Nothing here connects to a server. */
+/** Registered MCP servers and their tools. `connection/` connects to them. */
 @Injectable()
 export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
   constructor(
@@ -210,6 +215,45 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
     return row;
   }
 
+  /** Returns a server for the service's own work, in which no person takes part. */
+  findForCheck(scope: OrgScope, id: string): Promise<ServerEntity | null> {
+    return this.servers.find(scope, id);
+  }
+
+  /** Returns a live server that the caller may change, to connect to it. Errors: 404, 403, 409 for an archived one. */
+  findUsable(scope: OrgScope, id: string): Promise<ServerEntity> {
+    return this.transaction(scope, async (tx) => {
+      const row = await this.admit(tx, scope, await this.servers.lock(tx, scope, id, 'share'), id, 'update');
+      this.checkWritable(row);
+      await this.checkOpen(tx, scope, row);
+      return row;
+    });
+  }
+
+  /**
+   * Replaces the tools of a server with those that it listed. The server's own generation stays, because its configuration
+   * does. Errors: 409 if the server was archived, or its URL, transport or `auth` changed while it listed them.
+   *
+   * @param asked the server as it was when it was asked
+   */
+  applyListing(scope: OrgScope, asked: ServerEntity, tools: readonly ToolContent[]): Promise<ToolChanges> {
+    const { server_id: id } = asked;
+    return this.transaction(scope, async (tx) => {
+      const row = await this.servers.lock(tx, scope, id, 'update');
+      if (!row || row.archived_at || TARGET_FIELDS.some((column) => row[column] !== asked[column])) {
+        throw problem.conflict('The server was changed while it listed its tools. Try again.');
+      }
+      await this.checkOpen(tx, scope, row);
+      const changes = await this.tools.replace(tx, within(scope, row.workspace_id), row, tools);
+      await this.servers.markListed(tx, scope, id);
+      if (hasChanges(changes)) {
+        const entry = { action: 'update', type: 'mcp_server', id, workspaceId: row.workspace_id } as const;
+        await this.kit.audit.record(tx, scope, { ...entry, changes: [{ member: 'tools' }] });
+      }
+      return changes;
+    });
+  }
+
   /** Archives the server's tools and deletes its secret. */
   protected override async onArchive(tx: Tx, scope: OrgScope, row: ServerEntity, at: Date) {
     await this.tools.archiveOf(tx, scope, [row.server_id], at);
@@ -262,14 +306,17 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
       metadata: toRawJson(dto.metadata ?? {}),
       declared_name: null,
       tools_listed_at: null,
+      ...unchecked(),
     };
   }
 }
 
 /** Returns the changes that the audit log shows: no secrets, and of new tools only that the tools changed. */
 export function auditedServerChanges(row: ServerEntity, changed: Partial<ServerEntity>): AuditChange[] {
-  // A change of the tools sets `updated_at`.
-  const { updated_at, ...columns } = changed;
+  // A change of the tools sets `updated_at`. The health follows from other columns.
+  const { updated_at, ...others } = changed;
+  const health = Object.keys(unchecked());
+  const columns = Object.fromEntries(Object.entries(others).filter(([column]) => !health.includes(column)));
   const tools = updated_at ? [{ member: 'tools' }] : [];
   return [...withoutSecrets(auditedChanges(row, columns, AUDITED_FIELDS)), ...tools];
 }

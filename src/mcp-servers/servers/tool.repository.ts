@@ -106,6 +106,19 @@ export class ToolRepository extends OrgRepository<ToolEntity> {
     );
   }
 
+  /** Finds a live tool of a server by its name. */
+  findCalled(
+    on: SqlExecutor,
+    scope: Scope,
+    { server_id, tool_name }: ToolReference,
+  ): Promise<Pick<ToolEntity, 'name' | 'input_schema'>[]> {
+    return on.query(
+      sql`SELECT name, input_schema FROM mcp_tools
+        WHERE server_id = ${server_id} AND name = ${tool_name} AND workspace_id = ${scope.workspaceId}
+          AND archived_at IS NULL`,
+    );
+  }
+
   /** Finds the live tools of a server, by the bytes of their names. */
   live(on: SqlExecutor, scope: Scope, serverId: string): Promise<PackagedTool[]> {
     return on.query<PackagedTool>(

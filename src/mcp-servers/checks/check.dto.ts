@@ -1,0 +1,122 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsBoolean } from 'class-validator';
+import { NotNull } from '#platform/http';
+import { OrderedListQueryDto, PageMetaDto, ToBoolean } from '#platform/paging';
+import { pick } from '../../resources';
+import { ServerFailureDto } from '../servers/server.dto';
+import { CHECK_TRIGGERS, type CheckRow, type CheckTrigger } from './check.repository';
+
+/** Checks are never archived. They are deleted after `MCP_CHECK_RETENTION_DAYS`. */
+export class CheckListQueryDto extends OrderedListQueryDto {
+  /** Only checks that succeeded, or only those that failed. */
+  @NotNull()
+  @IsBoolean()
+  @ToBoolean()
+  @ApiProperty({ required: false, type: Boolean })
+  ok?: boolean;
+}
+
+/** How many tools a check changed. */
+export class ToolCountsDto {
+  /** New tools, and tools that came back. */
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
+  added_count!: number;
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
+  updated_count!: number;
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
+  archived_count!: number;
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
+  unchanged_count!: number;
+}
+
+/** The name and version that a server gives itself. */
+export class ServerInfoDto {
+  name!: string;
+  version!: string;
+  title!: string | null;
+}
+
+/** One use of a server by the schedule, by `test` or by `refresh`. Never changed. */
+export class CheckDto {
+  server_id!: string;
+  /** Numbers the checks of a server. */
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
+  check_ordinal!: number;
+  /** `request`: by `test` or `refresh`. */
+  @ApiProperty({ enum: CHECK_TRIGGERS })
+  trigger!: CheckTrigger;
+  ok!: boolean;
+  checked_at!: Date;
+  /** Milliseconds from connecting until all tools were listed. Null if the check failed. */
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 0, nullable: true })
+  latency_ms!: number | null;
+  protocol_version!: string | null;
+  @ApiProperty({ type: ServerInfoDto, nullable: true })
+  server_info!: ServerInfoDto | null;
+  @ApiProperty({ type: ServerFailureDto, nullable: true })
+  error!: ServerFailureDto | null;
+  /** Null if the check failed, because the tools are then left as they are. */
+  @ApiProperty({ type: ToolCountsDto, nullable: true })
+  tools!: ToolCountsDto | null;
+}
+
+export class CheckPageDto {
+  items!: CheckDto[];
+  page!: PageMetaDto;
+}
+
+/** The names of the tools that a refresh changed. */
+export class ToolChangesDto {
+  /** New tools, and tools that came back. */
+  added!: string[];
+  /** Tools whose digest changed. */
+  updated!: string[];
+  /** Tools that the server no longer lists. */
+  archived!: string[];
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
+  unchanged_count!: number;
+}
+
+/** The result of a test. A server that cannot be used has `error`, and its tools stay as they are. */
+export class ServerTestDto {
+  ok!: boolean;
+  protocol_version?: string;
+  @ApiProperty({ type: ServerInfoDto, nullable: true, required: false })
+  server_info?: ServerInfoDto | null;
+  /** Milliseconds from connecting until all tools were listed. */
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 0, required: false })
+  latency_ms?: number;
+  @ApiProperty({ type: ToolChangesDto, required: false })
+  tools?: ToolChangesDto;
+  @ApiProperty({ type: ServerFailureDto, required: false })
+  error?: ServerFailureDto;
+}
+
+/** `test` and `refresh` take no members. */
+// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- an unknown member is refused by its absence here
+export class NoMembersDto {}
+
+const FIELDS = [
+  'server_id',
+  'check_ordinal',
+  'trigger',
+  'checked_at',
+  'latency_ms',
+  'protocol_version',
+  'server_info',
+  'error',
+] as const;
+
+export const toCheckDto = (row: CheckRow): CheckDto => ({
+  ...pick(row, FIELDS),
+  ok: row.error === null,
+  tools:
+    row.error === null
+      ? {
+          added_count: row.added_count!,
+          updated_count: row.updated_count!,
+          archived_count: row.archived_count!,
+          unchanged_count: row.unchanged_count!,
+        }
+      : null,
+});

@@ -1,0 +1,146 @@
+import { Injectable } from '@nestjs/common';
+import { type OrgScope } from '#platform/auth';
+import { Database, prepared, sql, Where } from '#platform/db';
+import { listPage, type RowPage } from '#platform/paging';
+import type { Failure } from '../connection/server-failure';
+import { REGISTRY_NAME, type ServerEntity } from '../servers/server.entity';
+import type { ToolChanges } from '../servers/tool-store';
+import type { CheckListQueryDto } from './check.dto';
+
+/** What began a check: the schedule, or `test` and `refresh`. */
+export const CHECK_TRIGGERS = ['schedule', 'request'] as const;
+export type CheckTrigger = (typeof CHECK_TRIGGERS)[number];
+
+/** The name and version that a server gives itself. */
+export interface ServerInfo {
+  name: string;
+  version: string;
+  title: string | null;
+}
+
+/** What a check showed. A failed one has only an error. */
+export interface CheckOutcome {
+  error: Failure | null;
+  /** Milliseconds from connecting until all tools were listed. */
+  latencyMs: number | null;
+  protocolVersion: string | null;
+  serverInfo: ServerInfo | null;
+  changes: ToolChanges | null;
+}
+
+/** A stored check. */
+export interface CheckRow {
+  server_id: string;
+  check_ordinal: number;
+  trigger: CheckTrigger;
+  checked_at: Date;
+  latency_ms: number | null;
+  protocol_version: string | null;
+  server_info: ServerInfo | null;
+  error: Failure | null;
+  added_count: number | null;
+  updated_count: number | null;
+  archived_count: number | null;
+  unchanged_count: number | null;
+}
+
+const COLUMNS = `server_id, check_ordinal, trigger, checked_at, latency_ms, protocol_version, server_info, error, added_count,
+  updated_count, archived_count, unchanged_count`;
+
+/** Checks that one statement deletes. */
+const DELETED_AT_ONCE = 5_000;
+
+/** A server that a worker is to check. */
+export type DueServer = Pick<ServerEntity, 'server_id' | 'org_id' | 'workspace_id'>;
+
+/** Stores the checks of servers, and says which servers are due. */
+@Injectable()
+export class CheckRepository {
+  constructor(private readonly database: Database) {}
+
+  list(scope: OrgScope, serverId: string, { ok, ...query }: CheckListQueryDto): Promise<RowPage<CheckRow>> {
+    const where = new Where(scope.orgKey)
+      .add(sql`server_id = ${serverId}`)
+      .addIf(ok, (isOk) => (isOk ? sql`error IS NULL` : sql`error IS NOT NULL`));
+    return listPage<CheckRow>(
+      this.database,
+      { columns: COLUMNS, from: 'mcp_server_checks', where, id: 'check_ordinal', idType: 'int8' },
+      query,
+    );
+  }
+
+  /**
+   * Stores a check, and the health that follows from it. Neither, if the server was archived or its URL, transport or `auth`
+   * was changed meanwhile. Leaves the generation as it is, because the configuration stays.
+   *
+   * @param server as it was when it was checked
+   */
+  async record(server: ServerEntity, trigger: CheckTrigger, outcome: CheckOutcome): Promise<void> {
+    const { error, latencyMs, protocolVersion, serverInfo, changes } = outcome;
+    const at = new Date();
+    const json = (value: object | null): string | null => (value ? JSON.stringify(value) : null);
+    const target = sql`url = ${server.url} AND transport = ${server.transport} AND auth_type = ${server.auth_type}
+      AND auth_header IS NOT DISTINCT FROM ${server.auth_header}::text
+      AND auth_secret IS NOT DISTINCT FROM ${server.auth_secret}::text`;
+    await this.database.query(
+      sql`WITH server AS (
+          UPDATE mcp_servers
+          SET health_status = ${error ? 'unhealthy' : 'healthy'}, health_checked_at = ${at},
+            health_latency_ms = ${latencyMs}, health_error = ${json(error)}::jsonb, check_ordinal = check_ordinal + 1
+          WHERE server_id = ${server.server_id} AND org_id = ${server.org_id} AND archived_at IS NULL AND ${target}
+          RETURNING server_id, org_id, workspace_id, check_ordinal
+        )
+        INSERT INTO mcp_server_checks (server_id, check_ordinal, org_id, workspace_id, trigger, checked_at, latency_ms,
+          protocol_version, server_info, error, added_count, updated_count, archived_count, unchanged_count)
+        SELECT server_id, check_ordinal, org_id, workspace_id, ${trigger}, ${at}::timestamptz, ${latencyMs}::integer,
+          ${protocolVersion}::text, ${json(serverInfo)}::jsonb, ${json(error)}::jsonb,
+          ${changes && changes.added.length}::integer, ${changes && changes.updated.length}::integer,
+          ${changes && changes.archived.length}::integer, ${changes && changes.unchangedCount}::integer
+        FROM server`,
+    );
+  }
+
+  /**
+   * Claims servers that are due, and sets when they are due again. Organizations take turns, each with the servers that have
+   * waited longest. Two workers never claim the same server.
+   *
+   * @param share the most servers of one organization
+   * @param busy organizations that have their share already
+   */
+  claimDue(
+    limit: number,
+    share: number,
+    busy: readonly string[],
+    intervalSeconds: number,
+  ): Promise<DueServer[]> {
+    const statement = sql`WITH due AS MATERIALIZED (
+        SELECT server_id, next_check_at, row_number() OVER (PARTITION BY org_id ORDER BY next_check_at, server_id) AS place
+        FROM mcp_servers
+        WHERE archived_at IS NULL AND next_check_at <= now() AND NOT (is_system AND name = ${REGISTRY_NAME})
+          AND org_id <> ALL (${busy}::text[])
+      ), taken AS MATERIALIZED (
+        SELECT server.server_id, due.place, due.next_check_at FROM due JOIN mcp_servers server USING (server_id)
+        WHERE server.archived_at IS NULL AND server.next_check_at <= now() AND due.place <= ${share}
+        ORDER BY due.place, due.next_check_at LIMIT ${limit} FOR UPDATE OF server SKIP LOCKED
+      ), claimed AS (
+        UPDATE mcp_servers SET next_check_at = now() + ${intervalSeconds} * interval '1 second' FROM taken
+        WHERE mcp_servers.server_id = taken.server_id
+        RETURNING mcp_servers.server_id, org_id, workspace_id, taken.place, taken.next_check_at AS due_at
+      )
+      SELECT server_id, org_id, workspace_id FROM claimed ORDER BY place, due_at`;
+    return this.database.query<DueServer>(prepared('mcp-server.claim-due', statement));
+  }
+
+  /** Deletes the checks that are older than some days, in batches. */
+  async deleteExpired(days: number): Promise<void> {
+    const before = new Date(Date.now() - days * 24 * 60 * 60_000);
+    for (;;) {
+      const deleted = await this.database.query(
+        sql`DELETE FROM mcp_server_checks WHERE ctid = ANY (ARRAY (
+            SELECT ctid FROM mcp_server_checks WHERE checked_at < ${before} ORDER BY checked_at LIMIT ${DELETED_AT_ONCE}
+          )) RETURNING 1`,
+      );
+      if (deleted.length < DELETED_AT_ONCE) return;
+    }
+  }
+}

@@ -1,0 +1,190 @@
+import { Client, type jsonSchemaValidator } from '@modelcontextprotocol/client';
+import { Injectable } from '@nestjs/common';
+import { FairLimiter, linkedSignal, WaitTimeout } from '#platform/concurrency';
+import { Environment } from '#platform/config';
+import { OutboundHttp } from '#platform/outbound';
+import { Problem, problem } from '#platform/problem';
+import { endSession, type OperationTransport, transportOf } from './mcp-transport';
+import { type ConnectionTarget, type Credential, ServerCredentials } from './server-credentials';
+import { failureOf, ServerFailure } from './server-failure';
+
+const MIB = 1024 * 1024;
+
+/** What the service asks a server for, and how many of these operations run at once in a process, and for one organization. */
+const OPERATIONS = {
+  /** Reading the complete list of tools, which takes memory. */
+  listing: { concurrency: 24, share: 8, maxBytes: 16 * MIB },
+  call: { concurrency: 64, share: 16, maxBytes: 4 * MIB },
+} as const;
+export type OperationKind = keyof typeof OPERATIONS;
+
+const MAX_WAITING = 256;
+/** Longest wait for a turn, in milliseconds. */
+const WAIT_MS = 8_000;
+/** Longest time for ending a session, in milliseconds. It counts besides the deadline, because the result is known. */
+const END_MS = 1_000;
+const END_BYTES = 64 * 1024;
+
+/** A connection to a server, for one operation. */
+export interface McpSession {
+  readonly client: Client;
+  /** Aborted when the time of the operation is over, or nobody waits for it any more. Pass it to every request. */
+  readonly signal: AbortSignal;
+  readonly credential: Credential | null;
+  /** `performance.now()` before the first request. */
+  readonly startedAt: number;
+}
+
+/** The SDK's own limit for a request, beyond that of the operation. */
+const REQUEST_MS = 2 ** 31 - 1;
+export const requestOptions = ({ signal }: McpSession) => ({ signal, timeout: REQUEST_MS });
+
+/** Accepts all results: the schemas come from tenants, and compiling one may take any time. */
+const NO_VALIDATOR: jsonSchemaValidator = {
+  getValidator: <T>() => {
+    return (input: unknown) => ({ valid: true, data: input as T & {}, errorMessage: undefined });
+  },
+};
+
+/**
+ * Connects to registered servers with the official SDK, in any revision of the protocol that it speaks. Each connection is
+ * for one operation with one deadline (`MCP_TIMEOUT_MS`) and one limit of bytes, and always closed.
+ */
+@Injectable()
+export class McpConnector {
+  private readonly limiters: Record<OperationKind, FairLimiter>;
+
+  constructor(
+    private readonly environment: Environment,
+    private readonly outbound: OutboundHttp,
+    private readonly credentials: ServerCredentials,
+  ) {
+    const limiterOf = ({ concurrency, share }: { concurrency: number; share: number }) =>
+      new FairLimiter({ concurrency, share, maxWaiting: MAX_WAITING, maxWaitMs: WAIT_MS });
+    this.limiters = { listing: limiterOf(OPERATIONS.listing), call: limiterOf(OPERATIONS.call) };
+  }
+
+  /**
+   * Runs one operation on a server. Organizations take turns, so that the hanging servers of one delay no other.
+   *
+   * @param signal ends the operation early; its reason is thrown
+   * @throws ServerFailure if the server cannot be used; 503 `service_overloaded` if too many operations wait
+   */
+  async run<Result>(
+    server: ConnectionTarget,
+    kind: OperationKind,
+    signal: AbortSignal | undefined,
+    work: (session: McpSession) => Promise<Result>,
+  ): Promise<Result> {
+    const owner = { orgId: server.org_id, workspaceId: server.workspace_id };
+    try {
+      return await this.limiters[kind].run(owner, signal, () => this.operate(server, kind, signal, work));
+    } catch (error) {
+      if (!(error instanceof WaitTimeout)) throw error;
+      throw problem.overloaded('Too many MCP servers of your organization are in use. Try again shortly.');
+    }
+  }
+
+  private async operate<Result>(
+    server: ConnectionTarget,
+    kind: OperationKind,
+    signal: AbortSignal | undefined,
+    work: (session: McpSession) => Promise<Result>,
+  ): Promise<Result> {
+    const credential = this.credentials.of(server);
+    const ending = new AbortController();
+    const ms = this.environment.MCP_TIMEOUT_MS;
+    const late = new ServerFailure('timeout', `The server did not answer within ${ms / 1000} s.`);
+    const timer = setTimeout(() => ending.abort(late), ms);
+    const linked = linkedSignal(signal, ending.signal);
+    const { maxBytes } = OPERATIONS[kind];
+    // The SDK hides the causes of its errors.
+    let cause: unknown;
+    const onFailure = (error: unknown): void => void (cause = error);
+    const fetcher = this.outbound.fetcher({ signal: linked.signal, maxBytes, onFailure });
+    const requests = new OperationRequests(new URL(server.url).origin, credential, fetcher);
+    const transport = transportOf(server.transport, new URL(server.url), requests.fetch);
+    const client = clientFor(server);
+    try {
+      // The event source of the SDK reconnects for ever, and its requests would wait.
+      if (server.transport === 'sse') transport.onerror = (error) => ending.abort(error);
+      const session = { client, signal: linked.signal, credential, startedAt: performance.now() };
+      const result = (async () => {
+        await client.connect(transport, requestOptions(session));
+        return work(session);
+      })();
+      return await unlessAborted(result, linked.signal);
+    } catch (error) {
+      if (signal?.aborted) throw signal.reason;
+      if (error instanceof Problem) throw error;
+      throw failureOf([cause, error], credential?.secret ?? null);
+    } finally {
+      clearTimeout(timer);
+      await this.end(transport, requests);
+      await client.close().catch(() => undefined);
+      await transport.close().catch(() => undefined);
+      ending.abort();
+      linked.unlink();
+    }
+  }
+
+  /** Ends the session of the server, if it has one. A failure does not matter, because the server lets it expire. */
+  private async end(transport: OperationTransport, requests: OperationRequests): Promise<void> {
+    if (transport.sessionId === undefined) return;
+    const ending = new AbortController();
+    const timer = setTimeout(() => ending.abort(), END_MS);
+    requests.use(this.outbound.fetcher({ signal: ending.signal, maxBytes: END_BYTES }));
+    try {
+      await unlessAborted(endSession(transport), ending.signal);
+    } catch {
+      // see above
+    } finally {
+      clearTimeout(timer);
+      ending.abort();
+    }
+  }
+}
+
+/** Sends the requests of one operation, with the credential. */
+class OperationRequests {
+  constructor(
+    private readonly origin: string,
+    private readonly credential: Credential | null,
+    private fetcher: typeof fetch,
+  ) {}
+
+  use(fetcher: typeof fetch): void {
+    this.fetcher = fetcher;
+  }
+
+  readonly fetch: typeof fetch = (input, init) => {
+    const url = input instanceof Request ? input.url : String(input);
+    const headers = new Headers(init?.headers);
+    // The secret was given for this origin alone.
+    if (this.credential && new URL(url).origin === this.origin) {
+      headers.set(this.credential.header, this.credential.value);
+    }
+    return this.fetcher(input, { ...init, headers });
+  };
+}
+
+const clientFor = ({ transport }: ConnectionTarget): Client =>
+  new Client(
+    { name: 'registry', version: '1.0.0' },
+    {
+      // The SSE transport belongs to the earlier revisions.
+      versionNegotiation: { mode: transport === 'sse' ? 'legacy' : 'auto' },
+      inputRequired: { autoFulfill: false },
+      jsonSchemaValidator: NO_VALIDATOR,
+    },
+  );
+
+/** Waits for work, but not longer than until the signal is aborted. A later failure of the work is ignored. */
+function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const leave = (): void => reject(signal.reason as Error);
+    if (signal.aborted) leave();
+    else signal.addEventListener('abort', leave, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
+  });
+}

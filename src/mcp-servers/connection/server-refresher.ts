@@ -1,0 +1,126 @@
+import { Injectable } from '@nestjs/common';
+import { NO_ROLES, type OrgScope, orgScope } from '#platform/auth';
+import { SingleFlight } from '#platform/concurrency';
+import { CheckMetrics } from '../checks/check.metrics';
+import {
+  type CheckOutcome,
+  CheckRepository,
+  type CheckTrigger,
+  type ServerInfo,
+} from '../checks/check.repository';
+import type { ServerEntity } from '../servers/server.entity';
+import { ServerService } from '../servers/server.service';
+import { type ToolChanges, ToolStore } from '../servers/tool-store';
+import { McpConnector, type McpSession } from './mcp-connector';
+import { type Failure, ServerFailure } from './server-failure';
+import { ToolLister } from './tool-lister';
+
+/** A server that was used, and its tools that changed. */
+export interface RefreshedServer {
+  protocolVersion: string;
+  serverInfo: ServerInfo | null;
+  latencyMs: number;
+  changes: ToolChanges;
+}
+
+/** Longest name, title or version of a server, in characters. */
+const INFO_MAX = 255;
+/** Revisions are dates; anything longer is not one. */
+const VERSION_MAX = 32;
+
+/** Reads the tools of servers and stores them, and what each attempt showed. */
+@Injectable()
+export class ServerRefresher {
+  private readonly flights = new SingleFlight<RefreshedServer>();
+
+  constructor(
+    private readonly connector: McpConnector,
+    private readonly lister: ToolLister,
+    private readonly servers: ServerService,
+    private readonly tools: ToolStore,
+    private readonly checks: CheckRepository,
+    private readonly metrics: CheckMetrics,
+  ) {}
+
+  /**
+   * Refreshes the tools of a server that the caller may change. Errors: 404, 403, 409 for an archived server and one that
+   * was changed meanwhile; ServerFailure.
+   */
+  async refresh(scope: OrgScope, id: string, signal: AbortSignal): Promise<RefreshedServer> {
+    return this.share(scope, await this.servers.findUsable(scope, id), 'request', signal);
+  }
+
+  /** Refreshes the tools of a server by the schedule. Throws what `refresh` throws. */
+  async check(orgId: string, id: string, signal: AbortSignal): Promise<void> {
+    // The log and the tools name the server itself, because no person asked.
+    const scope = orgScope(orgId, id, NO_ROLES);
+    const server = await this.servers.findForCheck(scope, id);
+    if (server && !server.archived_at) await this.share(scope, server, 'schedule', signal);
+  }
+
+  /** Concurrent refreshes of one server are one. */
+  private share(
+    scope: OrgScope,
+    server: ServerEntity,
+    trigger: CheckTrigger,
+    signal: AbortSignal,
+  ): Promise<RefreshedServer> {
+    // A change of the server begins another one.
+    const key = `${server.server_id} ${server.generation}`;
+    return this.flights.run(key, signal, (shared) => this.recorded(scope, server, trigger, shared));
+  }
+
+  private async recorded(
+    scope: OrgScope,
+    server: ServerEntity,
+    trigger: CheckTrigger,
+    signal: AbortSignal,
+  ): Promise<RefreshedServer> {
+    try {
+      const done = await this.read(scope, server, signal);
+      await this.record(server, trigger, { ...done, error: null });
+      return done;
+    } catch (error) {
+      if (!(error instanceof ServerFailure)) throw error;
+      await this.record(server, trigger, failed(error.toFailure()));
+      throw error;
+    }
+  }
+
+  private async record(server: ServerEntity, trigger: CheckTrigger, outcome: CheckOutcome): Promise<void> {
+    this.metrics.count(trigger, outcome.error?.kind ?? 'ok', outcome.latencyMs);
+    await this.checks.record(server, trigger, outcome);
+  }
+
+  private async read(scope: OrgScope, server: ServerEntity, signal: AbortSignal): Promise<RefreshedServer> {
+    const answer = await this.connector.run(server, 'listing', signal, async (session) => {
+      const tools = await this.lister.list(session, server);
+      return { tools, ...describe(session), latencyMs: Math.round(performance.now() - session.startedAt) };
+    });
+    const { tools, ...described } = answer;
+    const contents = await this.tools.contentsOf(scope, tools);
+    signal.throwIfAborted();
+    const changes = await this.servers.applyListing(scope, server, contents);
+    return { ...described, changes };
+  }
+}
+
+const failed = (error: Failure): CheckOutcome => ({
+  error,
+  latencyMs: null,
+  protocolVersion: null,
+  serverInfo: null,
+  changes: null,
+});
+
+function describe({ client }: McpSession): Pick<RefreshedServer, 'protocolVersion' | 'serverInfo'> {
+  const info = client.getServerVersion();
+  const text = (value: unknown): string =>
+    typeof value === 'string' ? value.replace(/\p{C}+/gu, ' ').slice(0, INFO_MAX) : '';
+  return {
+    protocolVersion: (client.getNegotiatedProtocolVersion() ?? '').slice(0, VERSION_MAX),
+    serverInfo: info
+      ? { name: text(info.name), version: text(info.version), title: info.title ? text(info.title) : null }
+      : null,
+  };
+}

@@ -1,0 +1,122 @@
+import type { StandardSchemaV1 } from '@modelcontextprotocol/client';
+import { Injectable } from '@nestjs/common';
+import { ArrayMaxSize, IsArray } from 'class-validator';
+import { ItemsOf, JsonBodies } from '#platform/http';
+import { isJsonObject } from '#platform/json';
+import { Problem } from '#platform/problem';
+import { toolFaults } from '../servers/tool-faults';
+import { GivenToolDto } from '../servers/tool.dto';
+import { type McpSession, requestOptions } from './mcp-connector';
+import type { ConnectionTarget } from './server-credentials';
+import { excerptOf, ServerFailure } from './server-failure';
+
+/** The most tools that a server may list. */
+export const LISTED_TOOLS_MAX = 10_000;
+
+/** A page of `tools/list`, whose tools are validated later. */
+interface ToolsPage {
+  tools: unknown[];
+  nextCursor?: string | null;
+}
+
+/** Only the form of the page: the SDK would check every tool on the event loop. */
+const PAGE: StandardSchemaV1<unknown, ToolsPage> = {
+  '~standard': {
+    version: 1,
+    vendor: 'registry',
+    validate: (value) => (isPage(value) ? { value } : { issues: [{ message: 'is not a page of tools' }] }),
+  },
+};
+
+const isPage = (value: unknown): value is ToolsPage =>
+  isJsonObject(value) &&
+  Array.isArray(value.tools) &&
+  (value.nextCursor === undefined || value.nextCursor === null || typeof value.nextCursor === 'string');
+
+/** What is stored of a tool. */
+const MEMBERS = ['name', 'title', 'description', 'inputSchema', 'outputSchema', 'annotations'] as const;
+
+/** The tools of a server in the form of a body, so that they are read by the same rules. */
+class ListedToolsDto {
+  @IsArray()
+  @ArrayMaxSize(LISTED_TOOLS_MAX)
+  @ItemsOf(() => GivenToolDto)
+  tools!: unknown[];
+}
+
+/** Reads the complete list of a server's tools. */
+@Injectable()
+export class ToolLister {
+  constructor(private readonly bodies: JsonBodies) {}
+
+  /**
+   * Follows the pages to the end. An empty string is a cursor.
+   *
+   * @throws ServerFailure for a list without end, one with more than 10,000 tools, and tools that cannot be stored
+   */
+  async list(session: McpSession, server: ConnectionTarget): Promise<GivenToolDto[]> {
+    // A server without the capability offers no tools.
+    if (!session.client.getServerCapabilities()?.tools) return [];
+    const tools: unknown[] = [];
+    const seen = new Set<string>();
+    let cursor: string | undefined;
+    for (;;) {
+      const page = await this.page(session, cursor);
+      if (tools.length + page.tools.length > LISTED_TOOLS_MAX) {
+        throw invalid(`it has more than ${LISTED_TOOLS_MAX} tools`);
+      }
+      for (const tool of await this.read(session, server, page.tools)) tools.push(tool);
+      if (page.nextCursor == null) break;
+      cursor = page.nextCursor;
+      if (seen.has(cursor)) throw invalid('it repeats a cursor, so it has no end');
+      seen.add(cursor);
+    }
+    const [fault] = toolFaults(tools, '');
+    if (fault) throw invalid(describe(fault as { pointer: string; detail: string }, tools));
+    return tools as GivenToolDto[];
+  }
+
+  private async page(session: McpSession, cursor: string | undefined): Promise<ToolsPage> {
+    const params = cursor === undefined ? {} : { params: { cursor } };
+    return session.client.request({ method: 'tools/list', ...params }, PAGE, requestOptions(session));
+  }
+
+  /** Returns what is stored of tools, with the checks of a request's body: depth, NUL characters, lone surrogates. */
+  private async read(
+    { signal }: McpSession,
+    server: ConnectionTarget,
+    given: readonly unknown[],
+  ): Promise<unknown[]> {
+    const owner = { orgId: server.org_id, workspaceId: server.workspace_id };
+    const bytes = Buffer.from(JSON.stringify({ tools: given.map(storedMembers) }));
+    try {
+      const { tools } = (await this.bodies.parse(owner, signal, bytes, ListedToolsDto)) as ListedToolsDto;
+      return tools;
+    } catch (error) {
+      // The SDK has parsed the JSON, so these are values that cannot be stored.
+      if (!(error instanceof Problem) || error.status >= 500) throw error;
+      throw invalid(error.detail);
+    }
+  }
+}
+
+/** Null members count as absent. The protocol has no null there, but servers send it. */
+function storedMembers(tool: unknown): unknown {
+  if (!isJsonObject(tool)) return tool;
+  return Object.fromEntries(MEMBERS.flatMap((name) => (tool[name] == null ? [] : [[name, tool[name]]])));
+}
+
+/** Names the tool that a fault is in. */
+function describe(
+  { pointer, detail }: { pointer: string; detail: string },
+  tools: readonly unknown[],
+): string {
+  const [, index, member = ''] = pointer.split('/');
+  const { name } = (tools[Number(index)] ?? {}) as { name?: unknown };
+  const named =
+    typeof name === 'string' && name !== '' ? `the tool ${excerptOf(name)}` : `its tool ${Number(index) + 1}`;
+  return `${named}${member === '' ? '' : `: ${member.replace('input_schema', 'inputSchema')}`} ${detail}`;
+}
+
+const invalid = (reason: string): ServerFailure =>
+  new ServerFailure('protocol', `The tool list of the server cannot be used: ${reason}.`);

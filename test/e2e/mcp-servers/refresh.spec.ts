@@ -1,0 +1,264 @@
+import { createTestApp, type TestApp } from '#testing';
+import { FakeMcpServer, type FakeKind, fakeTool, fakeTools } from './fake-mcp-server.fixture';
+import { namesIn, SERVERS, ServersFixture } from './servers.fixture';
+
+describe('the tools of a server', () => {
+  let app: TestApp;
+  let on: ServersFixture;
+  let remote: FakeMcpServer;
+
+  beforeAll(async () => {
+    app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
+  });
+  afterAll(() => app.close());
+  beforeEach(async () => {
+    on = await ServersFixture.create(app);
+  });
+  afterEach(() => remote.close());
+
+  /** Registers the remote server. @returns its path */
+  const registered = async (body: object = {}): Promise<string> => {
+    const transport = remote.kind === 'sse' ? 'sse' : 'streamable_http';
+    const answer = await on.register({ url: remote.url, transport, ...body });
+    return `${SERVERS}/${answer.body.server_id}`;
+  };
+  const refresh = async (path: string): Promise<any> => {
+    const { status, body } = await on.editor.post(`${path}/refresh`);
+    return status === 200 ? body : { status, ...body };
+  };
+  const toolsOf = async (path: string, more = ''): Promise<any[]> =>
+    (await on.editor.get(`${path}/tools?limit=500${more}`)).body.items;
+
+  it.each<[string, FakeKind, string]>([
+    ['2026-07-28', 'current', '2026-07-28'],
+    ['2025 with sessions', 'sessions', '2025-11-25'],
+    ['2025 over SSE', 'sse', '2025-11-25'],
+  ])('are listed by a server of %s', async (_, kind, version) => {
+    remote = await FakeMcpServer.start(kind);
+    remote.offer([fakeTool('a'), fakeTool('b', { title: 'B', description: 'Does b.' })]);
+    const path = await registered();
+    const { status, body } = await on.editor.post(`${path}/test`);
+    expect([status, body]).toEqual([
+      200,
+      {
+        ok: true,
+        protocol_version: version,
+        server_info: { name: 'fake', version: '1.2.3', title: null },
+        latency_ms: expect.any(Number),
+        tools: { added: ['a', 'b'], updated: [], archived: [], unchanged_count: 0 },
+      },
+    ]);
+    expect(namesIn(await on.editor.get(`${path}/tools`))).toEqual(['a', 'b']);
+  });
+
+  it('are read over all pages, also after a cursor that is an empty string', async () => {
+    remote = await FakeMcpServer.start();
+    const pages: Record<string, any> = {
+      first: { tools: [fakeTool('a')], nextCursor: '' },
+      '': { tools: [], nextCursor: 'last' },
+      last: { tools: [fakeTool('b')] },
+    };
+    remote.offerPages((cursor) => pages[cursor ?? 'first']);
+    const path = await registered();
+    expect(await refresh(path)).toEqual({ added: ['a', 'b'], updated: [], archived: [], unchanged_count: 0 });
+  });
+
+  it('stay as they are if the list repeats a cursor', async () => {
+    remote = await FakeMcpServer.start();
+    remote.offer([fakeTool('a')]);
+    const path = await registered();
+    await refresh(path);
+    remote.offerPages((cursor) => ({
+      tools: [fakeTool(`of ${cursor}`)],
+      nextCursor: cursor === 'x' ? 'y' : 'x',
+    }));
+    expect((await on.editor.post(`${path}/test`)).body).toEqual({
+      ok: false,
+      error: {
+        kind: 'protocol',
+        message: 'The tool list of the server cannot be used: it repeats a cursor, so it has no end.',
+      },
+    });
+    expect(remote.count('tools/list')).toBeLessThan(10);
+    expect(namesIn(await on.editor.get(`${path}/tools`))).toEqual(['a']);
+  });
+
+  it('may be 5,000', async () => {
+    remote = await FakeMcpServer.start('sessions');
+    remote.offer(fakeTools(5_000, { description: 'Does something useful. '.repeat(10) }), 500);
+    const path = await registered();
+    const first = await refresh(path);
+    expect([first.added.length, first.unchanged_count]).toEqual([5_000, 0]);
+    expect(await refresh(path)).toEqual({ added: [], updated: [], archived: [], unchanged_count: 5_000 });
+    expect((await on.editor.get(`${path}/tools?limit=0`)).body.page.total).toBe(5_000);
+  });
+
+  it('are refused if they are more than 10,000', async () => {
+    remote = await FakeMcpServer.start();
+    remote.offer(fakeTools(10_001), 5_000);
+    expect(await refresh(await registered())).toMatchObject({
+      status: 503,
+      code: 'service_unavailable',
+      detail: 'The tool list of the server cannot be used: it has more than 10000 tools.',
+    });
+  });
+
+  it('are added, updated, archived and counted, and keep their ids when they return', async () => {
+    remote = await FakeMcpServer.start();
+    remote.offer([fakeTool('a'), fakeTool('b'), fakeTool('c')]);
+    const path = await registered();
+    await refresh(path);
+    const [before] = [await toolsOf(path)];
+    remote.offer([fakeTool('a'), fakeTool('b', { description: 'New.' }), fakeTool('d')]);
+    expect(await refresh(path)).toEqual({
+      added: ['d'],
+      updated: ['b'],
+      archived: ['c'],
+      unchanged_count: 1,
+    });
+    expect(namesIn(await on.editor.get(`${path}/tools`))).toEqual(['a', 'b', 'd']);
+    remote.offer([fakeTool('c'), fakeTool('b', { description: 'New.' }), fakeTool('a')]);
+    expect(await refresh(path)).toEqual({ added: ['c'], updated: [], archived: ['d'], unchanged_count: 2 });
+    const after = await toolsOf(path);
+    expect(after.map(({ tool_id }) => tool_id)).toEqual(before.map(({ tool_id }) => tool_id));
+  });
+
+  it('write nothing when nothing has changed, whatever the order of members and tools', async () => {
+    remote = await FakeMcpServer.start();
+    const schema = { type: 'object', properties: { x: { type: 'string', minLength: 1 } } };
+    remote.offer([
+      fakeTool('a', { inputSchema: schema }),
+      fakeTool('b', { annotations: { readOnlyHint: true } }),
+    ]);
+    const path = await registered();
+    await refresh(path);
+    const before = await toolsOf(path);
+    const server = (await on.editor.get(path)).body;
+    const reordered = { properties: { x: { minLength: 1, type: 'string' } }, type: 'object' };
+    remote.offer([
+      fakeTool('b', { _meta: { hits: 7 }, annotations: { readOnlyHint: true } }),
+      fakeTool('a', { inputSchema: reordered }),
+    ]);
+    expect(await refresh(path)).toEqual({ added: [], updated: [], archived: [], unchanged_count: 2 });
+    expect(await toolsOf(path)).toEqual(before);
+    const { generation, updated_at, sync_state } = (await on.editor.get(path)).body;
+    expect([generation, updated_at, sync_state]).toEqual([
+      server.generation,
+      server.updated_at,
+      server.sync_state,
+    ]);
+    const audited = await on.admin.get(
+      `/registry/v1/audit-log?resource_id=${server.server_id}&action=update`,
+    );
+    expect(audited.body.items.map(({ changes }: any) => changes)).toEqual([[{ member: 'tools' }]]);
+  });
+
+  it('do not make an edit fail that is based on the server before the refresh', async () => {
+    remote = await FakeMcpServer.start();
+    const path = await registered();
+    const { headers } = await on.editor.get(path);
+    remote.offer([fakeTool('a')]);
+    await refresh(path);
+    const ifMatch = { 'If-Match': headers.get('etag')! };
+    const { status } = await on.editor.patch(path, { description: 'New' }, ifMatch);
+    expect(status).toBe(200);
+  });
+
+  it('can be used by agents and found by search when they have arrived', async () => {
+    remote = await FakeMcpServer.start();
+    remote.offer([fakeTool('weather', { description: 'Zephyrquake forecasts.' })]);
+    await refresh(await registered());
+    const { body } = await on.editor.post('/registry/v1/search', { query: 'zephyrquake' });
+    expect(body.items).toMatchObject([{ type: 'tool', name: 'weather' }]);
+  });
+
+  it.each<[string, unknown[], string]>([
+    [
+      'have the same name',
+      [fakeTool('a'), fakeTool('a')],
+      'the tool a: name repeats the name of an earlier tool',
+    ],
+    ['have no schema', [{ name: 'x' }], 'the tool x: inputSchema is required'],
+    ['have no name', [fakeTool('')], 'its tool 1: name must have 1 to 255 characters'],
+    ['are no objects', [7], 'its tool 1 must be an object'],
+    ['contain a NUL character', [fakeTool('a', { description: 'x\0y' })], 'NUL character'],
+    [
+      'contain half a surrogate pair',
+      [fakeTool('a', { inputSchema: { type: 'object', x: '\ud800' } })],
+      'surrogate',
+    ],
+    ['are nested too deeply', [fakeTool('a', { inputSchema: nested(70) })], 'nested more than 64'],
+  ])('are refused if they %s', async (_, tools, reason) => {
+    remote = await FakeMcpServer.start('sessions');
+    remote.offer(tools as never);
+    const path = await registered();
+    const { body } = await on.editor.post(`${path}/test`);
+    expect(body).toMatchObject({ ok: false, error: { kind: 'protocol' } });
+    expect(body.error.message).toContain(reason);
+    expect(await toolsOf(path)).toEqual([]);
+  });
+
+  it('are read once for concurrent refreshes', async () => {
+    remote = await FakeMcpServer.start();
+    let release: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    remote.offerPages(async () => {
+      await held;
+      return { tools: [fakeTool('a')] };
+    });
+    const path = await registered();
+    const both = [refresh(path), on.editor.post(`${path}/test`)];
+    while (remote.count('tools/list') === 0) await new Promise(setImmediate);
+    release();
+    const [refreshed, tested] = await Promise.all(both);
+    expect([refreshed.added, tested.body.tools.added, remote.count('tools/list')]).toEqual([['a'], ['a'], 1]);
+  });
+
+  it('are not stored if the URL changes while they are read', async () => {
+    remote = await FakeMcpServer.start();
+    const path = await registered();
+    remote.offerPages(async () => {
+      await on.editor.patch(path, { url: `${remote.url}?other` });
+      return { tools: [fakeTool('a')] };
+    });
+    expect(await refresh(path)).toMatchObject({ status: 409, code: 'conflict' });
+    expect(await toolsOf(path)).toEqual([]);
+    expect((await on.editor.get(path)).body).toMatchObject({
+      tools_listed_at: null,
+      health: { status: 'unknown' },
+    });
+  });
+
+  it('can no longer be sent once the server has listed them', async () => {
+    remote = await FakeMcpServer.start();
+    remote.offer([fakeTool('a')]);
+    const path = await registered({ tools: [{ name: 'guess', input_schema: {} }] });
+    expect(await refresh(path)).toMatchObject({ added: ['a'], archived: ['guess'] });
+    expect((await on.editor.patch(path, { tools: [] })).status).toBe(409);
+    expect((await on.editor.get(path)).body.tools_listed_at).not.toBeNull();
+  });
+
+  it('are refreshed by editors only, and only those of a live server', async () => {
+    remote = await FakeMcpServer.start();
+    const path = await registered();
+    const viewer = await on.org.member('viewer');
+    for (const action of ['test', 'refresh']) {
+      expect((await viewer.post(`${path}/${action}`)).status).toBe(403);
+      expect((await on.editor.post(`${SERVERS}/mcps_none/${action}`)).status).toBe(404);
+      expect((await on.editor.post(`${path}/${action}`, {})).status).toBe(200);
+      expect((await on.editor.post(`${path}/${action}`, { tools: [] })).status).toBe(400);
+    }
+    await on.admin.post(`${path}/archive`);
+    for (const action of ['test', 'refresh'])
+      expect((await on.editor.post(`${path}/${action}`)).status).toBe(409);
+    const system = await on.register({ url: remote.url, is_system: true }, on.admin);
+    expect((await on.editor.post(`${SERVERS}/${system.body.server_id}/refresh`)).status).toBe(403);
+  });
+});
+
+/** A schema of so many levels. */
+function nested(levels: number): object {
+  let schema: object = { type: 'object' };
+  for (let i = 1; i < levels; i++) schema = { not: schema };
+  return { ...schema, type: 'object' };
+}

@@ -1,0 +1,194 @@
+import { expandRoles, workspaceScope } from '#platform/auth';
+import { Problem } from '#platform/problem';
+import { createTestApp, type TestApp } from '#testing';
+import { ToolCaller } from '../../../src/mcp-servers';
+import { FakeMcpServer, type FakeKind, fakeTool } from './fake-mcp-server.fixture';
+import { SERVERS, ServersFixture } from './servers.fixture';
+
+/** Calls as the MCP endpoint makes them. */
+describe('calling a tool of a server', () => {
+  let app: TestApp;
+  let on: ServersFixture;
+  let remote: FakeMcpServer;
+
+  beforeAll(async () => {
+    app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8', MCP_TIMEOUT_MS: '1500' } });
+  });
+  afterAll(() => app.close());
+  beforeEach(async () => {
+    on = await ServersFixture.create(app);
+  });
+  afterEach(() => remote.close());
+
+  const start = async (
+    kind: FakeKind = 'current',
+    ...tools: ReturnType<typeof fakeTool>[]
+  ): Promise<string> => {
+    remote = await FakeMcpServer.start(kind);
+    remote.offer(tools.length > 0 ? tools : [fakeTool('a')]);
+    const transport = kind === 'sse' ? 'sse' : 'streamable_http';
+    const { body } = await on.register({ url: remote.url, transport });
+    await on.editor.post(`${SERVERS}/${body.server_id}/refresh`);
+    return body.server_id as string;
+  };
+  const call = (
+    server_id: string,
+    tool_name: string,
+    args: Record<string, unknown> = {},
+    signal = new AbortController().signal,
+    workspaceId = on.org.workspaceId,
+  ): Promise<any> => {
+    const scope = workspaceScope(on.org.orgId, workspaceId, 'usr_test', expandRoles(['runtime']));
+    const asked = { server_id, tool_name, arguments: args };
+    return app.get(ToolCaller).call(scope, asked, signal);
+  };
+  const failureOf = async (calling: Promise<unknown>): Promise<unknown[]> => {
+    const error = await calling.then(
+      () => null,
+      (reason: unknown) => reason as Problem,
+    );
+    return [error?.status, error?.code, error?.detail];
+  };
+
+  it.each<FakeKind>(['current', 'sessions', 'sse'])(
+    'returns the result as the server sent it: %s',
+    async (kind) => {
+      const id = await start(kind);
+      remote.call = (name, args) => ({
+        content: [{ type: 'text', text: name }],
+        structuredContent: { args },
+        _meta: { 'example.com/kept': 1 },
+      });
+      const args = { text: 'é', list: [1, { deep: null }] };
+      expect(await call(id, 'a', args)).toMatchObject({
+        content: [{ type: 'text', text: 'a' }],
+        structuredContent: { args },
+        _meta: { 'example.com/kept': 1 },
+      });
+      expect(remote.openSessions).toBe(0);
+    },
+  );
+
+  it('returns an error of the tool as a result', async () => {
+    const id = await start();
+    remote.call = () => ({ content: [{ type: 'text', text: 'No such city.' }], isError: true });
+    expect(await call(id, 'a')).toMatchObject({ isError: true, content: [{ text: 'No such city.' }] });
+  });
+
+  it('returns a result that does not match the output schema, without compiling that schema', async () => {
+    // takes exponential time if it is run
+    const pattern = '^(a+)+$';
+    const outputSchema = { type: 'object', properties: { x: { type: 'string', pattern } } };
+    const id = await start('current', fakeTool('a', { outputSchema }));
+    const structuredContent = { x: `${'a'.repeat(40)}!` };
+    remote.call = () => ({ content: [], structuredContent });
+    expect(await call(id, 'a')).toMatchObject({ structuredContent });
+  });
+
+  it('is 404 for a tool that the server does not offer, or no longer, and for a server of another workspace', async () => {
+    const id = await start();
+    const missing = [404, 'not_found', expect.any(String)];
+    expect(await failureOf(call(id, 'b'))).toEqual(missing);
+    expect(await failureOf(call('mcps_none', 'a'))).toEqual(missing);
+    const other = await on.org.newWorkspace();
+    expect(await failureOf(call(id, 'a', {}, undefined, other))).toEqual(missing);
+    remote.offer([]);
+    await on.editor.post(`${SERVERS}/${id}/refresh`);
+    expect(await failureOf(call(id, 'a'))).toEqual(missing);
+    expect(remote.count('tools/call')).toBe(0);
+  });
+
+  it('is 409 for an archived server', async () => {
+    const id = await start();
+    await on.admin.post(`${SERVERS}/${id}/archive`);
+    expect((await failureOf(call(id, 'a'))).slice(0, 2)).toEqual([409, 'conflict']);
+  });
+
+  it('is 503 for an error of the protocol, with its message', async () => {
+    const id = await start();
+    remote.call = () => {
+      throw new Error('out of\norder');
+    };
+    expect(await failureOf(call(id, 'a'))).toEqual([
+      503,
+      'service_unavailable',
+      'The server answered with the error -32603: out of order',
+    ]);
+  });
+
+  it('is 504 for a server that hangs, and ends when nobody waits any more', async () => {
+    const id = await start();
+    remote.call = () => new Promise(() => undefined);
+    expect(await failureOf(call(id, 'a'))).toEqual([
+      504,
+      'request_timeout',
+      'The server did not answer within 1.5 s.',
+    ]);
+    const gone = new AbortController();
+    const calling = call(id, 'a', {}, gone.signal);
+    const calls = remote.count('tools/call');
+    while (remote.count('tools/call') === calls) await new Promise(setImmediate);
+    gone.abort(new Error('the client has gone'));
+    await expect(calling).rejects.toThrow('the client has gone');
+  });
+
+  it('is 503 for a server that asks for further input', async () => {
+    const id = await start();
+    remote.intercept = (_request, response, body) => {
+      if (!body.includes('"tools/call"')) return false;
+      const { id: requestId } = JSON.parse(body) as { id: number };
+      const elicitation = {
+        method: 'elicitation/create',
+        params: { mode: 'form', message: 'Who?', requestedSchema: { type: 'object', properties: {} } },
+      };
+      const result = { resultType: 'input_required', inputRequests: { who: elicitation }, requestState: 'x' };
+      response.writeHead(200, { 'Content-Type': 'application/json' });
+      response.end(JSON.stringify({ jsonrpc: '2.0', id: requestId, result }));
+      return true;
+    };
+    expect(await failureOf(call(id, 'a'))).toEqual([
+      503,
+      'service_unavailable',
+      'The server asks for further input, which the service cannot give.',
+    ]);
+  });
+
+  it('is 503 for a result of more than 4 MiB', async () => {
+    const id = await start();
+    remote.call = () => ({ content: [{ type: 'text', text: 'x'.repeat(5 * 1024 * 1024) }] });
+    expect(await failureOf(call(id, 'a'))).toEqual([
+      503,
+      'service_unavailable',
+      'The answers of the server are too large.',
+    ]);
+  });
+
+  it('sends the arguments that the protocol mirrors in headers', async () => {
+    const properties = { region: { type: 'string', 'x-mcp-header': 'Region' } };
+    const id = await start('current', fakeTool('a', { inputSchema: { type: 'object', properties } }));
+    await call(id, 'a', { region: 'eu' });
+    const { headers } = remote.requests.find(({ body }) => body.includes('"tools/call"'))!;
+    expect(headers['mcp-param-region']).toBe('eu');
+  });
+
+  it('leaves slots to other organizations when the servers of one hang', async () => {
+    const id = await start();
+    remote.call = (name) => (name === 'a' ? new Promise(() => undefined) : { content: [] });
+    const hanging = Array.from({ length: 40 }, () => failureOf(call(id, 'a')));
+    while (remote.count('tools/call') < 16) await new Promise(setImmediate);
+    const busy = on;
+    on = await ServersFixture.create(app);
+    const other = await FakeMcpServer.start();
+    try {
+      other.offer([fakeTool('b')]);
+      const { body } = await on.register({ url: other.url });
+      await on.editor.post(`${SERVERS}/${body.server_id}/refresh`);
+      expect(await call(body.server_id as string, 'b')).toMatchObject({ content: expect.any(Array) });
+      expect(remote.count('tools/call')).toBe(16);
+    } finally {
+      on = busy;
+      await other.close();
+      await Promise.all(hanging);
+    }
+  });
+});
