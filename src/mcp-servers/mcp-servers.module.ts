@@ -4,6 +4,7 @@ import { JsonThreadsModule } from '#platform/json-threads';
 import { OutboundModule } from '#platform/outbound';
 import { SecretsModule } from '#platform/secrets';
 import { ResourcesModule } from '../resources';
+import { OAuthTokens } from './connection/oauth-tokens';
 import { ToolCaller } from './connection/tool-caller';
 import { ServerReconcileStep } from './reconcile/server-reconcile.step';
 import { ServerDirectory } from './servers/server-directory';
@@ -34,6 +35,7 @@ import { ToolRepository } from './servers/tool.repository';
     ServerDirectory,
     ServerPackager,
     ServerReconcileStep,
+    OAuthTokens,
     ToolCaller,
   ],
   exports: [ServerService, ServerDirectory, ToolCaller, ToolStore],
