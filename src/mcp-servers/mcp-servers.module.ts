@@ -12,6 +12,7 @@ import { CheckService } from './checks/check.service';
 import { McpConnector } from './connection/mcp-connector';
 import { ServerCredentials } from './connection/server-credentials';
 import { ServerRefresher } from './connection/server-refresher';
+import { OAuthTokens } from './connection/oauth-tokens';
 import { ToolCaller } from './connection/tool-caller';
 import { RegistryListingRepository } from './registry/registry-listing.repository';
 import { RegistryListingService } from './registry/registry-listing.service';
@@ -56,6 +57,7 @@ import { ToolVersionService } from './tool-versions/tool-version.service';
     ServerCredentials,
     McpConnector,
     ToolLister,
+    OAuthTokens,
     ToolCaller,
     ServerRefresher,
     CheckRepository,

@@ -1,3 +1,4 @@
+import { WaitTimeout } from '#platform/concurrency';
 import { BlockedAddressError, outboundFailure, ResponseTooLargeError } from './outbound-errors';
 
 const withCode = (code: string): Error => Object.assign(new Error(code), { code });
@@ -10,6 +11,7 @@ describe('outboundFailure', () => {
     ['too_large', new ResponseTooLargeError(1)],
     ['too_large', withCode('UND_ERR_HEADERS_OVERFLOW')],
     ['timeout', new DOMException('late', 'TimeoutError')],
+    ['timeout', new WaitTimeout(1)],
     ['timeout', withCode('UND_ERR_CONNECT_TIMEOUT')],
     ['timeout', withCode('ETIMEDOUT')],
     ['tls', withCode('DEPTH_ZERO_SELF_SIGNED_CERT')],

@@ -1,3 +1,5 @@
+import { WaitTimeout } from '#platform/concurrency';
+
 /** Why an outbound call failed. */
 export type OutboundFailure =
   /** The address must not be called for a tenant. */
@@ -76,7 +78,7 @@ export function outboundFailure(error: unknown): OutboundFailure | null {
 function failureOf(error: object): OutboundFailure | null {
   if (error instanceof OutboundError) return error.failure;
   const { name, code } = error as { name?: unknown; code?: unknown };
-  if (name === 'TimeoutError') return 'timeout';
+  if (name === 'TimeoutError' || error instanceof WaitTimeout) return 'timeout';
   if (name === 'HTTPParserError') return 'protocol'; // which may have no code
   if (typeof code !== 'string') return null;
   for (const [failure, codes] of CODES) if (codes.test(code)) return failure;

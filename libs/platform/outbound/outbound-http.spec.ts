@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import ipaddr from 'ipaddr.js';
@@ -159,6 +160,30 @@ describe('OutboundHttp', () => {
       const call = client(ALLOWED, resolve).fetcher({ signal: NEVER, maxBytes: MIB });
       expect((await call(`http://mixed.example:${port}/`)).status).toBe(200);
       expect(at).toEqual(['127.0.0.1']);
+    });
+
+    it('resolves two names at once, of different domains, so that slow name servers block nothing else', async () => {
+      const asked: string[] = [];
+      let answer!: (error: Error) => void;
+      const answered = new Promise<never>((_, reject) => (answer = reject));
+      const resolve = (name: string) => {
+        asked.push(name);
+        return answered;
+      };
+      const call = client([], resolve).fetcher({ signal: NEVER, maxBytes: 1 });
+      const names = [
+        'a.slow.example',
+        'b.slow.example',
+        'a.slow.example',
+        'www.other.example',
+        'x.third.example',
+      ];
+      const calls = names.map((name) => failureOf(call(`http://${name}/`)));
+      while (asked.length < 2) await setImmediate();
+      expect(asked).toEqual(['a.slow.example', 'www.other.example']);
+      answer(Object.assign(new Error('none'), { code: 'ENOTFOUND' }));
+      expect(await Promise.all(calls)).toEqual(names.map(() => 'unreachable'));
+      expect(asked.length).toBe(4);
     });
 
     it('ignores the proxies of the environment', async () => {

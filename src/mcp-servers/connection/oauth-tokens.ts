@@ -1,0 +1,270 @@
+import { createHash } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { SingleFlight } from '#platform/concurrency';
+import { type OutboundFailure, outboundFailure, readCapped } from '#platform/outbound';
+import { SealedSecretError } from '#platform/secrets';
+import { type ServerEntity, withoutQuery } from '../servers/server.entity';
+import { ServerSecrets } from '../servers/server-secrets';
+
+/** A server of the type `oauth`, with its sealed client secret. */
+export type OAuthTarget = Pick<
+  ServerEntity,
+  'server_id' | 'url' | 'auth_token_url' | 'auth_client_id' | 'auth_scope' | 'auth_secret'
+>;
+
+/** The kinds of failures that a test of a server reports. */
+type FailureKind = 'unreachable' | 'timeout' | 'unauthorized' | 'tls' | 'protocol' | 'blocked_address';
+
+/** No token can be obtained. The message contains neither the secret nor the words of the token endpoint. */
+export class OAuthTokenError extends Error {
+  override readonly name = 'OAuthTokenError';
+
+  constructor(
+    readonly kind: FailureKind,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** Longest response of a token endpoint that is read, in bytes. */
+const RESPONSE_MAX = 64 * 1024;
+/** Longest token, in characters. Servers refuse longer headers. */
+const TOKEN_MAX = 16 * 1024;
+/** Memory for tokens in each process, in characters. */
+const CACHE_MAX = 16 * 1024 * 1024;
+/** Milliseconds for which a token is used whose endpoint does not say when it expires, and for which any is used at most. */
+const DEFAULT_LIFETIME_MS = 5 * 60_000;
+const MAX_LIFETIME_MS = 24 * 3_600_000;
+/** A token is renewed this long before it expires, or after half of its lifetime if that is later. */
+const RENEWAL_MS = 30_000;
+
+interface CachedToken {
+  token: string;
+  /** In ms since 1970. */
+  usableUntil: number;
+}
+
+/**
+ * Gets access tokens for servers by OAuth 2 client credentials (RFC 6749, section 4.4), and caches them in the memory of the
+ * process. A change of the secret, or of anything that it was given for, makes cached tokens unreachable.
+ */
+@Injectable()
+export class OAuthTokens {
+  private readonly cache = new LRUCache<string, CachedToken>({
+    maxSize: CACHE_MAX,
+    sizeCalculation: ({ token }) => token.length + 256,
+  });
+  private readonly flights = new SingleFlight<string>();
+
+  constructor(private readonly secrets: ServerSecrets) {}
+
+  /**
+   * Returns a token for `Authorization: Bearer`. Callers at the same time share a request.
+   *
+   * @param http a fetch of `OutboundHttp`, with the limits of the caller's operation
+   * @param signal ends the wait
+   * @throws OAuthTokenError if no token can be obtained; the signal's reason when it is aborted
+   */
+  async token(server: OAuthTarget, http: typeof fetch, signal: AbortSignal): Promise<string> {
+    const key = keyOf(server);
+    for (;;) {
+      const cached = this.cache.get(key);
+      if (cached && cached.usableUntil > Date.now()) return cached.token;
+      let isOwnRequest = false;
+      try {
+        return await this.flights.run(key, signal, (flight) => {
+          isOwnRequest = true;
+          return this.request(server, key, http, flight);
+        });
+      } catch (error) {
+        signal.throwIfAborted();
+        // The deadline of another caller may have ended its request. This one has time left.
+        const isFinal = error instanceof OAuthTokenError && error.kind !== 'timeout';
+        if (isOwnRequest || isFinal) throw error;
+      }
+    }
+  }
+
+  /**
+   * Forgets a token that the server refused with 401, so that the next call requests another. Retry once only.
+   *
+   * @param refused keeps a token that another caller has renewed meanwhile
+   */
+  forget(server: OAuthTarget, refused?: string): void {
+    const key = keyOf(server);
+    if (refused === undefined || this.cache.peek(key)?.token === refused) this.cache.delete(key);
+  }
+
+  private async request(
+    server: OAuthTarget,
+    key: string,
+    http: typeof fetch,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const { token, lifetimeMs } = await requestToken(server, this.secretOf(server), http, signal);
+    const early = Math.min(RENEWAL_MS, lifetimeMs / 2);
+    this.cache.set(key, { token, usableUntil: Date.now() + lifetimeMs - early });
+    return token;
+  }
+
+  private secretOf({ server_id, auth_secret }: OAuthTarget): string {
+    if (auth_secret === null) {
+      throw new OAuthTokenError(
+        'unauthorized',
+        'There is no client secret. Send it as `auth.client_secret`.',
+      );
+    }
+    try {
+      return this.secrets.open(server_id, auth_secret);
+    } catch (error) {
+      if (!(error instanceof SealedSecretError)) throw error;
+      const message = 'The client secret cannot be decrypted. Send it again as `auth.client_secret`.';
+      throw new OAuthTokenError('unauthorized', message);
+    }
+  }
+}
+
+/** A sealed secret differs each time that it is set, so a new one has no tokens. */
+const keyOf = (server: OAuthTarget): string =>
+  createHash('sha256')
+    .update(
+      JSON.stringify([
+        server.server_id,
+        server.url,
+        server.auth_token_url,
+        server.auth_client_id,
+        server.auth_scope,
+        server.auth_secret,
+      ]),
+    )
+    .digest('base64');
+
+interface Token {
+  token: string;
+  lifetimeMs: number;
+}
+
+/** Sends the credentials by HTTP Basic and, if the endpoint does not accept them that way, in the body. */
+async function requestToken(
+  server: OAuthTarget,
+  secret: string,
+  http: typeof fetch,
+  signal: AbortSignal,
+): Promise<Token> {
+  const client = [server.auth_client_id!, secret] as const;
+  const basic = `Basic ${Buffer.from(client.map(formEncoded).join(':')).toString('base64')}`;
+  const form = {
+    grant_type: 'client_credentials',
+    resource: withoutQuery(server.url), // RFC 8707
+    ...(server.auth_scope !== null && { scope: server.auth_scope }),
+  };
+  const send = (body: Record<string, string>, headers: Record<string, string> = {}) =>
+    exchange(server.auth_token_url!, body, headers, http, signal);
+  let answer = await send(form, { authorization: basic });
+  if (isClientRefusal(answer)) answer = await send({ ...form, client_id: client[0], client_secret: secret });
+  return readToken(answer);
+}
+
+const formEncoded = (text: string): string => new URLSearchParams({ _: text }).toString().slice(2);
+
+interface TokenAnswer {
+  status: number;
+  /** Empty if the body is not a JSON object. */
+  body: Record<string, unknown>;
+}
+
+async function exchange(
+  url: string,
+  form: Record<string, string>,
+  headers: Record<string, string>,
+  http: typeof fetch,
+  signal: AbortSignal,
+): Promise<TokenAnswer> {
+  try {
+    const response = await http(url, {
+      method: 'POST',
+      headers: {
+        ...headers,
+        accept: 'application/json',
+        'content-type': 'application/x-www-form-urlencoded',
+      },
+      body: new URLSearchParams(form).toString(),
+      signal,
+    });
+    const text = response.body && (await readCapped(response.body, RESPONSE_MAX));
+    if (text === undefined) throw new OAuthTokenError(...FAILURES.too_large);
+    return { status: response.status, body: objectIn(text ?? '') };
+  } catch (error) {
+    const failure = outboundFailure(error);
+    throw failure === null || signal.aborted ? error : new OAuthTokenError(...FAILURES[failure]);
+  }
+}
+
+const FAILURES: Readonly<Record<OutboundFailure, readonly [FailureKind, string]>> = {
+  blocked_address: ['blocked_address', 'The token URL cannot be called, because its address is not public.'],
+  too_large: ['protocol', 'The response of the token endpoint is too large.'],
+  redirect: ['protocol', 'The token endpoint answered with a redirect. Register its final URL.'],
+  timeout: ['timeout', 'The token endpoint did not answer in time.'],
+  tls: ['tls', 'The TLS connection to the token endpoint failed.'],
+  unreachable: ['unreachable', 'The token endpoint cannot be reached.'],
+  protocol: ['protocol', 'The token endpoint does not answer with valid HTTP.'],
+};
+
+function objectIn(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Whether the endpoint refused the client, or did not see its credentials (RFC 6749, section 5.2). */
+const isClientRefusal = ({ status, body }: TokenAnswer): boolean =>
+  status === 401 || (status === 400 && (body.error === 'invalid_client' || body.error === 'invalid_request'));
+
+/** The error codes of RFC 6749, sections 4.1.2.1 and 5.2, and of RFC 8707. Others are not repeated. */
+const ERROR_CODES: readonly unknown[] = [
+  'invalid_request',
+  'invalid_client',
+  'invalid_grant',
+  'unauthorized_client',
+  'unsupported_grant_type',
+  'invalid_scope',
+  'invalid_target',
+  'access_denied',
+  'server_error',
+  'temporarily_unavailable',
+];
+
+function readToken({ status, body }: TokenAnswer): Token {
+  if (status < 200 || status > 299) throw refusal(status, body.error);
+  const { access_token: token, token_type: type = 'Bearer', expires_in: seconds } = body;
+  if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token) || token.length > TOKEN_MAX) {
+    throw new OAuthTokenError('protocol', 'The token endpoint did not answer with an access token.');
+  }
+  if (typeof type !== 'string' || type.toLowerCase() !== 'bearer') {
+    throw new OAuthTokenError(
+      'protocol',
+      'The token endpoint answered with a token that is not of the type Bearer.',
+    );
+  }
+  // Some endpoints send the number as a string.
+  const ms = seconds === undefined || seconds === null ? DEFAULT_LIFETIME_MS : Number(seconds) * 1000;
+  return { token, lifetimeMs: ms > 0 ? Math.min(ms, MAX_LIFETIME_MS) : 0 };
+}
+
+function refusal(status: number, code: unknown): OAuthTokenError {
+  const reason = ERROR_CODES.includes(code) ? String(code) : `HTTP ${status}`;
+  if (status === 400 || status === 401 || status === 403) {
+    const message = `The token endpoint refused the client (${reason}). Check \`auth\`.`;
+    return new OAuthTokenError('unauthorized', message);
+  }
+  const isTransient = status === 429 || status >= 500;
+  return new OAuthTokenError(
+    isTransient ? 'unreachable' : 'protocol',
+    `The token endpoint answered with an error (${reason}).`,
+  );
+}
