@@ -30,7 +30,6 @@ export interface McpSession {
   readonly client: Client;
   /** Aborted when the time of the operation is over, or nobody waits for it any more. Pass it to every request. */
   readonly signal: AbortSignal;
-  readonly credential: Credential | null;
   /** `performance.now()` before the first request. */
   readonly startedAt: number;
 }
@@ -78,38 +77,48 @@ export class McpConnector {
   ): Promise<Result> {
     const owner = { orgId: server.org_id, workspaceId: server.workspace_id };
     try {
-      return await this.limiters[kind].run(owner, signal, () => this.operate(server, kind, signal, work));
+      return await this.limiters[kind].run(owner, signal, async () => {
+        const attempt = {
+          server,
+          kind,
+          signal,
+          work,
+          endsAt: performance.now() + this.environment.MCP_TIMEOUT_MS,
+        };
+        try {
+          return await this.operate(attempt);
+        } catch (error) {
+          // The token may have been revoked. The next attempt requests another.
+          if (error instanceof RefusedToken) return this.operate(attempt);
+          throw error;
+        }
+      });
     } catch (error) {
       if (!(error instanceof WaitTimeout)) throw error;
       throw problem.overloaded('Too many MCP servers of your organization are in use. Try again shortly.');
     }
   }
 
-  private async operate<Result>(
-    server: ConnectionTarget,
-    kind: OperationKind,
-    signal: AbortSignal | undefined,
-    work: (session: McpSession) => Promise<Result>,
-  ): Promise<Result> {
-    const credential = this.credentials.of(server);
+  private async operate<Result>({ server, kind, signal, work, endsAt }: Attempt<Result>): Promise<Result> {
     const ending = new AbortController();
-    const ms = this.environment.MCP_TIMEOUT_MS;
-    const late = new ServerFailure('timeout', `The server did not answer within ${ms / 1000} s.`);
-    const timer = setTimeout(() => ending.abort(late), ms);
+    const seconds = this.environment.MCP_TIMEOUT_MS / 1000;
+    const late = new ServerFailure('timeout', `The server did not answer within ${seconds} s.`);
+    const timer = setTimeout(() => ending.abort(late), Math.max(endsAt - performance.now(), 1));
     const linked = linkedSignal(signal, ending.signal);
     const { maxBytes } = OPERATIONS[kind];
     // The SDK hides the causes of its errors.
     let cause: unknown;
     const onFailure = (error: unknown): void => void (cause = error);
     const fetcher = this.outbound.fetcher({ signal: linked.signal, maxBytes, onFailure });
-    const requests = new OperationRequests(new URL(server.url).origin, credential, fetcher);
+    const requests = new OperationRequests(new URL(server.url).origin, fetcher);
     const transport = transportOf(server.transport, new URL(server.url), requests.fetch);
     const client = clientFor(server);
     try {
       // The event source of the SDK reconnects for ever, and its requests would wait.
       if (server.transport === 'sse') transport.onerror = (error) => ending.abort(error);
-      const session = { client, signal: linked.signal, credential, startedAt: performance.now() };
       const result = (async () => {
+        requests.credential = await this.credentials.of(server, fetcher, linked.signal);
+        const session = { client, signal: linked.signal, startedAt: performance.now() };
         await client.connect(transport, requestOptions(session));
         return work(session);
       })();
@@ -117,7 +126,13 @@ export class McpConnector {
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
       if (error instanceof Problem) throw error;
-      throw failureOf([cause, error], credential?.secret ?? null);
+      // of the token endpoint, or the deadline
+      if (error instanceof ServerFailure) throw error;
+      const { credential } = requests;
+      const failure = failureOf([cause, error], credential?.secret ?? null);
+      const isTokenRefused =
+        failure.kind === 'unauthorized' && credential && this.credentials.forget(server, credential);
+      throw isTokenRefused ? new RefusedToken(failure.kind, failure.message) : failure;
     } finally {
       clearTimeout(timer);
       await this.end(transport, requests);
@@ -145,11 +160,25 @@ export class McpConnector {
   }
 }
 
+/** An operation that runs. Its deadline holds for a second attempt, too. */
+interface Attempt<Result> {
+  server: ConnectionTarget;
+  kind: OperationKind;
+  signal: AbortSignal | undefined;
+  work: (session: McpSession) => Promise<Result>;
+  /** In the time of `performance.now()`. */
+  endsAt: number;
+}
+
+/** The server refused an access token, which is forgotten. */
+class RefusedToken extends ServerFailure {}
+
 /** Sends the requests of one operation, with the credential. */
 class OperationRequests {
+  credential: Credential | null = null;
+
   constructor(
     private readonly origin: string,
-    private readonly credential: Credential | null,
     private fetcher: typeof fetch,
   ) {}
 

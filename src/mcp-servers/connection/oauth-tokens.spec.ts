@@ -7,7 +7,8 @@ import ipaddr from 'ipaddr.js';
 import { OutboundHttp } from '#platform/outbound';
 import { SecretBox, SecretKeys } from '#platform/secrets';
 import { ServerSecrets } from '../servers/server-secrets';
-import { type OAuthTarget, OAuthTokenError, OAuthTokens } from './oauth-tokens';
+import { type OAuthTarget, OAuthTokens } from './oauth-tokens';
+import { ServerFailure } from './server-failure';
 
 const SECRET = 'cs:1%+~&=/x';
 
@@ -106,11 +107,11 @@ describe('OAuthTokens', () => {
   });
   const token = (server: OAuthTarget, signal = new AbortController().signal, http?: typeof fetch) =>
     tokens.token(server, http ?? outbound.fetcher({ signal, maxBytes: 1024 * 1024 }), signal);
-  const failure = async (server: OAuthTarget): Promise<OAuthTokenError> => {
+  const failure = async (server: OAuthTarget): Promise<ServerFailure> => {
     const error: unknown = await token(server).catch((caught: unknown) => caught);
-    expect(error).toBeInstanceOf(OAuthTokenError);
+    expect(error).toBeInstanceOf(ServerFailure);
     expect(inspect(error, { depth: 10 })).not.toContain(SECRET);
-    return error as OAuthTokenError;
+    return error as ServerFailure;
   };
   const pass = (ms: number): void => {
     const now = Date.now() + ms;

@@ -6,27 +6,13 @@ import { type OutboundFailure, outboundFailure, readCapped } from '#platform/out
 import { SealedSecretError } from '#platform/secrets';
 import { type ServerEntity, withoutQuery } from '../servers/server.entity';
 import { ServerSecrets } from '../servers/server-secrets';
+import { type FailureKind, ServerFailure } from './server-failure';
 
 /** A server of the type `oauth`, with its sealed client secret. */
 export type OAuthTarget = Pick<
   ServerEntity,
   'server_id' | 'url' | 'auth_token_url' | 'auth_client_id' | 'auth_scope' | 'auth_secret'
 >;
-
-/** The kinds of failures that a test of a server reports. */
-type FailureKind = 'unreachable' | 'timeout' | 'unauthorized' | 'tls' | 'protocol' | 'blocked_address';
-
-/** No token can be obtained. The message contains neither the secret nor the words of the token endpoint. */
-export class OAuthTokenError extends Error {
-  override readonly name = 'OAuthTokenError';
-
-  constructor(
-    readonly kind: FailureKind,
-    message: string,
-  ) {
-    super(message);
-  }
-}
 
 /** Longest response of a token endpoint that is read, in bytes. */
 const RESPONSE_MAX = 64 * 1024;
@@ -65,7 +51,7 @@ export class OAuthTokens {
    *
    * @param http a fetch of `OutboundHttp`, with the limits of the caller's operation
    * @param signal ends the wait
-   * @throws OAuthTokenError if no token can be obtained; the signal's reason when it is aborted
+   * @throws ServerFailure if no token can be obtained, whose message contains neither the secret nor the words of the endpoint; the signal's reason when it is aborted
    */
   async token(server: OAuthTarget, http: typeof fetch, signal: AbortSignal): Promise<string> {
     const key = keyOf(server);
@@ -81,7 +67,7 @@ export class OAuthTokens {
       } catch (error) {
         signal.throwIfAborted();
         // The deadline of another caller may have ended its request. This one has time left.
-        const isFinal = error instanceof OAuthTokenError && error.kind !== 'timeout';
+        const isFinal = error instanceof ServerFailure && error.kind !== 'timeout';
         if (isOwnRequest || isFinal) throw error;
       }
     }
@@ -111,17 +97,14 @@ export class OAuthTokens {
 
   private secretOf({ server_id, auth_secret }: OAuthTarget): string {
     if (auth_secret === null) {
-      throw new OAuthTokenError(
-        'unauthorized',
-        'There is no client secret. Send it as `auth.client_secret`.',
-      );
+      throw new ServerFailure('unauthorized', 'There is no client secret. Send it as `auth.client_secret`.');
     }
     try {
       return this.secrets.open(server_id, auth_secret);
     } catch (error) {
       if (!(error instanceof SealedSecretError)) throw error;
       const message = 'The client secret cannot be decrypted. Send it again as `auth.client_secret`.';
-      throw new OAuthTokenError('unauthorized', message);
+      throw new ServerFailure('unauthorized', message);
     }
   }
 }
@@ -194,11 +177,11 @@ async function exchange(
       signal,
     });
     const text = response.body && (await readCapped(response.body, RESPONSE_MAX));
-    if (text === undefined) throw new OAuthTokenError(...FAILURES.too_large);
+    if (text === undefined) throw new ServerFailure(...FAILURES.too_large);
     return { status: response.status, body: objectIn(text ?? '') };
   } catch (error) {
     const failure = outboundFailure(error);
-    throw failure === null || signal.aborted ? error : new OAuthTokenError(...FAILURES[failure]);
+    throw failure === null || signal.aborted ? error : new ServerFailure(...FAILURES[failure]);
   }
 }
 
@@ -243,10 +226,10 @@ function readToken({ status, body }: TokenAnswer): Token {
   if (status < 200 || status > 299) throw refusal(status, body.error);
   const { access_token: token, token_type: type = 'Bearer', expires_in: seconds } = body;
   if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token) || token.length > TOKEN_MAX) {
-    throw new OAuthTokenError('protocol', 'The token endpoint did not answer with an access token.');
+    throw new ServerFailure('protocol', 'The token endpoint did not answer with an access token.');
   }
   if (typeof type !== 'string' || type.toLowerCase() !== 'bearer') {
-    throw new OAuthTokenError(
+    throw new ServerFailure(
       'protocol',
       'The token endpoint answered with a token that is not of the type Bearer.',
     );
@@ -256,14 +239,14 @@ function readToken({ status, body }: TokenAnswer): Token {
   return { token, lifetimeMs: ms > 0 ? Math.min(ms, MAX_LIFETIME_MS) : 0 };
 }
 
-function refusal(status: number, code: unknown): OAuthTokenError {
+function refusal(status: number, code: unknown): ServerFailure {
   const reason = ERROR_CODES.includes(code) ? String(code) : `HTTP ${status}`;
   if (status === 400 || status === 401 || status === 403) {
     const message = `The token endpoint refused the client (${reason}). Check \`auth\`.`;
-    return new OAuthTokenError('unauthorized', message);
+    return new ServerFailure('unauthorized', message);
   }
   const isTransient = status === 429 || status >= 500;
-  return new OAuthTokenError(
+  return new ServerFailure(
     isTransient ? 'unreachable' : 'protocol',
     `The token endpoint answered with an error (${reason}).`,
   );

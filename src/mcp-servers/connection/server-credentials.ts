@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { SealedSecretError } from '#platform/secrets';
 import type { ServerEntity, TARGET_FIELDS } from '../servers/server.entity';
 import { ServerSecrets } from '../servers/server-secrets';
+import { OAuthTokens } from './oauth-tokens';
 import { ServerFailure } from './server-failure';
 
 /** A server to connect to. */
@@ -20,15 +21,29 @@ export interface Credential {
 /** Creates the header that authenticates the service to a server. */
 @Injectable()
 export class ServerCredentials {
-  constructor(private readonly secrets: ServerSecrets) {}
+  constructor(
+    private readonly secrets: ServerSecrets,
+    private readonly tokens: OAuthTokens,
+  ) {}
 
-  /** Returns null for a server without a secret. Throws ServerFailure for a secret that cannot be decrypted. */
-  of({ server_id, auth_type, auth_header, auth_secret }: ConnectionTarget): Credential | null {
+  /**
+   * Returns null for a server without a secret. Requests an access token for the type `oauth`.
+   *
+   * @throws ServerFailure for a secret that cannot be decrypted, or without a token
+   */
+  async of(server: ConnectionTarget, http: typeof fetch, signal: AbortSignal): Promise<Credential | null> {
+    const { server_id, auth_type, auth_header, auth_secret } = server;
     if (auth_secret === null || auth_type === 'none') return null;
+    if (auth_type === 'oauth') return bearer(await this.tokens.token(server, http, signal));
     const secret = this.open(server_id, auth_secret);
-    return auth_type === 'bearer'
-      ? { header: 'Authorization', value: `Bearer ${secret}`, secret }
-      : { header: auth_header!, value: secret, secret };
+    return auth_type === 'bearer' ? bearer(secret) : { header: auth_header!, value: secret, secret };
+  }
+
+  /** Forgets an access token that the server refused. @returns whether it was one, so that another can be requested */
+  forget(server: ConnectionTarget, { secret }: Credential): boolean {
+    if (server.auth_type !== 'oauth') return false;
+    this.tokens.forget(server, secret);
+    return true;
   }
 
   private open(serverId: string, sealed: string): string {
@@ -43,3 +58,9 @@ export class ServerCredentials {
     }
   }
 }
+
+const bearer = (secret: string): Credential => ({
+  header: 'Authorization',
+  value: `Bearer ${secret}`,
+  secret,
+});
