@@ -1,4 +1,4 @@
-import { isJsonObject, RawJson } from '#platform/json';
+import { isJsonObject, type RawJson } from '#platform/json';
 import { cutText } from '../../resources';
 import { type ServerVersionRow, withoutQuery } from '../servers/server.entity';
 import type {
