@@ -110,7 +110,7 @@ describe('every operation', () => {
       200,
     );
     const server = {
-      name: 'com.example/orders',
+      name: 'com.example/imported',
       version: '1.0.0',
       description: 'Orders',
       remotes: [{ type: 'sse', url }],

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Database, raw, type Sql, sql, Where } from '#platform/db';
+import { Database, followIndexes, raw, type Sql, sql, type Tx, Where } from '#platform/db';
 import { firstMillisecond } from '#platform/http';
 import { BY_CHANGE, listPage, type RowPage } from '#platform/paging';
 import { OWNED_READERS, whereReadable } from '../../resources';
@@ -24,14 +24,16 @@ export class RegistryListingRepository {
   constructor(private readonly database: Database) {}
 
   /** Lists servers, newest first, or by their last change. Totals are not part of the format, so that nothing is counted. */
-  list(scope: OrgScope, query: RegistryListQueryDto): Promise<RowPage<ListedServer>> {
+  async list(tx: Tx, scope: OrgScope, query: RegistryListQueryDto): Promise<RowPage<ListedServer>> {
     const { limit, cursor, updated_since, include_deleted } = query;
     const where = whereReadable(scope, query.workspace_id, OWNED_READERS)
       .addIf(updated_since, (time) => sql`updated_at >= ${firstMillisecond(time)}`)
       .addSearch(query.search)
       .add(sql`NOT (is_system AND name = ${REGISTRY_NAME})`);
+    // words are found by another kind of index, in no order
+    if (query.search === undefined) await followIndexes(tx);
     return listPage<ListedServer>(
-      this.database,
+      tx,
       {
         columns: COLUMNS,
         from: 'mcp_servers',

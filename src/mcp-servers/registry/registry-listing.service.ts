@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { Environment } from '#platform/config';
+import { Database } from '#platform/db';
 import type { RowPage } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { isRegistry, type ServerEntity } from '../servers/server.entity';
@@ -22,6 +23,7 @@ export class RegistryListingService {
 
   constructor(
     { PUBLIC_URL }: Environment,
+    private readonly database: Database,
     private readonly listing: RegistryListingRepository,
     private readonly servers: ServerService,
   ) {
@@ -29,7 +31,7 @@ export class RegistryListingService {
   }
 
   async list(scope: OrgScope, query: RegistryListQueryDto): Promise<RegistryPageDto> {
-    return this.page(await this.listing.list(scope, query));
+    return this.page(await this.database.transaction((tx) => this.listing.list(tx, scope, query)));
   }
 
   /** Errors: 404. */

@@ -160,7 +160,6 @@ export class ServerJsonReader {
     if (text === undefined || text === null) return null;
     if (typeof text !== 'string') return this.fault(`${pointer}/${member}`, 'must be a string');
     if (text.length > max) return this.fault(`${pointer}/${member}`, `may have at most ${max} characters`);
-    if (text.includes('\0')) return this.fault(`${pointer}/${member}`, 'must not hold a NUL character');
     return text;
   }
 }

@@ -1,0 +1,43 @@
+import { unifiedDiff } from './text-diff';
+
+const lines = (...numbers: (number | string)[]): string => numbers.join('\n');
+
+describe('unifiedDiff', () => {
+  it.each([
+    ['a', 'a', []],
+    [null, null, []],
+    [null, 'a\nb', ['@@ -0,0 +1,2 @@', '+a', '+b']],
+    ['a', null, ['@@ -1,1 +0,0 @@', '-a']],
+    [null, '', ['@@ -0,0 +1,1 @@', '+']],
+    ['a', 'b', ['@@ -1,1 +1,1 @@', '-a', '+b']],
+    ['a\nb\nc', 'a\nx\nc', ['@@ -1,3 +1,3 @@', ' a', '-b', '+x', ' c']],
+    ['a\r\nb', 'a\nb', ['@@ -1,2 +1,2 @@', '-a\r', '+a', ' b']],
+  ])('of %j and %j', (before, after, expected) => {
+    expect(unifiedDiff(before, after)).toEqual(expected);
+  });
+
+  it('shows three unchanged lines around each change, and joins near ones', () => {
+    const before = lines(...Array.from({ length: 30 }, (_, i) => i + 1));
+    const after = before.replace('\n5\n', '\n').replace('\n10\n', '\nten\n').replace('\n25\n', '\n25\n25a\n');
+    expect(unifiedDiff(before, after)).toEqual([
+      '@@ -2,12 +2,11 @@',
+      ...[' 2', ' 3', ' 4', '-5', ' 6', ' 7', ' 8', ' 9', '-10', '+ten', ' 11', ' 12', ' 13'],
+      '@@ -23,6 +22,7 @@',
+      ...[' 23', ' 24', ' 25', '+25a', ' 26', ' 27', ' 28'],
+    ]);
+  });
+
+  it('keeps lines that moved as little as possible', () => {
+    expect(unifiedDiff(lines('x', 'a', 'b', 'c', 'y'), lines('y', 'a', 'b', 'c', 'x'))).toEqual([
+      '@@ -1,5 +1,5 @@',
+      ...['-x', '+y', ' a', ' b', ' c', '-y', '+x'],
+    ]);
+  });
+
+  it('takes little time for texts of many short lines', () => {
+    const text = (letter: string) => Array.from({ length: 5_000 }, (_, i) => `${letter}${i % 7}`).join('\n');
+    const diff = unifiedDiff(text('a'), text('b'));
+    expect(diff[0]).toBe('@@ -1,5000 +1,5000 @@');
+    expect(diff).toHaveLength(10_001);
+  });
+});

@@ -1,0 +1,68 @@
+import { createTestApp, type TestApp } from '#testing';
+import { workOf } from '../evaluation/work.harness';
+import { ServersFixture } from './servers.fixture';
+
+const REGISTRY = '/mcp/v1/registry/v0.1/servers';
+const COUNT = 20_000;
+const LIMIT = 10;
+
+/** A page reads its own rows and their versions, and a few more for the caller. */
+const ROWS_MAX = 12 * LIMIT;
+
+describe('a page of the registry listing, from a table without statistics', () => {
+  let app: TestApp;
+  let on: ServersFixture;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    on = await ServersFixture.create(app);
+    const { body } = await on.register();
+    await app.database.query('ALTER TABLE mcp_servers SET (autovacuum_enabled = false)');
+    await app.database.query('ALTER TABLE mcp_server_versions SET (autovacuum_enabled = false)');
+    const columns =
+      'org_id, workspace_id, url, transport, auth_type, version_ordinal, version_id, created_at, created_by';
+    await app.database.query(
+      `INSERT INTO mcp_servers (server_id, name, updated_at, ${columns})
+       SELECT 'mcps_' || lpad(n::text, 26, '0'), 'loaded ' || n, created_at - n * interval '1 minute', ${columns}
+       FROM mcp_servers, generate_series(1, ${COUNT}) n WHERE server_id = $1`,
+      [body.server_id],
+    );
+    await app.database.query(
+      `INSERT INTO mcp_server_versions (server_id, name, ${columns})
+       SELECT server_id, name, ${columns} FROM mcp_servers WHERE server_id <> $1`,
+      [body.server_id],
+    );
+  });
+  afterAll(() => app.close());
+
+  const readBy = async (query: string): Promise<{ rows: number; servers: any[]; cursor: string }> => {
+    let answer: any;
+    const works = await workOf(app.database, async () => {
+      answer = (await on.editor.get(`${REGISTRY}?limit=${LIMIT}${query}`)).body;
+    });
+    const rows = Math.max(
+      ...works.filter(({ statement }) => /page_key/.test(statement)).map((one) => one.rows),
+    );
+    return { rows, servers: answer.servers, cursor: answer.metadata.nextCursor };
+  };
+
+  it.each([
+    ['newest first', '', '-created_at\nmcps_00000000000000000000000100'],
+    ['by their last change', '&updated_since=2020-01-01T00:00:00Z', null],
+  ])('reads as many rows at any depth: %s', async (_, query, deep) => {
+    const first = await readBy(query);
+    expect([first.servers.length, first.rows < ROWS_MAX]).toEqual([LIMIT, true]);
+    const cursor = deep === null ? first.cursor : Buffer.from(deep).toString('base64url');
+    const next = await readBy(`${query}&cursor=${cursor}`);
+    expect([next.servers.length, next.rows < ROWS_MAX]).toEqual([LIMIT, true]);
+  });
+
+  it('reads one version by its name', async () => {
+    const works = await workOf(app.database, async () => {
+      const name = encodeURIComponent('localhost/mcps_00000000000000000000010000');
+      expect((await on.editor.get(`${REGISTRY}/${name}/versions/latest`)).status).toBe(200);
+      expect((await on.editor.get(`${REGISTRY}/${name}/versions`)).body.servers).toHaveLength(1);
+    });
+    expect(Math.max(...works.map(({ rows }) => rows))).toBeLessThan(ROWS_MAX);
+  });
+});

@@ -1,0 +1,227 @@
+import { type Answer, createTestApp, type TestApp } from '#testing';
+import { ServerSecrets } from '../../../src/mcp-servers/servers/server-secrets';
+import { pointersIn, SERVERS, ServersFixture } from './servers.fixture';
+
+const IMPORT = `${SERVERS}/import`;
+const SECRET = 'tok-9a2c-not-to-be-told';
+
+describe('a server.json of the public MCP registry', () => {
+  let app: TestApp;
+  let on: ServersFixture;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    on = await ServersFixture.create(app);
+  });
+  afterAll(() => app.close());
+
+  let made = 0;
+  /** As the documentation of the registry shows it. */
+  const serverJson = (remote: object = {}, more: object = {}) => ({
+    $schema: 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json',
+    name: `io.github.user/weather-${(made += 1)}`,
+    title: 'Weather',
+    description: 'Forecasts by place.',
+    version: '2.0.0',
+    websiteUrl: 'https://weather.example.com',
+    repository: { url: 'https://github.com/user/weather', source: 'github' },
+    icons: [{ src: 'https://weather.example.com/icon.png' }],
+    packages: [{ registryType: 'npm', identifier: '@user/weather', transport: { type: 'stdio' } }],
+    remotes: [{ type: 'streamable-http', url: 'https://weather.example.com/mcp', ...remote }],
+    ...more,
+  });
+  const imported = (server: object, body: object = {}): Promise<Answer> =>
+    on.editor.post(IMPORT, { workspace_id: on.org.workspaceId, server, ...body });
+  const secretOf = async ({ body }: Answer): Promise<string | null> => {
+    const [row] = await app.database.query<{ auth_secret: string | null }>(
+      'SELECT auth_secret FROM mcp_servers WHERE server_id = $1',
+      [body.server_id],
+    );
+    const sealed = row!.auth_secret;
+    return sealed === null ? null : app.get(ServerSecrets).open(body.server_id as string, sealed);
+  };
+  const apiKey = { name: 'X-API-Key', description: 'Your key', isRequired: true, isSecret: true };
+  const bearer = {
+    name: 'Authorization',
+    value: 'Bearer {token}',
+    isRequired: true,
+    isSecret: true,
+    variables: { token: { description: 'A token', isRequired: true, isSecret: true } },
+  };
+
+  it('registers its first remote under its own name, and keeps where it came from', async () => {
+    const server = serverJson();
+    const answer = await imported(server);
+    expect([answer.status, answer.headers.get('location')]).toEqual([
+      201,
+      `${SERVERS}/${answer.body.server_id}`,
+    ]);
+    expect(answer.body).toMatchObject({
+      workspace_id: on.org.workspaceId,
+      name: server.name.split('/')[1],
+      description: 'Forecasts by place.',
+      url: 'https://weather.example.com/mcp',
+      transport: 'streamable_http',
+      auth: { type: 'none', has_value: false },
+      is_system: false,
+      metadata: {
+        mcp_registry: {
+          name: server.name,
+          version: '2.0.0',
+          title: 'Weather',
+          websiteUrl: 'https://weather.example.com',
+          repository: { url: 'https://github.com/user/weather', source: 'github' },
+        },
+      },
+    });
+    expect((await on.editor.get(answer.headers.get('location')!)).body).toEqual(answer.body);
+  });
+
+  it('registers the remote and the name that the body chooses', async () => {
+    const remotes = [
+      { type: 'streamable-http', url: 'https://weather.example.com/mcp', headers: [apiKey] },
+      { type: 'sse', url: 'https://weather.example.com/sse' },
+    ];
+    const answer = await imported(serverJson({}, { remotes }), { remote: 1, name: 'the weather' });
+    expect(answer.body).toMatchObject({
+      name: 'the weather',
+      url: 'https://weather.example.com/sse',
+      transport: 'sse',
+    });
+    const again = await imported(serverJson(), { name: 'the weather' });
+    expect([again.status, again.body.detail]).toEqual([409, expect.stringContaining(answer.body.server_id)]);
+  });
+
+  describe('with a header that requires a secret', () => {
+    it.each([
+      [apiKey, { auth: { value: SECRET } }, { type: 'header', header: 'X-API-Key' }],
+      [apiKey, { auth: { type: 'header', header: 'x-api-key', value: SECRET } }, { header: 'x-api-key' }],
+      [bearer, { auth: { value: SECRET } }, { type: 'bearer', header: null }],
+      [bearer, { variables: { token: SECRET } }, { type: 'bearer', header: null }],
+      [bearer, { auth: { type: 'bearer', value: SECRET } }, { type: 'bearer', header: null }],
+      [{ ...apiKey, name: 'Authorization' }, { auth: { value: `Bearer ${SECRET}` } }, { type: 'bearer' }],
+      [
+        { ...apiKey, isRequired: false },
+        { auth: { value: SECRET } },
+        { type: 'header', header: 'X-API-Key' },
+      ],
+    ])('stores the value that the body gives: %#', async (header, body, auth) => {
+      const answer = await imported(serverJson({ headers: [header] }), body);
+      expect([answer.status, answer.body.auth]).toEqual([
+        201,
+        expect.objectContaining({ ...auth, has_value: true }),
+      ]);
+      expect(await secretOf(answer)).toBe(SECRET);
+      expect(JSON.stringify(answer.body)).not.toContain(SECRET);
+    });
+
+    it.each([
+      [{ headers: [apiKey] }, {}, '/auth/value', 'X-API-Key (Your key)'],
+      [{ headers: [bearer] }, {}, '/variables/token', 'Authorization (A token)'],
+      [{ headers: [apiKey] }, { auth: { type: 'bearer', value: SECRET } }, '/auth', 'X-API-Key'],
+      [
+        { headers: [apiKey, bearer] },
+        { auth: { value: SECRET } },
+        '/server/remotes/0/headers',
+        'only send one',
+      ],
+      [{ headers: [apiKey] }, { auth: { value: `${SECRET}\r\nX: 1` } }, '/auth/value', 'visible ASCII'],
+      [{ headers: [{ ...apiKey, name: 'Host' }] }, { auth: { value: SECRET } }, '/auth/header', 'transport'],
+      [{}, { auth: { value: SECRET } }, '/auth/value', 'requires a `type`'],
+      [
+        { headers: [{ name: 'X-Region', value: 'eu' }] },
+        { auth: { value: SECRET } },
+        '/auth/value',
+        'X-Region',
+      ],
+    ])('says what is missing or does not fit: %#', async (remote, body, pointer, detail) => {
+      const { status, body: problem } = await imported(serverJson(remote), body);
+      expect([status, problem.errors[0]]).toEqual([
+        400,
+        { pointer, detail: expect.stringContaining(detail) as string },
+      ]);
+      expect(JSON.stringify(problem)).not.toContain(SECRET);
+    });
+  });
+
+  describe('with variables in its URL', () => {
+    const templated = (variables?: object, url = 'https://{tenant}.example.com/{region}/mcp') =>
+      serverJson({ url, ...(variables && { variables }) });
+    const TENANT = { tenant: { description: 'Your tenant', isRequired: true } };
+    const REGION = { region: { default: 'eu', choices: ['eu', 'us'] } };
+
+    it('takes their values from the body, or their defaults', async () => {
+      const given = await imported(templated({ ...TENANT, ...REGION }), {
+        variables: { tenant: 'acme', region: 'us' },
+      });
+      expect([given.status, given.body.url]).toEqual([201, 'https://acme.example.com/us/mcp']);
+      const defaulted = await imported(templated({ ...TENANT, ...REGION }), {
+        variables: { tenant: 'acme' },
+      });
+      expect(defaulted.body.url).toBe('https://acme.example.com/eu/mcp');
+    });
+
+    it.each([
+      [{ ...TENANT, ...REGION }, {}, ['/variables/tenant']],
+      [{}, { tenant: 'a' }, ['/variables/region']],
+      [{ ...TENANT, ...REGION }, { tenant: 'a', region: 'moon' }, ['/variables/region']],
+      [{ ...TENANT, ...REGION }, { tenant: 'a', tenent: 'b' }, ['/variables/tenent']],
+      [{ ...TENANT, ...REGION }, { tenant: 'a', region: 7 }, ['/variables/region']],
+      [{ ...TENANT, ...REGION }, { tenant: 'user:password@evil' }, ['/server/remotes/0/url']],
+      [{ tenant: { isSecret: true }, ...REGION }, { tenant: 'a' }, ['/server/remotes/0/url']],
+    ])('says which one is missing or does not fit: %#', async (declared, variables, pointers) => {
+      const answer = await imported(templated(declared), { variables });
+      expect([answer.status, pointersIn(answer)]).toEqual([400, pointers]);
+    });
+
+    it('takes a secret one in the query only, which no search and no log shows', async () => {
+      const url = 'https://weather.example.com/mcp?key={key}';
+      const answer = await imported(templated({ key: { isRequired: true, isSecret: true } }, url), {
+        variables: { key: 'k9' },
+      });
+      expect([answer.status, answer.body.url]).toEqual([201, 'https://weather.example.com/mcp?key=k9']);
+    });
+  });
+
+  it.each([
+    [{ remotes: undefined }, ['/server/remotes']],
+    [{ remotes: [] }, ['/server/remotes']],
+    [{ remotes: [null] }, ['/server/remotes/0']],
+    [{ remotes: [{ type: 'stdio', url: 'https://a.example.com' }] }, ['/server/remotes/0/type']],
+    [{ remotes: [{ type: 'sse' }] }, ['/server/remotes/0/url']],
+    [{ remotes: [{ type: 'sse', url: 'file:///etc/passwd' }] }, ['/server/remotes/0/url']],
+    [
+      { remotes: [{ type: 'sse', url: 'https://a.example.com', headers: {} }] },
+      ['/server/remotes/0/headers'],
+    ],
+    [{ name: 'weather' }, ['/server/name']],
+    [{ name: undefined, version: 1 }, ['/server/name', '/server/version']],
+    [{ description: 7 }, ['/server/description']],
+    [{ title: 'x'.repeat(101) }, ['/server/title']],
+  ])('is refused: %#', async (more, pointers) => {
+    const answer = await imported(serverJson({}, more));
+    expect([answer.status, pointersIn(answer)]).toEqual([400, pointers]);
+  });
+
+  it('is refused if it only runs locally, with the reason', async () => {
+    const { body } = await imported(serverJson({}, { remotes: undefined }));
+    expect(body.errors[0].detail).toContain('only has packages');
+  });
+
+  it('is refused when it is too large, and when the body has an unknown member', async () => {
+    const large = await imported(serverJson({}, { _meta: { text: 'x'.repeat(256 * 1024) } }));
+    expect([large.status, pointersIn(large)]).toEqual([400, ['/server']]);
+    const unknown = await imported(serverJson(), { remotes: 1 });
+    expect([unknown.status, pointersIn(unknown)]).toEqual([400, ['/remotes']]);
+    const beyond = await imported(serverJson(), { remote: 1 });
+    expect([beyond.status, pointersIn(beyond)]).toEqual([400, ['/remote']]);
+  });
+
+  it('can only be imported by editors of the workspace', async () => {
+    const body = { workspace_id: on.org.workspaceId, server: serverJson() };
+    expect((await (await on.org.member('viewer')).post(IMPORT, body)).status).toBe(403);
+    const strangers = await ServersFixture.create(app);
+    const answer = await strangers.editor.post(IMPORT, body);
+    expect([answer.status, pointersIn(answer)]).toEqual([400, ['/workspace_id']]);
+  });
+});
