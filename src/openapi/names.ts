@@ -26,6 +26,7 @@ const OPERATION_IDS: Record<string, string> = {
   'Health.live': 'getLiveness',
   'Health.ready': 'getReadiness',
   'Jwks.keys': 'getJwks',
+  'Mcp.serve': 'runMcpRequest',
   'Me.describe': 'getMe',
   'RegistryListing.getVersion': 'getRegistryServerVersion',
   'RegistryListing.list': 'listRegistryServers',

@@ -96,6 +96,24 @@ export class SkillContents {
     return found.get(sha256) ?? missing(sha256);
   }
 
+  /** Reads the first bytes of several files, by their digest. */
+  beginnings(scope: OrgScope, files: readonly SkillFile[], bytes: number): Promise<Map<string, Buffer>> {
+    const digests = [...new Set(files.map(({ sha256 }) => sha256))];
+    return this.blobs.beginnings(this.database, scope, digests, bytes);
+  }
+
+  /** Reads a part of a file, which the caller holds in memory. */
+  async part(
+    scope: OrgScope,
+    { sha256, size_bytes }: SkillFile,
+    from: number,
+    bytes: number,
+  ): Promise<Buffer> {
+    if (from >= size_bytes) return Buffer.alloc(0);
+    const piece = await this.blobs.piece(this.database, scope, sha256, from, bytes);
+    return piece.length > 0 ? piece : missing(sha256);
+  }
+
   /** Streams the contents of files one after another. */
   private async *pieces(
     on: SqlExecutor,

@@ -19,7 +19,7 @@ import {
 import { SkillContents } from '../content/skill-contents';
 import { contentWith, type SkillContent } from '../format/skill-content';
 import { SKILL_MD, type SkillFile } from '../format/skill-files';
-import { SkillMd } from '../format/skill-md';
+import { FRONTMATTER_BYTES, SkillMd } from '../format/skill-md';
 import type { SkillMembers } from '../format/skill-members';
 import { SkillFault } from '../format/skill.fault';
 import { type SkillUpload, ZIP_MEDIA } from '../upload/skill-upload';
@@ -45,6 +45,19 @@ export const SKILL: ResourceKind<SkillEntity, SkillDto> = {
   unique: { constraint: 'skills_name', field: 'name' },
   toView: toSkillDto,
 };
+
+/** The files of a skill, and the frontmatter of its SKILL.md. */
+export interface SkillManifest {
+  files: SkillFile[];
+  frontmatter: Record<string, unknown>;
+}
+
+/** A part of a file of a skill. */
+export interface SkillFilePart {
+  version_ordinal: number;
+  file: SkillFile;
+  bytes: Buffer;
+}
 
 /** Skills and their versions. Each change of a skill makes a version. */
 @Injectable()
@@ -178,6 +191,40 @@ export class SkillService extends OrgResourceService<SkillEntity, SkillDto> {
       filename: `${row.name}-v${ordinal}.zip`,
       sha256: row.archive_sha256,
     });
+  }
+
+  /** Returns the files and the frontmatter of skills that the caller has read, in the same order. */
+  async manifests(scope: OrgScope, skills: readonly SkillDto[]): Promise<SkillManifest[]> {
+    if (skills.length === 0) return [];
+    const files = await this.skills.filesOf(scope, skills);
+    const markdown = files.filter(({ path }) => path === SKILL_MD);
+    const beginnings = await this.contents.beginnings(scope, markdown, FRONTMATTER_BYTES);
+    return skills.map(({ skill_id }) => {
+      const own = files.filter((file) => file.skill_id === skill_id);
+      const { sha256 } = own.find(({ path }) => path === SKILL_MD)!;
+      return { files: own, frontmatter: SkillMd.frontmatterOf(beginnings.get(sha256)!) };
+    });
+  }
+
+  /**
+   * Reads a part of a file. Errors: 404.
+   *
+   * @param ordinal the version; the newest one without it
+   * @param length at most so many bytes, which are held in memory
+   */
+  async readFile(
+    scope: OrgScope,
+    id: string,
+    ordinal: number | undefined,
+    path: string,
+    offset: number,
+    length: number,
+  ): Promise<SkillFilePart> {
+    const version_ordinal = ordinal ?? (await this.find(scope, id)).version_ordinal;
+    const { files } = await this.findVersion(scope, id, version_ordinal);
+    const file = files.find((one) => one.path === path);
+    if (!file) throw problem.notFound('file of the skill', path);
+    return { version_ordinal, file, bytes: await this.contents.part(scope, file, offset, length) };
   }
 
   protected override async reindex(tx: Tx, scope: OrgScope, row: SkillEntity): Promise<void> {

@@ -1,0 +1,45 @@
+import { Controller, HttpCode, Post, Req, UseGuards } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { type Member, RequireRoleSomewhere, WORKSPACE_HEADER } from '#platform/auth';
+import { type Reply, RequestBody, RequestSignal, type ServiceRequest } from '#platform/http';
+import { RateLimited } from '#platform/rate-limit';
+import { McpTransport } from './mcp-transport';
+import { TakesMessages } from './mcp.openapi';
+import { OriginGuard } from './origin.guard';
+
+/** Largest message, in bytes. */
+const MESSAGE_MAX_BYTES = 1024 * 1024;
+
+@ApiTags('MCP endpoint')
+@Controller('mcp')
+export class McpController {
+  constructor(private readonly transport: McpTransport) {}
+
+  /**
+   * Send a message of the Model Context Protocol
+   *
+   * @remarks The endpoint serves revision 2026-07-28 and those from 2024-11-05 to 2025-11-25. It is stateless: each request is answered by itself, as JSON, so GET and DELETE are 405. Each tool requires the role of the operation that does the same.
+   */
+  @Post()
+  @HttpCode(200)
+  @TakesMessages()
+  @RequireRoleSomewhere('viewer', 'runtime')
+  @UseGuards(OriginGuard)
+  @RateLimited('proxy')
+  @RequestBody({
+    kind: 'bytes',
+    media: ['application/json'],
+    codings: ['gzip'],
+    limit: MESSAGE_MAX_BYTES,
+  })
+  serve(@Req() request: ServiceRequest, @RequestSignal() signal: AbortSignal): Promise<Reply> {
+    const workspaceId = request.headers[WORKSPACE_HEADER.toLowerCase()];
+    const caller = {
+      principal: request.user as Member,
+      requestId: request.context.requestId,
+      workspaceId: typeof workspaceId === 'string' && workspaceId !== '' ? workspaceId : undefined,
+      signal,
+    };
+    return this.transport.serve(caller, request);
+  }
+}
