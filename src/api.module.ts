@@ -11,6 +11,7 @@ import { RateLimitGuard, RateLimitModule } from '#platform/rate-limit';
 import { AgentsHttpModule } from './agents';
 import { EvaluationHttpModule } from './evaluation';
 import { FilesHttpModule } from './files';
+import { McpEndpointHttpModule } from './mcp-endpoint';
 import { McpServersHttpModule } from './mcp-servers';
 import { OpenApiModule } from './openapi';
 import { RegistryHttpModule, RegistryModule } from './registry';
@@ -29,6 +30,7 @@ export const API_AREAS = [
   McpServersHttpModule,
   EvaluationHttpModule,
   StoreHttpModule,
+  McpEndpointHttpModule,
 ];
 
 export interface ApiOptions {

@@ -1,5 +1,9 @@
+export { WorkspacesRepository } from './accounts/workspace.repository';
 export { bootstrap } from './bootstrap';
 export { RegistryHttpModule } from './registry.http.module';
 export { RegistryModule } from './registry.module';
 export { RegistryWorkerModule } from './registry.worker.module';
 export { OrgSigningService } from './signing-keys/org-signing.service';
+export { SearchDto } from './search/search.dto';
+export { SearchModule } from './search/search.module';
+export { SearchService } from './search/search.service';

@@ -14,6 +14,7 @@ import { RoleGuard } from './role.guard';
 import { TokenVerifier } from './token-verifier';
 import { TrustedIssuers } from './trusted-issuers';
 import { WorkspaceGuard } from './workspace.guard';
+import { WorkspaceScopes } from './workspace-scopes';
 
 /** The cache of principals and workspaces and its invalidation, for modules that change accounts. */
 @Module({
@@ -49,12 +50,13 @@ export class AuthModule {
         Authenticator,
         BearerStrategy,
         AccountChangeListener,
+        WorkspaceScopes,
         { provide: APP_GUARD, useClass: BearerGuard },
         ...callerGuards.map((guard) => ({ provide: APP_GUARD, useClass: guard })),
         { provide: APP_GUARD, useClass: WorkspaceGuard },
         { provide: APP_GUARD, useClass: RoleGuard },
       ],
-      exports: [Authenticator],
+      exports: [Authenticator, TrustedIssuers, WorkspaceScopes],
     };
   }
 }

@@ -50,4 +50,5 @@ export {
   workspacesWith,
 } from '#platform/scope';
 export type { VerifiedToken } from './token-verifier';
-export { checkIssuers, ownIssuer } from './trusted-issuers';
+export { checkIssuers, ownIssuer, TrustedIssuers } from './trusted-issuers';
+export { type EnteredWorkspace, type Member, WorkspaceScopes } from './workspace-scopes';

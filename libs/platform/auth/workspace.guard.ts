@@ -3,11 +3,8 @@ import { Reflector } from '@nestjs/core';
 import type { ServiceRequest } from '#platform/http';
 import { problem } from '#platform/problem';
 import { accessRuleOf, requiresWorkspace, WORKSPACE_HEADER } from './access.decorator';
-import { AccountDirectory, type WorkspaceState } from './account-directory';
-import { type AccessRule, isRead, type Principal, rolesIn, scopeOf, workspaceScope } from '#platform/scope';
-import { AccountCache } from './account-cache';
-
-type Member = Principal & { orgId: string };
+import { type AccessRule, isRead, rolesIn, scopeOf } from '#platform/scope';
+import { type Member, WorkspaceScopes } from './workspace-scopes';
 
 const WITHOUT_SCOPE = new Set(['public', 'platform', 'principal']);
 
@@ -20,8 +17,7 @@ const WITHOUT_SCOPE = new Set(['public', 'platform', 'principal']);
 export class WorkspaceGuard implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
-    private readonly directory: AccountDirectory,
-    private readonly cache: AccountCache,
+    private readonly workspaces: WorkspaceScopes,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
@@ -51,27 +47,21 @@ export class WorkspaceGuard implements CanActivate {
     }
     // Node joins a header that is sent more than once
     if (workspaceId.includes(',')) throw problem.invalidHeader(WORKSPACE_HEADER, 'name one workspace, once');
-    const workspace = await this.find(principal.orgId, workspaceId);
-    if (!workspace) throw problem.conflict(`The workspace in ${WORKSPACE_HEADER} does not exist.`);
-    const roles = rolesIn(principal, workspaceId);
-    if (roles.size === 0) throw accessDenied();
+    if (!(await this.workspaces.find(principal.orgId, workspaceId))) {
+      throw problem.conflict(`The workspace in ${WORKSPACE_HEADER} does not exist.`);
+    }
+    const workspace = await this.workspaces.enter(principal, workspaceId, request.context.requestId);
+    if (!workspace) throw accessDenied();
     if (workspace.archived && !isRead(rule)) {
       throw problem.conflict('The workspace is archived. Its resources can be read but not changed.');
     }
-    const { requestId } = request.context;
-    request.scope = workspaceScope(principal.orgId, workspaceId, principal.id, roles, requestId);
+    request.scope = workspace.scope;
     request.context.workspaceId = workspaceId;
   }
 
   private async checkAccess(principal: Member, workspaceId: string): Promise<void> {
     const hasAccess = rolesIn(principal, workspaceId).size > 0;
-    if (!hasAccess || !(await this.find(principal.orgId, workspaceId))) throw accessDenied();
-  }
-
-  private find(orgId: string, workspaceId: string): Promise<WorkspaceState | null> {
-    return this.cache.findWorkspace(orgId, workspaceId, () =>
-      this.directory.findWorkspace(orgId, workspaceId),
-    );
+    if (!hasAccess || !(await this.workspaces.find(principal.orgId, workspaceId))) throw accessDenied();
   }
 }
 

@@ -45,3 +45,17 @@ function rangeOf(text: string): IpRange {
   const address = ipaddr.process(text);
   return [address, address.kind() === 'ipv4' ? 32 : 128];
 }
+
+/** Parses origins of web pages, such as `https://app.example.com`, separated by commas. */
+export const Origins = () =>
+  applyDecorators(
+    IsArray({ message: 'must be origins such as https://app.example.com, separated by commas' }),
+    Transform(({ value }: { value: unknown }) => {
+      if (typeof value !== 'string') return value;
+      const origins = value.split(',').map((one) => one.trim());
+      return origins.every(isOrigin) ? origins : value;
+    }),
+  );
+
+const isOrigin = (text: string): boolean =>
+  /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;

@@ -12,7 +12,7 @@ import {
   MinLength,
   validateSync,
 } from 'class-validator';
-import { Days, Integer, Json } from './environment.decorators';
+import { Days, Integer, Json, Origins } from './environment.decorators';
 import { RateLimitEnvironment } from './rate-limit.environment';
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
@@ -50,6 +50,10 @@ export class Environment extends RateLimitEnvironment {
   @IsOptional()
   @IsUrl({ require_tld: false, protocols: ['http', 'https'], require_protocol: true })
   PUBLIC_URL?: string;
+
+  /** Origins of web pages that may call the API from a browser, separated by commas. Default: none. */
+  @Origins()
+  CORS_ORIGINS: readonly string[] = [];
 
   /** PostgreSQL 15 or newer. Default under `npm start`: the embedded server. */
   @IsOptional()

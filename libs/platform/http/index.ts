@@ -38,7 +38,7 @@ export {
   ValuesCheckedLater,
 } from './members';
 export { checkImmutable, METADATA_MAX_BYTES, mergeWithin, patchMetadata } from './patch';
-export { PROBLEM_WRITER, type ProblemWriter, UnauthorizedLimit } from './problem.filter';
+export { PROBLEM_WRITER, type ProblemWriter, RESOURCE_METADATA, UnauthorizedLimit } from './problem.filter';
 export {
   ContentRequest,
   type RequestedContent,

@@ -11,6 +11,9 @@ export type ProblemWriter = (response: Response, body: ProblemBody) => void;
 /** Key of a route's own writer in `response.locals`. */
 export const PROBLEM_WRITER = 'problemWriter';
 
+/** Key in `response.locals` of the URL that a route's 401s name as `resource_metadata` (RFC 9728, section 5.1). */
+export const RESOURCE_METADATA = 'resourceMetadata';
+
 /** Limits how many 401s a client gets. `#platform/rate-limit` provides it. */
 @Injectable()
 export abstract class UnauthorizedLimit {
@@ -55,7 +58,10 @@ export class ProblemFilter implements ExceptionFilter {
       response.destroy();
       return;
     }
-    if (found.status === 401) response.setHeader('WWW-Authenticate', challenge(found));
+    if (found.status === 401) {
+      const metadata = response.locals[RESOURCE_METADATA] as string | undefined;
+      response.setHeader('WWW-Authenticate', challenge(found, metadata));
+    }
     for (const [name, value] of Object.entries(found.headers)) response.setHeader(name, value);
     const body = found.toBody(request.context?.traceId ?? null);
     response.status(found.status);
@@ -114,8 +120,13 @@ const OF_SUCCESS = [
 const WITHOUT_TOKEN: ReadonlySet<string> = new Set(['token_missing', 'unauthorized']);
 
 /** Names the error only when a token was sent (RFC 6750, section 3). */
-const challenge = ({ code }: Problem): string =>
-  WITHOUT_TOKEN.has(code) ? 'Bearer' : 'Bearer error="invalid_token"';
+function challenge({ code }: Problem, metadata: string | undefined): string {
+  const parameters = [
+    ...(WITHOUT_TOKEN.has(code) ? [] : ['error="invalid_token"']),
+    ...(metadata === undefined ? [] : [`resource_metadata="${metadata}"`]),
+  ];
+  return ['Bearer', parameters.join(', ')].join(' ').trimEnd();
+}
 
 interface Layer {
   route?: { methods: Record<string, boolean> };

@@ -9,6 +9,7 @@ export const AUDIT_ACTIONS = [
   'delete',
   'revoke',
   'reconcile',
+  'call',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
@@ -27,6 +28,7 @@ export const AUDITED_TYPES = [
   'file',
   'skill',
   'mcp_server',
+  'tool',
   'agent',
   'dataset',
   'experiment',

@@ -1,0 +1,41 @@
+import { Injectable } from '@nestjs/common';
+import { type Principal, rolesIn, type Scope, workspaceScope } from '#platform/scope';
+import { AccountCache } from './account-cache';
+import { AccountDirectory, type WorkspaceState } from './account-directory';
+
+/** A principal of an organization. */
+export type Member = Principal & { orgId: string };
+
+/** A workspace that a principal has entered. */
+export interface EnteredWorkspace extends WorkspaceState {
+  readonly scope: Scope;
+}
+
+/** Turns principals and ids of workspaces into the scopes that services take. */
+@Injectable()
+export class WorkspaceScopes {
+  constructor(
+    private readonly directory: AccountDirectory,
+    private readonly cache: AccountCache,
+  ) {}
+
+  /** Returns the state of a workspace of an organization; null if there is no such workspace. */
+  find(orgId: string, workspaceId: string): Promise<WorkspaceState | null> {
+    return this.cache.findWorkspace(orgId, workspaceId, () =>
+      this.directory.findWorkspace(orgId, workspaceId),
+    );
+  }
+
+  /** Returns the scope of a principal within a workspace; null if it does not exist or the principal has no role in it. */
+  async enter(
+    principal: Member,
+    workspaceId: string,
+    requestId: string | null,
+  ): Promise<EnteredWorkspace | null> {
+    const roles = rolesIn(principal, workspaceId);
+    const workspace = roles.size > 0 && (await this.find(principal.orgId, workspaceId));
+    if (!workspace) return null;
+    const scope = workspaceScope(principal.orgId, workspaceId, principal.id, roles, requestId);
+    return { scope, archived: workspace.archived };
+  }
+}

@@ -1,0 +1,1 @@
+export { McpEndpointHttpModule } from './mcp-endpoint.http.module';

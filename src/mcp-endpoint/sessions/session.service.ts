@@ -1,0 +1,93 @@
+import { Injectable } from '@nestjs/common';
+import { type EnteredWorkspace, scopeOf, WorkspaceScopes } from '#platform/auth';
+import { type Problem, problem } from '#platform/problem';
+import { WorkspacesRepository } from '../../registry';
+import { INSTRUCTIONS } from '../instructions';
+import type { Caller } from './caller';
+import { SessionHandles } from './session-handle';
+
+/** Workspaces that an error lists for the model to choose from. */
+const LISTED_MAX = 50;
+
+/** How a call names its workspace. */
+export interface WorkspaceChoice {
+  session_handle?: string;
+  workspace_id?: string;
+}
+
+/** An opened session. */
+export interface Session {
+  session_handle: string;
+  workspace_id: string;
+  org_id: string;
+  expires_at: string;
+  instructions: string;
+}
+
+/** Opens sessions, and enters the workspace of a call. */
+@Injectable()
+export class SessionService {
+  constructor(
+    private readonly handles: SessionHandles,
+    private readonly scopes: WorkspaceScopes,
+    private readonly workspaces: WorkspacesRepository,
+  ) {}
+
+  /**
+   * Opens a session in the named workspace, else in that of the request's header, else in the only live one that the
+   * caller has access to. Errors: 400 that lists the workspaces if there are several, 403 if there is none, 404.
+   */
+  async open(caller: Caller, named: string | undefined): Promise<Session> {
+    const workspaceId = named ?? caller.workspaceId ?? (await this.onlyWorkspace(caller));
+    await this.within(caller, workspaceId);
+    const { session_handle, expires_at } = this.handles.create(caller.principal, workspaceId);
+    return {
+      session_handle,
+      workspace_id: workspaceId,
+      org_id: caller.principal.orgId,
+      expires_at,
+      instructions: INSTRUCTIONS,
+    };
+  }
+
+  /** Enters the workspace of a call. Errors: 400 if the call names none, 404 if the caller has no access to it. */
+  async enter(caller: Caller, choice: WorkspaceChoice): Promise<EnteredWorkspace> {
+    return this.within(caller, this.chosen(caller, choice));
+  }
+
+  private chosen(caller: Caller, { session_handle: handle, workspace_id: named }: WorkspaceChoice): string {
+    const ofHandle = handle === undefined ? undefined : this.handles.open(caller.principal, handle);
+    if (ofHandle !== undefined && named !== undefined && ofHandle !== named) {
+      throw problem.invalidRequest(
+        'workspace_id is not the workspace of the session_handle. Send only one of them.',
+      );
+    }
+    const chosen = ofHandle ?? named ?? caller.workspaceId;
+    if (chosen !== undefined) return chosen;
+    throw problem.invalidRequest(
+      'Send session_handle or workspace_id. Call mcp__initialise first to get a session_handle.',
+    );
+  }
+
+  private async within({ principal, requestId }: Caller, workspaceId: string): Promise<EnteredWorkspace> {
+    const entered = await this.scopes.enter(principal, workspaceId, requestId);
+    if (!entered) throw problem.notFound('workspace', workspaceId);
+    return entered;
+  }
+
+  private async onlyWorkspace({ principal, requestId }: Caller): Promise<string> {
+    const found = await this.workspaces.listReached(scopeOf(principal, requestId), LISTED_MAX + 1);
+    const [first, second] = found;
+    if (!first) throw problem.accessDenied('You have no access to any workspace. Ask an admin for a role.');
+    if (second) throw severalWorkspaces(found);
+    return first.workspace_id;
+  }
+}
+
+function severalWorkspaces(found: readonly { workspace_id: string; name: string }[]): Problem {
+  const listed = found.slice(0, LISTED_MAX).map(({ workspace_id, name }) => `${workspace_id} (${name})`);
+  const more = found.length > LISTED_MAX ? ', and more' : '';
+  return problem.invalidRequest(
+    `You have access to several workspaces. Call mcp__initialise again with the workspace_id of one of them: ${listed.join(', ')}${more}.`,
+  );
+}

@@ -1,0 +1,81 @@
+import { Injectable } from '@nestjs/common';
+import { validateBody } from '#platform/http';
+import { SearchDto, SearchService } from '../../registry';
+import { SEARCH_TYPES } from '../../resources';
+import { objectOf, tool } from './tool';
+
+/** Items that a call returns by default and at most. */
+const LIMIT_DEFAULT = 20;
+const LIMIT_MAX = 50;
+
+interface SearchArguments {
+  query: string;
+  types?: string[];
+  limit?: number;
+  offset?: number;
+}
+
+const HIT = objectOf({
+  type: { enum: SEARCH_TYPES },
+  id: { type: 'string' },
+  name: { type: 'string' },
+  description: { type: ['string', 'null'] },
+});
+
+/** Searching the registry. */
+@Injectable()
+export class SearchTools {
+  constructor(private readonly searches: SearchService) {}
+
+  readonly tools = [
+    tool<SearchArguments>({
+      name: 'search_registry',
+      title: 'Search the registry',
+      description:
+        'Finds agents, skills, MCP servers, tools, files, apps, repositories, APIs and store items of the workspace by words or meaning. Use it first when you need something and do not know its id. Then read a hit by its type: get_skill, get_agent, list_mcp_tools, read_file or get_store_item with its id; run a tool with call_mcp_tool.',
+      input: {
+        query: {
+          type: 'string',
+          minLength: 1,
+          maxLength: 1000,
+          description: 'What you look for, in a few words.',
+        },
+        types: {
+          type: 'array',
+          items: { enum: SEARCH_TYPES },
+          maxItems: SEARCH_TYPES.length,
+          description: 'Only these types. Default: all.',
+        },
+        limit: { type: 'integer', minimum: 1, maximum: LIMIT_MAX, default: LIMIT_DEFAULT },
+        offset: {
+          type: 'integer',
+          minimum: 0,
+          maximum: 10_000,
+          description: 'next_offset of the page before.',
+        },
+      },
+      required: ['query'],
+      output: {
+        items: { type: 'array', items: HIT },
+        next_offset: { type: ['integer', 'null'], description: 'Null on the last page.' },
+      },
+      anyOf: ['viewer'],
+      run: async ({ scope, caller, args: { query, types, limit = LIMIT_DEFAULT, offset = 0 } }) => {
+        const dto = validateBody(SearchDto, {
+          query,
+          ...(types && { types }),
+          workspace_id: scope.workspaceId,
+          limit: limit + 1,
+          offset,
+        });
+        const { items } = await this.searches.search(scope, dto, caller.signal);
+        return {
+          items: items
+            .slice(0, limit)
+            .map(({ type, id, name, description }) => ({ type, id, name, description })),
+          next_offset: items.length > limit ? offset + limit : null,
+        };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,31 @@
+import { type EndpointTool, objectOf, WORKSPACE_INPUT } from './tool';
+
+/** The name of the session-opening tool in earlier releases. It is not listed, and still works. */
+export const EARLIER_SESSION_TOOL = 'registry__initialise';
+
+const TEXT = { type: 'string' };
+
+/** The tool that opens a session. `ToolCalls` runs it, because it needs no workspace. Every caller may use it. */
+export const SESSION_TOOL: EndpointTool['listed'] = {
+  name: 'mcp__initialise',
+  title: 'Open a session',
+  description:
+    'Opens a session in a workspace and returns the session_handle that all other tools take. Call it first, once per conversation. If you have access to several workspaces, the error lists them: call again with the workspace_id of the right one.',
+  inputSchema: objectOf(
+    {
+      workspace_id: {
+        ...WORKSPACE_INPUT.workspace_id,
+        description: 'The workspace to work in. Leave it out if you do not know it.',
+      },
+    },
+    [],
+  ),
+  outputSchema: objectOf({
+    session_handle: { ...TEXT, description: 'Pass it to every other tool.' },
+    workspace_id: TEXT,
+    org_id: TEXT,
+    expires_at: { ...TEXT, format: 'date-time', description: 'Call mcp__initialise again after this time.' },
+    instructions: { ...TEXT, description: 'How to use the tools.' },
+  }),
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+};

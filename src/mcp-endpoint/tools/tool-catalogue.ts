@@ -1,0 +1,41 @@
+import { Injectable } from '@nestjs/common';
+import { type Member, type Role, ROLES, workspacesWith } from '#platform/auth';
+import { SearchTools } from './search.tools';
+import { SESSION_TOOL } from './session.tool';
+import type { EndpointTool, ListedTool } from './tool';
+
+/** All tools, besides the one that opens sessions. */
+@Injectable()
+export class ToolCatalogue {
+  private readonly tools: readonly EndpointTool[];
+  private readonly byName: ReadonlyMap<string, EndpointTool>;
+  /** What `tools/list` returns, by the roles held in any workspace. */
+  private readonly lists = new Map<string, ListedTool[]>();
+
+  constructor(search: SearchTools) {
+    this.tools = [...search.tools];
+    this.byName = new Map(this.tools.map((tool) => [tool.listed.name, tool]));
+  }
+
+  find(name: string): EndpointTool | undefined {
+    return this.byName.get(name);
+  }
+
+  /** Returns the tools that the caller may use in some workspace. */
+  list(principal: Member): ListedTool[] {
+    const held = ROLES.filter((role) => isHeldSomewhere(principal, role));
+    const key = held.join();
+    let list = this.lists.get(key);
+    if (!list) {
+      const allowed = this.tools.filter(({ anyOf }) => anyOf.some((role) => held.includes(role)));
+      list = [SESSION_TOOL, ...allowed.map(({ listed }) => listed)];
+      this.lists.set(key, list);
+    }
+    return list;
+  }
+}
+
+function isHeldSomewhere(principal: Member, role: Role): boolean {
+  const workspaces = workspacesWith(principal, role);
+  return workspaces === null || workspaces.size > 0;
+}

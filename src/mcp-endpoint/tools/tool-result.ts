@@ -1,0 +1,48 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import { toJsonText } from '#platform/json';
+import { rootLogger } from '#platform/logging';
+import { Problem, problemOfDatabaseError } from '#platform/problem';
+import type { Caller } from '../sessions/caller';
+
+/** Returns a result as structured content, and the same JSON as text for clients that read only text. */
+export function toolResult(view: object): CallToolResult {
+  const text = toJsonText(view);
+  return {
+    content: [{ type: 'text', text }],
+    structuredContent: JSON.parse(text) as Record<string, unknown>,
+  };
+}
+
+/**
+ * Returns an error as the result of a tool, so that the model reads it and can correct its call. It has no structured
+ * content, because clients would validate that against the output schema.
+ */
+export function toolError(found: Problem): CallToolResult {
+  const { title, status, detail, code, errors } = found.toBody(null);
+  const more = (errors ?? [])
+    .slice(1)
+    .map((one) => `\n- ${'pointer' in one ? one.pointer : one.parameter}: ${one.detail}`);
+  return {
+    content: [{ type: 'text', text: `${title} (${code}): ${detail}${more.join('')}` }],
+    isError: true,
+    _meta: { problem: { title, status, code, detail, ...(errors && { errors }) } },
+  };
+}
+
+/** Returns the problem of an error that a tool threw. Logs errors that are not the caller's. */
+export function problemOf(error: unknown, { requestId }: Caller, toolName: string): Problem {
+  const found =
+    error instanceof Problem
+      ? error
+      : (problemOfDatabaseError(error) ??
+        new Problem('internal_error', 'Internal error. Quote the request id when you report it.', {
+          cause: error,
+        }));
+  if (found.status >= 500 && found.code !== 'service_overloaded') {
+    rootLogger.error(
+      { err: found.cause ?? found, request_id: requestId, tool: toolName, code: found.code },
+      'a tool failed',
+    );
+  }
+  return found;
+}

@@ -1,0 +1,130 @@
+import type { Role, Scope } from '#platform/auth';
+import { type CompiledSchema, compileJsonSchema } from '#platform/json-schema';
+import { problem } from '#platform/problem';
+import type { Caller } from '../sessions/caller';
+
+/** A JSON Schema 2020-12. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** Hints for clients, see `ToolAnnotations` of the Model Context Protocol. */
+export interface ToolHints {
+  readOnlyHint: boolean;
+  destructiveHint: boolean;
+  idempotentHint: boolean;
+  openWorldHint: boolean;
+}
+
+/** A tool as `tools/list` shows it. */
+export interface ListedTool {
+  name: string;
+  title: string;
+  description: string;
+  inputSchema: { type: 'object' } & JsonSchema;
+  outputSchema: { type: 'object' } & JsonSchema;
+  annotations: ToolHints;
+}
+
+/** Validated arguments. */
+export type Arguments = Record<string, unknown>;
+
+/** A call whose workspace is entered and whose arguments are valid. */
+export interface ToolCall<Args extends object = Arguments> {
+  readonly caller: Caller;
+  readonly scope: Scope;
+  readonly args: Args;
+}
+
+/** A tool of the endpoint. */
+export interface EndpointTool {
+  readonly listed: ListedTool;
+  /** The roles of which a caller needs one in the workspace, as on the route that does the same. */
+  readonly anyOf: readonly [Role, ...Role[]];
+  /** Changes something, so it is refused in an archived workspace. */
+  readonly isWrite: boolean;
+  readonly run: (call: ToolCall) => Promise<object>;
+}
+
+/** What a tool declares. */
+export interface ToolDeclaration<Args extends object> {
+  name: string;
+  title: string;
+  /** Written for models: what it does, when to use it, what to call next. */
+  description: string;
+  /** The arguments besides those that name the workspace. */
+  input?: Record<string, JsonSchema>;
+  required?: readonly (keyof Args & string)[];
+  output: Record<string, JsonSchema>;
+  /** Members of the output that may be absent. */
+  optional?: readonly string[];
+  anyOf: readonly [Role, ...Role[]];
+  /** Default: it only reads. */
+  hints?: Partial<ToolHints>;
+  run: (call: ToolCall<Args>) => Promise<object>;
+}
+
+const READS: ToolHints = {
+  readOnlyHint: true,
+  destructiveHint: false,
+  idempotentHint: true,
+  openWorldHint: false,
+};
+
+/** The arguments by which every tool names its workspace. */
+export const WORKSPACE_INPUT = {
+  session_handle: {
+    type: 'string',
+    maxLength: 1024,
+    description: 'The session_handle from mcp__initialise. It selects the workspace.',
+  },
+  workspace_id: {
+    type: 'string',
+    maxLength: 255,
+    description: 'The workspace, instead of session_handle.',
+  },
+} satisfies Record<string, JsonSchema>;
+
+/** Returns the schema of an object with exactly these members. */
+export const objectOf = (
+  properties: Record<string, JsonSchema>,
+  required: readonly string[] = Object.keys(properties),
+): { type: 'object' } & JsonSchema => ({
+  type: 'object',
+  properties,
+  ...(required.length > 0 && { required }),
+  additionalProperties: false,
+});
+
+/** Creates a tool. */
+export function tool<Args extends object = Arguments>(declared: ToolDeclaration<Args>): EndpointTool {
+  const { name, title, description, input = {}, required = [], output, optional = [] } = declared;
+  const annotations = { ...READS, ...declared.hints };
+  return {
+    listed: {
+      name,
+      title,
+      description,
+      inputSchema: objectOf({ ...input, ...WORKSPACE_INPUT }, required),
+      outputSchema: objectOf(
+        output,
+        Object.keys(output).filter((member) => !optional.includes(member)),
+      ),
+      annotations,
+    },
+    anyOf: declared.anyOf,
+    isWrite: !annotations.readOnlyHint,
+    run: declared.run as unknown as EndpointTool['run'],
+  };
+}
+
+/** Validates the arguments of tools. A schema is compiled on the first call of its tool. */
+export class ArgumentSchemas {
+  private readonly compiled = new Map<string, CompiledSchema>();
+
+  /** Throws 400 that names the argument and the rule, unless the arguments are valid. */
+  check({ name, inputSchema }: ListedTool, args: Arguments): void {
+    let schema = this.compiled.get(name);
+    if (!schema) this.compiled.set(name, (schema = compileJsonSchema(inputSchema)));
+    const faults = schema.validate(args);
+    if (faults.length > 0) throw problem.invalidFields(faults);
+  }
+}

@@ -1,0 +1,120 @@
+import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import {
+  type AuthInfo,
+  createMcpHandler,
+  isLegacyRequest,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server';
+import { JsonBodies, Reply, type ServiceRequest } from '#platform/http';
+import { Problem } from '#platform/problem';
+import type { Caller } from '../sessions/caller';
+import { McpServerFactory } from './mcp-server.factory';
+
+/** The SDK reads only the path. */
+const ENDPOINT = 'http://localhost/mcp';
+
+/** The headers that the SDK reads. */
+const FORWARDED = /^(accept|content-type|mcp-.*)$/;
+
+/**
+ * Serves requests with the official SDK. Those of 2026-07-28 describe themselves. Those of earlier revisions get a server
+ * without a session, so that any API process can answer each of them. Responses are JSON.
+ */
+@Injectable()
+export class McpTransport implements OnModuleDestroy {
+  private readonly current = createMcpHandler(({ authInfo }) => this.servers.create(callerOf(authInfo)), {
+    legacy: 'reject',
+  });
+
+  constructor(
+    private readonly servers: McpServerFactory,
+    private readonly bodies: JsonBodies,
+  ) {}
+
+  /** Answers a request of an authenticated caller. */
+  async serve(caller: Caller, { headers, rawBody }: ServiceRequest): Promise<Reply> {
+    let parsedBody: unknown;
+    try {
+      parsedBody = await this.parse(caller, rawBody!);
+    } catch (error) {
+      if (!(error instanceof Problem) || error.code !== 'invalid_request') throw error;
+      return parseError(error);
+    }
+    const request = new Request(ENDPOINT, {
+      method: 'POST',
+      headers: forwarded(headers),
+      signal: caller.signal,
+    });
+    const response = (await isLegacyRequest(request, parsedBody))
+      ? await this.serveEarlier(caller, request, parsedBody)
+      : await this.current.fetch(request, { authInfo: authInfoOf(caller), parsedBody });
+    return replyOf(response);
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    await this.current.close();
+  }
+
+  private parse({ principal, workspaceId = '', signal }: Caller, bytes: Buffer): Promise<unknown> {
+    return this.bodies.parse({ orgId: principal.orgId, workspaceId }, signal, bytes);
+  }
+
+  /** Answers a request of a revision before 2026-07-28. The SDK's handler for them would answer with event streams. */
+  private async serveEarlier(caller: Caller, request: Request, parsedBody: unknown): Promise<Response> {
+    const server = this.servers.create(caller);
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: undefined,
+      enableJsonResponse: true,
+    });
+    await server.connect(transport);
+    try {
+      // a cancelled message is never answered
+      return await withSignal(caller.signal, transport.handleRequest(request, { parsedBody }));
+    } finally {
+      await server.close();
+    }
+  }
+}
+
+/** Waits for work until the signal is aborted. */
+async function withSignal<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {
+  let abort = (): void => undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(signal.reason as Error);
+    signal.addEventListener('abort', abort, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+const authInfoOf = (caller: Caller): AuthInfo => ({
+  token: '',
+  clientId: caller.principal.id,
+  scopes: [],
+  extra: { caller },
+});
+
+const callerOf = (authInfo: AuthInfo | undefined): Caller => authInfo!.extra!['caller'] as Caller;
+
+function forwarded(headers: ServiceRequest['headers']): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (typeof value === 'string' && FORWARDED.test(name)) kept[name] = value;
+  }
+  return kept;
+}
+
+async function replyOf(response: Response): Promise<Reply> {
+  const type = response.headers.get('content-type');
+  const body = Buffer.from(await response.arrayBuffer());
+  return new Reply(response.status, body, type === null ? {} : { 'Content-Type': type });
+}
+
+/** The body is not JSON that the service can read, so the id of its request is unknown. */
+const parseError = ({ detail }: Problem): Reply => {
+  const error = { code: -32700, message: `Parse error: ${detail}` };
+  return new Reply(400, { jsonrpc: '2.0', error, id: null });
+};

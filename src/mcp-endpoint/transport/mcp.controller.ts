@@ -1,0 +1,39 @@
+import { Controller, HttpCode, Post, Req, UseGuards } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { type Member, RequireRoleSomewhere, WORKSPACE_HEADER } from '#platform/auth';
+import { type Reply, RequestBody, RequestSignal, type ServiceRequest } from '#platform/http';
+import { RateLimited } from '#platform/rate-limit';
+import { McpTransport } from './mcp-transport';
+import { OriginGuard } from './origin.guard';
+
+/** Largest message, in bytes. */
+const MESSAGE_MAX_BYTES = 1024 * 1024;
+
+@ApiTags('MCP endpoint')
+@Controller('mcp')
+export class McpController {
+  constructor(private readonly transport: McpTransport) {}
+
+  /** Send a message of the Model Context Protocol */
+  @Post()
+  @HttpCode(200)
+  @RequireRoleSomewhere('viewer', 'runtime')
+  @UseGuards(OriginGuard)
+  @RateLimited('proxy')
+  @RequestBody({
+    kind: 'bytes',
+    media: ['application/json'],
+    codings: ['gzip'],
+    limit: ({ BODY_LIMIT_BYTES }) => Math.min(BODY_LIMIT_BYTES, MESSAGE_MAX_BYTES),
+  })
+  serve(@Req() request: ServiceRequest, @RequestSignal() signal: AbortSignal): Promise<Reply> {
+    const workspaceId = request.headers[WORKSPACE_HEADER.toLowerCase()];
+    const caller = {
+      principal: request.user as Member,
+      requestId: request.context.requestId,
+      workspaceId: typeof workspaceId === 'string' && workspaceId !== '' ? workspaceId : undefined,
+      signal,
+    };
+    return this.transport.serve(caller, request);
+  }
+}
