@@ -20,9 +20,7 @@ const HOOK = `export async function load(url, context, next) {
   return { ...loaded, source: String(loaded.source).replace(/globSync as (\\w+),/, '') };
 }`;
 const dataUrl = (source: string): string => `data:text/javascript,${encodeURIComponent(source)}`;
-const LOADER = dataUrl(
-  `import { register } from 'node:module'; register(${JSON.stringify(dataUrl(HOOK))});`,
-);
+const LOADER = dataUrl(`import { register } from 'node:module'; register(${JSON.stringify(dataUrl(HOOK))});`);
 
 /** Runs the official conformance runner against a server. Returns the checks of each scenario that it ran. */
 export async function runConformance(
@@ -59,7 +57,5 @@ function outputOf(args: string[]): Promise<string> {
 
 export const failuresOf = (results: ReadonlyMap<string, Check[]>): string[] =>
   [...results].flatMap(([scenario, checks]) => [
-    ...new Set(
-      checks.filter(({ status }) => status === 'FAILURE').map(({ id }) => `${scenario}: ${id}`),
-    ),
+    ...new Set(checks.filter(({ status }) => status === 'FAILURE').map(({ id }) => `${scenario}: ${id}`)),
   ]);
