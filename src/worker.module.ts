@@ -7,6 +7,7 @@ import { MetricsServerModule } from '#platform/metrics';
 import { EvaluationWorkerModule } from './evaluation';
 import { AgentsModule } from './agents';
 import { FilesModule } from './files';
+import { McpEndpointWorkerModule } from './mcp-endpoint';
 import { McpServersModule } from './mcp-servers';
 import { RegistryWorkerModule } from './registry';
 import { SkillsModule } from './skills';
@@ -21,6 +22,7 @@ export const WORKER_AREAS = [
   McpServersModule,
   AgentsModule,
   EvaluationWorkerModule,
+  McpEndpointWorkerModule,
   HousekeepingModule,
 ];
 

@@ -1,4 +1,6 @@
 export { AgentsHttpModule } from './agents.http.module';
 export { AgentsModule } from './agents.module';
+export { AgentListQueryDto } from './agents/agent.dto';
+export { AgentService } from './agents/agent.service';
 export { type ScoredMessage, SessionDirectory, type SessionRef } from './sessions/session-directory';
 export type { AgentSelection } from './sessions/session-directory.repository';

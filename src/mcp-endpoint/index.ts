@@ -1,1 +1,2 @@
 export { McpEndpointHttpModule } from './mcp-endpoint.http.module';
+export { McpEndpointWorkerModule } from './mcp-endpoint.worker.module';

@@ -1,29 +1,72 @@
 import { Module } from '@nestjs/common';
 import { JsonBodiesModule } from '#platform/http';
 import { SecretsModule } from '#platform/secrets';
+import { AgentsModule } from '../agents';
+import { DatasetsModule, ExperimentsModule, ScorersModule, ScoringModule } from '../evaluation';
+import { FilesModule } from '../files';
+import { McpServersModule } from '../mcp-servers';
 import { RegistryModule, SearchModule } from '../registry';
 import { ResourcesModule } from '../resources';
+import { SkillsModule } from '../skills';
+import { StoreModule } from '../store';
+import { StoredResultRepository } from './results/stored-result.repository';
 import { SessionHandles } from './sessions/session-handle';
 import { SessionService } from './sessions/session.service';
+import { AgentTools } from './tools/agent.tools';
+import { CallTools } from './tools/call.tools';
+import { EvaluationTools } from './tools/evaluation.tools';
+import { FileTools } from './tools/file.tools';
+import { McpServerTools } from './tools/mcp-server.tools';
+import { ScoringTools } from './tools/scoring.tools';
 import { SearchTools } from './tools/search.tools';
+import { SkillTools } from './tools/skill.tools';
+import { StoreTools } from './tools/store.tools';
 import { ToolCalls } from './tools/tool-calls';
 import { ToolCatalogue } from './tools/tool-catalogue';
 import { McpServerFactory } from './transport/mcp-server.factory';
 import { McpTransport } from './transport/mcp-transport';
 import { McpController } from './transport/mcp.controller';
 
+const TOOLS = [
+  SearchTools,
+  AgentTools,
+  SkillTools,
+  FileTools,
+  McpServerTools,
+  CallTools,
+  StoreTools,
+  EvaluationTools,
+  ScoringTools,
+];
+
 /** The MCP endpoint under /mcp. */
 @Module({
-  imports: [JsonBodiesModule, SecretsModule, RegistryModule, SearchModule, ResourcesModule],
+  imports: [
+    AgentsModule,
+    DatasetsModule,
+    ExperimentsModule,
+    FilesModule,
+    JsonBodiesModule,
+    McpServersModule,
+    RegistryModule,
+    ResourcesModule,
+    ScorersModule,
+    ScoringModule,
+    SearchModule,
+    SecretsModule,
+    SkillsModule,
+    StoreModule,
+  ],
   controllers: [McpController],
   providers: [
-    SessionHandles,
-    SessionService,
-    SearchTools,
-    ToolCalls,
-    ToolCatalogue,
+    ...TOOLS,
     McpServerFactory,
     McpTransport,
+    SessionHandles,
+    SessionService,
+    StoredResultRepository,
+    ToolCalls,
+    ToolCatalogue,
   ],
 })
 export class McpEndpointHttpModule {}

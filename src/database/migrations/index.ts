@@ -20,6 +20,7 @@ import { AcquiredRecords1795455000150 } from './1795455000150-acquired-records';
 import { Files1795455000200 } from './1795455000200-files';
 import { Store1795455000300 } from './1795455000300-store';
 import { OrgSigningKeys1795455000400 } from './1795455000400-org-signing-keys';
+import { McpEndpoint1795456000400 } from './1795456000400-mcp-endpoint';
 
 /**
  * Every migration, in the order in which they run. The baselines are already applied to existing databases, so never change
@@ -48,6 +49,7 @@ export const MIGRATIONS = [
   Files1795455000200,
   Store1795455000300,
   OrgSigningKeys1795455000400,
+  McpEndpoint1795456000400,
 ];
 
 /** Timestamp of the first baseline, in ms since 1970. Databases with earlier migrations cannot be migrated. */

@@ -54,6 +54,12 @@ export const FILE: ResourceKind<FileEntity, FileDto> = {
   toView: toFileDto,
 };
 
+/** A part of the content of a file. */
+export interface FilePart {
+  file: FileVersionRow | FileEntity;
+  bytes: Buffer;
+}
+
 /** Written bytes and their media type. */
 export interface UploadedContent {
   blob: WrittenBlob;
@@ -198,6 +204,29 @@ export class FileService extends OrgResourceService<FileEntity, FileDto> {
     requested: RequestedContent,
   ): Promise<Reply> {
     return this.contentOf(scope, await this.findVersion(scope, id, ordinal), requested);
+  }
+
+  /**
+   * Reads a part of the content. Errors: 404, 503 `storage_unavailable`.
+   *
+   * @param ordinal the version; the newest one without it
+   * @param length at most so many bytes, which are held in memory
+   */
+  async readPart(
+    scope: OrgScope,
+    id: string,
+    ordinal: number | undefined,
+    offset: number,
+    length: number,
+  ): Promise<FilePart> {
+    const file =
+      ordinal === undefined ? await this.find(scope, id) : await this.findVersion(scope, id, ordinal);
+    const end = Math.min(file.size_bytes, offset + length) - 1;
+    if (end < offset) return { file, bytes: Buffer.alloc(0) };
+    const blob = await this.blobs.open(scope, file.sha256);
+    const chunks: Buffer[] = [];
+    for await (const chunk of blob.read({ start: offset, end })) chunks.push(chunk);
+    return { file, bytes: Buffer.concat(chunks) };
   }
 
   private async contentOf(

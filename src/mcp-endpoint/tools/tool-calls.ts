@@ -2,19 +2,27 @@ import { Injectable } from '@nestjs/common';
 import { type CallToolResult, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import { Database } from '#platform/db';
 import { Problem, problem } from '#platform/problem';
-import { AuditLog } from '../../resources';
+import { type Audited, AuditLog, given } from '../../resources';
 import type { Caller } from '../sessions/caller';
-import { SessionService, type WorkspaceChoice } from '../sessions/session.service';
+import { type Session, SessionService, type WorkspaceChoice } from '../sessions/session.service';
 import { EARLIER_SESSION_TOOL, SESSION_TOOL } from './session.tool';
-import { type Arguments, ArgumentSchemas, type EndpointTool, type ToolCall } from './tool';
+import { type Arguments, ArgumentSchemas, type AuditedCall, type EndpointTool, type ToolCall } from './tool';
 import { ToolCatalogue } from './tool-catalogue';
 import { problemOf, toolError, toolResult } from './tool-result';
 
 /** The longest name of an unknown tool that the audit log keeps. */
 const NAME_MAX = 128;
 
-/** A call that may run, or the reason why it may not. */
-type Prepared = { call: ToolCall } | { refused: Problem };
+/** Why a call may not run. */
+interface Refused {
+  refused: Problem;
+}
+
+/** A call that may run. */
+interface Admitted {
+  call: ToolCall;
+  audited: AuditedCall | null;
+}
 
 /** Runs `tools/call`. */
 @Injectable()
@@ -37,11 +45,10 @@ export class ToolCalls {
       if (name === SESSION_TOOL.name || name === EARLIER_SESSION_TOOL) return await this.open(caller, args);
       const found = this.catalogue.find(name);
       if (!found) return await this.refuseUnknown(caller, name);
-      const prepared = await this.prepare(caller, found, args).catch(asRefused);
-      const workspaceId = 'call' in prepared ? prepared.call.scope.workspaceId : null;
-      await this.record(caller, name, workspaceId, prepared);
-      if ('refused' in prepared) throw prepared.refused;
-      return toolResult(await found.run(prepared.call));
+      const outcome = await this.admit(caller, found, args).catch(asRefused);
+      await this.record(caller, name, outcome);
+      if ('refused' in outcome) throw outcome.refused;
+      return toolResult(await found.run(outcome.call));
     } catch (error) {
       if (error instanceof ProtocolError) throw error;
       return toolError(problemOf(error, caller, name));
@@ -49,25 +56,23 @@ export class ToolCalls {
   }
 
   private async open(caller: Caller, args: Arguments): Promise<CallToolResult> {
-    const opened = this.openSession(caller, args as WorkspaceChoice);
-    const outcome = await opened.catch(asRefused);
-    const isOpen = !('refused' in outcome);
-    await this.record(caller, SESSION_TOOL.name, isOpen ? outcome.workspace_id : null, outcome);
-    if (!isOpen) throw outcome.refused;
+    const outcome = await this.openSession(caller, args).catch(asRefused);
+    await this.record(caller, SESSION_TOOL.name, outcome);
+    if ('refused' in outcome) throw outcome.refused;
     return toolResult(outcome);
   }
 
-  private async openSession(caller: Caller, args: WorkspaceChoice) {
-    this.schemas.check(SESSION_TOOL, args as Arguments);
-    return this.sessions.open(caller, args.workspace_id);
+  private async openSession(caller: Caller, args: Arguments): Promise<Session> {
+    this.schemas.check(SESSION_TOOL, args);
+    return this.sessions.open(caller, (args as WorkspaceChoice).workspace_id);
   }
 
   /** Checks the arguments, the workspace and the role, in this order. */
-  private async prepare(
+  private async admit(
     caller: Caller,
-    { listed, anyOf, isWrite }: EndpointTool,
+    { listed, anyOf, isWrite, audited }: EndpointTool,
     args: Arguments,
-  ): Promise<Prepared> {
+  ): Promise<Admitted> {
     this.schemas.check(listed, args);
     const { session_handle, workspace_id, ...own } = args as Arguments & WorkspaceChoice;
     const { scope, archived } = await this.sessions.enter(caller, { session_handle, workspace_id });
@@ -77,39 +82,48 @@ export class ToolCalls {
     if (archived && isWrite) {
       throw problem.conflict('The workspace is archived. Its resources can be read but not changed.');
     }
-    return { call: { caller, scope, args: own } };
+    const call = { caller, scope, args: own };
+    return { call, audited: audited ? await audited(call) : null };
   }
 
   private async refuseUnknown(caller: Caller, name: string): Promise<never> {
-    const refused = problem.notFound('tool');
-    await this.record(caller, name.slice(0, NAME_MAX), null, { refused });
+    const shown = name.slice(0, NAME_MAX);
+    await this.record(caller, shown, { refused: problem.notFound('tool') });
     throw new ProtocolError(
       ProtocolErrorCode.InvalidParams,
-      `Unknown tool: ${name.slice(0, NAME_MAX)}. tools/list names the tools.`,
+      `Unknown tool: ${shown}. Call tools/list for the names.`,
     );
   }
 
   private async record(
     { principal, requestId }: Caller,
     name: string,
-    workspaceId: string | null,
-    outcome: object,
+    outcome: Admitted | Session | Refused,
   ): Promise<void> {
     const actor = { orgId: principal.orgId, principalId: principal.id, requestId };
-    const changes =
-      'refused' in outcome ? [{ member: 'refused', after: (outcome.refused as Problem).code }] : [];
     await this.audit.record(this.database, actor, {
       action: 'call',
       type: 'tool',
-      id: name,
-      workspaceId,
-      changes,
+      ...auditedOf(name, outcome),
     });
   }
 }
 
-/** Errors that are not the caller's mean that nothing is known about the call, so it does not run. */
-function asRefused(error: unknown): { refused: Problem } {
+function auditedOf(
+  name: string,
+  outcome: Admitted | Session | Refused,
+): Pick<Audited, 'id' | 'workspaceId' | 'changes'> {
+  if ('refused' in outcome) {
+    return { id: name, workspaceId: null, changes: given({ refused: outcome.refused.code }) };
+  }
+  if ('workspace_id' in outcome) return { id: name, workspaceId: outcome.workspace_id, changes: [] };
+  const { call, audited } = outcome;
+  const { id, changes } = audited ?? { id: name, changes: {} };
+  return { id, workspaceId: call.scope.workspaceId, changes: given(changes) };
+}
+
+/** Errors that are not the caller's leave open whether the call may run, so it is not recorded and does not run. */
+function asRefused(error: unknown): Refused {
   if (error instanceof Problem && error.status < 500) return { refused: error };
   throw error;
 }

@@ -1,7 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { type Member, type Role, ROLES, workspacesWith } from '#platform/auth';
+import { AgentTools } from './agent.tools';
+import { CallTools } from './call.tools';
+import { EvaluationTools } from './evaluation.tools';
+import { FileTools } from './file.tools';
+import { McpServerTools } from './mcp-server.tools';
+import { ScoringTools } from './scoring.tools';
 import { SearchTools } from './search.tools';
 import { SESSION_TOOL } from './session.tool';
+import { SkillTools } from './skill.tools';
+import { StoreTools } from './store.tools';
 import type { EndpointTool, ListedTool } from './tool';
 
 /** All tools, besides the one that opens sessions. */
@@ -12,8 +20,19 @@ export class ToolCatalogue {
   /** What `tools/list` returns, by the roles held in any workspace. */
   private readonly lists = new Map<string, ListedTool[]>();
 
-  constructor(search: SearchTools) {
-    this.tools = [...search.tools];
+  constructor(
+    search: SearchTools,
+    agents: AgentTools,
+    skills: SkillTools,
+    files: FileTools,
+    servers: McpServerTools,
+    calls: CallTools,
+    store: StoreTools,
+    evaluation: EvaluationTools,
+    scoring: ScoringTools,
+  ) {
+    const areas = [search, agents, skills, files, servers, calls, store, evaluation, scoring];
+    this.tools = areas.flatMap(({ tools }) => tools);
     this.byName = new Map(this.tools.map((tool) => [tool.listed.name, tool]));
   }
 

@@ -3,13 +3,16 @@ import { toJsonText } from '#platform/json';
 import { rootLogger } from '#platform/logging';
 import { Problem, problemOfDatabaseError } from '#platform/problem';
 import type { Caller } from '../sessions/caller';
+import { ToolReply } from './tool';
 
 /** Returns a result as structured content, and the same JSON as text for clients that read only text. */
-export function toolResult(view: object): CallToolResult {
+export function toolResult(result: object): CallToolResult {
+  const { view, media, isError } = result instanceof ToolReply ? result : new ToolReply(result, [], false);
   const text = toJsonText(view);
   return {
-    content: [{ type: 'text', text }],
+    content: [{ type: 'text', text }, ...media],
     structuredContent: JSON.parse(text) as Record<string, unknown>,
+    ...(isError && { isError }),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { ContentBlock } from '@modelcontextprotocol/server';
 import type { Role, Scope } from '#platform/auth';
 import { type CompiledSchema, compileJsonSchema } from '#platform/json-schema';
 import { problem } from '#platform/problem';
@@ -5,6 +6,17 @@ import type { Caller } from '../sessions/caller';
 
 /** A JSON Schema 2020-12. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
+
+export const STRING = { type: 'string' } satisfies JsonSchema;
+export const STRING_OR_NULL = { type: ['string', 'null'] } satisfies JsonSchema;
+export const INTEGER = { type: 'integer' } satisfies JsonSchema;
+export const ID = { type: 'string', minLength: 1, maxLength: 255 } satisfies JsonSchema;
+export const VERSION_INPUT = {
+  type: 'integer',
+  minimum: 1,
+  maximum: 2 ** 31 - 1,
+  description: 'Default: the newest version.',
+} satisfies JsonSchema;
 
 /** Hints for clients, see `ToolAnnotations` of the Model Context Protocol. */
 export interface ToolHints {
@@ -34,6 +46,23 @@ export interface ToolCall<Args extends object = Arguments> {
   readonly args: Args;
 }
 
+/** A result with more than its view. */
+export class ToolReply {
+  constructor(
+    readonly view: object,
+    /** Further content, after the view. */
+    readonly media: readonly ContentBlock[],
+    readonly isError: boolean,
+  ) {}
+}
+
+/** What the audit log shows of a call. */
+export interface AuditedCall {
+  /** The id of the resource. */
+  id: string;
+  changes: Record<string, unknown>;
+}
+
 /** A tool of the endpoint. */
 export interface EndpointTool {
   readonly listed: ListedTool;
@@ -41,6 +70,8 @@ export interface EndpointTool {
   readonly anyOf: readonly [Role, ...Role[]];
   /** Changes something, so it is refused in an archived workspace. */
   readonly isWrite: boolean;
+  /** Without it, the audit log shows the name of the tool. */
+  readonly audited?: (call: ToolCall) => Promise<AuditedCall>;
   readonly run: (call: ToolCall) => Promise<object>;
 }
 
@@ -59,6 +90,7 @@ export interface ToolDeclaration<Args extends object> {
   anyOf: readonly [Role, ...Role[]];
   /** Default: it only reads. */
   hints?: Partial<ToolHints>;
+  audited?: (call: ToolCall<Args>) => Promise<AuditedCall>;
   run: (call: ToolCall<Args>) => Promise<object>;
 }
 
@@ -112,6 +144,7 @@ export function tool<Args extends object = Arguments>(declared: ToolDeclaration<
     },
     anyOf: declared.anyOf,
     isWrite: !annotations.readOnlyHint,
+    audited: declared.audited as unknown as EndpointTool['audited'],
     run: declared.run as unknown as EndpointTool['run'],
   };
 }

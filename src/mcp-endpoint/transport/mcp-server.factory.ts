@@ -22,6 +22,7 @@ export class McpServerFactory {
     private readonly calls: ToolCalls,
   ) {}
 
+  /* eslint-disable @typescript-eslint/no-deprecated -- the SDK deprecates it only for simple servers */
   create(caller: Caller): Server {
     const server = new Server(SERVER_INFO, {
       capabilities: { tools: {} },
@@ -38,6 +39,7 @@ export class McpServerFactory {
     );
     return server;
   }
+  /* eslint-enable @typescript-eslint/no-deprecated */
 }
 
 const unknownCursor = (): ProtocolError =>

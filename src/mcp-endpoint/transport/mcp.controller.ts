@@ -24,7 +24,7 @@ export class McpController {
     kind: 'bytes',
     media: ['application/json'],
     codings: ['gzip'],
-    limit: ({ BODY_LIMIT_BYTES }) => Math.min(BODY_LIMIT_BYTES, MESSAGE_MAX_BYTES),
+    limit: MESSAGE_MAX_BYTES,
   })
   serve(@Req() request: ServiceRequest, @RequestSignal() signal: AbortSignal): Promise<Reply> {
     const workspaceId = request.headers[WORKSPACE_HEADER.toLowerCase()];

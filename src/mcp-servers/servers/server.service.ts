@@ -17,6 +17,7 @@ import {
   OrgResourceService,
   OWNED_READERS,
   pick,
+  readable,
   type ResourceAction,
   type ResourceKind,
   ResourceKit,
@@ -189,6 +190,20 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
     const row = await this.tools.find(scope, toolId);
     if (row?.server_id !== id) throw problem.notFound('tool', toolId);
     return new Versioned(toToolDto(row), row.generation);
+  }
+
+  /** Finds a tool by its id. Errors: 404. */
+  async findTool(scope: OrgScope, toolId: string): Promise<ToolDto> {
+    const row = await this.tools.find(scope, toolId);
+    return toToolDto(readable(scope, row, 'tool', toolId, SERVER.readers));
+  }
+
+  /** Finds a tool of a server by its name. Errors: 404. */
+  async findNamedTool(scope: OrgScope, id: string, name: string): Promise<ToolDto> {
+    await this.find(scope, id);
+    const row = await this.tools.findByName(scope, id, name);
+    if (!row) throw problem.notFound('tool', name);
+    return toToolDto(row);
   }
 
   /** Archives the server's tools and deletes its secret. */

@@ -106,6 +106,11 @@ export class ToolStore {
     return this.tools.find(scope, id);
   }
 
+  /** Finds a tool of a server by its name, archived or not. */
+  findByName(scope: OrgScope, serverId: string, name: string): Promise<ToolEntity | null> {
+    return this.tools.findByName(scope, serverId, name);
+  }
+
   /** Archives the tools of servers. @param at the time at which their servers are archived */
   async archiveOf(tx: Tx, scope: OrgScope, serverIds: readonly string[], at: Date): Promise<void> {
     if (serverIds.length === 0) return;

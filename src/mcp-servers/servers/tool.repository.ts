@@ -65,6 +65,15 @@ export class ToolRepository extends OrgRepository<ToolEntity> {
     );
   }
 
+  /** Finds a tool of a server by its name, archived or not. */
+  async findByName(scope: OrgScope, serverId: string, name: string): Promise<ToolEntity | null> {
+    const [row] = await this.database.query<ToolEntity>(
+      sql`SELECT ${raw(COLUMNS)} FROM mcp_tools
+        WHERE org_id = ${scope.orgId} AND server_id = ${serverId} AND name = ${name}`,
+    );
+    return row ?? null;
+  }
+
   /** Finds the live tools among references. Tools are archived with their servers. */
   findReferenced(on: SqlExecutor, scope: Scope, refs: readonly ToolReference[]): Promise<ToolReference[]> {
     const [servers, names] = [refs.map((ref) => ref.server_id), refs.map((ref) => ref.tool_name)];

@@ -96,6 +96,18 @@ export class SkillContents {
     return found.get(sha256) ?? missing(sha256);
   }
 
+  /** Reads a part of a file, which the caller holds in memory. */
+  async part(
+    scope: OrgScope,
+    { sha256, size_bytes }: SkillFile,
+    from: number,
+    bytes: number,
+  ): Promise<Buffer> {
+    if (from >= size_bytes) return Buffer.alloc(0);
+    const piece = await this.blobs.piece(this.database, scope, sha256, from, bytes);
+    return piece.length > 0 ? piece : missing(sha256);
+  }
+
   /** Streams the contents of files one after another. */
   private async *pieces(
     on: SqlExecutor,

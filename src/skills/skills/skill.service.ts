@@ -46,6 +46,13 @@ export const SKILL: ResourceKind<SkillEntity, SkillDto> = {
   toView: toSkillDto,
 };
 
+/** A part of a file of a skill. */
+export interface SkillFilePart {
+  version_ordinal: number;
+  file: SkillFile;
+  bytes: Buffer;
+}
+
 /** Skills and their versions. Each change of a skill makes a version. */
 @Injectable()
 export class SkillService extends OrgResourceService<SkillEntity, SkillDto> {
@@ -178,6 +185,27 @@ export class SkillService extends OrgResourceService<SkillEntity, SkillDto> {
       filename: `${row.name}-v${ordinal}.zip`,
       sha256: row.archive_sha256,
     });
+  }
+
+  /**
+   * Reads a part of a file. Errors: 404.
+   *
+   * @param ordinal the version; the newest one without it
+   * @param length at most so many bytes, which are held in memory
+   */
+  async readFile(
+    scope: OrgScope,
+    id: string,
+    ordinal: number | undefined,
+    path: string,
+    offset: number,
+    length: number,
+  ): Promise<SkillFilePart> {
+    const version_ordinal = ordinal ?? (await this.find(scope, id)).version_ordinal;
+    const { files } = await this.findVersion(scope, id, version_ordinal);
+    const file = files.find((one) => one.path === path);
+    if (!file) throw problem.notFound('file of the skill', path);
+    return { version_ordinal, file, bytes: await this.contents.part(scope, file, offset, length) };
   }
 
   protected override async reindex(tx: Tx, scope: OrgScope, row: SkillEntity): Promise<void> {

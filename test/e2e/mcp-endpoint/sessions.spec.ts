@@ -1,4 +1,4 @@
-import { createTestApp, newOrganization, type TestApp, TestOrganization } from '#testing';
+import { createTestApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
 import { CLIENT_MODES, connect, type TestMcpClient } from './clients.fixture';
 
 /** Sessions of the MCP endpoint, with the official clients. */

@@ -1,0 +1,22 @@
+import { SqlMigration } from './sql-migration';
+
+/** Results of the MCP endpoint that are too large for one response. */
+export class McpEndpoint1795456000400 extends SqlMigration {
+  protected readonly sql = `
+    CREATE TABLE mcp_stored_results (
+      result_id text COLLATE "C" PRIMARY KEY,
+      org_id text COLLATE "C" NOT NULL REFERENCES organizations,
+      workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
+      principal_id text COLLATE "C" NOT NULL,
+      content bytea NOT NULL,
+      size_bytes integer GENERATED ALWAYS AS (octet_length(content)) STORED,
+      created_at timestamptz NOT NULL DEFAULT now()
+    );
+    -- a part is read without the rest
+    ALTER TABLE mcp_stored_results ALTER COLUMN content SET STORAGE EXTERNAL;
+    -- the newest results of a caller
+    CREATE INDEX mcp_stored_results_by_principal ON mcp_stored_results (org_id, principal_id, result_id);
+    -- old results, to delete them
+    CREATE INDEX mcp_stored_results_by_age ON mcp_stored_results (created_at);
+  `;
+}

@@ -1,0 +1,101 @@
+import { Injectable } from '@nestjs/common';
+import { AgentListQueryDto, AgentService } from '../../agents';
+import {
+  LIST_INPUT,
+  type ListArguments,
+  listOutput,
+  listResult,
+  pageQuery,
+  QUERY_INPUT,
+  summaryOf,
+} from './lists';
+import { NEXT_OFFSET, OFFSET_INPUT, pageOfString } from './text-pages';
+import { ID, objectOf, STRING, STRING_OR_NULL, tool } from './tool';
+
+interface GetArguments {
+  agent_id: string;
+  offset?: number;
+}
+
+const ITEM = objectOf({
+  agent_id: STRING,
+  name: STRING,
+  display_name: STRING_OR_NULL,
+  description: STRING_OR_NULL,
+  model: STRING_OR_NULL,
+});
+
+/** Reading agents. */
+@Injectable()
+export class AgentTools {
+  constructor(private readonly agents: AgentService) {}
+
+  readonly tools = [
+    tool<ListArguments & { q?: string }>({
+      name: 'list_agents',
+      title: 'List agents',
+      description:
+        'Lists the agents of the workspace, newest first, with what each one is for. Use it to see which agents exist. Then call get_agent for the instructions, tools and skills of one.',
+      input: { ...QUERY_INPUT, ...LIST_INPUT },
+      output: listOutput(ITEM),
+      anyOf: ['viewer', 'runtime'],
+      run: async ({ scope, args: { q, ...page } }) => {
+        const query = pageQuery(AgentListQueryDto, page, { q, workspace_id: scope.workspaceId });
+        return listResult(await this.agents.list(scope, query), (one) => ({
+          agent_id: one.agent_id,
+          name: one.name,
+          display_name: one.display_name,
+          description: summaryOf(one.description),
+          model: one.model,
+        }));
+      },
+    }),
+    tool<GetArguments>({
+      name: 'get_agent',
+      title: 'Get an agent',
+      description:
+        'Returns one agent: its instructions, model, tools and skills. Use it to act as the agent or to explain what it does. Then call get_skill for its skills, and call_mcp_tool with the server_id and tool_name of its tools.',
+      input: { agent_id: { ...ID, description: 'From list_agents or search_registry.' }, ...OFFSET_INPUT },
+      required: ['agent_id'],
+      output: {
+        agent_id: STRING,
+        name: STRING,
+        display_name: STRING_OR_NULL,
+        description: STRING_OR_NULL,
+        model: STRING_OR_NULL,
+        instructions: STRING,
+        next_offset: NEXT_OFFSET,
+        tools: { type: 'array', items: objectOf({ server_id: STRING, tool_name: STRING }) },
+        skills: {
+          type: 'array',
+          items: objectOf({
+            skill_id: STRING,
+            version_ordinal: { type: ['integer', 'null'], description: 'Null: the newest version.' },
+          }),
+        },
+        required_permissions: { type: 'array', items: STRING },
+        max_step_count: { type: 'integer' },
+        version_ordinal: { type: 'integer' },
+      },
+      anyOf: ['viewer', 'runtime'],
+      run: async ({ scope, args: { agent_id, offset = 0 } }) => {
+        const { view } = await this.agents.get(scope, agent_id);
+        const { text, next_offset } = pageOfString(view.instructions, offset);
+        return {
+          agent_id: view.agent_id,
+          name: view.name,
+          display_name: view.display_name,
+          description: view.description,
+          model: view.model,
+          instructions: text,
+          next_offset,
+          tools: view.tools,
+          skills: view.skills,
+          required_permissions: view.required_permissions,
+          max_step_count: view.max_step_count,
+          version_ordinal: view.version_ordinal,
+        };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,152 @@
+import { Injectable } from '@nestjs/common';
+import {
+  type DatasetDto,
+  DatasetListQueryDto,
+  DatasetService,
+  EXPERIMENT_STATUSES,
+  type ExperimentDto,
+  ExperimentListQueryDto,
+  ExperimentService,
+} from '../../evaluation';
+import {
+  LIST_INPUT,
+  type ListArguments,
+  listOutput,
+  listResult,
+  pageQuery,
+  QUERY_INPUT,
+  summaryOf,
+} from './lists';
+import { ID, INTEGER, objectOf, STRING, STRING_OR_NULL, tool } from './tool';
+
+/** Scorers whose means one result holds. */
+const SCORES_MAX = 100;
+
+interface ListExperimentArguments extends ListArguments {
+  q?: string;
+  dataset_id?: string;
+  experiment_status?: (typeof EXPERIMENT_STATUSES)[number];
+}
+
+const TAGS = { type: 'array', items: STRING };
+const VERSION = { type: ['integer', 'null'], description: 'The CSV version, if one is pinned.' };
+
+const DATASET = objectOf({
+  dataset_id: STRING,
+  name: STRING,
+  description: STRING_OR_NULL,
+  record_count: INTEGER,
+  latest_version: { type: ['integer', 'null'], description: 'The newest CSV version. Null without one.' },
+  tags: TAGS,
+});
+
+const EXPERIMENT = {
+  experiment_id: STRING,
+  name: STRING,
+  experiment_name: STRING,
+  experiment_status: { enum: EXPERIMENT_STATUSES },
+  dataset_id: STRING_OR_NULL,
+  dataset_version: VERSION,
+  created_at: STRING,
+  finalized_at: STRING_OR_NULL,
+};
+
+/** Reading datasets and experiments. */
+@Injectable()
+export class EvaluationTools {
+  constructor(
+    private readonly datasets: DatasetService,
+    private readonly experiments: ExperimentService,
+  ) {}
+
+  readonly tools = [
+    tool<ListArguments & { q?: string }>({
+      name: 'list_datasets',
+      title: 'List datasets',
+      description:
+        'Lists the datasets of the workspace, newest first. A dataset is a set of cases that agents are evaluated on. Then call list_experiments with a dataset_id to see how agents did on it.',
+      input: { ...QUERY_INPUT, ...LIST_INPUT },
+      output: listOutput(DATASET),
+      anyOf: ['viewer'],
+      run: async ({ scope, args: { q, ...page } }) =>
+        listResult(await this.datasets.list(scope, pageQuery(DatasetListQueryDto, page, { q })), slimDataset),
+    }),
+    tool<ListExperimentArguments>({
+      name: 'list_experiments',
+      title: 'List experiments',
+      description:
+        'Lists the experiments of the workspace, newest first. An experiment is one run of an agent, skill or harness over the cases of a dataset. Then call get_experiment for the scores of one.',
+      input: {
+        ...QUERY_INPUT,
+        dataset_id: { ...ID, description: 'Only experiments on this dataset.' },
+        experiment_status: { enum: EXPERIMENT_STATUSES },
+        ...LIST_INPUT,
+      },
+      output: listOutput(objectOf(EXPERIMENT)),
+      anyOf: ['viewer'],
+      run: async ({ scope, args: { q, dataset_id, experiment_status, ...page } }) => {
+        const query = pageQuery(ExperimentListQueryDto, page, { q, dataset_id, experiment_status });
+        return listResult(await this.experiments.list(scope, query), slimExperiment);
+      },
+    }),
+    tool<{ experiment_id: string }>({
+      name: 'get_experiment',
+      title: 'Get an experiment',
+      description:
+        'Returns one experiment: what was run, and the mean score of each scorer once it has ended. Use it to report or compare results. Call start_scoring_run with its experiment_id to score it with another scorer.',
+      input: { experiment_id: { ...ID, description: 'From list_experiments.' } },
+      required: ['experiment_id'],
+      output: {
+        ...EXPERIMENT,
+        description: STRING_OR_NULL,
+        subject_kind: STRING_OR_NULL,
+        subject_id: STRING_OR_NULL,
+        baseline_experiment_id: STRING_OR_NULL,
+        tags: TAGS,
+        scores: {
+          type: ['array', 'null'],
+          items: objectOf({ scorer: STRING, mean: { type: 'number' }, count: INTEGER }),
+          description: `The mean score of each scorer, the first ${SCORES_MAX} by name. Null until the experiment has ended.`,
+        },
+        scorer_count: { type: ['integer', 'null'] },
+      },
+      anyOf: ['viewer'],
+      run: async ({ scope, args: { experiment_id } }) => {
+        const { view } = await this.experiments.get(scope, experiment_id);
+        const scores = view.summary?.scores && Object.entries(view.summary.scores);
+        return {
+          ...slimExperiment(view),
+          description: view.description,
+          subject_kind: view.subject_kind,
+          subject_id: view.subject_id,
+          baseline_experiment_id: view.baseline_experiment_id,
+          tags: view.tags,
+          scores:
+            scores?.slice(0, SCORES_MAX).map(([scorer, { mean, count }]) => ({ scorer, mean, count })) ??
+            null,
+          scorer_count: scores?.length ?? null,
+        };
+      },
+    }),
+  ];
+}
+
+const slimDataset = (one: DatasetDto) => ({
+  dataset_id: one.dataset_id,
+  name: one.name,
+  description: summaryOf(one.description),
+  record_count: one.record_count,
+  latest_version: one.latest_version,
+  tags: one.tags,
+});
+
+const slimExperiment = (one: ExperimentDto) => ({
+  experiment_id: one.experiment_id,
+  name: one.name,
+  experiment_name: one.experiment_name,
+  experiment_status: one.experiment_status,
+  dataset_id: one.dataset_id,
+  dataset_version: one.dataset_version,
+  created_at: one.created_at,
+  finalized_at: one.finalized_at,
+});

@@ -1,0 +1,94 @@
+import { Injectable } from '@nestjs/common';
+import { FileListQueryDto, FileService } from '../../files';
+import { LIST_INPUT, type ListArguments, listOutput, listResult, pageQuery, QUERY_INPUT } from './lists';
+import { NEXT_OFFSET, OFFSET_INPUT, READ_BYTES, textPage } from './text-pages';
+import { ID, INTEGER, objectOf, STRING, STRING_OR_NULL, tool, VERSION_INPUT } from './tool';
+
+interface ReadArguments {
+  file_id: string;
+  version_ordinal?: number;
+  offset?: number;
+}
+
+const ITEM = objectOf({
+  file_id: STRING,
+  name: STRING,
+  media_type: STRING,
+  size_bytes: INTEGER,
+  version_ordinal: INTEGER,
+});
+
+/** Reading files. */
+@Injectable()
+export class FileTools {
+  constructor(private readonly files: FileService) {}
+
+  readonly tools = [
+    tool<ListArguments & { q?: string; media_type?: string }>({
+      name: 'list_files',
+      title: 'List files',
+      description:
+        'Lists the files of the workspace, newest first. Use it to find documents and data that were uploaded. Then call read_file for the text of one.',
+      input: {
+        ...QUERY_INPUT,
+        media_type: {
+          type: 'string',
+          maxLength: 255,
+          description: 'Only this media type, such as text/csv.',
+        },
+        ...LIST_INPUT,
+      },
+      output: listOutput(ITEM),
+      anyOf: ['viewer', 'runtime'],
+      run: async ({ scope, args: { q, media_type, ...page } }) => {
+        const filters = { q, media_type, workspace_id: scope.workspaceId };
+        const query = pageQuery(FileListQueryDto, page, filters);
+        return listResult(await this.files.list(scope, query), (one) => ({
+          file_id: one.file_id,
+          name: one.name,
+          media_type: one.media_type,
+          size_bytes: one.size_bytes,
+          version_ordinal: one.version_ordinal,
+        }));
+      },
+    }),
+    tool<ReadArguments>({
+      name: 'read_file',
+      title: 'Read a file',
+      description:
+        'Returns the text of a file, in parts of 64 KiB. Pass next_offset as offset to read on. The text of a binary file is null: download it from content_url instead.',
+      input: {
+        file_id: { ...ID, description: 'From list_files or search_registry.' },
+        version_ordinal: VERSION_INPUT,
+        ...OFFSET_INPUT,
+      },
+      required: ['file_id'],
+      output: {
+        file_id: STRING,
+        name: STRING,
+        media_type: STRING,
+        size_bytes: INTEGER,
+        version_ordinal: INTEGER,
+        text: STRING_OR_NULL,
+        next_offset: NEXT_OFFSET,
+        content_url: { ...STRING, description: 'The path of the download under the base URL.' },
+      },
+      anyOf: ['viewer', 'runtime'],
+      run: async ({ scope, args: { file_id, version_ordinal, offset = 0 } }) => {
+        const part = await this.files.readPart(scope, file_id, version_ordinal, offset, READ_BYTES);
+        const { name, media_type, size_bytes, version_ordinal: ordinal } = part.file;
+        const page = textPage(part.bytes, offset, size_bytes);
+        return {
+          file_id,
+          name,
+          media_type,
+          size_bytes,
+          version_ordinal: ordinal,
+          text: page ? page.text : null,
+          next_offset: page ? page.next_offset : null,
+          content_url: `/file/v1/files/${file_id}/versions/${ordinal}/content`,
+        };
+      },
+    }),
+  ];
+}

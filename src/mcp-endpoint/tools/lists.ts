@@ -1,0 +1,61 @@
+import type { JsonSchema } from './tool';
+
+/** Items of a page by default and at most. */
+export const LIST_DEFAULT = 20;
+export const LIST_MAX = 50;
+
+/** The longest description of an item of a list, in characters. Reading the item returns all of it. */
+const SUMMARY_MAX = 300;
+
+/** The arguments of every list. */
+export interface ListArguments {
+  limit?: number;
+  cursor?: string;
+}
+
+export const LIST_INPUT = {
+  limit: { type: 'integer', minimum: 1, maximum: LIST_MAX, default: LIST_DEFAULT },
+  cursor: { type: 'string', maxLength: 2048, description: 'next_cursor of the page before.' },
+} satisfies Record<string, JsonSchema>;
+
+/** The argument of lists that search words. */
+export const QUERY_INPUT = {
+  q: {
+    type: 'string',
+    maxLength: 1000,
+    description: 'Words, or beginnings of words, in the name or description.',
+  },
+} satisfies Record<string, JsonSchema>;
+
+/** Returns the output members of a list. */
+export const listOutput = (item: JsonSchema): Record<string, JsonSchema> => ({
+  items: { type: 'array', items: item },
+  next_cursor: {
+    type: ['string', 'null'],
+    description: 'Pass it as cursor for the next page. Null on the last.',
+  },
+});
+
+/** Returns the query of a page, for the list of an area. */
+export const pageQuery = <Query extends object>(
+  type: new () => Query,
+  { limit = LIST_DEFAULT, cursor }: ListArguments,
+  filters: Partial<Query>,
+): Query =>
+  Object.assign(new type(), { ...defined(filters), limit, ...(cursor !== undefined && { cursor }) });
+
+/** Returns a page with slim items. */
+export const listResult = <Item, Slim>(
+  { items, page }: { items: readonly Item[]; page: { next_cursor: string | null } },
+  slim: (item: Item) => Slim,
+): { items: Slim[]; next_cursor: string | null } => ({
+  items: items.map(slim),
+  next_cursor: page.next_cursor,
+});
+
+/** Shortens the text of an item of a list. */
+export const summaryOf = (text: string | null): string | null =>
+  text !== null && text.length > SUMMARY_MAX ? `${text.slice(0, SUMMARY_MAX - 1).trimEnd()}…` : text;
+
+const defined = (members: object): object =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));

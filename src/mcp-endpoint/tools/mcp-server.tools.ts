@@ -1,0 +1,85 @@
+import { Injectable } from '@nestjs/common';
+import { ServerListQueryDto, ServerService, ToolListQueryDto } from '../../mcp-servers';
+import {
+  LIST_INPUT,
+  type ListArguments,
+  listOutput,
+  listResult,
+  pageQuery,
+  QUERY_INPUT,
+  summaryOf,
+} from './lists';
+import { ID, objectOf, STRING, STRING_OR_NULL, tool } from './tool';
+
+const TOOL = {
+  tool_id: STRING,
+  server_id: STRING,
+  name: STRING,
+  title: STRING_OR_NULL,
+  description: STRING_OR_NULL,
+};
+
+/** Reading registered MCP servers and their tools. */
+@Injectable()
+export class McpServerTools {
+  constructor(private readonly servers: ServerService) {}
+
+  readonly tools = [
+    tool<ListArguments & { q?: string }>({
+      name: 'list_mcp_servers',
+      title: 'List MCP servers',
+      description:
+        'Lists the MCP servers that are registered in the workspace, newest first. Use it to see which outside systems you can reach. Then call list_mcp_tools with a server_id.',
+      input: { ...QUERY_INPUT, ...LIST_INPUT },
+      output: listOutput(objectOf({ server_id: STRING, name: STRING, description: STRING_OR_NULL })),
+      anyOf: ['viewer', 'runtime'],
+      run: async ({ scope, args: { q, ...page } }) => {
+        const query = pageQuery(ServerListQueryDto, page, { q, workspace_id: scope.workspaceId });
+        return listResult(await this.servers.list(scope, query), (one) => ({
+          server_id: one.server_id,
+          name: one.name,
+          description: summaryOf(one.description),
+        }));
+      },
+    }),
+    tool<ListArguments & { server_id: string }>({
+      name: 'list_mcp_tools',
+      title: 'List the tools of an MCP server',
+      description:
+        'Lists the tools of a registered MCP server by name, with what each one does. Then call get_mcp_tool for the arguments of one, and call_mcp_tool to run it.',
+      input: { server_id: { ...ID, description: 'From list_mcp_servers or get_agent.' }, ...LIST_INPUT },
+      required: ['server_id'],
+      output: listOutput(objectOf(TOOL)),
+      anyOf: ['viewer', 'runtime'],
+      run: async ({ scope, args: { server_id, ...page } }) => {
+        const query = pageQuery(ToolListQueryDto, page, {});
+        return listResult(await this.servers.listTools(scope, server_id, query), (one) => ({
+          tool_id: one.tool_id,
+          server_id: one.server_id,
+          name: one.name,
+          title: one.title,
+          description: summaryOf(one.description),
+        }));
+      },
+    }),
+    tool<{ tool_id: string }>({
+      name: 'get_mcp_tool',
+      title: 'Get a tool of an MCP server',
+      description:
+        'Returns a tool of a registered MCP server with the JSON Schema of its arguments. Use it before call_mcp_tool, so that you send the right arguments.',
+      input: { tool_id: { ...ID, description: 'From list_mcp_tools or search_registry.' } },
+      required: ['tool_id'],
+      output: {
+        ...TOOL,
+        input_schema: { type: 'object', description: 'The JSON Schema of the arguments.' },
+        annotations: { type: ['object', 'null'], description: 'What its server says about its effects.' },
+      },
+      anyOf: ['viewer', 'runtime'],
+      run: async ({ scope, args }) => {
+        const found = await this.servers.findTool(scope, args.tool_id);
+        const { tool_id, server_id, name, title, description, input_schema, annotations } = found;
+        return { tool_id, server_id, name, title, description, input_schema, annotations };
+      },
+    }),
+  ];
+}

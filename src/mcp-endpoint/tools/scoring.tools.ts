@@ -1,0 +1,186 @@
+import { Injectable } from '@nestjs/common';
+import { validateBody } from '#platform/http';
+import { ListQueryDto } from '#platform/paging';
+import {
+  GRAINS,
+  RUN_STATUSES,
+  SCORER_KINDS,
+  ScoreDto,
+  ScorerListQueryDto,
+  type ScoreResultDto,
+  ScorerService,
+  ScoreRunService,
+  ScoringService,
+} from '../../evaluation';
+import {
+  LIST_INPUT,
+  type ListArguments,
+  listOutput,
+  listResult,
+  pageQuery,
+  QUERY_INPUT,
+  summaryOf,
+} from './lists';
+import { type Arguments, ID, INTEGER, objectOf, STRING, STRING_OR_NULL, tool } from './tool';
+
+/** Ids that one call names. */
+const IDS_MAX = 100;
+
+interface StartArguments extends Arguments {
+  scorer_id: string;
+}
+
+const ids = (description: string) => ({ type: 'array', items: ID, maxItems: IDS_MAX, description });
+const NUMBER_OR_NULL = { type: ['number', 'null'] };
+
+const RUN = {
+  score_run_id: STRING,
+  scorer_id: STRING,
+  scorer_version: INTEGER,
+  grain: { enum: GRAINS },
+  run_status: { enum: RUN_STATUSES },
+  total: { ...INTEGER, description: 'Number of targets.' },
+};
+
+const RESULT = objectOf({
+  trace_id: STRING_OR_NULL,
+  session_id: STRING_OR_NULL,
+  score: NUMBER_OR_NULL,
+  choice: STRING_OR_NULL,
+  reasoning: STRING_OR_NULL,
+  error: { ...STRING_OR_NULL, description: 'Why the target has no score.' },
+});
+
+/** Scoring traces and sessions. */
+@Injectable()
+export class ScoringTools {
+  constructor(
+    private readonly scorers: ScorerService,
+    private readonly scoring: ScoringService,
+    private readonly runs: ScoreRunService,
+  ) {}
+
+  readonly tools = [
+    tool<ListArguments & { q?: string; scorer_kind?: (typeof SCORER_KINDS)[number] }>({
+      name: 'list_scorers',
+      title: 'List scorers',
+      description:
+        'Lists the scorers of the workspace, newest first. A scorer rates traces or sessions by code, by a model or by people. Then call start_scoring_run with the scorer_id of one that is not human.',
+      input: { ...QUERY_INPUT, scorer_kind: { enum: SCORER_KINDS }, ...LIST_INPUT },
+      output: listOutput(
+        objectOf({
+          scorer_id: STRING,
+          name: STRING,
+          description: STRING_OR_NULL,
+          scorer_kind: { enum: SCORER_KINDS },
+          grain: { enum: GRAINS },
+          scorer_version: INTEGER,
+        }),
+      ),
+      anyOf: ['viewer'],
+      run: async ({ scope, args: { q, scorer_kind, ...page } }) => {
+        const query = pageQuery(ScorerListQueryDto, page, { q, scorer_kind });
+        return listResult(await this.scorers.list(scope, query), (one) => ({
+          scorer_id: one.scorer_id,
+          name: one.name,
+          description: summaryOf(one.description),
+          scorer_kind: one.scorer_kind,
+          grain: one.grain,
+          scorer_version: one.scorer_version,
+        }));
+      },
+    }),
+    tool<StartArguments>({
+      name: 'start_scoring_run',
+      title: 'Start a scoring run',
+      description:
+        'Starts a run that scores at most 100 traces or sessions with a scorer, in the background. Select the targets by ids, by an experiment or by time; selectors narrow each other, and at least one is required. Then call get_scoring_run until it has ended. A run of a model-based scorer costs money.',
+      input: {
+        scorer_id: { ...ID, description: 'From list_scorers.' },
+        trace_ids: ids('Score these traces.'),
+        session_ids: ids('Score these sessions.'),
+        agent_ids: ids('Score the sessions of these agents.'),
+        experiment_id: { ...ID, description: 'Score the results of this experiment.' },
+        since: {
+          type: 'string',
+          maxLength: 64,
+          description: 'Score what started at this time or later (RFC 3339).',
+        },
+        until: {
+          type: 'string',
+          maxLength: 64,
+          description: 'Score what started before this time (RFC 3339).',
+        },
+        limit: {
+          type: 'integer',
+          minimum: 1,
+          maximum: 100,
+          description: 'Score only the newest targets. Without it, selecting more than 100 is an error.',
+        },
+        unscored_only: { type: 'boolean', description: 'Skip what this scorer version has scored.' },
+        max_cost_usd: {
+          type: 'number',
+          exclusiveMinimum: 0,
+          description: 'Stops the run when its model has cost this much, in US dollars.',
+        },
+      },
+      required: ['scorer_id'],
+      output: RUN,
+      anyOf: ['evaluator'],
+      hints: { readOnlyHint: false, idempotentHint: false },
+      run: async ({ scope, caller, args: { scorer_id, ...selection } }) => {
+        const dto = validateBody(ScoreDto, { ...selection, mode: 'score' });
+        const answer = await this.scoring.score(scope, scorer_id, dto, caller.signal);
+        if (!('queued' in answer)) throw new Error('A run was requested.');
+        const { concurrency: _, ...run } = answer.queued;
+        return run;
+      },
+    }),
+    tool<ListArguments & { score_run_id: string }>({
+      name: 'get_scoring_run',
+      title: 'Get a scoring run',
+      description:
+        'Returns the state of a scoring run and its results so far. Call it again after some seconds until run_status is succeeded or failed.',
+      input: { score_run_id: { ...ID, description: 'From start_scoring_run.' }, ...LIST_INPUT },
+      required: ['score_run_id'],
+      output: {
+        ...RUN,
+        completed_count: { ...INTEGER, description: 'Targets without an error.' },
+        failed_count: { ...INTEGER, description: 'Targets with an error.' },
+        cost_usd: NUMBER_OR_NULL,
+        failure_code: STRING_OR_NULL,
+        failure_detail: STRING_OR_NULL,
+        ...listOutput(RESULT),
+      },
+      anyOf: ['viewer'],
+      run: async ({ scope, args: { score_run_id, ...page } }) => {
+        const query = pageQuery(ListQueryDto, page, {});
+        const run = await this.runs.get(scope, score_run_id);
+        const results = await this.runs.listResults(scope, score_run_id, query);
+        return {
+          score_run_id,
+          scorer_id: run.scorer_id,
+          scorer_version: run.scorer_version,
+          grain: run.grain,
+          run_status: run.run_status,
+          total: run.total,
+          completed_count: run.completed_count,
+          failed_count: run.failed_count,
+          cost_usd: run.cost_usd,
+          failure_code: run.failure_code,
+          failure_detail: run.failure_detail,
+          ...listResult(results, slimResult),
+        };
+      },
+    }),
+  ];
+}
+
+const slimResult = (one: ScoreResultDto) => ({
+  trace_id: one.trace_id ?? null,
+  session_id: one.session_id ?? null,
+  score: one.score ?? null,
+  choice: one.choice ?? null,
+  reasoning: summaryOf(one.reasoning ?? null),
+  error: summaryOf(one.error ?? null),
+});

@@ -1,0 +1,141 @@
+import { Injectable } from '@nestjs/common';
+import { SkillListQueryDto, SkillService } from '../../skills';
+import {
+  LIST_INPUT,
+  type ListArguments,
+  listOutput,
+  listResult,
+  pageQuery,
+  QUERY_INPUT,
+  summaryOf,
+} from './lists';
+import { NEXT_OFFSET, OFFSET_INPUT, pageOfString, READ_BYTES, textPage } from './text-pages';
+import { ID, INTEGER, objectOf, STRING, STRING_OR_NULL, tool, VERSION_INPUT } from './tool';
+
+/** Files that one call of get_skill lists. */
+const FILES_MAX = 200;
+
+interface GetArguments {
+  skill_id: string;
+  version_ordinal?: number;
+  offset?: number;
+}
+
+const ITEM = objectOf({ skill_id: STRING, name: STRING, description: STRING, version_ordinal: INTEGER });
+
+/** Reading skills and their files. */
+@Injectable()
+export class SkillTools {
+  constructor(private readonly skills: SkillService) {}
+
+  readonly tools = [
+    tool<ListArguments & { q?: string }>({
+      name: 'list_skills',
+      title: 'List skills',
+      description:
+        'Lists the skills of the workspace, newest first, with what each one is for. A skill is a set of instructions and files for one kind of task. Use it to see which skills exist. Then call get_skill before you do a task that a skill describes.',
+      input: { ...QUERY_INPUT, ...LIST_INPUT },
+      output: listOutput(ITEM),
+      anyOf: ['viewer', 'runtime'],
+      run: async ({ scope, args: { q, ...page } }) => {
+        const query = pageQuery(SkillListQueryDto, page, { q, workspace_id: scope.workspaceId });
+        return listResult(await this.skills.list(scope, query), (one) => ({
+          skill_id: one.skill_id,
+          name: one.name,
+          description: summaryOf(one.description),
+          version_ordinal: one.version_ordinal,
+        }));
+      },
+    }),
+    tool<GetArguments>({
+      name: 'get_skill',
+      title: 'Get a skill',
+      description:
+        'Returns the instructions of a skill (its SKILL.md) and the list of its files. Follow the instructions when you do the task. Call read_skill_file for a file that they mention.',
+      input: {
+        skill_id: { ...ID, description: 'From list_skills, search_registry or get_agent.' },
+        version_ordinal: VERSION_INPUT,
+        ...OFFSET_INPUT,
+      },
+      required: ['skill_id'],
+      output: {
+        skill_id: STRING,
+        name: STRING,
+        description: STRING,
+        version_ordinal: INTEGER,
+        instructions: { ...STRING, description: 'Markdown.' },
+        next_offset: NEXT_OFFSET,
+        license: STRING_OR_NULL,
+        compatibility: STRING_OR_NULL,
+        allowed_tools: { type: ['array', 'null'], items: STRING },
+        files: { type: 'array', items: objectOf({ path: STRING, size_bytes: INTEGER }) },
+        file_count: { ...INTEGER, description: `Of which files holds the first ${FILES_MAX}.` },
+      },
+      anyOf: ['viewer', 'runtime'],
+      run: async ({ scope, args: { skill_id, version_ordinal, offset = 0 } }) => {
+        const ordinal = version_ordinal ?? (await this.skills.get(scope, skill_id)).view.version_ordinal;
+        const { view } = await this.skills.getVersion(scope, skill_id, ordinal);
+        const { text, next_offset } = pageOfString(view.instructions, offset);
+        return {
+          skill_id,
+          name: view.name,
+          description: view.description,
+          version_ordinal: view.version_ordinal,
+          instructions: text,
+          next_offset,
+          license: view.license,
+          compatibility: view.compatibility,
+          allowed_tools: view.allowed_tools,
+          files: view.files.slice(0, FILES_MAX).map(({ path, size_bytes }) => ({ path, size_bytes })),
+          file_count: view.files.length,
+        };
+      },
+    }),
+    tool<GetArguments & { path: string }>({
+      name: 'read_skill_file',
+      title: 'Read a file of a skill',
+      description:
+        'Returns the text of one file of a skill, such as a reference or a script that its instructions mention. Call get_skill first for the paths.',
+      input: {
+        skill_id: ID,
+        path: {
+          type: 'string',
+          minLength: 1,
+          maxLength: 1024,
+          description: 'A path from get_skill, such as references/api.md.',
+        },
+        version_ordinal: VERSION_INPUT,
+        ...OFFSET_INPUT,
+      },
+      required: ['skill_id', 'path'],
+      output: {
+        skill_id: STRING,
+        version_ordinal: INTEGER,
+        path: STRING,
+        size_bytes: INTEGER,
+        text: { ...STRING_OR_NULL, description: 'Null for a binary file.' },
+        next_offset: NEXT_OFFSET,
+        content_url: {
+          ...STRING_OR_NULL,
+          description:
+            'For a binary file: the path under the base URL at which the whole skill is a zip archive.',
+        },
+      },
+      anyOf: ['viewer', 'runtime'],
+      run: async ({ scope, args: { skill_id, path, version_ordinal, offset = 0 } }) => {
+        const part = await this.skills.readFile(scope, skill_id, version_ordinal, path, offset, READ_BYTES);
+        const { file, version_ordinal: ordinal } = part;
+        const page = textPage(part.bytes, offset, file.size_bytes);
+        return {
+          skill_id,
+          version_ordinal: ordinal,
+          path: file.path,
+          size_bytes: file.size_bytes,
+          text: page ? page.text : null,
+          next_offset: page ? page.next_offset : null,
+          content_url: page ? null : `/skill/v1/skills/${skill_id}/versions/${ordinal}/content`,
+        };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,112 @@
+import { Injectable } from '@nestjs/common';
+import { type CatalogueItemDto, CatalogueService, CATEGORIES, StoreItemListQueryDto } from '../../store';
+import {
+  LIST_INPUT,
+  type ListArguments,
+  listOutput,
+  listResult,
+  pageQuery,
+  QUERY_INPUT,
+  summaryOf,
+} from './lists';
+import { ID, INTEGER, objectOf, STRING, STRING_OR_NULL, tool } from './tool';
+
+interface ListStoreArguments extends ListArguments {
+  q?: string;
+  category?: (typeof CATEGORIES)[number];
+  topic?: string;
+}
+
+const STRINGS = { type: 'array', items: STRING };
+
+const ITEM = {
+  store_item_id: STRING,
+  name: STRING,
+  category: { enum: CATEGORIES },
+  tagline: STRING_OR_NULL,
+  license: STRING,
+  actions: STRINGS,
+  topics: STRINGS,
+  version_label: STRING_OR_NULL,
+  is_reviewed: { type: 'boolean' },
+};
+
+/** Browsing the store. */
+@Injectable()
+export class StoreTools {
+  constructor(private readonly catalogue: CatalogueService) {}
+
+  readonly tools = [
+    tool<ListStoreArguments>({
+      name: 'list_store_items',
+      title: 'List store items',
+      description:
+        'Lists what the store offers to your organization: agents, skills, tools and data that others publish, newest first. Use it when the workspace itself lacks what you need. Then call get_store_item for one. A person acquires items through the API.',
+      input: {
+        ...QUERY_INPUT,
+        category: { enum: CATEGORIES },
+        topic: { type: 'string', maxLength: 255 },
+        ...LIST_INPUT,
+      },
+      output: listOutput(objectOf(ITEM)),
+      anyOf: ['viewer'],
+      run: async ({ scope, args: { q, category, topic, ...page } }) => {
+        const query = pageQuery(StoreItemListQueryDto, page, { q, category, topic });
+        return listResult(await this.catalogue.list(scope, query), slimItem);
+      },
+    }),
+    tool<{ store_item_id: string }>({
+      name: 'get_store_item',
+      title: 'Get a store item',
+      description:
+        'Returns one item of the store: its publisher, license, content, and for an agent what it can do and which permissions it needs.',
+      input: { store_item_id: { ...ID, description: 'From list_store_items or search_registry.' } },
+      required: ['store_item_id'],
+      output: {
+        ...ITEM,
+        publisher_org_id: STRING,
+        highlights: STRINGS,
+        release_notes: STRING_OR_NULL,
+        can_acquire: { type: 'boolean' },
+        size_bytes: INTEGER,
+        file_count: INTEGER,
+        components: {
+          type: 'array',
+          items: objectOf({ kind: STRING, key: STRING }),
+          description: 'The resources of its package.',
+        },
+        capabilities: { type: 'array', items: objectOf({ kind: STRING, name: STRING }) },
+        required_permissions: STRINGS,
+      },
+      anyOf: ['viewer'],
+      run: async ({ scope, args }) => {
+        const item = await this.catalogue.get(scope, args.store_item_id);
+        return {
+          ...slimItem(item),
+          tagline: item.tagline ?? null,
+          publisher_org_id: item.publisher_org_id,
+          highlights: item.highlights ?? [],
+          release_notes: item.release_notes ?? null,
+          can_acquire: item.policy.can_acquire,
+          size_bytes: item.size_bytes,
+          file_count: item.file_count,
+          components: item.manifest.components.map(({ key, source }) => ({ kind: source.kind, key })),
+          capabilities: (item.agent_profile?.capabilities ?? []).map(({ kind, name }) => ({ kind, name })),
+          required_permissions: item.agent_profile?.required_permissions ?? [],
+        };
+      },
+    }),
+  ];
+}
+
+const slimItem = (item: CatalogueItemDto) => ({
+  store_item_id: item.store_item_id,
+  name: item.name,
+  category: item.category,
+  tagline: summaryOf(item.tagline ?? null),
+  license: item.license,
+  actions: item.actions,
+  topics: item.topics ?? [],
+  version_label: item.version_label ?? null,
+  is_reviewed: item.is_reviewed ?? false,
+});

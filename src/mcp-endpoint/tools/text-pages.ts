@@ -1,0 +1,79 @@
+import { isUtf8 } from 'node:buffer';
+import type { JsonSchema } from './tool';
+
+/** Bytes of a text that one result holds. */
+export const TEXT_PAGE_BYTES = 64 * 1024;
+
+/** The longest encoding of a character in UTF-8, in bytes. */
+const CHARACTER_BYTES = 4;
+
+/** Bytes to read for a page: one character more, to see whether the page ends within one. */
+export const READ_BYTES = TEXT_PAGE_BYTES + CHARACTER_BYTES;
+
+export const OFFSET_INPUT = {
+  offset: {
+    type: 'integer',
+    minimum: 0,
+    maximum: 2 ** 40,
+    description: 'next_offset of the part before. Default: the beginning.',
+  },
+} satisfies Record<string, JsonSchema>;
+
+export const NEXT_OFFSET: JsonSchema = {
+  type: ['integer', 'null'],
+  description: 'Pass it as offset to read on. Null at the end.',
+};
+
+/** A part of a text. */
+export interface TextPage {
+  text: string;
+  next_offset: number | null;
+}
+
+/**
+ * Returns the part of a text that begins at an offset. It begins and ends between two characters.
+ *
+ * @param bytes those from the offset on, at most `READ_BYTES`
+ * @param size of the whole text, in bytes
+ */
+export function knownTextPage(bytes: Buffer, offset: number, size: number): TextPage {
+  const { page, next_offset } = pageOf(bytes, offset, size);
+  return { text: page.toString('utf8'), next_offset };
+}
+
+/** Returns the same of content that may be binary, and null then. */
+export function textPage(bytes: Buffer, offset: number, size: number): TextPage | null {
+  const { page, next_offset } = pageOf(bytes, offset, size);
+  if (!isUtf8(page) || page.includes(0)) return null;
+  return { text: page.toString('utf8'), next_offset };
+}
+
+function pageOf(bytes: Buffer, offset: number, size: number): { page: Buffer; next_offset: number | null } {
+  const start = offset === 0 ? 0 : characterStart(bytes);
+  const end = characterEnd(bytes, Math.min(bytes.length, TEXT_PAGE_BYTES));
+  return { page: bytes.subarray(start, end), next_offset: offset + end < size ? offset + end : null };
+}
+
+/** Returns the part of a string that begins at an offset in its UTF-8 bytes. */
+export function pageOfString(text: string, offset: number): TextPage {
+  // most texts fit, and need no copy
+  if (offset === 0 && text.length * 3 <= TEXT_PAGE_BYTES) return { text, next_offset: null };
+  const bytes = Buffer.from(text);
+  return knownTextPage(bytes.subarray(offset, offset + READ_BYTES), offset, bytes.length);
+}
+
+/** Skips the rest of a character that an offset splits. */
+function characterStart(bytes: Buffer): number {
+  let at = 0;
+  while (at < CHARACTER_BYTES - 1 && isContinuation(bytes[at])) at++;
+  return at;
+}
+
+/** Moves an end back to the beginning of the character that it would split. */
+function characterEnd(bytes: Buffer, end: number): number {
+  let at = end;
+  while (at > 0 && end - at < CHARACTER_BYTES - 1 && isContinuation(bytes[at])) at--;
+  return at;
+}
+
+const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;

@@ -1,0 +1,211 @@
+import { createTestApp, type TestApp } from '#testing';
+import { FIELDS, INSTRUCTIONS, populate, type Population, ToolsFixture } from './population.fixture';
+
+/** What each tool returns. The client validates results against the output schemas. */
+describe('the tools of the MCP endpoint', () => {
+  let app: TestApp;
+  let has: Population;
+  let on: ToolsFixture;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    has = await populate(app);
+    on = await ToolsFixture.create(app, has.org, 'admin');
+    // the client validates against the schemas that it has listed
+    await on.client.listTools();
+  });
+  afterAll(async () => {
+    await on.client.close();
+    await app.close();
+  });
+
+  it('are described for models to choose by', async () => {
+    const { tools } = await on.client.listTools();
+    expect(tools.map(({ name }: any) => name)).toEqual([
+      'mcp__initialise',
+      'search_registry',
+      'list_agents',
+      'get_agent',
+      'list_skills',
+      'get_skill',
+      'read_skill_file',
+      'list_files',
+      'read_file',
+      'list_mcp_servers',
+      'list_mcp_tools',
+      'get_mcp_tool',
+      'call_mcp_tool',
+      'read_result',
+      'list_store_items',
+      'get_store_item',
+      'list_datasets',
+      'list_experiments',
+      'get_experiment',
+      'list_scorers',
+      'start_scoring_run',
+      'get_scoring_run',
+    ]);
+    for (const { name, title, description, inputSchema, outputSchema, annotations } of tools) {
+      expect([name, typeof title, description.length > 80]).toEqual([name, 'string', true]);
+      expect(inputSchema).toMatchObject({ type: 'object', additionalProperties: false });
+      expect(outputSchema).toMatchObject({ type: 'object', additionalProperties: false });
+      expect(Object.keys(annotations as object).sort()).toEqual([
+        'destructiveHint',
+        'idempotentHint',
+        'openWorldHint',
+        'readOnlyHint',
+      ]);
+      if (name === 'mcp__initialise') continue;
+      expect(inputSchema.properties).toMatchObject({ session_handle: {}, workspace_id: {} });
+    }
+  });
+
+  it('search what the workspace has', async () => {
+    const { items } = await on.result('search_registry', { query: 'forms' });
+    expect(items[0]).toEqual({
+      type: 'skill',
+      id: has.skillId,
+      name: 'pdf-forms',
+      description: 'Fills PDF forms.',
+    });
+    const tools = await on.result('search_registry', { query: 'forecast', types: ['tool'] });
+    expect(tools.items).toMatchObject([{ type: 'tool', id: has.toolId }]);
+  });
+
+  it('list and read agents', async () => {
+    expect(await on.result('list_agents', { q: 'paper' })).toEqual({
+      items: [
+        {
+          agent_id: has.agentId,
+          name: 'clerk',
+          display_name: null,
+          description: 'Does paperwork.',
+          model: null,
+        },
+      ],
+      next_cursor: null,
+    });
+    expect(await on.result('get_agent', { agent_id: has.agentId })).toEqual({
+      agent_id: has.agentId,
+      name: 'clerk',
+      display_name: null,
+      description: 'Does paperwork.',
+      model: null,
+      instructions: 'You are a clerk.',
+      next_offset: null,
+      tools: [{ server_id: has.serverId, tool_name: 'forecast' }],
+      skills: [{ skill_id: has.skillId, version_ordinal: null }],
+      required_permissions: [],
+      max_step_count: 50,
+      version_ordinal: 1,
+    });
+  });
+
+  it('list and read skills with their files', async () => {
+    const { items } = await on.result('list_skills');
+    expect(items).toEqual([
+      { skill_id: has.skillId, name: 'pdf-forms', description: 'Fills PDF forms.', version_ordinal: 1 },
+    ]);
+    const skill = await on.result('get_skill', { skill_id: has.skillId });
+    expect(skill).toMatchObject({ instructions: INSTRUCTIONS, next_offset: null, file_count: 3 });
+    expect(skill.files.map(({ path }: any) => path)).toEqual([
+      'SKILL.md',
+      'logo.png',
+      'references/fields.md',
+    ]);
+    const read = (path: string) => on.result('read_skill_file', { skill_id: has.skillId, path });
+    expect(await read('references/fields.md')).toEqual({
+      skill_id: has.skillId,
+      version_ordinal: 1,
+      path: 'references/fields.md',
+      size_bytes: FIELDS.length,
+      text: FIELDS,
+      next_offset: null,
+      content_url: null,
+    });
+    expect(await read('logo.png')).toMatchObject({
+      text: null,
+      content_url: `/skill/v1/skills/${has.skillId}/versions/1/content`,
+    });
+    const missing = await on.problem('read_skill_file', { skill_id: has.skillId, path: '../etc/passwd' });
+    expect(missing.code).toBe('not_found');
+  });
+
+  it('list and read files', async () => {
+    expect((await on.result('list_files', { media_type: 'text/csv' })).items).toEqual([
+      {
+        file_id: has.fileId,
+        name: 'table.csv',
+        media_type: 'text/csv',
+        size_bytes: 8,
+        version_ordinal: 1,
+      },
+    ]);
+    expect(await on.result('read_file', { file_id: has.fileId })).toMatchObject({
+      text: 'a,b\n1,2\n',
+      next_offset: null,
+      content_url: `/file/v1/files/${has.fileId}/versions/1/content`,
+    });
+  });
+
+  it('list MCP servers, and their tools with the schema of the arguments', async () => {
+    expect((await on.result('list_mcp_servers')).items).toEqual([
+      { server_id: has.serverId, name: 'weather', description: 'Forecasts.' },
+    ]);
+    const shown = {
+      tool_id: has.toolId,
+      server_id: has.serverId,
+      name: 'forecast',
+      title: 'Forecast',
+      description: 'Tells the weather of a city.',
+    };
+    expect((await on.result('list_mcp_tools', { server_id: has.serverId })).items).toEqual([shown]);
+    expect(await on.result('get_mcp_tool', { tool_id: has.toolId })).toEqual({
+      ...shown,
+      input_schema: { type: 'object', properties: { city: { type: 'string' } } },
+      annotations: null,
+    });
+  });
+
+  it('list datasets and experiments', async () => {
+    expect((await on.result('list_datasets')).items).toMatchObject([
+      { dataset_id: has.datasetId, name: 'cases', record_count: 0, latest_version: null },
+    ]);
+    expect((await on.result('list_experiments', { experiment_status: 'running' })).items).toMatchObject([
+      { experiment_id: has.experimentId, name: 'nightly', experiment_status: 'running' },
+    ]);
+    expect(await on.result('get_experiment', { experiment_id: has.experimentId })).toMatchObject({
+      experiment_id: has.experimentId,
+      scores: null,
+      scorer_count: null,
+    });
+  });
+
+  it('start a scoring run, and read its state', async () => {
+    expect((await on.result('list_scorers', { scorer_kind: 'code' })).items).toMatchObject([
+      { scorer_id: has.scorerId, name: 'always-one', grain: 'trace' },
+    ]);
+    const run = await on.result('start_scoring_run', { scorer_id: has.scorerId, trace_ids: [has.traceId] });
+    expect(run).toEqual({
+      score_run_id: expect.any(String),
+      scorer_id: has.scorerId,
+      scorer_version: 1,
+      grain: 'trace',
+      run_status: 'queued',
+      total: 1,
+    });
+    const { score_run_id } = run;
+    expect(await on.result('get_scoring_run', { score_run_id })).toMatchObject({
+      run_status: 'queued',
+      total: 1,
+      completed_count: 0,
+      items: [],
+      next_cursor: null,
+    });
+  });
+
+  it('name what a scoring run lacks', async () => {
+    const { code, text } = await on.problem('start_scoring_run', { scorer_id: has.scorerId });
+    expect([code, text]).toEqual(['invalid_request', expect.stringContaining('Select what to score')]);
+  });
+});
