@@ -5,6 +5,7 @@ import {
   createTestApp,
   HttpForwarder,
   newOrganization,
+  newTraceId,
   type TestApp,
   type TestOrganization,
   WorkerProcess,
@@ -31,7 +32,7 @@ describe('a conversation over MCP, whose requests go to two API processes in tur
     [processes, worker, orders] = await Promise.all([
       Promise.all([ApiProcess.start(app), ApiProcess.start(app)]),
       WorkerProcess.start(app),
-      OrdersServer.listen('the token of the orders'),
+      OrdersServer.listen('token-of-the-orders'),
     ]);
     proxy = await HttpForwarder.to(processes.map(({ url }) => url));
     org = await newOrganization(app);
@@ -64,7 +65,8 @@ describe('a conversation over MCP, whose requests go to two API processes in tur
       url: orders.url,
       auth: { type: 'bearer', value: orders.token },
     });
-    await made(`/mcp/v1/servers/${server_id}/refresh`, {});
+    const refreshed = await evaluator.post(`/mcp/v1/servers/${server_id}/refresh`);
+    expect(refreshed.body).toMatchObject({ added: ['refund_status'] });
     const { scorer_id: scorerId } = await made('/eval/v1/scorers', {
       name: `exact ${name}`,
       scorer_kind: 'code',
@@ -72,8 +74,8 @@ describe('a conversation over MCP, whose requests go to two API processes in tur
     });
     const { experiment_id: experimentId } = await made('/eval/v1/experiments', { name });
     const items = [
-      { case_id: 'right', output: 'paid', expected: 'paid' },
-      { case_id: 'wrong', output: 'open', expected: 'paid' },
+      { case_id: 'right', trace_id: newTraceId(), output: 'paid', expected: 'paid' },
+      { case_id: 'wrong', trace_id: newTraceId(), output: 'open', expected: 'paid' },
     ];
     await made(`/eval/v1/experiments/${experimentId}/results/bulk`, { items });
     return { scorerId, experimentId };
