@@ -2,22 +2,21 @@ import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { toNodeHandler } from '@modelcontextprotocol/node';
-import { createMcpHandler, Server } from '@modelcontextprotocol/server';
+import { createMcpHandler, fromJsonSchema, McpServer } from '@modelcontextprotocol/server';
 
 /** The tool of {@link OrdersServer}. */
 const REFUND_STATUS = {
-  name: 'refund_status',
   description: 'Tells whether the refund of an order is paid.',
-  inputSchema: {
-    type: 'object' as const,
+  inputSchema: fromJsonSchema<{ order_id: string }>({
+    type: 'object',
     properties: { order_id: { type: 'string' } },
     required: ['order_id'],
-  },
-  outputSchema: {
-    type: 'object' as const,
+  }),
+  outputSchema: fromJsonSchema<{ order_id: string; is_paid: boolean }>({
+    type: 'object',
     properties: { order_id: { type: 'string' }, is_paid: { type: 'boolean' } },
     required: ['order_id', 'is_paid'],
-  },
+  }),
 };
 
 /** A tenant's MCP server, written with the official SDK: it requires a token, and has one tool. */
@@ -49,11 +48,10 @@ export class OrdersServer {
   }
 }
 
-function ordersServer(): Server {
-  const server = new Server({ name: 'orders', version: '1.0.0' }, { capabilities: { tools: {} } });
-  server.setRequestHandler('tools/list', () => ({ tools: [REFUND_STATUS] }));
-  server.setRequestHandler('tools/call', ({ params }) => {
-    const status = { order_id: params.arguments?.order_id, is_paid: true };
+function ordersServer(): McpServer {
+  const server = new McpServer({ name: 'orders', version: '1.0.0' });
+  server.registerTool('refund_status', REFUND_STATUS, ({ order_id }) => {
+    const status = { order_id, is_paid: true };
     return { content: [{ type: 'text', text: JSON.stringify(status) }], structuredContent: status };
   });
   return server;
