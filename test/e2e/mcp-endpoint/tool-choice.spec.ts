@@ -1,27 +1,34 @@
 import { type ApiClient, createTestApp, newOrganization, type TestApp } from '#testing';
 import { connect } from './clients.fixture';
 
-/** What users ask for, in their words, and the tool that does it. */
+/** What users ask for in their own words, and the tool that does it. */
 const REQUESTS: [string, string][] = [
-  ['find something in our registry that handles refunds', 'search_registry'],
-  ['which agents do we have?', 'list_agents'],
-  ['show me the instructions of the support agent', 'get_agent'],
+  ['search for anything about invoices', 'search_registry'],
+  ['what does the billing bot do?', 'get_agent'],
+  ['which model does the support agent use?', 'get_agent'],
+  ['do we have a playbook for chargebacks?', 'list_skills'],
   ['how do I do this task, is there a skill for it?', 'list_skills'],
   ['read the instructions of a skill before the task', 'get_skill'],
   ['open the reference file that the skill mentions', 'read_skill_file'],
-  ['read the text of an uploaded document', 'read_file'],
-  ['which outside systems can we reach through MCP servers?', 'list_mcp_servers'],
-  ['what tools does this MCP server have?', 'list_mcp_tools'],
-  ['what arguments does this tool take?', 'get_mcp_tool'],
-  ['run a tool of the tickets server', 'call_mcp_tool'],
+  ['open the PDF that Anna uploaded', 'read_file'],
+  ['which outside systems can we reach?', 'list_mcp_servers'],
+  ['what are the parameters of create_issue?', 'get_mcp_tool'],
+  ['use the Jira integration to open a ticket', 'call_mcp_tool'],
+  ['continue reading the truncated output', 'read_result'],
+  ['what can I install from the marketplace?', 'list_store_items'],
+  ['who publishes this package and under which license?', 'get_store_item'],
   ['which test sets can we evaluate agents on?', 'list_datasets'],
-  ['what was the mean score of the last experiment?', 'get_experiment'],
-  ['which graders can rate our traces?', 'list_scorers'],
-  ["score yesterday's sessions with this scorer", 'start_scoring_run'],
+  ['compare the last two experiments', 'get_experiment'],
+  ['did the evaluation finish?', 'get_experiment'],
+  ['which judges are configured?', 'list_scorers'],
+  ['grade the new traces', 'start_scoring_run'],
   ['has the scoring run ended?', 'get_scoring_run'],
-  ['can we get an agent from the store that others publish?', 'list_store_items'],
 ];
 
+/**
+ * No model runs here. Instead, the registry itself, which agents search for tools, must rank the right one among the first
+ * three by its name and description.
+ */
 describe('the tools of the MCP endpoint', () => {
   let app: TestApp;
   let searcher: ApiClient;
