@@ -1,5 +1,7 @@
-import { Module } from '@nestjs/common';
-import { JsonBodiesModule } from '#platform/http';
+import { type MiddlewareConsumer, Module, type NestModule } from '@nestjs/common';
+import type { NextFunction, Request, Response } from 'express';
+import { Environment } from '#platform/config';
+import { baseUrlOf, JsonBodiesModule, RESOURCE_METADATA } from '#platform/http';
 import { SecretsModule } from '#platform/secrets';
 import { AgentsModule } from '../agents';
 import { DatasetsModule, ExperimentsModule, ScorersModule, ScoringModule } from '../evaluation';
@@ -26,6 +28,7 @@ import { ToolCatalogue } from './tools/tool-catalogue';
 import { McpServerFactory } from './transport/mcp-server.factory';
 import { McpTransport } from './transport/mcp-transport';
 import { McpController } from './transport/mcp.controller';
+import { METADATA_PATH, ProtectedResourceController } from './transport/protected-resource.controller';
 
 const TOOLS = [
   SearchTools,
@@ -57,7 +60,7 @@ const TOOLS = [
     SkillsModule,
     StoreModule,
   ],
-  controllers: [McpController],
+  controllers: [McpController, ProtectedResourceController],
   providers: [
     ...TOOLS,
     McpServerFactory,
@@ -69,4 +72,15 @@ const TOOLS = [
     ToolCatalogue,
   ],
 })
-export class McpEndpointHttpModule {}
+export class McpEndpointHttpModule implements NestModule {
+  constructor(private readonly environment: Environment) {}
+
+  /** Tells clients without a valid token where to read how to get one. */
+  configure(consumer: MiddlewareConsumer): void {
+    const name = (request: Request, response: Response, next: NextFunction): void => {
+      response.locals[RESOURCE_METADATA] = baseUrlOf(this.environment, request) + METADATA_PATH;
+      next();
+    };
+    consumer.apply(name).forRoutes('mcp');
+  }
+}

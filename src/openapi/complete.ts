@@ -146,7 +146,7 @@ interface Traits {
   isRead: boolean;
   /** Whether a rate limit can count it: by its caller, or for public operations by their address. */
   isRateLimited: boolean;
-  /** `required`, or `optional` if the operation accepts the workspace header without effect. */
+  /** `required`, or `optional` if the operation accepts the workspace header without effect and does not describe it. */
   workspace: 'required' | 'optional' | 'none';
   /** Whether it archives, restores or withdraws. */
   isLifecycle: boolean;
@@ -161,7 +161,7 @@ const LIFECYCLE = /\/(archive|restore|withdraw)$/;
 
 function traitsOf(paths: Paths, path: string, method: Method, operation: Operation): Traits {
   const isPublic = operation.security === undefined || operation.security.length === 0;
-  const hasWorkspaceHeader = operation.parameters?.some(({ name }) => name === WORKSPACE_HEADER) === true;
+  const workspaceHeader = operation.parameters?.find(({ name }) => name === WORKSPACE_HEADER);
   const declaresIfMatch = operation.parameters?.some(({ name }) => name === 'If-Match') === true;
   const isRepeatable = operation[NOT_REPEATABLE_EXTENSION] !== true && !isRead(operation[ACCESS_EXTENSION]);
   return {
@@ -174,9 +174,9 @@ function traitsOf(paths: Paths, path: string, method: Method, operation: Operati
     isRateLimited: !path.startsWith('/health/'),
     isLifecycle: LIFECYCLE.test(path),
     isRead: isRead(operation[ACCESS_EXTENSION]),
-    workspace: hasWorkspaceHeader
+    workspace: workspaceHeader?.required
       ? 'required'
-      : isPublic || WITHOUT_WORKSPACE.test(path)
+      : workspaceHeader || isPublic || WITHOUT_WORKSPACE.test(path)
         ? 'none'
         : 'optional',
     createsVersioned:
@@ -305,7 +305,7 @@ function requestHeaders({ method, isLifecycle, acceptsIdempotencyKey, workspace 
 function responseHeaders(status: string, traits: Traits): object {
   const always = { ...REQUEST_ID_HEADER, ...(traits.isRateLimited && RATE_LIMIT_HEADERS) };
   if (!status.startsWith('2')) return { ...always, ...ERROR_HEADERS[status] };
-  const isCreated = status === '201' || status === '202';
+  const isCreated = !traits.isRead && (status === '201' || status === '202');
   const hasETag = traits.readsVersioned || traits.acceptsIfMatch || traits.createsVersioned;
   return {
     ...always,

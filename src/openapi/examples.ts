@@ -304,6 +304,8 @@ export const TAG_DESCRIPTIONS: Record<string, string> = {
   'Human scores': 'Scores that people give to traces, sessions and results.',
   Files: 'Files of any kind and size. Every version is kept.',
   Health: 'Probes for load balancers and orchestrators.',
+  'MCP endpoint':
+    'The service as a Model Context Protocol (MCP) server, for agents and their clients. It describes its own tools.',
   'MCP servers': 'Registered Model Context Protocol (MCP) servers, their versions and their tools.',
   Platform: 'Management of organizations by platform principals.',
   Records: 'The cases of a dataset. Every version is kept.',

@@ -25,6 +25,7 @@ const OPERATION_IDS: Record<string, string> = {
   'Health.live': 'getLiveness',
   'Health.ready': 'getReadiness',
   'Jwks.keys': 'getJwks',
+  'Mcp.serve': 'runMcpRequest',
   'Me.describe': 'getMe',
   'Scoring.score': 'runScorer',
   'Search.search': 'searchRegistry',

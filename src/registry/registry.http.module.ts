@@ -16,6 +16,7 @@ import { RegistryModule } from './registry.module';
 import { ApiKeyController } from './accounts/api-key.controller';
 import { ServiceAccountController } from './accounts/service-account.controller';
 import { SigningKeyController } from './signing-keys/org-signing-key.controller';
+import { AuthorizationServerController } from './tokens/authorization-server.controller';
 import { JwksController } from './tokens/jwks.controller';
 import { RevocationRepository } from './tokens/revocation.repository';
 import { RevocationService } from './tokens/revocation.service';
@@ -38,6 +39,7 @@ import { WorkspaceController } from './accounts/workspace.controller';
     ApiKeyController,
     TokenController,
     JwksController,
+    AuthorizationServerController,
     SigningKeyController,
     AppController,
     RepoController,

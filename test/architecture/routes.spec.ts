@@ -72,6 +72,9 @@ describe('every route', () => {
     const open = routes.filter((route) => route.rule?.kind === 'public').map((route) => route.label);
     expect(open.sort()).toEqual([
       'GET /.well-known/jwks.json',
+      'GET /.well-known/oauth-authorization-server',
+      'GET /.well-known/oauth-protected-resource',
+      'GET /.well-known/oauth-protected-resource/mcp',
       'GET /health/live',
       'GET /health/ready',
       'GET /openapi.json',
@@ -113,6 +116,8 @@ describe('every route', () => {
   it('that only selects limits its body', () => {
     const selections = routes.filter(({ label, rule }) => label.startsWith('POST ') && isRead(rule));
     expect(Object.fromEntries(selections.map(({ label, limit }) => [label, limit]))).toEqual({
+      // its tools check the roles of the operations that do the same, which only read or not
+      'POST /mcp': 1024 * 1024,
       'POST /registry/v1/search': 256 * 1024,
       'POST /eval/v1/datasets/search': 64 * 1024,
       'POST /eval/v1/experiments/search': 64 * 1024,

@@ -43,6 +43,23 @@ describe('every operation', () => {
     );
   });
 
+  it('of the MCP endpoint answers as documented', async () => {
+    const documents = [
+      'oauth-authorization-server',
+      'oauth-protected-resource',
+      'oauth-protected-resource/mcp',
+    ];
+    await expectAll(
+      documents.map((name) => app.api().get(`/.well-known/${name}`)),
+      200,
+    );
+    const message = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+    await expectAll([admin.post('/mcp', message), admin.post('/mcp', [message])], 200);
+    await expectAll([admin.post('/mcp', { jsonrpc: '2.0', method: 'notifications/initialized' })], 202);
+    await expectAll([admin.post('/mcp', '{')], 400);
+    await expectAll([admin.post('/mcp', message, { accept: 'text/html' })], 406);
+  });
+
   it('of search answers as documented', async () => {
     const bodies = ['keyword', 'vector', 'hybrid'].map((mode) => ({ mode, query: 'agents', limit: 1 }));
     await expectAll(

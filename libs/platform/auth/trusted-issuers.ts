@@ -40,6 +40,11 @@ export class TrustedIssuers {
     return new TrustedIssuers(new Map(all.map((one) => [one.issuer, one])));
   }
 
+  /** Returns the issuers of `AUTH_ISSUERS` that are URLs. */
+  foreignUrls(): string[] {
+    return [...this.byName.keys()].slice(1).filter((issuer) => URL.canParse(issuer));
+  }
+
   find(issuer: string | null): TrustedIssuer | undefined {
     return issuer === null ? undefined : this.byName.get(issuer);
   }

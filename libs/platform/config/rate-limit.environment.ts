@@ -23,7 +23,7 @@ export abstract class RateLimitEnvironment extends EmbeddingsEnvironment {
   @PerMinute()
   RATE_LIMIT_TELEMETRY?: number;
 
-  /** Requests of one principal to the API proxy and the model gateway. Default: no limit. */
+  /** Requests of one principal to the API proxy, the model gateway and the MCP endpoint. Default: no limit. */
   @IsOptional()
   @PerMinute()
   RATE_LIMIT_PROXY?: number;

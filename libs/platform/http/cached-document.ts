@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Request, Response } from 'express';
+import { LRUCache } from 'lru-cache';
 import { checkIfMatch, namesETag } from './conditions';
 import { StreamedBody } from './streamed-body';
 
@@ -75,3 +76,27 @@ export class CachedDocument {
     return bytes;
   }
 }
+
+/** URLs whose documents are kept. A service has a few, unless clients send any `Host`. */
+const URLS_MAX = 100;
+
+/** How long clients and proxies may keep such a document. */
+const CACHED = { 'Cache-Control': 'public, max-age=300', Vary: 'Host' };
+
+/** Documents that name the URL of the service, one for each URL under which clients know it. */
+export class DocumentsByUrl {
+  private readonly documents = new LRUCache<string, Promise<CachedDocument>>({ max: URLS_MAX });
+
+  constructor(private readonly contentOf: (url: string) => object) {}
+
+  get(url: string): Promise<CachedDocument> {
+    let document = this.documents.get(url);
+    if (!document) {
+      document = CachedDocument.of(JSON.stringify(this.contentOf(url)), JSON_TYPE, CACHED);
+      this.documents.set(url, document);
+    }
+    return document;
+  }
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8';

@@ -53,6 +53,26 @@ class HttpShutdown implements OnModuleDestroy {
 })
 export class HttpModule {}
 
+/** The headers that scripts of other origins may read, besides those that browsers always show. */
+const EXPOSED = [
+  'Accept-Ranges',
+  'Allow',
+  'Content-Disposition',
+  'Content-Range',
+  'ETag',
+  'Idempotency-Replayed',
+  'Location',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Repr-Digest',
+  'Retry-After',
+  'WWW-Authenticate',
+  'X-Request-Id',
+];
+
+/** How long browsers may keep the answer to a preflight. */
+const PREFLIGHT_SECONDS = 600;
+
 /** Sets the headers of every response. Responses are private to their caller and revalidated by ETag. */
 function responseHeaders(_request: Request, response: Response, next: NextFunction): void {
   response.setHeader('X-Content-Type-Options', 'nosniff');
@@ -71,4 +91,8 @@ export function configureHttp(app: NestExpressApplication): void {
     next();
   };
   app.use(requestContext, measure, responseHeaders);
+  const { CORS_ORIGINS } = app.get(Environment, { strict: false });
+  if (CORS_ORIGINS.length > 0) {
+    app.enableCors({ origin: [...CORS_ORIGINS], exposedHeaders: EXPOSED, maxAge: PREFLIGHT_SECONDS });
+  }
 }

@@ -13,7 +13,8 @@ export {
 export { decodeBase64 } from './body.decoder';
 export { outlineOf } from './body-outline';
 export { BodyBudgets, type BudgetRule, MEMORY_BUDGET } from './body-budgets';
-export { CachedDocument } from './cached-document';
+export { baseUrlOf } from './base-url';
+export { CachedDocument, DocumentsByUrl } from './cached-document';
 export { checkIfMatch, ETAG_HEADER, IfMatch } from './conditions';
 export { checkCharset, mediaTypeOf } from './content-headers';
 export { endingOf, LongRunning, RequestSignal, UnavailableWhenLate } from './deadline';

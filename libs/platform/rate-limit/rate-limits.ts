@@ -26,7 +26,7 @@ const quotasOf = (environment: Environment): Record<RateLimitName, Quota> => ({
   telemetry: { perMinute: environment.RATE_LIMIT_TELEMETRY, counted: 'telemetry exports' },
   proxy: {
     perMinute: environment.RATE_LIMIT_PROXY,
-    counted: 'requests to the API proxy and the model gateway',
+    counted: 'requests to the API proxy, the model gateway and the MCP endpoint',
   },
   store_listing: {
     perMinute: environment.RATE_LIMIT_STORE_LISTING,

@@ -13,8 +13,11 @@ import { McpServerFactory } from './mcp-server.factory';
 /** The SDK reads only the path. */
 const ENDPOINT = 'http://localhost/mcp';
 
-/** The headers that the SDK reads. */
-const FORWARDED = /^(accept|content-type|mcp-.*)$/;
+/** The headers that the SDK reads, besides `Accept`. */
+const FORWARDED = /^(content-type|mcp-.*)$/;
+
+/** What the protocol requires clients to accept. The SDK refuses others before 2026-07-28. */
+const ACCEPTED = 'application/json, text/event-stream';
 
 /**
  * Serves requests with the official SDK. Those of 2026-07-28 describe themselves. Those of earlier revisions get a server
@@ -100,7 +103,8 @@ const authInfoOf = (caller: Caller): AuthInfo => ({
 const callerOf = (authInfo: AuthInfo | undefined): Caller => authInfo!.extra!['caller'] as Caller;
 
 function forwarded(headers: ServiceRequest['headers']): Record<string, string> {
-  const kept: Record<string, string> = {};
+  const { accept = ACCEPTED } = headers;
+  const kept: Record<string, string> = { accept: accept.includes('*/*') ? ACCEPTED : accept };
   for (const [name, value] of Object.entries(headers)) {
     if (typeof value === 'string' && FORWARDED.test(name)) kept[name] = value;
   }

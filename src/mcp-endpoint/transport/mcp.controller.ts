@@ -4,6 +4,7 @@ import { type Member, RequireRoleSomewhere, WORKSPACE_HEADER } from '#platform/a
 import { type Reply, RequestBody, RequestSignal, type ServiceRequest } from '#platform/http';
 import { RateLimited } from '#platform/rate-limit';
 import { McpTransport } from './mcp-transport';
+import { TakesMessages } from './mcp.openapi';
 import { OriginGuard } from './origin.guard';
 
 /** Largest message, in bytes. */
@@ -14,9 +15,14 @@ const MESSAGE_MAX_BYTES = 1024 * 1024;
 export class McpController {
   constructor(private readonly transport: McpTransport) {}
 
-  /** Send a message of the Model Context Protocol */
+  /**
+   * Send a message of the Model Context Protocol
+   *
+   * @remarks The endpoint serves revision 2026-07-28 and those from 2024-11-05 to 2025-11-25. It is stateless: each request is answered by itself, as JSON, so GET and DELETE are 405. Each tool requires the role of the operation that does the same.
+   */
   @Post()
   @HttpCode(200)
+  @TakesMessages()
   @RequireRoleSomewhere('viewer', 'runtime')
   @UseGuards(OriginGuard)
   @RateLimited('proxy')

@@ -24,6 +24,12 @@ export class TokenRequestDto {
   @NotNull()
   @IsString()
   api_key?: string;
+
+  /** The URL at which the token will be used (RFC 8707). Tokens are valid for the whole service, so it has no effect. */
+  @NotNull()
+  @IsString()
+  @Length(1, 2048)
+  resource?: string;
 }
 
 /** The errors of a key exchange (RFC 6749, section 5.2). */
@@ -34,6 +40,20 @@ export class TokenProblemDto extends ProblemDto {
   /** 401: `invalid_client`. 400: `unsupported_grant_type` for another grant type, else `invalid_request`. */
   @ApiProperty({ enum: OAUTH_ERRORS })
   error?: (typeof OAUTH_ERRORS)[number];
+}
+
+/** The metadata of an authorization server (RFC 8414, section 2). */
+export class AuthorizationServerDto {
+  issuer!: string;
+  /** The documentation, because the service grants no authorization to browsers. Some clients require the member. */
+  authorization_endpoint!: string;
+  token_endpoint!: string;
+  jwks_uri!: string;
+  grant_types_supported!: string[];
+  token_endpoint_auth_methods_supported!: string[];
+  /** Empty, because there is no authorization endpoint. */
+  response_types_supported!: string[];
+  revocation_endpoint!: string;
 }
 
 /** A token in exchange for a key (RFC 6749, section 5.1). */

@@ -1,6 +1,7 @@
 import { AGENTS_ROWS } from './agents.rows';
 import { EVALUATION_ROWS } from './evaluation.rows';
 import { FILES_ROWS } from './files.rows';
+import { MCP_ENDPOINT_ROWS } from './mcp-endpoint.rows';
 import { REGISTRY_ROWS } from './registry.rows';
 import type { Row } from './row.fixture';
 import { STORE_ROWS } from './store.rows';
@@ -14,4 +15,5 @@ export const ROWS: Readonly<Record<string, Row>> = {
   ...TELEMETRY_ROWS,
   ...EVALUATION_ROWS,
   ...STORE_ROWS,
+  ...MCP_ENDPOINT_ROWS,
 };

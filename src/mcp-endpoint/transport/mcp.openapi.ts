@@ -1,0 +1,104 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiHeader, ApiResponse, getSchemaPath } from '@nestjs/swagger';
+import { WORKSPACE_HEADER } from '#platform/auth';
+import { ApiBodies, ApiSchemas } from '#platform/http';
+
+const reference = (name: string) => ({ $ref: getSchemaPath(name) });
+
+const ID = { type: ['string', 'integer', 'null'], description: 'The id of the request.' };
+const VERSION = { const: '2.0' };
+
+/** The messages of JSON-RPC 2.0 that the endpoint takes and sends. */
+const MESSAGES = {
+  McpRequest: {
+    type: 'object',
+    description:
+      'A message of the Model Context Protocol. A notification, which gets no answer, has no `id`. In revision 2026-07-28, `params._meta` names the revision and the client.',
+    properties: {
+      jsonrpc: VERSION,
+      id: { type: ['string', 'integer'] },
+      method: { type: 'string', examples: ['tools/list', 'tools/call'] },
+      params: { type: 'object', additionalProperties: true },
+    },
+    required: ['jsonrpc', 'method'],
+    additionalProperties: true,
+  },
+  McpResult: {
+    type: 'object',
+    properties: { jsonrpc: VERSION, id: ID, result: { type: 'object', additionalProperties: true } },
+    required: ['jsonrpc', 'id', 'result'],
+  },
+  McpError: {
+    type: 'object',
+    description: 'A protocol error. Errors of tools are results with `isError`.',
+    properties: {
+      jsonrpc: VERSION,
+      id: ID,
+      error: {
+        type: 'object',
+        properties: { code: { type: 'integer' }, message: { type: 'string' }, data: {} },
+        required: ['code', 'message'],
+      },
+    },
+    required: ['jsonrpc', 'id', 'error'],
+  },
+};
+
+const MESSAGE = { anyOf: [reference('McpResult'), reference('McpError')] };
+const ERROR = {
+  'application/json': { schema: reference('McpError') },
+  'application/problem+json': { schema: reference('ProblemDto') },
+};
+
+/** Statuses with which the protocol answers some errors, or else the service. */
+const SHARED: [status: number, description: string][] = [
+  [400, 'The message is malformed, or of a revision that is not supported.'],
+  [404, 'The method does not exist (revision 2026-07-28).'],
+  [500, ''],
+];
+
+/** Describes the route of the endpoint. */
+export const TakesMessages = (): MethodDecorator =>
+  applyDecorators(
+    ApiSchemas(MESSAGES),
+    ApiBodies({
+      'application/json': {
+        anyOf: [
+          reference('McpRequest'),
+          {
+            type: 'array',
+            items: reference('McpRequest'),
+            description: 'A batch, in revision 2025-03-26 and before.',
+          },
+        ],
+      },
+    }),
+    ApiHeader({
+      name: 'MCP-Protocol-Version',
+      required: false,
+      description: 'The revision, such as `2026-07-28`. Clients send it once they know it.',
+      schema: { type: 'string' },
+    }),
+    ApiHeader({
+      name: WORKSPACE_HEADER,
+      required: false,
+      description:
+        'The workspace of calls that name none. Returns 403 for a workspace that you cannot access.',
+      schema: { type: 'string' },
+    }),
+    ApiResponse({
+      status: 200,
+      description: 'The answer, or those of a batch.',
+      content: {
+        'application/json': { schema: { anyOf: [...MESSAGE.anyOf, { type: 'array', items: MESSAGE }] } },
+        'text/event-stream': { schema: { type: 'string' } },
+      },
+    }),
+    ApiResponse({ status: 202, description: 'Notifications are accepted.' }),
+    ApiResponse({
+      status: 406,
+      description: '`Accept` must name `application/json` and `text/event-stream`.',
+      content: { 'application/json': { schema: reference('McpError') } },
+    }),
+    ...SHARED.map(([status, description]) => ApiResponse({ status, description, content: ERROR })),
+  );

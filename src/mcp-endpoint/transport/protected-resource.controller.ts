@@ -1,0 +1,47 @@
+import { Controller, Get, Req } from '@nestjs/common';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { Public, TrustedIssuers } from '#platform/auth';
+import { Environment } from '#platform/config';
+import { baseUrlOf, type CachedDocument, DocumentsByUrl } from '#platform/http';
+import { ProtectedResourceDto } from './protected-resource.dto';
+
+/** The well-known path of the endpoint's metadata: that of RFC 9728, followed by the path of the resource. */
+export const METADATA_PATH = '/.well-known/oauth-protected-resource/mcp';
+
+@ApiTags('MCP endpoint')
+@Controller('.well-known/oauth-protected-resource')
+export class ProtectedResourceController {
+  private readonly documents = new DocumentsByUrl((url) => this.metadataOf(url));
+
+  constructor(
+    private readonly environment: Environment,
+    private readonly issuers: TrustedIssuers,
+  ) {}
+
+  /** Get the metadata of the MCP endpoint as an OAuth 2.0 protected resource (RFC 9728) */
+  @Get('mcp')
+  @Public()
+  @ApiOkResponse({ type: ProtectedResourceDto })
+  getMcp(@Req() request: Request): Promise<CachedDocument> {
+    return this.documents.get(baseUrlOf(this.environment, request));
+  }
+
+  /** Get the same metadata, for clients that do not look below the well-known path */
+  @Get()
+  @Public()
+  @ApiOkResponse({ type: ProtectedResourceDto })
+  get(@Req() request: Request): Promise<CachedDocument> {
+    return this.getMcp(request);
+  }
+
+  private metadataOf(url: string): ProtectedResourceDto {
+    return {
+      resource: `${url}/mcp`,
+      authorization_servers: [url, ...this.issuers.foreignUrls()],
+      bearer_methods_supported: ['header'],
+      resource_name: 'Agent registry',
+      resource_documentation: `${url}/docs`,
+    };
+  }
+}

@@ -1,0 +1,35 @@
+import { Controller, Get, Req } from '@nestjs/common';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { Public } from '#platform/auth';
+import { Environment } from '#platform/config';
+import { baseUrlOf, type CachedDocument, DocumentsByUrl } from '#platform/http';
+import { AuthorizationServerDto } from './token.dto';
+
+@ApiTags('Tokens')
+@Controller('.well-known/oauth-authorization-server')
+export class AuthorizationServerController {
+  private readonly documents = new DocumentsByUrl(metadataOf);
+
+  constructor(private readonly environment: Environment) {}
+
+  /** Get the metadata of this service as an OAuth 2.0 authorization server (RFC 8414) */
+  @Get()
+  @Public()
+  @ApiOkResponse({ type: AuthorizationServerDto })
+  get(@Req() request: Request): Promise<CachedDocument> {
+    return this.documents.get(baseUrlOf(this.environment, request));
+  }
+}
+
+const metadataOf = (issuer: string): AuthorizationServerDto => ({
+  issuer,
+  // clients built on the official MCP SDK refuse metadata without it, although no grant uses it
+  authorization_endpoint: `${issuer}/docs`,
+  token_endpoint: `${issuer}/registry/v1/tokens`,
+  jwks_uri: `${issuer}/.well-known/jwks.json`,
+  grant_types_supported: ['client_credentials'],
+  token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+  response_types_supported: [],
+  revocation_endpoint: `${issuer}/registry/v1/tokens/revoke`,
+});

@@ -1,0 +1,133 @@
+import {
+  Client,
+  ClientCredentialsProvider,
+  StreamableHTTPClientTransport,
+} from '@modelcontextprotocol/client';
+import { createTestApp, newOrganization, TestIssuer, type TestApp, type TestOrganization } from '#testing';
+
+const RESOURCE = '/.well-known/oauth-protected-resource/mcp';
+const SERVER = '/.well-known/oauth-authorization-server';
+
+/** How clients learn to log in. */
+describe('the authorization of the MCP endpoint', () => {
+  let app: TestApp;
+  let org: TestOrganization;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    org = await newOrganization(app);
+  });
+  afterAll(() => app.close());
+
+  it('lets the SDK log in with a service account and its API key', async () => {
+    const { serviceAccountId, key } = await org.serviceAccount('viewer');
+    const authProvider = new ClientCredentialsProvider({
+      clientId: serviceAccountId,
+      clientSecret: key,
+      expectedIssuer: app.url,
+    });
+    const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } });
+    await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', app.url), { authProvider }));
+    const { structuredContent } = await client.callTool({ name: 'mcp__initialise', arguments: {} });
+    expect(structuredContent).toMatchObject({ workspace_id: org.workspaceId });
+    expect((await authProvider.tokens())?.access_token).toMatch(/^ey/);
+    await client.close();
+  });
+
+  it('is refused by the SDK with a wrong key', async () => {
+    const { serviceAccountId } = await org.serviceAccount('viewer');
+    const authProvider = new ClientCredentialsProvider({
+      clientId: serviceAccountId,
+      clientSecret: 'rsk_wrong',
+      expectedIssuer: app.url,
+    });
+    const client = new Client({ name: 'test', version: '1' });
+    const transport = new StreamableHTTPClientTransport(new URL('/mcp', app.url), { authProvider });
+    await expect(client.connect(transport)).rejects.toThrow('invalid_client');
+  });
+
+  it.each([
+    [undefined, 'token_missing', ''],
+    ['rsk_wrong', 'invalid_api_key', 'error="invalid_token", '],
+  ])('names its metadata with 401 (token %s)', async (token, code, error) => {
+    const answer = await app.api(token).post('/mcp', { jsonrpc: '2.0', id: 1, method: 'ping' });
+    expect([answer.status, answer.body.code]).toEqual([401, code]);
+    expect(answer.headers.get('www-authenticate')).toBe(
+      `Bearer ${error}resource_metadata="${app.url}${RESOURCE}"`,
+    );
+  });
+
+  it('does not send clients of other routes to the metadata of the endpoint', async () => {
+    const answer = await app.api().get('/agent/v1/agents');
+    expect(answer.headers.get('www-authenticate')).toBe('Bearer');
+  });
+
+  it('describes the resource and its issuers', async () => {
+    const { status, body, headers } = await app.api().get(RESOURCE);
+    expect([status, headers.get('cache-control')]).toEqual([200, 'public, max-age=300']);
+    expect(body).toEqual({
+      resource: `${app.url}/mcp`,
+      authorization_servers: [app.url, app.issuer.issuer],
+      bearer_methods_supported: ['header'],
+      resource_name: 'Agent registry',
+      resource_documentation: `${app.url}/docs`,
+    });
+    expect((await app.api().get('/.well-known/oauth-protected-resource')).body).toEqual(body);
+  });
+
+  it('describes this service as an issuer', async () => {
+    expect((await app.api().get(SERVER)).body).toEqual({
+      issuer: app.url,
+      authorization_endpoint: `${app.url}/docs`,
+      token_endpoint: `${app.url}/registry/v1/tokens`,
+      jwks_uri: `${app.url}/.well-known/jwks.json`,
+      grant_types_supported: ['client_credentials'],
+      token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+      response_types_supported: [],
+      revocation_endpoint: `${app.url}/registry/v1/tokens/revoke`,
+    });
+  });
+
+  it('puts nothing of a hostile Host into headers', async () => {
+    const headers = { host: 'a"b.example' };
+    const { status, headers: answered } = await app.api().post('/mcp', {}, headers);
+    expect([status, answered.get('www-authenticate')]).toEqual([
+      401,
+      `Bearer resource_metadata="http://localhost${RESOURCE}"`,
+    ]);
+  });
+
+  it('accepts the resource of a token request (RFC 8707), as a form and as JSON', async () => {
+    const { serviceAccountId, key } = await org.serviceAccount('viewer');
+    const body = {
+      grant_type: 'client_credentials',
+      client_id: serviceAccountId,
+      client_secret: key,
+      resource: `${app.url}/mcp`,
+    };
+    for (const sent of [body, new URLSearchParams(body)]) {
+      expect((await app.api().post('/registry/v1/tokens', sent)).status).toBe(200);
+    }
+  });
+
+  describe('with a public URL and foreign issuers', () => {
+    let hosted: TestApp;
+    beforeAll(async () => {
+      const idp = await TestIssuer.create('https://idp.example.com');
+      hosted = await createTestApp({
+        env: { PUBLIC_URL: 'https://registry.example.com/' },
+        issuers: [idp.entry()],
+      });
+    });
+    afterAll(() => hosted.close());
+
+    it('names them, whatever the Host of the request', async () => {
+      const { body } = await hosted.api().get(RESOURCE);
+      expect(body.resource).toBe('https://registry.example.com/mcp');
+      expect(body.authorization_servers).toEqual(
+        expect.arrayContaining(['https://registry.example.com', 'https://idp.example.com']),
+      );
+      expect((await hosted.api().get(SERVER)).body.issuer).toBe('https://registry.example.com');
+    });
+  });
+});

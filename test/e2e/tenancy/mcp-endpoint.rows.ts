@@ -1,0 +1,47 @@
+import type { Ids } from './population';
+import { OWN, type Row } from './row.fixture';
+
+const message = (method: string, params: object) => ({ jsonrpc: '2.0', id: 1, method, params });
+
+const call = (name: string, args: object) => message('tools/call', { name, arguments: args });
+
+/** The arguments by which each tool may name what is theirs. */
+const named = (theirs: Ids): [tool: string, args: object][] => [
+  ['search_registry', { query: theirs.marker }],
+  ['list_agents', {}],
+  ['get_agent', { agent_id: theirs.agent_id }],
+  ['list_skills', {}],
+  ['get_skill', { skill_id: theirs.skill_id }],
+  ['get_skill', { skill_id: theirs.skill_id, version_ordinal: 1 }],
+  ['read_skill_file', { skill_id: theirs.skill_id, path: 'SKILL.md' }],
+  ['list_files', {}],
+  ['read_file', { file_id: theirs.file_id }],
+  ['read_file', { file_id: theirs.file_id, version_ordinal: 1 }],
+  ['list_mcp_servers', {}],
+  ['list_mcp_tools', { server_id: theirs.server_id }],
+  ['get_mcp_tool', { tool_id: theirs.tool_id }],
+  ['call_mcp_tool', { tool_id: theirs.tool_id }],
+  ['call_mcp_tool', { server_id: theirs.server_id, tool_name: `${theirs.marker}_tool` }],
+  ['get_store_item', { store_item_id: theirs.store_item_id ?? 'item_x' }],
+  ['list_datasets', {}],
+  ['list_experiments', { dataset_id: theirs.dataset_id }],
+  ['get_experiment', { experiment_id: theirs.experiment_id }],
+  ['list_scorers', {}],
+  ['start_scoring_run', { scorer_id: theirs.scorer_id, trace_ids: [theirs.trace_id] }],
+  ['get_scoring_run', { score_run_id: theirs.score_run_id ?? 'run_x' }],
+];
+
+/** The MCP endpoint: every tool within their workspace, and within the caller's own. */
+export const MCP_ENDPOINT_ROWS: Readonly<Record<string, Row>> = {
+  'POST /mcp': {
+    bodies: (theirs, own) => [
+      call('mcp__initialise', { workspace_id: theirs.workspace_id }),
+      ...named(theirs).flatMap(([tool, args]) =>
+        [theirs, own].map(({ workspace_id }) => call(tool, { workspace_id, ...args })),
+      ),
+    ],
+  },
+  'GET /.well-known/oauth-authorization-server': OWN,
+  'GET /.well-known/oauth-protected-resource': OWN,
+  'GET /.well-known/oauth-protected-resource/mcp': OWN,
+};
