@@ -1,4 +1,4 @@
 export { FilesHttpModule } from './files.http.module';
 export { FilesModule } from './files.module';
-export { FileListQueryDto } from './files/file.dto';
+export { type FileDto, FileListQueryDto } from './files/file.dto';
 export { FileService } from './files/file.service';

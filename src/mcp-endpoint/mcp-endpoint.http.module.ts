@@ -11,6 +11,10 @@ import { RegistryModule, SearchModule } from '../registry';
 import { ResourcesModule } from '../resources';
 import { SkillsModule } from '../skills';
 import { StoreModule } from '../store';
+import { PromptCatalogue } from './prompts/prompt-catalogue';
+import { FileResources } from './resources/file-resources';
+import { ResourceCatalogue } from './resources/resource-catalogue';
+import { SkillResources } from './resources/skill-resources';
 import { StoredResultRepository } from './results/stored-result.repository';
 import { SessionHandles } from './sessions/session-handle';
 import { SessionService } from './sessions/session.service';
@@ -63,10 +67,14 @@ const TOOLS = [
   controllers: [McpController, ProtectedResourceController],
   providers: [
     ...TOOLS,
+    FileResources,
     McpServerFactory,
     McpTransport,
+    PromptCatalogue,
+    ResourceCatalogue,
     SessionHandles,
     SessionService,
+    SkillResources,
     StoredResultRepository,
     ToolCalls,
     ToolCatalogue,

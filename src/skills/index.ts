@@ -1,5 +1,5 @@
 export { SkillDirectory } from './skills/skill-directory';
-export { SkillListQueryDto } from './skills/skill.dto';
-export { SkillService } from './skills/skill.service';
+export { type SkillDto, SkillListQueryDto } from './skills/skill.dto';
+export { type SkillManifest, SkillService } from './skills/skill.service';
 export { SkillsHttpModule } from './skills.http.module';
 export { SkillsModule } from './skills.module';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type EnteredWorkspace, scopeOf, WorkspaceScopes } from '#platform/auth';
+import { type EnteredWorkspace, type OrgScope, scopeOf, WorkspaceScopes } from '#platform/auth';
 import { type Problem, problem } from '#platform/problem';
 import { WorkspacesRepository } from '../../registry';
 import { INSTRUCTIONS } from '../instructions';
@@ -53,6 +53,16 @@ export class SessionService {
   /** Enters the workspace of a call. Errors: 400 if the call names none, 404 if the caller has no access to it. */
   async enter(caller: Caller, choice: WorkspaceChoice): Promise<EnteredWorkspace> {
     return this.within(caller, this.chosen(caller, choice));
+  }
+
+  /**
+   * Returns what the caller may read by URI or by name: the workspace of the request's header, else all of their workspaces.
+   */
+  async reach({ principal, requestId, workspaceId }: Caller): Promise<OrgScope> {
+    if (workspaceId === undefined) return scopeOf(principal, requestId);
+    const entered = await this.scopes.enter(principal, workspaceId, requestId);
+    if (!entered) throw problem.notFound('workspace', workspaceId);
+    return entered.scope;
   }
 
   private chosen(caller: Caller, { session_handle: handle, workspace_id: named }: WorkspaceChoice): string {

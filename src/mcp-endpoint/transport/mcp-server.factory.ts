@@ -1,12 +1,55 @@
 import { Injectable } from '@nestjs/common';
-import { ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type ServerOptions,
+  type StandardSchemaV1,
+} from '@modelcontextprotocol/server';
+import {
+  RESOURCES_DIRECTORY_READ_METHOD,
+  SKILLS_EXTENSION_ID,
+  SKILLS_GET_METHOD,
+  SKILLS_LIST_METHOD,
+} from '@modelcontextprotocol/server/ext/skills';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv';
+import { isJsonObject } from '#platform/json';
 import { INSTRUCTIONS } from '../instructions';
+import { PromptCatalogue } from '../prompts/prompt-catalogue';
+import { ResourceCatalogue } from '../resources/resource-catalogue';
 import type { Caller } from '../sessions/caller';
 import { ToolCalls } from '../tools/tool-calls';
 import { ToolCatalogue } from '../tools/tool-catalogue';
 
 const SERVER_INFO = { name: 'agent-registry-service', title: 'Agent registry', version: '1.0.0' };
+
+/** How long clients may keep what changes with a release or with the caller's roles. Nothing is shared between callers. */
+const STABLE = { ttlMs: 60_000, cacheScope: 'private' } as const;
+const FRESH = { ttlMs: 0, cacheScope: 'private' } as const;
+
+const OPTIONS: ServerOptions = {
+  capabilities: {
+    tools: {},
+    resources: {},
+    prompts: {},
+    completions: {},
+    extensions: { [SKILLS_EXTENSION_ID]: { directoryRead: true } },
+  },
+  instructions: INSTRUCTIONS,
+  // validates only answers of clients, which this server never asks; creating one takes a millisecond
+  jsonSchemaValidator: new AjvJsonSchemaValidator(),
+  cacheHints: {
+    'server/discover': STABLE,
+    'tools/list': STABLE,
+    'prompts/list': STABLE,
+    'resources/templates/list': STABLE,
+    'resources/list': FRESH,
+    'resources/read': FRESH,
+  },
+};
+
+/** Which revisions of the protocol a request speaks: 2026-07-28, or one before. */
+export type Era = 'modern' | 'legacy';
 
 /**
  * Creates the SDK's server for a request. It is the low-level one, with lists that are made once, because one with schemas
@@ -14,33 +57,103 @@ const SERVER_INFO = { name: 'agent-registry-service', title: 'Agent registry', v
  */
 @Injectable()
 export class McpServerFactory {
-  /** Only validates what clients are asked for, which this server never does. Creating one takes a millisecond. */
-  private readonly validator = new AjvJsonSchemaValidator();
-
   constructor(
     private readonly catalogue: ToolCatalogue,
     private readonly calls: ToolCalls,
+    private readonly resources: ResourceCatalogue,
+    private readonly prompts: PromptCatalogue,
   ) {}
 
   /* eslint-disable @typescript-eslint/no-deprecated -- the SDK deprecates it only for simple servers */
-  create(caller: Caller): Server {
-    const server = new Server(SERVER_INFO, {
-      capabilities: { tools: {} },
-      instructions: INSTRUCTIONS,
-      jsonSchemaValidator: this.validator,
-      cacheHints: { 'tools/list': { ttlMs: 60_000, cacheScope: 'private' } },
-    });
+  create(caller: Caller, era: Era): Server {
+    const server = new Server(SERVER_INFO, OPTIONS);
+    this.addTools(server, caller);
+    this.addResources(server, caller);
+    this.addSkills(server, caller, era);
+    this.addPrompts(server, caller);
+    return server;
+  }
+
+  private addTools(server: Server, caller: Caller): void {
     server.setRequestHandler('tools/list', ({ params }) => {
-      if (params?.cursor !== undefined) throw unknownCursor();
+      checkOnlyPage(params?.cursor);
       return { tools: this.catalogue.list(caller.principal) };
     });
     server.setRequestHandler('tools/call', ({ params }) =>
       this.calls.call(caller, params.name, params.arguments ?? {}),
     );
-    return server;
+  }
+
+  private addResources(server: Server, caller: Caller): void {
+    server.setRequestHandler('resources/list', ({ params }) => this.resources.list(caller, params?.cursor));
+    server.setRequestHandler('resources/templates/list', ({ params }) => {
+      checkOnlyPage(params?.cursor);
+      return this.resources.templates();
+    });
+    server.setRequestHandler('resources/read', ({ params }) => this.resources.read(caller, params.uri));
+  }
+
+  /** The methods of the extension `io.modelcontextprotocol/skills` (SEP-2640). */
+  private addSkills(server: Server, caller: Caller, era: Era): void {
+    const cached = era === 'modern' ? FRESH : {};
+    server.setRequestHandler(SKILLS_LIST_METHOD, { params: PAGE_PARAMS }, async ({ cursor }) => ({
+      ...(await this.resources.listSkills(caller, cursor)),
+      ...cached,
+    }));
+    server.setRequestHandler(SKILLS_GET_METHOD, { params: URI_PARAMS }, async ({ uri }) => ({
+      ...(await this.resources.getSkill(caller, uri)),
+      ...cached,
+    }));
+    server.setRequestHandler(RESOURCES_DIRECTORY_READ_METHOD, { params: URI_PARAMS }, async (params) => {
+      checkOnlyPage(params.cursor);
+      return { ...(await this.resources.readDirectory(caller, params.uri)), ...cached };
+    });
+  }
+
+  private addPrompts(server: Server, caller: Caller): void {
+    server.setRequestHandler('prompts/list', ({ params }) => {
+      checkOnlyPage(params?.cursor);
+      return this.prompts.list();
+    });
+    server.setRequestHandler('prompts/get', ({ params }) =>
+      this.prompts.get(caller, params.name, params.arguments ?? {}),
+    );
+    server.setRequestHandler('completion/complete', ({ params: { ref, argument } }) => {
+      if (ref.type === 'ref/prompt') {
+        return this.prompts.complete(caller, ref.name, argument.name, argument.value);
+      }
+      return { completion: { values: [] } };
+    });
   }
   /* eslint-enable @typescript-eslint/no-deprecated */
 }
 
-const unknownCursor = (): ProtocolError =>
-  new ProtocolError(ProtocolErrorCode.InvalidParams, 'The cursor is not one of this list.');
+/** Refuses every cursor of a list that has one page, because such a list has given none. */
+function checkOnlyPage(cursor: string | undefined): void {
+  if (cursor === undefined) return;
+  throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'The cursor is not one of this list.');
+}
+
+/** Returns a schema of parameters with texts. */
+const textParams = <Params>(
+  required: readonly string[],
+  optional: readonly string[],
+): StandardSchemaV1<Params> => ({
+  '~standard': {
+    version: 1,
+    vendor: 'agent-registry-service',
+    validate: (value) => {
+      const given = isJsonObject(value) ? value : {};
+      const isText = (name: string): boolean => typeof given[name] === 'string';
+      const wrong =
+        required.find((name) => !isText(name)) ??
+        optional.find((name) => given[name] !== undefined && !isText(name));
+      return wrong === undefined
+        ? { value: given as Params }
+        : { issues: [{ message: `${wrong} must be a string` }] };
+    },
+  },
+});
+
+const PAGE_PARAMS = textParams<{ cursor?: string }>([], ['cursor']);
+const URI_PARAMS = textParams<{ uri: string; cursor?: string }>(['uri'], ['cursor']);

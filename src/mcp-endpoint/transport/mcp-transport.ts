@@ -25,9 +25,12 @@ const ACCEPTED = 'application/json, text/event-stream';
  */
 @Injectable()
 export class McpTransport implements OnModuleDestroy {
-  private readonly current = createMcpHandler(({ authInfo }) => this.servers.create(callerOf(authInfo)), {
-    legacy: 'reject',
-  });
+  private readonly current = createMcpHandler(
+    ({ authInfo, era }) => this.servers.create(callerOf(authInfo), era),
+    {
+      legacy: 'reject',
+    },
+  );
 
   constructor(
     private readonly servers: McpServerFactory,
@@ -64,7 +67,7 @@ export class McpTransport implements OnModuleDestroy {
 
   /** Answers a request of a revision before 2026-07-28. The SDK's handler for them would answer with event streams. */
   private async serveEarlier(caller: Caller, request: Request, parsedBody: unknown): Promise<Response> {
-    const server = this.servers.create(caller);
+    const server = this.servers.create(caller, 'legacy');
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: undefined,
       enableJsonResponse: true,

@@ -39,6 +39,20 @@ export class SkillBlobRepository {
     return new Map(rows.map(({ sha256, data }) => [sha256, data]));
   }
 
+  /** Returns the first bytes of each content. */
+  async beginnings(
+    on: SqlExecutor,
+    scope: OrgScope,
+    digests: readonly string[],
+    bytes: number,
+  ): Promise<Map<string, Buffer>> {
+    const rows = await on.query<{ sha256: string; piece: Buffer }>(
+      sql`SELECT sha256, substring(data FROM 1 FOR ${bytes}) AS piece FROM skill_blobs
+        WHERE org_id = ${scope.orgId} AND sha256 = ANY (${digests}::text[])`,
+    );
+    return new Map(rows.map(({ sha256, piece }) => [sha256, piece]));
+  }
+
   /** Returns a range of the bytes of a content, or no bytes if it is missing. */
   async piece(
     on: SqlExecutor,

@@ -96,6 +96,12 @@ export class SkillContents {
     return found.get(sha256) ?? missing(sha256);
   }
 
+  /** Reads the first bytes of several files, by their digest. */
+  beginnings(scope: OrgScope, files: readonly SkillFile[], bytes: number): Promise<Map<string, Buffer>> {
+    const digests = [...new Set(files.map(({ sha256 }) => sha256))];
+    return this.blobs.beginnings(this.database, scope, digests, bytes);
+  }
+
   /** Reads a part of a file, which the caller holds in memory. */
   async part(
     scope: OrgScope,

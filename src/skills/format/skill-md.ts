@@ -16,6 +16,9 @@ import {
 /** In bytes. */
 export const SKILL_MD_MAX = 1024 * 1024;
 
+/** The bytes of a SKILL.md that hold its whole frontmatter, whatever its characters. */
+export const FRONTMATTER_BYTES = 4 * (FRONTMATTER_MAX + 64);
+
 const BYTE_ORDER_MARK = '\uFEFF';
 const FENCE = '---';
 
@@ -49,6 +52,16 @@ export class SkillMd {
       document,
       readMembers((name) => reader.read(name)),
     );
+  }
+
+  /**
+   * Returns the frontmatter of a stored SKILL.md as it was written, unknown members included.
+   *
+   * @param bytes at least its first `FRONTMATTER_BYTES`
+   */
+  static frontmatterOf(bytes: Buffer): Record<string, unknown> {
+    const { frontmatter } = partsOf(bytes.toString('utf8'));
+    return parseFrontmatter(frontmatter).toJS() as Record<string, unknown>;
   }
 
   /** Writes a new SKILL.md. Throws `SkillFault` for members that exceed its limits. */

@@ -77,6 +77,21 @@ export class SkillRepository extends OwnedRepository<SkillEntity, SkillVersionRo
     );
   }
 
+  /** Lists the files of several versions in the order of their paths. */
+  filesOf(
+    scope: OrgScope,
+    versions: readonly { skill_id: string; version_ordinal: number }[],
+  ): Promise<(SkillFile & { skill_id: string })[]> {
+    const ids = versions.map(({ skill_id }) => skill_id);
+    const ordinals = versions.map(({ version_ordinal }) => version_ordinal);
+    return this.database.query(
+      sql`SELECT skill_id, path, sha256, crc32, size_bytes
+        FROM unnest(${ids}::text[], ${ordinals}::int[]) AS given(skill_id, version_ordinal)
+        JOIN skill_files USING (skill_id, version_ordinal)
+        WHERE org_id = ${scope.orgId} ORDER BY skill_id, path`,
+    );
+  }
+
   /** Finds the newest version of a skill with these files. */
   async findByDigest(
     on: SqlExecutor,

@@ -19,7 +19,7 @@ import {
 import { SkillContents } from '../content/skill-contents';
 import { contentWith, type SkillContent } from '../format/skill-content';
 import { SKILL_MD, type SkillFile } from '../format/skill-files';
-import { SkillMd } from '../format/skill-md';
+import { FRONTMATTER_BYTES, SkillMd } from '../format/skill-md';
 import type { SkillMembers } from '../format/skill-members';
 import { SkillFault } from '../format/skill.fault';
 import { type SkillUpload, ZIP_MEDIA } from '../upload/skill-upload';
@@ -45,6 +45,12 @@ export const SKILL: ResourceKind<SkillEntity, SkillDto> = {
   unique: { constraint: 'skills_name', field: 'name' },
   toView: toSkillDto,
 };
+
+/** The files of a skill, and the frontmatter of its SKILL.md. */
+export interface SkillManifest {
+  files: SkillFile[];
+  frontmatter: Record<string, unknown>;
+}
 
 /** A part of a file of a skill. */
 export interface SkillFilePart {
@@ -184,6 +190,19 @@ export class SkillService extends OrgResourceService<SkillEntity, SkillDto> {
       length: row.archive_bytes,
       filename: `${row.name}-v${ordinal}.zip`,
       sha256: row.archive_sha256,
+    });
+  }
+
+  /** Returns the files and the frontmatter of skills that the caller has read, in the same order. */
+  async manifests(scope: OrgScope, skills: readonly SkillDto[]): Promise<SkillManifest[]> {
+    if (skills.length === 0) return [];
+    const files = await this.skills.filesOf(scope, skills);
+    const markdown = files.filter(({ path }) => path === SKILL_MD);
+    const beginnings = await this.contents.beginnings(scope, markdown, FRONTMATTER_BYTES);
+    return skills.map(({ skill_id }) => {
+      const own = files.filter((file) => file.skill_id === skill_id);
+      const { sha256 } = own.find(({ path }) => path === SKILL_MD)!;
+      return { files: own, frontmatter: SkillMd.frontmatterOf(beginnings.get(sha256)!) };
     });
   }
 

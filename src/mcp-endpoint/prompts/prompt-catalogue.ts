@@ -1,0 +1,188 @@
+import { Injectable } from '@nestjs/common';
+import {
+  type CompleteResult,
+  type GetPromptResult,
+  type ListPromptsResult,
+  ProtocolError,
+  ProtocolErrorCode,
+} from '@modelcontextprotocol/server';
+import type { OrgScope } from '#platform/auth';
+import { AgentListQueryDto, AgentService } from '../../agents';
+import { problem } from '#platform/problem';
+import { SkillListQueryDto, SkillService } from '../../skills';
+import type { Caller } from '../sessions/caller';
+import { SessionService } from '../sessions/session.service';
+import { problemOf } from '../tools/tool-result';
+import { pageOfString } from '../tools/text-pages';
+
+/** Values that a completion returns, as the protocol allows at most. */
+const COMPLETIONS_MAX = 100;
+
+/** The longest name that is completed or looked up, in characters. */
+const NAME_MAX = 255;
+
+interface Prompt {
+  listed: ListPromptsResult['prompts'][number];
+  /** The argument that names a resource. */
+  argument: string;
+  /** Returns the names that contain the words. */
+  complete: (scope: OrgScope, q: string) => Promise<{ names: string[]; total: number | null }>;
+  /** @param name the name or the id of the resource */
+  text: (scope: OrgScope, name: string) => Promise<string>;
+}
+
+/** Prompts, which people choose in their client: to work by a skill, or as an agent. */
+@Injectable()
+export class PromptCatalogue {
+  private readonly prompts: readonly Prompt[];
+
+  constructor(
+    private readonly sessions: SessionService,
+    private readonly skills: SkillService,
+    private readonly agents: AgentService,
+  ) {
+    this.prompts = [this.useSkill(), this.actAsAgent()];
+  }
+
+  list(): ListPromptsResult {
+    return { prompts: this.prompts.map(({ listed }) => listed) };
+  }
+
+  async get(caller: Caller, name: string, args: Record<string, string>): Promise<GetPromptResult> {
+    const prompt = this.find(name);
+    const given = args[prompt.argument] ?? '';
+    if (given === '' || given.length > NAME_MAX) {
+      throw invalid(`The prompt ${name} requires the argument ${prompt.argument}.`);
+    }
+    const text = await this.answering(caller, 'prompts/get', async () =>
+      prompt.text(await this.sessions.reach(caller), given),
+    );
+    const request = args['task'] ? `\n\nThe task:\n\n${args['task']}` : '';
+    return {
+      description: prompt.listed.description,
+      messages: [{ role: 'user', content: { type: 'text', text: text + request } }],
+    };
+  }
+
+  /** Completes the name of a resource. Other arguments have no completions. */
+  async complete(caller: Caller, name: string, argument: string, value: string): Promise<CompleteResult> {
+    const prompt = this.find(name);
+    if (argument !== prompt.argument || value.length > NAME_MAX) return { completion: { values: [] } };
+    const { names, total } = await this.answering(caller, 'completion/complete', async () =>
+      prompt.complete(await this.sessions.reach(caller), value),
+    );
+    const isMore = total === null || total > names.length;
+    return { completion: { values: names, hasMore: isMore, ...(total !== null && { total }) } };
+  }
+
+  private useSkill(): Prompt {
+    return {
+      listed: {
+        name: 'use_skill',
+        title: 'Use a skill',
+        description: 'Do a task by the instructions of a skill.',
+        arguments: [
+          { name: 'skill', description: 'The name or the id of the skill.', required: true },
+          { name: 'task', description: 'What to do.' },
+        ],
+      },
+      argument: 'skill',
+      complete: async (scope, q) => {
+        const query = Object.assign(new SkillListQueryDto(), { q, limit: COMPLETIONS_MAX, sort: 'name' });
+        return namesOf(await this.skills.list(scope, query));
+      },
+      text: async (scope, name) => {
+        const query = Object.assign(new SkillListQueryDto(), { name, limit: 2 });
+        const id = name.startsWith('skl_')
+          ? name
+          : onlyOne('skill', (await this.skills.list(scope, query)).items).skill_id;
+        const { view } = await this.skills.get(scope, id);
+        const { text, next_offset } = pageOfString(view.instructions, 0);
+        return [
+          `Follow the skill "${view.name}" (${view.skill_id}): ${view.description}`,
+          `<skill name="${view.name}">\n${text}\n</skill>`,
+          next_offset !== null && `Read the rest with get_skill and offset ${next_offset}.`,
+          view.file_count > 1 &&
+            `The skill has ${view.file_count} files. List them with get_skill, and read those that you need with read_skill_file.`,
+        ]
+          .filter(Boolean)
+          .join('\n\n');
+      },
+    };
+  }
+
+  private actAsAgent(): Prompt {
+    return {
+      listed: {
+        name: 'act_as_agent',
+        title: 'Act as an agent',
+        description: 'Work as an agent of the registry, with its instructions, skills and tools.',
+        arguments: [
+          { name: 'agent', description: 'The name or the id of the agent.', required: true },
+          { name: 'task', description: 'What to do.' },
+        ],
+      },
+      argument: 'agent',
+      complete: async (scope, q) => {
+        const query = Object.assign(new AgentListQueryDto(), { q, limit: COMPLETIONS_MAX, sort: 'name' });
+        return namesOf(await this.agents.list(scope, query));
+      },
+      text: async (scope, name) => {
+        const query = Object.assign(new AgentListQueryDto(), { name, limit: 2 });
+        const id = name.startsWith('agt_')
+          ? name
+          : onlyOne('agent', (await this.agents.list(scope, query)).items).agent_id;
+        const { view } = await this.agents.get(scope, id);
+        const { text, next_offset } = pageOfString(view.instructions, 0);
+        const tools = view.tools.map(({ server_id, tool_name }) => `- ${tool_name} of ${server_id}`);
+        const skills = view.skills.map(({ skill_id }) => `- ${skill_id}`);
+        return [
+          `Act as the agent "${view.name}" (${view.agent_id}).`,
+          `<instructions>\n${text}\n</instructions>`,
+          next_offset !== null && `Read the rest with get_agent and offset ${next_offset}.`,
+          skills.length > 0 && `Read its skills with get_skill before you need them:\n${skills.join('\n')}`,
+          tools.length > 0 && `Run its tools with call_mcp_tool:\n${tools.join('\n')}`,
+        ]
+          .filter(Boolean)
+          .join('\n\n');
+      },
+    };
+  }
+
+  private find(name: string): Prompt {
+    const prompt = this.prompts.find(({ listed }) => listed.name === name);
+    if (!prompt) throw invalid(`Unknown prompt: ${name.slice(0, NAME_MAX)}. prompts/list names the prompts.`);
+    return prompt;
+  }
+
+  private async answering<Result>(
+    caller: Caller,
+    method: string,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    try {
+      return await work();
+    } catch (error) {
+      const { status, detail } = problemOf(error, caller, method);
+      throw status < 500 ? invalid(detail) : new ProtocolError(ProtocolErrorCode.InternalError, detail);
+    }
+  }
+}
+
+const invalid = (message: string): ProtocolError =>
+  new ProtocolError(ProtocolErrorCode.InvalidParams, message);
+
+/** Returns the resource of a name. Errors: 404, and 400 if several workspaces have one of this name. */
+function onlyOne<Item>(kind: string, items: readonly Item[]): Item {
+  const [first, second] = items;
+  if (!first) throw problem.notFound(kind);
+  if (second) {
+    throw problem.invalidRequest(`Several workspaces have a ${kind} of this name. Name it by its id.`);
+  }
+  return first;
+}
+
+const namesOf = ({ items, page }: { items: { name: string }[]; page: { total: number | null } }) => ({
+  names: [...new Set(items.map(({ name }) => name))],
+  total: page.total,
+});

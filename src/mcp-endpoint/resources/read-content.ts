@@ -1,0 +1,29 @@
+import { isUtf8 } from 'node:buffer';
+import { ProtocolError, ProtocolErrorCode, type ReadResourceResult } from '@modelcontextprotocol/server';
+
+/** The largest resource that is read as a whole, in bytes. */
+export const RESOURCE_BYTES = 1024 * 1024;
+
+/** The content of a resource. */
+export interface ReadContent {
+  /** At most `RESOURCE_BYTES`. */
+  bytes: Buffer;
+  /** The size of the whole, in bytes. */
+  size: number;
+  mimeType: string;
+  /** How else to read one that is too large. */
+  hint: string;
+}
+
+/** Returns the contents of a resource: as text if they are text, else in base64. */
+export function contentsOf(uri: string, { bytes, size, mimeType, hint }: ReadContent): ReadResourceResult {
+  if (size > RESOURCE_BYTES) {
+    throw new ProtocolError(
+      ProtocolErrorCode.InvalidParams,
+      `The resource has ${size} bytes, and at most ${RESOURCE_BYTES} can be read at once. ${hint}`,
+    );
+  }
+  const isText = isUtf8(bytes) && !bytes.includes(0);
+  const content = isText ? { text: bytes.toString('utf8') } : { blob: bytes.toString('base64') };
+  return { contents: [{ uri, mimeType, ...content }] };
+}

@@ -1,0 +1,134 @@
+import { Injectable } from '@nestjs/common';
+import {
+  type ListResourcesResult,
+  type ListResourceTemplatesResult,
+  ProtocolError,
+  ProtocolErrorCode,
+  type ReadResourceResult,
+  type Resource,
+  ResourceNotFoundError,
+} from '@modelcontextprotocol/server';
+import { Problem } from '#platform/problem';
+import type { Caller } from '../sessions/caller';
+import { SessionService } from '../sessions/session.service';
+import { problemOf } from '../tools/tool-result';
+import { FILE_TEMPLATE, FileResources } from './file-resources';
+import { contentsOf } from './read-content';
+import { type SkillEntry, SkillResources } from './skill-resources';
+
+/** The lists that `resources/list` joins, in this order. */
+const LISTS = ['skills', 'files'] as const;
+
+const TEMPLATES: ListResourceTemplatesResult['resourceTemplates'] = [
+  {
+    name: 'skill_file',
+    title: 'File of a skill',
+    uriTemplate: 'skill://{skill_id}/{name}/{+path}',
+    description: 'A file of a skill. The instructions are in SKILL.md.',
+  },
+  {
+    name: 'file',
+    title: 'File',
+    uriTemplate: FILE_TEMPLATE,
+    description: 'The newest content of a file, of at most 1 MiB.',
+  },
+];
+
+/** The resources of the endpoint: what the caller may read, in the workspace of the request's header or in all of theirs. */
+@Injectable()
+export class ResourceCatalogue {
+  constructor(
+    private readonly sessions: SessionService,
+    private readonly skills: SkillResources,
+    private readonly files: FileResources,
+  ) {}
+
+  async list(caller: Caller, cursor: string | undefined): Promise<ListResourcesResult> {
+    return this.answering(caller, 'resources/list', async () => {
+      const [list, after] = positionOf(cursor);
+      const scope = await this.sessions.reach(caller);
+      const page = await this[list].list(scope, after, caller.workspaceId);
+      const following = LISTS[LISTS.indexOf(list) + 1];
+      const next =
+        page.nextCursor !== null ? cursorOf(list, page.nextCursor) : following && cursorOf(following);
+      return { resources: page.items, ...(next !== undefined && { nextCursor: next }) };
+    });
+  }
+
+  templates(): ListResourceTemplatesResult {
+    return { resourceTemplates: TEMPLATES };
+  }
+
+  async read(caller: Caller, uri: string): Promise<ReadResourceResult> {
+    return this.answering(
+      caller,
+      'resources/read',
+      async () => {
+        const scope = await this.sessions.reach(caller);
+        const of = this.files.isNamedBy(uri) ? this.files : this.skills;
+        return contentsOf(uri, await of.read(scope, uri));
+      },
+      uri,
+    );
+  }
+
+  /** `skills/list` of SEP-2640. */
+  async listSkills(
+    caller: Caller,
+    cursor: string | undefined,
+  ): Promise<{ skills: SkillEntry[]; nextCursor?: string }> {
+    return this.answering(caller, 'skills/list', async () => {
+      const scope = await this.sessions.reach(caller);
+      const { items, nextCursor } = await this.skills.listEntries(scope, cursor, caller.workspaceId);
+      return { skills: items, ...(nextCursor !== null && { nextCursor }) };
+    });
+  }
+
+  /** `skills/get` of SEP-2640. */
+  async getSkill(caller: Caller, uri: string): Promise<{ skill: SkillEntry }> {
+    return this.answering(caller, 'skills/get', async () => {
+      return { skill: await this.skills.entry(await this.sessions.reach(caller), uri) };
+    });
+  }
+
+  /** `resources/directory/read` of SEP-2640. A directory is on one page. */
+  async readDirectory(caller: Caller, uri: string): Promise<{ resources: Resource[] }> {
+    return this.answering(caller, 'resources/directory/read', async () => {
+      return { resources: await this.skills.children(await this.sessions.reach(caller), uri) };
+    });
+  }
+
+  /** Turns problems into protocol errors. @param uri the resource that a 404 means */
+  private async answering<Result>(
+    caller: Caller,
+    method: string,
+    work: () => Promise<Result>,
+    uri?: string,
+  ): Promise<Result> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof ProtocolError) throw error;
+      const { code, status, detail } = problemOf(error, caller, method);
+      if (code === 'not_found' && uri !== undefined) throw new ResourceNotFoundError(uri);
+      const isCallers = status < 500;
+      throw new ProtocolError(
+        isCallers ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError,
+        detail,
+      );
+    }
+  }
+}
+
+type ListName = (typeof LISTS)[number];
+
+const cursorOf = (list: ListName, after = ''): string =>
+  Buffer.from(`${list} ${after}`).toString('base64url');
+
+function positionOf(cursor: string | undefined): [list: ListName, after: string | undefined] {
+  if (cursor === undefined) return ['skills', undefined];
+  const [name, after] = Buffer.from(cursor, 'base64url').toString('utf8').split(' ');
+  const list = LISTS.find((one) => one === name);
+  if (!list) throw new Problem('invalid_query', 'cursor: is not a cursor of this list');
+  return [list, after || undefined];
+}

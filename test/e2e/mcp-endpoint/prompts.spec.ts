@@ -1,0 +1,81 @@
+import { createTestApp, type TestApp } from '#testing';
+import { CLIENT_MODES, connect, type TestMcpClient } from './clients.fixture';
+import { INSTRUCTIONS, populate, type Population } from './population.fixture';
+
+/** Prompts that people choose in their client. */
+describe('the prompts of the MCP endpoint', () => {
+  let app: TestApp;
+  let has: Population;
+  let client: TestMcpClient;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    has = await populate(app);
+    client = await connect(app.url, await has.org.token('runtime'));
+  });
+  afterAll(async () => {
+    await client.close();
+    await app.close();
+  });
+
+  const textOf = async (name: string, args: Record<string, string>): Promise<string> => {
+    const { messages } = await client.getPrompt({ name, arguments: args });
+    expect(messages).toHaveLength(1);
+    return messages[0].content.text;
+  };
+
+  it.each(CLIENT_MODES)('are listed with their arguments (client %s)', async (mode) => {
+    const of = await connect(app.url, await has.org.token('viewer'), mode);
+    const { prompts } = await of.listPrompts({});
+    expect(
+      prompts.map(({ name, arguments: given }: any) => [name, given.map((one: any) => one.name)]),
+    ).toEqual([
+      ['use_skill', ['skill', 'task']],
+      ['act_as_agent', ['agent', 'task']],
+    ]);
+    await of.close();
+  });
+
+  it('give the instructions of a skill, by its name or its id', async () => {
+    const byName = await textOf('use_skill', { skill: 'pdf-forms', task: 'Fill form 7.' });
+    expect(byName).toContain(INSTRUCTIONS);
+    expect(byName).toContain('The skill has 3 files.');
+    expect(byName.endsWith('The task:\n\nFill form 7.')).toBe(true);
+    expect(await textOf('use_skill', { skill: has.skillId })).toContain(INSTRUCTIONS);
+  });
+
+  it('give the instructions of an agent with its skills and tools', async () => {
+    const text = await textOf('act_as_agent', { agent: 'clerk' });
+    expect(text).toContain('You are a clerk.');
+    expect(text).toContain(`- ${has.skillId}`);
+    expect(text).toContain(`- forecast of ${has.serverId}`);
+  });
+
+  it.each([
+    ['use_skill', { skill: 'missing' }],
+    ['use_skill', { skill: 'skl_x' }],
+    ['use_skill', {}],
+    ['use_skill', { skill: 'x'.repeat(1000) }],
+    ['other', { skill: 'pdf-forms' }],
+  ])('refuse %s with %p', async (name, args) => {
+    await expect(client.getPrompt({ name, arguments: args as any })).rejects.toMatchObject({ code: -32602 });
+  });
+
+  it('complete names', async () => {
+    const complete = async (name: string, argument: string, value: string) =>
+      (await client.complete({ ref: { type: 'ref/prompt', name }, argument: { name: argument, value } }))
+        .completion;
+    expect(await complete('use_skill', 'skill', 'pd')).toEqual({
+      values: ['pdf-forms'],
+      hasMore: false,
+      total: 1,
+    });
+    expect((await complete('use_skill', 'skill', '')).values).toEqual(['pdf-forms']);
+    expect((await complete('act_as_agent', 'agent', 'cl')).values).toEqual(['clerk']);
+    expect((await complete('act_as_agent', 'agent', 'zzz')).values).toEqual([]);
+    expect((await complete('use_skill', 'task', 'x')).values).toEqual([]);
+    const template = { type: 'ref/resource', uri: 'registry://files/{file_id}' };
+    const ofTemplate = await client.complete({ ref: template, argument: { name: 'file_id', value: 'x' } });
+    expect(ofTemplate.completion.values).toEqual([]);
+  });
+});

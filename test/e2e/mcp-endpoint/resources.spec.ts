@@ -1,0 +1,230 @@
+import { createTestApp, newOrganization, type TestApp } from '#testing';
+import { CLIENT_MODES, connect, type TestMcpClient } from './clients.fixture';
+import { FIELDS, populate, type Population } from './population.fixture';
+
+/** Skills and files as resources, and the extension for skills (SEP-2640). */
+describe('the resources of the MCP endpoint', () => {
+  let app: TestApp;
+  let has: Population;
+  let client: TestMcpClient;
+  let skill: string;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    has = await populate(app);
+    client = await connect(app.url, await has.org.token('viewer'));
+    skill = `skill://${has.skillId}/pdf-forms`;
+  });
+  afterAll(async () => {
+    await client.close();
+    await app.close();
+  });
+
+  const all = async (): Promise<any[]> => {
+    const found: any[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await client.listResources(cursor === undefined ? {} : { cursor });
+      found.push(...page.resources);
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    return found;
+  };
+
+  it.each(CLIENT_MODES)('are read with their media types (client %s)', async (mode) => {
+    const of = await connect(app.url, await has.org.token('viewer'), mode);
+    const read = async (uri: string) => (await of.readResource({ uri })).contents;
+    expect(await read(`${skill}/references/fields.md`)).toEqual([
+      { uri: `${skill}/references/fields.md`, mimeType: 'text/markdown', text: FIELDS },
+    ]);
+    expect(await read(`${skill}/logo.png`)).toEqual([
+      {
+        uri: `${skill}/logo.png`,
+        mimeType: 'image/png',
+        blob: Buffer.from([0x89, 0x50, 0, 0xff]).toString('base64'),
+      },
+    ]);
+    expect(await read(`registry://files/${has.fileId}`)).toEqual([
+      { uri: `registry://files/${has.fileId}`, mimeType: 'text/csv', text: 'a,b\n1,2\n' },
+    ]);
+    await of.close();
+  });
+
+  it.each(CLIENT_MODES)('that do not exist are named as such (client %s)', async (mode) => {
+    const of = await connect(app.url, await has.org.token('viewer'), mode);
+    for (const uri of [
+      `${skill}/missing.md`,
+      `${skill}/../pdf-forms/SKILL.md`,
+      `skill://${has.skillId}/other-name/SKILL.md`,
+      'skill://skl_01jq0000000000000000000000/x/SKILL.md',
+      'skill://%E0%A4%A/x/SKILL.md',
+      'skill://',
+      'registry://files/file_x',
+      'registry://files/',
+      'registry://files/../secrets',
+      'file:///etc/passwd',
+      'https://example.com/',
+      'a%00b',
+    ]) {
+      await expect(of.readResource({ uri })).rejects.toMatchObject({ code: -32602, data: { uri } });
+    }
+    await of.close();
+  });
+
+  it('are listed, skills first', async () => {
+    expect(await all()).toEqual([
+      {
+        uri: `${skill}/SKILL.md`,
+        name: 'pdf-forms',
+        description: 'Fills PDF forms.',
+        mimeType: 'text/markdown',
+      },
+      {
+        uri: `registry://files/${has.fileId}`,
+        name: 'table.csv',
+        mimeType: 'text/csv',
+        size: 8,
+        annotations: { lastModified: expect.any(String) },
+      },
+    ]);
+    const { resourceTemplates } = await client.listResourceTemplates();
+    expect(resourceTemplates.map(({ uriTemplate }: any) => uriTemplate)).toEqual([
+      'skill://{skill_id}/{name}/{+path}',
+      'registry://files/{file_id}',
+    ]);
+  });
+
+  it('are paged, and each is listed once', async () => {
+    const org = await newOrganization(app);
+    const editor = await org.as('editor');
+    const body = { workspace_id: org.workspaceId, description: 'x', instructions: 'x' };
+    for (let i = 0; i < 45; i++) await editor.post('/skill/v1/skills', { ...body, name: `skill-${i}` });
+    // the current client follows pages by itself
+    const other = await connect(app.url, await org.token('viewer'), 'v1');
+    const names: string[] = [];
+    let cursor: string | undefined;
+    let pages = 0;
+    do {
+      const page = await other.listResources(cursor === undefined ? {} : { cursor });
+      names.push(...page.resources.map(({ name }: any) => name));
+      cursor = page.nextCursor;
+      pages += 1;
+    } while (cursor !== undefined);
+    expect([names.length, new Set(names).size, pages]).toEqual([45, 45, 4]);
+    await other.close();
+  });
+
+  it.each(['x', 'c2tpbGxzIHg', 'ZXZpbCA'])('refuse the cursor %s', async (cursor) => {
+    await expect(client.listResources({ cursor })).rejects.toMatchObject({ code: -32602 });
+  });
+
+  it('of another organization are neither listed nor read, and their cursor shows nothing', async () => {
+    const org = await newOrganization(app);
+    const stranger = await connect(app.url, await org.token('owner'));
+    const paging = await connect(app.url, await has.org.token('viewer'), 'v1');
+    const first = await paging.listResources({});
+    expect(first.nextCursor).toEqual(expect.any(String));
+    const { resources } = await stranger.listResources({ cursor: first.nextCursor });
+    expect(resources).toEqual([]);
+    for (const uri of [`${skill}/SKILL.md`, `registry://files/${has.fileId}`]) {
+      await expect(stranger.readResource({ uri })).rejects.toMatchObject({ code: -32602 });
+    }
+    await Promise.all([stranger.close(), paging.close()]);
+  });
+
+  it('of a workspace out of reach, or other than the one of the header, are not read', async () => {
+    const beside = await has.org.newWorkspace();
+    const owner = (headers: Record<string, string>) =>
+      has.org.token('owner').then((token) => connect(app.url, token, 'auto', headers));
+    const within = await owner({ 'x-service-workspace-id': beside });
+    expect((await within.listResources({})).resources).toEqual([]);
+    const uri = `${skill}/SKILL.md`;
+    await expect(within.readResource({ uri })).rejects.toMatchObject({ code: -32602 });
+    const home = await owner({ 'x-service-workspace-id': has.org.workspaceId });
+    expect((await home.readResource({ uri })).contents).toHaveLength(1);
+    const limited = await has.org.tokenOf('usr_beside', { roles: ['viewer'], workspace_ids: [beside] });
+    const colleague = await connect(app.url, limited);
+    await expect(colleague.readResource({ uri })).rejects.toMatchObject({ code: -32602 });
+    for (const one of [within, home, colleague]) await one.close();
+  });
+
+  it('of more than 1 MiB are refused with another way to read them', async () => {
+    const editor = await has.org.as('editor');
+    const path = `/file/v1/files?workspace_id=${has.org.workspaceId}&name=large.txt`;
+    const { body } = await editor.post(path, 'x'.repeat(1024 * 1024 + 1), { 'content-type': 'text/plain' });
+    await expect(client.readResource({ uri: `registry://files/${body.file_id}` })).rejects.toMatchObject({
+      code: -32602,
+      message: expect.stringContaining('read_file') as string,
+    });
+  });
+
+  describe('in the extension for skills', () => {
+    const request = async (method: string, params: object): Promise<any> => {
+      const member = app.api(await has.org.token('viewer'));
+      const { body } = await member.post('/mcp', { jsonrpc: '2.0', id: 1, method, params });
+      if (body.error) throw Object.assign(new Error(body.error.message), body.error);
+      return body.result;
+    };
+    const entry = () => ({
+      uri: `${skill}/SKILL.md`,
+      frontmatter: { name: 'pdf-forms', description: 'Fills PDF forms.' },
+      resources: ['SKILL.md', 'logo.png', 'references/fields.md'].map((path) => ({
+        uri: `${skill}/${path}`,
+        digest: expect.stringMatching(/^sha256:[0-9a-f]{64}$/) as string,
+        size: expect.any(Number) as number,
+      })),
+    });
+
+    it('is declared', () => {
+      expect(client.getServerCapabilities()).toMatchObject({
+        extensions: { 'io.modelcontextprotocol/skills': { directoryRead: true } },
+      });
+    });
+
+    it('skills have their frontmatter and the digests of their files', async () => {
+      expect(await request('skills/list', {})).toEqual({ skills: [entry()] });
+      expect(await request('skills/get', { uri: `${skill}/SKILL.md` })).toEqual({ skill: entry() });
+    });
+
+    it('keeps unknown members of the frontmatter as written', async () => {
+      const editor = await has.org.as('editor');
+      const markdown = '---\nname: odd\ndescription: Odd.\nlicense: MIT\nx-own: [1, {a: b}]\n---\nBody';
+      const form = new FormData();
+      form.set('workspace_id', has.org.workspaceId);
+      form.set('file', new File([markdown], 'odd/SKILL.md'));
+      const made = await editor.post('/skill/v1/skills', form);
+      expect(made.status).toBe(201);
+      const { skill: odd } = await request('skills/get', {
+        uri: `skill://${made.body.skill_id}/odd/SKILL.md`,
+      });
+      expect(odd.frontmatter).toEqual({
+        name: 'odd',
+        description: 'Odd.',
+        license: 'MIT',
+        'x-own': [1, { a: 'b' }],
+      });
+      await (await has.org.as('admin')).post(`/skill/v1/skills/${made.body.skill_id}/archive`);
+    });
+
+    it('directories list what lies directly in them', async () => {
+      expect((await request('resources/directory/read', { uri: skill })).resources).toMatchObject([
+        { uri: `${skill}/SKILL.md`, name: 'SKILL.md', mimeType: 'text/markdown' },
+        { uri: `${skill}/logo.png`, mimeType: 'image/png', size: 4 },
+        { uri: `${skill}/references`, mimeType: 'inode/directory' },
+      ]);
+      const inside = await request('resources/directory/read', { uri: `${skill}/references/` });
+      expect(inside.resources).toMatchObject([{ uri: `${skill}/references/fields.md` }]);
+    });
+
+    it.each([
+      ['skills/get', 'skill://skl_x/x/SKILL.md'],
+      ['skills/get', 'directory'],
+      ['skills/get', undefined],
+      ['resources/directory/read', 'SKILL.md'],
+      ['resources/directory/read', 'skill://skl_x/x'],
+    ])('%s of %s is -32602', async (method, uri) => {
+      const named = uri === 'directory' ? skill : uri === 'SKILL.md' ? `${skill}/SKILL.md` : uri;
+      await expect(request(method, { uri: named })).rejects.toMatchObject({ code: -32602 });
+    });
+  });
+});
