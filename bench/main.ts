@@ -11,6 +11,7 @@ import { exportRecords, importRecords, listRecords, search } from './cases/recor
 import { listAgents, reconcile } from './cases/registry';
 import { bulkResults, singleResult } from './cases/results';
 import { judgedRuns, judgedRunsAtOnce, scoredPerSecond } from './cases/judges';
+import { mcpEndpoint, refreshServer } from './cases/mcp';
 import { noopScorer } from './cases/scoring';
 import { searchRegistry } from './cases/search';
 import { readTraces } from './cases/trace-reads';
@@ -51,6 +52,8 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'small-files': smallFiles,
   'publish-agent': publishAgent,
   'list-store': listStore,
+  'mcp-endpoint': mcpEndpoint,
+  'refresh-server': refreshServer,
 };
 
 /** Benchmarks that start services of their own. They run only by name. */
@@ -74,7 +77,7 @@ async function main(names: string[]): Promise<void> {
 async function runShared(names: string[]): Promise<void> {
   const judge = await BenchJudge.listen();
   const service = await StandaloneService.start({
-    env: { ...judge.env, RATE_LIMIT_STORE_LISTING: '1000000' },
+    env: { ...judge.env, RATE_LIMIT_STORE_LISTING: '1000000', OUTBOUND_ALLOW: '127.0.0.0/8' },
   });
   const { base_url, org_id, workspace_id, api_key } = service.bootstrap;
   const headers = { Authorization: `Bearer ${api_key}`, 'X-Service-Workspace-Id': workspace_id };

@@ -1,6 +1,8 @@
 export { type Answer, ApiClient, type RequestOptions } from './api-client';
+export { ApiProcess } from './api-process';
 export { committedDocument, Contract, type ObservedAnswer } from './contract';
 export { sized } from './heavy';
+export { type Forwarded, HttpForwarder } from './http-forwarder';
 export { newOrganization, TestOrganization, type TestServiceAccount } from './organization';
 export {
   jsonExport,

@@ -35,7 +35,7 @@ export class AgentTools {
       name: 'list_agents',
       title: 'List agents',
       description:
-        'Lists the agents of the workspace, newest first, with what each one is for. Use it to see which agents exist. Then call get_agent for the instructions, tools and skills of one.',
+        'Lists the agents (assistants, bots) of the workspace, newest first, with what each one is for. Use it to see which agents exist. Then call get_agent for the instructions, tools and skills of one.',
       input: { ...QUERY_INPUT, ...LIST_INPUT },
       output: listOutput(ITEM),
       anyOf: ['viewer', 'runtime'],
@@ -54,7 +54,7 @@ export class AgentTools {
       name: 'get_agent',
       title: 'Get an agent',
       description:
-        'Returns one agent: its instructions, model, tools and skills. Use it to act as the agent or to explain what it does. Then call get_skill for its skills, and call_mcp_tool with the server_id and tool_name of its tools.',
+        'Returns one agent (assistant, bot): its instructions, model, tools and skills. Use it to act as the agent or to explain what it does. Then call get_skill for its skills, and call_mcp_tool with the server_id and tool_name of its tools.',
       input: { agent_id: { ...ID, description: 'From list_agents or search_registry.' }, ...OFFSET_INPUT },
       required: ['agent_id'],
       output: {

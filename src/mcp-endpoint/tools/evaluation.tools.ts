@@ -64,7 +64,7 @@ export class EvaluationTools {
       name: 'list_datasets',
       title: 'List datasets',
       description:
-        'Lists the datasets of the workspace, newest first. A dataset is a set of cases that agents are evaluated on. Then call list_experiments with a dataset_id to see how agents did on it.',
+        'Lists the datasets of the workspace, newest first. A dataset (test set, benchmark) is a set of cases that agents are evaluated on. Then call list_experiments with a dataset_id to see how agents did on it.',
       input: { ...QUERY_INPUT, ...LIST_INPUT },
       output: listOutput(DATASET),
       anyOf: ['viewer'],
@@ -75,7 +75,7 @@ export class EvaluationTools {
       name: 'list_experiments',
       title: 'List experiments',
       description:
-        'Lists the experiments of the workspace, newest first. An experiment is one run of an agent, skill or harness over the cases of a dataset. Then call get_experiment for the scores of one.',
+        'Lists the experiments of the workspace, newest first. An experiment (evaluation) is one run of an agent, skill or harness over the cases of a dataset. Then call get_experiment for the scores of one.',
       input: {
         ...QUERY_INPUT,
         dataset_id: { ...ID, description: 'Only experiments on this dataset.' },
@@ -93,7 +93,7 @@ export class EvaluationTools {
       name: 'get_experiment',
       title: 'Get an experiment',
       description:
-        'Returns one experiment: what was run, and the mean score of each scorer once it has ended. Use it to report or compare results. Call start_scoring_run with its experiment_id to score it with another scorer.',
+        'Returns one experiment (evaluation): what was run, whether it has finished, and the mean score of each scorer once it has ended. Use it to report or compare results. Call start_scoring_run with its experiment_id to score it with another scorer.',
       input: { experiment_id: { ...ID, description: 'From list_experiments.' } },
       required: ['experiment_id'],
       output: {

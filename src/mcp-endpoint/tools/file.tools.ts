@@ -28,7 +28,7 @@ export class FileTools {
       name: 'list_files',
       title: 'List files',
       description:
-        'Lists the files of the workspace, newest first. Use it to find documents and data that were uploaded. Then call read_file for the text of one.',
+        'Lists the files that were uploaded to the workspace, newest first. They are not the files of your own machine. Use it to find documents and data. Then call read_file for the text of one.',
       input: {
         ...QUERY_INPUT,
         media_type: {
@@ -56,7 +56,7 @@ export class FileTools {
       name: 'read_file',
       title: 'Read a file',
       description:
-        'Returns the text of a file, in parts of 64 KiB. Pass next_offset as offset to read on. The text of a binary file is null: download it from content_url instead.',
+        'Returns the text of an uploaded file of the workspace, not of your own machine, in parts of 64 KiB. Pass next_offset as offset to read on. The text of a binary file is null: download it from content_url instead.',
       input: {
         file_id: { ...ID, description: 'From list_files or search_registry.' },
         version_ordinal: VERSION_INPUT,

@@ -29,7 +29,7 @@ export class McpServerTools {
       name: 'list_mcp_servers',
       title: 'List MCP servers',
       description:
-        'Lists the MCP servers that are registered in the workspace, newest first. Use it to see which outside systems you can reach. Then call list_mcp_tools with a server_id.',
+        'Lists the MCP servers that are registered in the workspace, newest first. Use it to see which outside systems (integrations, connectors) you can reach. Then call list_mcp_tools with a server_id.',
       input: { ...QUERY_INPUT, ...LIST_INPUT },
       output: listOutput(objectOf({ server_id: STRING, name: STRING, description: STRING_OR_NULL })),
       anyOf: ['viewer', 'runtime'],
@@ -66,7 +66,7 @@ export class McpServerTools {
       name: 'get_mcp_tool',
       title: 'Get a tool of an MCP server',
       description:
-        'Returns a tool of a registered MCP server with the JSON Schema of its arguments. Use it before call_mcp_tool, so that you send the right arguments.',
+        'Returns a tool of a registered MCP server with the JSON Schema of its arguments (parameters). Use it before call_mcp_tool, so that you send the right arguments.',
       input: { tool_id: { ...ID, description: 'From list_mcp_tools or search_registry.' } },
       required: ['tool_id'],
       output: {

@@ -65,7 +65,7 @@ export class ScoringTools {
       name: 'list_scorers',
       title: 'List scorers',
       description:
-        'Lists the scorers of the workspace, newest first. A scorer rates traces or sessions by code, by a model or by people. Then call start_scoring_run with the scorer_id of one that is not human.',
+        'Lists the scorers of the workspace, newest first. A scorer (grader, metric) rates traces or sessions by code, by a model (a judge) or by people. Then call start_scoring_run with the scorer_id of one that is not human.',
       input: { ...QUERY_INPUT, scorer_kind: { enum: SCORER_KINDS }, ...LIST_INPUT },
       output: listOutput(
         objectOf({
@@ -94,7 +94,7 @@ export class ScoringTools {
       name: 'start_scoring_run',
       title: 'Start a scoring run',
       description:
-        'Starts a run that scores at most 100 traces or sessions with a scorer, in the background. Select the targets by ids, by an experiment or by time; selectors narrow each other, and at least one is required. Then call get_scoring_run until it has ended. A run of a model-based scorer costs money.',
+        'Starts a run that scores (grades) at most 100 traces or sessions with a scorer, in the background. Select the targets by ids, by an experiment or by time; selectors narrow each other, and at least one is required. Then call get_scoring_run until it has ended. A run of a model-based scorer costs money.',
       input: {
         scorer_id: { ...ID, description: 'From list_scorers.' },
         trace_ids: ids('Score these traces.'),

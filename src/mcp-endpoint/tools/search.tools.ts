@@ -32,7 +32,7 @@ export class SearchTools {
       name: 'search_registry',
       title: 'Search the registry',
       description:
-        'Finds agents, skills, MCP servers, tools, files, apps, repositories, APIs and store items of the workspace by words or meaning. Use it first when you need something and do not know its id. Then read a hit by its type: get_skill, get_agent, list_mcp_tools, read_file or get_store_item with its id; run a tool with call_mcp_tool.',
+        'Finds agents, skills, MCP servers, tools, files, apps, repositories, APIs and store items of the workspace by words or meaning. Use it first when you need something and do not know its id. Then read a hit by its type: get_skill, get_agent, list_mcp_tools, read_file or get_store_item with its id; for a tool, get_mcp_tool and then call_mcp_tool. It does not search datasets, experiments and scorers: list those.',
       input: {
         query: {
           type: 'string',

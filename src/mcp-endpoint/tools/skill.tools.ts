@@ -33,7 +33,7 @@ export class SkillTools {
       name: 'list_skills',
       title: 'List skills',
       description:
-        'Lists the skills of the workspace, newest first, with what each one is for. A skill is a set of instructions and files for one kind of task. Use it to see which skills exist. Then call get_skill before you do a task that a skill describes.',
+        'Lists the skills of the workspace, newest first, with what each one is for. A skill (playbook, guide) is a set of instructions and files for one kind of task. Use it to see which skills exist. Then call get_skill before you do a task that a skill describes.',
       input: { ...QUERY_INPUT, ...LIST_INPUT },
       output: listOutput(ITEM),
       anyOf: ['viewer', 'runtime'],

@@ -204,12 +204,12 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
   }
 
   async getTool(scope: OrgScope, id: string, toolId: string): Promise<Versioned<ToolDto>> {
-    const row = await this.findTool(scope, id, toolId);
+    const row = await this.findToolOf(scope, id, toolId);
     return new Versioned(toToolDto(row), row.generation);
   }
 
   /** Returns the row of a tool that the caller may read. Errors: 404. */
-  async findTool(scope: OrgScope, id: string, toolId: string): Promise<ToolEntity> {
+  async findToolOf(scope: OrgScope, id: string, toolId: string): Promise<ToolEntity> {
     await this.find(scope, id);
     const row = await this.tools.find(scope, toolId);
     if (row?.server_id !== id) throw problem.notFound('tool', toolId);

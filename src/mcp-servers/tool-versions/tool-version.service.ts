@@ -37,7 +37,7 @@ export class ToolVersionService {
     toolId: string,
     query: ListQueryDto,
   ): Promise<Page<ToolVersionDto>> {
-    await this.servers.findTool(scope, serverId, toolId);
+    await this.servers.findToolOf(scope, serverId, toolId);
     const { rows, page } = await this.tools.versions.list(scope.orgKey, toolId, query);
     return { items: rows.map(toToolVersionDto), page };
   }
@@ -48,7 +48,7 @@ export class ToolVersionService {
     toolId: string,
     ordinal: number,
   ): Promise<Versioned<ToolVersionDto>> {
-    await this.servers.findTool(scope, serverId, toolId);
+    await this.servers.findToolOf(scope, serverId, toolId);
     return new Versioned(toToolVersionDto(await this.find(scope, toolId, ordinal)), ordinal);
   }
 
@@ -60,7 +60,7 @@ export class ToolVersionService {
     from: number,
     to: number,
   ): Promise<ToolDiffDto> {
-    await this.servers.findTool(scope, serverId, toolId);
+    await this.servers.findToolOf(scope, serverId, toolId);
     const before = await this.find(scope, toolId, from);
     const after = await this.find(scope, toolId, to);
     const compared = await this.threads.compare(

@@ -1,0 +1,39 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import type { TestApp } from './test-app';
+
+/** An API process besides the test's own one, on the same database. */
+export class ApiProcess {
+  private constructor(
+    private readonly child: ChildProcess,
+    /** Its base URL. */
+    readonly url: string,
+  ) {}
+
+  /** Starts a process with the environment of an app, and waits until it listens. */
+  static async start(app: TestApp, env: Record<string, string> = {}): Promise<ApiProcess> {
+    const child = spawn(process.execPath, [path.resolve('dist/src/main.js')], {
+      env: { PATH: process.env.PATH, ...app.env, ...env, LOG_LEVEL: 'info' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const url = await new Promise<string>((resolve, reject) => {
+      let output = '';
+      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+        output = (output + text).slice(-10_000);
+        const listening = output.split('\n').find((line) => line.includes('the API listens'));
+        if (listening?.endsWith('}')) resolve((JSON.parse(listening) as { url: string }).url);
+      });
+      child.once('exit', (code) => reject(new Error(`The API ended with ${code}: ${output}`)));
+    });
+    return new ApiProcess(child, url);
+  }
+
+  /** Stops it like a signal, and waits for its end. */
+  async stop(): Promise<void> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
+    const ended = once(this.child, 'exit');
+    this.child.kill('SIGTERM');
+    await ended;
+  }
+}

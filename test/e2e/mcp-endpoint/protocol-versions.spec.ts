@@ -1,0 +1,225 @@
+import { type Answer, createTestApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
+import { connect } from './clients.fixture';
+
+const EARLIER = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'];
+const CURRENT = '2026-07-28';
+const ACCEPT = 'application/json, text/event-stream';
+const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+const OPEN = { name: 'mcp__initialise', arguments: {} };
+
+const initialize = (protocolVersion: string): object => ({
+  jsonrpc: '2.0',
+  id: 'first',
+  method: 'initialize',
+  params: { protocolVersion, capabilities: {}, clientInfo: { name: 'by hand', version: '1.0.0' } },
+});
+
+const current = (method: string, params: object = {}, version = CURRENT): object => ({
+  jsonrpc: '2.0',
+  id: 1,
+  method,
+  params: {
+    ...params,
+    _meta: {
+      'io.modelcontextprotocol/protocolVersion': version,
+      'io.modelcontextprotocol/clientInfo': { name: 'by hand', version: '1.0.0' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    },
+  },
+});
+
+/** Clients of every revision, by requests written by hand. */
+describe('a client of the MCP endpoint', () => {
+  let app: TestApp;
+  let org: TestOrganization;
+  let token: string;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    org = await newOrganization(app);
+    token = await org.token('viewer');
+  });
+  afterAll(() => app.close());
+
+  const send = (body: unknown, headers: Record<string, string> = {}, method = 'POST'): Promise<Answer> =>
+    app.api(token).request(method, '/mcp', { body, headers: { accept: ACCEPT, ...headers } });
+
+  describe.each(EARLIER)('of %s', (revision) => {
+    const headers: Record<string, string> =
+      revision < '2025-06-18' ? {} : { 'mcp-protocol-version': revision };
+
+    it('opens with the handshake, and calls a tool', async () => {
+      const opened = await send(initialize(revision));
+      expect([opened.status, opened.headers.get('mcp-session-id')]).toEqual([200, null]);
+      expect(opened.body).toMatchObject({
+        jsonrpc: '2.0',
+        id: 'first',
+        result: {
+          protocolVersion: revision,
+          capabilities: { tools: {} },
+          serverInfo: { name: expect.any(String) },
+        },
+      });
+      const noted = await send({ jsonrpc: '2.0', method: 'notifications/initialized' }, headers);
+      expect([noted.status, noted.body]).toEqual([202, undefined]);
+      expect((await send({ jsonrpc: '2.0', id: 2, method: 'ping' }, headers)).body).toEqual({
+        jsonrpc: '2.0',
+        id: 2,
+        result: {},
+      });
+      const listed = await send(LIST, headers);
+      expect(listed.body.result.tools[0].name).toBe('mcp__initialise');
+      const called = await send({ jsonrpc: '2.0', id: 3, method: 'tools/call', params: OPEN }, headers);
+      const [{ text }] = called.body.result.content;
+      expect(JSON.parse(text)).toMatchObject({
+        workspace_id: org.workspaceId,
+        session_handle: expect.any(String),
+      });
+      expect(called.body.result.structuredContent).toEqual(JSON.parse(text));
+    });
+
+    it('learns which methods do not exist', async () => {
+      const { body } = await send({ jsonrpc: '2.0', id: 1, method: 'tools/guess' }, headers);
+      expect(body).toEqual({ jsonrpc: '2.0', id: 1, error: { code: -32601, message: 'Method not found' } });
+    });
+  });
+
+  describe('of 2025-03-26, which has batches', () => {
+    const ping = (id: number) => ({ jsonrpc: '2.0', id, method: 'ping' });
+    const noted = { jsonrpc: '2.0', method: 'notifications/initialized' };
+
+    it('gets the responses of a batch together', async () => {
+      const { status, body } = await send([ping(1), noted, { ...LIST, id: 2 }]);
+      expect(status).toBe(200);
+      expect(body.map(({ id }: any) => id).sort()).toEqual([1, 2]);
+      expect(body.find(({ id }: any) => id === 2).result.tools[0].name).toBe('mcp__initialise');
+    });
+
+    it('gets no body for a batch of notifications', async () => {
+      const { status, body } = await send([noted, noted]);
+      expect([status, body]).toEqual([202, undefined]);
+    });
+
+    it.each([
+      ['an empty batch', []],
+      ['a batch of 101 messages', Array.from({ length: 101 }, (_, n) => ping(n))],
+      ['a batch with something that is no message', [ping(1), 7]],
+      ['a handshake within a batch', [initialize('2025-03-26'), ping(1)]],
+    ])('is refused %s', async (_, batch) => {
+      const { status, body } = await send(batch);
+      expect([status, body.id, body.error.code]).toEqual([400, null, -32600]);
+      expect(body.error.message).not.toBe('');
+    });
+  });
+
+  describe('of 2026-07-28', () => {
+    const of = (method: string, name?: string): Record<string, string> => ({
+      'mcp-protocol-version': CURRENT,
+      'mcp-method': method,
+      ...(name && { 'mcp-name': name }),
+    });
+
+    it('needs no handshake: it discovers the server, and calls a tool', async () => {
+      const found = await send(current('server/discover'), of('server/discover'));
+      expect([found.status, found.body.result.supportedVersions]).toEqual([200, [CURRENT]]);
+      const listed = await send(current('tools/list'), of('tools/list'));
+      expect(listed.body.result).toMatchObject({ resultType: 'complete', cacheScope: 'private' });
+      const called = await send(current('tools/call', OPEN), of('tools/call', OPEN.name));
+      expect(called.body.result.structuredContent).toMatchObject({ workspace_id: org.workspaceId });
+    });
+
+    it.each([
+      ['without its description of itself', LIST, {}, -32602, /_meta/],
+      [
+        'whose header names another method',
+        current('tools/list'),
+        { 'mcp-method': 'ping' },
+        -32020,
+        /method/i,
+      ],
+      [
+        'whose header names another tool',
+        current('tools/call', OPEN),
+        { 'mcp-name': 'other' },
+        -32020,
+        /name/i,
+      ],
+      ['of a removed method', current('ping'), {}, -32601, /not found/i],
+    ] as const)('is refused a request %s', async (_, message, headers, code, hint) => {
+      const { method, params } = message as unknown as { method: string; params?: { name?: string } };
+      const { status, body } = await send(message, { ...of(method, params?.name), ...headers });
+      expect([status, body.error.code]).toEqual([code === -32601 ? 404 : 400, code]);
+      expect(body.error.message).toMatch(hint);
+    });
+  });
+
+  it.each(['1999-01-01', CURRENT, 'latest'])(
+    'is offered 2025-11-25 if its handshake asks for %s',
+    async (revision) => {
+      const { status, body } = await send(initialize(revision));
+      expect([status, body.result.protocolVersion]).toEqual([200, '2025-11-25']);
+    },
+  );
+
+  it('learns the supported revisions if its header names an unknown one', async () => {
+    const earlier = await send(LIST, { 'mcp-protocol-version': '1999-01-01' });
+    expect([earlier.status, earlier.body.error.code]).toEqual([400, -32000]);
+    expect(earlier.body.error.message).toContain('2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05');
+    const later = await send(current('tools/list', {}, '2099-01-01'), {
+      'mcp-protocol-version': '2099-01-01',
+      'mcp-method': 'tools/list',
+    });
+    expect([later.status, later.body.error]).toMatchObject([
+      400,
+      { code: -32022, data: { supported: [CURRENT], requested: '2099-01-01' } },
+    ]);
+  });
+
+  it('may leave out the header of its revision, and keep the id of a session that another server made', async () => {
+    const { status, body } = await send(LIST, { 'mcp-session-id': 'of another server' });
+    expect([status, body.result.tools[0].name]).toEqual([200, 'mcp__initialise']);
+  });
+
+  it.each([
+    ['accepts only JSON', { accept: 'application/json' }, LIST, 406, 'text/event-stream'],
+    ['accepts only HTML', { accept: 'text/html' }, LIST, 406, 'application/json'],
+    ['sends JSON as text', { 'content-type': 'text/plain' }, LIST, 415, 'application/json'],
+    ['sends a form', { 'content-type': 'application/x-www-form-urlencoded' }, 'a=b', 415, 'application/json'],
+    ['sends broken JSON', {}, '{"jsonrpc": "2.0", "id": 1,', 400, 'line 1'],
+    ['sends nothing', {}, '', 400, 'empty'],
+    ['sends JSON that is no message', {}, { hello: 'world' }, 400, 'JSON-RPC'],
+    ['sends a message of JSON-RPC 1.0', {}, { id: 1, method: 'tools/list', params: [] }, 400, 'JSON-RPC'],
+    ['sends an unknown encoding', { 'content-encoding': 'br' }, LIST, 415, 'gzip'],
+  ])('is told what is wrong if it %s', async (_, headers, body, status, hint) => {
+    const answer = await send(typeof body === 'string' ? body : JSON.stringify(body), {
+      'content-type': 'application/json',
+      ...headers,
+    });
+    expect(answer.status).toBe(status);
+    expect(answer.body.detail ?? answer.body.error.message).toContain(hint);
+  });
+
+  it.each(['GET', 'DELETE', 'PUT', 'PATCH'])('is told to use POST if it sends %s', async (method) => {
+    const { status, headers, body } = await send(undefined, {}, method);
+    expect([status, headers.get('allow'), body.code]).toEqual([405, 'POST', 'method_not_allowed']);
+  });
+
+  it('is told how to authenticate if it sends no token', async () => {
+    const { status, headers, body } = await app.api().post('/mcp', LIST, { accept: ACCEPT });
+    expect([status, body.code]).toEqual([401, 'token_missing']);
+    expect(headers.get('www-authenticate')).toMatch(/^Bearer .*resource_metadata="http/);
+  });
+
+  it('that is the SDK of version 1 works: it lists, calls, and closes', async () => {
+    const client = await connect(app.url, token, 'v1', { 'x-service-workspace-id': org.workspaceId });
+    try {
+      expect(client.getInstructions()).toContain('mcp__initialise');
+      const { tools } = await client.listTools();
+      expect(tools.map(({ name }: any) => name)).toContain('search_registry');
+      const found = await client.callTool({ name: 'search_registry', arguments: { query: 'refunds' } });
+      expect(found.structuredContent).toEqual({ items: [], next_offset: null });
+    } finally {
+      await client.close();
+    }
+  });
+});
