@@ -52,6 +52,8 @@ describe('the environment', () => {
     ['SECRETS_KEY', 'short'],
     ['EMBEDDINGS_BASE_URL', 'localhost:11434'],
     ['EMBEDDINGS_DIMENSIONS', '0'],
+    ['OUTBOUND_ALLOW', '10.0.0.0/33'],
+    ['OUTBOUND_ALLOW', '10.0.0.0/8,intranet.example'],
     ['LOG_LEVEL', 'loud'],
     ['AUTH_CACHE_SECONDS', '61'],
     ['REQUEST_TIMEOUT_MS', '-1'],
