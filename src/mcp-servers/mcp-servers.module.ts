@@ -11,7 +11,7 @@ import { CheckRepository } from './checks/check.repository';
 import { CheckService } from './checks/check.service';
 import { McpConnector } from './connection/mcp-connector';
 import { ServerCredentials } from './connection/server-credentials';
-import { ServerRefresher } from './connection/server-refresher';
+import { ServerRefresher } from './checks/server-refresher';
 import { ToolCaller } from './connection/tool-caller';
 import { ToolLister } from './connection/tool-lister';
 import { ServerReconcileStep } from './reconcile/server-reconcile.step';

@@ -23,14 +23,12 @@ import {
 import {
   AUTH_TYPES,
   type AuthType,
-  HEALTH_STATUSES,
-  type HealthStatus,
   type ServerEntity,
   type ServerVersionRow,
   type Transport,
   TRANSPORTS,
 } from './server.entity';
-import { FAILURE_KINDS, type FailureKind } from '../connection/server-failure';
+import { FAILURE_KINDS, type FailureKind, HEALTH_STATUSES, type HealthStatus } from './server-health';
 import { GivenToolDto, TOOLS_MAX } from './tool.dto';
 
 export const SERVER_URL_MAX = 2_048;

@@ -24,6 +24,7 @@ import {
 } from '../../resources';
 import { authFaults, changedSecretTarget, patchedAuth, urlFault, withoutSecrets } from './server-auth';
 import { installedServer, type PackagedServer } from './server-package';
+import { unchecked } from './server-health';
 import { ServerSecrets } from './server-secrets';
 import {
   type CreateServerDto,
@@ -41,7 +42,6 @@ import {
   type ServerEntity,
   TARGET_FIELDS,
   toServerDocument,
-  unchecked,
   VERSIONED_FIELDS,
 } from './server.entity';
 import { ServerRepository } from './server.repository';
