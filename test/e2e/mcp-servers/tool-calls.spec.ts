@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { expandRoles, workspaceScope } from '#platform/auth';
 import { type Problem } from '#platform/problem';
 import { createTestApp, type TestApp } from '#testing';
@@ -179,6 +180,7 @@ describe('many calls of hanging tools of one organization', () => {
     remote.offer([fakeTool('hanging'), fakeTool('quick')]);
     remote.call = (name) => (name === 'quick' ? { content: [] } : new Promise(() => undefined));
     const gone = new AbortController();
+    setMaxListeners(0, gone.signal);
     const callerIn = async () => {
       const { org, ...on } = await ServersFixture.create(app);
       const { workspaceId: workspace_id } = org;
