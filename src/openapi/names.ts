@@ -3,6 +3,7 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 /** Nouns of operation ids that differ from the name of the controller. */
 const NOUNS: Record<string, string> = {
   AuditLog: 'AuditEntry',
+  Check: 'McpServer',
   HumanScore: 'Score',
   Org: 'OwnOrg',
   PlatformOrg: 'Org',

@@ -109,8 +109,12 @@ describe('every route', () => {
         return status.startsWith('2') && !('workspace_id' in (components.schemas[name]?.properties ?? {}));
       });
     });
-    // its answer is fixed, so the controller gives the workspace to its Reply
-    expect(withoutWorkspace.map(({ label }) => label)).toEqual(['POST /registry/v1/apps/:app/reconcile']);
+    // their answers are fixed, so the controllers give the workspace to its Reply
+    expect(withoutWorkspace.map(({ label }) => label)).toEqual([
+      'POST /registry/v1/apps/:app/reconcile',
+      'POST /mcp/v1/servers/:server_id/test',
+      'POST /mcp/v1/servers/:server_id/refresh',
+    ]);
   });
 
   it('that only selects limits its body', () => {

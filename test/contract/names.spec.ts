@@ -10,7 +10,7 @@ interface Document {
 /** The verbs that operations of a method begin with. */
 const VERBS: Record<string, RegExp> = {
   GET: /^(get|list|export|compare)[A-Z]/,
-  POST: /^(create|archive|restore|search|import|ingest|query|cancel|check|exchange|reconcile|revoke|run|acquire|upgrade|withdraw|review)[A-Z]/,
+  POST: /^(create|archive|restore|search|import|ingest|query|cancel|check|exchange|reconcile|revoke|run|acquire|upgrade|withdraw|review|refresh|test)[A-Z]/,
   PUT: /^set[A-Z]/,
   PATCH: /^update[A-Z]/,
   DELETE: /^(delete|remove)[A-Z]/,

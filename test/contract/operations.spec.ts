@@ -6,6 +6,7 @@ import {
   type TestApp,
   type TestOrganization,
 } from '#testing';
+import { FakeMcpServer } from '../e2e/mcp-servers/fake-mcp-server.fixture';
 
 /**
  * Drives every operation of the OpenAPI document to each of its successes. The callers hold each answer to the
@@ -19,7 +20,7 @@ describe('every operation', () => {
   let workspace_id: string;
 
   beforeAll(async () => {
-    app = await createTestApp();
+    app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
     organization = await newOrganization(app);
     workspace_id = organization.workspaceId;
     admin = await organization.member('owner');
@@ -106,7 +107,7 @@ describe('every operation', () => {
   });
 
   it('of MCP servers and apps answers as documented', async () => {
-    const url = 'https://mcp.example.com/mcp';
+    const url = 'https://mcp.example.invalid/mcp';
     const tools = [{ name: 'search', input_schema: { type: 'object' } }];
     const made = await admin.post('/mcp/v1/servers', { workspace_id, name: 'tickets', url, tools });
     expect(made.status).toBe(201);
@@ -123,6 +124,7 @@ describe('every operation', () => {
         `${path}/tools/${tool!.tool_id}/versions`,
         `${path}/tools/${tool!.tool_id}/versions/1`,
         `${path}/tools/${tool!.tool_id}/versions/1..1`,
+        `${path}/checks`,
       ].map((one) => admin.get(one)),
       200,
     );
@@ -137,6 +139,16 @@ describe('every operation', () => {
       const { name } = (await admin.get(registry)).body.servers[0].server as { name: string };
       const versions = `${registry}/${encodeURIComponent(name)}/versions`;
       await expectAll([admin.get(versions), admin.get(`${versions}/latest`)], 200);
+    }
+    const remote = await FakeMcpServer.start();
+    try {
+      await expectAll([admin.post(`${path}/test`)], 200);
+      await expectAll([admin.post(`${path}/refresh`)], 503);
+      await expectAll([admin.patch(path, { url: remote.url, auth: null })], 200);
+      await expectAll([admin.post(`${path}/test`), admin.post(`${path}/refresh`)], 200);
+      await expectAll([admin.get(`${path}/checks`)], 200);
+    } finally {
+      await remote.close();
     }
     await archiveAndRestore(admin, path);
     const resources = [{ kind: 'mcp_server', name: 'orders', spec: { url } }];

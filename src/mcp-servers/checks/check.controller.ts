@@ -1,13 +1,12 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
-import { ApiBody, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
-import { RequestBody, RequestSignal, SELECTION_MAX_BYTES } from '#platform/http';
+import { Reply, RequestSignal } from '#platform/http';
 import type { Page } from '#platform/paging';
 import {
-  type CheckDto,
+  type ServerCheckDto,
   CheckListQueryDto,
-  CheckPageDto,
-  NoMembersDto,
+  ServerCheckPageDto,
   ServerTestDto,
   ToolChangesDto,
 } from './check.dto';
@@ -22,43 +21,39 @@ export class CheckController {
   @Post('test')
   @HttpCode(200)
   @RequireRoleSomewhere('editor')
-  @RequestBody({ kind: 'json', optional: true, limit: SELECTION_MAX_BYTES })
-  @ApiBody({ type: NoMembersDto, required: false })
   @ApiOkResponse({ type: ServerTestDto })
-  test(
+  async test(
     @CurrentScope() scope: OrgScope,
     @Param('server_id') id: string,
-    @Body() _body: NoMembersDto,
     @RequestSignal() signal: AbortSignal,
-  ): Promise<ServerTestDto> {
-    return this.checks.test(scope, id, signal);
+  ): Promise<Reply> {
+    const { view, workspaceId } = await this.checks.test(scope, id, signal);
+    return new Reply(200, view, {}, workspaceId);
   }
 
   /** Refresh the tools of an MCP server */
   @Post('refresh')
   @HttpCode(200)
   @RequireRoleSomewhere('editor')
-  @RequestBody({ kind: 'json', optional: true, limit: SELECTION_MAX_BYTES })
-  @ApiBody({ type: NoMembersDto, required: false })
   @ApiOkResponse({ type: ToolChangesDto })
-  refresh(
+  async refresh(
     @CurrentScope() scope: OrgScope,
     @Param('server_id') id: string,
-    @Body() _body: NoMembersDto,
     @RequestSignal() signal: AbortSignal,
-  ): Promise<ToolChangesDto> {
-    return this.checks.refresh(scope, id, signal);
+  ): Promise<Reply> {
+    const { view, workspaceId } = await this.checks.refresh(scope, id, signal);
+    return new Reply(200, view, {}, workspaceId);
   }
 
   /** List the checks of an MCP server, newest first */
   @Get('checks')
   @RequireRoleSomewhere('viewer', 'runtime')
-  @ApiOkResponse({ type: CheckPageDto })
-  list(
+  @ApiOkResponse({ type: ServerCheckPageDto })
+  listChecks(
     @CurrentScope() scope: OrgScope,
     @Param('server_id') id: string,
     @Query() query: CheckListQueryDto,
-  ): Promise<Page<CheckDto>> {
+  ): Promise<Page<ServerCheckDto>> {
     return this.checks.list(scope, id, query);
   }
 }

@@ -4,7 +4,7 @@ import { NotNull } from '#platform/http';
 import { OrderedListQueryDto, PageMetaDto, ToBoolean } from '#platform/paging';
 import { pick } from '../../resources';
 import { ServerFailureDto } from '../servers/server.dto';
-import { CHECK_TRIGGERS, type CheckRow, type CheckTrigger } from './check.repository';
+import { CHECK_TRIGGERS, type CheckRow, type CheckTrigger } from './check.types';
 
 /** Checks are never archived. They are deleted after `MCP_CHECK_RETENTION_DAYS`. */
 export class CheckListQueryDto extends OrderedListQueryDto {
@@ -37,7 +37,7 @@ export class ServerInfoDto {
 }
 
 /** One use of a server by the schedule, by `test` or by `refresh`. Never changed. */
-export class CheckDto {
+export class ServerCheckDto {
   server_id!: string;
   /** Numbers the checks of a server. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
@@ -60,8 +60,8 @@ export class CheckDto {
   tools!: ToolCountsDto | null;
 }
 
-export class CheckPageDto {
-  items!: CheckDto[];
+export class ServerCheckPageDto {
+  items!: ServerCheckDto[];
   page!: PageMetaDto;
 }
 
@@ -92,10 +92,6 @@ export class ServerTestDto {
   error?: ServerFailureDto;
 }
 
-/** `test` and `refresh` take no members. */
-// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- an unknown member is refused by its absence here
-export class NoMembersDto {}
-
 const FIELDS = [
   'server_id',
   'check_ordinal',
@@ -107,7 +103,7 @@ const FIELDS = [
   'error',
 ] as const;
 
-export const toCheckDto = (row: CheckRow): CheckDto => ({
+export const toServerCheckDto = (row: CheckRow): ServerCheckDto => ({
   ...pick(row, FIELDS),
   ok: row.error === null,
   tools:

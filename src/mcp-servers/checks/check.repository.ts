@@ -2,47 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { type OrgScope } from '#platform/auth';
 import { Database, prepared, sql, Where } from '#platform/db';
 import { listPage, type RowPage } from '#platform/paging';
-import type { Failure } from '../connection/server-failure';
 import { REGISTRY_NAME, type ServerEntity } from '../servers/server.entity';
-import type { ToolChanges } from '../servers/tool-store';
 import type { CheckListQueryDto } from './check.dto';
-
-/** What began a check: the schedule, or `test` and `refresh`. */
-export const CHECK_TRIGGERS = ['schedule', 'request'] as const;
-export type CheckTrigger = (typeof CHECK_TRIGGERS)[number];
-
-/** The name and version that a server gives itself. */
-export interface ServerInfo {
-  name: string;
-  version: string;
-  title: string | null;
-}
-
-/** What a check showed. A failed one has only an error. */
-export interface CheckOutcome {
-  error: Failure | null;
-  /** Milliseconds from connecting until all tools were listed. */
-  latencyMs: number | null;
-  protocolVersion: string | null;
-  serverInfo: ServerInfo | null;
-  changes: ToolChanges | null;
-}
-
-/** A stored check. */
-export interface CheckRow {
-  server_id: string;
-  check_ordinal: number;
-  trigger: CheckTrigger;
-  checked_at: Date;
-  latency_ms: number | null;
-  protocol_version: string | null;
-  server_info: ServerInfo | null;
-  error: Failure | null;
-  added_count: number | null;
-  updated_count: number | null;
-  archived_count: number | null;
-  unchanged_count: number | null;
-}
+import type { CheckOutcome, CheckRow, CheckTrigger } from './check.types';
 
 const COLUMNS = `server_id, check_ordinal, trigger, checked_at, latency_ms, protocol_version, server_info, error, added_count,
   updated_count, archived_count, unchanged_count`;

@@ -6,7 +6,7 @@ import { rootLogger } from '#platform/logging';
 import { Problem } from '#platform/problem';
 import { WorkspaceAccessRepository } from '../../resources';
 import { ServerFailure } from '../connection/server-failure';
-import { ServerRefresher } from '../connection/server-refresher';
+import { ServerRefresher } from './server-refresher';
 import { CheckRepository, type DueServer } from './check.repository';
 
 /** The longest interval at which a worker looks for servers that are due. */

@@ -1,18 +1,24 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import type { Page } from '#platform/paging';
-import { type RefreshedServer, ServerRefresher } from '../connection/server-refresher';
+import { type RefreshedServer, ServerRefresher } from './server-refresher';
 import { problemOf, ServerFailure } from '../connection/server-failure';
 import { ServerService } from '../servers/server.service';
 import type { ToolChanges } from '../servers/tool-store';
 import {
-  type CheckDto,
+  type ServerCheckDto,
   type CheckListQueryDto,
   type ServerTestDto,
-  toCheckDto,
+  toServerCheckDto,
   type ToolChangesDto,
 } from './check.dto';
 import { CheckRepository } from './check.repository';
+
+/** A view that does not name its workspace. */
+interface InWorkspace<View> {
+  workspaceId: string;
+  view: View;
+}
 
 /** Tests and refreshes servers, and lists their checks. */
 @Injectable()
@@ -24,29 +30,33 @@ export class CheckService {
   ) {}
 
   /** Refreshes the tools, and returns whether the server can be used. Errors: 404, 403, 409. */
-  async test(scope: OrgScope, id: string, signal: AbortSignal): Promise<ServerTestDto> {
+  async test(scope: OrgScope, id: string, signal: AbortSignal): Promise<InWorkspace<ServerTestDto>> {
+    const server = await this.servers.findUsable(scope, id);
+    const { workspace_id: workspaceId } = server;
     try {
-      return toTestDto(await this.refresher.refresh(scope, id, signal));
+      return { workspaceId, view: toTestDto(await this.refresher.refresh(scope, server, signal)) };
     } catch (error) {
       if (!(error instanceof ServerFailure)) throw error;
-      return { ok: false, error: error.toFailure() };
+      return { workspaceId, view: { ok: false, error: error.toFailure() } };
     }
   }
 
   /** Refreshes the tools. Errors: 404, 403, 409; 504 if the server is too slow, 503 if it cannot be used otherwise. */
-  async refresh(scope: OrgScope, id: string, signal: AbortSignal): Promise<ToolChangesDto> {
+  async refresh(scope: OrgScope, id: string, signal: AbortSignal): Promise<InWorkspace<ToolChangesDto>> {
+    const server = await this.servers.findUsable(scope, id);
     try {
-      return toChangesDto((await this.refresher.refresh(scope, id, signal)).changes);
+      const { changes } = await this.refresher.refresh(scope, server, signal);
+      return { workspaceId: server.workspace_id, view: toChangesDto(changes) };
     } catch (error) {
       throw problemOf(error);
     }
   }
 
   /** Lists the checks of a server. Errors: 404. */
-  async list(scope: OrgScope, id: string, query: CheckListQueryDto): Promise<Page<CheckDto>> {
+  async list(scope: OrgScope, id: string, query: CheckListQueryDto): Promise<Page<ServerCheckDto>> {
     await this.servers.find(scope, id);
     const { rows, page } = await this.checks.list(scope, id, query);
-    return { items: rows.map(toCheckDto), page };
+    return { items: rows.map(toServerCheckDto), page };
   }
 }
 

@@ -6,7 +6,8 @@ import { type OutboundFailure, outboundFailure, readCapped } from '#platform/out
 import { SealedSecretError } from '#platform/secrets';
 import { type ServerEntity, withoutQuery } from '../servers/server.entity';
 import { ServerSecrets } from '../servers/server-secrets';
-import { type FailureKind, ServerFailure } from './server-failure';
+import type { FailureKind } from '../servers/server-health';
+import { ServerFailure } from './server-failure';
 
 /** A server of the type `oauth`, with its sealed client secret. */
 export type OAuthTarget = Pick<

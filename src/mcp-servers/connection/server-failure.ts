@@ -9,24 +9,8 @@ import {
 } from '@modelcontextprotocol/client';
 import { type OutboundFailure, outboundFailure } from '#platform/outbound';
 import { Problem, problem } from '#platform/problem';
+import type { Failure, FailureKind } from '../servers/server-health';
 import { isStreamEnd } from './mcp-transport';
-
-/** Why a server cannot be used. */
-export const FAILURE_KINDS = [
-  'unreachable',
-  'timeout',
-  'unauthorized',
-  'tls',
-  'protocol',
-  'blocked_address',
-] as const;
-export type FailureKind = (typeof FAILURE_KINDS)[number];
-
-/** A failure as it is returned and stored. */
-export interface Failure {
-  kind: FailureKind;
-  message: string;
-}
 
 /** A server cannot be used. The message is shown to everyone who can read the server, so it never contains a secret. */
 export class ServerFailure extends Error implements Failure {

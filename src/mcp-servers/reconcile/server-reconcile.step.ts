@@ -17,7 +17,8 @@ import {
   ResourceKit,
 } from '../../resources';
 import { changedSecretTarget } from '../servers/server-auth';
-import { AUTH_COLUMNS, type ServerEntity, unchecked } from '../servers/server.entity';
+import { AUTH_COLUMNS, type ServerEntity } from '../servers/server.entity';
+import { unchecked } from '../servers/server-health';
 import { type ComparedServer, ServerRepository, sha256OrNull } from '../servers/server.repository';
 import { auditedServerChanges, SERVER } from '../servers/server.service';
 import { hasChanges, type Listing, type ToolChanges, ToolStore } from '../servers/tool-store';

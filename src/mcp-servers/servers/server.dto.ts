@@ -20,14 +20,7 @@ import {
   OwnedListQueryDto,
   pick,
 } from '../../resources';
-import {
-  HEALTH_STATUSES,
-  type HealthStatus,
-  type ServerEntity,
-  type ServerVersionRow,
-  type Transport,
-  TRANSPORTS,
-} from './server.entity';
+import { type ServerEntity, type ServerVersionRow, type Transport, TRANSPORTS } from './server.entity';
 import {
   PatchServerAuthDto,
   ServerAuthDto,
@@ -37,7 +30,7 @@ import {
   toPresentAuthView,
   URL_MAX,
 } from './server-auth.dto';
-import { FAILURE_KINDS, type FailureKind } from '../connection/server-failure';
+import { FAILURE_KINDS, type FailureKind, HEALTH_STATUSES, type HealthStatus } from './server-health';
 import { GivenToolDto, TOOLS_MAX } from './tool.dto';
 
 /** The members of a new server that an app can declare too. */

@@ -2,7 +2,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
 import { OwnedEntity, type SearchDocument } from '../../resources';
-import type { Failure } from '../connection/server-failure';
+import { type Failure, type HealthStatus, unchecked } from './server-health';
 
 /** The MCP transport of a server. */
 export const TRANSPORTS = ['streamable_http', 'sse'] as const;
@@ -14,10 +14,6 @@ export type Transport = (typeof TRANSPORTS)[number];
  */
 export const AUTH_TYPES = ['none', 'bearer', 'header', 'oauth'] as const;
 export type AuthType = (typeof AUTH_TYPES)[number];
-
-/** What the last check of a server showed. `unknown`: there was none since its URL, transport or `auth` changed. */
-export const HEALTH_STATUSES = ['unknown', 'healthy', 'unhealthy'] as const;
-export type HealthStatus = (typeof HEALTH_STATUSES)[number];
 
 /** An MCP server registered in a workspace. Its versions are kept. */
 @Entity('mcp_servers')
@@ -96,15 +92,6 @@ export const AUTH_COLUMNS = [
   'auth_scope',
 ] as const;
 export type AuthColumns = Pick<ServerEntity, (typeof AUTH_COLUMNS)[number]>;
-
-/** Returns the columns of a server that has not been checked, and is to be checked at once. */
-export const unchecked = () => ({
-  health_status: 'unknown' as const,
-  health_checked_at: null,
-  health_latency_ms: null,
-  health_error: null,
-  next_check_at: new Date(),
-});
 
 /** The columns that decide how to reach a server. A listing of its tools applies only while they stay the same. */
 export const TARGET_FIELDS = ['url', 'transport', ...AUTH_COLUMNS, 'auth_secret'] as const;

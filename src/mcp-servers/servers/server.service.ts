@@ -34,6 +34,7 @@ import {
 } from './server-auth';
 import type { ServerAuthDto } from './server-auth.dto';
 import { installedServer, type PackagedServer } from './server-package';
+import { unchecked } from './server-health';
 import { ServerSecrets } from './server-secrets';
 import {
   type CreateServerDto,
@@ -51,7 +52,6 @@ import {
   type ServerEntity,
   TARGET_FIELDS,
   toServerDocument,
-  unchecked,
   VERSIONED_FIELDS,
 } from './server.entity';
 import { ServerRepository } from './server.repository';

@@ -19,8 +19,8 @@ import {
   type WrittenTool,
 } from './tool.repository';
 
-/** Tools that are read and indexed at once, at up to some 20 KB each. */
-const INDEX_PAGE = 500;
+/** Tools that are read and indexed at once, at up to some 50 KB each. */
+const INDEX_PAGE = 200;
 
 /** The most characters of a tool's parameters that search finds it by. */
 const PARAMETERS_MAX = 2_000;

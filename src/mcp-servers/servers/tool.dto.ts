@@ -8,7 +8,8 @@ import type { ToolEntity } from './tool.entity';
 /** The most tools that a server may have. */
 export const TOOLS_MAX = 1_000;
 export const TOOL_NAME_MAX = 255;
-export const TOOL_DESCRIPTION_MAX = 10_000;
+/** More than real servers need. */
+export const TOOL_DESCRIPTION_MAX = 32_768;
 
 /**
  * A tool as its server lists it. The schemas may also have their names in the Model Context Protocol, so that you can send

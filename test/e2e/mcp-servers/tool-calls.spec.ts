@@ -1,5 +1,6 @@
+import { setMaxListeners } from 'node:events';
 import { expandRoles, workspaceScope } from '#platform/auth';
-import { Problem } from '#platform/problem';
+import { type Problem } from '#platform/problem';
 import { createTestApp, type TestApp } from '#testing';
 import { ToolCaller } from '../../../src/mcp-servers';
 import { FakeMcpServer, type FakeKind, fakeTool } from './fake-mcp-server.fixture';
@@ -170,25 +171,37 @@ describe('calling a tool of a server', () => {
     const { headers } = remote.requests.find(({ body }) => body.includes('"tools/call"'))!;
     expect(headers['mcp-param-region']).toBe('eu');
   });
+});
 
-  it('leaves slots to other organizations when the servers of one hang', async () => {
-    const id = await start();
-    remote.call = (name) => (name === 'a' ? new Promise(() => undefined) : { content: [] });
-    const hanging = Array.from({ length: 40 }, () => failureOf(call(id, 'a')));
-    while (remote.count('tools/call') < 16) await new Promise(setImmediate);
-    const busy = on;
-    on = await ServersFixture.create(app);
-    const other = await FakeMcpServer.start();
+describe('many calls of hanging tools of one organization', () => {
+  it('leave slots to other organizations', async () => {
+    const app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8', MCP_TIMEOUT_MS: '60000' } });
+    const remote = await FakeMcpServer.start();
+    remote.offer([fakeTool('hanging'), fakeTool('quick')]);
+    remote.call = (name) => (name === 'quick' ? { content: [] } : new Promise(() => undefined));
+    const gone = new AbortController();
+    setMaxListeners(0, gone.signal);
+    const callerIn = async () => {
+      const { org, ...on } = await ServersFixture.create(app);
+      const { workspaceId: workspace_id } = org;
+      const { body } = await on.editor.post(SERVERS, { workspace_id, name: 'fake', url: remote.url });
+      const server_id = body.server_id as string;
+      await on.editor.post(`${SERVERS}/${server_id}/refresh`);
+      const scope = workspaceScope(org.orgId, workspace_id, 'usr_test', expandRoles(['runtime']));
+      return (tool_name: string) =>
+        app.get(ToolCaller).call(scope, { server_id, tool_name, arguments: {} }, gone.signal);
+    };
     try {
-      other.offer([fakeTool('b')]);
-      const { body } = await on.register({ url: other.url });
-      await on.editor.post(`${SERVERS}/${body.server_id}/refresh`);
-      expect(await call(body.server_id as string, 'b')).toMatchObject({ content: expect.any(Array) });
-      expect(remote.count('tools/call')).toBe(16);
+      const [call, other] = [await callerIn(), await callerIn()];
+      const hanging = Promise.allSettled(Array.from({ length: 40 }, () => call('hanging')));
+      while (remote.count('tools/call') < 16) await new Promise(setImmediate);
+      expect(await other('quick')).toMatchObject({ content: [] });
+      expect(remote.count('tools/call')).toBe(17);
+      gone.abort(new Error('enough'));
+      await hanging;
     } finally {
-      on = busy;
-      await other.close();
-      await Promise.all(hanging);
+      await remote.close();
+      await app.close();
     }
   });
 });

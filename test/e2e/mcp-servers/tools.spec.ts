@@ -132,7 +132,7 @@ describe('the tools of an MCP server', () => {
     [[{ name: 'x'.repeat(256), input_schema: {} }], '/tools/0/name'],
     [[{ name: 'a\u001b[2J', input_schema: {} }], '/tools/0/name'],
     [[{ name: 'a', title: 1, input_schema: {} }], '/tools/0/title'],
-    [[{ name: 'a', description: 'x'.repeat(10_001), input_schema: {} }], '/tools/0/description'],
+    [[{ name: 'a', description: 'x'.repeat(32_769), input_schema: {} }], '/tools/0/description'],
     [[{ name: 'a', input_schema: {}, output_schema: 'x' }], '/tools/0/output_schema'],
     [[{ name: 'a', input_schema: {}, annotations: [] }], '/tools/0/annotations'],
     [[{ name: 'a', inputSchema: [] }], '/tools/0/inputSchema'],

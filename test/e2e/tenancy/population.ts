@@ -52,8 +52,10 @@ export async function populate(owner: ApiClient, workspace_id: string, marker: s
   const skill = { ...of, name: `${marker}-skill`, description: text('skill'), instructions: text('how') };
   await make('/skill/v1/skills', skill, 'skill_id');
   const tools = [{ name: `${marker}_tool`, description: text('tool'), input_schema: { type: 'object' } }];
-  const server = { ...of, name: text('server'), url: `https://${marker}.example.com/mcp`, tools };
+  const server = { ...of, name: text('server'), url: `https://${marker}.invalid/mcp`, tools };
   await make('/mcp/v1/servers', server, 'server_id');
+  // fails, because the host does not exist, and leaves a check
+  await make(`/mcp/v1/servers/${ids.server_id}/test`, undefined);
   const listed = await by.get(`/mcp/v1/servers/${ids.server_id}/tools`);
   ids.tool_id = listed.body.items[0].tool_id as string;
   const registry = await by.get(`/mcp/v1/registry/v0.1/servers?workspace_id=${workspace_id}`);

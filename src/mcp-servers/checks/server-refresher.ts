@@ -1,19 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { NO_ROLES, type OrgScope, orgScope } from '#platform/auth';
 import { SingleFlight } from '#platform/concurrency';
-import { CheckMetrics } from '../checks/check.metrics';
-import {
-  type CheckOutcome,
-  CheckRepository,
-  type CheckTrigger,
-  type ServerInfo,
-} from '../checks/check.repository';
+import { CheckMetrics } from './check.metrics';
+import { CheckRepository } from './check.repository';
+import type { CheckOutcome, CheckTrigger, ServerInfo } from './check.types';
 import type { ServerEntity } from '../servers/server.entity';
 import { ServerService } from '../servers/server.service';
 import { type ToolChanges, ToolStore } from '../servers/tool-store';
-import { McpConnector, type McpSession } from './mcp-connector';
-import { type Failure, ServerFailure } from './server-failure';
-import { ToolLister } from './tool-lister';
+import { McpConnector, type McpSession } from '../connection/mcp-connector';
+import { ServerFailure } from '../connection/server-failure';
+import type { Failure } from '../servers/server-health';
+import { ToolLister } from '../connection/tool-lister';
 
 /** A server that was used, and its tools that changed. */
 export interface RefreshedServer {
@@ -43,11 +40,11 @@ export class ServerRefresher {
   ) {}
 
   /**
-   * Refreshes the tools of a server that the caller may change. Errors: 404, 403, 409 for an archived server and one that
-   * was changed meanwhile; ServerFailure.
+   * Refreshes the tools of a server that the caller may change. Errors: 409 for a server that was changed meanwhile;
+   * ServerFailure.
    */
-  async refresh(scope: OrgScope, id: string, signal: AbortSignal): Promise<RefreshedServer> {
-    return this.share(scope, await this.servers.findUsable(scope, id), 'request', signal);
+  refresh(scope: OrgScope, server: ServerEntity, signal: AbortSignal): Promise<RefreshedServer> {
+    return this.share(scope, server, 'request', signal);
   }
 
   /** Refreshes the tools of a server by the schedule. Throws what `refresh` throws. */

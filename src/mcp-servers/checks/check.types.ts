@@ -1,0 +1,39 @@
+import type { Failure } from '../servers/server-health';
+import type { ToolChanges } from '../servers/tool-store';
+
+/** What began a check: the schedule, or `test` and `refresh`. */
+export const CHECK_TRIGGERS = ['schedule', 'request'] as const;
+export type CheckTrigger = (typeof CHECK_TRIGGERS)[number];
+
+/** The name and version that a server gives itself. */
+export interface ServerInfo {
+  name: string;
+  version: string;
+  title: string | null;
+}
+
+/** What a check showed. A failed one has only an error. */
+export interface CheckOutcome {
+  error: Failure | null;
+  /** Milliseconds from connecting until all tools were listed. */
+  latencyMs: number | null;
+  protocolVersion: string | null;
+  serverInfo: ServerInfo | null;
+  changes: ToolChanges | null;
+}
+
+/** A stored check. */
+export interface CheckRow {
+  server_id: string;
+  check_ordinal: number;
+  trigger: CheckTrigger;
+  checked_at: Date;
+  latency_ms: number | null;
+  protocol_version: string | null;
+  server_info: ServerInfo | null;
+  error: Failure | null;
+  added_count: number | null;
+  updated_count: number | null;
+  archived_count: number | null;
+  unchanged_count: number | null;
+}
