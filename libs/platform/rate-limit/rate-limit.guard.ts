@@ -19,11 +19,11 @@ export class RateLimitGuard implements CanActivate {
     if (!name) return true;
     const http = context.switchToHttp();
     const { user } = http.getRequest<ServiceRequest>();
-    const refused = await this.limits.check(name, keyOf(user!), http.getResponse<Response>());
+    const refused = await this.limits.check(name, rateLimitKeyOf(user!), http.getResponse<Response>());
     if (refused) throw refused;
     return true;
   }
 }
 
-/** Platform principals have no organization. */
-const keyOf = ({ orgId, id }: Principal): string => `${orgId ?? 'platform'}:${id}`;
+/** Returns the key under which the requests of a principal are counted. Platform principals have no organization. */
+export const rateLimitKeyOf = ({ orgId, id }: Principal): string => `${orgId ?? 'platform'}:${id}`;

@@ -73,12 +73,18 @@ export class RateLimits {
    * (draft-ietf-httpapi-ratelimit-headers). Does nothing if the limit is off.
    *
    * @param key whose requests are counted
+   * @param requests how many requests this one counts as
    * @returns the 429 `rate_limited` of a request beyond the limit
    */
-  async check(name: RateLimitName, key: string, response: ServerResponse): Promise<Problem | undefined> {
+  async check(
+    name: RateLimitName,
+    key: string,
+    response: ServerResponse,
+    requests = 1,
+  ): Promise<Problem | undefined> {
     const limit = this.limits.get(name);
     if (!limit) return undefined;
-    const { isRefused, remaining, seconds } = await consume(limit.limiter, key);
+    const { isRefused, remaining, seconds } = await consume(limit.limiter, key, requests);
     response.setHeader('RateLimit-Policy', `"${name}";q=${limit.perMinute};w=${WINDOW_SECONDS}`);
     response.setHeader('RateLimit', `"${name}";r=${remaining};t=${seconds}`);
     if (!isRefused) return undefined;
@@ -98,9 +104,9 @@ interface Consumed {
   seconds: number;
 }
 
-async function consume(limiter: RateLimiterAbstract, key: string): Promise<Consumed> {
+async function consume(limiter: RateLimiterAbstract, key: string, requests: number): Promise<Consumed> {
   try {
-    return consumed(await limiter.consume(key), false);
+    return consumed(await limiter.consume(key, requests), false);
   } catch (error) {
     if (error instanceof RateLimiterRes) return consumed(error, true);
     throw error;

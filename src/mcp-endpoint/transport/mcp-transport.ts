@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import {
   type AuthInfo,
@@ -7,11 +8,15 @@ import {
 } from '@modelcontextprotocol/server';
 import { JsonBodies, Reply, type ServiceRequest } from '#platform/http';
 import { Problem } from '#platform/problem';
+import { rateLimitKeyOf, RateLimits } from '#platform/rate-limit';
 import type { Caller } from '../sessions/caller';
 import { McpServerFactory } from './mcp-server.factory';
 
 /** The SDK reads only the path. */
 const ENDPOINT = 'http://localhost/mcp';
+
+/** Messages of a batch, which run at the same time. */
+const BATCH_MAX = 20;
 
 /** The headers that the SDK reads, besides `Accept`. */
 const FORWARDED = /^(content-type|mcp-.*)$/;
@@ -35,16 +40,24 @@ export class McpTransport implements OnModuleDestroy {
   constructor(
     private readonly servers: McpServerFactory,
     private readonly bodies: JsonBodies,
+    private readonly limits: RateLimits,
   ) {}
 
   /** Answers a request of an authenticated caller. */
-  async serve(caller: Caller, { headers, rawBody }: ServiceRequest): Promise<Reply> {
+  async serve(caller: Caller, { headers, rawBody, res }: ServiceRequest): Promise<Reply> {
     let parsedBody: unknown;
     try {
       parsedBody = await this.parse(caller, rawBody!);
     } catch (error) {
       if (!(error instanceof Problem) || error.code !== 'invalid_request') throw error;
-      return parseError(error);
+      return refusal(-32700, `Parse error: ${error.detail}`);
+    }
+    if (Array.isArray(parsedBody)) {
+      const { length } = parsedBody;
+      if (length === 0 || length > BATCH_MAX) {
+        return refusal(-32600, `Invalid request: a batch has 1 to ${BATCH_MAX} messages.`);
+      }
+      await this.countBatch(caller, length, res!);
     }
     const request = new Request(ENDPOINT, {
       method: 'POST',
@@ -59,6 +72,14 @@ export class McpTransport implements OnModuleDestroy {
 
   async onModuleDestroy(): Promise<void> {
     await this.current.close();
+  }
+
+  /** Counts each message of a batch like a request. The first one is counted already. */
+  private async countBatch({ principal }: Caller, length: number, response: ServerResponse): Promise<void> {
+    if (length === 1) return;
+    const key = rateLimitKeyOf(principal);
+    const refused = await this.limits.check('proxy', key, response, length - 1);
+    if (refused) throw refused;
   }
 
   private parse({ principal, workspaceId = '', signal }: Caller, bytes: Buffer): Promise<unknown> {
@@ -120,8 +141,6 @@ async function replyOf(response: Response): Promise<Reply> {
   return new Reply(response.status, body, type === null ? {} : { 'Content-Type': type });
 }
 
-/** The body is not JSON that the service can read, so the id of its request is unknown. */
-const parseError = ({ detail }: Problem): Reply => {
-  const error = { code: -32700, message: `Parse error: ${detail}` };
-  return new Reply(400, { jsonrpc: '2.0', error, id: null });
-};
+/** The answer to a body that is no message, so that the id of its request is unknown. */
+const refusal = (code: number, message: string): Reply =>
+  new Reply(400, { jsonrpc: '2.0', error: { code, message }, id: null });

@@ -30,7 +30,7 @@ describe('the authorization of the MCP endpoint', () => {
     await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', app.url), { authProvider }));
     const { structuredContent } = await client.callTool({ name: 'mcp__initialise', arguments: {} });
     expect(structuredContent).toMatchObject({ workspace_id: org.workspaceId });
-    expect((await authProvider.tokens())?.access_token).toMatch(/^ey/);
+    expect(authProvider.tokens()?.access_token).toMatch(/^ey/);
     await client.close();
   });
 

@@ -105,7 +105,11 @@ export class ToolsFixture {
   ) {}
 
   static async create(app: TestApp, org: TestOrganization, ...roles: any[]): Promise<ToolsFixture> {
-    return new ToolsFixture(await connect(app.url, await org.token(...roles)), org.workspaceId);
+    return ToolsFixture.createWith(app, org, await org.token(...roles));
+  }
+
+  static async createWith(app: TestApp, org: TestOrganization, token: string): Promise<ToolsFixture> {
+    return new ToolsFixture(await connect(app.url, token), org.workspaceId);
   }
 
   call(name: string, args: Record<string, unknown> = {}): Promise<any> {

@@ -1,0 +1,89 @@
+import { createTestApp, type TestApp } from '#testing';
+import { populate, type Population, ToolsFixture } from './population.fixture';
+
+/** Every call is in the audit log of the registry. */
+describe('the audit log of the MCP endpoint', () => {
+  let app: TestApp;
+  let has: Population;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  beforeEach(async () => {
+    has = await populate(app);
+  });
+  afterAll(() => app.close());
+
+  const entries = async (): Promise<any[]> => {
+    const admin = await has.org.member('admin');
+    const { status, body } = await admin.get('/registry/v1/audit-log?action=call&resource_type=tool');
+    expect(status).toBe(200);
+    return body.items.map(({ resource_id, workspace_id, changes }: any) => [
+      resource_id,
+      workspace_id,
+      Object.fromEntries(changes.map(({ member, after }: any) => [member, after])),
+    ]);
+  };
+
+  it('holds calls by the name of their tool, and those of registered tools by its id', async () => {
+    const on = await ToolsFixture.create(app, has.org, 'editor');
+    await on.result('list_agents');
+    await on.result('mcp__initialise');
+    await on.client.callTool({ name: 'registry__initialise', arguments: {} });
+    await on.call('call_mcp_tool', { tool_id: has.toolId, arguments: { city: 'Berlin' } });
+    const { workspaceId } = has.org;
+    expect(await entries()).toEqual([
+      [has.toolId, workspaceId, { name: 'forecast', server_id: has.serverId }],
+      ['mcp__initialise', workspaceId, {}],
+      ['mcp__initialise', workspaceId, {}],
+      ['list_agents', workspaceId, {}],
+    ]);
+    await on.client.close();
+  });
+
+  it('holds refused calls with the reason', async () => {
+    const on = await ToolsFixture.create(app, has.org, 'viewer');
+    const scorer = { scorer_id: has.scorerId, trace_ids: [has.traceId] };
+    await on.problem('start_scoring_run', scorer);
+    await on.problem('list_agents', { limit: 0 });
+    await on.problem('list_agents', { workspace_id: 'wsp_x' });
+    await on.problem('call_mcp_tool', { tool_id: has.toolId });
+    await expect(on.call('drop_tables')).rejects.toMatchObject({ code: -32602 });
+    expect(await entries()).toEqual([
+      ['drop_tables', null, { refused: 'not_found' }],
+      ['call_mcp_tool', null, { refused: 'access_denied' }],
+      ['list_agents', null, { refused: 'not_found' }],
+      ['list_agents', null, { refused: 'invalid_request' }],
+      ['start_scoring_run', null, { refused: 'access_denied' }],
+    ]);
+    await on.client.close();
+  });
+
+  it('has who called, and the id of the request', async () => {
+    const token = await has.org.tokenOf('usr_caller', { roles: ['viewer'] });
+    const params = { name: 'list_agents', arguments: { workspace_id: has.org.workspaceId } };
+    const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
+    await app.api(token).post('/mcp', message, { 'x-request-id': 'request-of-mcp' });
+    const admin = await has.org.member('admin');
+    const { body } = await admin.get('/registry/v1/audit-log?action=call');
+    expect(body.items).toMatchObject([
+      { principal_id: 'usr_caller', request_id: 'request-of-mcp', resource_id: 'list_agents' },
+    ]);
+  });
+
+  it('is written before the tool runs, which does not run without it', async () => {
+    const on = await ToolsFixture.create(app, has.org, 'evaluator');
+    await on.client.listTools();
+    const constraint = "ALTER TABLE audit_log ADD CONSTRAINT no_calls CHECK (action <> 'call') NOT VALID";
+    await app.database.query(constraint);
+    try {
+      const args = { scorer_id: has.scorerId, trace_ids: [has.traceId] };
+      expect((await on.problem('start_scoring_run', args)).code).toBe('validation_failed');
+    } finally {
+      await app.database.query('ALTER TABLE audit_log DROP CONSTRAINT no_calls');
+    }
+    const runs = await (await has.org.as('viewer')).get('/eval/v1/score-runs');
+    expect(runs.body.items).toEqual([]);
+    await on.client.close();
+  });
+});

@@ -1,0 +1,220 @@
+import { request } from 'node:http';
+import { createTestApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
+import { StoredResultRepository } from '../../../src/mcp-endpoint/results/stored-result.repository';
+import { ToolsFixture } from './population.fixture';
+import { RegisteredServer } from './registered-server.fixture';
+
+const PAGE = 64 * 1024;
+
+/** Running the tools of registered servers, which are real ones. */
+describe('call_mcp_tool', () => {
+  let app: TestApp;
+  let remote: RegisteredServer;
+  let org: TestOrganization;
+  let serverId: string;
+  let on: ToolsFixture;
+
+  beforeAll(async () => {
+    app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
+    remote = await RegisteredServer.start();
+    org = await newOrganization(app);
+    const editor = await org.as('editor');
+    const body = { workspace_id: org.workspaceId, name: 'remote', url: remote.url };
+    serverId = (await editor.post('/mcp/v1/servers', body)).body.server_id as string;
+    const refreshed = await editor.post(`/mcp/v1/servers/${serverId}/refresh`);
+    expect(refreshed.status).toBe(200);
+    on = await ToolsFixture.create(app, org, 'runtime');
+    await on.client.listTools();
+  });
+  afterAll(async () => {
+    await on.client.close();
+    await remote.close();
+    await app.close();
+  });
+
+  const toolId = async (name: string): Promise<string> => {
+    const { items } = await on.result('list_mcp_tools', { server_id: serverId });
+    return items.find((one: any) => one.name === name).tool_id;
+  };
+  const call = (tool_name: string, args: object = {}): Promise<any> =>
+    on.call('call_mcp_tool', { server_id: serverId, tool_name, arguments: args });
+
+  it('returns what the tool returns, by its id and by its name', async () => {
+    const whole = { text: null, result_id: null, next_offset: null, size_bytes: null };
+    const tool_id = await toolId('echo');
+    const expected = {
+      tool_id,
+      is_error: false,
+      content: [{ type: 'text', text: 'häl\nlo' }],
+      structured_content: null,
+      ...whole,
+    };
+    const args = { arguments: { text: 'häl\nlo' } };
+    expect(await on.result('call_mcp_tool', { tool_id, ...args })).toEqual(expected);
+    expect((await call('echo', args.arguments)).structuredContent).toEqual(expected);
+    expect((await call('structured')).structuredContent).toMatchObject({
+      structured_content: { degrees: 21 },
+    });
+  });
+
+  it('is found by search, described and then called', async () => {
+    const found = await on.client.callTool({
+      name: 'list_mcp_servers',
+      arguments: { workspace_id: org.workspaceId },
+    });
+    expect(found.structuredContent.items[0].server_id).toBe(serverId);
+    const tool = await on.result('get_mcp_tool', { tool_id: await toolId('repeat') });
+    expect(tool.input_schema.properties).toMatchObject({ count: { type: 'number' } });
+  });
+
+  it('passes on that the tool failed', async () => {
+    const { isError, structuredContent } = await call('fail');
+    expect([isError, structuredContent.is_error, structuredContent.content[0].text]).toEqual([
+      true,
+      true,
+      'No such city.',
+    ]);
+  });
+
+  it('attaches pictures, and leaves out those that are too large', async () => {
+    const { content, structuredContent } = await call('picture');
+    expect(content.slice(1)).toEqual([
+      { type: 'image', mimeType: 'image/png', data: Buffer.alloc(8).toString('base64') },
+    ]);
+    expect(structuredContent.content[1]).toEqual({
+      type: 'image',
+      mimeType: 'image/png',
+      size_bytes: 9,
+      is_attached: true,
+    });
+    const large = await call('picture', { count: 1_000_000 });
+    expect([large.content.length, large.structuredContent.content[1].is_attached]).toEqual([1, false]);
+  });
+
+  it.each([
+    ['neither', {}],
+    ['only the server', { server_id: 'mcps_x' }],
+    ['both', { tool_id: 'tool_x', server_id: 'mcps_x', tool_name: 'x' }],
+  ])('says how to name the tool, named by %s', async (_, args) => {
+    expect(await on.problem('call_mcp_tool', args)).toMatchObject({
+      code: 'invalid_request',
+      text: expect.stringContaining('by tool_id, or by server_id and tool_name') as string,
+    });
+  });
+
+  it.each([
+    ['tool', () => ({ server_id: serverId, tool_name: 'missing' })],
+    ['server', () => ({ server_id: 'mcps_x', tool_name: 'echo' })],
+    ['id', () => ({ tool_id: 'tool_x' })],
+  ])('is not_found for an unknown %s', async (_, args) => {
+    expect((await on.problem('call_mcp_tool', args())).code).toBe('not_found');
+  });
+
+  it('is a tool error where the server cannot be reached', async () => {
+    const editor = await org.as('editor');
+    const { body } = await editor.post('/mcp/v1/servers', {
+      workspace_id: org.workspaceId,
+      name: 'gone',
+      url: 'http://127.0.0.1:9/mcp',
+      tools: [{ name: 'echo', input_schema: { type: 'object' } }],
+    });
+    const { code } = await on.problem('call_mcp_tool', { server_id: body.server_id, tool_name: 'echo' });
+    expect(code).toBe('service_unavailable');
+  });
+
+  it('ends at the server when the client has gone', async () => {
+    const token = await org.token('runtime');
+    const args = { workspace_id: org.workspaceId, server_id: serverId, tool_name: 'hang' };
+    const params = { name: 'call_mcp_tool', arguments: args };
+    const sending = request(`${app.url}/mcp`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    });
+    sending.on('error', () => undefined);
+    sending.end(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }));
+    await until(() => remote.begun > 0);
+    sending.destroy();
+    await until(() => remote.aborted > 0);
+  });
+
+  describe('with a large result', () => {
+    const large = async (text: string, count: number): Promise<any> =>
+      (await call('repeat', { text, count })).structuredContent;
+
+    it('gives its beginning, and the rest in parts', async () => {
+      const result = await large('häé€😀', 50_000);
+      expect(result).toMatchObject({ content: [], structured_content: null, is_error: false });
+      expect(result.result_id).toMatch(/^mcpr_/);
+      let { text, next_offset } = result;
+      let parts = 1;
+      for (; next_offset !== null; parts++) {
+        const page: any = await on.result('read_result', {
+          result_id: result.result_id,
+          offset: next_offset,
+        });
+        expect(Buffer.byteLength(page.text as string)).toBeLessThanOrEqual(PAGE);
+        text += page.text;
+        next_offset = page.next_offset;
+      }
+      expect([text === 'häé€😀'.repeat(50_000), parts]).toEqual([true, Math.ceil(result.size_bytes / PAGE)]);
+    });
+
+    it('is read through another API process', async () => {
+      const { result_id } = await large('x', 100_000);
+      const second = await createTestApp({ databaseUrl: app.databaseUrl, issuer: app.issuer });
+      const token = await org.tokenOf('usr_reader', { roles: ['runtime'] });
+      const here = await ToolsFixture.createWith(app, org, token);
+      const made = await here.call('call_mcp_tool', {
+        server_id: serverId,
+        tool_name: 'repeat',
+        arguments: { count: 100_000 },
+      });
+      const there = await ToolsFixture.createWith(second, org, token);
+      const own = { result_id: made.structuredContent.result_id };
+      expect((await there.result('read_result', own)).text).toHaveLength(PAGE);
+      // the other one belongs to another principal
+      expect((await there.problem('read_result', { result_id })).code).toBe('not_found');
+      await Promise.all([here.client.close(), there.client.close()]);
+      await second.close();
+    });
+
+    it('is not read within another workspace', async () => {
+      const { result_id } = await large('x', 100_000);
+      const beside = await org.newWorkspace();
+      expect((await on.problem('read_result', { result_id, workspace_id: beside })).code).toBe('not_found');
+      expect((await on.result('read_result', { result_id })).size_bytes).toBe(100_000);
+    });
+
+    it('is read for an hour, and deleted after it', async () => {
+      const { result_id } = await large('x', 100_000);
+      const age = (minutes: number) =>
+        app.database.query(
+          `UPDATE mcp_stored_results SET created_at = now() - interval '${minutes} minutes' WHERE result_id = '${result_id}'`,
+        );
+      await age(59);
+      expect((await on.result('read_result', { result_id })).text).toHaveLength(PAGE);
+      await age(61);
+      expect((await on.problem('read_result', { result_id })).code).toBe('not_found');
+      await app.get(StoredResultRepository).deleteExpired();
+      const left = await app.database.query(
+        `SELECT 1 FROM mcp_stored_results WHERE result_id = '${result_id}'`,
+      );
+      expect(left).toEqual([]);
+    });
+
+    it('replaces the oldest of the caller beyond 20', async () => {
+      const first = await large('x', 100_000);
+      for (let i = 0; i < 20; i++) await large('x', 100_000);
+      expect((await on.problem('read_result', { result_id: first.result_id })).code).toBe('not_found');
+    });
+  });
+});
+
+/** Waits for something that a peer does. */
+async function until(isDone: () => boolean): Promise<void> {
+  const deadline = Date.now() + 20_000;
+  while (!isDone()) {
+    if (Date.now() > deadline) throw new Error('It did not happen within 20 s.');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

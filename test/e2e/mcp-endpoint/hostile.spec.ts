@@ -1,0 +1,194 @@
+import { gzipSync } from 'node:zlib';
+import { type ApiClient, createTestApp, type TestApp } from '#testing';
+import { populate, type Population, ToolsFixture } from './population.fixture';
+
+/** Messages and arguments that no well-behaved client sends. */
+describe('a hostile client of the MCP endpoint', () => {
+  let app: TestApp;
+  let has: Population;
+  let on: ToolsFixture;
+  let api: ApiClient;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    has = await populate(app);
+    on = await ToolsFixture.create(app, has.org, 'admin');
+    api = app.api(await has.org.token('admin'));
+  });
+  afterAll(async () => {
+    await on.client.close();
+    await app.close();
+  });
+
+  const message = (method: string, params?: unknown, id: unknown = 1) => ({
+    jsonrpc: '2.0',
+    id,
+    method,
+    params,
+  });
+  const callText = (args: string): string =>
+    `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_agents","arguments":${args}}}`;
+
+  describe('sends arguments', () => {
+    it.each<[string, string, Record<string, unknown>, string]>([
+      ['of the wrong type', 'list_agents', { limit: 'many' }, 'limit'],
+      ['that are null', 'get_agent', { agent_id: null }, 'agent_id'],
+      ['that are objects', 'get_agent', { agent_id: { $ne: null } }, 'agent_id'],
+      ['out of range', 'list_agents', { limit: 51 }, 'limit: must be <= 50'],
+      ['below the range', 'read_file', { file_id: 'x', offset: -1 }, 'offset'],
+      ['that are fractions', 'list_agents', { limit: 1.5 }, 'limit'],
+      ['that the tool does not have', 'list_agents', { filter: 'x' }, 'filter: is not allowed'],
+      ['named constructor', 'list_agents', { constructor: { prototype: {} } }, 'constructor'],
+      ['that are missing', 'get_agent', {}, 'agent_id: is required'],
+      ['that are empty', 'get_agent', { agent_id: '' }, 'agent_id'],
+      ['with unknown values', 'search_registry', { query: 'x', types: ['secret'] }, 'types/0'],
+      ['that are very long', 'search_registry', { query: 'x'.repeat(100_000) }, 'query'],
+      [
+        'that are many',
+        'start_scoring_run',
+        { scorer_id: 'x', trace_ids: Array(101).fill('x') },
+        'trace_ids',
+      ],
+    ])('%s, and is told which', async (_, tool, args, expected) => {
+      const { code, text } = await on.problem(tool, args);
+      expect([code, text]).toEqual(['invalid_request', expect.stringContaining(expected)]);
+      expect(text.length).toBeLessThan(2_000);
+    });
+
+    it('named __proto__, which pollutes nothing', async () => {
+      const text = callText('{"workspace_id":"x","__proto__":{"limit":1},"constructor":{"x":1}}');
+      const { status, body } = await api.post('/mcp', text);
+      expect([status, body.result.isError]).toEqual([200, true]);
+      expect(({} as { limit?: number }).limit).toBeUndefined();
+    });
+
+    it.each(['\u0000', 'a\u0000b'])('with a NUL character, which reaches no statement', async (query) => {
+      const { status, body } = await api.post(
+        '/mcp',
+        message('tools/call', { name: 'list_agents', arguments: { q: query } }),
+      );
+      expect([status, body.error.code]).toEqual([400, -32700]);
+    });
+
+    it('with a lone surrogate', async () => {
+      const { status, body } = await api.post('/mcp', callText('{"q":"\\ud800"}'));
+      expect([status, body.error.code]).toEqual([400, -32700]);
+    });
+
+    it.each([
+      ['an unknown cursor', { cursor: 'x' }],
+      ['the cursor of another list', { cursor: Buffer.from('["x"]').toString('base64url') }],
+    ])('with %s', async (_, args) => {
+      expect((await on.problem('list_agents', args)).status).toBe(400);
+    });
+
+    it.each(["'; DROP TABLE agents; --", '../../etc/passwd', '%00', '\\', '*', 'agt_' + 'z'.repeat(200)])(
+      'with the id %s, which does not exist',
+      async (id) => expect((await on.problem('get_agent', { agent_id: id })).code).toBe('not_found'),
+    );
+  });
+
+  describe('sends messages', () => {
+    it.each([
+      ['that are not JSON', '{"jsonrpc"'],
+      ['that are empty', ''],
+      ['nested 65 levels', '['.repeat(65) + ']'.repeat(65)],
+      ['nested 100,000 levels', '['.repeat(100_000) + ']'.repeat(100_000)],
+      ['with arguments nested 100,000 levels', callText('{"a":'.repeat(100_000) + '1' + '}'.repeat(100_000))],
+      ['that are not UTF-8', Buffer.from([0x7b, 0xff, 0x7d])],
+      ['with a number that a double cannot hold', callText('{"limit":1e999}')],
+    ])('%s: 400 with a protocol error', async (_, body) => {
+      const answer = await api.post('/mcp', body);
+      expect([answer.status, answer.body.error.code, answer.body.id]).toEqual([400, -32700, null]);
+    });
+
+    it.each([
+      ['that are a text', '"x"'],
+      ['that are null', 'null'],
+      ['that are a number', '1'],
+      ['that are an empty batch', '[]'],
+      ['without a version', '{"id":1,"method":"ping"}'],
+      ['with an id of the wrong type', '{"jsonrpc":"2.0","id":{},"method":"ping"}'],
+      ['with a method of the wrong type', '{"jsonrpc":"2.0","id":1,"method":{}}'],
+    ])('%s: 400', async (_, body) => {
+      const answer = await api.post('/mcp', body);
+      expect([answer.status, answer.body.jsonrpc, typeof answer.body.error.code]).toEqual([
+        400,
+        '2.0',
+        'number',
+      ]);
+    });
+
+    it('larger than 1 MiB, also compressed', async () => {
+      const text = callText(`{"q":"${'x'.repeat(1024 * 1024)}"}`);
+      const plain = await api.post('/mcp', text);
+      expect([plain.status, plain.body.code]).toEqual([413, 'payload_too_large']);
+      const packed = await api.post('/mcp', gzipSync(text), { 'content-encoding': 'gzip' });
+      expect([packed.status, packed.body.code]).toEqual([413, 'compressed_payload_too_large']);
+    });
+
+    it('of another media type', async () => {
+      const answer = await api.post('/mcp', '{}', { 'content-type': 'text/plain' });
+      expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_media_type']);
+    });
+
+    it('that call no tool, an unknown tool, or with arguments that are no object', async () => {
+      for (const params of [
+        undefined,
+        {},
+        { name: 1 },
+        { name: 'unknown' },
+        { name: 'x'.repeat(10_000) },
+        { name: '__proto__' },
+        { name: 'list_agents', arguments: [] },
+        { name: 'list_agents', arguments: 'x' },
+      ]) {
+        const { body } = await api.post('/mcp', message('tools/call', params));
+        expect([params, body.error?.code]).toEqual([params, -32602]);
+        expect(body.error.message.length).toBeLessThan(1_000);
+      }
+    });
+
+    it('of methods that do not exist', async () => {
+      const { body } = await api.post('/mcp', message('tables/drop'));
+      expect(body.error.code).toBe(-32601);
+    });
+
+    it('with GET and DELETE, which a stateless server does not serve', async () => {
+      for (const method of ['GET', 'DELETE']) {
+        const answer = await api.request(method, '/mcp', { headers: { accept: 'text/event-stream' } });
+        expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST']);
+      }
+    });
+
+    it('of a revision that does not exist', async () => {
+      const answer = await api.post('/mcp', message('tools/list'), { 'mcp-protocol-version': '1999-01-01' });
+      expect(answer.status).toBe(400);
+    });
+
+    it('in a batch of more than 20', async () => {
+      const batch = (count: number) =>
+        Array.from({ length: count }, (_, id) => message('ping', undefined, id));
+      expect((await api.post('/mcp', batch(20))).body).toHaveLength(20);
+      const answer = await api.post('/mcp', batch(21));
+      expect([answer.status, answer.body.error.code]).toEqual([400, -32600]);
+    });
+
+    it('that cancel each other, and gets its answer all the same', async () => {
+      const limited = await createTestApp({
+        databaseUrl: app.databaseUrl,
+        issuer: app.issuer,
+        env: { REQUEST_TIMEOUT_MS: '1000', SECRETS_KEY: app.env.SECRETS_KEY! },
+      });
+      try {
+        const token = await has.org.token('viewer');
+        const args = { name: 'list_agents', arguments: { workspace_id: has.org.workspaceId } };
+        const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7 } };
+        const answer = await limited.api(token).post('/mcp', [message('tools/call', args, 7), cancel]);
+        expect([200, 504]).toContain(answer.status);
+      } finally {
+        await limited.close();
+      }
+    });
+  });
+});

@@ -1,0 +1,148 @@
+import { createTestApp, newOrganization, type TestApp } from '#testing';
+import { populate, type Population, ToolsFixture } from './population.fixture';
+
+const PAGE = 64 * 1024;
+
+/** How much one result holds, and how to read on. */
+describe('a result of the MCP endpoint', () => {
+  let app: TestApp;
+  let has: Population;
+  let on: ToolsFixture;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    has = await populate(app);
+    on = await ToolsFixture.create(app, has.org, 'admin');
+    await on.client.listTools();
+  });
+  afterAll(async () => {
+    await on.client.close();
+    await app.close();
+  });
+
+  /** Reads a text to its end, as a model would. */
+  const whole = async (
+    tool: string,
+    args: object,
+    member: string,
+  ): Promise<{ text: string; parts: number }> => {
+    let text = '';
+    let parts = 0;
+    for (let offset: number | null = 0; offset !== null; parts++) {
+      const page: any = await on.result(tool, { ...args, offset });
+      expect(Buffer.byteLength(page[member] as string)).toBeLessThanOrEqual(PAGE);
+      text += page[member];
+      offset = page.next_offset;
+    }
+    return { text, parts };
+  };
+
+  const upload = async (name: string, content: string | Uint8Array, type: string): Promise<string> => {
+    const editor = await has.org.as('editor');
+    const path = `/file/v1/files?workspace_id=${has.org.workspaceId}&name=${name}`;
+    return (await editor.post(path, content, { 'content-type': type })).body.file_id;
+  };
+
+  it('has at most 20 items of a list by default, and 50 on request', async () => {
+    const org = await newOrganization(app);
+    const editor = await org.as('editor');
+    for (let i = 0; i < 55; i++) {
+      await editor.post('/agent/v1/agents', { workspace_id: org.workspaceId, name: `a${i}` });
+    }
+    const of = await ToolsFixture.create(app, org, 'viewer');
+    const names: string[] = [];
+    let cursor: string | null = null;
+    const sizes: number[] = [];
+    do {
+      const page: any = await of.result('list_agents', cursor === null ? {} : { cursor });
+      sizes.push(page.items.length as number);
+      names.push(...page.items.map(({ name }: any) => name));
+      cursor = page.next_cursor;
+    } while (cursor !== null);
+    expect([sizes, new Set(names).size]).toEqual([[20, 20, 15], 55]);
+    expect((await of.result('list_agents', { limit: 50 })).items).toHaveLength(50);
+    await of.client.close();
+  });
+
+  it('shortens the descriptions of a list, and not those of one resource', async () => {
+    const org = await newOrganization(app);
+    const description = 'word '.repeat(200).trim();
+    const { body } = await (
+      await org.as('editor')
+    ).post('/agent/v1/agents', {
+      workspace_id: org.workspaceId,
+      name: 'long',
+      description,
+    });
+    const of = await ToolsFixture.create(app, org, 'viewer');
+    expect((await of.result('list_agents')).items[0].description).toHaveLength(300);
+    expect((await of.result('get_agent', { agent_id: body.agent_id })).description).toBe(description);
+    await of.client.close();
+  });
+
+  it.each([
+    ['of one byte', 'a'],
+    ['of two bytes', 'é'],
+    ['of three bytes', '€'],
+    ['of four bytes', '😀'],
+  ])('has 64 KiB of a file, and splits no character %s', async (name, character) => {
+    const content = `x${character.repeat(150_000 / Buffer.byteLength(character))}y`;
+    const id = await upload(`${encodeURIComponent(name)}.txt`, content, 'text/plain');
+    const { text, parts } = await whole('read_file', { file_id: id }, 'text');
+    expect([text === content, parts]).toEqual([true, 3]);
+  });
+
+  it('has a text where an offset splits a character', async () => {
+    const id = await upload('split.txt', '€€', 'text/plain');
+    const { text, next_offset } = await on.result('read_file', { file_id: id, offset: 1 });
+    expect([text, next_offset]).toEqual(['€', null]);
+  });
+
+  it('is empty beyond the end', async () => {
+    const { text, next_offset } = await on.result('read_file', { file_id: has.fileId, offset: 2 ** 40 });
+    expect([text, next_offset]).toEqual(['', null]);
+  });
+
+  it('has no text of a binary file, but where to download it', async () => {
+    const id = await upload('image.png', new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0, 1]), 'image/png');
+    expect(await on.result('read_file', { file_id: id })).toMatchObject({
+      text: null,
+      next_offset: null,
+      content_url: `/file/v1/files/${id}/versions/1/content`,
+    });
+  });
+
+  it('has 64 KiB of the instructions of an agent or a skill, and of a file of one', async () => {
+    const editor = await has.org.as('editor');
+    const instructions = 'é'.repeat(70_000);
+    const workspace_id = has.org.workspaceId;
+    const agent = await editor.post('/agent/v1/agents', { workspace_id, name: 'wordy', instructions });
+    const skill = await editor.post('/skill/v1/skills', {
+      workspace_id,
+      name: 'wordy',
+      description: 'x',
+      instructions,
+      files: [{ path: 'notes.md', content: instructions, encoding: 'utf-8' }],
+    });
+    const { skill_id } = skill.body;
+    const of = (text: string) => expect(text === instructions).toBe(true);
+    of((await whole('get_agent', { agent_id: agent.body.agent_id }, 'instructions')).text);
+    of((await whole('get_skill', { skill_id }, 'instructions')).text);
+    of((await whole('read_skill_file', { skill_id, path: 'notes.md' }, 'text')).text);
+  });
+
+  it('has an earlier version of a skill or a file on request', async () => {
+    const editor = await has.org.as('editor');
+    const made = await editor.post('/skill/v1/skills', {
+      workspace_id: has.org.workspaceId,
+      name: 'changing',
+      description: 'x',
+      instructions: 'first',
+    });
+    const { skill_id } = made.body;
+    await editor.patch(`/skill/v1/skills/${skill_id}`, { instructions: 'second' });
+    const of = async (args: object) => (await on.result('get_skill', { skill_id, ...args })).instructions;
+    expect([await of({}), await of({ version_ordinal: 1 })]).toEqual(['second', 'first']);
+    expect((await on.problem('get_skill', { skill_id, version_ordinal: 3 })).code).toBe('not_found');
+  });
+});

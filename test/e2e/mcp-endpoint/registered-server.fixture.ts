@@ -1,0 +1,61 @@
+import { once } from 'node:events';
+import { createServer, type Server as HttpServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { toNodeHandler } from '@modelcontextprotocol/node';
+import { type CallToolResult, createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import * as z from 'zod/v4';
+
+/** A real MCP server, written with the official SDK, that a test registers. */
+export class RegisteredServer {
+  /** Calls whose caller went away before they ended. */
+  aborted = 0;
+  /** Calls that have begun. */
+  begun = 0;
+
+  private constructor(private readonly http: HttpServer) {}
+
+  static async start(): Promise<RegisteredServer> {
+    const http = createServer();
+    const made = new RegisteredServer(http);
+    const handle = toNodeHandler(createMcpHandler(() => made.server()));
+    http.on('request', (request, response) => void handle(request, response));
+    http.listen(0, '127.0.0.1');
+    await once(http, 'listening');
+    return made;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.http.address() as AddressInfo).port}/mcp`;
+  }
+
+  async close(): Promise<void> {
+    this.http.closeAllConnections();
+    this.http.close();
+    await once(this.http, 'close');
+  }
+
+  private server(): McpServer {
+    const server = new McpServer({ name: 'registered', version: '1.0.0' });
+    const text = (value: string): CallToolResult => ({ content: [{ type: 'text', text: value }] });
+    const inputSchema = z.object({ text: z.string().optional(), count: z.number().optional() });
+    const add = (name: string, run: (args: z.infer<typeof inputSchema>) => CallToolResult): void =>
+      void server.registerTool(name, { description: `The tool ${name}.`, inputSchema }, run);
+    add('echo', ({ text: given = '' }) => text(given));
+    add('repeat', ({ text: given = 'x', count = 1 }) => text(given.repeat(count)));
+    add('structured', () => ({ content: [], structuredContent: { degrees: 21 } }));
+    add('fail', () => ({ ...text('No such city.'), isError: true }));
+    add('picture', ({ count = 8 }) => ({
+      content: [
+        { type: 'text', text: 'A picture.' },
+        { type: 'image', mimeType: 'image/png', data: Buffer.alloc(count).toString('base64') },
+      ],
+    }));
+    server.registerTool('hang', { description: 'Never ends.', inputSchema }, async (_, { mcpReq }) => {
+      this.begun += 1;
+      await once(mcpReq.signal, 'abort');
+      this.aborted += 1;
+      return text('aborted');
+    });
+    return server;
+  }
+}
