@@ -7,7 +7,6 @@ import { FakeMcpServer, type FakeKind, fakeTool } from './fake-mcp-server.fixtur
 import { selfSigned } from './self-signed.fixture';
 import { namesIn, SERVERS, ServersFixture } from './servers.fixture';
 
-const MIB = 1024 * 1024;
 const SECRET = 'tok-3f9a7c51d2';
 
 describe('a server that cannot be used', () => {
@@ -232,30 +231,6 @@ describe('a server that cannot be used', () => {
     } finally {
       await other.close();
     }
-  });
-
-  it.each(['application/json', 'text/event-stream'])('sends 100 MiB of tools as %s', async (type) => {
-    await start();
-    const path = await registered();
-    let sent = 0;
-    remote.intercept = (_request, response, body) => {
-      if (!body.includes('"tools/list"')) return false;
-      response.writeHead(200, { 'Content-Type': type });
-      response.write(type === 'application/json' ? '{"result": {"tools": [' : 'data: {"result": {"tools": [');
-      const tool = `${JSON.stringify(fakeTool('x', { description: 'd'.repeat(MIB / 4) }))},`;
-      const more = (): void => {
-        while (sent < 100 * MIB && !response.destroyed) {
-          sent += tool.length;
-          if (!response.write(tool)) return void response.once('drain', more);
-        }
-        response.end();
-      };
-      more();
-      return true;
-    };
-    await expectFailure(path, 'protocol', 'The answers of the server are too large');
-    // each of the two requests took at most 16 MiB, and what the sockets hold
-    expect(sent).toBeLessThan(60 * MIB);
   });
 
   it('refuses connections', async () => {

@@ -1,0 +1,52 @@
+import { createTestApp, type TestApp } from '#testing';
+import { FakeMcpServer, fakeTool } from './fake-mcp-server.fixture';
+import { namesIn, SERVERS, ServersFixture } from './servers.fixture';
+
+const MIB = 1024 * 1024;
+
+describe('a server with an endless list of tools', () => {
+  let app: TestApp;
+  let on: ServersFixture;
+  let remote: FakeMcpServer;
+
+  beforeAll(async () => {
+    app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
+    on = await ServersFixture.create(app);
+  });
+  afterAll(() => app.close());
+  beforeEach(async () => {
+    remote = await FakeMcpServer.start();
+    remote.offer([fakeTool('a')]);
+  });
+  afterEach(() => remote.close());
+
+  it.each(['application/json', 'text/event-stream'])('sends 100 MiB of tools as %s', async (type) => {
+    const path = `${SERVERS}/${(await on.register({ url: remote.url })).body.server_id}`;
+    expect((await on.editor.post(`${path}/test`)).body.ok).toBe(true);
+    let sent = 0;
+    remote.intercept = (_request, response, body) => {
+      if (!body.includes('"tools/list"')) return false;
+      response.writeHead(200, { 'Content-Type': type });
+      response.write(type === 'application/json' ? '{"result": {"tools": [' : 'data: {"result": {"tools": [');
+      const tool = `${JSON.stringify(fakeTool('x', { description: 'd'.repeat(MIB / 4) }))},`;
+      const more = (): void => {
+        while (sent < 100 * MIB && !response.destroyed) {
+          sent += tool.length;
+          if (!response.write(tool)) return void response.once('drain', more);
+        }
+        response.end();
+      };
+      more();
+      return true;
+    };
+    const message = 'The answers of the server are too large.';
+    expect((await on.editor.post(`${path}/test`)).body).toEqual({
+      ok: false,
+      error: { kind: 'protocol', message },
+    });
+    expect(await on.editor.post(`${path}/refresh`)).toMatchObject({ status: 503, body: { detail: message } });
+    expect(namesIn(await on.editor.get(`${path}/tools`))).toEqual(['a']);
+    // each of the two requests took at most 16 MiB, and what the sockets hold
+    expect(sent).toBeLessThan(60 * MIB);
+  });
+});
