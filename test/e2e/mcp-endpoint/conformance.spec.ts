@@ -10,8 +10,11 @@ const RUNS: [string, string[], string][] = [
   ['the requirements of 2026-07-28', ['--requirements', '2026-07-28'], '2026-07-28'],
 ];
 
-/** Of the extension for tasks, which the endpoint does not declare. The runner reports them without counting them. */
+/** The scenarios of the extension for tasks, which the endpoint does not declare. The runner does not count them. */
 const UNDECLARED = /^tasks-/;
+
+/** Scenarios of the extension for skills, which the endpoint declares. */
+const SKILLS = ['sep-2640-skills-enumeration', 'sep-2640-skills-manifest', 'sep-2640-skills-directory'];
 
 /** The official conformance runner, through a proxy that adds the token that the runner cannot send. */
 describe('the MCP endpoint in the conformance suite', () => {
@@ -25,6 +28,16 @@ describe('the MCP endpoint in the conformance suite', () => {
       authorization: `Bearer ${await org.token('evaluator')}`,
       'x-service-workspace-id': org.workspaceId,
     });
+    const skill = await (
+      await org.as('editor')
+    ).post('/skill/v1/skills', {
+      workspace_id: org.workspaceId,
+      name: 'refunds',
+      description: 'Answers questions about refunds.',
+      instructions: 'Look up the order.',
+      files: [{ path: 'references/policy.md', content: 'Refunds take five days.' }],
+    });
+    expect(skill.status).toBe(201);
   });
   afterAll(async () => {
     await proxy.close();
@@ -47,6 +60,13 @@ describe('the MCP endpoint in the conformance suite', () => {
     },
     180_000,
   );
+
+  it.each(SKILLS)('passes %s, of the extension for skills', async (scenario) => {
+    const results = await runConformance(`${proxy.url}/mcp`, ['--scenario', scenario]);
+    expect([...results.keys()]).toEqual([scenario]);
+    expect(failuresOf(results)).toEqual([]);
+    expect(results.get(scenario)!.filter(({ status }) => status === 'SUCCESS').length).toBeGreaterThan(1);
+  });
 });
 
 describe('the list of scenarios in docs/mcp-clients.md', () => {
