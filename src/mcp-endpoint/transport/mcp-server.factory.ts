@@ -21,7 +21,8 @@ import type { Caller } from '../sessions/caller';
 import { ToolCalls } from '../tools/tool-calls';
 import { ToolCatalogue } from '../tools/tool-catalogue';
 
-const SERVER_INFO = { name: 'agent-registry-service', title: 'Agent registry', version: '1.0.0' };
+/** The version is the label of the API. */
+const SERVER_INFO = { name: 'agent-registry-service', title: 'Agent registry', version: 'current' };
 
 /** How long clients may keep what changes with a release or with the caller's roles. Nothing is shared between callers. */
 const STABLE = { ttlMs: 60_000, cacheScope: 'private' } as const;
