@@ -128,11 +128,11 @@ describe('a server that cannot be used', () => {
     const path = await registered();
     await test(path);
     const requests = remote.requests.length;
-    remote.offerPages(() => {
-      remote.breakConnections();
+    remote.offerPages(async () => {
+      await remote.endStreams();
       return { tools: [], nextCursor: 'more' };
     });
-    await expectFailure(path, 'unreachable', 'The server c');
+    await expectFailure(path, 'unreachable', 'closed the connection before it answered');
     // the event source of the SDK would reconnect
     const opened = remote.requests.slice(requests).filter(({ method }) => method === 'GET');
     expect(opened).toHaveLength(2);
@@ -256,6 +256,16 @@ describe('a server that cannot be used', () => {
     await expectFailure(path, 'protocol', 'The answers of the server are too large');
     // each of the two requests took at most 16 MiB, and what the sockets hold
     expect(sent).toBeLessThan(60 * MIB);
+  });
+
+  it('answers clients of the SSE transport with HTML', async () => {
+    await start('sse');
+    const path = await registered();
+    remote.intercept = (_, response) => {
+      response.writeHead(200, { 'Content-Type': 'text/html' }).end('<html></html>');
+      return true;
+    };
+    await expectFailure(path, 'protocol', 'did not answer with a stream of events');
   });
 
   it('refuses connections', async () => {
