@@ -169,6 +169,16 @@ describe('a server that cannot be used', () => {
     expect(JSON.stringify(await test(path))).not.toContain('10.1.2.3');
   });
 
+  it('answers clients of the SSE transport with HTML', async () => {
+    await start('sse');
+    const path = await registered();
+    remote.intercept = (_, response) => {
+      response.writeHead(200, { 'Content-Type': 'text/html' }).end('<html></html>');
+      return true;
+    };
+    await expectFailure(path, 'protocol', 'did not answer with a stream of events');
+  });
+
   it('answers with broken JSON', async () => {
     await start();
     const path = await registered();
@@ -256,16 +266,6 @@ describe('a server that cannot be used', () => {
     await expectFailure(path, 'protocol', 'The answers of the server are too large');
     // each of the two requests took at most 16 MiB, and what the sockets hold
     expect(sent).toBeLessThan(60 * MIB);
-  });
-
-  it('answers clients of the SSE transport with HTML', async () => {
-    await start('sse');
-    const path = await registered();
-    remote.intercept = (_, response) => {
-      response.writeHead(200, { 'Content-Type': 'text/html' }).end('<html></html>');
-      return true;
-    };
-    await expectFailure(path, 'protocol', 'did not answer with a stream of events');
   });
 
   it('refuses connections', async () => {
