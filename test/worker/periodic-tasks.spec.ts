@@ -42,6 +42,8 @@ describe('the periodic tasks of a worker', () => {
 
   it('are complete', () => {
     expect(tasks.map(({ name }) => name).sort()).toEqual([
+      'MCP checks to delete',
+      'MCP servers',
       'apps',
       'idempotency keys',
       'interrupted uploads',

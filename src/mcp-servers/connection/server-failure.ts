@@ -105,10 +105,19 @@ export function failureOf(errors: readonly unknown[], secret: string | null): Se
     const failure = networkFailure(error, chain) ?? firstOf(chain, (one) => sdkFailure(one, secret));
     if (failure) return failure;
   }
-  if (errors.some(isStreamEnd)) {
-    return new ServerFailure('unreachable', 'The server closed the connection before it answered.');
-  }
+  if (errors.some(isStreamEnd)) return closedEarly();
   return new ServerFailure('protocol', 'The answers of the server do not follow the Model Context Protocol.');
+}
+
+const closedEarly = (): ServerFailure =>
+  new ServerFailure('unreachable', 'The server closed the connection before it answered.');
+
+/** Returns what the end of a stream of the SSE transport means. It has a status unless it had begun. */
+function streamFailure(status: number | undefined, hasSecret: boolean): ServerFailure {
+  if (status === undefined) return closedEarly();
+  return status < 400
+    ? protocolFailure('The server did not answer with a stream of events.')
+    : statusFailure(status, hasSecret);
 }
 
 function firstOf<Result>(chain: readonly unknown[], find: (one: unknown) => Result | null): Result | null {
@@ -132,7 +141,7 @@ function statusFailure(status: number, hasSecret: boolean): ServerFailure {
 function sdkFailure(error: unknown, secret: string | null): ServerFailure | null {
   if (error instanceof ServerFailure) return error;
   if (error instanceof SdkHttpError) return statusFailure(error.status, secret !== null);
-  if (error instanceof SseError && error.code) return statusFailure(error.code, secret !== null);
+  if (error instanceof SseError) return streamFailure(error.code, secret !== null);
   if (error instanceof UnauthorizedError) return statusFailure(401, secret !== null);
   if (error instanceof InsufficientScopeError) return statusFailure(403, secret !== null);
   if (error instanceof ProtocolError) {

@@ -104,9 +104,9 @@ export class FakeMcpServer {
     return this.streams.size;
   }
 
-  /** Closes all connections at once. */
-  breakConnections(): void {
-    for (const socket of this.sockets) socket.destroy();
+  /** Ends the streams of the SSE transport. */
+  async endStreams(): Promise<void> {
+    for (const stream of this.streams.values()) await stream.close();
   }
 
   /** The sessions that the client has not ended. */

@@ -127,11 +127,11 @@ describe('a server that cannot be used', () => {
     const path = await registered();
     await test(path);
     const requests = remote.requests.length;
-    remote.offerPages(() => {
-      remote.breakConnections();
+    remote.offerPages(async () => {
+      await remote.endStreams();
       return { tools: [], nextCursor: 'more' };
     });
-    await expectFailure(path, 'unreachable', 'The server c');
+    await expectFailure(path, 'unreachable', 'closed the connection before it answered');
     // the event source of the SDK would reconnect
     const opened = remote.requests.slice(requests).filter(({ method }) => method === 'GET');
     expect(opened).toHaveLength(2);
@@ -166,6 +166,16 @@ describe('a server that cannot be used', () => {
       status === 200 ? 'answered with text/html instead of JSON' : `answered with HTTP ${status}`;
     await expectFailure(path, 'protocol', message);
     expect(JSON.stringify(await test(path))).not.toContain('10.1.2.3');
+  });
+
+  it('answers clients of the SSE transport with HTML', async () => {
+    await start('sse');
+    const path = await registered();
+    remote.intercept = (_, response) => {
+      response.writeHead(200, { 'Content-Type': 'text/html' }).end('<html></html>');
+      return true;
+    };
+    await expectFailure(path, 'protocol', 'did not answer with a stream of events');
   });
 
   it('answers with broken JSON', async () => {
