@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { type OrgScope } from '#platform/auth';
-import { Database, prepared, sql, Where } from '#platform/db';
+import { Database, join, prepared, raw, sql, Where } from '#platform/db';
 import { listPage, type RowPage } from '#platform/paging';
-import { REGISTRY_NAME, type ServerEntity } from '../servers/server.entity';
+import { REGISTRY_NAME, type ServerEntity, TARGET_FIELDS } from '../servers/server.entity';
 import type { CheckListQueryDto } from './check.dto';
 import type { CheckOutcome, CheckRow, CheckTrigger } from './check.types';
 
@@ -41,9 +41,10 @@ export class CheckRepository {
     const { error, latencyMs, protocolVersion, serverInfo, changes } = outcome;
     const at = new Date();
     const json = (value: object | null): string | null => (value ? JSON.stringify(value) : null);
-    const target = sql`url = ${server.url} AND transport = ${server.transport} AND auth_type = ${server.auth_type}
-      AND auth_header IS NOT DISTINCT FROM ${server.auth_header}::text
-      AND auth_secret IS NOT DISTINCT FROM ${server.auth_secret}::text`;
+    const target = join(
+      TARGET_FIELDS.map((column) => sql`${raw(column)} IS NOT DISTINCT FROM ${server[column]}::text`),
+      ' AND ',
+    );
     await this.database.query(
       sql`WITH server AS (
           UPDATE mcp_servers
