@@ -26,11 +26,17 @@ export function toolError(found: Problem): CallToolResult {
     .slice(1)
     .map((one) => `\n- ${'pointer' in one ? one.pointer : one.parameter}: ${one.detail}`);
   return {
-    content: [{ type: 'text', text: `${title} (${code}): ${detail}${more.join('')}` }],
+    content: [{ type: 'text', text: `${title} (${code}): ${detail}${more.join('')}${hintOf(code)}` }],
     isError: true,
     _meta: { problem: { title, status, code, detail, ...(errors && { errors }) } },
   };
 }
+
+/** Models often pass a name where an id is needed. */
+const hintOf = (code: string): string =>
+  code === 'not_found'
+    ? ' Pass an id as the tools that list or search return it, not a name. It must belong to this workspace.'
+    : '';
 
 /** Returns the problem of an error that a tool threw. Logs errors that are not the caller's. */
 export function problemOf(error: unknown, { requestId }: Caller, toolName: string): Problem {

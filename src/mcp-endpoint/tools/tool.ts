@@ -158,6 +158,14 @@ export class ArgumentSchemas {
     let schema = this.compiled.get(name);
     if (!schema) this.compiled.set(name, (schema = compileJsonSchema(inputSchema)));
     const faults = schema.validate(args);
-    if (faults.length > 0) throw problem.invalidFields(faults);
+    if (faults.length === 0) return;
+    const known = Object.keys(inputSchema.properties as object);
+    throw problem.invalidFields(
+      faults.map((fault) => {
+        const unknown = fault.pointer.slice(1);
+        if (unknown === '' || unknown.includes('/') || known.includes(unknown)) return fault;
+        return { ...fault, detail: `is not an argument of ${name}. Its arguments are: ${known.join(', ')}` };
+      }),
+    );
   }
 }

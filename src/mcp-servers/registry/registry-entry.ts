@@ -127,7 +127,7 @@ function remoteOf({ transport, url, auth_type, auth_header }: ListedServer): Reg
     remote.url += '?{query}';
     remote.variables = { query: { description: 'The query of the URL.', ...SECRET } };
   }
-  if (auth_type === 'bearer') remote.headers = [BEARER];
+  if (auth_type === 'bearer' || auth_type === 'oauth') remote.headers = [BEARER];
   if (auth_type === 'header' && auth_header !== null) remote.headers = [{ name: auth_header, ...SECRET }];
   return remote;
 }

@@ -1,4 +1,5 @@
 import { pointerToken } from '#platform/http';
+import { isJsonObject } from '#platform/json';
 import { problem } from '#platform/problem';
 import { authFaults, type GivenAuth, urlFault } from '../servers/server-auth';
 import { URL_MAX } from '../servers/server-auth.dto';
@@ -21,13 +22,20 @@ const VARIABLE = /\{([a-zA-Z_][a-zA-Z0-9_-]*)\}/g;
 /** The member of a server's metadata that says which server of the public registry it is. */
 export const ORIGIN = 'mcp_registry';
 
+/** Returns the `server.json` of a body, with its pointer. The public registry's API wraps it in an object. */
+const serverJsonIn = ({ server }: ImportServerDto): [Record<string, unknown>, string] =>
+  server.name === undefined && isJsonObject(server.server)
+    ? [server.server, '/server/server']
+    : [server, '/server'];
+
 /** Returns the server to register. Errors: 400 for a `server.json` that has no usable remote, and for missing values. */
 export function importedServer(dto: ImportServerDto): CreateServerDto {
   const index = dto.remote ?? 0;
   const reader = new ServerJsonReader();
-  const server = reader.server(dto.server, '/server');
-  const remote = reader.remote(dto.server, index, '/server');
-  const filled = remote && new RemoteForm(reader, remote, dto, `/server/remotes/${index}`).fill();
+  const [json, pointer] = serverJsonIn(dto);
+  const server = reader.server(json, pointer);
+  const remote = reader.remote(json, index, pointer);
+  const filled = remote && new RemoteForm(reader, remote, dto, `${pointer}/remotes/${index}`).fill();
   if (!filled || reader.faults.length > 0) throw problem.invalidFields(reader.faults.slice(0, FAULTS_MAX));
   return {
     workspace_id: dto.workspace_id,

@@ -4,15 +4,22 @@ import { API_KEY_PREFIX } from '#platform/auth';
 import { Problem } from '#platform/problem';
 import { TokenProblemDto } from './token.dto';
 
+/** The characters that `error_description` must not contain (RFC 6749, section 5.2). */
+const NOT_IN_DESCRIPTIONS = /[^\x20\x21\x23-\x5b\x5d-\x7e]/g;
+
 /**
  * Returns an error as OAuth 2 clients read it (RFC 6749, section 5.2): the problem with an `error` member, and for 401 a
  * challenge of the scheme that the client used.
  */
 export function oauthError(error: unknown, authorization = ''): unknown {
   if (!(error instanceof Problem)) return error;
-  if (error.status === 400) return error.extended({ error: 'invalid_request' });
+  const description = { error_description: error.detail.replace(NOT_IN_DESCRIPTIONS, "'") };
+  if (error.status === 400) return error.extended({ error: 'invalid_request', ...description });
   if (error.status !== 401) return error;
-  return error.extended({ error: 'invalid_client' }, { 'WWW-Authenticate': challengeOf(authorization) });
+  return error.extended(
+    { error: 'invalid_client', ...description },
+    { 'WWW-Authenticate': challengeOf(authorization) },
+  );
 }
 
 function challengeOf(authorization: string): string {

@@ -40,6 +40,8 @@ export class TokenProblemDto extends ProblemDto {
   /** 401: `invalid_client`. 400: `unsupported_grant_type` for another grant type, else `invalid_request`. */
   @ApiProperty({ enum: OAUTH_ERRORS })
   error?: (typeof OAUTH_ERRORS)[number];
+  /** The `detail`, for OAuth clients. */
+  error_description?: string;
 }
 
 /** The metadata of an authorization server (RFC 8414, section 2). */

@@ -77,6 +77,14 @@ describe('a server.json of the public MCP registry', () => {
     expect((await on.editor.get(answer.headers.get('location')!)).body).toEqual(answer.body);
   });
 
+  it('is also accepted as an item of the registry, and errors point into it', async () => {
+    const server = serverJson();
+    const listed = { server, _meta: { 'io.modelcontextprotocol.registry/official': { isLatest: true } } };
+    expect((await imported(listed)).body.metadata.mcp_registry.name).toBe(server.name);
+    const answer = await imported({ server: serverJson({ url: 'ftp://weather.example.com' }) });
+    expect([answer.status, pointersIn(answer)]).toEqual([400, ['/server/server/remotes/0/url']]);
+  });
+
   it('registers the remote and the name that the body chooses', async () => {
     const remotes = [
       { type: 'streamable-http', url: 'https://weather.example.com/mcp', headers: [apiKey] },

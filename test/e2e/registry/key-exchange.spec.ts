@@ -154,6 +154,7 @@ describe('the exchange of a key for a token', () => {
     ] as [Record<string, string>, unknown, string][]) {
       const answer = await app.api().post(TOKENS, body, headers);
       expect(answer.body).toMatchObject({ status: 401, code: 'invalid_api_key', error: 'invalid_client' });
+      expect(answer.body.error_description).toMatch(/key/);
       expect(answer.headers.get('www-authenticate')).toBe(challenge);
     }
   });
