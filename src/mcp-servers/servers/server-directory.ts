@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { SqlExecutor } from '#platform/db';
 import { ServerRepository } from './server.repository';
-import { ToolRepository, type ToolReference } from './tool.repository';
+import { ToolRepository, type ToolReference, type ToolServer } from './tool.repository';
 
 export type { ToolReference };
 
@@ -17,6 +17,12 @@ export class ServerDirectory {
   /** Returns the references to tools that a live server of the workspace offers. */
   findTools(on: SqlExecutor, scope: Scope, refs: readonly ToolReference[]): Promise<ToolReference[]> {
     return refs.length === 0 ? Promise.resolve([]) : this.tools.findReferenced(on, scope, refs);
+  }
+
+  /** Returns the servers of tools of the workspace, by the ids of the tools. */
+  async serversOf(scope: Scope, toolIds: readonly string[]): Promise<Map<string, ToolServer>> {
+    const found = toolIds.length === 0 ? [] : await this.tools.serversOf(scope, toolIds);
+    return new Map(found.map((one) => [one.tool_id, one]));
   }
 
   /** Returns the ids of the workspace's live servers with these names, by name. */

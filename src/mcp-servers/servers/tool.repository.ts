@@ -31,6 +31,13 @@ export interface ToolReference {
   tool_name: string;
 }
 
+/** The server of a tool. */
+export interface ToolServer {
+  tool_id: string;
+  server_id: string;
+  server_name: string;
+}
+
 /** An archived server. */
 export interface ArchivedServer {
   server_id: string;
@@ -134,6 +141,14 @@ export class ToolRepository extends OrgRepository<ToolEntity> {
       sql`SELECT name, title, description, input_schema, output_schema, annotations FROM mcp_tools
         WHERE server_id = ${serverId} AND workspace_id = ${scope.workspaceId} AND archived_at IS NULL
         ORDER BY name COLLATE "C"`,
+    );
+  }
+
+  /** Finds the servers of tools of the workspace. */
+  serversOf(scope: Scope, toolIds: readonly string[]): Promise<ToolServer[]> {
+    return this.database.query<ToolServer>(
+      sql`SELECT tool_id, server_id, s.name AS server_name FROM mcp_tools t JOIN mcp_servers s USING (server_id)
+        WHERE t.tool_id = ANY (${toolIds}::text[]) AND t.workspace_id = ${scope.workspaceId}`,
     );
   }
 
