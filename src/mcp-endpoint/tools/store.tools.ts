@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { toJsonText } from '#platform/json';
 import { type CatalogueItemDto, CatalogueService, CATEGORIES, StoreItemListQueryDto } from '../../store';
 import {
   LIST_INPUT,
@@ -80,7 +81,7 @@ export class StoreTools {
       },
       anyOf: ['viewer'],
       run: async ({ scope, args }) => {
-        const item = await this.catalogue.get(scope, args.store_item_id);
+        const item = plain(await this.catalogue.get(scope, args.store_item_id));
         return {
           ...slimItem(item),
           tagline: item.tagline ?? null,
@@ -98,6 +99,9 @@ export class StoreTools {
     }),
   ];
 }
+
+/** Returns an item with its JSON columns as values. */
+const plain = (item: CatalogueItemDto): CatalogueItemDto => JSON.parse(toJsonText(item)) as CatalogueItemDto;
 
 const slimItem = (item: CatalogueItemDto) => ({
   store_item_id: item.store_item_id,

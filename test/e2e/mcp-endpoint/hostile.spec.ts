@@ -93,6 +93,7 @@ describe('a hostile client of the MCP endpoint', () => {
       ['that are not JSON', '{"jsonrpc"'],
       ['that are empty', ''],
       ['nested 65 levels', '['.repeat(65) + ']'.repeat(65)],
+      ['with arguments nested 65 levels', callText('{"a":'.repeat(65) + '1' + '}'.repeat(65))],
       ['nested 100,000 levels', '['.repeat(100_000) + ']'.repeat(100_000)],
       ['with arguments nested 100,000 levels', callText('{"a":'.repeat(100_000) + '1' + '}'.repeat(100_000))],
       ['that are not UTF-8', Buffer.from([0x7b, 0xff, 0x7d])],

@@ -1,4 +1,4 @@
-import { createTestApp, type TestApp } from '#testing';
+import { createTestApp, createTestWorker, type TestApp } from '#testing';
 import { FIELDS, INSTRUCTIONS, populate, type Population, ToolsFixture } from './population.fixture';
 
 /** What each tool returns. The client validates results against the output schemas. */
@@ -181,6 +181,73 @@ describe('the tools of the MCP endpoint', () => {
     });
   });
 
+  it('list and read what the store offers, also of other organizations', async () => {
+    const { agentId, org } = await populate(app);
+    const admin = await org.as('admin');
+    const published = await admin.post('/store/v1/publisher/items', {
+      workspace_id: org.workspaceId,
+      artifact: { kind: 'agent', artifact_id: agentId },
+      name: 'office-clerk',
+      category: 'agents',
+      license: 'MIT',
+      actions: ['install'],
+      tagline: 'Fills your forms.',
+      topics: ['office'],
+    });
+    expect(published.status).toBe(201);
+    const { store_item_id } = published.body;
+    const policy = { audience: { is_public: true }, is_listed: true, can_acquire: true };
+    await admin.put(`/store/v1/publisher/items/${store_item_id}/policy`, policy);
+    const listed = {
+      store_item_id,
+      name: 'office-clerk',
+      category: 'agents',
+      tagline: 'Fills your forms.',
+      license: 'MIT',
+      actions: ['install'],
+      topics: ['office'],
+      version_label: null,
+      is_reviewed: false,
+    };
+    expect((await on.result('list_store_items', { topic: 'office' })).items).toEqual([listed]);
+    expect((await on.result('list_store_items', { category: 'data' })).items).toEqual([]);
+    expect(await on.result('get_store_item', { store_item_id })).toEqual({
+      ...listed,
+      publisher_org_id: org.orgId,
+      highlights: [],
+      release_notes: null,
+      can_acquire: true,
+      size_bytes: published.body.size_bytes,
+      file_count: published.body.file_count,
+      components: expect.arrayContaining([
+        { kind: 'agent', key: expect.stringContaining('agents/') as string },
+        { kind: 'skill', key: expect.stringContaining('skills/pdf-forms') as string },
+      ]) as unknown,
+      capabilities: expect.arrayContaining([{ kind: 'skill', name: 'pdf-forms' }]) as unknown,
+      required_permissions: [],
+    });
+  });
+
+  it('show the mean scores of an experiment that has ended', async () => {
+    const editor = await has.org.as('editor');
+    const of = { workspace_id: has.org.workspaceId };
+    const made = await editor.post('/eval/v1/experiments', { ...of, name: 'ended' });
+    const path = `/eval/v1/experiments/${made.body.experiment_id}`;
+    for (const [case_id, score] of [
+      ['a', 1],
+      ['b', 0.5],
+    ]) {
+      await editor.post(`${path}/results`, { ...of, case_id, scores: { exact: score } });
+    }
+    await editor.patch(path, { experiment_status: 'completed' });
+    const ended = await on.result('get_experiment', { experiment_id: made.body.experiment_id });
+    expect(ended).toMatchObject({
+      experiment_status: 'completed',
+      scores: [{ scorer: 'exact', mean: 0.75, count: 2 }],
+      scorer_count: 1,
+    });
+  });
+
   it('start a scoring run, and read its state', async () => {
     expect((await on.result('list_scorers', { scorer_kind: 'code' })).items).toMatchObject([
       { scorer_id: has.scorerId, name: 'always-one', grain: 'trace' },
@@ -202,6 +269,27 @@ describe('the tools of the MCP endpoint', () => {
       items: [],
       next_cursor: null,
     });
+  });
+
+  it('read the results of a scoring run that has ended', async () => {
+    const { score_run_id } = await on.result('start_scoring_run', {
+      scorer_id: has.scorerId,
+      trace_ids: [has.traceId],
+    });
+    const worker = await createTestWorker(app);
+    try {
+      let run: any;
+      do run = await on.result('get_scoring_run', { score_run_id });
+      while (run.run_status === 'queued' || run.run_status === 'running');
+      expect(run).toMatchObject({
+        run_status: 'succeeded',
+        completed_count: 1,
+        failed_count: 0,
+        items: [{ trace_id: has.traceId, session_id: null, score: 1, error: null }],
+      });
+    } finally {
+      await worker.close();
+    }
   });
 
   it('name what a scoring run lacks', async () => {

@@ -5,7 +5,7 @@ const message = (method: string, params: object) => ({ jsonrpc: '2.0', id: 1, me
 
 const call = (name: string, args: object) => message('tools/call', { name, arguments: args });
 
-/** The arguments by which each tool may name what is theirs. */
+/** The arguments by which each tool may name what is theirs. Items of the store belong to the organization. */
 const named = (theirs: Ids): [tool: string, args: object][] => [
   ['search_registry', { query: theirs.marker }],
   ['list_agents', {}],
@@ -22,7 +22,6 @@ const named = (theirs: Ids): [tool: string, args: object][] => [
   ['get_mcp_tool', { tool_id: theirs.tool_id }],
   ['call_mcp_tool', { tool_id: theirs.tool_id }],
   ['call_mcp_tool', { server_id: theirs.server_id, tool_name: `${theirs.marker}_tool` }],
-  ['get_store_item', { store_item_id: theirs.store_item_id ?? 'item_x' }],
   ['list_datasets', {}],
   ['list_experiments', { dataset_id: theirs.dataset_id }],
   ['get_experiment', { experiment_id: theirs.experiment_id }],

@@ -1,13 +1,4 @@
-import {
-  filteredBy,
-  inWorkspace,
-  NOTHING,
-  ofWorkspace,
-  ORGANIZATION,
-  OWN,
-  words,
-  type Row,
-} from './row.fixture';
+import { inWorkspace, NOTHING, ofWorkspace, ORGANIZATION, OWN, words, type Row } from './row.fixture';
 
 const RESOURCES = { resources: [] };
 
@@ -83,8 +74,12 @@ export const REGISTRY_ROWS: Readonly<Record<string, Row>> = {
   'POST /registry/v1/repos/{repo_id}/archive': NOTHING,
   'POST /registry/v1/repos/{repo_id}/restore': NOTHING,
   'GET /registry/v1/audit-log': {
+    // the caller's own calls of tools are logged, also those of the rows of the MCP endpoint
     queries: (theirs) => [
-      ...filteredBy('workspace_id', 'principal_id')(theirs),
+      'action=create',
+      'action=create&limit=0',
+      `workspace_id=${theirs.workspace_id}`,
+      `principal_id=${theirs.principal_id}`,
       `resource_id=${theirs.agent_id}`,
     ],
   },
