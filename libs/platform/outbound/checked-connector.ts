@@ -1,17 +1,12 @@
-import { promises as dns, type LookupAddress } from 'node:dns';
+import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';
-import { FairLimiter, SingleFlight } from '#platform/concurrency';
+import { SingleFlight } from '#platform/concurrency';
 import type { AddressPolicy } from './address-policy';
 import { BlockedAddressError } from './outbound-errors';
+import type { Resolve } from './resolve';
 
 const CONNECT_MS = 10_000;
-
-/** Returns the addresses of a host name. */
-export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>;
-
-/** Resolves names like the rest of the system, `/etc/hosts` included. */
-export const systemResolve: Resolve = (hostname) => dns.lookup(hostname, { all: true });
 
 /**
  * Returns a connector for undici that checks the addresses it connects to. A name is resolved once for each connection, and
@@ -19,7 +14,7 @@ export const systemResolve: Resolve = (hostname) => dns.lookup(hostname, { all: 
  * addresses of both kinds, only the allowed ones are used.
  */
 export function checkedConnector(policy: AddressPolicy, resolve: Resolve): buildConnector.connector {
-  const connect = buildConnector({ timeout: CONNECT_MS, lookup: checkedLookup(policy, limited(resolve)) });
+  const connect = buildConnector({ timeout: CONNECT_MS, lookup: checkedLookup(policy, shared(resolve)) });
   return (options, callback) => {
     const host = options.hostname.replace(/^\[(.*)\]$/, '$1');
     // A socket does not look up the literal address that it is given.
@@ -47,21 +42,11 @@ function checkedLookup(policy: AddressPolicy, resolve: Resolve): LookupFunction 
   };
 }
 
-/**
- * Limits how many names are resolved at once. Node resolves names in its four threads for file access, which slow name
- * servers of tenants must not fill. The domains take turns.
- */
-function limited(resolve: Resolve): Resolve {
-  const limiter = new FairLimiter({ share: 1, concurrency: 2, maxWaitMs: CONNECT_MS });
+/** Resolves a name once for all connections that wait for it. */
+function shared(resolve: Resolve): Resolve {
   const flights = new SingleFlight<readonly LookupAddress[]>();
-  return (hostname) =>
-    flights.run(hostname, undefined, () =>
-      limiter.run(domainOf(hostname), undefined, () => resolve(hostname)),
-    );
+  return (hostname) => flights.run(hostname, undefined, () => resolve(hostname));
 }
-
-const domainOf = (hostname: string): string =>
-  hostname.replace(/\.$/, '').split('.').slice(-2).join('.').toLowerCase();
 
 const blocked = (host: string): BlockedAddressError =>
   new BlockedAddressError(`${host} cannot be called, because its address is not public.`);

@@ -2,13 +2,14 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Agent, type Dispatcher, fetch as undiciFetch, type RequestInit as UndiciInit } from 'undici';
 import type { IpRange } from '#platform/config';
 import { AddressPolicy } from './address-policy';
-import { checkedConnector, type Resolve, systemResolve } from './checked-connector';
+import { checkedConnector } from './checked-connector';
 import {
   BlockedAddressError,
   InvalidResponseError,
   RedirectRefusedError,
   ResponseTooLargeError,
 } from './outbound-errors';
+import { type Resolve, systemResolver } from './resolve';
 
 const HEADERS_MAX = 16 * 1024;
 const KEEP_ALIVE_MAX_MS = 30_000;
@@ -40,7 +41,7 @@ export class OutboundHttp implements OnApplicationShutdown {
    * @param allowed ranges that may be called although they are not public (`OUTBOUND_ALLOW`)
    * @param resolve returns the addresses of a name
    */
-  constructor(allowed: readonly IpRange[], resolve: Resolve = systemResolve) {
+  constructor(allowed: readonly IpRange[], resolve: Resolve = systemResolver()) {
     this.dispatcher = new Agent({
       connect: checkedConnector(new AddressPolicy(allowed), resolve),
       maxHeaderSize: HEADERS_MAX,

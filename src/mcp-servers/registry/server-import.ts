@@ -114,17 +114,22 @@ class RemoteForm {
       }
       return given;
     }
-    const optional = auth?.value == null ? [] : this.remote.headers;
+    const optional = auth?.value == null && auth?.header == null ? [] : this.remote.headers;
     const possible = (required.length > 0 ? required : optional).filter(
       ({ name }) => auth?.header == null || name.toLowerCase() === auth.header.toLowerCase(),
     );
     this.checkOneHeader(required.length > 1 ? required : possible);
     const [header] = possible;
     const given = header && this.authOf(header);
-    if ((auth?.value != null && !this.isAuthValueUsed) || (auth?.header != null && !header)) {
+    const noSuch = 'requires a `type`, because the remote has no such header';
+    if (auth?.header != null && !header) {
+      const isOther = required.length > 0;
+      const detail = isOther ? `must be ${namesOf(required)}, which the remote requires` : noSuch;
+      this.reader.fault('/auth/header', detail);
+    } else if (auth?.value != null && !this.isAuthValueUsed) {
       const detail = header
         ? `is not needed: the header ${header.name} gets its value from the remote`
-        : 'requires a `type`, because the remote has no such header';
+        : noSuch;
       this.reader.fault('/auth/value', detail);
     }
     return given ?? null;

@@ -21,9 +21,9 @@ const COLUMNS = `${VERSIONED.join(', ')}, parameters, generation, created_at, up
 
 /**
  * The most versions of a tool that are kept. A server may change its tools whenever they are refreshed, for example with a
- * time in each description.
+ * time in each description, and a listing may have 16 MiB.
  */
-const VERSIONS_MAX = 1_000;
+const VERSIONS_MAX = 100;
 
 /** A tool of a server, as agents refer to it. */
 export interface ToolReference {
@@ -204,7 +204,7 @@ export class ToolRepository extends OrgRepository<ToolEntity> {
     const ordinals = tools.map(({ version_ordinal }) => version_ordinal - VERSIONS_MAX);
     await tx.query(
       sql`DELETE FROM mcp_tool_versions v USING unnest(${ids}::text[], ${ordinals}::integer[]) AS given(tool_id, ordinal)
-        WHERE v.tool_id = given.tool_id AND v.version_ordinal = given.ordinal AND v.workspace_id = ${scope.workspaceId}`,
+        WHERE v.tool_id = given.tool_id AND v.version_ordinal <= given.ordinal AND v.workspace_id = ${scope.workspaceId}`,
     );
   }
 

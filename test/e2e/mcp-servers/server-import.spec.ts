@@ -136,6 +136,20 @@ describe('a server.json of the public MCP registry', () => {
       [{ headers: [apiKey] }, { auth: { value: `${SECRET}\r\nX: 1` } }, '/auth/value', 'visible ASCII'],
       [{ headers: [{ ...apiKey, name: 'Host' }] }, { auth: { value: SECRET } }, '/auth/header', 'transport'],
       [{}, { auth: { value: SECRET } }, '/auth/value', 'requires a `type`'],
+      [{}, { auth: { header: 'X-Other' } }, '/auth/header', 'no such header'],
+      [{ headers: [apiKey] }, { auth: { header: 'X-Other' } }, '/auth/header', 'must be X-API-Key'],
+      [
+        { headers: [apiKey] },
+        { auth: { header: 'X-Other', value: SECRET } },
+        '/auth/header',
+        'must be X-API-Key',
+      ],
+      [
+        { headers: [{ ...apiKey, isRequired: false }] },
+        { auth: { header: 'x-api-key' } },
+        '/auth/value',
+        'X-API-Key (Your key)',
+      ],
       [
         { headers: [{ name: 'X-Region', value: 'eu' }] },
         { auth: { value: SECRET } },

@@ -255,7 +255,7 @@ describe('the versions of a tool', () => {
       await app.database.transaction((tx) => store.replace(tx, scope(), body, contents));
     };
 
-    it('are the newest 1,000', async () => {
+    it('are the newest 100', async () => {
       const server = await on.register({ tools: [SEARCH] });
       const tool_id = (await on.editor.get(`${SERVERS}/${server.body.server_id}/tools`)).body.items[0]
         .tool_id;
@@ -263,15 +263,15 @@ describe('the versions of a tool', () => {
         'server_id, org_id, workspace_id, name, title, description, input_schema, digest, created_at, created_by';
       await app.database.query(
         `INSERT INTO mcp_tool_versions (tool_id, version_ordinal, version_id, ${rest})
-         SELECT tool_id, n, 'ver_' || n, ${rest} FROM mcp_tool_versions, generate_series(2, 1000) n WHERE tool_id = $1`,
+         SELECT tool_id, n, 'ver_' || n, ${rest} FROM mcp_tool_versions, generate_series(2, 110) n WHERE tool_id = $1`,
         [tool_id],
       );
-      await app.database.query('UPDATE mcp_tools SET version_ordinal = 1000 WHERE tool_id = $1', [tool_id]);
+      await app.database.query('UPDATE mcp_tools SET version_ordinal = 110 WHERE tool_id = $1', [tool_id]);
       await replace(server, [{ ...SEARCH, title: 'at 12:05' }]);
       const path = `${SERVERS}/${server.body.server_id}/tools/${tool_id}/versions`;
       const newest = await on.editor.get(`${path}?limit=1`);
       const oldest = await on.editor.get(`${path}?limit=1&sort=created_at`);
-      expect([ordinalsOf(newest), ordinalsOf(oldest), newest.body.page.total]).toEqual([[1001], [2], 1_000]);
+      expect([ordinalsOf(newest), ordinalsOf(oldest), newest.body.page.total]).toEqual([[111], [12], 100]);
     });
 
     it('are written with as many statements for 5,000 tools as for one', async () => {
