@@ -29,8 +29,7 @@ import { SkillTools } from './tools/skill.tools';
 import { StoreTools } from './tools/store.tools';
 import { ToolCalls } from './tools/tool-calls';
 import { ToolCatalogue } from './tools/tool-catalogue';
-import { McpServerFactory } from './transport/mcp-server.factory';
-import { McpTransport } from './transport/mcp-transport';
+import { McpEndpointService } from './transport/mcp-endpoint.service';
 import { McpController } from './transport/mcp.controller';
 import { METADATA_PATH, ProtectedResourceController } from './transport/protected-resource.controller';
 
@@ -68,8 +67,7 @@ const TOOLS = [
   providers: [
     ...TOOLS,
     FileResources,
-    McpServerFactory,
-    McpTransport,
+    McpEndpointService,
     PromptCatalogue,
     ResourceCatalogue,
     SessionHandles,

@@ -1,11 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import {
-  type CompleteResult,
-  type GetPromptResult,
-  type ListPromptsResult,
-  ProtocolError,
-  ProtocolErrorCode,
-} from '@modelcontextprotocol/server';
+import type { CompleteResult, GetPromptResult, ListPromptsResult } from '@modelcontextprotocol/server';
 import type { OrgScope } from '#platform/auth';
 import { AgentListQueryDto, AgentService } from '../../agents';
 import { problem } from '#platform/problem';
@@ -14,6 +8,7 @@ import type { Caller } from '../sessions/caller';
 import { SessionService } from '../sessions/session.service';
 import { problemOf } from '../tools/tool-result';
 import { pageOfString } from '../tools/text-pages';
+import { ProtocolError, ProtocolErrorCode } from '../protocol-error';
 
 /** Values that a completion returns, as the protocol allows at most. */
 const COMPLETIONS_MAX = 100;

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { ProtocolError, ProtocolErrorCode, type ReadResourceResult } from '@modelcontextprotocol/server';
+import type { ReadResourceResult } from '@modelcontextprotocol/server';
+import { ProtocolError, ProtocolErrorCode } from '../protocol-error';
 
 /** The largest resource that is read as a whole, in bytes. */
 export const RESOURCE_BYTES = 1024 * 1024;

@@ -1,12 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import {
-  type ListResourcesResult,
-  type ListResourceTemplatesResult,
-  ProtocolError,
-  ProtocolErrorCode,
-  type ReadResourceResult,
-  type Resource,
-  ResourceNotFoundError,
+import type {
+  ListResourcesResult,
+  ListResourceTemplatesResult,
+  ReadResourceResult,
+  Resource,
 } from '@modelcontextprotocol/server';
 import { Problem } from '#platform/problem';
 import type { Caller } from '../sessions/caller';
@@ -15,6 +12,7 @@ import { problemOf } from '../tools/tool-result';
 import { FILE_TEMPLATE, FileResources } from './file-resources';
 import { contentsOf } from './read-content';
 import { type SkillEntry, SkillResources } from './skill-resources';
+import { ProtocolError, ProtocolErrorCode } from '../protocol-error';
 
 /** The lists that `resources/list` joins, in this order. */
 const LISTS = ['skills', 'files'] as const;
@@ -110,7 +108,7 @@ export class ResourceCatalogue {
     } catch (error) {
       if (error instanceof ProtocolError) throw error;
       const { code, status, detail } = problemOf(error, caller, method);
-      if (code === 'not_found' && uri !== undefined) throw new ResourceNotFoundError(uri);
+      if (code === 'not_found' && uri !== undefined) throw notFound(uri);
       const isCallers = status < 500;
       throw new ProtocolError(
         isCallers ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError,
@@ -119,6 +117,10 @@ export class ResourceCatalogue {
     }
   }
 }
+
+/** As the protocol requires since 2026-07-28. Clients know it by the `uri`. */
+const notFound = (uri: string): ProtocolError =>
+  new ProtocolError(ProtocolErrorCode.InvalidParams, `Resource not found: ${uri}`, { uri });
 
 type ListName = (typeof LISTS)[number];
 

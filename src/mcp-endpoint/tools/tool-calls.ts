@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type CallToolResult, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
+import type { CallToolResult } from '@modelcontextprotocol/server';
 import { Database } from '#platform/db';
 import { Problem, problem } from '#platform/problem';
 import { type Audited, AuditLog, given } from '../../resources';
@@ -9,6 +9,7 @@ import { EARLIER_SESSION_TOOL, SESSION_TOOL } from './session.tool';
 import { type Arguments, ArgumentSchemas, type AuditedCall, type EndpointTool, type ToolCall } from './tool';
 import { ToolCatalogue } from './tool-catalogue';
 import { problemOf, toolError, toolResult } from './tool-result';
+import { ProtocolError, ProtocolErrorCode } from '../protocol-error';
 
 /** The longest name of an unknown tool that the audit log keeps. */
 const NAME_MAX = 128;

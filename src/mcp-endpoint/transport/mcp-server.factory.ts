@@ -1,11 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import {
-  ProtocolError,
-  ProtocolErrorCode,
-  Server,
-  type ServerOptions,
-  type StandardSchemaV1,
-} from '@modelcontextprotocol/server';
+import { Server, type ServerOptions, type StandardSchemaV1 } from '@modelcontextprotocol/server';
 import {
   RESOURCES_DIRECTORY_READ_METHOD,
   SKILLS_EXTENSION_ID,
@@ -16,6 +10,7 @@ import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/
 import { isJsonObject } from '#platform/json';
 import { INSTRUCTIONS } from '../instructions';
 import { PromptCatalogue } from '../prompts/prompt-catalogue';
+import { ProtocolError, ProtocolErrorCode } from '../protocol-error';
 import { ResourceCatalogue } from '../resources/resource-catalogue';
 import type { Caller } from '../sessions/caller';
 import { ToolCalls } from '../tools/tool-calls';

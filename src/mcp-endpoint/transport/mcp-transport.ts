@@ -1,16 +1,15 @@
 import type { ServerResponse } from 'node:http';
-import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import {
   type AuthInfo,
   createMcpHandler,
   isLegacyRequest,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
-import { JsonBodies, Reply, type ServiceRequest } from '#platform/http';
+import { type JsonBodies, Reply, type ServiceRequest } from '#platform/http';
 import { Problem } from '#platform/problem';
-import { rateLimitKeyOf, RateLimits } from '#platform/rate-limit';
+import { rateLimitKeyOf, type RateLimits } from '#platform/rate-limit';
 import type { Caller } from '../sessions/caller';
-import { McpServerFactory } from './mcp-server.factory';
+import { type McpServerFactory } from './mcp-server.factory';
 
 /** The SDK reads only the path. */
 const ENDPOINT = 'http://localhost/mcp';
@@ -28,8 +27,7 @@ const ACCEPTED = 'application/json, text/event-stream';
  * Serves requests with the official SDK. Those of 2026-07-28 describe themselves. Those of earlier revisions get a server
  * without a session, so that any API process can answer each of them. Responses are JSON.
  */
-@Injectable()
-export class McpTransport implements OnModuleDestroy {
+export class McpTransport {
   private readonly current = createMcpHandler(
     ({ authInfo, era }) => this.servers.create(callerOf(authInfo), era),
     {
@@ -70,7 +68,7 @@ export class McpTransport implements OnModuleDestroy {
     return replyOf(response);
   }
 
-  async onModuleDestroy(): Promise<void> {
+  async close(): Promise<void> {
     await this.current.close();
   }
 

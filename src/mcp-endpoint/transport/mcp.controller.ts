@@ -3,7 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import { type Member, RequireRoleSomewhere, WORKSPACE_HEADER } from '#platform/auth';
 import { type Reply, RequestBody, RequestSignal, type ServiceRequest } from '#platform/http';
 import { RateLimited } from '#platform/rate-limit';
-import { McpTransport } from './mcp-transport';
+import { McpEndpointService } from './mcp-endpoint.service';
 import { TakesMessages } from './mcp.openapi';
 import { OriginGuard } from './origin.guard';
 
@@ -13,7 +13,7 @@ const MESSAGE_MAX_BYTES = 1024 * 1024;
 @ApiTags('MCP endpoint')
 @Controller('mcp')
 export class McpController {
-  constructor(private readonly transport: McpTransport) {}
+  constructor(private readonly endpoint: McpEndpointService) {}
 
   /**
    * Send a message of the Model Context Protocol
@@ -40,6 +40,6 @@ export class McpController {
       workspaceId: typeof workspaceId === 'string' && workspaceId !== '' ? workspaceId : undefined,
       signal,
     };
-    return this.transport.serve(caller, request);
+    return this.endpoint.serve(caller, request);
   }
 }
