@@ -15,8 +15,11 @@ export class McpChecks1795456000200 extends SqlMigration {
       ADD COLUMN check_ordinal integer NOT NULL DEFAULT 0;
     -- GET /mcp/v1/servers: filter health
     CREATE INDEX mcp_servers_by_health ON mcp_servers (org_id, health_status, server_id);
-    -- the servers that a worker is to check
-    CREATE INDEX mcp_servers_due ON mcp_servers (next_check_at) WHERE archived_at IS NULL;
+    -- whether a worker is to check any server, and which ones of each organization
+    CREATE INDEX mcp_servers_due ON mcp_servers (next_check_at)
+      WHERE archived_at IS NULL AND NOT (is_system AND name = 'registry');
+    CREATE INDEX mcp_servers_due_by_org ON mcp_servers (org_id, next_check_at)
+      WHERE archived_at IS NULL AND NOT (is_system AND name = 'registry');
 
     CREATE TABLE mcp_server_checks (
       server_id text COLLATE "C" NOT NULL REFERENCES mcp_servers,

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type OrgScope } from '#platform/auth';
-import { Database, join, prepared, raw, sql, Where } from '#platform/db';
+import { Database, DELETE_BATCH, deleteInBatches, join, prepared, raw, sql, Where } from '#platform/db';
 import { listPage, type RowPage } from '#platform/paging';
 import { REGISTRY_NAME, type ServerEntity, TARGET_FIELDS } from '../servers/server.entity';
 import type { CheckListQueryDto } from './check.dto';
@@ -9,8 +9,8 @@ import type { CheckOutcome, CheckRow, CheckTrigger } from './check.types';
 const COLUMNS = `server_id, check_ordinal, trigger, checked_at, latency_ms, protocol_version, server_info, error, added_count,
   updated_count, archived_count, unchanged_count`;
 
-/** Checks that one statement deletes. */
-const DELETED_AT_ONCE = 5_000;
+/** The servers that workers check, in the words of the indexes `mcp_servers_due` and `mcp_servers_due_by_org`. */
+const CHECKED = raw(`archived_at IS NULL AND NOT (is_system AND name = '${REGISTRY_NAME}')`);
 
 /** A server that a worker is to check. */
 export type DueServer = Pick<ServerEntity, 'server_id' | 'org_id' | 'workspace_id'>;
@@ -65,7 +65,8 @@ export class CheckRepository {
 
   /**
    * Claims servers that are due, and sets when they are due again. Organizations take turns, each with the servers that have
-   * waited longest. Two workers never claim the same server.
+   * waited longest. Two workers never claim the same server. Reads the oldest servers of each organization only, however
+   * many are due.
    *
    * @param share the most servers of one organization
    * @param busy organizations that have their share already
@@ -76,14 +77,32 @@ export class CheckRepository {
     busy: readonly string[],
     intervalSeconds: number,
   ): Promise<DueServer[]> {
-    const statement = sql`WITH due AS MATERIALIZED (
-        SELECT server_id, next_check_at, row_number() OVER (PARTITION BY org_id ORDER BY next_check_at, server_id) AS place
-        FROM mcp_servers
-        WHERE archived_at IS NULL AND next_check_at <= now() AND NOT (is_system AND name = ${REGISTRY_NAME})
-          AND org_id <> ALL (${busy}::text[])
+    const statement = sql`WITH RECURSIVE orgs AS (
+        (
+          SELECT org_id, next_check_at FROM mcp_servers
+          WHERE ${CHECKED} AND (SELECT min(next_check_at) FROM mcp_servers WHERE ${CHECKED}) <= now()
+          ORDER BY org_id, next_check_at LIMIT 1
+        )
+        UNION ALL
+        SELECT following.* FROM orgs CROSS JOIN LATERAL (
+          SELECT org_id, next_check_at FROM mcp_servers WHERE ${CHECKED} AND org_id > orgs.org_id
+          ORDER BY org_id, next_check_at LIMIT 1
+        ) following
+      ), due AS MATERIALIZED (
+        SELECT own.* FROM orgs CROSS JOIN LATERAL (
+          SELECT server_id, next_check_at, row_number() OVER (ORDER BY next_check_at) AS place FROM (
+            SELECT server_id, next_check_at FROM mcp_servers
+            -- a range, because with an equal org_id the planner may prefer the index of all organizations by time
+            WHERE ${CHECKED} AND (org_id, next_check_at) <= (orgs.org_id, now())
+              AND (org_id, next_check_at) >= (orgs.org_id, '-infinity'::timestamptz)
+            ORDER BY org_id, next_check_at LIMIT ${share}
+          ) oldest
+        ) own
+        WHERE orgs.next_check_at <= now() AND orgs.org_id <> ALL (${busy}::text[])
       ), taken AS MATERIALIZED (
         SELECT server.server_id, due.place, due.next_check_at FROM due JOIN mcp_servers server USING (server_id)
-        WHERE server.archived_at IS NULL AND server.next_check_at <= now() AND due.place <= ${share}
+        -- not claimed meanwhile; without a condition of an index of live servers, so that they are found by their keys
+        WHERE server.next_check_at <= now()
         ORDER BY due.place, due.next_check_at LIMIT ${limit} FOR UPDATE OF server SKIP LOCKED
       ), claimed AS (
         UPDATE mcp_servers SET next_check_at = now() + ${intervalSeconds} * interval '1 second' FROM taken
@@ -97,13 +116,13 @@ export class CheckRepository {
   /** Deletes the checks that are older than some days, in batches. */
   async deleteExpired(days: number): Promise<void> {
     const before = new Date(Date.now() - days * 24 * 60 * 60_000);
-    for (;;) {
-      const deleted = await this.database.query(
-        sql`DELETE FROM mcp_server_checks WHERE ctid = ANY (ARRAY (
-            SELECT ctid FROM mcp_server_checks WHERE checked_at < ${before} ORDER BY checked_at LIMIT ${DELETED_AT_ONCE}
-          )) RETURNING 1`,
-      );
-      if (deleted.length < DELETED_AT_ONCE) return;
-    }
+    await deleteInBatches(
+      this.database,
+      sql`WITH gone AS (
+          DELETE FROM mcp_server_checks WHERE ctid = ANY (ARRAY (
+            SELECT ctid FROM mcp_server_checks WHERE checked_at < ${before} ORDER BY checked_at LIMIT ${DELETE_BATCH}
+          )) RETURNING 1
+        ) SELECT count(*)::integer AS gone FROM gone`,
+    );
   }
 }

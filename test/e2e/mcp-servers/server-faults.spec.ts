@@ -291,6 +291,29 @@ describe('a server that cannot be used', () => {
 
 describe('a server at a private address', () => {
   it.each([
+    ['is not reached without OUTBOUND_ALLOW', {}, 'blocked_address', 0],
+    [
+      'is not reached if OUTBOUND_ALLOW opens another',
+      { OUTBOUND_ALLOW: '127.0.0.2/32' },
+      'blocked_address',
+      0,
+    ],
+    ['is reached if OUTBOUND_ALLOW opens it', { OUTBOUND_ALLOW: '127.0.0.1/32' }, undefined, 1],
+  ])('%s', async (_, env, kind, reached) => {
+    const app = await createTestApp({ env });
+    const remote = await FakeMcpServer.start();
+    try {
+      const on = await ServersFixture.create(app);
+      const { body } = await on.register({ url: remote.url });
+      const tested = await on.editor.post(`${SERVERS}/${body.server_id}/test`);
+      expect([tested.body.error?.kind, Math.min(remote.requests.length, 1)]).toEqual([kind, reached]);
+    } finally {
+      await remote.close();
+      await app.close();
+    }
+  });
+
+  it.each([
     'http://127.0.0.1:8081/mcp',
     'http://[::1]:8081/mcp',
     'http://169.254.169.254/latest',
