@@ -9,7 +9,7 @@ import { ResourcesModule } from '../resources';
 import { CheckMetrics } from './checks/check.metrics';
 import { CheckRepository } from './checks/check.repository';
 import { CheckService } from './checks/check.service';
-import { McpConnector } from './connection/mcp-connector';
+import { ServerConnections } from './connection/server-connections';
 import { ServerCredentials } from './connection/server-credentials';
 import { OAuthTokens } from './connection/oauth-tokens';
 import { ServerRefresher } from './checks/server-refresher';
@@ -55,7 +55,7 @@ import { ToolVersionService } from './tool-versions/tool-version.service';
     ServerPackager,
     ServerReconcileStep,
     ServerCredentials,
-    McpConnector,
+    ServerConnections,
     ToolLister,
     OAuthTokens,
     ToolCaller,

@@ -7,7 +7,8 @@ import type { CheckOutcome, CheckTrigger, ServerInfo } from './check.types';
 import type { ServerEntity } from '../servers/server.entity';
 import { ServerService } from '../servers/server.service';
 import { type ToolChanges, ToolStore } from '../servers/tool-store';
-import { McpConnector, type McpSession } from '../connection/mcp-connector';
+import type { McpSession } from '../connection/mcp-session';
+import { ServerConnections } from '../connection/server-connections';
 import { ServerFailure } from '../connection/server-failure';
 import type { Failure } from '../servers/server-health';
 import { ToolLister } from '../connection/tool-lister';
@@ -31,7 +32,7 @@ export class ServerRefresher {
   private readonly flights = new SingleFlight<RefreshedServer>();
 
   constructor(
-    private readonly connector: McpConnector,
+    private readonly connections: ServerConnections,
     private readonly lister: ToolLister,
     private readonly servers: ServerService,
     private readonly tools: ToolStore,
@@ -90,7 +91,7 @@ export class ServerRefresher {
   }
 
   private async read(scope: OrgScope, server: ServerEntity, signal: AbortSignal): Promise<RefreshedServer> {
-    const answer = await this.connector.run(server, 'listing', signal, async (session) => {
+    const answer = await this.connections.run(server, 'listing', signal, async (session) => {
       const tools = await this.lister.list(session, server);
       return { tools, ...describe(session), latencyMs: Math.round(performance.now() - session.startedAt) };
     });

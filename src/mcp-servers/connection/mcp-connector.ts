@@ -1,12 +1,13 @@
 import { Client, type jsonSchemaValidator } from '@modelcontextprotocol/client';
-import { Injectable } from '@nestjs/common';
 import { FairLimiter, linkedSignal, WaitTimeout } from '#platform/concurrency';
-import { Environment } from '#platform/config';
-import { OutboundHttp } from '#platform/outbound';
+import { type Environment } from '#platform/config';
+import { type OutboundHttp } from '#platform/outbound';
 import { Problem, problem } from '#platform/problem';
 import { endSession, type OperationTransport, transportOf } from './mcp-transport';
-import { type ConnectionTarget, type Credential, ServerCredentials } from './server-credentials';
-import { failureOf, ServerFailure } from './server-failure';
+import { type McpSession, type OperationKind, requestOptions } from './mcp-session';
+import { type ConnectionTarget, type Credential, type ServerCredentials } from './server-credentials';
+import { failureOf } from './sdk-failures';
+import { ServerFailure } from './server-failure';
 
 const MIB = 1024 * 1024;
 
@@ -15,8 +16,7 @@ const OPERATIONS = {
   /** Reading the complete list of tools, which takes memory. */
   listing: { concurrency: 24, share: 8, maxBytes: 16 * MIB },
   call: { concurrency: 64, share: 16, maxBytes: 4 * MIB },
-} as const;
-export type OperationKind = keyof typeof OPERATIONS;
+} as const satisfies Record<OperationKind, object>;
 
 const MAX_WAITING = 256;
 /** Longest wait for a turn, in milliseconds. */
@@ -24,19 +24,6 @@ const WAIT_MS = 8_000;
 /** Longest time for ending a session, in milliseconds. It counts besides the deadline, because the result is known. */
 const END_MS = 1_000;
 const END_BYTES = 64 * 1024;
-
-/** A connection to a server, for one operation. */
-export interface McpSession {
-  readonly client: Client;
-  /** Aborted when the time of the operation is over, or nobody waits for it any more. Pass it to every request. */
-  readonly signal: AbortSignal;
-  /** `performance.now()` before the first request. */
-  readonly startedAt: number;
-}
-
-/** The SDK's own limit for a request, beyond that of the operation. */
-const REQUEST_MS = 2 ** 31 - 1;
-export const requestOptions = ({ signal }: McpSession) => ({ signal, timeout: REQUEST_MS });
 
 /** Accepts all results: the schemas come from tenants, and compiling one may take any time. */
 const NO_VALIDATOR: jsonSchemaValidator = {
@@ -49,7 +36,6 @@ const NO_VALIDATOR: jsonSchemaValidator = {
  * Connects to registered servers with the official SDK, in any revision of the protocol that it speaks. Each connection is
  * for one operation with one deadline (`MCP_TIMEOUT_MS`) and one limit of bytes, and always closed.
  */
-@Injectable()
 export class McpConnector {
   private readonly limiters: Record<OperationKind, FairLimiter>;
 

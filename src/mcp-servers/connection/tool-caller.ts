@@ -5,7 +5,8 @@ import { problem } from '#platform/problem';
 import { checkLive } from '../../resources';
 import { ServerRepository } from '../servers/server.repository';
 import { ToolRepository } from '../servers/tool.repository';
-import { McpConnector, requestOptions } from './mcp-connector';
+import { requestOptions } from './mcp-session';
+import { ServerConnections } from './server-connections';
 import { problemOf } from './server-failure';
 
 /** A call of a registered server's tool. */
@@ -29,7 +30,7 @@ export class ToolCaller {
     private readonly database: Database,
     private readonly servers: ServerRepository,
     private readonly tools: ToolRepository,
-    private readonly connector: McpConnector,
+    private readonly connections: ServerConnections,
   ) {}
 
   /**
@@ -45,7 +46,7 @@ export class ToolCaller {
     const [tool] = await this.tools.findCalled(this.database, scope, call);
     if (!tool) throw problem.notFound('tool', call.tool_name);
     try {
-      const result = await this.connector.run(server, 'call', signal, (session) =>
+      const result = await this.connections.run(server, 'call', signal, (session) =>
         session.client.callTool(
           { name: tool.name, arguments: call.arguments },
           // Says which arguments the protocol sends as headers. Without an output schema, because the SDK would compile it.

@@ -6,7 +6,7 @@ import { isJsonObject } from '#platform/json';
 import { Problem } from '#platform/problem';
 import { toolFaults } from '../servers/tool-faults';
 import { GivenToolDto } from '../servers/tool.dto';
-import { type McpSession, requestOptions } from './mcp-connector';
+import { type McpSession, requestOptions } from './mcp-session';
 import type { ConnectionTarget } from './server-credentials';
 import { excerptOf, ServerFailure } from './server-failure';
 

@@ -328,7 +328,8 @@ describe('a server at a private address', () => {
         ok: false,
         error: {
           kind: 'blocked_address',
-          message: 'The address of the server must not be called. Use a public address.',
+          message:
+            'The address of the server is not public. Use a public address, or ask the operator to add it to OUTBOUND_ALLOW.',
         },
       });
       expect((await on.editor.post(`${SERVERS}/${body.server_id}/refresh`)).status).toBe(503);

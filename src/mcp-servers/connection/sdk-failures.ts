@@ -1,0 +1,154 @@
+import {
+  InsufficientScopeError,
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  SseError,
+  UnauthorizedError,
+} from '@modelcontextprotocol/client';
+import { type OutboundFailure, outboundFailure } from '#platform/outbound';
+import type { FailureKind } from '../servers/server-health';
+import { isStreamEnd } from './mcp-transport';
+import { excerptOf, ServerFailure } from './server-failure';
+
+/** Returns an error and its causes, outermost first. The SDK keeps some causes in `data`. */
+function chainOf(error: unknown): unknown[] {
+  const chain: unknown[] = [];
+  let next = error;
+  while (typeof next === 'object' && next !== null && chain.length < CAUSES_MAX) {
+    chain.push(next);
+    const { cause, data } = next as { cause?: unknown; data?: { cause?: unknown } | null };
+    next = cause ?? data?.cause;
+  }
+  return chain;
+}
+const CAUSES_MAX = 10;
+
+/** What the failures of a call mean. Messages of system errors contain addresses, so none is shown. */
+const NETWORK: Readonly<Record<OutboundFailure, readonly [FailureKind, string]>> = {
+  blocked_address: [
+    'blocked_address',
+    'The address of the server is not public. Use a public address, or ask the operator to add it to OUTBOUND_ALLOW.',
+  ],
+  too_large: ['protocol', 'The answers of the server are too large.'],
+  redirect: [
+    'protocol',
+    'The server answered with a redirect, which is not followed. Register its final URL.',
+  ],
+  timeout: ['timeout', 'The server did not answer in time.'],
+  tls: ['tls', 'The TLS connection failed. Use a certificate of a public authority for this host.'],
+  unreachable: ['unreachable', 'The server cannot be reached.'],
+  protocol: ['protocol', 'The server does not answer with valid HTTP.'],
+};
+
+/** Says more about some errors of Node.js and undici, by their `code`. */
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'The server refused the connection.',
+  ENOTFOUND: 'The host name of the server cannot be resolved.',
+  EAI_AGAIN: 'The host name of the server cannot be resolved at the moment.',
+  ECONNRESET: 'The server closed the connection.',
+  UND_ERR_SOCKET: 'The server closed the connection.',
+};
+
+/** Returns what a network error means, or null for another error. */
+function networkFailure(error: unknown, chain: readonly unknown[]): ServerFailure | null {
+  const failure = outboundFailure(error) ?? firstOf(chain, outboundFailure);
+  if (failure === null) return null;
+  const [kind, message] = NETWORK[failure];
+  const reason = firstOf(chain, (one) => REASONS[String((one as { code?: unknown }).code)] ?? null);
+  return new ServerFailure(kind, kind === 'unreachable' && reason ? reason : message);
+}
+
+/**
+ * Returns the failure that the errors of a connection mean, by the first one that says it.
+ *
+ * @param secret is removed from the server's own words
+ */
+export function failureOf(errors: readonly unknown[], secret: string | null): ServerFailure {
+  for (const error of errors) {
+    const chain = chainOf(error);
+    const failure = networkFailure(error, chain) ?? firstOf(chain, (one) => sdkFailure(one, secret));
+    if (failure) return failure;
+  }
+  if (errors.some(isStreamEnd)) return closedEarly();
+  return new ServerFailure('protocol', 'The answers of the server do not follow the Model Context Protocol.');
+}
+
+const closedEarly = (): ServerFailure =>
+  new ServerFailure('unreachable', 'The server closed the connection before it answered.');
+
+/** Returns what the end of a stream of the SSE transport means. It has a status unless it had begun. */
+function streamFailure(status: number | undefined, hasSecret: boolean): ServerFailure {
+  if (status === undefined) return closedEarly();
+  return status < 400
+    ? protocolFailure('The server did not answer with a stream of events.')
+    : statusFailure(status, hasSecret);
+}
+
+function firstOf<Result>(chain: readonly unknown[], find: (one: unknown) => Result | null): Result | null {
+  for (const one of chain) {
+    const found = find(one);
+    if (found) return found;
+  }
+  return null;
+}
+
+/** Returns the failure that an HTTP status means. */
+function statusFailure(status: number, hasSecret: boolean): ServerFailure {
+  if (status !== 401 && status !== 403) {
+    return new ServerFailure('protocol', `The server answered with HTTP ${status}.`);
+  }
+  const remedy = hasSecret ? 'Check the secret in `auth`.' : 'It needs credentials: send them in `auth`.';
+  return new ServerFailure('unauthorized', `The server refused access (HTTP ${status}). ${remedy}`);
+}
+
+/** Says what the errors of the SDK mean, whose own messages may contain a whole answer. */
+function sdkFailure(error: unknown, secret: string | null): ServerFailure | null {
+  if (error instanceof ServerFailure) return error;
+  if (error instanceof SdkHttpError) return statusFailure(error.status, secret !== null);
+  if (error instanceof SseError) return streamFailure(error.code, secret !== null);
+  if (error instanceof UnauthorizedError) return statusFailure(401, secret !== null);
+  if (error instanceof InsufficientScopeError) return statusFailure(403, secret !== null);
+  if (error instanceof ProtocolError) {
+    if (isStreamEnd(error)) return null;
+    return protocolFailure(
+      `The server answered with the error ${error.code}: ${excerptOf(error.message, secret)}`,
+    );
+  }
+  if (error instanceof SdkError) return errorFailure(error, secret);
+  if (error instanceof SyntaxError) return protocolFailure('The server did not answer with valid JSON.');
+  if (!(error instanceof Error)) return null;
+  if (error.message.startsWith("Server's protocol version is not supported")) {
+    return protocolFailure('The server speaks an unknown version of the protocol.');
+  }
+  if (error.message === 'bad port') {
+    return new ServerFailure(
+      'blocked_address',
+      'The Fetch standard blocks the port of the server. Use another port.',
+    );
+  }
+  // thrown for the SSE transport, with the body of the answer
+  const [, status] = /^Error POSTing to endpoint \(HTTP (\d{3})\)/.exec(error.message) ?? [];
+  return status ? statusFailure(Number(status), secret !== null) : null;
+}
+
+function errorFailure({ code, data }: SdkError, secret: string | null): ServerFailure | null {
+  switch (code) {
+    case SdkErrorCode.RequestTimeout:
+      return new ServerFailure('timeout', 'The server did not answer in time.');
+    case SdkErrorCode.ConnectionClosed:
+      return new ServerFailure('unreachable', 'The server cannot be reached: the connection was closed.');
+    case SdkErrorCode.UnsupportedResultType:
+      return protocolFailure('The server asks for further input, which the service cannot give.');
+    case SdkErrorCode.ClientHttpUnexpectedContent: {
+      const { contentType } = (data ?? {}) as { contentType?: string | null };
+      const given = contentType ? excerptOf(contentType, secret) : 'no content type';
+      return protocolFailure(`The server answered with ${given} instead of JSON or events.`);
+    }
+    default:
+      return null;
+  }
+}
+
+const protocolFailure = (message: string): ServerFailure => new ServerFailure('protocol', message);
