@@ -14,7 +14,6 @@ import {
 } from '@modelcontextprotocol/server/ext/skills';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv';
 import { isJsonObject } from '#platform/json';
-import { INSTRUCTIONS } from '../instructions';
 import { PromptCatalogue } from '../prompts/prompt-catalogue';
 import { ResourceCatalogue } from '../resources/resource-catalogue';
 import type { Caller } from '../sessions/caller';
@@ -36,7 +35,6 @@ const OPTIONS: ServerOptions = {
     completions: {},
     extensions: { [SKILLS_EXTENSION_ID]: { directoryRead: true } },
   },
-  instructions: INSTRUCTIONS,
   // validates only answers of clients, which this server never asks; creating one takes a millisecond
   jsonSchemaValidator: new AjvJsonSchemaValidator(),
   cacheHints: {
@@ -67,7 +65,8 @@ export class McpServerFactory {
 
   /* eslint-disable @typescript-eslint/no-deprecated -- the SDK deprecates it only for simple servers */
   create(caller: Caller, era: Era): Server {
-    const server = new Server(SERVER_INFO, OPTIONS);
+    const instructions = this.catalogue.instructions(caller.principal);
+    const server = new Server(SERVER_INFO, { ...OPTIONS, instructions });
     this.addTools(server, caller);
     this.addResources(server, caller);
     this.addSkills(server, caller, era);
