@@ -1,10 +1,37 @@
-/** The guide that the server gives to models, with `initialize` and with `mcp__initialise`. */
-export const INSTRUCTIONS = [
-  'This is a registry of AI agents, skills, files and MCP servers, with a store and evaluations.',
-  '1. Call mcp__initialise once. Pass its session_handle to every other tool.',
-  '2. Call search_registry when you know what you need but not where it is. It finds agents, skills, files, MCP servers and tools.',
-  '3. Read a skill with get_skill before you do a task that it describes, and its other files with read_skill_file.',
-  '4. To use a tool of a registered MCP server, find it with search_registry or list_mcp_tools, read its arguments with get_mcp_tool, then run it with call_mcp_tool.',
-  '5. To evaluate, call list_scorers, then start_scoring_run, then get_scoring_run until run_status is succeeded or failed.',
-  'Lists return next_cursor, and long texts next_offset. Pass it back as cursor or offset to continue.',
-].join('\n');
+/** A step of the guide, with the tool that only some callers have. */
+const STEPS: readonly { needs: string | null; text: string }[] = [
+  {
+    needs: null,
+    text: 'Call mcp__initialise once. Pass its session_handle to every other tool.',
+  },
+  {
+    needs: 'search_registry',
+    text: 'Call search_registry when you know what you need but not where it is. It finds agents, skills, files, MCP servers and tools.',
+  },
+  {
+    needs: 'get_skill',
+    text: 'Read a skill with get_skill before you do a task that it describes, and its other files with read_skill_file.',
+  },
+  {
+    needs: 'call_mcp_tool',
+    text: 'To use a tool of a registered MCP server, find it with list_mcp_tools, read its arguments with get_mcp_tool, then run it with call_mcp_tool.',
+  },
+  {
+    needs: 'start_scoring_run',
+    text: 'To evaluate, call list_scorers, then start_scoring_run, then get_scoring_run until run_status is succeeded or failed.',
+  },
+];
+
+/**
+ * Returns the guide that the server gives to models, with `initialize` and with `mcp__initialise`.
+ *
+ * @param tools the names of those that the caller has
+ */
+export function instructionsFor(tools: ReadonlySet<string>): string {
+  const steps = STEPS.filter(({ needs }) => needs === null || tools.has(needs));
+  return [
+    'This is a registry of AI agents, skills, files and MCP servers, with a store and evaluations.',
+    ...steps.map(({ text }, i) => `${i + 1}. ${text}`),
+    'Lists return next_cursor, and long texts next_offset. Pass it back as cursor or offset to continue.',
+  ].join('\n');
+}

@@ -7,6 +7,7 @@ export class McpEndpoint1795456000400 extends SqlMigration {
       result_id text COLLATE "C" PRIMARY KEY,
       org_id text COLLATE "C" NOT NULL REFERENCES organizations,
       workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
+      principal_type text COLLATE "C" NOT NULL,
       principal_id text COLLATE "C" NOT NULL,
       content bytea NOT NULL,
       size_bytes integer GENERATED ALWAYS AS (octet_length(content)) STORED,
@@ -15,7 +16,8 @@ export class McpEndpoint1795456000400 extends SqlMigration {
     -- a part is read without the rest
     ALTER TABLE mcp_stored_results ALTER COLUMN content SET STORAGE EXTERNAL;
     -- the newest results of a caller
-    CREATE INDEX mcp_stored_results_by_principal ON mcp_stored_results (org_id, principal_id, result_id);
+    CREATE INDEX mcp_stored_results_by_principal
+      ON mcp_stored_results (org_id, principal_type, principal_id, result_id);
     -- old results, to delete them
     CREATE INDEX mcp_stored_results_by_age ON mcp_stored_results (created_at);
   `;

@@ -51,7 +51,7 @@ export class SkillResources {
     workspaceId?: string,
   ): Promise<ResourcePage<SkillEntry>> {
     const { items, nextCursor } = await this.page(scope, cursor, workspaceId);
-    const manifests = await this.skills.manifests(scope, items);
+    const manifests = await this.skills.manifests(scope, items, hasListedFiles);
     return { items: items.map((skill, i) => entryOf(skill, manifests[i]!)), nextCursor };
   }
 
@@ -59,7 +59,7 @@ export class SkillResources {
   async entry(scope: OrgScope, uri: string): Promise<SkillEntry> {
     const { skill, path } = await this.find(scope, uri);
     if (path !== SKILL_MD) throw problem.notFound('skill');
-    const [manifest] = await this.skills.manifests(scope, [skill]);
+    const [manifest] = await this.skills.manifests(scope, [skill], hasListedFiles);
     return entryOf(skill, manifest!);
   }
 
@@ -135,15 +135,17 @@ const resourceOf = (skill: SkillDto): Resource => ({
   mimeType: 'text/markdown',
 });
 
+const hasListedFiles = ({ file_count, size_bytes }: SkillDto): boolean =>
+  file_count <= LISTED_FILES_MAX && size_bytes <= LISTED_BYTES_MAX;
+
 const entryOf = (skill: SkillDto, { files, frontmatter }: SkillManifest): SkillEntry => ({
   uri: placeOf(skill, SKILL_MD),
   frontmatter,
-  resources:
-    skill.file_count > LISTED_FILES_MAX || skill.size_bytes > LISTED_BYTES_MAX
-      ? 'dynamic'
-      : files.map(({ path, sha256, size_bytes }) => ({
-          uri: placeOf(skill, path),
-          digest: `sha256:${sha256}`,
-          size: size_bytes,
-        })),
+  resources: hasListedFiles(skill)
+    ? files.map(({ path, sha256, size_bytes }) => ({
+        uri: placeOf(skill, path),
+        digest: `sha256:${sha256}`,
+        size: size_bytes,
+      }))
+    : 'dynamic',
 });

@@ -2,15 +2,18 @@ import type { ContentBlock } from '@modelcontextprotocol/server';
 import { isJsonObject } from '#platform/json';
 import type { ToolCallResult } from '../../mcp-servers';
 
-/** Images and sounds that a response attaches, as base64. More of them are left out. */
+/** Bytes of the images and sounds that a response attaches, as JSON. More of them are left out. */
 const MEDIA_MAX = 1024 * 1024;
+
+/** The longest media type that is passed on, in characters. */
+const MEDIA_TYPE_MAX = 255;
 
 /** A result of a registered server's tool, in the parts that a response has. */
 export interface CallParts {
-  /** What the model reads. Images and sounds are only described. */
+  /** What the model reads. Texts without `_meta` and annotations; images and sounds are only described. */
   content: unknown[];
   structured: Record<string, unknown> | null;
-  /** Images and sounds, as the server sent them. */
+  /** Images and sounds, without other members. */
   media: ContentBlock[];
 }
 
@@ -19,17 +22,29 @@ export function partsOf({ content, structuredContent }: ToolCallResult): CallPar
   const media: ContentBlock[] = [];
   let bytes = 0;
   const described = content.map((block) => {
+    if (isText(block)) return { type: block.type, text: block.text };
     if (!isMedia(block)) return block;
-    const { type, mimeType, data } = block;
-    const is_attached = bytes + data.length <= MEDIA_MAX;
+    const { type, data } = block;
+    const mimeType = block.mimeType.slice(0, MEDIA_TYPE_MAX);
+    const attached = { type, mimeType, data };
+    const size = Buffer.byteLength(JSON.stringify(attached));
+    const is_attached = bytes + size <= MEDIA_MAX;
     if (is_attached) {
-      bytes += data.length;
-      media.push(block as ContentBlock);
+      bytes += size;
+      media.push(attached);
     }
     return { type, mimeType, size_bytes: Math.floor((data.length * 3) / 4), is_attached };
   });
   return { content: described, structured: structuredContent ?? null, media };
 }
+
+interface Text {
+  type: 'text';
+  text: string;
+}
+
+const isText = (block: unknown): block is Text =>
+  isJsonObject(block) && block['type'] === 'text' && typeof block['text'] === 'string';
 
 interface Media {
   type: 'image' | 'audio';
@@ -40,15 +55,18 @@ interface Media {
 const isMedia = (block: unknown): block is Media =>
   isJsonObject(block) &&
   (block['type'] === 'image' || block['type'] === 'audio') &&
+  typeof block['mimeType'] === 'string' &&
   typeof block['data'] === 'string';
 
+/** Returns what a response has of a result, but for the media. */
+export const viewOf = ({ content, structured }: CallParts): object => ({
+  content,
+  structured_content: structured,
+});
+
 /** Returns a result as one text, to be read in parts: its texts, or the whole as JSON if it has anything else. */
-export function textOf({ content, structured }: CallParts): string {
-  const texts = content.flatMap((block) =>
-    isJsonObject(block) && block['type'] === 'text' && typeof block['text'] === 'string'
-      ? [block['text']]
-      : [],
-  );
-  const isText = structured === null && texts.length === content.length;
-  return isText ? texts.join('\n') : JSON.stringify({ content, structured_content: structured });
+export function textOf(parts: CallParts): string {
+  const texts = parts.content.filter(isText).map(({ text }) => text);
+  const isOnlyText = parts.structured === null && texts.length === parts.content.length;
+  return isOnlyText ? texts.join('\n') : JSON.stringify(viewOf(parts));
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Scope } from '#platform/auth';
+import type { Member, Scope } from '#platform/auth';
 import { Database, DELETE_BATCH, deleteInBatches, sql } from '#platform/db';
 
 /** Seconds that a result can be read. */
@@ -7,6 +7,12 @@ const LIFETIME_SECONDS = 3600;
 
 /** Results of one caller that are kept. Older ones are deleted. */
 const KEPT_MAX = 20;
+
+/** Whose a result is. */
+export interface ResultOwner {
+  readonly scope: Scope;
+  readonly principal: Member;
+}
 
 /** A part of a stored result. */
 export interface StoredPart {
@@ -20,28 +26,34 @@ export class StoredResultRepository {
   constructor(private readonly database: Database) {}
 
   /** Stores a result, and deletes the oldest ones of the caller. */
-  async insert(scope: Scope, id: string, content: Buffer): Promise<void> {
-    const { orgId, workspaceId, principalId } = scope;
+  async insert({ scope, principal }: ResultOwner, id: string, content: Buffer): Promise<void> {
+    const { orgId, workspaceId } = scope;
     await this.database.query(
       sql`WITH old AS (
           SELECT result_id FROM mcp_stored_results
-          WHERE org_id = ${orgId} AND principal_id = ${principalId} ORDER BY result_id DESC OFFSET ${KEPT_MAX - 1}
+          WHERE org_id = ${orgId} AND principal_type = ${principal.type} AND principal_id = ${principal.id}
+          ORDER BY result_id DESC OFFSET ${KEPT_MAX - 1}
         ), gone AS (
           DELETE FROM mcp_stored_results WHERE result_id IN (SELECT result_id FROM old)
         )
-        INSERT INTO mcp_stored_results (result_id, org_id, workspace_id, principal_id, content)
-        VALUES (${id}, ${orgId}, ${workspaceId}, ${principalId}, ${content})`,
+        INSERT INTO mcp_stored_results (result_id, org_id, workspace_id, principal_type, principal_id, content)
+        VALUES (${id}, ${orgId}, ${workspaceId}, ${principal.type}, ${principal.id}, ${content})`,
     );
   }
 
   /** Reads a part of a result; null if it does not exist, has expired or belongs to another caller or workspace. */
-  async read(scope: Scope, id: string, offset: number, length: number): Promise<StoredPart | null> {
-    const { orgId, workspaceId, principalId } = scope;
+  async read(
+    { scope, principal }: ResultOwner,
+    id: string,
+    offset: number,
+    length: number,
+  ): Promise<StoredPart | null> {
+    const { orgId, workspaceId } = scope;
     const start = Math.min(offset, 2 ** 31 - 2) + 1;
     const [row] = await this.database.query<StoredPart>(
       sql`SELECT substring(content FROM ${start} FOR ${length}) AS part, size_bytes FROM mcp_stored_results
         WHERE result_id = ${id} AND org_id = ${orgId} AND workspace_id = ${workspaceId}
-          AND principal_id = ${principalId}
+          AND principal_type = ${principal.type} AND principal_id = ${principal.id}
           AND created_at > now() - ${LIFETIME_SECONDS}::float8 * interval '1 second'`,
     );
     return row ?? null;

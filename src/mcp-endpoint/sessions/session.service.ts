@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { type EnteredWorkspace, type OrgScope, scopeOf, WorkspaceScopes } from '#platform/auth';
 import { type Problem, problem } from '#platform/problem';
 import { WorkspacesRepository } from '../../registry';
-import { INSTRUCTIONS } from '../instructions';
 import type { Caller } from './caller';
 import { SessionHandles } from './session-handle';
 
@@ -21,7 +20,6 @@ export interface Session {
   workspace_id: string;
   org_id: string;
   expires_at: string;
-  instructions: string;
 }
 
 /** Opens sessions, and enters the workspace of a call. */
@@ -46,7 +44,6 @@ export class SessionService {
       workspace_id: workspaceId,
       org_id: caller.principal.orgId,
       expires_at,
-      instructions: INSTRUCTIONS,
     };
   }
 

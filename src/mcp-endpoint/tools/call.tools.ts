@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { newId } from '#platform/ids';
 import { problem } from '#platform/problem';
 import { ServerService, ToolCaller, type ToolDto } from '../../mcp-servers';
-import { type CallParts, partsOf, textOf } from '../results/call-result';
+import { type CallParts, partsOf, textOf, viewOf } from '../results/call-result';
 import { StoredResultRepository } from '../results/stored-result.repository';
 import { knownTextPage, NEXT_OFFSET, OFFSET_INPUT, READ_BYTES, TEXT_PAGE_BYTES } from './text-pages';
 import { type Arguments, ID, INTEGER, STRING, STRING_OR_NULL, tool, type ToolCall, ToolReply } from './tool';
@@ -33,7 +33,10 @@ export class CallTools {
         tool_id: { ...ID, description: 'From list_mcp_tools or search_registry.' },
         server_id: { ...ID, description: 'With tool_name, instead of tool_id.' },
         tool_name: { ...ID, description: 'The name of the tool on its server.' },
-        arguments: { type: 'object', description: "By the tool's input_schema. Default: {}." },
+        arguments: {
+          type: 'object',
+          description: "Arguments that match the tool's input_schema. Default: {}.",
+        },
       },
       output: {
         tool_id: STRING,
@@ -45,7 +48,10 @@ export class CallTools {
         },
         structured_content: { type: ['object', 'null'] },
         text: { ...STRING_OR_NULL, description: 'The beginning of a large result. Otherwise null.' },
-        result_id: { ...STRING_OR_NULL, description: 'Of a large result, for read_result, for one hour.' },
+        result_id: {
+          ...STRING_OR_NULL,
+          description: 'Id of a large result. Pass it to read_result within one hour.',
+        },
         next_offset: NEXT_OFFSET,
         size_bytes: { type: ['integer', 'null'], description: 'The size of a large result.' },
       },
@@ -62,7 +68,7 @@ export class CallTools {
         const parts = partsOf(result);
         const is_error = result.isError === true;
         return new ToolReply(
-          { tool_id, is_error, ...(await this.viewOf(call, parts)) },
+          { tool_id, is_error, ...(await this.pageOf(call, parts)) },
           parts.media,
           is_error,
         );
@@ -77,8 +83,8 @@ export class CallTools {
       required: ['result_id'],
       output: { result_id: STRING, text: STRING, next_offset: NEXT_OFFSET, size_bytes: INTEGER },
       anyOf: ['editor', 'runtime'],
-      run: async ({ scope, args: { result_id, offset = 0 } }) => {
-        const found = await this.results.read(scope, result_id, offset, READ_BYTES);
+      run: async ({ scope, caller, args: { result_id, offset = 0 } }) => {
+        const found = await this.results.read({ scope, ...caller }, result_id, offset, READ_BYTES);
         if (!found) throw problem.notFound('result', result_id, 'Results can be read for one hour.');
         const { part, size_bytes } = found;
         return { result_id, ...knownTextPage(part, offset, size_bytes), size_bytes };
@@ -100,15 +106,14 @@ export class CallTools {
   }
 
   /** Returns a result, or its beginning if it is large. The whole of it is stored then. */
-  private async viewOf({ scope }: ToolCall<CallArguments>, parts: CallParts): Promise<object> {
-    const text = textOf(parts);
-    if (text.length * 3 <= TEXT_PAGE_BYTES || Buffer.byteLength(text) <= TEXT_PAGE_BYTES) {
-      const whole = { text: null, result_id: null, next_offset: null, size_bytes: null };
-      return { content: parts.content, structured_content: parts.structured, ...whole };
+  private async pageOf({ scope, caller }: ToolCall<CallArguments>, parts: CallParts): Promise<object> {
+    const view = viewOf(parts);
+    if (Buffer.byteLength(JSON.stringify(view)) <= TEXT_PAGE_BYTES) {
+      return { ...view, text: null, result_id: null, next_offset: null, size_bytes: null };
     }
-    const bytes = Buffer.from(text);
+    const bytes = Buffer.from(textOf(parts));
     const result_id = newId('mcpr');
-    await this.results.insert(scope, result_id, bytes);
+    await this.results.insert({ scope, ...caller }, result_id, bytes);
     const page = knownTextPage(bytes.subarray(0, READ_BYTES), 0, bytes.length);
     return { content: [], structured_content: null, ...page, result_id, size_bytes: bytes.length };
   }

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { toJsonText } from '#platform/json';
 import { ServerListQueryDto, ServerService, ToolListQueryDto } from '../../mcp-servers';
 import {
   LIST_INPUT,
@@ -9,6 +10,7 @@ import {
   QUERY_INPUT,
   summaryOf,
 } from './lists';
+import { TEXT_PAGE_BYTES } from './text-pages';
 import { ID, objectOf, STRING, STRING_OR_NULL, tool } from './tool';
 
 const TOOL = {
@@ -71,14 +73,30 @@ export class McpServerTools {
       required: ['tool_id'],
       output: {
         ...TOOL,
-        input_schema: { type: 'object', description: 'The JSON Schema of the arguments.' },
+        input_schema: {
+          type: ['object', 'null'],
+          description: 'The JSON Schema of the arguments. Null if is_truncated.',
+        },
         annotations: { type: ['object', 'null'], description: 'What its server says about its effects.' },
+        is_truncated: { type: 'boolean', description: 'The tool is too large for one result.' },
+        content_url: {
+          ...STRING_OR_NULL,
+          description: 'If is_truncated: the path under the base URL that returns the whole tool.',
+        },
       },
       anyOf: ['viewer', 'runtime'],
       run: async ({ scope, args }) => {
         const found = await this.servers.findTool(scope, args.tool_id);
         const { tool_id, server_id, name, title, description, input_schema, annotations } = found;
-        return { tool_id, server_id, name, title, description, input_schema, annotations };
+        const whole = { tool_id, server_id, name, title, description, input_schema, annotations };
+        if (Buffer.byteLength(toJsonText(whole)) <= TEXT_PAGE_BYTES) {
+          return { ...whole, is_truncated: false, content_url: null };
+        }
+        return {
+          ...{ tool_id, server_id, name, title, description: summaryOf(description) },
+          ...{ input_schema: null, annotations: null, is_truncated: true },
+          content_url: `/mcp/v1/servers/${server_id}/tools/${tool_id}`,
+        };
       },
     }),
   ];

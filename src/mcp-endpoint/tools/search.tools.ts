@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { validateBody } from '#platform/http';
 import { SearchDto, SearchService } from '../../registry';
 import { SEARCH_TYPES } from '../../resources';
+import { summaryOf } from './lists';
 import { objectOf, tool } from './tool';
 
 /** Items that a call returns by default and at most. */
@@ -70,9 +71,12 @@ export class SearchTools {
         });
         const { items } = await this.searches.search(scope, dto, caller.signal);
         return {
-          items: items
-            .slice(0, limit)
-            .map(({ type, id, name, description }) => ({ type, id, name, description })),
+          items: items.slice(0, limit).map(({ type, id, name, description }) => ({
+            type,
+            id,
+            name,
+            description: summaryOf(description),
+          })),
           next_offset: items.length > limit ? offset + limit : null,
         };
       },

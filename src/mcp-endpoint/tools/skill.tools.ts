@@ -69,7 +69,7 @@ export class SkillTools {
         compatibility: STRING_OR_NULL,
         allowed_tools: { type: ['array', 'null'], items: STRING },
         files: { type: 'array', items: objectOf({ path: STRING, size_bytes: INTEGER }) },
-        file_count: { ...INTEGER, description: `Of which files holds the first ${FILES_MAX}.` },
+        file_count: { ...INTEGER, description: `Number of files. \`files\` lists the first ${FILES_MAX}.` },
       },
       anyOf: ['viewer', 'runtime'],
       run: async ({ scope, args: { skill_id, version_ordinal, offset = 0 } }) => {

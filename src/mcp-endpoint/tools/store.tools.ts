@@ -42,7 +42,7 @@ export class StoreTools {
       name: 'list_store_items',
       title: 'List store items',
       description:
-        'Lists what the store (marketplace) offers to your organization to install: agents, skills, tools and data that others publish, newest first. Use it when the workspace itself lacks what you need. Then call get_store_item for one. A person acquires items through the API.',
+        'Lists items that your organization can install from the store (marketplace): agents, skills, tools and data that others publish, newest first. Use it when the workspace itself lacks what you need. Then call get_store_item for one. A person acquires items through the API.',
       input: {
         ...QUERY_INPUT,
         category: { enum: CATEGORIES },

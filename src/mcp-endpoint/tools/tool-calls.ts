@@ -14,6 +14,9 @@ import { ProtocolError, ProtocolErrorCode } from '../protocol-error';
 /** The longest name of an unknown tool that the audit log keeps. */
 const NAME_MAX = 128;
 
+/** Control characters, and surrogates without their other half. */
+const UNSTORABLE = /[\p{Cc}\p{Cs}]/gu;
+
 /** Why a call may not run. */
 interface Refused {
   refused: Problem;
@@ -60,7 +63,7 @@ export class ToolCalls {
     const outcome = await this.openSession(caller, args).catch(asRefused);
     await this.record(caller, SESSION_TOOL.name, outcome);
     if ('refused' in outcome) throw outcome.refused;
-    return toolResult(outcome);
+    return toolResult({ ...outcome, instructions: this.catalogue.instructions(caller.principal) });
   }
 
   private async openSession(caller: Caller, args: Arguments): Promise<Session> {
@@ -88,7 +91,7 @@ export class ToolCalls {
   }
 
   private async refuseUnknown(caller: Caller, name: string): Promise<never> {
-    const shown = name.slice(0, NAME_MAX);
+    const shown = name.slice(0, NAME_MAX).replace(UNSTORABLE, '');
     await this.record(caller, shown, { refused: problem.notFound('tool') });
     throw new ProtocolError(
       ProtocolErrorCode.InvalidParams,

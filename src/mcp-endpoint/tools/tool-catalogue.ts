@@ -7,18 +7,24 @@ import { FileTools } from './file.tools';
 import { McpServerTools } from './mcp-server.tools';
 import { ScoringTools } from './scoring.tools';
 import { SearchTools } from './search.tools';
+import { instructionsFor } from '../instructions';
 import { SESSION_TOOL } from './session.tool';
 import { SkillTools } from './skill.tools';
 import { StoreTools } from './store.tools';
 import type { EndpointTool, ListedTool } from './tool';
+
+/** What callers with the same roles in any workspace are offered. */
+interface Offer {
+  tools: ListedTool[];
+  instructions: string;
+}
 
 /** All tools, besides the one that opens sessions. */
 @Injectable()
 export class ToolCatalogue {
   private readonly tools: readonly EndpointTool[];
   private readonly byName: ReadonlyMap<string, EndpointTool>;
-  /** What `tools/list` returns, by the roles held in any workspace. */
-  private readonly lists = new Map<string, ListedTool[]>();
+  private readonly offers = new Map<string, Offer>();
 
   constructor(
     search: SearchTools,
@@ -42,15 +48,25 @@ export class ToolCatalogue {
 
   /** Returns the tools that the caller may use in some workspace. */
   list(principal: Member): ListedTool[] {
+    return this.offer(principal).tools;
+  }
+
+  /** Returns the guide for models, which names only these tools. */
+  instructions(principal: Member): string {
+    return this.offer(principal).instructions;
+  }
+
+  private offer(principal: Member): Offer {
     const held = ROLES.filter((role) => isHeldSomewhere(principal, role));
     const key = held.join();
-    let list = this.lists.get(key);
-    if (!list) {
+    let offer = this.offers.get(key);
+    if (!offer) {
       const allowed = this.tools.filter(({ anyOf }) => anyOf.some((role) => held.includes(role)));
-      list = [SESSION_TOOL, ...allowed.map(({ listed }) => listed)];
-      this.lists.set(key, list);
+      const tools = [SESSION_TOOL, ...allowed.map(({ listed }) => listed)];
+      offer = { tools, instructions: instructionsFor(new Set(tools.map(({ name }) => name))) };
+      this.offers.set(key, offer);
     }
-    return list;
+    return offer;
   }
 }
 

@@ -8,7 +8,6 @@ import {
 } from '@modelcontextprotocol/server/ext/skills';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv';
 import { isJsonObject } from '#platform/json';
-import { INSTRUCTIONS } from '../instructions';
 import { PromptCatalogue } from '../prompts/prompt-catalogue';
 import { ProtocolError, ProtocolErrorCode } from '../protocol-error';
 import { ResourceCatalogue } from '../resources/resource-catalogue';
@@ -31,7 +30,6 @@ const OPTIONS: ServerOptions = {
     completions: {},
     extensions: { [SKILLS_EXTENSION_ID]: { directoryRead: true } },
   },
-  instructions: INSTRUCTIONS,
   // validates only answers of clients, which this server never asks; creating one takes a millisecond
   jsonSchemaValidator: new AjvJsonSchemaValidator(),
   cacheHints: {
@@ -62,7 +60,8 @@ export class McpServerFactory {
 
   /* eslint-disable @typescript-eslint/no-deprecated -- the SDK deprecates it only for simple servers */
   create(caller: Caller, era: Era): Server {
-    const server = new Server(SERVER_INFO, OPTIONS);
+    const instructions = this.catalogue.instructions(caller.principal);
+    const server = new Server(SERVER_INFO, { ...OPTIONS, instructions });
     this.addTools(server, caller);
     this.addResources(server, caller);
     this.addSkills(server, caller, era);

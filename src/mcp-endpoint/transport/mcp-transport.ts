@@ -9,12 +9,13 @@ import { type JsonBodies, Reply, type ServiceRequest } from '#platform/http';
 import { Problem } from '#platform/problem';
 import { rateLimitKeyOf, type RateLimits } from '#platform/rate-limit';
 import type { Caller } from '../sessions/caller';
-import { type McpServerFactory } from './mcp-server.factory';
+import { runInTurn } from './batch';
+import type { McpServerFactory } from './mcp-server.factory';
 
 /** The SDK reads only the path. */
 const ENDPOINT = 'http://localhost/mcp';
 
-/** Messages of a batch, which run at the same time. */
+/** Messages of a batch, which run one at a time. */
 const BATCH_MAX = 20;
 
 /** The headers that the SDK reads, besides `Accept`. */
@@ -92,6 +93,7 @@ export class McpTransport {
       enableJsonResponse: true,
     });
     await server.connect(transport);
+    if (Array.isArray(parsedBody)) runInTurn(transport);
     try {
       // a cancelled message is never answered
       return await withSignal(caller.signal, transport.handleRequest(request, { parsedBody }));

@@ -243,7 +243,7 @@ function readToken({ status, body }: TokenAnswer): Token {
 function refusal(status: number, code: unknown): ServerFailure {
   const reason = ERROR_CODES.includes(code) ? String(code) : `HTTP ${status}`;
   if (status === 400 || status === 401 || status === 403) {
-    const message = `The token endpoint refused the client (${reason}). Check \`auth\`.`;
+    const message = `The token endpoint refused the client (${reason}). Check \`auth.client_id\` and \`auth.client_secret\`.`;
     return new ServerFailure('unauthorized', message);
   }
   const isTransient = status === 429 || status >= 500;

@@ -77,10 +77,11 @@ export class SkillRepository extends OwnedRepository<SkillEntity, SkillVersionRo
     );
   }
 
-  /** Lists the files of several versions in the order of their paths. */
+  /** Lists the files of several versions in the order of their paths; only those of one path if it is given. */
   filesOf(
     scope: OrgScope,
     versions: readonly { skill_id: string; version_ordinal: number }[],
+    path: string | null = null,
   ): Promise<(SkillFile & { skill_id: string })[]> {
     const ids = versions.map(({ skill_id }) => skill_id);
     const ordinals = versions.map(({ version_ordinal }) => version_ordinal);
@@ -88,7 +89,8 @@ export class SkillRepository extends OwnedRepository<SkillEntity, SkillVersionRo
       sql`SELECT skill_id, path, sha256, crc32, size_bytes
         FROM unnest(${ids}::text[], ${ordinals}::int[]) AS given(skill_id, version_ordinal)
         JOIN skill_files USING (skill_id, version_ordinal)
-        WHERE org_id = ${scope.orgId} ORDER BY skill_id, path`,
+        WHERE org_id = ${scope.orgId} AND (${path}::text IS NULL OR path = ${path})
+        ORDER BY skill_id, path`,
     );
   }
 

@@ -193,17 +193,35 @@ export class SkillService extends OrgResourceService<SkillEntity, SkillDto> {
     });
   }
 
-  /** Returns the files and the frontmatter of skills that the caller has read, in the same order. */
-  async manifests(scope: OrgScope, skills: readonly SkillDto[]): Promise<SkillManifest[]> {
+  /**
+   * Returns the files and the frontmatter of skills that the caller has read, in the same order.
+   *
+   * @param isWhole whether to load all files of a skill. Without it, only SKILL.md is loaded.
+   */
+  async manifests(
+    scope: OrgScope,
+    skills: readonly SkillDto[],
+    isWhole: (skill: SkillDto) => boolean = () => true,
+  ): Promise<SkillManifest[]> {
     if (skills.length === 0) return [];
-    const files = await this.skills.filesOf(scope, skills);
-    const markdown = files.filter(({ path }) => path === SKILL_MD);
+    const [files, others] = await Promise.all([
+      this.skills.filesOf(scope, skills.filter(isWhole)),
+      this.skills.filesOf(
+        scope,
+        skills.filter((skill) => !isWhole(skill)),
+        SKILL_MD,
+      ),
+    ]);
+    const bySkill = new Map<string, SkillFile[]>(skills.map(({ skill_id }) => [skill_id, []]));
+    for (const file of [...files, ...others]) bySkill.get(file.skill_id)!.push(file);
+    const markdown = skills.map(({ skill_id }) =>
+      bySkill.get(skill_id)!.find(({ path }) => path === SKILL_MD)!,
+    );
     const beginnings = await this.contents.beginnings(scope, markdown, FRONTMATTER_BYTES);
-    return skills.map(({ skill_id }) => {
-      const own = files.filter((file) => file.skill_id === skill_id);
-      const { sha256 } = own.find(({ path }) => path === SKILL_MD)!;
-      return { files: own, frontmatter: SkillMd.frontmatterOf(beginnings.get(sha256)!) };
-    });
+    return skills.map(({ skill_id }, i) => ({
+      files: bySkill.get(skill_id)!,
+      frontmatter: SkillMd.frontmatterOf(beginnings.get(markdown[i]!.sha256)!),
+    }));
   }
 
   /**

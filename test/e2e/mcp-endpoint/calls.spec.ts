@@ -91,6 +91,54 @@ describe('call_mcp_tool', () => {
     expect([large.content.length, large.structuredContent.content[1].is_attached]).toEqual([1, false]);
   });
 
+  it('leaves out members of texts and pictures that would exceed the limits', async () => {
+    const count = 1024 * 1024;
+    const ofText = await call('burdened', { text: 'text', count });
+    expect(ofText.structuredContent.content).toEqual([{ type: 'text', text: 'light' }]);
+    expect(JSON.stringify(ofText).length).toBeLessThan(2_000);
+    const ofImage = await call('burdened', { text: 'image', count });
+    const mimeType = `image/${'x'.repeat(249)}`;
+    expect(ofImage.content.slice(1)).toEqual([{ type: 'image', mimeType, data: '' }]);
+    expect(ofImage.structuredContent.content).toEqual([
+      { type: 'image', mimeType, size_bytes: 0, is_attached: true },
+    ]);
+    expect(JSON.stringify(ofImage).length).toBeLessThan(4_000);
+  });
+
+  it('counts the whole JSON of a result for its limit', async () => {
+    // a control character is six bytes in JSON
+    const { structuredContent } = await call('repeat', { text: '\u0001', count: PAGE / 4 });
+    expect(structuredContent).toMatchObject({ content: [], size_bytes: PAGE / 4 });
+  });
+
+  it('stops a batch when its results are too large together', async () => {
+    const member = app.api(await org.token('runtime'));
+    const args = { server_id: serverId, workspace_id: org.workspaceId, tool_name: 'picture' };
+    const params = { name: 'call_mcp_tool', arguments: { ...args, arguments: { count: 700_000 } } };
+    const batch = Array.from({ length: 6 }, (_, id) => ({
+      jsonrpc: '2.0',
+      id,
+      method: 'tools/call',
+      params,
+    }));
+    const { status, body } = await member.post('/mcp', batch);
+    expect(status).toBe(200);
+    const outcomes = body.map(({ id, result, error }: any) => [id, result?.content.length ?? error.code]);
+    expect(outcomes).toEqual([
+      [0, 2],
+      [1, 2],
+      [2, 2],
+      [3, -32000],
+      [4, -32000],
+      [5, -32000],
+    ]);
+    const log = await (
+      await org.member('admin')
+    ).get('/registry/v1/audit-log?action=call&resource_type=tool');
+    const names = log.body.items.flatMap(({ changes }: any) => changes.map(({ after }: any) => after));
+    expect(names.slice(0, 8).filter((name: string) => name === 'picture')).toHaveLength(3);
+  });
+
   it.each([
     ['neither', {}],
     ['only the server', { server_id: 'mcps_x' }],
@@ -183,6 +231,18 @@ describe('call_mcp_tool', () => {
       const beside = await org.newWorkspace();
       expect((await on.problem('read_result', { result_id, workspace_id: beside })).code).toBe('not_found');
       expect((await on.result('read_result', { result_id })).size_bytes).toBe(100_000);
+    });
+
+    it('is not read by a principal of another type with the same id', async () => {
+      const { result_id } = await large('x', 100_000);
+      const [row] = await app.database.query<{ principal_id: string; principal_type: string }>(
+        `SELECT principal_id, principal_type FROM mcp_stored_results WHERE result_id = '${result_id}'`,
+      );
+      expect(row).toMatchObject({ principal_type: 'user' });
+      await app.database.query(
+        `UPDATE mcp_stored_results SET principal_type = 'service_account' WHERE result_id = '${result_id}'`,
+      );
+      expect((await on.problem('read_result', { result_id })).code).toBe('not_found');
     });
 
     it('is read for an hour, and deleted after it', async () => {

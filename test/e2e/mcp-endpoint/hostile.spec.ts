@@ -150,6 +150,20 @@ describe('a hostile client of the MCP endpoint', () => {
       }
     });
 
+    it.each([
+      ['control characters', 'drop\u0001\u001b[2J\u007f\u0085', 'drop[2J'],
+      ['a surrogate pair at its limit', `${'x'.repeat(127)}😀`, 'x'.repeat(127)],
+    ])('that call an unknown tool whose name has %s', async (_, name, shown) => {
+      const { body } = await api.post('/mcp', message('tools/call', { name }));
+      expect(body.error).toMatchObject({ code: -32602 });
+      expect(body.error.message).toContain(`Unknown tool: ${shown}. `);
+    });
+
+    it('that call an unknown tool whose name has a NUL', async () => {
+      const { status, body } = await api.post('/mcp', message('tools/call', { name: 'drop\u0000' }));
+      expect([status, body.error.code]).toEqual([400, -32700]);
+    });
+
     it('of methods that do not exist', async () => {
       const { body } = await api.post('/mcp', message('tables/drop'));
       expect(body.error.code).toBe(-32601);

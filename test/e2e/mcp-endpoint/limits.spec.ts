@@ -80,6 +80,32 @@ describe('a result of the MCP endpoint', () => {
     await of.client.close();
   });
 
+  it('shortens the descriptions of search', async () => {
+    const editor = await has.org.as('editor');
+    const description = 'zymurgy '.repeat(100).trim();
+    await editor.post('/agent/v1/agents', { workspace_id: has.org.workspaceId, name: 'brewer', description });
+    const { items } = await on.result('search_registry', { query: 'zymurgy' });
+    expect(items[0]).toMatchObject({ name: 'brewer', description: expect.any(String) });
+    expect(items[0].description.length).toBeLessThanOrEqual(300);
+  });
+
+  it('has a path instead of the schema of a tool that is larger than 64 KiB', async () => {
+    const editor = await has.org.as('editor');
+    const input_schema = { type: 'object', description: 'x'.repeat(PAGE) };
+    const description = 'word '.repeat(200).trim();
+    const { body } = await editor.post('/mcp/v1/servers', {
+      workspace_id: has.org.workspaceId,
+      name: 'wordy',
+      url: 'https://wordy.example.com/mcp',
+      tools: [{ name: 'wordy', description, input_schema }],
+    });
+    const { items } = await on.result('list_mcp_tools', { server_id: body.server_id });
+    const found = await on.result('get_mcp_tool', { tool_id: items[0].tool_id });
+    expect(found).toMatchObject({ input_schema: null, annotations: null, is_truncated: true });
+    expect(found.description).toHaveLength(300);
+    expect((await editor.get(found.content_url)).body.input_schema).toEqual(input_schema);
+  });
+
   it.each([
     ['of one byte', 'a'],
     ['of two bytes', 'é'],

@@ -1,4 +1,4 @@
-import { createTestApp, type TestApp } from '#testing';
+import { createTestApp, newOrganization, type TestApp } from '#testing';
 import { CLIENT_MODES, connect, type TestMcpClient } from './clients.fixture';
 import { INSTRUCTIONS, populate, type Population } from './population.fixture';
 
@@ -59,6 +59,49 @@ describe('the prompts of the MCP endpoint', () => {
     ['other', { skill: 'pdf-forms' }],
   ])('refuse %s with %p', async (name, args) => {
     await expect(client.getPrompt({ name, arguments: args as any })).rejects.toMatchObject({ code: -32602 });
+  });
+
+  describe('out of reach', () => {
+    /** Asks for what the workspace has, and returns what is given and completed. */
+    const given = async (token: string, headers: Record<string, string>): Promise<unknown[]> => {
+      const of = await connect(app.url, token, 'auto', headers);
+      const answers: unknown[] = [];
+      for (const [name, argument, values] of [
+        ['use_skill', 'skill', ['pdf-forms', has.skillId]],
+        ['act_as_agent', 'agent', ['clerk', has.agentId]],
+      ] as const) {
+        for (const value of values) {
+          const got = of.getPrompt({ name, arguments: { [argument]: value } });
+          answers.push(
+            await got.then(
+              () => 'given',
+              (error: unknown) => (error as { code: number }).code,
+            ),
+          );
+        }
+        const ref = { type: 'ref/prompt', name };
+        const { completion } = await of.complete({ ref, argument: { name: argument, value: '' } });
+        answers.push(completion.values);
+      }
+      await of.close();
+      return answers;
+    };
+    const NOTHING = [-32602, -32602, [], -32602, -32602, []];
+    const ALL = ['given', 'given', ['pdf-forms'], 'given', 'given', ['clerk']];
+
+    it('in another organization, give and complete nothing', async () => {
+      const stranger = await newOrganization(app);
+      expect(await given(await stranger.token('owner'), {})).toEqual(NOTHING);
+    });
+
+    it('in another workspace than that of the header, or of the caller, give and complete nothing', async () => {
+      const beside = await has.org.newWorkspace();
+      const owner = await has.org.token('owner');
+      expect(await given(owner, { 'x-service-workspace-id': has.org.workspaceId })).toEqual(ALL);
+      expect(await given(owner, { 'x-service-workspace-id': beside })).toEqual(NOTHING);
+      const limited = await has.org.tokenOf('usr_beside', { roles: ['viewer'], workspace_ids: [beside] });
+      expect(await given(limited, {})).toEqual(NOTHING);
+    });
   });
 
   it('complete names', async () => {

@@ -50,6 +50,15 @@ export class RegisteredServer {
         { type: 'image', mimeType: 'image/png', data: Buffer.alloc(count).toString('base64') },
       ],
     }));
+    add('burdened', ({ text: kind, count = 0 }) => {
+      const burden = { annotations: { priority: 1 }, _meta: { 'example.com/burden': 'x'.repeat(count) } };
+      return {
+        content:
+          kind === 'text'
+            ? [{ type: 'text', text: 'light', ...burden }]
+            : [{ type: 'image', mimeType: `image/${'x'.repeat(count)}`, data: '', ...burden }],
+      };
+    });
     server.registerTool('hang', { description: 'Never ends.', inputSchema }, async (_, { mcpReq }) => {
       this.begun += 1;
       await once(mcpReq.signal, 'abort');

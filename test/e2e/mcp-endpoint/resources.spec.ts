@@ -186,6 +186,37 @@ describe('the resources of the MCP endpoint', () => {
       expect(await request('skills/get', { uri: `${skill}/SKILL.md` })).toEqual({ skill: entry() });
     });
 
+    it('skills of more than 512 files have no digests, and the others of the page do', async () => {
+      const org = await newOrganization(app);
+      const editor = await org.as('editor');
+      const add = async (name: string, count: number): Promise<void> => {
+        const files = Array.from({ length: count }, (_, i) => ({
+          path: `${i}.md`,
+          content: 'x',
+          encoding: 'utf-8',
+        }));
+        const body = { workspace_id: org.workspaceId, name, description: 'x', instructions: 'x', files };
+        expect((await editor.post('/skill/v1/skills', body)).status).toBe(201);
+      };
+      await add('many', 512);
+      await add('few', 511);
+      const member = app.api(await org.token('viewer'));
+      const { body } = await member.post('/mcp', {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'skills/list',
+        params: {},
+      });
+      const shown = body.result.skills.map(({ frontmatter, resources }: any) => [
+        frontmatter.name,
+        Array.isArray(resources) ? resources.length : resources,
+      ]);
+      expect(shown).toEqual([
+        ['few', 512],
+        ['many', 'dynamic'],
+      ]);
+    });
+
     it('keeps unknown members of the frontmatter as written', async () => {
       const editor = await has.org.as('editor');
       const markdown = '---\nname: odd\ndescription: Odd.\nlicense: MIT\nx-own: [1, {a: b}]\n---\nBody';

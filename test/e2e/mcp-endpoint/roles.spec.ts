@@ -91,6 +91,20 @@ describe('the roles of each tool', () => {
     await on.client.close();
   });
 
+  it.each(ROLES)('decide which tools the instructions name: %s', async (role) => {
+    const owner = await ToolsFixture.create(app, has.org, 'owner');
+    const all: string[] = (await owner.client.listTools()).tools.map(({ name }: any) => name);
+    const on = await ToolsFixture.create(app, has.org, role);
+    const listed: string[] = (await on.client.listTools()).tools.map(({ name }: any) => name);
+    const { instructions } = await on.result('mcp__initialise');
+    expect(on.client.getInstructions()).toBe(instructions);
+    const named = all.filter((name) => instructions.includes(name));
+    expect(named.filter((name) => !listed.includes(name))).toEqual([]);
+    const guided = ['mcp__initialise', 'search_registry', 'get_skill', 'call_mcp_tool', 'start_scoring_run'];
+    expect(named).toEqual(expect.arrayContaining(guided.filter((name) => listed.includes(name))));
+    await Promise.all([owner.client.close(), on.client.close()]);
+  });
+
   it('have a case for every tool', async () => {
     const on = await ToolsFixture.create(app, has.org, 'owner');
     const listed = (await on.client.listTools()).tools.map(({ name }: any) => name);

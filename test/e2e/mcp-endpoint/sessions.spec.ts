@@ -25,6 +25,14 @@ describe('the MCP endpoint', () => {
   afterAll(() => app.close());
 
   it.each(CLIENT_MODES)('opens a session and searches (client %s)', async (mode) => {
+    const made = await (
+      await org.as('editor')
+    ).post('/skill/v1/skills', {
+      workspace_id: org.workspaceId,
+      name: 'invoices',
+      description: 'Checks invoices.',
+      instructions: 'x',
+    });
     const client = await as(mode, 'viewer');
     const { tools } = await client.listTools();
     expect(tools[0]).toMatchObject({ name: 'mcp__initialise', title: 'Open a session' });
@@ -40,8 +48,15 @@ describe('the MCP endpoint', () => {
     const { session_handle } = opened.structuredContent;
     const found = await client.callTool({
       name: 'search_registry',
-      arguments: { session_handle, query: 'nothing' },
+      arguments: { session_handle, query: 'invoices' },
     });
-    expect([found.isError, found.structuredContent]).toEqual([undefined, { items: [], next_offset: null }]);
+    const { skill_id: id } = made.body;
+    expect([found.isError, found.structuredContent]).toEqual([
+      undefined,
+      {
+        items: [{ type: 'skill', id, name: 'invoices', description: 'Checks invoices.' }],
+        next_offset: null,
+      },
+    ]);
   });
 });

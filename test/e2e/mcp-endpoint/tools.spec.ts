@@ -164,6 +164,8 @@ describe('the tools of the MCP endpoint', () => {
       ...shown,
       input_schema: { type: 'object', properties: { city: { type: 'string' } } },
       annotations: null,
+      is_truncated: false,
+      content_url: null,
     });
   });
 

@@ -98,7 +98,8 @@ describe('a server that needs OAuth client credentials', () => {
     const { error } = await test(await registered({ client_secret: 'wrong-secret' }));
     expect(error).toEqual({
       kind: 'unauthorized',
-      message: 'The token endpoint refused the client (invalid_client). Check `auth`.',
+      message:
+        'The token endpoint refused the client (invalid_client). Check `auth.client_id` and `auth.client_secret`.',
     });
     expect(remote.count('tools/list')).toBe(0);
   });

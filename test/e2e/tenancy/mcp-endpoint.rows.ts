@@ -30,7 +30,35 @@ const named = (theirs: Ids): [tool: string, args: object][] => [
   ['get_scoring_run', { score_run_id: theirs.score_run_id ?? 'run_x' }],
 ];
 
-/** The MCP endpoint: every tool within their workspace, and within the caller's own. */
+/** Resources and prompts that name what is theirs, or list what the caller may read. */
+const read = (theirs: Ids): object[] => {
+  const directory = `skill://${theirs.skill_id}/${theirs.marker}-skill`;
+  const complete = (name: string, argument: string): object => {
+    // without the whole marker, which the answer would show
+    const value = theirs.marker!.slice(0, 4);
+    return message('completion/complete', {
+      ref: { type: 'ref/prompt', name },
+      argument: { name: argument, value },
+    });
+  };
+  const prompt = (name: string, args: object): object => message('prompts/get', { name, arguments: args });
+  return [
+    prompt('use_skill', { skill: theirs.skill_id }),
+    prompt('use_skill', { skill: `${theirs.marker}-skill` }),
+    prompt('act_as_agent', { agent: theirs.agent_id }),
+    prompt('act_as_agent', { agent: `${theirs.marker} agent` }),
+    complete('use_skill', 'skill'),
+    complete('act_as_agent', 'agent'),
+    message('skills/list', {}),
+    message('skills/get', { uri: `${directory}/SKILL.md` }),
+    message('resources/list', {}),
+    message('resources/read', { uri: `${directory}/SKILL.md` }),
+    message('resources/read', { uri: `registry://files/${theirs.file_id}` }),
+    message('resources/directory/read', { uri: directory }),
+  ];
+};
+
+/** The MCP endpoint: every tool within their workspace, and within the caller's own; resources and prompts. */
 export const MCP_ENDPOINT_ROWS: Readonly<Record<string, Row>> = {
   'POST /mcp': {
     bodies: (theirs, own) => [
@@ -38,6 +66,7 @@ export const MCP_ENDPOINT_ROWS: Readonly<Record<string, Row>> = {
       ...named(theirs).flatMap(([tool, args]) =>
         [theirs, own].map(({ workspace_id }) => call(tool, { workspace_id, ...args })),
       ),
+      ...read(theirs),
     ],
   },
   'GET /.well-known/oauth-authorization-server': OWN,
