@@ -11,8 +11,8 @@ import { CheckRepository, type DueServer } from './check.repository';
 
 /** The longest interval at which a worker looks for servers that are due. */
 const POLL_MS = 5_000;
-/** Servers that a worker checks at once, because most of the time of a check is waiting. */
-const CONCURRENCY = 16;
+/** Servers that a worker checks at once, as many as the connector admits. Most of the time of a check is waiting. */
+const CONCURRENCY = 12;
 /** Servers of one organization among them, so that its hanging servers delay no other organization. */
 const SHARE = 4;
 const CLEAN_UP_MS = 10 * 60_000;

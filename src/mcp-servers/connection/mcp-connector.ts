@@ -3,9 +3,11 @@ import { FairLimiter, linkedSignal, WaitTimeout } from '#platform/concurrency';
 import { type Environment } from '#platform/config';
 import { type OutboundHttp } from '#platform/outbound';
 import { Problem, problem } from '#platform/problem';
+import { AnswerLimits } from './answer-limits';
 import { endSession, type OperationTransport, transportOf } from './mcp-transport';
 import { type McpSession, type OperationKind, requestOptions } from './mcp-session';
-import { type ConnectionTarget, type Credential, type ServerCredentials } from './server-credentials';
+import { OperationRequests } from './operation-requests';
+import type { ConnectionTarget, ServerCredentials } from './server-credentials';
 import { failureOf } from './sdk-failures';
 import { ServerFailure } from './server-failure';
 
@@ -13,9 +15,13 @@ const MIB = 1024 * 1024;
 
 /** What the service asks a server for, and how many of these operations run at once in a process, and for one organization. */
 const OPERATIONS = {
-  /** Reading the complete list of tools, which takes memory. */
-  listing: { concurrency: 24, share: 8, maxBytes: 16 * MIB },
-  call: { concurrency: 64, share: 16, maxBytes: 4 * MIB },
+  /**
+   * Reading the complete list of tools, for example 5,000 with 120 marks each. 600,000 marks take up to 40 MiB and 0.5 s
+   * besides the bytes, so that the lists of hostile servers take up to 0.5 GiB together.
+   */
+  listing: { concurrency: 12, share: 4, maxBytes: 16 * MIB, maxMarks: 600_000 },
+  /** 100,000 marks take up to 7 MiB. */
+  call: { concurrency: 64, share: 16, maxBytes: 4 * MIB, maxMarks: 100_000 },
 } as const satisfies Record<OperationKind, object>;
 
 const MAX_WAITING = 256;
@@ -81,7 +87,7 @@ export class McpConnector {
       });
     } catch (error) {
       if (!(error instanceof WaitTimeout)) throw error;
-      throw problem.overloaded('Too many MCP servers of your organization are in use. Try again shortly.');
+      throw problem.overloaded('Too many MCP servers are in use. Try again shortly.');
     }
   }
 
@@ -91,12 +97,21 @@ export class McpConnector {
     const late = new ServerFailure('timeout', `The server did not answer within ${seconds} s.`);
     const timer = setTimeout(() => ending.abort(late), Math.max(endsAt - performance.now(), 1));
     const linked = linkedSignal(signal, ending.signal);
-    const { maxBytes } = OPERATIONS[kind];
+    const { maxBytes, maxMarks } = OPERATIONS[kind];
     // The SDK hides the causes of its errors.
     let cause: unknown;
     const onFailure = (error: unknown): void => void (cause = error);
     const fetcher = this.outbound.fetcher({ signal: linked.signal, maxBytes, onFailure });
-    const requests = new OperationRequests(new URL(server.url).origin, fetcher);
+    const requests = new OperationRequests(
+      {
+        origin: new URL(server.url).origin,
+        limits: new AnswerLimits(maxMarks),
+        // The SDK has resumed a stream that broke, so what follows is the failure.
+        onAnswer: () => void (cause = undefined),
+        onExcess: (failure) => ending.abort(failure),
+      },
+      fetcher,
+    );
     const transport = transportOf(server.transport, new URL(server.url), requests.fetch);
     const client = clientFor(server);
     try {
@@ -117,7 +132,7 @@ export class McpConnector {
       const { credential } = requests;
       const failure = failureOf([cause, error], credential?.secret ?? null);
       const isTokenRefused =
-        failure.kind === 'unauthorized' && credential && this.credentials.forget(server, credential);
+        failure.status === 401 && credential && this.credentials.forget(server, credential);
       throw isTokenRefused ? new RefusedToken(failure.kind, failure.message) : failure;
     } finally {
       clearTimeout(timer);
@@ -158,30 +173,6 @@ interface Attempt<Result> {
 
 /** The server refused an access token, which is forgotten. */
 class RefusedToken extends ServerFailure {}
-
-/** Sends the requests of one operation, with the credential. */
-class OperationRequests {
-  credential: Credential | null = null;
-
-  constructor(
-    private readonly origin: string,
-    private fetcher: typeof fetch,
-  ) {}
-
-  use(fetcher: typeof fetch): void {
-    this.fetcher = fetcher;
-  }
-
-  readonly fetch: typeof fetch = (input, init) => {
-    const url = input instanceof Request ? input.url : String(input);
-    const headers = new Headers(init?.headers);
-    // The secret was given for this origin alone.
-    if (this.credential && new URL(url).origin === this.origin) {
-      headers.set(this.credential.header, this.credential.value);
-    }
-    return this.fetcher(input, { ...init, headers });
-  };
-}
 
 const clientFor = ({ transport }: ConnectionTarget): Client =>
   new Client(

@@ -60,16 +60,22 @@ export function transportOf(
   });
 }
 
+/** How often the broken streams of one operation are resumed. The SDK counts only attempts that fail. */
+const RESUMPTIONS_MAX = 5;
+
 /**
  * Opens no stream for the server's own messages, which the SDK would open after the handshake: an operation waits for none.
- * A stream that continues an answer (`Last-Event-ID`) is opened.
+ * A stream that continues an answer (`Last-Event-ID`) is opened a few times.
  */
-const withoutStandingStream =
-  (fetch: typeof globalThis.fetch): typeof globalThis.fetch =>
-  (input, init) =>
-    init?.method === 'GET' && !new Headers(init.headers).has('last-event-id')
-      ? Promise.resolve(new Response(null, { status: 405 }))
-      : fetch(input, init);
+function withoutStandingStream(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
+  let resumptions = 0;
+  return (input, init) => {
+    if (init?.method !== 'GET') return fetch(input, init);
+    const isResumption = new Headers(init.headers).has('last-event-id');
+    if (isResumption && ++resumptions <= RESUMPTIONS_MAX) return fetch(input, init);
+    return Promise.resolve(new Response(null, { status: 405 }));
+  };
+}
 
 /** Ends the session of a server that has sessions (MCP 2025, streamable HTTP), so that it need not wait for its expiry. */
 export async function endSession(transport: OperationTransport): Promise<void> {

@@ -97,10 +97,10 @@ function firstOf<Result>(chain: readonly unknown[], find: (one: unknown) => Resu
 /** Returns the failure that an HTTP status means. */
 function statusFailure(status: number, hasSecret: boolean): ServerFailure {
   if (status !== 401 && status !== 403) {
-    return new ServerFailure('protocol', `The server answered with HTTP ${status}.`);
+    return new ServerFailure('protocol', `The server answered with HTTP ${status}.`, status);
   }
   const remedy = hasSecret ? 'Check the secret in `auth`.' : 'It needs credentials: send them in `auth`.';
-  return new ServerFailure('unauthorized', `The server refused access (HTTP ${status}). ${remedy}`);
+  return new ServerFailure('unauthorized', `The server refused access (HTTP ${status}). ${remedy}`, status);
 }
 
 /** Says what the errors of the SDK mean, whose own messages may contain a whole answer. */

@@ -8,6 +8,8 @@ export class ServerFailure extends Error implements Failure {
   constructor(
     readonly kind: FailureKind,
     message: string,
+    /** The HTTP status of the server's answer, if it is the failure. */
+    readonly status?: number,
   ) {
     super(message);
   }

@@ -13,6 +13,9 @@ import { excerptOf, ServerFailure } from './server-failure';
 /** The most tools that a server may list. */
 export const LISTED_TOOLS_MAX = 10_000;
 
+/** The most pages that are read, because pages may be empty. */
+const PAGES_MAX = 1_000;
+
 /** A page of `tools/list`, whose tools are validated later. */
 interface ToolsPage {
   tools: unknown[];
@@ -52,7 +55,7 @@ export class ToolLister {
   /**
    * Follows the pages to the end. An empty string is a cursor.
    *
-   * @throws ServerFailure for a list without end, one with more than 10,000 tools, and tools that cannot be stored
+   * @throws ServerFailure for a list without end, one with more than 10,000 tools or 1,000 pages, and tools that cannot be stored
    */
   async list(session: McpSession, server: ConnectionTarget): Promise<GivenToolDto[]> {
     // A server without the capability offers no tools.
@@ -70,6 +73,7 @@ export class ToolLister {
       cursor = page.nextCursor;
       if (seen.has(cursor)) throw invalid('it repeats a cursor, so it has no end');
       seen.add(cursor);
+      if (seen.size >= PAGES_MAX) throw invalid(`it has more than ${PAGES_MAX} pages`);
     }
     const [fault] = toolFaults(tools, '');
     if (fault) throw invalid(describe(fault as { pointer: string; detail: string }, tools));

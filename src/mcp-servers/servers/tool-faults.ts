@@ -1,6 +1,6 @@
-import { isJsonObject, isObjectValue } from '#platform/json';
+import { isJsonObject, isObjectValue, RawJson } from '#platform/json';
 import type { FieldError } from '#platform/problem';
-import { type GivenToolDto, TOOL_DESCRIPTION_MAX, TOOL_NAME_MAX } from './tool.dto';
+import { type GivenToolDto, TOOL_DESCRIPTION_MAX, TOOL_NAME_MAX, TOOL_OBJECT_MAX_BYTES } from './tool.dto';
 
 /** The number of faults that one answer reports. */
 const FAULTS_MAX = 100;
@@ -15,7 +15,12 @@ const text =
     return isName && /\p{Cc}/u.test(value) ? 'must not contain control characters' : null;
   };
 
-const object: Check = (value) => (isObjectValue(value) ? null : 'must be an object');
+const object: Check = (value) => {
+  if (!isObjectValue(value)) return 'must be an object';
+  const json = value instanceof RawJson ? value.text : JSON.stringify(value);
+  if (Buffer.byteLength(json) <= TOOL_OBJECT_MAX_BYTES) return null;
+  return `must be an object of at most ${TOOL_OBJECT_MAX_BYTES / 1024} KiB as JSON`;
+};
 
 const optional =
   (check: Check): Check =>

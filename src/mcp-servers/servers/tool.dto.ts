@@ -10,6 +10,8 @@ export const TOOLS_MAX = 1_000;
 export const TOOL_NAME_MAX = 255;
 /** More than real servers need. */
 export const TOOL_DESCRIPTION_MAX = 32_768;
+/** Largest schema or annotations of a tool, in bytes of JSON. */
+export const TOOL_OBJECT_MAX_BYTES = 256 * 1024;
 
 /**
  * A tool as its server lists it. The schemas may also have their names in the Model Context Protocol, so that you can send

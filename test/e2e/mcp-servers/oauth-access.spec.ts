@@ -94,6 +94,25 @@ describe('a server that needs OAuth client credentials', () => {
     expect(issued).toEqual(['token-1', 'token-2']);
   });
 
+  it('forbids access (403): the token is kept, and it is asked once', async () => {
+    const path = await registered();
+    expect(await test(path)).toMatchObject({ ok: true });
+    const { intercept } = remote;
+    let forbidden = 0;
+    remote.intercept = (request, response, body) => {
+      if (request.url === '/token') return intercept(request, response, body);
+      forbidden += 1;
+      response.writeHead(403).end();
+      return true;
+    };
+    const { error } = await test(path);
+    expect(error).toEqual({ kind: 'unauthorized', message: expect.stringContaining('HTTP 403') as string });
+    expect(forbidden).toBe(1);
+    remote.intercept = intercept;
+    expect(await test(path)).toMatchObject({ ok: true });
+    expect(issued).toEqual(['token-1']);
+  });
+
   it('does not know the client: the answer names the token endpoint, and no secret', async () => {
     const { error } = await test(await registered({ client_secret: 'wrong-secret' }));
     expect(error).toEqual({

@@ -51,6 +51,22 @@ describe('the tools of an MCP server', () => {
   };
   const CLOSE: GivenToolDto = { name: 'close', input_schema: { type: 'object' } };
 
+  it.each(['input_schema', 'output_schema', 'annotations'])(
+    'have at most 256 KiB of JSON in %s',
+    async (member) => {
+      const withBytes = (bytes: number) => ({
+        ...CLOSE,
+        [member]: { x: 'x'.repeat(bytes - '{"x":""}'.length) },
+      });
+      expect((await register([withBytes(256 * 1024)])).status).toBe(201);
+      const refused = await register([withBytes(256 * 1024 + 1)]);
+      expect([refused.status, refused.body.errors]).toEqual([
+        400,
+        [{ pointer: `/tools/0/${member}`, detail: 'must be an object of at most 256 KiB as JSON' }],
+      ]);
+    },
+  );
+
   it('are those it was registered with, by name', async () => {
     const server = await register([SEARCH, CLOSE]);
     expect(server.status).toBe(201);

@@ -1,0 +1,144 @@
+import { createTestApp, type TestApp } from '#testing';
+import { expandRoles, workspaceScope } from '#platform/auth';
+import { ToolCaller } from '../../../src/mcp-servers';
+import { FakeMcpServer, fakeTool, fakeTools } from './fake-mcp-server.fixture';
+import { SERVERS, ServersFixture } from './servers.fixture';
+
+const MIB = 1024 * 1024;
+
+/** Answers that are small enough, but cost much to read. */
+describe('a hostile server', () => {
+  let app: TestApp;
+  let on: ServersFixture;
+  let remote: FakeMcpServer;
+  let serverId: string;
+
+  beforeAll(async () => {
+    app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
+    on = await ServersFixture.create(app);
+  });
+  afterAll(() => app.close());
+  beforeEach(async () => {
+    remote = await FakeMcpServer.start();
+    remote.offer([fakeTool('a')]);
+    serverId = (await on.register({ url: remote.url })).body.server_id as string;
+    await on.editor.post(`${SERVERS}/${serverId}/refresh`);
+  });
+  afterEach(() => remote.close());
+
+  const test = async (): Promise<any> => (await on.editor.post(`${SERVERS}/${serverId}/test`)).body;
+  const failure = (message: string) => ({ ok: false, error: { kind: 'protocol', message } });
+  const call = (): Promise<unknown> => {
+    const { orgId, workspaceId } = on.org;
+    const scope = workspaceScope(orgId, workspaceId, 'usr_test', expandRoles(['runtime']));
+    const asked = { server_id: serverId, tool_name: 'a', arguments: {} };
+    return app.get(ToolCaller).call(scope, asked, new AbortController().signal);
+  };
+  /** Answers requests of a method with text, which is given the id of the request. */
+  const answer = (method: string, type: string, text: (id: string) => string): void => {
+    remote.intercept = (_, response, body) => {
+      if (!body.includes(`"method":"${method}"`)) return false;
+      const { id } = JSON.parse(body) as { id: unknown };
+      response.writeHead(200, { 'Content-Type': type }).end(text(JSON.stringify(id)));
+      return true;
+    };
+  };
+
+  it('lists 16 MiB of empty objects, which would take 20 times as much memory', async () => {
+    const objects = `{}${',{}'.repeat(5 * MIB)}`;
+    answer(
+      'tools/list',
+      'application/json',
+      (id) => `{"jsonrpc":"2.0","id":${id},"result":{"tools":[${objects}]}}`,
+    );
+    expect(await test()).toEqual(failure('The answers of the server are too complex.'));
+  });
+
+  it('is told from one with 5,000 tools with rich schemas', async () => {
+    const parameter = {
+      type: 'string',
+      description: 'Which one, of {these}: [a, b, c].',
+      enum: ['a', 'b', 'c'],
+    };
+    const properties = Object.fromEntries(Array.from({ length: 6 }, (_, i) => [`parameter_${i}`, parameter]));
+    const inputSchema = { type: 'object', properties, required: Object.keys(properties) };
+    remote.offer(fakeTools(5_000, { description: 'd'.repeat(200), inputSchema }), 500);
+    expect(await test()).toMatchObject({ ok: true });
+  });
+
+  it.each(['application/json', 'text/event-stream'])('nests a result 8,000 times: %s', async (type) => {
+    const deep = '['.repeat(8_000) + ']'.repeat(8_000);
+    answer('tools/call', type, (id) => {
+      const result = `{"resultType":"complete","content":[],"structuredContent":{"x":${deep}}}`;
+      const message = `{"jsonrpc":"2.0","id":${id},"result":${result}}`;
+      return type === 'application/json' ? message : `data: ${message}\n\n`;
+    });
+    await expect(call()).rejects.toMatchObject({
+      status: 503,
+      detail: 'The answers of the server are nested too deeply.',
+    });
+  });
+
+  it.each(['a\n', 'a\r', 'data:{}\n\n'])('sends 1 MiB of lines %j as events', async (line) => {
+    answer('tools/list', 'text/event-stream', () => line.repeat(MIB / line.length));
+    expect(await test()).toEqual(failure('The answers of the server have too many lines or messages.'));
+  });
+
+  it('sends 100,000 messages at once', async () => {
+    const batch = `[${Array(100_000).fill('{"jsonrpc":"2.0","method":"a"}').join()}]`;
+    answer('tools/list', 'application/json', () => batch);
+    expect(await test()).toEqual(failure('The answers of the server have too many lines or messages.'));
+  });
+
+  it('ends each stream so that it is resumed: five times', async () => {
+    remote.intercept = ({ method }, response, body) => {
+      if (method !== 'GET' && !body.includes('"method":"tools/call"')) return false;
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' }).end('id: 1\nretry: 0\ndata:\n\n');
+      return true;
+    };
+    await expect(call()).rejects.toMatchObject({
+      status: 503,
+      detail: 'The server closed the connection before it answered.',
+    });
+    expect(remote.requests.filter(({ method }) => method === 'GET')).toHaveLength(5);
+  });
+
+  it('breaks a stream, and answers with an error when it is resumed: the error is shown', async () => {
+    let id: unknown;
+    remote.intercept = (request, response, body) => {
+      const isCall = body.includes('"method":"tools/call"');
+      if (!isCall && request.method !== 'GET') return false;
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+      if (isCall) {
+        ({ id } = JSON.parse(body) as { id: unknown });
+        response.write('id: 1\nretry: 0\ndata:\n\n');
+        setTimeout(() => response.destroy(), 50);
+      } else {
+        const error = { code: -32602, message: 'no such city' };
+        response.end(`data: ${JSON.stringify({ jsonrpc: '2.0', id, error })}\n\n`);
+      }
+      return true;
+    };
+    await expect(call()).rejects.toMatchObject({
+      status: 503,
+      detail: 'The server answered with the error -32602: no such city',
+    });
+  });
+
+  it('lists empty pages without end, each with a new cursor', async () => {
+    let pages = 0;
+    remote.offerPages(() => ({ tools: [], nextCursor: String((pages += 1)) }));
+    expect(await test()).toEqual(
+      failure('The tool list of the server cannot be used: it has more than 1000 pages.'),
+    );
+    expect(pages).toBe(1_000);
+  });
+
+  it('lists a schema of more than 256 KiB', async () => {
+    remote.offer([fakeTool('b', { inputSchema: { type: 'object', title: 'x'.repeat(256 * 1024) } })]);
+    const { error } = await test();
+    expect(error.message).toBe(
+      'The tool list of the server cannot be used: the tool b: inputSchema must be an object of at most 256 KiB as JSON.',
+    );
+  });
+});
