@@ -11,7 +11,14 @@ export {
   UNAUTHENTICATED,
 } from './current-owner';
 export { withDeadline } from './deadline';
-export { FairLimiter, type FairLimiterOptions, type Owner, pathOf, type Permit, WaitTimeout } from './fair-limiter';
+export {
+  FairLimiter,
+  type FairLimiterOptions,
+  type Owner,
+  pathOf,
+  type Permit,
+  WaitTimeout,
+} from './fair-limiter';
 export { FairQueue, type OwnerPath } from './fair-queue';
 export { type LinkedSignal, linkedSignal } from './linked-signal';
 export { inSlices, Pace, yieldToEventLoop } from './pace';

@@ -37,7 +37,12 @@ describe('a hostile client of the MCP endpoint', () => {
       ['out of range', 'list_agents', { limit: 51 }, 'limit: must be <= 50'],
       ['below the range', 'read_file', { file_id: 'x', offset: -1 }, 'offset'],
       ['that are fractions', 'list_agents', { limit: 1.5 }, 'limit'],
-      ['that the tool does not have', 'list_agents', { filter: 'x' }, 'filter: is not an argument of list_agents'],
+      [
+        'that the tool does not have',
+        'list_agents',
+        { filter: 'x' },
+        'filter: is not an argument of list_agents',
+      ],
       ['named constructor', 'list_agents', { constructor: { prototype: {} } }, 'constructor'],
       ['that are missing', 'get_agent', {}, 'agent_id: is required'],
       ['that are empty', 'get_agent', { agent_id: '' }, 'agent_id'],
