@@ -11,7 +11,7 @@ import { ToolVersionService } from './tool-version.service';
 export class ToolVersionController {
   constructor(private readonly versions: ToolVersionService) {}
 
-  /** List the versions of a tool, newest first. The newest 1,000 are kept */
+  /** List the versions of a tool, newest first. The newest 100 are kept */
   @Get()
   @RequireRoleSomewhere('viewer', 'runtime')
   @ApiOkResponse({ type: ToolVersionPageDto })
