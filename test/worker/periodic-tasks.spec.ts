@@ -60,6 +60,7 @@ describe('the periodic tasks of a worker', () => {
       'scoring rules',
       'search embeddings',
       'search indexes',
+      'stored MCP results',
     ]);
   });
 

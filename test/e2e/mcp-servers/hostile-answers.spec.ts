@@ -14,7 +14,9 @@ describe('a hostile server', () => {
   let serverId: string;
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
+    // enough for 1,000 pages on a slow machine
+    const deadlines = { MCP_TIMEOUT_MS: '120000', REQUEST_TIMEOUT_MS: '150000' };
+    app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8', ...deadlines } });
     on = await ServersFixture.create(app);
   });
   afterAll(() => app.close());
@@ -132,7 +134,7 @@ describe('a hostile server', () => {
       failure('The tool list of the server cannot be used: it has more than 1000 pages.'),
     );
     expect(pages).toBe(1_000);
-  });
+  }, 180_000);
 
   it('lists a schema of more than 256 KiB', async () => {
     remote.offer([fakeTool('b', { inputSchema: { type: 'object', title: 'x'.repeat(256 * 1024) } })]);

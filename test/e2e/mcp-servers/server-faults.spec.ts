@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import type { ServerResponse } from 'node:http';
+import { Environment } from '#platform/config';
 import { createTestApp, type TestApp } from '#testing';
 import { FakeMcpServer, type FakeKind, fakeTool } from './fake-mcp-server.fixture';
 import { selfSigned } from './self-signed.fixture';
@@ -15,13 +16,18 @@ describe('a server that cannot be used', () => {
   let remote: FakeMcpServer;
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8', MCP_TIMEOUT_MS: '1500' } });
+    app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
   });
   afterAll(() => app.close());
   beforeEach(async () => {
     on = await ServersFixture.create(app);
   });
-  afterEach(() => remote.close());
+  afterEach(async () => {
+    app.get(Environment).MCP_TIMEOUT_MS = 20_000;
+    await remote.close();
+  });
+
+  const shortenDeadline = (): void => void (app.get(Environment).MCP_TIMEOUT_MS = 1_500);
 
   const start = async (kind: FakeKind = 'current'): Promise<void> => {
     remote = await FakeMcpServer.start(kind);
@@ -58,6 +64,7 @@ describe('a server that cannot be used', () => {
     const path = await registered();
     await test(path);
     remote.intercept = () => true;
+    shortenDeadline();
     await expectFailure(path, 'timeout', 'did not answer within 1.5 s');
     expect(namesIn(await on.editor.get(`${path}/tools`))).toEqual(['a']);
   });
@@ -71,6 +78,7 @@ describe('a server that cannot be used', () => {
         ? { tools: [fakeTool('b')], nextCursor: 'more' }
         : new Promise<never>(() => undefined),
     );
+    shortenDeadline();
     await expectFailure(path, 'timeout', 'did not answer within 1.5 s');
   });
 
@@ -83,6 +91,7 @@ describe('a server that cannot be used', () => {
       response.once('close', () => clearInterval(timer));
       return true;
     };
+    shortenDeadline();
     await expectFailure(path, 'timeout', 'did not answer within 1.5 s');
   });
 
@@ -345,7 +354,7 @@ describe('a connection', () => {
   let remote: FakeMcpServer;
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8', MCP_TIMEOUT_MS: '1500' } });
+    app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
     on = await ServersFixture.create(app);
   });
   afterAll(() => app.close());

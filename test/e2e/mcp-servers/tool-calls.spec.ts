@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { expandRoles, workspaceScope } from '#platform/auth';
+import { Environment } from '#platform/config';
 import { type Problem } from '#platform/problem';
 import { createTestApp, type TestApp } from '#testing';
 import { ToolCaller } from '../../../src/mcp-servers';
@@ -13,13 +14,16 @@ describe('calling a tool of a server', () => {
   let remote: FakeMcpServer;
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8', MCP_TIMEOUT_MS: '1500' } });
+    app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
   });
   afterAll(() => app.close());
   beforeEach(async () => {
     on = await ServersFixture.create(app);
   });
-  afterEach(() => remote.close());
+  afterEach(async () => {
+    app.get(Environment).MCP_TIMEOUT_MS = 20_000;
+    await remote.close();
+  });
 
   const start = async (
     kind: FakeKind = 'current',
@@ -120,11 +124,13 @@ describe('calling a tool of a server', () => {
   it('is 504 for a server that hangs, and ends when nobody waits any more', async () => {
     const id = await start();
     remote.call = () => new Promise(() => undefined);
+    app.get(Environment).MCP_TIMEOUT_MS = 1_500;
     expect(await failureOf(call(id, 'a'))).toEqual([
       504,
       'request_timeout',
       'The server did not answer within 1.5 s.',
     ]);
+    app.get(Environment).MCP_TIMEOUT_MS = 20_000;
     const gone = new AbortController();
     const calling = call(id, 'a', {}, gone.signal);
     const calls = remote.count('tools/call');
