@@ -39,7 +39,13 @@ export {
   ValuesCheckedLater,
 } from './members';
 export { checkImmutable, METADATA_MAX_BYTES, mergeWithin, patchMetadata } from './patch';
-export { PROBLEM_WRITER, type ProblemWriter, RESOURCE_METADATA, UnauthorizedLimit } from './problem.filter';
+export {
+  logFailure,
+  PROBLEM_WRITER,
+  type ProblemWriter,
+  RESOURCE_METADATA,
+  UnauthorizedLimit,
+} from './problem.filter';
 export {
   ContentRequest,
   type RequestedContent,

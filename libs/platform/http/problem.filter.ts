@@ -21,6 +21,19 @@ export abstract class UnauthorizedLimit {
   abstract check(request: Request, response: Response): Promise<Problem | undefined>;
 }
 
+/**
+ * Logs an answer that is not the client's fault. A failure of a tenant's own system is logged as information and without a
+ * stack, so that it alerts nobody. Overload is counted instead, because logging each refusal would add to it.
+ *
+ * @param context where it happened
+ */
+export function logFailure(found: Problem, context: object, message: string): void {
+  const { status, code, detail, isUpstream } = found;
+  if (status < 500 || code === 'service_overloaded') return;
+  if (isUpstream) rootLogger.info({ ...context, code, detail }, message);
+  else rootLogger.error({ err: found.cause ?? found, ...context, code }, message);
+}
+
 /** Answers every exception of a request with a problem. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
@@ -41,18 +54,8 @@ export class ProblemFilter implements ExceptionFilter {
   }
 
   private answer(found: Problem, request: ServiceRequest, response: Response): void {
-    // overload is counted, and logging each refusal would add to it
-    if (found.status >= 500 && found.code !== 'service_overloaded') {
-      rootLogger.error(
-        {
-          err: found.cause ?? found,
-          request_id: request.context?.requestId,
-          trace_id: request.context?.traceId,
-          code: found.code,
-        },
-        'request failed',
-      );
-    }
+    const { requestId: request_id, traceId: trace_id } = request.context ?? {};
+    logFailure(found, { request_id, trace_id }, 'request failed');
     // a stream that fails after its first byte must not end as if it were complete
     if (response.headersSent) {
       response.destroy();

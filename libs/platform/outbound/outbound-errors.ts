@@ -33,7 +33,7 @@ export class ResponseTooLargeError extends OutboundError {
   override readonly name = 'ResponseTooLargeError';
   readonly failure = 'too_large';
 
-  constructor(maxBytes: number) {
+  constructor(readonly maxBytes: number) {
     super(`The responses exceed ${maxBytes} bytes.`);
   }
 }

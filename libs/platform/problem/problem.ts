@@ -21,6 +21,8 @@ export interface ProblemOptions {
   headers?: Record<string, string>;
   /** Extension members of the body (RFC 9457, section 3.2). */
   members?: Record<string, string>;
+  /** Whether a system that a tenant registered failed, and not this service. Such a failure is no error in the log. */
+  isUpstream?: boolean;
   /** The caught error. Logged with the request id, never returned. */
   cause?: unknown;
 }
@@ -37,6 +39,7 @@ export class Problem extends Error {
   readonly errors: FieldError[] | undefined;
   readonly headers: Record<string, string>;
   readonly members: Record<string, string>;
+  readonly isUpstream: boolean;
 
   constructor(
     readonly code: ProblemCode,
@@ -49,6 +52,7 @@ export class Problem extends Error {
     this.errors = options.errors?.slice(0, MAX_ERRORS);
     this.headers = options.headers ?? {};
     this.members = options.members ?? {};
+    this.isUpstream = options.isUpstream ?? false;
   }
 
   /** Returns a copy with more members and headers. Existing ones are kept. */
@@ -58,6 +62,7 @@ export class Problem extends Error {
       errors: this.errors,
       headers: { ...headers, ...this.headers },
       members: { ...members, ...this.members },
+      isUpstream: this.isUpstream,
       cause: this.cause,
     });
   }

@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
+import { logFailure } from '#platform/http';
 import { toJsonText } from '#platform/json';
-import { rootLogger } from '#platform/logging';
 import { Problem, problemOfDatabaseError } from '#platform/problem';
 import type { Caller } from '../sessions/caller';
 import { ToolReply } from './tool';
@@ -18,15 +18,17 @@ export function toolResult(result: object): CallToolResult {
 
 /**
  * Returns an error as the result of a tool, so that the model reads it and can correct its call. It has no structured
- * content, because clients would validate that against the output schema.
+ * content, because clients would validate that against the output schema. The failure of a registered server is not shown as
+ * one of this service.
  */
 export function toolError(found: Problem): CallToolResult {
   const { title, status, detail, code, errors } = found.toBody(null);
+  const heading = found.isUpstream ? '' : `${title} (${code}): `;
   const more = (errors ?? [])
     .slice(1)
     .map((one) => `\n- ${'pointer' in one ? one.pointer : one.parameter}: ${one.detail}`);
   return {
-    content: [{ type: 'text', text: `${title} (${code}): ${detail}${more.join('')}${hintOf(code)}` }],
+    content: [{ type: 'text', text: `${heading}${detail}${more.join('')}${hintOf(code)}` }],
     isError: true,
     _meta: { problem: { title, status, code, detail, ...(errors && { errors }) } },
   };
@@ -47,11 +49,6 @@ export function problemOf(error: unknown, { requestId }: Caller, toolName: strin
         new Problem('internal_error', 'Internal error. Quote the request id when you report it.', {
           cause: error,
         }));
-  if (found.status >= 500 && found.code !== 'service_overloaded') {
-    rootLogger.error(
-      { err: found.cause ?? found, request_id: requestId, tool: toolName, code: found.code },
-      'a tool failed',
-    );
-  }
+  logFailure(found, { request_id: requestId, tool: toolName }, 'a tool failed');
   return found;
 }

@@ -94,8 +94,10 @@ export class McpConnector {
   private async operate<Result>({ server, kind, signal, work, endsAt }: Attempt<Result>): Promise<Result> {
     const ending = new AbortController();
     const seconds = this.environment.MCP_TIMEOUT_MS / 1000;
-    const late = new ServerFailure('timeout', `The server did not answer within ${seconds} s.`);
-    const timer = setTimeout(() => ending.abort(late), Math.max(endsAt - performance.now(), 1));
+    let awaited = server.auth_type === 'oauth' ? 'token endpoint' : 'server';
+    const end = (): void =>
+      ending.abort(new ServerFailure('timeout', `The ${awaited} did not answer within ${seconds} s.`));
+    const timer = setTimeout(end, Math.max(endsAt - performance.now(), 1));
     const linked = linkedSignal(signal, ending.signal);
     const { maxBytes, maxMarks } = OPERATIONS[kind];
     // The SDK hides the causes of its errors.
@@ -119,6 +121,7 @@ export class McpConnector {
       if (server.transport === 'sse') transport.onerror = (error) => ending.abort(error);
       const result = (async () => {
         requests.credential = await this.credentials.of(server, fetcher, linked.signal);
+        awaited = 'server';
         const session = { client, signal: linked.signal, startedAt: performance.now() };
         await client.connect(transport, requestOptions(session));
         return work(session);
@@ -130,7 +133,7 @@ export class McpConnector {
       // of the token endpoint, or the deadline
       if (error instanceof ServerFailure) throw error;
       const { credential } = requests;
-      const failure = failureOf([cause, error], credential?.secret ?? null);
+      const failure = failureOf([cause, error], credential);
       const isTokenRefused =
         failure.status === 401 && credential && this.credentials.forget(server, credential);
       throw isTokenRefused ? new RefusedToken(failure.kind, failure.message) : failure;

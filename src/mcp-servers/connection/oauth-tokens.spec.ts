@@ -148,6 +148,14 @@ describe('OAuthTokens', () => {
     expect(endpoint.requests[1]!.form).toMatchObject({ client_id: 'client:1', client_secret: SECRET });
   });
 
+  it('reports why Basic was refused if the endpoint does not accept credentials in the body', async () => {
+    endpoint.respond = ({ headers }) =>
+      headers.authorization
+        ? { status: 401, body: { error: 'invalid_client' } }
+        : { status: 400, body: { error: 'invalid_request' } };
+    expect((await failure(target())).message).toContain('invalid_client');
+  });
+
   it('reuses a token until shortly before it expires', async () => {
     const server = target();
     expect([await token(server), await token(server)]).toEqual(['t1', 't1']);
@@ -243,14 +251,14 @@ describe('OAuthTokens', () => {
 
   it.each<[string, TokenResponse, string, string]>([
     ['the client', { status: 401, body: { error: 'invalid_client' } }, 'unauthorized', 'invalid_client'],
-    ['the scope', { status: 400, body: { error: 'invalid_scope' } }, 'unauthorized', 'invalid_scope'],
+    ['the scope', { status: 400, body: { error: 'invalid_scope' } }, 'unauthorized', 'Check `auth.scope`'],
     ['access', { status: 403, body: 'no' }, 'unauthorized', 'HTTP 403'],
     ['an error code of its own', { status: 400, body: { error: SECRET } }, 'unauthorized', 'HTTP 400'],
     ['by HTML', { status: 400, body: `<p>${SECRET}</p>` }, 'unauthorized', 'HTTP 400'],
     ['by null', { status: 400, body: null }, 'unauthorized', 'HTTP 400'],
     ['by a missing endpoint', { status: 404, body: 'no' }, 'protocol', 'HTTP 404'],
-    ['because it is down', { status: 503, body: 'no' }, 'unreachable', 'HTTP 503'],
-    ['too many requests', { status: 429, body: {} }, 'unreachable', 'HTTP 429'],
+    ['because it is down', { status: 503, body: 'no' }, 'protocol', 'HTTP 503'],
+    ['too many requests', { status: 429, body: {} }, 'protocol', 'HTTP 429'],
     ['by HTML with 200', { body: `<p>${SECRET}</p>` }, 'protocol', 'access token'],
     ['with no token', { body: {} }, 'protocol', 'access token'],
     ['with a token that ends a header', { body: { access_token: 'a\r\nb: c' } }, 'protocol', 'access token'],

@@ -146,9 +146,11 @@ async function requestToken(
   };
   const send = (body: Record<string, string>, headers: Record<string, string> = {}) =>
     exchange(server.auth_token_url!, body, headers, http, signal);
-  let answer = await send(form, { authorization: basic });
-  if (isClientRefusal(answer)) answer = await send({ ...form, client_id: client[0], client_secret: secret });
-  return readToken(answer);
+  const answer = await send(form, { authorization: basic });
+  if (!isClientRefusal(answer)) return readToken(answer);
+  const second = await send({ ...form, client_id: client[0], client_secret: secret });
+  // An endpoint that accepts only Basic says so with `invalid_request`, which hides why it refused the client.
+  return readToken(second.body.error === 'invalid_request' ? answer : second);
 }
 
 const formEncoded = (text: string): string => new URLSearchParams({ _: text }).toString().slice(2);
@@ -187,7 +189,10 @@ async function exchange(
 }
 
 const FAILURES: Readonly<Record<OutboundFailure, readonly [FailureKind, string]>> = {
-  blocked_address: ['blocked_address', 'The token URL cannot be called, because its address is not public.'],
+  blocked_address: [
+    'blocked_address',
+    'The address of the token endpoint is not public. Use a public address, or ask the operator to add it to OUTBOUND_ALLOW.',
+  ],
   too_large: ['protocol', 'The response of the token endpoint is too large.'],
   redirect: ['protocol', 'The token endpoint answered with a redirect. Register its final URL.'],
   timeout: ['timeout', 'The token endpoint did not answer in time.'],
@@ -240,15 +245,19 @@ function readToken({ status, body }: TokenAnswer): Token {
   return { token, lifetimeMs: ms > 0 ? Math.min(ms, MAX_LIFETIME_MS) : 0 };
 }
 
+/** What to check after an error that is not about the client itself. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  invalid_scope: 'Check `auth.scope`.',
+  invalid_target: 'The endpoint issues no tokens for the URL of the server.',
+  unauthorized_client: 'The client must be allowed to use client credentials.',
+  unsupported_grant_type: 'The endpoint must support client credentials.',
+};
+
 function refusal(status: number, code: unknown): ServerFailure {
   const reason = ERROR_CODES.includes(code) ? String(code) : `HTTP ${status}`;
   if (status === 400 || status === 401 || status === 403) {
-    const message = `The token endpoint refused the client (${reason}). Check \`auth.client_id\` and \`auth.client_secret\`.`;
-    return new ServerFailure('unauthorized', message);
+    const remedy = REMEDIES[reason] ?? 'Check `auth.client_id` and `auth.client_secret`.';
+    return new ServerFailure('unauthorized', `The token endpoint refused the client (${reason}). ${remedy}`);
   }
-  const isTransient = status === 429 || status >= 500;
-  return new ServerFailure(
-    isTransient ? 'unreachable' : 'protocol',
-    `The token endpoint answered with an error (${reason}).`,
-  );
+  return new ServerFailure('protocol', `The token endpoint answered with an error (${reason}).`);
 }

@@ -7,9 +7,10 @@ import {
   SseError,
   UnauthorizedError,
 } from '@modelcontextprotocol/client';
-import { type OutboundFailure, outboundFailure } from '#platform/outbound';
+import { type OutboundFailure, outboundFailure, ResponseTooLargeError } from '#platform/outbound';
 import type { FailureKind } from '../servers/server-health';
 import { isStreamEnd } from './mcp-transport';
+import type { Credential } from './server-credentials';
 import { excerptOf, ServerFailure } from './server-failure';
 
 /** Returns an error and its causes, outermost first. The SDK keeps some causes in `data`. */
@@ -37,13 +38,15 @@ const NETWORK: Readonly<Record<OutboundFailure, readonly [FailureKind, string]>>
     'The server answered with a redirect, which is not followed. Register its final URL.',
   ],
   timeout: ['timeout', 'The server did not answer in time.'],
-  tls: ['tls', 'The TLS connection failed. Use a certificate of a public authority for this host.'],
+  tls: ['tls', 'The TLS connection failed. Use a certificate of a public authority for this host name.'],
   unreachable: ['unreachable', 'The server cannot be reached.'],
   protocol: ['protocol', 'The server does not answer with valid HTTP.'],
 };
 
-/** Says more about some errors of Node.js and undici, by their `code`. */
+/** Says more about some errors of Node.js, OpenSSL and undici, by their `code`. */
 const REASONS: Readonly<Record<string, string>> = {
+  ERR_SSL_WRONG_VERSION_NUMBER:
+    'The server does not use TLS at this port. Register its URL with http, or another port.',
   ECONNREFUSED: 'The server refused the connection.',
   ENOTFOUND: 'The host name of the server cannot be resolved.',
   EAI_AGAIN: 'The host name of the server cannot be resolved at the moment.',
@@ -56,19 +59,27 @@ function networkFailure(error: unknown, chain: readonly unknown[]): ServerFailur
   const failure = outboundFailure(error) ?? firstOf(chain, outboundFailure);
   if (failure === null) return null;
   const [kind, message] = NETWORK[failure];
-  const reason = firstOf(chain, (one) => REASONS[String((one as { code?: unknown }).code)] ?? null);
-  return new ServerFailure(kind, kind === 'unreachable' && reason ? reason : message);
+  return new ServerFailure(kind, firstOf(chain, reasonOf) ?? message);
+}
+
+const MIB = 1024 * 1024;
+
+function reasonOf(error: unknown): string | null {
+  if (error instanceof ResponseTooLargeError) {
+    return `The answers of the server exceed ${error.maxBytes / MIB} MiB.`;
+  }
+  return REASONS[String((error as { code?: unknown }).code)] ?? null;
 }
 
 /**
  * Returns the failure that the errors of a connection mean, by the first one that says it.
  *
- * @param secret is removed from the server's own words
+ * @param credential was sent; its secret is removed from the server's own words
  */
-export function failureOf(errors: readonly unknown[], secret: string | null): ServerFailure {
+export function failureOf(errors: readonly unknown[], credential: Credential | null): ServerFailure {
   for (const error of errors) {
     const chain = chainOf(error);
-    const failure = networkFailure(error, chain) ?? firstOf(chain, (one) => sdkFailure(one, secret));
+    const failure = networkFailure(error, chain) ?? firstOf(chain, (one) => sdkFailure(one, credential));
     if (failure) return failure;
   }
   if (errors.some(isStreamEnd)) return closedEarly();
@@ -79,11 +90,11 @@ const closedEarly = (): ServerFailure =>
   new ServerFailure('unreachable', 'The server closed the connection before it answered.');
 
 /** Returns what the end of a stream of the SSE transport means. It has a status unless it had begun. */
-function streamFailure(status: number | undefined, hasSecret: boolean): ServerFailure {
+function streamFailure(status: number | undefined, credential: Credential | null): ServerFailure {
   if (status === undefined) return closedEarly();
   return status < 400
     ? protocolFailure('The server did not answer with a stream of events.')
-    : statusFailure(status, hasSecret);
+    : statusFailure(status, credential);
 }
 
 function firstOf<Result>(chain: readonly unknown[], find: (one: unknown) => Result | null): Result | null {
@@ -95,26 +106,37 @@ function firstOf<Result>(chain: readonly unknown[], find: (one: unknown) => Resu
 }
 
 /** Returns the failure that an HTTP status means. */
-function statusFailure(status: number, hasSecret: boolean): ServerFailure {
-  if (status !== 401 && status !== 403) {
-    return new ServerFailure('protocol', `The server answered with HTTP ${status}.`, status);
+function statusFailure(status: number, credential: Credential | null): ServerFailure {
+  if (status === 401 || status === 403) {
+    const message = `The server refused access (HTTP ${status}). ${remedyOf(credential)}`;
+    return new ServerFailure('unauthorized', message, status);
   }
-  const remedy = hasSecret ? 'Check the secret in `auth`.' : 'It needs credentials: send them in `auth`.';
-  return new ServerFailure('unauthorized', `The server refused access (HTTP ${status}). ${remedy}`, status);
+  const advice = WRONG_ADDRESS.has(status) ? ' Check the path of `url`, and `transport`.' : '';
+  return new ServerFailure('protocol', `The server answered with HTTP ${status}.${advice}`, status);
+}
+
+/** What servers answer at another path, or to another transport. */
+const WRONG_ADDRESS: ReadonlySet<number> = new Set([400, 404, 405, 406, 410, 415]);
+
+function remedyOf(credential: Credential | null): string {
+  if (!credential) return 'It needs credentials: send them in `auth`.';
+  if (credential.isIssued)
+    return 'The token endpoint issued a token, so check `auth.scope` and `auth.token_url`.';
+  return 'Check the secret in `auth`.';
 }
 
 /** Says what the errors of the SDK mean, whose own messages may contain a whole answer. */
-function sdkFailure(error: unknown, secret: string | null): ServerFailure | null {
+function sdkFailure(error: unknown, credential: Credential | null): ServerFailure | null {
+  const secret = credential?.secret ?? null;
   if (error instanceof ServerFailure) return error;
-  if (error instanceof SdkHttpError) return statusFailure(error.status, secret !== null);
-  if (error instanceof SseError) return streamFailure(error.code, secret !== null);
-  if (error instanceof UnauthorizedError) return statusFailure(401, secret !== null);
-  if (error instanceof InsufficientScopeError) return statusFailure(403, secret !== null);
+  if (error instanceof SdkHttpError) return statusFailure(error.status, credential);
+  if (error instanceof SseError) return streamFailure(error.code, credential);
+  if (error instanceof UnauthorizedError) return statusFailure(401, credential);
+  if (error instanceof InsufficientScopeError) return statusFailure(403, credential);
   if (error instanceof ProtocolError) {
     if (isStreamEnd(error)) return null;
-    return protocolFailure(
-      `The server answered with the error ${error.code}: ${excerptOf(error.message, secret)}`,
-    );
+    const message = `The server answered with the error ${error.code}: ${excerptOf(error.message, secret)}`;
+    return new ServerFailure('protocol', message, undefined, error.code);
   }
   if (error instanceof SdkError) return errorFailure(error, secret);
   if (error instanceof SyntaxError) return protocolFailure('The server did not answer with valid JSON.');
@@ -130,7 +152,7 @@ function sdkFailure(error: unknown, secret: string | null): ServerFailure | null
   }
   // thrown for the SSE transport, with the body of the answer
   const [, status] = /^Error POSTing to endpoint \(HTTP (\d{3})\)/.exec(error.message) ?? [];
-  return status ? statusFailure(Number(status), secret !== null) : null;
+  return status ? statusFailure(Number(status), credential) : null;
 }
 
 function errorFailure({ code, data }: SdkError, secret: string | null): ServerFailure | null {

@@ -16,6 +16,8 @@ export interface Credential {
   header: string;
   value: string;
   secret: string;
+  /** Whether the secret is an access token that a token endpoint issued. */
+  isIssued: boolean;
 }
 
 /** Creates the header that authenticates the service to a server. */
@@ -34,14 +36,15 @@ export class ServerCredentials {
   async of(server: ConnectionTarget, http: typeof fetch, signal: AbortSignal): Promise<Credential | null> {
     const { server_id, auth_type, auth_header, auth_secret } = server;
     if (auth_secret === null || auth_type === 'none') return null;
-    if (auth_type === 'oauth') return bearer(await this.tokens.token(server, http, signal));
+    if (auth_type === 'oauth') return bearer(await this.tokens.token(server, http, signal), true);
     const secret = this.open(server_id, auth_secret);
-    return auth_type === 'bearer' ? bearer(secret) : { header: auth_header!, value: secret, secret };
+    if (auth_type === 'bearer') return bearer(secret, false);
+    return { header: auth_header!, value: secret, secret, isIssued: false };
   }
 
   /** Forgets an access token that the server refused. @returns whether it was one, so that another can be requested */
-  forget(server: ConnectionTarget, { secret }: Credential): boolean {
-    if (server.auth_type !== 'oauth') return false;
+  forget(server: ConnectionTarget, { secret, isIssued }: Credential): boolean {
+    if (!isIssued) return false;
     this.tokens.forget(server, secret);
     return true;
   }
@@ -59,8 +62,9 @@ export class ServerCredentials {
   }
 }
 
-const bearer = (secret: string): Credential => ({
+const bearer = (secret: string, isIssued: boolean): Credential => ({
   header: 'Authorization',
   value: `Bearer ${secret}`,
   secret,
+  isIssued,
 });

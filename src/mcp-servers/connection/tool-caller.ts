@@ -7,7 +7,7 @@ import { ServerRepository } from '../servers/server.repository';
 import { ToolRepository } from '../servers/tool.repository';
 import { requestOptions } from './mcp-session';
 import { ServerConnections } from './server-connections';
-import { problemOf } from './server-failure';
+import { callProblemOf } from './server-failure';
 
 /** A call of a registered server's tool. */
 export interface ToolCall {
@@ -36,8 +36,8 @@ export class ToolCaller {
   /**
    * Runs a tool. The caller has checked the role. An error of the tool itself is a result with `isError`.
    *
-   * Errors: 404 for an unknown server or tool, 409 for an archived server, 504 if the server is too slow, 503 if it cannot be
-   * used otherwise, also if it answers with a protocol error or asks for further input.
+   * Errors: 404 for an unknown server or tool, 409 for an archived server, 400 if the server refuses the arguments, 504 if it is
+   * too slow, 503 if it cannot be used otherwise, also if it answers with another protocol error or asks for further input.
    */
   async call(scope: Scope, call: ToolCall, signal: AbortSignal): Promise<ToolCallResult> {
     const server = await this.servers.find(scope, call.server_id);
@@ -55,7 +55,7 @@ export class ToolCaller {
       );
       return result as ToolCallResult;
     } catch (error) {
-      throw problemOf(error);
+      throw callProblemOf(error, server.name);
     }
   }
 }

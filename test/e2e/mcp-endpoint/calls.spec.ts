@@ -1,4 +1,5 @@
 import { request } from 'node:http';
+import { rootLogger } from '#platform/logging';
 import { createTestApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
 import { StoredResultRepository } from '../../../src/mcp-endpoint/results/stored-result.repository';
 import { ToolsFixture } from './population.fixture';
@@ -74,6 +75,21 @@ describe('call_mcp_tool', () => {
       true,
       'No such city.',
     ]);
+  });
+
+  it('says that a registered server failed, which is no failure of this service', async () => {
+    const logged = jest.spyOn(rootLogger, 'error');
+    const tools = [{ name: 'away', input_schema: { type: 'object' } }];
+    const body = { workspace_id: org.workspaceId, name: 'private', url: 'http://10.0.0.7/mcp', tools };
+    const { server_id } = (await (await org.as('editor')).post('/mcp/v1/servers', body)).body;
+    const args = { server_id, tool_name: 'away' };
+    const { isError, content, structuredContent, _meta } = await on.call('call_mcp_tool', args);
+    expect([isError, structuredContent]).toEqual([true, undefined]);
+    expect(content[0].text).toMatch(
+      /^MCP server private failed \(blocked_address\): The address of the server/,
+    );
+    expect(_meta.problem.code).toBe('service_unavailable');
+    expect(logged).not.toHaveBeenCalled();
   });
 
   it('attaches pictures, and leaves out those that are too large', async () => {

@@ -77,7 +77,7 @@ describe('a hostile server', () => {
     });
     await expect(call()).rejects.toMatchObject({
       status: 503,
-      detail: 'The answers of the server are nested too deeply.',
+      detail: expect.stringContaining('The answers of the server are nested too deeply.'),
     });
   });
 
@@ -100,7 +100,7 @@ describe('a hostile server', () => {
     };
     await expect(call()).rejects.toMatchObject({
       status: 503,
-      detail: 'The server closed the connection before it answered.',
+      detail: expect.stringContaining('The server closed the connection before it answered.'),
     });
     expect(remote.requests.filter(({ method }) => method === 'GET')).toHaveLength(5);
   });
@@ -122,8 +122,8 @@ describe('a hostile server', () => {
       return true;
     };
     await expect(call()).rejects.toMatchObject({
-      status: 503,
-      detail: 'The server answered with the error -32602: no such city',
+      status: 400,
+      detail: expect.stringContaining('The server answered with the error -32602: no such city'),
     });
   });
 

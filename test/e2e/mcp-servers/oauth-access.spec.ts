@@ -1,3 +1,4 @@
+import { Environment } from '#platform/config';
 import { createTestApp, type TestApp } from '#testing';
 import { FakeMcpServer, fakeTool } from './fake-mcp-server.fixture';
 import { SERVERS, ServersFixture } from './servers.fixture';
@@ -90,7 +91,12 @@ describe('a server that needs OAuth client credentials', () => {
   it('refuses every token: it is asked twice, and the answer says so', async () => {
     valid = 'none';
     const { error } = await test(await registered());
-    expect(error).toEqual({ kind: 'unauthorized', message: expect.stringContaining('HTTP 401') as string });
+    // the secret is right, because the token endpoint accepted it
+    expect(error).toEqual({
+      kind: 'unauthorized',
+      message:
+        'The server refused access (HTTP 401). The token endpoint issued a token, so check `auth.scope` and `auth.token_url`.',
+    });
     expect(issued).toEqual(['token-1', 'token-2']);
   });
 
@@ -123,10 +129,24 @@ describe('a server that needs OAuth client credentials', () => {
     expect(remote.count('tools/list')).toBe(0);
   });
 
+  it('names a token endpoint that hangs', async () => {
+    app.get(Environment).MCP_TIMEOUT_MS = 1_500;
+    try {
+      remote.intercept = ({ url }) => url === '/token';
+      const { error } = await test(await registered());
+      expect(error).toEqual({
+        kind: 'timeout',
+        message: 'The token endpoint did not answer within 1.5 s.',
+      });
+    } finally {
+      app.get(Environment).MCP_TIMEOUT_MS = 20_000;
+    }
+  });
+
   it('names a token endpoint on a private address, which is never called', async () => {
     const { error } = await test(await registered({ token_url: 'http://10.0.0.7/token' }));
     expect(error.kind).toBe('blocked_address');
-    expect(error.message).toMatch(/token URL/);
+    expect(error.message).toMatch(/token endpoint is not public.*OUTBOUND_ALLOW/);
     expect(remote.requests).toEqual([]);
   });
 });

@@ -284,6 +284,22 @@ describe('a server that cannot be used', () => {
     );
   });
 
+  it('does not use TLS at an https URL', async () => {
+    await start();
+    const path = await registered({ url: remote.url.replace('http:', 'https:') });
+    await expectFailure(path, 'tls', 'does not use TLS at this port. Register its URL with http');
+  });
+
+  it('has another path', async () => {
+    await start();
+    const path = await registered();
+    remote.intercept = (_, response) => {
+      response.writeHead(404).end();
+      return true;
+    };
+    await expectFailure(path, 'protocol', 'HTTP 404. Check the path of `url`, and `transport`.');
+  });
+
   it('does not speak HTTP', async () => {
     await start();
     const odd = createServer((socket) => socket.end('SSH-2.0-OpenSSH_9.6\r\n')).listen(0, '127.0.0.1');

@@ -117,8 +117,18 @@ describe('calling a tool of a server', () => {
     expect(await failureOf(call(id, 'a'))).toEqual([
       503,
       'service_unavailable',
-      'The server answered with the error -32603: out of order',
+      expect.stringMatching(/^MCP server server \d+ failed \(protocol\): .* -32603: out of order$/),
     ]);
+  });
+
+  it('is 400 if the server refuses the arguments, so that the caller corrects them', async () => {
+    const id = await start();
+    remote.call = () => {
+      throw Object.assign(new Error('query must be a string'), { code: -32602 });
+    };
+    const [status, code, detail] = await failureOf(call(id, 'a'));
+    expect([status, code]).toEqual([400, 'invalid_request']);
+    expect(detail).toMatch(/^MCP server server \d+ refused the call\. .* -32602: query must be a string$/);
   });
 
   it('is 504 for a server that hangs, and ends when nobody waits any more', async () => {
@@ -128,7 +138,9 @@ describe('calling a tool of a server', () => {
     expect(await failureOf(call(id, 'a'))).toEqual([
       504,
       'request_timeout',
-      'The server did not answer within 1.5 s.',
+      expect.stringContaining(
+        'failed (timeout): The server did not answer within 1.5 s. The tool may have run all the same.',
+      ),
     ]);
     app.get(Environment).MCP_TIMEOUT_MS = 20_000;
     const gone = new AbortController();
@@ -156,7 +168,7 @@ describe('calling a tool of a server', () => {
     expect(await failureOf(call(id, 'a'))).toEqual([
       503,
       'service_unavailable',
-      'The server asks for further input, which the service cannot give.',
+      expect.stringContaining('The server asks for further input, which the service cannot give.'),
     ]);
   });
 
@@ -166,7 +178,7 @@ describe('calling a tool of a server', () => {
     expect(await failureOf(call(id, 'a'))).toEqual([
       503,
       'service_unavailable',
-      'The answers of the server are too large.',
+      expect.stringContaining('The answers of the server exceed 4 MiB.'),
     ]);
   });
 
