@@ -1,4 +1,4 @@
-import { type MiddlewareConsumer, Module, type NestModule } from '@nestjs/common';
+import { type MiddlewareConsumer, Module, type NestModule, RequestMethod } from '@nestjs/common';
 import type { NextFunction, Request, Response } from 'express';
 import { Environment } from '#platform/config';
 import { baseUrlOf, JsonBodiesModule, RESOURCE_METADATA } from '#platform/http';
@@ -87,6 +87,6 @@ export class McpEndpointHttpModule implements NestModule {
       response.locals[RESOURCE_METADATA] = baseUrlOf(this.environment, request) + METADATA_PATH;
       next();
     };
-    consumer.apply(name).forRoutes('mcp');
+    consumer.apply(name).forRoutes({ path: 'mcp', method: RequestMethod.POST });
   }
 }

@@ -21,7 +21,7 @@ interface Prompt {
   /** The argument that names a resource. */
   argument: string;
   /** Returns the names that contain the words. */
-  complete: (scope: OrgScope, q: string) => Promise<{ names: string[]; total: number | null }>;
+  complete: (scope: OrgScope, q: string) => Promise<CompleteResult['completion']>;
   /** @param name the name or the id of the resource */
   text: (scope: OrgScope, name: string) => Promise<string>;
 }
@@ -45,6 +45,12 @@ export class PromptCatalogue {
 
   async get(caller: Caller, name: string, args: Record<string, string>): Promise<GetPromptResult> {
     const prompt = this.find(name);
+    const known = prompt.listed.arguments!.map((argument) => argument.name);
+    const unknown = Object.keys(args).find((argument) => !known.includes(argument));
+    if (unknown !== undefined) {
+      const shown = unknown.slice(0, NAME_MAX);
+      throw invalid(`${shown} is not an argument of ${name}. Its arguments are: ${known.join(', ')}.`);
+    }
     const given = args[prompt.argument] ?? '';
     if (given === '' || given.length > NAME_MAX) {
       throw invalid(`The prompt ${name} requires the argument ${prompt.argument}.`);
@@ -63,11 +69,10 @@ export class PromptCatalogue {
   async complete(caller: Caller, name: string, argument: string, value: string): Promise<CompleteResult> {
     const prompt = this.find(name);
     if (argument !== prompt.argument || value.length > NAME_MAX) return { completion: { values: [] } };
-    const { names, total } = await this.answering(caller, 'completion/complete', async () =>
+    const completion = await this.answering(caller, 'completion/complete', async () =>
       prompt.complete(await this.sessions.reach(caller), value),
     );
-    const isMore = total === null || total > names.length;
-    return { completion: { values: names, hasMore: isMore, ...(total !== null && { total }) } };
+    return { completion };
   }
 
   private useSkill(): Prompt {
@@ -84,7 +89,7 @@ export class PromptCatalogue {
       argument: 'skill',
       complete: async (scope, q) => {
         const query = Object.assign(new SkillListQueryDto(), { q, limit: COMPLETIONS_MAX, sort: 'name' });
-        return namesOf(await this.skills.list(scope, query));
+        return completionOf(await this.skills.list(scope, query), ({ skill_id }) => skill_id);
       },
       text: async (scope, name) => {
         const query = Object.assign(new SkillListQueryDto(), { name, limit: 2 });
@@ -120,7 +125,7 @@ export class PromptCatalogue {
       argument: 'agent',
       complete: async (scope, q) => {
         const query = Object.assign(new AgentListQueryDto(), { q, limit: COMPLETIONS_MAX, sort: 'name' });
-        return namesOf(await this.agents.list(scope, query));
+        return completionOf(await this.agents.list(scope, query), ({ agent_id }) => agent_id);
       },
       text: async (scope, name) => {
         const query = Object.assign(new AgentListQueryDto(), { name, limit: 2 });
@@ -177,7 +182,13 @@ function onlyOne<Item>(kind: string, items: readonly Item[]): Item {
   return first;
 }
 
-const namesOf = ({ items, page }: { items: { name: string }[]; page: { total: number | null } }) => ({
-  names: [...new Set(items.map(({ name }) => name))],
-  total: page.total,
-});
+/** Returns the names of a page, and the ids of resources of several workspaces that have the same name. */
+function completionOf<Item extends { name: string }>(
+  { items, page: { total } }: { items: readonly Item[]; page: { total: number | null } },
+  idOf: (item: Item) => string,
+): CompleteResult['completion'] {
+  const counts = new Map<string, number>();
+  for (const { name } of items) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const values = items.map((item) => (counts.get(item.name) === 1 ? item.name : idOf(item)));
+  return { values, hasMore: total === null || total > items.length, ...(total !== null && { total }) };
+}

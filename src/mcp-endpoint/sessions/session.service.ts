@@ -37,7 +37,7 @@ export class SessionService {
    */
   async open(caller: Caller, named: string | undefined): Promise<Session> {
     const workspaceId = named ?? caller.workspaceId ?? (await this.onlyWorkspace(caller));
-    await this.within(caller, workspaceId);
+    await this.within(caller, workspaceId, 'Leave workspace_id out to learn which workspaces you can use.');
     const { session_handle, expires_at } = this.handles.create(caller.principal, workspaceId);
     return {
       session_handle,
@@ -76,9 +76,13 @@ export class SessionService {
     );
   }
 
-  private async within({ principal, requestId }: Caller, workspaceId: string): Promise<EnteredWorkspace> {
+  private async within(
+    { principal, requestId }: Caller,
+    workspaceId: string,
+    hint = 'Call mcp__initialise for one that you can use.',
+  ): Promise<EnteredWorkspace> {
     const entered = await this.scopes.enter(principal, workspaceId, requestId);
-    if (!entered) throw problem.notFound('workspace', workspaceId);
+    if (!entered) throw problem.notFound('workspace', workspaceId, hint);
     return entered;
   }
 

@@ -85,6 +85,8 @@ export class EvaluationTools {
       output: listOutput(objectOf(EXPERIMENT)),
       anyOf: ['viewer'],
       run: async ({ scope, args: { q, dataset_id, experiment_status, ...page } }) => {
+        // an empty list would look as if the dataset had no experiments
+        if (dataset_id !== undefined) await this.datasets.get(scope, dataset_id);
         const query = pageQuery(ExperimentListQueryDto, page, { q, dataset_id, experiment_status });
         return listResult(await this.experiments.list(scope, query), slimExperiment);
       },
@@ -93,7 +95,7 @@ export class EvaluationTools {
       name: 'get_experiment',
       title: 'Get an experiment',
       description:
-        'Returns one experiment (evaluation): what was run, whether it has finished, and the mean score of each scorer once it has ended. Use it to report or compare results. Call start_scoring_run with its experiment_id to score it with another scorer.',
+        'Returns one experiment (evaluation): what was run, whether it has finished, and the mean score of each scorer once it has ended. Use it to report or compare results. To score it with another scorer, call start_scoring_run with its experiment_id: the scores are in the scoring run, and if the experiment has ended, not here.',
       input: { experiment_id: { ...ID, description: 'From list_experiments.' } },
       required: ['experiment_id'],
       output: {

@@ -1,6 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { toJsonText } from '#platform/json';
-import { ServerListQueryDto, ServerService, ToolListQueryDto } from '../../mcp-servers';
+import { problem } from '#platform/problem';
+import {
+  HEALTH_STATUSES,
+  ServerListQueryDto,
+  ServerService,
+  type ToolDto,
+  ToolListQueryDto,
+} from '../../mcp-servers';
 import {
   LIST_INPUT,
   type ListArguments,
@@ -11,7 +18,7 @@ import {
   summaryOf,
 } from './lists';
 import { TEXT_PAGE_BYTES } from './text-pages';
-import { ID, objectOf, STRING, STRING_OR_NULL, tool } from './tool';
+import { ID, objectOf, STRING, STRING_OR_NULL, tool, type ToolCall } from './tool';
 
 const TOOL = {
   tool_id: STRING,
@@ -20,6 +27,36 @@ const TOOL = {
   title: STRING_OR_NULL,
   description: STRING_OR_NULL,
 };
+
+/** How a call names a tool: by its id, or by its server and its name. */
+export interface ToolNaming {
+  tool_id?: string;
+  server_id?: string;
+  tool_name?: string;
+}
+
+export const TOOL_NAMING_INPUT = {
+  tool_id: { ...ID, description: 'From list_mcp_tools or search_registry.' },
+  server_id: {
+    ...ID,
+    description: 'With tool_name, instead of tool_id. From get_agent or list_mcp_servers.',
+  },
+  tool_name: { ...ID, description: 'The name of the tool on its server.' },
+};
+
+/** Returns the tool that a call names. Errors: 400, 404. */
+export function namedTool(
+  servers: ServerService,
+  { scope, args: { tool_id, server_id, tool_name } }: ToolCall<ToolNaming>,
+): Promise<ToolDto> {
+  if (tool_id !== undefined && server_id === undefined && tool_name === undefined) {
+    return servers.findTool(scope, tool_id);
+  }
+  if (tool_id === undefined && server_id !== undefined && tool_name !== undefined) {
+    return servers.findNamedTool(scope, server_id, tool_name);
+  }
+  throw problem.invalidRequest('Name the tool by tool_id, or by server_id and tool_name.');
+}
 
 /** Reading registered MCP servers and their tools. */
 @Injectable()
@@ -33,7 +70,14 @@ export class McpServerTools {
       description:
         'Lists the MCP servers that are registered in the workspace, newest first. Use it to see which outside systems (integrations, connectors) you can reach. Then call list_mcp_tools with a server_id.',
       input: { ...QUERY_INPUT, ...LIST_INPUT },
-      output: listOutput(objectOf({ server_id: STRING, name: STRING, description: STRING_OR_NULL })),
+      output: listOutput(
+        objectOf({
+          server_id: STRING,
+          name: STRING,
+          description: STRING_OR_NULL,
+          health: { enum: HEALTH_STATUSES, description: 'Of the last check. unknown: not checked yet.' },
+        }),
+      ),
       anyOf: ['viewer', 'runtime'],
       run: async ({ scope, args: { q, ...page } }) => {
         const query = pageQuery(ServerListQueryDto, page, { q, workspace_id: scope.workspaceId });
@@ -41,6 +85,7 @@ export class McpServerTools {
           server_id: one.server_id,
           name: one.name,
           description: summaryOf(one.description),
+          health: one.health.status,
         }));
       },
     }),
@@ -64,13 +109,12 @@ export class McpServerTools {
         }));
       },
     }),
-    tool<{ tool_id: string }>({
+    tool<ToolNaming>({
       name: 'get_mcp_tool',
       title: 'Get a tool of an MCP server',
       description:
-        'Returns a tool of a registered MCP server with the JSON Schema of its arguments (parameters). Use it before call_mcp_tool, so that you send the right arguments.',
-      input: { tool_id: { ...ID, description: 'From list_mcp_tools or search_registry.' } },
-      required: ['tool_id'],
+        'Returns a tool of a registered MCP server with the JSON Schema of its arguments (parameters). Name it by tool_id, or by server_id and tool_name. Use it before call_mcp_tool, so that you send the right arguments.',
+      input: TOOL_NAMING_INPUT,
       output: {
         ...TOOL,
         input_schema: {
@@ -85,8 +129,8 @@ export class McpServerTools {
         },
       },
       anyOf: ['viewer', 'runtime'],
-      run: async ({ scope, args }) => {
-        const found = await this.servers.findTool(scope, args.tool_id);
+      run: async (call) => {
+        const found = await namedTool(this.servers, call);
         const { tool_id, server_id, name, title, description, input_schema, annotations } = found;
         const whole = { tool_id, server_id, name, title, description, input_schema, annotations };
         if (Buffer.byteLength(toJsonText(whole)) <= TEXT_PAGE_BYTES) {

@@ -127,6 +127,7 @@ export class ScoringTools {
       required: ['scorer_id'],
       output: RUN,
       anyOf: ['evaluator'],
+      named: ['scorer_id'],
       hints: { readOnlyHint: false, idempotentHint: false },
       run: async ({ scope, caller, args: { scorer_id, ...selection } }) => {
         const dto = validateBody(ScoreDto, { ...selection, mode: 'score' });
@@ -140,13 +141,14 @@ export class ScoringTools {
       name: 'get_scoring_run',
       title: 'Get a scoring run',
       description:
-        'Returns the state of a scoring run and its results so far. Call it again after some seconds until run_status is succeeded or failed.',
+        'Returns the state of a scoring run, its mean score and its results so far. Call it again after some seconds until run_status is succeeded or failed.',
       input: { score_run_id: { ...ID, description: 'From start_scoring_run.' }, ...LIST_INPUT },
       required: ['score_run_id'],
       output: {
         ...RUN,
         completed_count: { ...INTEGER, description: 'Targets without an error.' },
         failed_count: { ...INTEGER, description: 'Targets with an error.' },
+        mean_score: { ...NUMBER_OR_NULL, description: 'The mean of all scores so far. Null without one.' },
         cost_usd: NUMBER_OR_NULL,
         failure_code: STRING_OR_NULL,
         failure_detail: STRING_OR_NULL,
@@ -166,6 +168,7 @@ export class ScoringTools {
           total: run.total,
           completed_count: run.completed_count,
           failed_count: run.failed_count,
+          mean_score: await this.runs.meanScore(scope, score_run_id),
           cost_usd: run.cost_usd,
           failure_code: run.failure_code,
           failure_detail: run.failure_detail,

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { CallToolResult } from '@modelcontextprotocol/server';
+import type { EnteredWorkspace } from '#platform/auth';
 import { Database } from '#platform/db';
 import { Problem, problem } from '#platform/problem';
 import { type Audited, AuditLog, given } from '../../resources';
@@ -11,8 +12,8 @@ import { ToolCatalogue } from './tool-catalogue';
 import { problemOf, toolError, toolResult } from './tool-result';
 import { ProtocolError, ProtocolErrorCode } from '../protocol-error';
 
-/** The longest name of an unknown tool that the audit log keeps. */
-const NAME_MAX = 128;
+/** The longest text of a refused call that the audit log keeps, such as the name of an unknown tool. */
+const TEXT_MAX = 128;
 
 /** Control characters, and surrogates without their other half. */
 const UNSTORABLE = /[\p{Cc}\p{Cs}]/gu;
@@ -20,6 +21,10 @@ const UNSTORABLE = /[\p{Cc}\p{Cs}]/gu;
 /** Why a call may not run. */
 interface Refused {
   refused: Problem;
+  /** Null if the call names no workspace that the caller has access to. */
+  workspaceId: string | null;
+  /** What the call asked for. */
+  named: Record<string, string>;
 }
 
 /** A call that may run. */
@@ -49,18 +54,18 @@ export class ToolCalls {
       if (name === SESSION_TOOL.name || name === EARLIER_SESSION_TOOL) return await this.open(caller, args);
       const found = this.catalogue.find(name);
       if (!found) return await this.refuseUnknown(caller, name);
-      const outcome = await this.admit(caller, found, args).catch(asRefused);
+      const outcome = await this.admit(caller, found, args);
       await this.record(caller, name, outcome);
       if ('refused' in outcome) throw outcome.refused;
       return toolResult(await found.run(outcome.call));
     } catch (error) {
       if (error instanceof ProtocolError) throw error;
-      return toolError(problemOf(error, caller, name));
+      return toolError(problemOf(error, caller, name), args);
     }
   }
 
   private async open(caller: Caller, args: Arguments): Promise<CallToolResult> {
-    const outcome = await this.openSession(caller, args).catch(asRefused);
+    const outcome = await this.openSession(caller, args).catch((error: unknown) => refusedBy(error, null));
     await this.record(caller, SESSION_TOOL.name, outcome);
     if ('refused' in outcome) throw outcome.refused;
     return toolResult({ ...outcome, instructions: this.catalogue.instructions(caller.principal) });
@@ -71,28 +76,45 @@ export class ToolCalls {
     return this.sessions.open(caller, (args as WorkspaceChoice).workspace_id);
   }
 
-  /** Checks the arguments, the workspace and the role, in this order. */
-  private async admit(
+  private async admit(caller: Caller, tool: EndpointTool, args: Arguments): Promise<Admitted | Refused> {
+    let entered: EnteredWorkspace | null = null;
+    try {
+      entered = await this.enter(caller, tool, args);
+      return await this.admitTo(entered, caller, tool, args);
+    } catch (error) {
+      return refusedBy(error, entered, tool.named, args);
+    }
+  }
+
+  /** Enters the workspace first, so that the log of a refused call shows it. */
+  private enter(caller: Caller, { listed }: EndpointTool, args: Arguments): Promise<EnteredWorkspace> {
+    const { session_handle, workspace_id } = args;
+    if (!isTextOrAbsent(session_handle) || !isTextOrAbsent(workspace_id)) this.schemas.check(listed, args);
+    return this.sessions.enter(caller, { session_handle, workspace_id } as WorkspaceChoice);
+  }
+
+  /** Checks the role, the arguments and the state of the workspace, in this order. */
+  private async admitTo(
+    { scope, archived }: EnteredWorkspace,
     caller: Caller,
     { listed, anyOf, isWrite, audited }: EndpointTool,
     args: Arguments,
   ): Promise<Admitted> {
-    this.schemas.check(listed, args);
-    const { session_handle, workspace_id, ...own } = args as Arguments & WorkspaceChoice;
-    const { scope, archived } = await this.sessions.enter(caller, { session_handle, workspace_id });
     if (!anyOf.some((role) => scope.roles.has(role))) {
       throw problem.accessDenied(`Requires the role ${anyOf.join(' or ')} in the workspace.`);
     }
+    this.schemas.check(listed, args);
     if (archived && isWrite) {
       throw problem.conflict('The workspace is archived. Its resources can be read but not changed.');
     }
+    const { session_handle: _, workspace_id: __, ...own } = args;
     const call = { caller, scope, args: own };
     return { call, audited: audited ? await audited(call) : null };
   }
 
   private async refuseUnknown(caller: Caller, name: string): Promise<never> {
-    const shown = name.slice(0, NAME_MAX).replace(UNSTORABLE, '');
-    await this.record(caller, shown, { refused: problem.notFound('tool') });
+    const shown = storable(name);
+    await this.record(caller, shown, { refused: problem.notFound('tool'), workspaceId: null, named: {} });
     throw new ProtocolError(
       ProtocolErrorCode.InvalidParams,
       `Unknown tool: ${shown}. Call tools/list for the names.`,
@@ -118,7 +140,8 @@ function auditedOf(
   outcome: Admitted | Session | Refused,
 ): Pick<Audited, 'id' | 'workspaceId' | 'changes'> {
   if ('refused' in outcome) {
-    return { id: name, workspaceId: null, changes: given({ refused: outcome.refused.code }) };
+    const { refused, workspaceId, named } = outcome;
+    return { id: name, workspaceId, changes: given({ refused: refused.code, ...named }) };
   }
   if ('workspace_id' in outcome) return { id: name, workspaceId: outcome.workspace_id, changes: [] };
   const { call, audited } = outcome;
@@ -127,7 +150,25 @@ function auditedOf(
 }
 
 /** Errors that are not the caller's leave open whether the call may run, so it is not recorded and does not run. */
-function asRefused(error: unknown): Refused {
-  if (error instanceof Problem && error.status < 500) return { refused: error };
-  throw error;
+function refusedBy(
+  error: unknown,
+  entered: EnteredWorkspace | null,
+  names: readonly string[] = [],
+  args: Arguments = {},
+): Refused {
+  if (!(error instanceof Problem) || error.status >= 500) throw error;
+  const named = names.flatMap((name) => {
+    const value = args[name];
+    return typeof value === 'string' ? [[name, storable(value)] as const] : [];
+  });
+  return {
+    refused: error,
+    workspaceId: entered?.scope.workspaceId ?? null,
+    named: Object.fromEntries(named),
+  };
 }
+
+const isTextOrAbsent = (value: unknown): boolean => value === undefined || typeof value === 'string';
+
+/** Returns the beginning of a text of the caller, without what the log cannot hold. */
+const storable = (text: string): string => text.slice(0, TEXT_MAX).replace(UNSTORABLE, '');

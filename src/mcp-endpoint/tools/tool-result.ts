@@ -3,7 +3,7 @@ import { logFailure } from '#platform/http';
 import { toJsonText } from '#platform/json';
 import { Problem, problemOfDatabaseError } from '#platform/problem';
 import type { Caller } from '../sessions/caller';
-import { ToolReply } from './tool';
+import { type Arguments, ToolReply } from './tool';
 
 /** Returns a result as structured content, and the same JSON as text for clients that read only text. */
 export function toolResult(result: object): CallToolResult {
@@ -21,24 +21,29 @@ export function toolResult(result: object): CallToolResult {
  * content, because clients would validate that against the output schema. The failure of a registered server is not shown as
  * one of this service.
  */
-export function toolError(found: Problem): CallToolResult {
+export function toolError(found: Problem, args: Arguments): CallToolResult {
   const { title, status, detail, code, errors } = found.toBody(null);
   const heading = found.isUpstream ? '' : `${title} (${code}): `;
   const more = (errors ?? [])
     .slice(1)
     .map((one) => `\n- ${'pointer' in one ? one.pointer : one.parameter}: ${one.detail}`);
   return {
-    content: [{ type: 'text', text: `${heading}${detail}${more.join('')}${hintOf(code)}` }],
+    content: [{ type: 'text', text: `${heading}${detail}${more.join('')}${hintOf(code, args)}` }],
     isError: true,
     _meta: { problem: { title, status, code, detail, ...(errors && { errors }) } },
   };
 }
 
 /** Models often pass a name where an id is needed. */
-const hintOf = (code: string): string =>
-  code === 'not_found'
-    ? ' Pass an id as the tools that list or search return it, not a name. It must belong to this workspace.'
-    : '';
+function hintOf(code: string, args: Arguments): string {
+  if (code !== 'not_found') return '';
+  const [member] = Object.entries(args).find(([name, value]) => name.endsWith('_id') && !isId(value)) ?? [];
+  return member === undefined
+    ? ''
+    : ` ${member} must be an id as the tools that list or search return it, not a name.`;
+}
+
+const isId = (value: unknown): boolean => typeof value === 'string' && /^[a-z]+_[0-9a-z]{26}$/.test(value);
 
 /** Returns the problem of an error that a tool threw. Logs errors that are not the caller's. */
 export function problemOf(error: unknown, { requestId }: Caller, toolName: string): Problem {

@@ -14,6 +14,7 @@ import { ResourceCatalogue } from '../resources/resource-catalogue';
 import type { Caller } from '../sessions/caller';
 import { ToolCalls } from '../tools/tool-calls';
 import { ToolCatalogue } from '../tools/tool-catalogue';
+import { EndpointServer, PROTOCOL_VERSIONS } from './endpoint-server';
 
 /** The version is the label of the API. */
 const SERVER_INFO = { name: 'agent-registry-service', title: 'Agent registry', version: 'current' };
@@ -23,6 +24,7 @@ const STABLE = { ttlMs: 60_000, cacheScope: 'private' } as const;
 const FRESH = { ttlMs: 0, cacheScope: 'private' } as const;
 
 const OPTIONS: ServerOptions = {
+  supportedProtocolVersions: [...PROTOCOL_VERSIONS],
   capabilities: {
     tools: {},
     resources: {},
@@ -61,7 +63,7 @@ export class McpServerFactory {
   /* eslint-disable @typescript-eslint/no-deprecated -- the SDK deprecates it only for simple servers */
   create(caller: Caller, era: Era): Server {
     const instructions = this.catalogue.instructions(caller.principal);
-    const server = new Server(SERVER_INFO, { ...OPTIONS, instructions });
+    const server = new EndpointServer(SERVER_INFO, { ...OPTIONS, instructions });
     this.addTools(server, caller);
     this.addResources(server, caller);
     this.addSkills(server, caller, era);

@@ -263,9 +263,10 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
 
   /** Finds a tool of a server by its name. Errors: 404. */
   async findNamedTool(scope: OrgScope, id: string, name: string): Promise<ToolDto> {
-    await this.find(scope, id);
+    const { tools_listed_at } = await this.find(scope, id);
     const row = await this.tools.findByName(scope, id, name);
-    if (!row) throw problem.notFound('tool', name);
+    const hint = tools_listed_at ? '' : 'The tools of its server have not been read yet: refresh the server.';
+    if (!row) throw problem.notFound('tool', name, hint);
     return toToolDto(row);
   }
 

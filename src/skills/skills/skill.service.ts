@@ -4,7 +4,7 @@ import type { Tx } from '#platform/db';
 import { patchMetadata, type Reply, streamed, Versioned } from '#platform/http';
 import { canonicalJson } from '#platform/json';
 import type { ListQueryDto, Page } from '#platform/paging';
-import { problem } from '#platform/problem';
+import { Problem, problem } from '#platform/problem';
 import {
   changedColumns,
   type CopySource,
@@ -241,7 +241,8 @@ export class SkillService extends OrgResourceService<SkillEntity, SkillDto> {
     const version_ordinal = ordinal ?? (await this.find(scope, id)).version_ordinal;
     const { files } = await this.findVersion(scope, id, version_ordinal);
     const file = files.find((one) => one.path === path);
-    if (!file) throw problem.notFound('file of the skill', path);
+    if (!file)
+      throw new Problem('not_found', 'The skill has no file with this path. Paths are case-sensitive.');
     return { version_ordinal, file, bytes: await this.contents.part(scope, file, offset, length) };
   }
 

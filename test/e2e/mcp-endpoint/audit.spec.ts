@@ -49,14 +49,36 @@ describe('the audit log of the MCP endpoint', () => {
     await on.problem('list_agents', { workspace_id: 'wsp_x' });
     await on.problem('call_mcp_tool', { tool_id: has.toolId });
     await expect(on.call('drop_tables')).rejects.toMatchObject({ code: -32602 });
+    const { workspaceId } = has.org;
     expect(await entries()).toEqual([
       ['drop_tables', null, { refused: 'not_found' }],
-      ['call_mcp_tool', null, { refused: 'access_denied' }],
+      ['call_mcp_tool', workspaceId, { refused: 'access_denied', tool_id: has.toolId }],
       ['list_agents', null, { refused: 'not_found' }],
-      ['list_agents', null, { refused: 'invalid_request' }],
-      ['start_scoring_run', null, { refused: 'access_denied' }],
+      ['list_agents', workspaceId, { refused: 'invalid_request' }],
+      ['start_scoring_run', workspaceId, { refused: 'access_denied', scorer_id: has.scorerId }],
     ]);
     await on.client.close();
+  });
+
+  it('shows refused calls to the admins of their workspace', async () => {
+    const on = await ToolsFixture.create(app, has.org, 'viewer');
+    await on.problem('call_mcp_tool', { server_id: 'mcps_x', tool_name: 'drop\u0001 tables' });
+    await on.client.close();
+    const { workspaceId, orgId } = has.org;
+    const token = await has.org.tokenOf('usr_local', { roles: ['admin'], workspace_ids: [workspaceId] });
+    const { body } = await app.api(token).get('/registry/v1/audit-log?action=call&resource_type=tool');
+    expect(body.items).toMatchObject([
+      {
+        org_id: orgId,
+        workspace_id: workspaceId,
+        resource_id: 'call_mcp_tool',
+        changes: [
+          { member: 'refused', after: 'access_denied' },
+          { member: 'server_id', after: 'mcps_x' },
+          { member: 'tool_name', after: 'drop tables' },
+        ],
+      },
+    ]);
   });
 
   it('has who called, and the id of the request', async () => {

@@ -59,6 +59,9 @@ describe('the authorization of the MCP endpoint', () => {
     expect(answer.headers.get('www-authenticate')).toBe(
       `Bearer ${error}resource_metadata="${app.url}${RESOURCE}"`,
     );
+    // another resource than the one that the metadata describes
+    const other = await app.api(token).get('/mcp/v1/servers');
+    expect(other.headers.get('www-authenticate')).not.toContain('resource_metadata');
   });
 
   it('does not send clients of other routes to the metadata of the endpoint', async () => {

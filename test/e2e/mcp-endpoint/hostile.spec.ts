@@ -138,6 +138,22 @@ describe('a hostile client of the MCP endpoint', () => {
       expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_media_type']);
     });
 
+    it.each([
+      ['resources/read', {}, 'uri: expected string, received undefined'],
+      ['prompts/get', {}, 'name: expected string, received undefined'],
+      [
+        'completion/complete',
+        { ref: { type: 'ref/prompt', name: 'use_skill' } },
+        'argument: expected object',
+      ],
+      ['tools/call', { name: 'list_agents', arguments: [] }, 'arguments: expected record, received array'],
+      ['initialize', {}, 'protocolVersion: expected string, received undefined'],
+    ])('with wrong parameters of %s, which are named in a sentence', async (method, params, fault) => {
+      const { body } = await api.post('/mcp', message(method, params));
+      expect(body.error.code).toBe(-32602);
+      expect(body.error.message).toContain(`Invalid params for ${method}: ${fault}`);
+    });
+
     it('that call no tool, an unknown tool, or with arguments that are no object', async () => {
       for (const params of [
         undefined,
@@ -184,6 +200,9 @@ describe('a hostile client of the MCP endpoint', () => {
     it('of a revision that does not exist', async () => {
       const answer = await api.post('/mcp', message('tools/list'), { 'mcp-protocol-version': '1999-01-01' });
       expect(answer.status).toBe(400);
+      expect(answer.body.error.message).toContain(
+        '(supported versions: 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05)',
+      );
     });
 
     it('in a batch of more than 20', async () => {

@@ -55,6 +55,7 @@ describe('the prompts of the MCP endpoint', () => {
     ['use_skill', { skill: 'missing' }],
     ['use_skill', { skill: 'skl_x' }],
     ['use_skill', {}],
+    ['use_skill', { skill: 'pdf-forms', tsk: 'lost' }],
     ['use_skill', { skill: 'x'.repeat(1000) }],
     ['other', { skill: 'pdf-forms' }],
   ])('refuse %s with %p', async (name, args) => {
@@ -120,5 +121,17 @@ describe('the prompts of the MCP endpoint', () => {
     const template = { type: 'ref/resource', uri: 'registry://files/{file_id}' };
     const ofTemplate = await client.complete({ ref: template, argument: { name: 'file_id', value: 'x' } });
     expect(ofTemplate.completion.values).toEqual([]);
+  });
+
+  it('complete the ids of resources whose name several workspaces have', async () => {
+    const beside = await has.org.newWorkspace();
+    const body = { workspace_id: beside, name: 'pdf-forms', description: 'x', instructions: 'x' };
+    const made = await (await has.org.as('owner')).post('/skill/v1/skills', body);
+    const of = await connect(app.url, await has.org.token('owner'));
+    const ref = { type: 'ref/prompt', name: 'use_skill' };
+    const { completion } = await of.complete({ ref, argument: { name: 'skill', value: 'pdf' } });
+    expect(completion).toEqual({ values: expect.any(Array), hasMore: false, total: 2 });
+    expect(completion.values.sort()).toEqual([has.skillId, made.body.skill_id].sort());
+    await of.close();
   });
 });

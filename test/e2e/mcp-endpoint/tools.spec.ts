@@ -150,7 +150,7 @@ describe('the tools of the MCP endpoint', () => {
 
   it('list MCP servers, and their tools with the schema of the arguments', async () => {
     expect((await on.result('list_mcp_servers')).items).toEqual([
-      { server_id: has.serverId, name: 'weather', description: 'Forecasts.' },
+      { server_id: has.serverId, name: 'weather', description: 'Forecasts.', health: 'unknown' },
     ]);
     const shown = {
       tool_id: has.toolId,
@@ -160,12 +160,50 @@ describe('the tools of the MCP endpoint', () => {
       description: 'Tells the weather of a city.',
     };
     expect((await on.result('list_mcp_tools', { server_id: has.serverId })).items).toEqual([shown]);
-    expect(await on.result('get_mcp_tool', { tool_id: has.toolId })).toEqual({
+    const whole = {
       ...shown,
       input_schema: { type: 'object', properties: { city: { type: 'string' } } },
       annotations: null,
       is_truncated: false,
       content_url: null,
+    };
+    expect(await on.result('get_mcp_tool', { tool_id: has.toolId })).toEqual(whole);
+    // as an agent names its tools
+    const named = { server_id: has.serverId, tool_name: 'forecast' };
+    expect(await on.result('get_mcp_tool', named)).toEqual(whole);
+  });
+
+  describe('that find nothing say what to send', () => {
+    it.each<[string, string, () => Record<string, string>, RegExp]>([
+      ['a name for an id', 'get_agent', () => ({ agent_id: 'clerk' }), /agent_id must be an id/],
+      [
+        'the name of a dataset',
+        'list_experiments',
+        () => ({ dataset_id: 'cases' }),
+        /dataset cases does not exist.*dataset_id must be an id/,
+      ],
+      [
+        'a misspelt path',
+        'read_skill_file',
+        () => ({ skill_id: has.skillId, path: 'SKILL.MD' }),
+        /no file with this path. Paths are case-sensitive\.$/,
+      ],
+      [
+        'a tool of a server that was never read',
+        'get_mcp_tool',
+        () => ({ server_id: has.serverId, tool_name: 'forecasts' }),
+        /tools of its server have not been read yet: refresh the server\.$/,
+      ],
+      [
+        'an unknown workspace',
+        'mcp__initialise',
+        () => ({ workspace_id: 'wsp_x' }),
+        /Leave workspace_id out/,
+      ],
+    ])('%s', async (_, tool, args, text) => {
+      const found = await on.problem(tool, args());
+      expect(found.code).toBe('not_found');
+      expect(found.text).toMatch(text);
     });
   });
 

@@ -97,6 +97,15 @@ export class ScoreRunRepository {
     );
   }
 
+  /** Returns the mean of the scores that a run has so far. Null without one. */
+  async meanScore(scope: Scope, runId: string): Promise<number | null> {
+    const [row] = await this.database.query<{ mean: number | null }>(
+      sql`SELECT avg(score) AS mean FROM score_results
+        WHERE score_run_id = ${runId} AND workspace_id = ${scope.workspaceId}`,
+    );
+    return row!.mean;
+  }
+
   /** Ends an open run, with an error for each target without a result. Returns false if the run has already ended. */
   async end(tx: Tx, scope: Scope, id: string, end: RunEnd): Promise<boolean> {
     const { workspaceId } = scope;

@@ -113,6 +113,11 @@ export class ScoreRunService {
     return { items: rows.map(toScoreResultDto), page };
   }
 
+  /** Returns the mean of the scores that a run has so far. Null without one, and for an unknown run. */
+  meanScore(scope: Scope, id: string): Promise<number | null> {
+    return this.runs.meanScore(scope, id);
+  }
+
   /**
    * Cancels an open run. Stored scores are kept, and the other targets get an error. Idempotent. Errors: 404; 409 for a run
    * that has ended without being cancelled.
