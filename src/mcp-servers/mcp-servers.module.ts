@@ -16,7 +16,6 @@ import { ServerRefresher } from './checks/server-refresher';
 import { ToolCaller } from './connection/tool-caller';
 import { RegistryListingRepository } from './registry/registry-listing.repository';
 import { RegistryListingService } from './registry/registry-listing.service';
-import { ServerImportService } from './registry/server-import.service';
 import { ToolLister } from './connection/tool-lister';
 import { ServerReconcileStep } from './reconcile/server-reconcile.step';
 import { ServerDirectory } from './servers/server-directory';
@@ -48,7 +47,6 @@ import { ToolVersionService } from './tool-versions/tool-version.service';
     ToolRepository,
     ToolStore,
     ToolVersionService,
-    ServerImportService,
     RegistryListingRepository,
     RegistryListingService,
     ServerDirectory,
@@ -73,7 +71,6 @@ import { ToolVersionService } from './tool-versions/tool-version.service';
     ToolCaller,
     ToolStore,
     ToolVersionService,
-    ServerImportService,
     RegistryListingService,
   ],
 })

@@ -3,20 +3,21 @@ import { ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import { created, ETAG_HEADER, type Reply } from '#platform/http';
 import { ServerDto } from '../servers/server.dto';
+import { ServerService } from '../servers/server.service';
+import { importedServer } from './server-import';
 import { ImportServerDto } from './server-import.dto';
-import { ServerImportService } from './server-import.service';
 
 @ApiTags('MCP servers')
 @Controller('mcp/v1/servers/import')
 export class ServerImportController {
-  constructor(private readonly imports: ServerImportService) {}
+  constructor(private readonly servers: ServerService) {}
 
-  /** Register a server of the public MCP registry by its `server.json` */
+  /** Register an MCP server from a `server.json` of the public MCP registry */
   @Post()
   @RequireRoleSomewhere('editor')
   @ApiCreatedResponse({ type: ServerDto, headers: ETAG_HEADER })
   async import(@CurrentScope() scope: OrgScope, @Body() dto: ImportServerDto): Promise<Reply> {
-    const made = await this.imports.import(scope, dto);
+    const made = await this.servers.create(scope, importedServer(dto));
     return created(`/mcp/v1/servers/${made.view.server_id}`, made);
   }
 }

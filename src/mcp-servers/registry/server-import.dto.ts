@@ -1,30 +1,33 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
-import { IsJsonObject, Nested } from '#platform/http';
+import { IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
+import { IsJsonObject, IsOneOf, Nested, NotNull } from '#platform/http';
 import { IsName } from '../../resources';
-import { PatchServerAuthDto } from '../servers/server-auth.dto';
+import { AuthFieldsDto, IsAuthValue } from '../servers/server-auth.dto';
+import { AUTH_TYPES, type AuthType } from '../servers/server.entity';
 
 /** The most bytes of a `server.json`, and of the values of its variables. */
 const SERVER_JSON_MAX = 256 * 1024;
 const VARIABLES_MAX = 64 * 1024;
 const REMOTES_MAX = 1_000;
-const VALUE_MAX = 8_192;
 
-/** How the service authenticates to the remote. */
-export class ImportServerAuthDto extends PatchServerAuthDto {
+/** How the service authenticates to the remote. Without `type`, the remote decides about type and header. */
+export class ImportServerAuthDto extends AuthFieldsDto {
+  @NotNull()
+  @IsOneOf(AUTH_TYPES, { required: false })
+  type?: AuthType;
+
   @IsOptional()
   @IsString()
-  @Length(1, VALUE_MAX)
-  @ApiProperty({
-    writeOnly: true,
-    description:
-      'The value of the header that the remote requires, or of its only variable. Without `type`, the remote decides ' +
-      'about type and header. Stored encrypted, and never returned.',
-    nullable: true,
-    type: String,
-    required: false,
-  })
-  declare value?: string | null;
+  @IsAuthValue(
+    'The token or key that the header of the remote carries, or its whole value if the remote declares no template. ' +
+      'Stored encrypted, and never returned.',
+  )
+  value?: string | null;
+
+  @IsOptional()
+  @IsString()
+  @IsAuthValue('The secret of the type `oauth`. Stored encrypted, and never returned.')
+  client_secret?: string | null;
 }
 
 /** A server of the public MCP registry to register. */
@@ -73,7 +76,7 @@ export class ImportServerDto {
   })
   variables?: Record<string, unknown> | null;
 
-  /** Overrides what the remote says if it has a `type`. */
+  /** With a `type`, replaces the authentication that the remote declares. */
   @IsOptional()
   @Nested(() => ImportServerAuthDto)
   auth?: ImportServerAuthDto | null;

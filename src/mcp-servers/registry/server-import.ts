@@ -70,7 +70,7 @@ class RemoteForm {
   ) {
     for (const [name, value] of Object.entries(body.variables ?? {})) {
       if (typeof value === 'string') this.values.set(name, value);
-      else reader.fault(`/variables/${pointerToken(name)}`, 'must be a string');
+      else this.faultIn(name, 'must be a string');
     }
   }
 
@@ -78,8 +78,7 @@ class RemoteForm {
     const url = this.url();
     const auth = this.auth();
     for (const name of this.values.keys()) {
-      if (this.used.has(name)) continue;
-      this.reader.fault(`/variables/${pointerToken(name)}`, 'is not a variable of this remote');
+      if (!this.used.has(name)) this.faultIn(name, 'is not a variable of this remote');
     }
     if (auth) this.reader.faults.push(...authFaults(auth, '/auth'));
     return { url, transport: this.remote.transport, auth };
@@ -89,18 +88,32 @@ class RemoteForm {
     const { url: template, variables } = this.remote;
     for (const [, name] of template.split('?')[0]!.matchAll(VARIABLE)) {
       if (variables.get(name!)?.isSecret !== true) continue;
-      const detail = `has the secret variable {${name}} outside of its query, where searches and logs would show it`;
+      const detail = `has the secret variable {${name}} outside its query, where searches and logs would show it. Choose another remote.`;
       this.reader.fault(`${this.pointer}/url`, detail);
     }
-    const missing = this.missing(template, variables, true);
+    const missing = this.missing(template, variables);
     for (const name of missing) this.require(name, variables.get(name), 'the URL of the remote');
-    const url = this.filled(template, variables);
-    const fault = missing.length > 0 ? null : urlFault(url);
+    const url = this.filled(template, variables, (value, name, offset) =>
+      this.urlPart(value, name, template.slice(0, offset)),
+    );
+    const fault = missing.length > 0 || this.reader.faults.length > 0 ? null : urlFault(url);
     if (fault !== null) this.reader.fault(`${this.pointer}/url`, fault);
     if (url.length > URL_MAX) {
       this.reader.fault(`${this.pointer}/url`, `may have at most ${URL_MAX} characters`);
     }
     return url;
+  }
+
+  /** Returns a value as a part of the URL, whose structure it cannot change. A variable can be the beginning of the URL. */
+  private urlPart(value: string, name: string, before: string): string {
+    if (before === '') return value;
+    if (!/^[a-z]+:\/\/[^/?]*$/i.test(before)) {
+      if (!/^\.\.?$/.test(value)) return encodeURIComponent(value);
+      this.faultIn(name, 'must not be a dot segment');
+    } else if (!/^[a-z0-9.:-]+$/i.test(value)) {
+      this.faultIn(name, 'must be a part of a host name');
+    }
+    return value;
   }
 
   private auth(): GivenAuth | null {
@@ -114,6 +127,9 @@ class RemoteForm {
       }
       return given;
     }
+    for (const member of MEMBERS_OF_OAUTH) {
+      if (auth?.[member] != null) this.reader.fault(`/auth/${member}`, 'is only allowed with `type`');
+    }
     const optional = auth?.value == null && auth?.header == null ? [] : this.remote.headers;
     const possible = (required.length > 0 ? required : optional).filter(
       ({ name }) => auth?.header == null || name.toLowerCase() === auth.header.toLowerCase(),
@@ -121,15 +137,16 @@ class RemoteForm {
     this.checkOneHeader(required.length > 1 ? required : possible);
     const [header] = possible;
     const given = header && this.authOf(header);
-    const noSuch = 'requires a `type`, because the remote has no such header';
     if (auth?.header != null && !header) {
-      const isOther = required.length > 0;
-      const detail = isOther ? `must be ${namesOf(required)}, which the remote requires` : noSuch;
+      const detail =
+        required.length > 0
+          ? `must be ${namesOf(required)}, which the remote requires`
+          : 'requires a `type`, because the remote does not declare this header';
       this.reader.fault('/auth/header', detail);
     } else if (auth?.value != null && !this.isAuthValueUsed) {
       const detail = header
-        ? `is not needed: the header ${header.name} gets its value from the remote`
-        : noSuch;
+        ? `is not needed, because the remote sets the header ${header.name} itself. Remove it.`
+        : 'requires a `type`, because the remote declares no header';
       this.reader.fault('/auth/value', detail);
     }
     return given ?? null;
@@ -147,7 +164,10 @@ class RemoteForm {
   private authOf(header: ServerHeader): GivenAuth | null {
     const value = this.headerValue(header);
     if (value === null) return null;
-    const bearer = /^authorization$/i.test(header.name) ? /^Bearer +(\S+)$/i.exec(value) : null;
+    const isAuthorization = /^authorization$/i.test(header.name);
+    // A remote that declares no template leaves the scheme to its description.
+    const form = header.value === null ? /^(?:Bearer +)?(\S+)$/i : /^Bearer +(\S+)$/i;
+    const bearer = isAuthorization ? form.exec(value) : null;
     return bearer ? { type: 'bearer', value: bearer[1]! } : { type: 'header', header: header.name, value };
   }
 
@@ -155,17 +175,19 @@ class RemoteForm {
     const given = this.body.auth?.value ?? null;
     if (header.value === null) {
       this.isAuthValueUsed = given !== null;
+      this.checkChoice(given, header, '/auth/value');
       return given ?? header.default ?? this.requireValue(header);
     }
-    const missing = this.missing(header.value, header.variables, false);
+    const missing = this.missing(header.value, header.variables);
     if (missing.length === 1 && given !== null) {
-      this.values.set(missing[0]!, given);
+      const hasScheme = /^Bearer +\{/i.test(header.value);
+      this.values.set(missing[0]!, hasScheme ? given.replace(/^Bearer +/i, '') : given);
       this.isAuthValueUsed = true;
     } else {
       for (const name of missing) this.require(name, header.variables.get(name), `the header ${header.name}`);
       if (missing.length > 0) return null;
     }
-    return this.filled(header.value, header.variables);
+    return this.filled(header.value, header.variables, (value) => value);
   }
 
   private requireValue({ name, description }: ServerHeader): null {
@@ -176,36 +198,55 @@ class RemoteForm {
   }
 
   private require(name: string, input: ServerInput | undefined, where: string): void {
-    const detail = `is required by ${where}${explained(input?.description ?? null)}`;
-    this.reader.fault(`/variables/${name}`, detail);
+    this.faultIn(name, `is required by ${where}${explained(input?.description ?? null)}`);
   }
 
-  /** Returns the variables of a template that have no value. @param isAny also those that are not declared */
-  private missing(template: string, declared: ReadonlyMap<string, ServerInput>, isAny: boolean): string[] {
+  /** Returns the variables of a template that have no value, declared or not. */
+  private missing(template: string, declared: ReadonlyMap<string, ServerInput>): string[] {
     const names = new Set([...template.matchAll(VARIABLE)].map(([, name]) => name!));
-    return [...names].filter(
-      (name) => (isAny || declared.has(name)) && this.valueOf(name, declared.get(name)) === undefined,
-    );
+    return [...names].filter((name) => this.valueOf(name, declared.get(name)) === undefined);
   }
 
-  /** Replaces the variables that have a value. */
-  private filled(template: string, declared: ReadonlyMap<string, ServerInput>): string {
-    return template.replace(VARIABLE, (whole, name: string) => {
+  /**
+   * Replaces the variables that have a value.
+   *
+   * @param form turns a value of the body into its part of the template
+   */
+  private filled(
+    template: string,
+    declared: ReadonlyMap<string, ServerInput>,
+    form: (value: string, name: string, offset: number) => string,
+  ): string {
+    return template.replace(VARIABLE, (whole, name: string, offset: number) => {
       const input = declared.get(name);
       const value = this.valueOf(name, input);
       this.used.add(name);
-      if (value !== undefined && input && input.choices.length > 0 && !input.choices.includes(value)) {
-        this.reader.fault(`/variables/${name}`, `must be one of ${input.choices.slice(0, 100).join(', ')}`);
-      }
-      return value ?? whole;
+      this.checkChoice(value, input, `/variables/${pointerToken(name)}`);
+      const isGiven = value !== undefined && value === this.values.get(name);
+      return isGiven && !input?.choices.includes(value) ? form(value, name, offset) : (value ?? whole);
     });
+  }
+
+  private checkChoice(
+    value: string | null | undefined,
+    input: ServerInput | undefined,
+    pointer: string,
+  ): void {
+    if (value == null || !input || input.choices.length === 0 || input.choices.includes(value)) return;
+    this.reader.fault(pointer, `must be one of ${input.choices.slice(0, 100).join(', ')}`);
   }
 
   /** A fixed value cannot be changed. */
   private valueOf(name: string, input: ServerInput | undefined): string | undefined {
     return input?.value ?? this.values.get(name) ?? input?.default ?? undefined;
   }
+
+  private faultIn(name: string, detail: string): void {
+    this.reader.fault(`/variables/${pointerToken(name)}`, detail);
+  }
 }
+
+const MEMBERS_OF_OAUTH = ['token_url', 'client_id', 'client_secret', 'scope'] as const;
 
 const isSentBy = ({ type, header }: GivenAuth, name: string): boolean =>
   type === 'header'

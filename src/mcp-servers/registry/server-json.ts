@@ -1,8 +1,9 @@
+import { pointerToken } from '#platform/http';
 import { isJsonObject } from '#platform/json';
 import type { FieldError } from '#platform/problem';
 import { TRANSPORTS, type Transport } from '../servers/server.entity';
 
-/** The schema of a `server.json` of the public MCP registry that this service writes, and reads. */
+/** The `server.json` schema that this service reads and writes. */
 export const SERVER_SCHEMA = 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json';
 /** The name of a server in the public registry: a namespace and a name. */
 export const REGISTRY_NAME_FORM = /^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/;
@@ -123,11 +124,13 @@ export class ServerJsonReader {
       this.fault(`${pointer}/variables`, 'must be an object');
       return new Map();
     }
-    return new Map(
-      Object.entries(variables).flatMap(([name, variable]) =>
-        isJsonObject(variable) ? [[name, this.input(variable, `${pointer}/variables`)]] : [],
-      ),
-    );
+    const inputs = new Map<string, ServerInput>();
+    for (const [name, variable] of Object.entries(variables)) {
+      const place = `${pointer}/variables/${pointerToken(name)}`;
+      if (isJsonObject(variable)) inputs.set(name, this.input(variable, place));
+      else this.fault(place, 'must be an object');
+    }
+    return inputs;
   }
 
   private input(source: Record<string, unknown>, pointer: string): ServerInput {

@@ -10,14 +10,20 @@ const AUTH_VALUE_MAX = 8_192;
 const CLIENT_ID_MAX = 1_024;
 const SCOPE_MAX = 2_048;
 
-const IsAuthValue =
+/** Declares a secret. */
+export const IsAuthValue =
   (description: string): PropertyDecorator =>
   (target, property) => {
     Length(1, AUTH_VALUE_MAX)(target, property);
-    ApiProperty({ writeOnly: true, description, nullable: true, type: String, required: false })(
-      target,
-      property,
-    );
+    ApiProperty({
+      writeOnly: true,
+      description,
+      minLength: 1,
+      maxLength: AUTH_VALUE_MAX,
+      nullable: true,
+      type: String,
+      required: false,
+    })(target, property);
   };
 
 /** The members of `auth` without secrets, which an app can declare too. */
@@ -29,7 +35,7 @@ export class AuthFieldsDto {
   header?: string | null;
 
   /**
-   * The token endpoint of the type `oauth`, under the rules for `url`. Required for this type, and only allowed there.
+   * The token endpoint of the type `oauth`. Required for this type, and only allowed there. It follows the rules for `url`.
    * Access tokens are requested by client credentials (RFC 6749, section 4.4) for the server's URL as `resource` (RFC 8707).
    */
   @IsOptional()
@@ -43,7 +49,7 @@ export class AuthFieldsDto {
   @Length(1, CLIENT_ID_MAX)
   client_id?: string | null;
 
-  /** The scopes to request for the type `oauth`, separated by spaces. Default: those that the token endpoint chooses. */
+  /** Scopes to request for the type `oauth`, separated by spaces. By default the token endpoint chooses them. */
   @IsOptional()
   @IsString()
   @Length(1, SCOPE_MAX)
@@ -103,7 +109,7 @@ export class ServerAuthViewDto {
   token_url!: string | null;
   /** Null unless the type is `oauth`. */
   client_id!: string | null;
-  /** The requested scopes. Null unless the type is `oauth`, and for the default of the token endpoint. */
+  /** The requested scopes. Null unless the type is `oauth`, or if the token endpoint chooses the scopes. */
   scope!: string | null;
 }
 
@@ -114,7 +120,7 @@ export class ServerPresentAuthDto extends ServerAuthViewDto {
    * PATCH.
    */
   has_value!: boolean;
-  /** The same for the type `oauth`. */
+  /** Whether there is a secret of the type `oauth`. */
   has_client_secret!: boolean;
 }
 

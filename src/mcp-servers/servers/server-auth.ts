@@ -126,8 +126,9 @@ export const authColumns = ({ type, header, token_url, client_id, scope }: Given
 });
 
 function valueFault(value: string, type: AuthType): string | null {
-  if (FIELD_VALUE.test(value) && !(type === 'bearer' && /[\t ]/.test(value))) return null;
-  return `must be visible ASCII characters${type === 'bearer' ? '' : ', with spaces only between them'}`;
+  if (type === 'bearer' && /\s/.test(value))
+    return 'must not contain spaces: send the token without `Bearer`';
+  return FIELD_VALUE.test(value) ? null : 'must be visible ASCII characters, with spaces only between them';
 }
 
 function headerFault(name: string): string | null {

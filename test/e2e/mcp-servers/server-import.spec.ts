@@ -49,6 +49,13 @@ describe('a server.json of the public MCP registry', () => {
     variables: { token: { description: 'A token', isRequired: true, isSecret: true } },
   };
 
+  const undeclared = {
+    name: 'Authorization',
+    value: 'Bearer {smithery_api_key}',
+    isRequired: true,
+    isSecret: true,
+  };
+
   it('registers its first remote under its own name, and keeps where it came from', async () => {
     const server = serverJson();
     const answer = await imported(server);
@@ -107,7 +114,14 @@ describe('a server.json of the public MCP registry', () => {
       [bearer, { auth: { value: SECRET } }, { type: 'bearer', header: null }],
       [bearer, { variables: { token: SECRET } }, { type: 'bearer', header: null }],
       [bearer, { auth: { type: 'bearer', value: SECRET } }, { type: 'bearer', header: null }],
+      // as most items of the public registry are: nothing declares the variable
+      [undeclared, { auth: { value: SECRET } }, { type: 'bearer', header: null }],
+      [undeclared, { variables: { smithery_api_key: SECRET } }, { type: 'bearer', header: null }],
+      [{ ...apiKey, value: '{key}' }, { auth: { value: SECRET } }, { type: 'header', header: 'X-API-Key' }],
+      // a value with the scheme, which the template has too, and a value without the scheme
+      [bearer, { auth: { value: `Bearer ${SECRET}` } }, { type: 'bearer', header: null }],
       [{ ...apiKey, name: 'Authorization' }, { auth: { value: `Bearer ${SECRET}` } }, { type: 'bearer' }],
+      [{ ...apiKey, name: 'Authorization' }, { auth: { value: SECRET } }, { type: 'bearer' }],
       [
         { ...apiKey, isRequired: false },
         { auth: { value: SECRET } },
@@ -126,6 +140,26 @@ describe('a server.json of the public MCP registry', () => {
     it.each([
       [{ headers: [apiKey] }, {}, '/auth/value', 'X-API-Key (Your key)'],
       [{ headers: [bearer] }, {}, '/variables/token', 'Authorization (A token)'],
+      [{ headers: [undeclared] }, {}, '/variables/smithery_api_key', 'header Authorization'],
+      [
+        { headers: [{ ...apiKey, choices: ['eu', 'us'] }] },
+        { auth: { value: 'moon' } },
+        '/auth/value',
+        'must be one of eu, us',
+      ],
+      [{}, { auth: { client_secret: SECRET } }, '/auth/client_secret', 'only allowed with `type`'],
+      [
+        { headers: [{ ...bearer, variables: { token: 7 } }] },
+        { auth: { value: SECRET } },
+        '/server/remotes/0/headers/0/variables/token',
+        'must be an object',
+      ],
+      [
+        { headers: [{ ...bearer, variables: { 'a/b': { description: 7 } } }] },
+        { auth: { value: SECRET } },
+        '/server/remotes/0/headers/0/variables/a~1b/description',
+        'must be a string',
+      ],
       [{ headers: [apiKey] }, { auth: { type: 'bearer', value: SECRET } }, '/auth', 'X-API-Key'],
       [
         { headers: [apiKey, bearer] },
@@ -136,7 +170,7 @@ describe('a server.json of the public MCP registry', () => {
       [{ headers: [apiKey] }, { auth: { value: `${SECRET}\r\nX: 1` } }, '/auth/value', 'visible ASCII'],
       [{ headers: [{ ...apiKey, name: 'Host' }] }, { auth: { value: SECRET } }, '/auth/header', 'transport'],
       [{}, { auth: { value: SECRET } }, '/auth/value', 'requires a `type`'],
-      [{}, { auth: { header: 'X-Other' } }, '/auth/header', 'no such header'],
+      [{}, { auth: { header: 'X-Other' } }, '/auth/header', 'does not declare this header'],
       [{ headers: [apiKey] }, { auth: { header: 'X-Other' } }, '/auth/header', 'must be X-API-Key'],
       [
         { headers: [apiKey] },
@@ -189,11 +223,22 @@ describe('a server.json of the public MCP registry', () => {
       [{ ...TENANT, ...REGION }, { tenant: 'a', region: 'moon' }, ['/variables/region']],
       [{ ...TENANT, ...REGION }, { tenant: 'a', tenent: 'b' }, ['/variables/tenent']],
       [{ ...TENANT, ...REGION }, { tenant: 'a', region: 7 }, ['/variables/region']],
-      [{ ...TENANT, ...REGION }, { tenant: 'user:password@evil' }, ['/server/remotes/0/url']],
+      [{ ...TENANT, ...REGION }, { tenant: 'user:password@evil' }, ['/variables/tenant']],
+      [{ ...TENANT }, { tenant: 'a', region: '..' }, ['/variables/region']],
       [{ tenant: { isSecret: true }, ...REGION }, { tenant: 'a' }, ['/server/remotes/0/url']],
     ])('says which one is missing or does not fit: %#', async (declared, variables, pointers) => {
       const answer = await imported(templated(declared), { variables });
       expect([answer.status, pointersIn(answer)]).toEqual([400, pointers]);
+    });
+
+    it('encodes them, so that they change nothing else in the URL', async () => {
+      const url = 'https://weather.example.com/{place}/mcp?key={key}';
+      const answer = await imported(templated({}, url), {
+        variables: { place: '../a?b=c#d', key: 'a&b=c+d% e' },
+      });
+      expect(answer.body.url).toBe(
+        'https://weather.example.com/..%2Fa%3Fb%3Dc%23d/mcp?key=a%26b%3Dc%2Bd%25%20e',
+      );
     });
 
     it('takes a secret one in the query only, which no search and no log shows', async () => {
