@@ -40,9 +40,13 @@ export class TrustedIssuers {
     return new TrustedIssuers(new Map(all.map((one) => [one.issuer, one])));
   }
 
-  /** Returns the issuers of `AUTH_ISSUERS` that are URLs. */
-  foreignUrls(): string[] {
-    return [...this.byName.keys()].slice(1).filter((issuer) => URL.canParse(issuer));
+  /**
+   * Returns the issuers of `AUTH_ISSUERS` that are URLs and speak for all organizations. Which identity provider a single
+   * organization uses is not public.
+   */
+  publicUrls(): string[] {
+    const foreign = [...this.byName.values()].slice(1);
+    return foreign.flatMap(({ issuer, orgIds }) => (orgIds === '*' && URL.canParse(issuer) ? issuer : []));
   }
 
   find(issuer: string | null): TrustedIssuer | undefined {

@@ -69,7 +69,9 @@ export class CachedDocument {
     const isKnown = namesETag(request.headers['if-none-match'], etag);
     response.status(isKnown ? 304 : 200).setHeader('ETag', etag);
     for (const [name, value] of Object.entries(headers)) {
-      if (!isKnown || !OF_CONTENT.has(name)) response.setHeader(name, value);
+      // others may vary already, by Origin
+      if (name === 'Vary') response.vary(value);
+      else if (!isKnown || !OF_CONTENT.has(name)) response.setHeader(name, value);
     }
     if (isKnown) return undefined;
     response.setHeader('Content-Length', bytes.length);
@@ -81,7 +83,7 @@ export class CachedDocument {
 const URLS_MAX = 100;
 
 /** How long clients and proxies may keep such a document. */
-const CACHED = { 'Cache-Control': 'public, max-age=300', Vary: 'Host' };
+const CACHED = { 'Cache-Control': 'public, max-age=300' };
 
 /** Documents that name the URL of the service, one for each URL under which clients know it. */
 export class DocumentsByUrl {

@@ -3,6 +3,7 @@ import type { CompleteResult, GetPromptResult, ListPromptsResult } from '@modelc
 import type { OrgScope } from '#platform/auth';
 import { AgentListQueryDto, AgentService } from '../../agents';
 import { problem } from '#platform/problem';
+import { checkLive } from '../../resources';
 import { SkillListQueryDto, SkillService } from '../../skills';
 import type { Caller } from '../sessions/caller';
 import { SessionService } from '../sessions/session.service';
@@ -93,10 +94,11 @@ export class PromptCatalogue {
       },
       text: async (scope, name) => {
         const query = Object.assign(new SkillListQueryDto(), { name, limit: 2 });
-        const id = name.startsWith('skl_')
+        const id = isId('skl', name)
           ? name
           : onlyOne('skill', (await this.skills.list(scope, query)).items).skill_id;
         const { view } = await this.skills.get(scope, id);
+        checkLive(view, 'skill');
         const { text, next_offset } = pageOfString(view.instructions, 0);
         return [
           `Follow the skill "${view.name}" (${view.skill_id}): ${view.description}`,
@@ -129,10 +131,11 @@ export class PromptCatalogue {
       },
       text: async (scope, name) => {
         const query = Object.assign(new AgentListQueryDto(), { name, limit: 2 });
-        const id = name.startsWith('agt_')
+        const id = isId('agt', name)
           ? name
           : onlyOne('agent', (await this.agents.list(scope, query)).items).agent_id;
         const { view } = await this.agents.get(scope, id);
+        checkLive(view, 'agent');
         const { text, next_offset } = pageOfString(view.instructions, 0);
         const tools = view.tools.map(({ server_id, tool_name }) => `- ${tool_name} of ${server_id}`);
         const skills = view.skills.map(({ skill_id }) => `- ${skill_id}`);
@@ -171,6 +174,9 @@ export class PromptCatalogue {
 
 const invalid = (message: string): ProtocolError =>
   new ProtocolError(ProtocolErrorCode.InvalidParams, message);
+
+/** A name can begin like an id. */
+const isId = (prefix: string, text: string): boolean => new RegExp(`^${prefix}_[0-9a-z]{26}$`).test(text);
 
 /** Returns the resource of a name. Errors: 404, and 400 if several workspaces have one of this name. */
 function onlyOne<Item>(kind: string, items: readonly Item[]): Item {

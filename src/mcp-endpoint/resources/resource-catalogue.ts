@@ -89,10 +89,19 @@ export class ResourceCatalogue {
     });
   }
 
-  /** `resources/directory/read` of SEP-2640. A directory is on one page. */
-  async readDirectory(caller: Caller, uri: string): Promise<{ resources: Resource[] }> {
+  /** `resources/directory/read` of SEP-2640. */
+  async readDirectory(
+    caller: Caller,
+    uri: string,
+    cursor: string | undefined,
+  ): Promise<{ resources: Resource[]; nextCursor?: string }> {
     return this.answering(caller, 'resources/directory/read', async () => {
-      return { resources: await this.skills.children(await this.sessions.reach(caller), uri) };
+      const { items, nextCursor } = await this.skills.children(
+        await this.sessions.reach(caller),
+        uri,
+        cursor,
+      );
+      return { resources: items, ...(nextCursor !== null && { nextCursor }) };
     });
   }
 
@@ -118,9 +127,12 @@ export class ResourceCatalogue {
   }
 }
 
+/** The longest URI that an error repeats, in characters. */
+const URI_MAX = 4_096;
+
 /** As the protocol requires since 2026-07-28. Clients know it by the `uri`. */
 const notFound = (uri: string): ProtocolError =>
-  new ProtocolError(ProtocolErrorCode.InvalidParams, `Resource not found: ${uri}`, { uri });
+  new ProtocolError(ProtocolErrorCode.InvalidParams, 'Resource not found.', { uri: uri.slice(0, URI_MAX) });
 
 type ListName = (typeof LISTS)[number];
 
@@ -131,6 +143,6 @@ function positionOf(cursor: string | undefined): [list: ListName, after: string 
   if (cursor === undefined) return ['skills', undefined];
   const [name, after] = Buffer.from(cursor, 'base64url').toString('utf8').split(' ');
   const list = LISTS.find((one) => one === name);
-  if (!list) throw new Problem('invalid_query', 'cursor: is not a cursor of this list');
+  if (!list) throw new Problem('invalid_query', 'cursor: must be the nextCursor of the previous page');
   return [list, after || undefined];
 }

@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import type { Resource } from '@modelcontextprotocol/server';
 import type { OrgScope } from '#platform/auth';
 import { problem } from '#platform/problem';
-import { type SkillDto, SkillListQueryDto, type SkillManifest, SkillService } from '../../skills';
+import { SKILL_MD, type SkillDto, type SkillFile, SkillListQueryDto, SkillService } from '../../skills';
 import { mediaTypeOf } from './media-type';
 import { type ReadContent, RESOURCE_BYTES } from './read-content';
-import { parseSkillUri, SKILL_MD, type SkillPlace, skillUri } from './skill-uri';
+import { parseSkillUri, type SkillPlace, skillUri } from './skill-uri';
 
 /** Skills on a page. */
 const PAGE = 20;
@@ -13,6 +13,11 @@ const PAGE = 20;
 /** Beyond these sizes, an entry does not list its files (SEP-2640). */
 const LISTED_FILES_MAX = 512;
 const LISTED_BYTES_MAX = 16 * 1024 * 1024;
+/** The longest list of files of an entry, in characters of their URIs. */
+const LISTED_URIS_MAX = 64 * 1024;
+
+/** Files and directories on a page of a directory. */
+const CHILDREN_PAGE = 200;
 
 export const DIRECTORY_TYPE = 'inode/directory';
 
@@ -51,27 +56,27 @@ export class SkillResources {
     workspaceId?: string,
   ): Promise<ResourcePage<SkillEntry>> {
     const { items, nextCursor } = await this.page(scope, cursor, workspaceId);
-    const manifests = await this.skills.manifests(scope, items, hasListedFiles);
-    return { items: items.map((skill, i) => entryOf(skill, manifests[i]!)), nextCursor };
+    return { items: await this.entries(scope, items), nextCursor };
   }
 
-  /** Returns the entry of the skill whose SKILL.md has this URI. Errors: 404. */
+  /** Returns the entry of the skill whose SKILL.md has this URI. Errors: 404, 400 for a skill that has none. */
   async entry(scope: OrgScope, uri: string): Promise<SkillEntry> {
     const { skill, path } = await this.find(scope, uri);
     if (path !== SKILL_MD) throw problem.notFound('skill');
-    const [manifest] = await this.skills.manifests(scope, [skill], hasListedFiles);
-    return entryOf(skill, manifest!);
+    const [entry] = await this.entries(scope, [skill]);
+    if (entry) return entry;
+    throw problem.invalidRequest(
+      'The frontmatter of this skill cannot be represented in JSON. Read its SKILL.md with resources/read.',
+    );
   }
 
-  /** Lists the files and directories that lie directly in a directory of a skill. Errors: 404. */
-  async children(scope: OrgScope, uri: string): Promise<Resource[]> {
+  /** Lists the files and directories that lie directly in a directory of a skill, by name. Errors: 404. */
+  async children(scope: OrgScope, uri: string, cursor: string | undefined): Promise<ResourcePage<Resource>> {
     const { skill, path } = await this.find(scope, uri);
-    const [manifest] = await this.skills.manifests(scope, [skill]);
+    const files = (await this.skills.filesOf(scope, [skill])).get(skill.skill_id)!;
     const prefix = path === '' ? '' : `${path}/`;
-    const inside = manifest!.files.filter((file) => file.path.startsWith(prefix));
-    if (inside.length === 0) throw problem.notFound('directory');
     const children = new Map<string, Resource>();
-    for (const file of inside) {
+    for (const file of files.filter((one) => one.path.startsWith(prefix))) {
       const [name = '', ...deeper] = file.path.slice(prefix.length).split('/');
       const place = { skillId: skill.skill_id, name: skill.name, path: prefix + name };
       const kind =
@@ -80,7 +85,13 @@ export class SkillResources {
           : { mimeType: mediaTypeOf(file.path), size: file.size_bytes };
       children.set(name, { uri: skillUri(place), name, ...kind });
     }
-    return [...children.values()];
+    if (children.size === 0) throw problem.notFound('directory');
+    const start = cursor === undefined ? 0 : offsetOf(cursor);
+    const end = start + CHILDREN_PAGE;
+    return {
+      items: [...children.values()].slice(start, end),
+      nextCursor: end < children.size ? String(end) : null,
+    };
   }
 
   /** Reads a file of a skill. Errors: 404. */
@@ -100,6 +111,18 @@ export class SkillResources {
       mimeType: mediaTypeOf(path),
       hint: 'Read it in parts with the tool read_skill_file.',
     };
+  }
+
+  /** Returns the entries of skills, but for those whose frontmatter JSON cannot represent: hosts would refuse another one. */
+  private async entries(scope: OrgScope, skills: readonly SkillDto[]): Promise<SkillEntry[]> {
+    const [files, frontmatters] = await Promise.all([
+      this.skills.filesOf(scope, skills.filter(hasListedFiles)),
+      this.skills.frontmatters(scope, skills),
+    ]);
+    return skills.flatMap((skill) => {
+      const frontmatter = frontmatters.get(skill.skill_id);
+      return frontmatter ? entryOf(skill, frontmatter, files.get(skill.skill_id)) : [];
+    });
   }
 
   private async find(scope: OrgScope, uri: string): Promise<{ skill: SkillDto; path: string }> {
@@ -138,14 +161,26 @@ const resourceOf = (skill: SkillDto): Resource => ({
 const hasListedFiles = ({ file_count, size_bytes }: SkillDto): boolean =>
   file_count <= LISTED_FILES_MAX && size_bytes <= LISTED_BYTES_MAX;
 
-const entryOf = (skill: SkillDto, { files, frontmatter }: SkillManifest): SkillEntry => ({
-  uri: placeOf(skill, SKILL_MD),
-  frontmatter,
-  resources: hasListedFiles(skill)
-    ? files.map(({ path, sha256, size_bytes }) => ({
-        uri: placeOf(skill, path),
-        digest: `sha256:${sha256}`,
-        size: size_bytes,
-      }))
-    : 'dynamic',
-});
+/** Returns an entry. @param files all of them, if they may be listed */
+function entryOf(
+  skill: SkillDto,
+  frontmatter: Record<string, unknown>,
+  files: readonly SkillFile[] | undefined,
+): SkillEntry {
+  const resources = files?.map(({ path, sha256, size_bytes }) => ({
+    uri: placeOf(skill, path),
+    digest: `sha256:${sha256}`,
+    size: size_bytes,
+  }));
+  const length = resources?.reduce((sum, { uri }) => sum + uri.length, 0) ?? Infinity;
+  return {
+    uri: placeOf(skill, SKILL_MD),
+    frontmatter,
+    resources: length <= LISTED_URIS_MAX ? resources! : 'dynamic',
+  };
+}
+
+function offsetOf(cursor: string): number {
+  if (/^[1-9]\d{0,3}$/.test(cursor)) return Number(cursor);
+  throw problem.invalidQuery('cursor', 'must be the nextCursor of the previous page');
+}

@@ -1,6 +1,3 @@
-/** The name of the file with the instructions of a skill. */
-export const SKILL_MD = 'SKILL.md';
-
 const SCHEME = 'skill://';
 
 /** A file or a directory of a skill. */

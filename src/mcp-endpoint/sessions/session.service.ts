@@ -96,7 +96,9 @@ export class SessionService {
 }
 
 function severalWorkspaces(found: readonly { workspace_id: string; name: string }[]): Problem {
-  const listed = found.slice(0, LISTED_MAX).map(({ workspace_id, name }) => `${workspace_id} (${name})`);
+  const listed = found
+    .slice(0, LISTED_MAX)
+    .map(({ workspace_id, name }) => `${workspace_id} (${JSON.stringify(name)})`);
   const more = found.length > LISTED_MAX ? ', and more' : '';
   return problem.invalidRequest(
     `You have access to several workspaces. Call mcp__initialise again with the workspace_id of one of them: ${listed.join(', ')}${more}.`,

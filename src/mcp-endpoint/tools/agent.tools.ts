@@ -2,10 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { AgentListQueryDto, AgentService } from '../../agents';
 import {
   LIST_INPUT,
+  LIST_OFFSET_INPUT,
   type ListArguments,
   listOutput,
   listResult,
+  NEXT_LIST_OFFSET,
   pageQuery,
+  partOfLists,
   QUERY_INPUT,
   summaryOf,
 } from './lists';
@@ -15,6 +18,7 @@ import { ID, objectOf, STRING, STRING_OR_NULL, tool } from './tool';
 interface GetArguments {
   agent_id: string;
   offset?: number;
+  list_offset?: number;
 }
 
 const ITEM = objectOf({
@@ -55,7 +59,11 @@ export class AgentTools {
       title: 'Get an agent',
       description:
         'Returns one agent (assistant, bot): its instructions, model, tools and skills. Use it to act as the agent or to explain what it does. Then call get_skill for its skills, and call_mcp_tool with the server_id and tool_name of its tools.',
-      input: { agent_id: { ...ID, description: 'From list_agents or search_registry.' }, ...OFFSET_INPUT },
+      input: {
+        agent_id: { ...ID, description: 'From list_agents or search_registry.' },
+        ...OFFSET_INPUT,
+        ...LIST_OFFSET_INPUT,
+      },
       required: ['agent_id'],
       output: {
         agent_id: STRING,
@@ -74,12 +82,14 @@ export class AgentTools {
           }),
         },
         required_permissions: { type: 'array', items: STRING },
+        next_list_offset: NEXT_LIST_OFFSET,
         max_step_count: { type: 'integer' },
         version_ordinal: { type: 'integer' },
       },
       anyOf: ['viewer', 'runtime'],
-      run: async ({ scope, args: { agent_id, offset = 0 } }) => {
+      run: async ({ scope, args: { agent_id, offset = 0, list_offset } }) => {
         const { view } = await this.agents.get(scope, agent_id);
+        const { tools, skills, required_permissions } = view;
         const { text, next_offset } = pageOfString(view.instructions, offset);
         return {
           agent_id: view.agent_id,
@@ -89,9 +99,7 @@ export class AgentTools {
           model: view.model,
           instructions: text,
           next_offset,
-          tools: view.tools,
-          skills: view.skills,
-          required_permissions: view.required_permissions,
+          ...partOfLists({ tools, skills, required_permissions }, list_offset),
           max_step_count: view.max_step_count,
           version_ordinal: view.version_ordinal,
         };

@@ -10,17 +10,17 @@ import {
 } from '../../evaluation';
 import {
   LIST_INPUT,
+  LIST_OFFSET_INPUT,
   type ListArguments,
   listOutput,
   listResult,
+  NEXT_LIST_OFFSET,
   pageQuery,
+  partOfLists,
   QUERY_INPUT,
   summaryOf,
 } from './lists';
 import { ID, INTEGER, objectOf, STRING, STRING_OR_NULL, tool } from './tool';
-
-/** Scorers whose means one result holds. */
-const SCORES_MAX = 100;
 
 interface ListExperimentArguments extends ListArguments {
   q?: string;
@@ -91,12 +91,15 @@ export class EvaluationTools {
         return listResult(await this.experiments.list(scope, query), slimExperiment);
       },
     }),
-    tool<{ experiment_id: string }>({
+    tool<{ experiment_id: string; list_offset?: number }>({
       name: 'get_experiment',
       title: 'Get an experiment',
       description:
         'Returns one experiment (evaluation): what was run, whether it has finished, and the mean score of each scorer once it has ended. Use it to report or compare results. To score it with another scorer, call start_scoring_run with its experiment_id: the scores are in the scoring run, and if the experiment has ended, not here.',
-      input: { experiment_id: { ...ID, description: 'From list_experiments.' } },
+      input: {
+        experiment_id: { ...ID, description: 'From list_experiments.' },
+        ...LIST_OFFSET_INPUT,
+      },
       required: ['experiment_id'],
       output: {
         ...EXPERIMENT,
@@ -108,12 +111,13 @@ export class EvaluationTools {
         scores: {
           type: ['array', 'null'],
           items: objectOf({ scorer: STRING, mean: { type: 'number' }, count: INTEGER }),
-          description: `The mean score of each scorer, the first ${SCORES_MAX} by name. Null until the experiment has ended.`,
+          description: 'The mean score of each scorer. Null until the experiment has ended.',
         },
         scorer_count: { type: ['integer', 'null'] },
+        next_list_offset: NEXT_LIST_OFFSET,
       },
       anyOf: ['viewer'],
-      run: async ({ scope, args: { experiment_id } }) => {
+      run: async ({ scope, args: { experiment_id, list_offset } }) => {
         const { view } = await this.experiments.get(scope, experiment_id);
         const scores = view.summary?.scores && Object.entries(view.summary.scores);
         return {
@@ -123,9 +127,12 @@ export class EvaluationTools {
           subject_id: view.subject_id,
           baseline_experiment_id: view.baseline_experiment_id,
           tags: view.tags,
-          scores:
-            scores?.slice(0, SCORES_MAX).map(([scorer, { mean, count }]) => ({ scorer, mean, count })) ??
-            null,
+          ...(scores
+            ? partOfLists(
+                { scores: scores.map(([scorer, { mean, count }]) => ({ scorer, mean, count })) },
+                list_offset,
+              )
+            : { scores: null, next_list_offset: null }),
           scorer_count: scores?.length ?? null,
         };
       },

@@ -53,6 +53,34 @@ export const listResult = <Item, Slim>(
   next_cursor: page.next_cursor,
 });
 
+/** Items of each list within one resource, such as the files of a skill, that one call returns. */
+export const PART_MAX = 100;
+
+export const LIST_OFFSET_INPUT = {
+  list_offset: {
+    type: 'integer',
+    minimum: 0,
+    maximum: 100_000,
+    description: 'next_list_offset of the call before, to continue its lists.',
+  },
+} satisfies Record<string, JsonSchema>;
+
+export const NEXT_LIST_OFFSET: JsonSchema = {
+  type: ['integer', 'null'],
+  description: `Lists have at most ${PART_MAX} items. Pass it as list_offset for the next ones. Null at the end.`,
+};
+
+/** Returns a part of each list, and where the next one begins. */
+export function partOfLists<Lists extends Record<string, readonly unknown[]>>(
+  lists: Lists,
+  offset = 0,
+): Lists & { next_list_offset: number | null } {
+  const end = offset + PART_MAX;
+  const parts = Object.entries(lists).map(([name, list]) => [name, list.slice(offset, end)]);
+  const hasMore = Object.values(lists).some(({ length }) => length > end);
+  return { ...(Object.fromEntries(parts) as Lists), next_list_offset: hasMore ? end : null };
+}
+
 /** Shortens the text of an item of a list. */
 export const summaryOf = (text: string | null): string | null =>
   text !== null && text.length > SUMMARY_MAX ? `${text.slice(0, SUMMARY_MAX - 1).trimEnd()}…` : text;

@@ -23,6 +23,8 @@ import {
 } from './lists';
 import { type Arguments, ID, INTEGER, objectOf, STRING, STRING_OR_NULL, tool } from './tool';
 
+const START = 'start_scoring_run';
+
 /** Ids that one call names. */
 const IDS_MAX = 100;
 
@@ -91,7 +93,7 @@ export class ScoringTools {
       },
     }),
     tool<StartArguments>({
-      name: 'start_scoring_run',
+      name: START,
       title: 'Start a scoring run',
       description:
         'Starts a run that scores (grades) at most 100 traces or sessions with a scorer, in the background. Select the targets by ids, by an experiment or by time; selectors narrow each other, and at least one is required. Then call get_scoring_run until it has ended. A run of a model-based scorer costs money.',
@@ -128,6 +130,7 @@ export class ScoringTools {
       output: RUN,
       anyOf: ['evaluator'],
       named: ['scorer_id'],
+      audited: ({ args: { scorer_id } }) => Promise.resolve({ id: START, changes: { scorer_id } }),
       hints: { readOnlyHint: false, idempotentHint: false },
       run: async ({ scope, caller, args: { scorer_id, ...selection } }) => {
         const dto = validateBody(ScoreDto, { ...selection, mode: 'score' });

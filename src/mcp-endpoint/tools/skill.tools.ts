@@ -2,23 +2,24 @@ import { Injectable } from '@nestjs/common';
 import { SkillListQueryDto, SkillService } from '../../skills';
 import {
   LIST_INPUT,
+  LIST_OFFSET_INPUT,
   type ListArguments,
   listOutput,
   listResult,
+  NEXT_LIST_OFFSET,
   pageQuery,
+  partOfLists,
   QUERY_INPUT,
   summaryOf,
 } from './lists';
 import { NEXT_OFFSET, OFFSET_INPUT, pageOfString, READ_BYTES, textPage } from './text-pages';
 import { ID, INTEGER, objectOf, STRING, STRING_OR_NULL, tool, VERSION_INPUT } from './tool';
 
-/** Files that one call of get_skill lists. */
-const FILES_MAX = 200;
-
 interface GetArguments {
   skill_id: string;
   version_ordinal?: number;
   offset?: number;
+  list_offset?: number;
 }
 
 const ITEM = objectOf({ skill_id: STRING, name: STRING, description: STRING, version_ordinal: INTEGER });
@@ -56,6 +57,7 @@ export class SkillTools {
         skill_id: { ...ID, description: 'From list_skills, search_registry or get_agent.' },
         version_ordinal: VERSION_INPUT,
         ...OFFSET_INPUT,
+        ...LIST_OFFSET_INPUT,
       },
       required: ['skill_id'],
       output: {
@@ -69,10 +71,11 @@ export class SkillTools {
         compatibility: STRING_OR_NULL,
         allowed_tools: { type: ['array', 'null'], items: STRING },
         files: { type: 'array', items: objectOf({ path: STRING, size_bytes: INTEGER }) },
-        file_count: { ...INTEGER, description: `Number of files. \`files\` lists the first ${FILES_MAX}.` },
+        file_count: INTEGER,
+        next_list_offset: NEXT_LIST_OFFSET,
       },
       anyOf: ['viewer', 'runtime'],
-      run: async ({ scope, args: { skill_id, version_ordinal, offset = 0 } }) => {
+      run: async ({ scope, args: { skill_id, version_ordinal, offset = 0, list_offset } }) => {
         const ordinal = version_ordinal ?? (await this.skills.get(scope, skill_id)).view.version_ordinal;
         const { view } = await this.skills.getVersion(scope, skill_id, ordinal);
         const { text, next_offset } = pageOfString(view.instructions, offset);
@@ -86,7 +89,10 @@ export class SkillTools {
           license: view.license,
           compatibility: view.compatibility,
           allowed_tools: view.allowed_tools,
-          files: view.files.slice(0, FILES_MAX).map(({ path, size_bytes }) => ({ path, size_bytes })),
+          ...partOfLists(
+            { files: view.files.map(({ path, size_bytes }) => ({ path, size_bytes })) },
+            list_offset,
+          ),
           file_count: view.files.length,
         };
       },

@@ -3,10 +3,13 @@ import { toJsonText } from '#platform/json';
 import { type CatalogueItemDto, CatalogueService, CATEGORIES, StoreItemListQueryDto } from '../../store';
 import {
   LIST_INPUT,
+  LIST_OFFSET_INPUT,
   type ListArguments,
   listOutput,
   listResult,
+  NEXT_LIST_OFFSET,
   pageQuery,
+  partOfLists,
   QUERY_INPUT,
   summaryOf,
 } from './lists';
@@ -56,12 +59,15 @@ export class StoreTools {
         return listResult(await this.catalogue.list(scope, query), slimItem);
       },
     }),
-    tool<{ store_item_id: string }>({
+    tool<{ store_item_id: string; list_offset?: number }>({
       name: 'get_store_item',
       title: 'Get a store item',
       description:
         'Returns one item of the store: its publisher, license, content, and for an agent what it can do and which permissions it needs.',
-      input: { store_item_id: { ...ID, description: 'From list_store_items or search_registry.' } },
+      input: {
+        store_item_id: { ...ID, description: 'From list_store_items or search_registry.' },
+        ...LIST_OFFSET_INPUT,
+      },
       required: ['store_item_id'],
       output: {
         ...ITEM,
@@ -78,10 +84,17 @@ export class StoreTools {
         },
         capabilities: { type: 'array', items: objectOf({ kind: STRING, name: STRING }) },
         required_permissions: STRINGS,
+        next_list_offset: NEXT_LIST_OFFSET,
       },
       anyOf: ['viewer'],
       run: async ({ scope, args }) => {
         const item = plain(await this.catalogue.get(scope, args.store_item_id));
+        const { capabilities = [], required_permissions = [] } = item.agent_profile ?? {};
+        const lists = {
+          components: item.manifest.components.map(({ key, source }) => ({ kind: source.kind, key })),
+          capabilities: capabilities.map(({ kind, name }) => ({ kind, name })),
+          required_permissions,
+        };
         return {
           ...slimItem(item),
           tagline: item.tagline ?? null,
@@ -91,9 +104,7 @@ export class StoreTools {
           can_acquire: item.policy.can_acquire,
           size_bytes: item.size_bytes,
           file_count: item.file_count,
-          components: item.manifest.components.map(({ key, source }) => ({ kind: source.kind, key })),
-          capabilities: (item.agent_profile?.capabilities ?? []).map(({ kind, name }) => ({ kind, name })),
-          required_permissions: item.agent_profile?.required_permissions ?? [],
+          ...partOfLists(lists, args.list_offset),
         };
       },
     }),

@@ -56,14 +56,25 @@ export class ToolCatalogue {
     return this.offer(principal).instructions;
   }
 
+  /** Leaves out the sentences about tools that the caller does not have. */
+  private describedFor(listed: ListedTool, names: ReadonlySet<string>): ListedTool {
+    const sentences = listed.description.split(/(?<=\.) (?=[A-Z])/);
+    const isOffered = (sentence: string): boolean =>
+      (sentence.match(/\b[a-z]+(?:_[a-z]+)+\b/g) ?? []).every(
+        (name) => names.has(name) || !this.byName.has(name),
+      );
+    return { ...listed, description: sentences.filter(isOffered).join(' ') };
+  }
+
   private offer(principal: Member): Offer {
     const held = ROLES.filter((role) => isHeldSomewhere(principal, role));
     const key = held.join();
     let offer = this.offers.get(key);
     if (!offer) {
       const allowed = this.tools.filter(({ anyOf }) => anyOf.some((role) => held.includes(role)));
-      const tools = [SESSION_TOOL, ...allowed.map(({ listed }) => listed)];
-      offer = { tools, instructions: instructionsFor(new Set(tools.map(({ name }) => name))) };
+      const names = new Set([SESSION_TOOL.name, ...allowed.map(({ listed }) => listed.name)]);
+      const tools = [SESSION_TOOL, ...allowed.map(({ listed }) => this.describedFor(listed, names))];
+      offer = { tools, instructions: instructionsFor(names) };
       this.offers.set(key, offer);
     }
     return offer;

@@ -153,6 +153,10 @@ export function tool<Args extends object = Arguments>(declared: ToolDeclaration<
   };
 }
 
+/** What an error repeats of wrong arguments: faults, and characters of each pointer. */
+const FAULTS_MAX = 20;
+const POINTER_MAX = 200;
+
 /** Validates the arguments of tools. A schema is compiled on the first call of its tool. */
 export class ArgumentSchemas {
   private readonly compiled = new Map<string, CompiledSchema>();
@@ -165,10 +169,15 @@ export class ArgumentSchemas {
     if (faults.length === 0) return;
     const known = Object.keys(inputSchema.properties as object);
     throw problem.invalidFields(
-      faults.map((fault) => {
-        const unknown = fault.pointer.slice(1);
-        if (unknown === '' || unknown.includes('/') || known.includes(unknown)) return fault;
-        return { ...fault, detail: `is not an argument of ${name}. Its arguments are: ${known.join(', ')}` };
+      faults.slice(0, FAULTS_MAX).map(({ pointer, detail }) => {
+        const unknown = pointer.slice(1);
+        const isArgument = unknown === '' || unknown.includes('/') || known.includes(unknown);
+        return {
+          pointer: pointer.slice(0, POINTER_MAX),
+          detail: isArgument
+            ? detail
+            : `is not an argument of ${name}. Its arguments are: ${known.join(', ')}`,
+        };
       }),
     );
   }

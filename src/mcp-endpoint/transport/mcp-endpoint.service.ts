@@ -18,7 +18,10 @@ export class McpEndpointService implements OnModuleDestroy {
 
   /** Answers a request of an authenticated caller. */
   async serve(caller: Caller, request: ServiceRequest): Promise<Reply> {
-    this.transport ??= this.load();
+    this.transport ??= this.load().catch((error: unknown) => {
+      this.transport = undefined;
+      throw error;
+    });
     return (await this.transport).serve(caller, request);
   }
 

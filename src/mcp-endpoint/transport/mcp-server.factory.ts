@@ -102,8 +102,7 @@ export class McpServerFactory {
       ...cached,
     }));
     server.setRequestHandler(RESOURCES_DIRECTORY_READ_METHOD, { params: URI_PARAMS }, async (params) => {
-      checkOnlyPage(params.cursor);
-      return { ...(await this.resources.readDirectory(caller, params.uri)), ...cached };
+      return { ...(await this.resources.readDirectory(caller, params.uri, params.cursor)), ...cached };
     });
   }
 
@@ -128,7 +127,7 @@ export class McpServerFactory {
 /** Refuses every cursor of a list that has one page, because such a list has given none. */
 function checkOnlyPage(cursor: string | undefined): void {
   if (cursor === undefined) return;
-  throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'The cursor is not one of this list.');
+  throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'Unknown cursor. This list has one page.');
 }
 
 /** Returns a schema of parameters with texts. */

@@ -38,7 +38,7 @@ export class ProtectedResourceController {
   private metadataOf(url: string): ProtectedResourceDto {
     return {
       resource: `${url}/mcp`,
-      authorization_servers: [url, ...this.issuers.foreignUrls()],
+      authorization_servers: [url, ...this.issuers.publicUrls()],
       bearer_methods_supported: ['header'],
       resource_name: 'Agent registry',
       resource_documentation: `${url}/docs`,

@@ -23,7 +23,10 @@ export class ServerConnections {
     signal: AbortSignal | undefined,
     work: (session: McpSession) => Promise<Result>,
   ): Promise<Result> {
-    this.connector ??= this.load();
+    this.connector ??= this.load().catch((error: unknown) => {
+      this.connector = undefined;
+      throw error;
+    });
     return (await this.connector).run(server, kind, signal, work);
   }
 

@@ -31,5 +31,4 @@ const metadataOf = (issuer: string): AuthorizationServerDto => ({
   grant_types_supported: ['client_credentials'],
   token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
   response_types_supported: [],
-  revocation_endpoint: `${issuer}/registry/v1/tokens/revoke`,
 });

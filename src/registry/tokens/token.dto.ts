@@ -55,7 +55,6 @@ export class AuthorizationServerDto {
   token_endpoint_auth_methods_supported!: string[];
   /** Empty, because there is no authorization endpoint. */
   response_types_supported!: string[];
-  revocation_endpoint!: string;
 }
 
 /** A token in exchange for a key (RFC 6749, section 5.1). */

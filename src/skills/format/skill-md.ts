@@ -55,13 +55,19 @@ export class SkillMd {
   }
 
   /**
-   * Returns the frontmatter of a stored SKILL.md as it was written, unknown members included.
+   * Returns the frontmatter of a stored SKILL.md as it was written, unknown members included. Null if JSON cannot represent
+   * it, or if it has aliases, which could make it any size.
    *
    * @param bytes at least its first `FRONTMATTER_BYTES`
    */
-  static frontmatterOf(bytes: Buffer): Record<string, unknown> {
-    const { frontmatter } = partsOf(bytes.toString('utf8'));
-    return parseFrontmatter(frontmatter).toJS() as Record<string, unknown>;
+  static frontmatterOf(bytes: Buffer): Record<string, unknown> | null {
+    try {
+      const document = parseFrontmatter(partsOf(bytes.toString('utf8')).frontmatter);
+      const value = document.toJS({ maxAliasCount: 0 }) as Record<string, unknown>;
+      return hasOnlyJson(value) ? value : null;
+    } catch {
+      return null;
+    }
   }
 
   /** Writes a new SKILL.md. Throws `SkillFault` for members that exceed its limits. */
@@ -112,6 +118,15 @@ export class SkillMd {
     }));
   }
 }
+
+/** Deepest nesting of a frontmatter that is shown as JSON, as of bodies. */
+const DEPTH_MAX = 64;
+
+/** Whether JSON holds all values: no infinite number, and no NaN. */
+const hasOnlyJson = (value: unknown, depth = 0): boolean =>
+  typeof value === 'object' && value !== null
+    ? depth < DEPTH_MAX && Object.values(value).every((one) => hasOnlyJson(one, depth + 1))
+    : typeof value !== 'number' || Number.isFinite(value);
 
 const MEMBERS = Object.keys(FRONTMATTER_NAMES) as FrontmatterMember[];
 

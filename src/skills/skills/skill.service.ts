@@ -46,12 +46,6 @@ export const SKILL: ResourceKind<SkillEntity, SkillDto> = {
   toView: toSkillDto,
 };
 
-/** The files of a skill, and the frontmatter of its SKILL.md. */
-export interface SkillManifest {
-  files: SkillFile[];
-  frontmatter: Record<string, unknown>;
-}
-
 /** A part of a file of a skill. */
 export interface SkillFilePart {
   version_ordinal: number;
@@ -193,35 +187,30 @@ export class SkillService extends OrgResourceService<SkillEntity, SkillDto> {
     });
   }
 
+  /** Returns the files of skills that the caller has read, by the id of the skill. */
+  async filesOf(scope: OrgScope, skills: readonly SkillDto[]): Promise<ReadonlyMap<string, SkillFile[]>> {
+    const found = skills.length === 0 ? [] : await this.skills.filesOf(scope, skills);
+    const bySkill = new Map<string, SkillFile[]>(skills.map(({ skill_id }) => [skill_id, []]));
+    for (const file of found) bySkill.get(file.skill_id)!.push(file);
+    return bySkill;
+  }
+
   /**
-   * Returns the files and the frontmatter of skills that the caller has read, in the same order.
-   *
-   * @param isWhole whether to load all files of a skill. Without it, only SKILL.md is loaded.
+   * Returns the frontmatter of skills that the caller has read, by the id of the skill. Skills whose frontmatter JSON cannot
+   * represent are missing.
    */
-  async manifests(
+  async frontmatters(
     scope: OrgScope,
     skills: readonly SkillDto[],
-    isWhole: (skill: SkillDto) => boolean = () => true,
-  ): Promise<SkillManifest[]> {
-    if (skills.length === 0) return [];
-    const [files, others] = await Promise.all([
-      this.skills.filesOf(scope, skills.filter(isWhole)),
-      this.skills.filesOf(
-        scope,
-        skills.filter((skill) => !isWhole(skill)),
-        SKILL_MD,
-      ),
-    ]);
-    const bySkill = new Map<string, SkillFile[]>(skills.map(({ skill_id }) => [skill_id, []]));
-    for (const file of [...files, ...others]) bySkill.get(file.skill_id)!.push(file);
-    const markdown = skills.map(({ skill_id }) =>
-      bySkill.get(skill_id)!.find(({ path }) => path === SKILL_MD)!,
-    );
-    const beginnings = await this.contents.beginnings(scope, markdown, FRONTMATTER_BYTES);
-    return skills.map(({ skill_id }, i) => ({
-      files: bySkill.get(skill_id)!,
-      frontmatter: SkillMd.frontmatterOf(beginnings.get(markdown[i]!.sha256)!),
-    }));
+  ): Promise<ReadonlyMap<string, Record<string, unknown>>> {
+    if (skills.length === 0) return new Map();
+    const files = await this.skills.filesOf(scope, skills, SKILL_MD);
+    const beginnings = await this.contents.beginnings(scope, files, FRONTMATTER_BYTES);
+    const found = files.map(({ skill_id, sha256 }) => {
+      const frontmatter = SkillMd.frontmatterOf(beginnings.get(sha256)!);
+      return frontmatter === null ? [] : [[skill_id, frontmatter] as const];
+    });
+    return new Map(found.flat());
   }
 
   /**

@@ -91,7 +91,6 @@ describe('the authorization of the MCP endpoint', () => {
       grant_types_supported: ['client_credentials'],
       token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
       response_types_supported: [],
-      revocation_endpoint: `${app.url}/registry/v1/tokens/revoke`,
     });
   });
 

@@ -79,12 +79,20 @@ describe('the workspace of a call', () => {
     });
     const client = await connected(token);
     const text = await textOf(client, 'mcp__initialise');
-    expect(text).toContain(`${beside} (beside)`);
-    expect(text).toContain(`${org.workspaceId} (main)`);
+    expect(text).toContain(`${beside} ("beside")`);
+    expect(text).toContain(`${org.workspaceId} ("main")`);
     expect(text).not.toContain(hidden);
     expect((await open(client, { workspace_id: beside })).workspace_id).toBe(beside);
     expect(await textOf(client, 'mcp__initialise', { workspace_id: hidden })).toContain('not_found');
     expect(await textOf(client, 'list_agents', { workspace_id: hidden })).toContain('not_found');
+  });
+
+  it('is one of at most 50 that the error lists', async () => {
+    for (let i = 0; i < 51; i++) await org.newWorkspace(`w${i}`);
+    const client = await connected(await org.token('owner'));
+    const text = await textOf(client, 'mcp__initialise');
+    expect(text.match(/wsp_/g)).toHaveLength(50);
+    expect(text).toContain(', and more');
   });
 
   it('is the only live one', async () => {

@@ -64,6 +64,54 @@ describe('a result of the MCP endpoint', () => {
     await of.client.close();
   });
 
+  it('has at most 100 items of each list within a resource, and continues them', async () => {
+    const editor = await has.org.as('editor');
+    const of = { workspace_id: has.org.workspaceId };
+    const named = (i: number) => String(i).padStart(3, '0');
+    const numbers = Array.from({ length: 150 }, (_, i) => i);
+    const tools = numbers.map((i) => ({ name: `tool_${named(i)}`, input_schema: { type: 'object' } }));
+    const server = { ...of, name: 'many', url: 'https://many.example.com/mcp', tools };
+    const { server_id } = (await editor.post('/mcp/v1/servers', server)).body;
+    const agent = await editor.post('/agent/v1/agents', {
+      ...of,
+      name: 'able',
+      tools: tools.map(({ name }) => ({ server_id, tool_name: name })),
+    });
+    const files = numbers.map((i) => ({ path: `f${named(i)}.md`, content: 'x', encoding: 'utf-8' }));
+    const skill = await editor.post('/skill/v1/skills', {
+      ...of,
+      name: 'rich',
+      description: 'x',
+      instructions: 'x',
+      files,
+    });
+    const made = await editor.post('/eval/v1/experiments', { ...of, name: 'scored' });
+    const path = `/eval/v1/experiments/${made.body.experiment_id}`;
+    const items = [numbers.slice(0, 75), numbers.slice(75)].map((some) => ({
+      case_id: `c${some[0]}`,
+      scores: Object.fromEntries(some.map((i) => [`s${named(i)}`, 1])),
+    }));
+    await editor.post(`${path}/results/bulk`, { ...of, items });
+    await editor.patch(path, { experiment_status: 'completed' });
+    for (const [tool, args, member, count] of [
+      ['get_agent', { agent_id: agent.body.agent_id }, 'tools', 150],
+      ['get_skill', { skill_id: skill.body.skill_id }, 'files', 151],
+      ['get_experiment', { experiment_id: made.body.experiment_id }, 'scores', 150],
+    ] as const) {
+      const first = await on.result(tool, args);
+      expect([tool, first.next_list_offset]).toEqual([tool, 100]);
+      const second = await on.result(tool, { ...args, list_offset: first.next_list_offset });
+      expect([tool, first[member].length, second[member].length, second.next_list_offset]).toEqual([
+        tool,
+        100,
+        count - 100,
+        null,
+      ]);
+      const all = [...first[member], ...second[member]].map((one: unknown) => JSON.stringify(one));
+      expect(new Set(all).size).toBe(count);
+    }
+  });
+
   it('shortens the descriptions of a list, and not those of one resource', async () => {
     const org = await newOrganization(app);
     const description = 'word '.repeat(200).trim();

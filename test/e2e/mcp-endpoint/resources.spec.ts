@@ -1,4 +1,4 @@
-import { createTestApp, newOrganization, type TestApp } from '#testing';
+import { createTestApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
 import { CLIENT_MODES, connect, type TestMcpClient } from './clients.fixture';
 import { FIELDS, populate, type Population } from './population.fixture';
 
@@ -118,6 +118,26 @@ describe('the resources of the MCP endpoint', () => {
     await expect(client.listResources({ cursor })).rejects.toMatchObject({ code: -32602 });
   });
 
+  it('that are archived are neither listed nor read', async () => {
+    const org = await newOrganization(app);
+    const admin = await org.as('admin');
+    const of = { workspace_id: org.workspaceId };
+    const body = { ...of, name: 'gone', description: 'x', instructions: 'x' };
+    const { skill_id } = (await admin.post('/skill/v1/skills', body)).body;
+    const path = `/file/v1/files?workspace_id=${org.workspaceId}&name=gone.txt`;
+    const { file_id } = (await admin.post(path, 'x', { 'content-type': 'text/plain' })).body;
+    await admin.post(`/skill/v1/skills/${skill_id}/archive`);
+    await admin.post(`/file/v1/files/${file_id}/archive`);
+    const reader = await connect(app.url, await org.token('viewer'));
+    expect(await reader.listResources({})).toMatchObject({ resources: [] });
+    for (const uri of [`skill://${skill_id}/gone/SKILL.md`, `registry://files/${file_id}`]) {
+      await expect(reader.readResource({ uri })).rejects.toMatchObject({ code: -32602, data: { uri } });
+    }
+    const prompt = reader.getPrompt({ name: 'use_skill', arguments: { skill: skill_id } });
+    await expect(prompt).rejects.toMatchObject({ code: -32602 });
+    await reader.close();
+  });
+
   it('of another organization are neither listed nor read, and their cursor shows nothing', async () => {
     const org = await newOrganization(app);
     const stranger = await connect(app.url, await org.token('owner'));
@@ -159,8 +179,9 @@ describe('the resources of the MCP endpoint', () => {
   });
 
   describe('in the extension for skills', () => {
-    const request = async (method: string, params: object): Promise<any> => {
-      const member = app.api(await has.org.token('viewer'));
+    const request = (method: string, params: object): Promise<any> => requestIn(has.org, method, params);
+    const requestIn = async (org: TestOrganization, method: string, params: object): Promise<any> => {
+      const member = app.api(await org.token('viewer'));
       const { body } = await member.post('/mcp', { jsonrpc: '2.0', id: 1, method, params });
       if (body.error) throw Object.assign(new Error(body.error.message), body.error);
       return body.result;
@@ -215,6 +236,70 @@ describe('the resources of the MCP endpoint', () => {
         ['few', 512],
         ['many', 'dynamic'],
       ]);
+    });
+
+    const addMarkdown = async (org: TestOrganization, name: string, members: string): Promise<string> => {
+      const markdown = `---\nname: ${name}\ndescription: x\n${members}\n---\nBody`;
+      const form = new FormData();
+      form.set('workspace_id', org.workspaceId);
+      form.set('file', new File([markdown], `${name}/SKILL.md`));
+      const made = await (await org.as('editor')).post('/skill/v1/skills', form);
+      expect(made.status).toBe(201);
+      return made.body.skill_id as string;
+    };
+
+    it.each([
+      ['aliases that multiply', `x: &a [1]\ny: &b [*a, *a]\nz: [*b, *b]`],
+      ['an alias of itself', 'x: &a [*a]'],
+      ['a long text that is repeated', `x: &a ${'x'.repeat(60_000)}\ny: [${'*a, '.repeat(98)}*a]`],
+      ['a number that JSON cannot hold', 'x: .inf'],
+      ['deep nesting', `x: ${'['.repeat(65)}1${']'.repeat(65)}`],
+    ])('leave out a skill whose frontmatter has %s, and list the others', async (_, members) => {
+      const org = await newOrganization(app);
+      await addMarkdown(org, 'plain', 'x: 1');
+      const id = await addMarkdown(org, 'odd', members);
+      const client = await connect(app.url, await org.token('viewer'));
+      const { skills } = await requestIn(org, 'skills/list', {});
+      expect(skills.map(({ frontmatter }: any) => frontmatter)).toEqual([
+        { name: 'plain', description: 'x', x: 1 },
+      ]);
+      const uri = `skill://${id}/odd/SKILL.md`;
+      await expect(requestIn(org, 'skills/get', { uri })).rejects.toMatchObject({ code: -32602 });
+      expect((await client.readResource({ uri })).contents[0].text).toContain('Body');
+      await client.close();
+    });
+
+    it('directories are read in pages, and long lists of files are not part of an entry', async () => {
+      const org = await newOrganization(app);
+      const files = Array.from({ length: 250 }, (_, i) => ({
+        path: `${'long/'.repeat(60)}${String(i).padStart(3, '0')}.md`,
+        content: 'x',
+        encoding: 'utf-8',
+      }));
+      const body = {
+        workspace_id: org.workspaceId,
+        name: 'wide',
+        description: 'x',
+        instructions: 'x',
+        files,
+      };
+      const { skill_id } = (await (await org.as('editor')).post('/skill/v1/skills', body)).body;
+      const client = await connect(app.url, await org.token('viewer'));
+      const { skills } = await requestIn(org, 'skills/list', {});
+      expect(skills[0].resources).toBe('dynamic');
+      const uri = `skill://${skill_id}/wide/${'long/'.repeat(60)}`;
+      const first = await requestIn(org, 'resources/directory/read', { uri });
+      const second = await requestIn(org, 'resources/directory/read', { uri, cursor: first.nextCursor });
+      expect([first.resources.length, second.resources.length, second.nextCursor]).toEqual([
+        200,
+        50,
+        undefined,
+      ]);
+      expect(second.resources.at(-1).name).toBe('249.md');
+      await expect(requestIn(org, 'resources/directory/read', { uri, cursor: 'x' })).rejects.toMatchObject({
+        code: -32602,
+      });
+      await client.close();
     });
 
     it('keeps unknown members of the frontmatter as written', async () => {

@@ -96,6 +96,7 @@ describe('the tools of the MCP endpoint', () => {
       tools: [{ server_id: has.serverId, tool_name: 'forecast' }],
       skills: [{ skill_id: has.skillId, version_ordinal: null }],
       required_permissions: [],
+      next_list_offset: null,
       max_step_count: 50,
       version_ordinal: 1,
     });
@@ -265,6 +266,7 @@ describe('the tools of the MCP endpoint', () => {
       ]) as unknown,
       capabilities: expect.arrayContaining([{ kind: 'skill', name: 'pdf-forms' }]) as unknown,
       required_permissions: [],
+      next_list_offset: null,
     });
   });
 
@@ -293,6 +295,11 @@ describe('the tools of the MCP endpoint', () => {
       { scorer_id: has.scorerId, name: 'always-one', grain: 'trace' },
     ]);
     const run = await on.result('start_scoring_run', { scorer_id: has.scorerId, trace_ids: [has.traceId] });
+    const entries = await (await has.org.member('admin')).get('/registry/v1/audit-log?action=call&limit=1');
+    expect(entries.body.items[0]).toMatchObject({
+      resource_id: 'start_scoring_run',
+      changes: [{ member: 'scorer_id', after: has.scorerId }],
+    });
     expect(run).toEqual({
       score_run_id: expect.any(String),
       scorer_id: has.scorerId,
