@@ -1,6 +1,10 @@
 export { type AnyOf, demandRole } from './access/any-of';
 export { checkNotMoved, readable, within, WorkspaceAccess } from './access/workspace-access';
-export { whereReadable, WorkspaceAccessRepository } from './access/workspace-access.repository';
+export {
+  readableWorkspaces,
+  whereReadable,
+  WorkspaceAccessRepository,
+} from './access/workspace-access.repository';
 export { AuditLog, type Audited, given } from './audit-log/audit-log.repository';
 export {
   AUDIT_ACTIONS,

@@ -5,13 +5,10 @@ import { ItemsOf, JsonBodies } from '#platform/http';
 import { isJsonObject } from '#platform/json';
 import { Problem } from '#platform/problem';
 import { toolFaults } from '../servers/tool-faults';
-import { GivenToolDto } from '../servers/tool.dto';
+import { GivenToolDto, LISTED_TOOLS_MAX } from '../servers/tool.dto';
 import { type McpSession, requestOptions } from './mcp-session';
 import type { ConnectionTarget } from './server-credentials';
 import { excerptOf, ServerFailure } from './server-failure';
-
-/** The most tools that a server may list. */
-export const LISTED_TOOLS_MAX = 10_000;
 
 /** The most pages that are read, because pages may be empty. */
 const PAGES_MAX = 1_000;

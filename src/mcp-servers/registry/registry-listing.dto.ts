@@ -1,6 +1,6 @@
 import { ApiExtraModels, ApiProperty, getSchemaPath } from '@nestjs/swagger';
 import { IsBoolean, IsInt, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
-import { IsOneOf, IsTime, NotNull } from '#platform/http';
+import { IsTime, NotNull } from '#platform/http';
 import { ToBoolean, ToInteger } from '#platform/paging';
 import { IsFilter } from '../../resources';
 
@@ -40,18 +40,17 @@ export class RegistryPageQueryDto extends RegistryVersionQueryDto {
 }
 
 export class RegistryListQueryDto extends RegistryPageQueryDto {
-  /** Words, or beginnings of words, in the title, the URL without its query, or the description. */
+  /** Words, or beginnings of words, in the title, the URL without its query, or the description. Or a name of the listing. */
   @IsFilter(1000)
   search?: string;
 
-  /** Servers that changed at this time or later (RFC 3339), oldest change first, archived ones included. */
+  /** Servers that changed at this time or later (RFC 3339), oldest change first. Always includes archived ones. */
   @NotNull()
   @IsTime({ required: false })
   updated_since?: string;
 
-  /** Each server is listed once, with its latest version. */
-  @NotNull()
-  @IsOneOf(['latest'], { required: false })
+  /** `latest`, or the version that the latest one must be, such as `1.0.3`. Each server is listed once, with its latest version. */
+  @IsFilter()
   version?: string;
 
   /** Only servers of this workspace. Not a parameter of the public registry. */
@@ -77,7 +76,7 @@ const IsInputs = (): PropertyDecorator =>
 @ApiExtraModels(RegistryInputDto)
 export class RegistryHeaderDto extends RegistryInputDto {
   name!: string;
-  /** With the variable in braces. Never a value. */
+  /** A template with the variable in braces. Never contains the secret. */
   value?: string;
   @IsInputs()
   variables?: Record<string, RegistryInputDto>;
@@ -120,10 +119,13 @@ export class RegistryServerMetaDto {
 /** A `server.json` of the public MCP registry's format. */
 export class RegistryServerDto {
   $schema!: string;
-  /** The host of the service, reversed, and the id of the server: `com.example.registry/mcps_…`. Never changes. */
+  /**
+   * The host of the service, reversed, and the id of the server: `com.example.registry/mcps_…`. Does not change when the
+   * server is renamed, only when the host of `PUBLIC_URL` changes.
+   */
   name!: string;
   title!: string;
-  /** The first 100 characters. */
+  /** At most 100 characters; a longer one ends with `…`. The name if there is no description. */
   description!: string;
   /** `1.0.` and the number of the version. */
   version!: string;
@@ -146,7 +148,7 @@ export class RegistryEntryMetaDto {
   'io.modelcontextprotocol.registry/official'!: RegistryOfficialMetaDto;
 }
 
-/** A server with what the registry knows about it. */
+/** A server and its registry metadata. */
 export class RegistryEntryDto {
   server!: RegistryServerDto;
   _meta!: RegistryEntryMetaDto;

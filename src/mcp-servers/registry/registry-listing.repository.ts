@@ -3,9 +3,9 @@ import type { OrgScope } from '#platform/auth';
 import { Database, followIndexes, raw, type Sql, sql, type Tx, Where } from '#platform/db';
 import { firstMillisecond } from '#platform/http';
 import { BY_CHANGE, listPage, type RowPage } from '#platform/paging';
-import { OWNED_READERS, whereReadable } from '../../resources';
+import { OWNED_READERS, readableWorkspaces, whereReadable } from '../../resources';
 import { REGISTRY_NAME } from '../servers/server.entity';
-import type { ListedServer } from './registry-entry';
+import { type ListedServer, ordinalOf } from './registry-entry';
 import type { RegistryListQueryDto, RegistryPageQueryDto } from './registry-listing.dto';
 
 const COLUMNS = `server_id, workspace_id, version_ordinal, version_id, name, description, url, transport, auth_type,
@@ -28,10 +28,14 @@ export class RegistryListingRepository {
     const { limit, cursor, updated_since, include_deleted } = query;
     const where = whereReadable(scope, query.workspace_id, OWNED_READERS)
       .addIf(updated_since, (time) => sql`updated_at >= ${firstMillisecond(time)}`)
-      .addSearch(query.search)
+      .addIf(query.version, versionIs)
       .add(sql`NOT (is_system AND name = ${REGISTRY_NAME})`);
-    // words are found by another kind of index, in no order
-    if (query.search === undefined) await followIndexes(tx);
+    const serverId = SERVER_ID.exec(query.search ?? '')?.[1];
+    if (serverId === undefined) where.addSearch(query.search);
+    else where.add(sql`server_id = ${serverId}`);
+    // A search uses the GIN index, which has no order. Several workspaces have no common index.
+    const ids = query.workspace_id === undefined ? readableWorkspaces(scope, OWNED_READERS) : null;
+    if (query.search === undefined && (ids === null || ids.length === 1)) await followIndexes(tx);
     return listPage<ListedServer>(
       tx,
       {
@@ -47,7 +51,7 @@ export class RegistryListingRepository {
         limit,
         ...(cursor !== undefined && { cursor }),
         sort: updated_since === undefined ? '-created_at' : 'updated_at',
-        include_archived: include_deleted ?? updated_since !== undefined,
+        include_archived: include_deleted === true || updated_since !== undefined,
       },
     );
   }
@@ -85,6 +89,16 @@ export class RegistryListingRepository {
   private whereOf(scope: OrgScope, serverId: string) {
     return new Where(scope.orgKey, 's').add(sql`s.server_id = ${serverId}`);
   }
+}
+
+/** A server id, or a name in the listing, which ends with one. */
+const SERVER_ID = /^(?:[^\s/]+\/)?(mcps_[0-9a-z]{26})$/;
+
+/** Each server is listed with its latest version, which may be the wanted one. */
+function versionIs(version: string): Sql {
+  const ordinal = ordinalOf(version);
+  if (ordinal === null) return sql`true`;
+  return ordinal === undefined ? sql`false` : sql`version_ordinal = ${ordinal}`;
 }
 
 const VERSIONS = 'mcp_servers s JOIN mcp_server_versions v ON v.server_id = s.server_id';

@@ -94,7 +94,7 @@ class RemoteForm {
     const missing = this.missing(template, variables);
     for (const name of missing) this.require(name, variables.get(name), 'the URL of the remote');
     const url = this.filled(template, variables, (value, name, offset) =>
-      this.urlPart(value, name, template.slice(0, offset)),
+      this.urlPart(value, name, template, offset),
     );
     const fault = missing.length > 0 || this.reader.faults.length > 0 ? null : urlFault(url);
     if (fault !== null) this.reader.fault(`${this.pointer}/url`, fault);
@@ -104,9 +104,11 @@ class RemoteForm {
     return url;
   }
 
-  /** Returns a value as a part of the URL, whose structure it cannot change. A variable can be the beginning of the URL. */
-  private urlPart(value: string, name: string, before: string): string {
-    if (before === '') return value;
+  /** Returns a value as a part of the URL, whose structure it cannot change. It can be the beginning, or the whole query. */
+  private urlPart(value: string, name: string, template: string, offset: number): string {
+    const before = template.slice(0, offset);
+    const isQuery = before.endsWith('?') && template.length === offset + name.length + 2;
+    if (before === '' || isQuery) return value;
     if (!/^[a-z]+:\/\/[^/?]*$/i.test(before)) {
       if (!/^\.\.?$/.test(value)) return encodeURIComponent(value);
       this.faultIn(name, 'must not be a dot segment');

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { SqlExecutor, Tx } from '#platform/db';
 import { outlineOf } from '#platform/http';
-import { JsonThreads } from '#platform/json-threads';
+import { JsonThreads, type Outline } from '#platform/json-threads';
 import {
   type ArtifactReference,
   type InstalledArtifact,
@@ -20,9 +20,17 @@ import { CreateServerDto } from './server.dto';
 import type { ServerEntity, ServerVersionRow } from './server.entity';
 import { ServerRepository } from './server.repository';
 import { ServerService } from './server.service';
+import { GivenToolDto, LISTED_TOOLS_MAX } from './tool.dto';
 import { ToolStore } from './tool-store';
 
 type PinnedServer = { row: ServerEntity; version: ServerVersionRow };
+
+/** Returns the outline of a packaged server, which can have more tools than a request. */
+function packagedOutline(): Outline {
+  const created = outlineOf(CreateServerDto) as Extract<Outline, { kind: 'object' }>;
+  const tools: Outline = { kind: 'list', of: outlineOf(GivenToolDto), max: LISTED_TOOLS_MAX };
+  return { ...created, members: { ...created.members, tools } };
+}
 
 /**
  * Packs a version of a server with the tools that it has now, because versions of tools are independent of those of their
@@ -32,7 +40,7 @@ type PinnedServer = { row: ServerEntity; version: ServerVersionRow };
 export class ServerPackager implements Packager {
   readonly kind = 'mcp_server';
   readonly directory = 'mcp_servers';
-  private readonly outline = outlineOf(CreateServerDto);
+  private readonly outline = packagedOutline();
 
   constructor(
     packagers: Packagers,

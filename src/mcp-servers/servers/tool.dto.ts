@@ -5,10 +5,12 @@ import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
 import { pick, PLACED_FIELDS, PlacedDto } from '../../resources';
 import type { ToolEntity } from './tool.entity';
 
-/** The most tools that a server may have. */
+/** The most tools that a request may declare. */
 export const TOOLS_MAX = 1_000;
+/** The most tools that a server may list, and a package may have. */
+export const LISTED_TOOLS_MAX = 10_000;
 export const TOOL_NAME_MAX = 255;
-/** More than real servers need. */
+/** Longest description, in characters. */
 export const TOOL_DESCRIPTION_MAX = 32_768;
 /** Largest schema or annotations of a tool, in bytes of JSON. */
 export const TOOL_OBJECT_MAX_BYTES = 256 * 1024;

@@ -4,7 +4,7 @@ import { PageMetaDto } from '#platform/paging';
 import { pick } from '../../resources';
 import type { ToolVersionRow } from '../servers/tool.entity';
 
-/** A version of a tool: what its server once said about it. Versions never change. */
+/** A version of a tool, as its server described it at that time. Versions never change. */
 export class ToolVersionDto {
   tool_id!: string;
   server_id!: string;
@@ -42,7 +42,7 @@ export class ComparedToolVersionDto {
   created_at!: Date;
 }
 
-/** The characters of a member that a reader does not see, but a model reads. */
+/** Characters in a member that a reader cannot see but a model reads. */
 export class HiddenCharactersDto {
   /** The member of the tool. */
   member!: string;
@@ -51,7 +51,7 @@ export class HiddenCharactersDto {
   /** Their number, repetitions included. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
   count!: number;
-  /** Where they are within the member (RFC 6901): the first 20 strings and member names. Empty text: the member itself. */
+  /** Where they are within the member (RFC 6901): the first 20 strings and member names. An empty string means the member itself. */
   pointers!: string[];
 }
 
@@ -94,7 +94,9 @@ export class ToolChangeDto {
   after?: string | null;
   /** The lines of a unified diff. */
   diff?: string[];
-  /** At most 1,000 changes with 1 MiB of values. The order of members is no change. */
+  /**
+   * At most 1,000 changes, with 1,048,576 characters of pointers and values together. The order of members is no change.
+   */
   changes?: ToolJsonChangeDto[];
   /** Whether there are more changes. Read the versions to see them all. */
   is_truncated?: boolean;

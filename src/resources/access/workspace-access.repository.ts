@@ -36,8 +36,17 @@ export function whereReadable(scope: OrgScope, workspaceId?: string, readers: An
       ? where.add(sql`workspace_id = ${workspaceId}`)
       : where.add(sql`false`);
   }
+  const ids = readableWorkspaces(scope, readers);
+  if (ids === null) return where;
+  // an equal value is found in the order of an index
+  return ids.length === 1
+    ? where.add(sql`workspace_id = ${ids[0]}`)
+    : where.add(sql`workspace_id = ANY (${ids})`);
+}
+
+/** Returns the workspaces that the caller may read, or null for all of the organization. */
+export function readableWorkspaces(scope: OrgScope, readers: AnyOf = READERS): string[] | null {
   const reached = readers.map((role) => scope.workspacesWith(role));
-  if (reached.includes(null)) return where;
-  const ids = [...new Set(reached.flatMap((ids) => [...(ids ?? [])]))];
-  return where.add(sql`workspace_id = ANY (${ids})`);
+  if (reached.includes(null)) return null;
+  return [...new Set(reached.flatMap((ids) => [...(ids ?? [])]))];
 }

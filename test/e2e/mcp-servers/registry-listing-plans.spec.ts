@@ -1,6 +1,6 @@
 import { createTestApp, type TestApp } from '#testing';
 import { workOf } from '../evaluation/work.harness';
-import { ServersFixture } from './servers.fixture';
+import { SERVERS, ServersFixture } from './servers.fixture';
 
 const REGISTRY = '/mcp/v1/registry/v0.1/servers';
 const COUNT = 20_000;
@@ -55,6 +55,22 @@ describe('a page of the registry listing, from a table without statistics', () =
     const cursor = deep === null ? first.cursor : Buffer.from(deep).toString('base64url');
     const next = await readBy(`${query}&cursor=${cursor}`);
     expect([next.servers.length, next.rows < ROWS_MAX]).toEqual([LIMIT, true]);
+  });
+
+  it('reads few rows for a caller of one small workspace', async () => {
+    const small = await on.org.newWorkspace();
+    const owner = await on.org.as('owner');
+    for (const name of ['a', 'b']) {
+      await owner.post(SERVERS, { workspace_id: small, name, url: 'https://mcp.example.com/mcp' });
+    }
+    const token = await on.org.tokenOf('usr_small', { roles: ['viewer'], workspace_ids: [small] });
+    for (const query of ['', '&updated_since=2020-01-01T00:00:00Z']) {
+      let servers: unknown[] = [];
+      const works = await workOf(app.database, async () => {
+        servers = (await app.api(token).get(`${REGISTRY}?limit=${LIMIT}${query}`)).body.servers;
+      });
+      expect([servers.length, Math.max(...works.map(({ rows }) => rows)) < ROWS_MAX]).toEqual([2, true]);
+    }
   });
 
   it('reads one version by its name', async () => {

@@ -197,10 +197,23 @@ describe('the listing in the format of the public MCP registry', () => {
       ['archived', '1.0.1', 'deleted'],
       ['changed', '1.0.2', 'active'],
     ]);
-    expect(titlesOf(await listed(`${since}&include_deleted=false`))).toEqual(['changed']);
+    // the registry's rule: who follows changes must learn of deletions
+    expect(titlesOf(await listed(`${since}&include_deleted=false`))).toEqual(['archived', 'changed']);
     expect(titlesOf(await listed('?include_deleted=true'))).toEqual(['archived', 'changed', 'old']);
     expect(titlesOf(await listed())).toEqual(['changed', 'old']);
     expect(titlesOf(await listed(`?updated_since=${at}`))).toEqual(['old', 'archived', 'changed']);
+  });
+
+  it('finds a server by its name in the listing, by its id, and by its version', async () => {
+    const server = await on.register({ name: 'found' });
+    await on.register({ name: 'other' });
+    for (const search of [nameOf(server), server.body.server_id as string]) {
+      expect(titlesOf(await listed(`?search=${encodeURIComponent(search)}`))).toEqual(['found']);
+    }
+    await on.editor.patch(`${SERVERS}/${server.body.server_id}`, { description: 'new' });
+    expect(titlesOf(await listed('?version=1.0.2'))).toEqual(['found']);
+    expect(titlesOf(await listed('?version=2'))).toEqual([]);
+    expect(titlesOf(await listed('?version=latest'))).toHaveLength(2);
   });
 
   it('has every version of a server', async () => {

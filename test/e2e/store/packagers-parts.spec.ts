@@ -1,3 +1,5 @@
+import { expandRoles, workspaceScope } from '#platform/auth';
+import { ToolStore } from '../../../src/mcp-servers';
 import { Packagers } from '../../../src/resources';
 import { createTestApp, type TestApp } from '#testing';
 import { bytesOf, contentsOf, PackagesFixture } from './packages.fixture';
@@ -135,6 +137,21 @@ describe('packages of servers', () => {
       detail: expect.stringContaining(taken) as string,
     });
     expect((await buyer.read(`/mcp/v1/servers/${copy!.artifact_id}`)).name).toBe('desk 2');
+  });
+
+  it('with more tools than a request may declare keep all of them', async () => {
+    const serverId = await publisher.server();
+    const input_schema = { type: 'object', properties: { text: { description: 'x'.repeat(300) } } };
+    const tools = Array.from({ length: 1_500 }, (_, i) => ({ name: `t${i}`, input_schema }));
+    const { orgId, workspaceId } = publisher.org;
+    const scope = workspaceScope(orgId, workspaceId, 'test', expandRoles(['editor']));
+    const store = app.get(ToolStore);
+    const contents = await store.contentsOf(scope, tools);
+    const row = { ...(await publisher.read(`/mcp/v1/servers/${serverId}`)), org_id: orgId };
+    await app.database.transaction((tx) => store.replace(tx, scope, row, contents));
+    const [copy] = await buyer.install(await publisher.pack('mcp_server', serverId));
+    const { page } = await buyer.read(`/mcp/v1/servers/${copy!.artifact_id}/tools?limit=0`);
+    expect(page.total).toBe(1_500);
   });
 
   it('with large schemas have the same bytes and the same tools', async () => {
