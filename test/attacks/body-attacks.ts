@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { attack } from './attack';
 import type { Attacker } from './attacker';
-import { BODY_BYTES, filled, newDataset, newExperiment } from './prepared';
+import { BODY_BYTES, filled, MIB, newDataset, newExperiment } from './prepared';
 
 /** Time between two of the last bytes of a slow body, in milliseconds. A body may not stall for 10 s. */
 const DRIP_MS = 5_000;
@@ -177,3 +177,23 @@ const bodyHead = ({ headers }: Attacker, path: string, length: number): string =
     '',
     '',
   ].join('\r\n');
+
+export const mcpMessages = attack({
+  name: 'mcp-messages',
+  title: 'MCP messages of many values, which take long to validate',
+  sizes: { usual: { requests: 30 }, bench: { requests: 120 }, heavy: { requests: 360 } },
+  async run(attacker, { requests }) {
+    const member = (n: number): string => `"m${n}":1,`;
+    const begin = (method: string, member: string): string =>
+      `{"jsonrpc":"2.0","id":1,"method":"${method}","params":{"name":"use_skill","${member}":{`;
+    const refused = filled(MIB, begin('tools/list', '_meta'), member, '}}}');
+    const names = Array.from({ length: 9_900 }, (_, n) => member(n))
+      .join('')
+      .slice(0, -1);
+    const validated = Buffer.from(`${begin('prompts/get', 'arguments')}${names}}}}`);
+    const headers = { accept: 'application/json, text/event-stream' };
+    await atOnce(requests, (n) =>
+      attacker.send('POST', '/mcp', { body: n % 2 ? refused : validated, headers }),
+    );
+  },
+});
