@@ -64,7 +64,8 @@ export class AgentReferences {
 
 const keyOf = ({ server_id, tool_name }: AgentTool): string => JSON.stringify([server_id, tool_name]);
 
-const NO_TOOL = 'is not a tool of a live server in the workspace';
+const NO_TOOL =
+  'is not a tool of a live server in the workspace. If the server is new, refresh it first, or declare the tool in its `tools`.';
 
 const detailOf = ({ version_ordinal }: AgentSkill): string =>
   version_ordinal === null

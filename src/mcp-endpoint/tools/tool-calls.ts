@@ -46,7 +46,7 @@ export class ToolCalls {
   ) {}
 
   /**
-   * Runs a tool. Records the call in the audit log first, also if it is refused. Whatever the tool cannot do is a result
+   * Runs a tool. Records the call in the audit log first, also if it is refused. Failures of a tool are results
    * with `isError`; only an unknown tool is a protocol error.
    */
   async call(caller: Caller, name: string, args: Arguments): Promise<CallToolResult> {

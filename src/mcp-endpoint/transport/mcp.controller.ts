@@ -18,7 +18,7 @@ export class McpController {
   /**
    * Send a message of the Model Context Protocol
    *
-   * @remarks The endpoint serves revision 2026-07-28 and those from 2024-11-05 to 2025-11-25. It is stateless: each request is answered by itself, as JSON, so GET and DELETE are 405. Each tool requires the role of the operation that does the same.
+   * @remarks The endpoint serves revision 2026-07-28 and those from 2024-11-05 to 2025-11-25. It is stateless: each request is independent and answered as JSON, so GET and DELETE are 405. Each tool requires the role of the operation that does the same.
    */
   @Post()
   @HttpCode(200)

@@ -8,7 +8,7 @@ const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'
 /**
  * Refuses requests of web pages of other origins, as the Model Context Protocol requires: a page whose name resolves to
  * this service's address (DNS rebinding) must not reach it. Without `PUBLIC_URL`, only pages of this machine are the
- * service's own. Clients that are no browsers send no `Origin`.
+ * service's own. Other clients send no `Origin`.
  */
 @Injectable()
 export class OriginGuard implements CanActivate {

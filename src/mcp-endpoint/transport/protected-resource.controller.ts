@@ -27,7 +27,7 @@ export class ProtectedResourceController {
     return this.documents.get(baseUrlOf(this.environment, request));
   }
 
-  /** Get the same metadata, for clients that do not look below the well-known path */
+  /** Get the metadata of the MCP endpoint (RFC 9728) at the path without the endpoint's name, which some clients request */
   @Get()
   @Public()
   @ApiOkResponse({ type: ProtectedResourceDto })

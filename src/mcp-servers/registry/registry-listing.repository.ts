@@ -23,7 +23,7 @@ const VERSION_COLUMNS = `v.server_id, v.workspace_id, v.version_ordinal, v.versi
 export class RegistryListingRepository {
   constructor(private readonly database: Database) {}
 
-  /** Lists servers, newest first, or by their last change. Totals are not part of the format, so that nothing is counted. */
+  /** Lists servers, newest first, or by their last change. Does not count, because the format has no totals. */
   async list(tx: Tx, scope: OrgScope, query: RegistryListQueryDto): Promise<RowPage<ListedServer>> {
     const { limit, cursor, updated_since, include_deleted } = query;
     const where = whereReadable(scope, query.workspace_id, OWNED_READERS)

@@ -54,7 +54,7 @@ export function urlFault(text: string): string | null {
   return text.includes('#') ? 'must not have a fragment (#)' : null;
 }
 
-/** `auth` as a body gives it, or as a patch leaves it. */
+/** `auth` of a request body, or of a server after a patch. */
 export interface GivenAuth extends Partial<Record<AuthMember, string | null>> {
   type: AuthType;
 }

@@ -15,11 +15,14 @@ export interface Failure {
   message: string;
 }
 
-/** What the last check of a server showed. `unknown`: there was none since its URL, transport or `auth` changed. */
+/**
+ * Result of the last check. `unknown`: not checked since the server was created, or since its URL, transport or `auth`
+ * changed.
+ */
 export const HEALTH_STATUSES = ['unknown', 'healthy', 'unhealthy'] as const;
 export type HealthStatus = (typeof HEALTH_STATUSES)[number];
 
-/** Returns the columns of a server that has not been checked, and is to be checked at once. */
+/** Returns the health columns of a server that is due for a check. */
 export const unchecked = () => ({
   health_status: 'unknown' as const,
   health_checked_at: null,

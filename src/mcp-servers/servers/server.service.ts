@@ -216,7 +216,7 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
     return row;
   }
 
-  /** Returns a server for the service's own work, in which no person takes part. */
+  /** Finds a server for a scheduled check, without an access check. Null if it does not exist. */
   findForCheck(scope: OrgScope, id: string): Promise<ServerEntity | null> {
     return this.servers.find(scope, id);
   }

@@ -58,7 +58,7 @@ export type PackagedTool = Pick<
 /** The search document of a tool. */
 export type ToolDocument = SearchDocument & { serverId: string };
 
-/** A tool to write. A known tool keeps its id. `version_id` is for the version that a new content makes. */
+/** A tool to write. A known tool keeps its id. `version_id` is used if the content is new. */
 export type WrittenTool = Pick<
   ToolEntity,
   (typeof TOOL_CONTENT)[number] | 'tool_id' | 'server_id' | 'digest' | 'version_id' | 'parameters'
@@ -160,7 +160,7 @@ export class ToolRepository extends OrgRepository<ToolEntity> {
     );
   }
 
-  /** Writes new, changed and returning tools with one statement. A content that differs from the last one makes a version. */
+  /** Writes new, changed and returning tools in one statement, and adds a version for each changed digest. */
   async write(tx: Tx, scope: Scope, tools: readonly WrittenTool[]): Promise<StoredTool[]> {
     const now = new Date();
     const versioned = raw(VERSIONED.join(', '));

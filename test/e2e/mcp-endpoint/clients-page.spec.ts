@@ -54,6 +54,7 @@ function connectionOf(server: Record<string, any>, values: Values): Connection {
     REGISTRY_API_KEY: values.key,
     REGISTRY_WORKSPACE_ID: values.workspaceId,
     'registry-api-key': values.key,
+    'registry-workspace': values.workspaceId,
   };
   const filled = (text: string): string =>
     text
