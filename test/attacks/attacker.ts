@@ -54,10 +54,17 @@ export class Attacker {
     return received;
   }
 
-  /** Prepares something: sends JSON that must be answered with 2xx, and does not count it. */
-  async make<Body = any>(method: string, path: string, body?: unknown): Promise<Body> {
+  /**
+   * Prepares something: sends JSON that must be answered with 2xx, and does not count it. Retries while the attack before
+   * still holds the organization's share.
+   */
+  async make<Body = any>(method: string, path: string, body?: unknown, retries = 60): Promise<Body> {
     const sent = body === undefined ? {} : { body: JSON.stringify(body) };
     const { status, text } = await this.exchange(method, path, sent, Infinity);
+    if (status === 503 && retries > 0) {
+      await delay(1_000);
+      return this.make(method, path, body, retries - 1);
+    }
     if (status < 200 || status > 299) throw new Error(`${method} ${path}: ${status} ${text.slice(0, 500)}`);
     return JSON.parse(text) as Body;
   }

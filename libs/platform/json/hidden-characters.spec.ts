@@ -15,6 +15,7 @@ describe('hiddenCharacters', () => {
     ['a line separator', '\u2028', 'U+2028'],
     ['an escape character', '\u001b', 'U+001B'],
     ['a NUL', '\0', 'U+0000'],
+    ['a carriage return without a line feed', 'a\rb', 'U+000D'],
   ])('finds %s', (_, text, codePoint) => {
     expect(hiddenCharacters(text)).toEqual({ code_points: [codePoint], count: 1, pointers: [''] });
   });

@@ -3,9 +3,10 @@ import { pointerOf } from './json-changes';
 
 /**
  * Characters that a reader does not see but a model reads: zero-width and bidirectional controls, variation selectors, tag
- * characters (U+E0000 to U+E007F), control characters other than tab and line ends, and the blank Braille pattern.
+ * characters (U+E0000 to U+E007F), control characters other than tab and line ends, and the blank Braille pattern. A
+ * carriage return alone is none of the line ends: a terminal writes over the line then.
  */
-const HIDDEN = /(?![\t\n\r])[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\p{Zl}\p{Zp}\u2800]/gu;
+const HIDDEN = /(?![\t\n]|\r\n)[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\p{Zl}\p{Zp}\u2800]/gu;
 
 const CODE_POINTS_MAX = 100;
 const POINTERS_MAX = 20;

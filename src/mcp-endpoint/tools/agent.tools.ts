@@ -85,6 +85,7 @@ export class AgentTools {
         next_list_offset: NEXT_LIST_OFFSET,
         max_step_count: { type: 'integer' },
         version_ordinal: { type: 'integer' },
+        is_archived: { type: 'boolean', description: 'No longer in use.' },
       },
       anyOf: ['viewer', 'runtime'],
       run: async ({ scope, args: { agent_id, offset = 0, list_offset } }) => {
@@ -102,6 +103,7 @@ export class AgentTools {
           ...partOfLists({ tools, skills, required_permissions }, list_offset),
           max_step_count: view.max_step_count,
           version_ordinal: view.version_ordinal,
+          is_archived: view.archived_at !== null,
         };
       },
     }),

@@ -122,6 +122,7 @@ export class McpServerTools {
           description: 'The JSON Schema of the arguments. Null if is_truncated.',
         },
         annotations: { type: ['object', 'null'], description: 'What its server says about its effects.' },
+        is_archived: { type: 'boolean', description: 'Its server no longer offers it.' },
         is_truncated: { type: 'boolean', description: 'The tool is too large for one result.' },
         content_url: {
           ...STRING_OR_NULL,
@@ -133,12 +134,13 @@ export class McpServerTools {
         const found = await namedTool(this.servers, call);
         const { tool_id, server_id, name, title, description, input_schema, annotations } = found;
         const whole = { tool_id, server_id, name, title, description, input_schema, annotations };
+        const is_archived = found.archived_at !== null;
         if (Buffer.byteLength(toJsonText(whole)) <= TEXT_PAGE_BYTES) {
-          return { ...whole, is_truncated: false, content_url: null };
+          return { ...whole, is_archived, is_truncated: false, content_url: null };
         }
         return {
           ...{ tool_id, server_id, name, title, description: summaryOf(description) },
-          ...{ input_schema: null, annotations: null, is_truncated: true },
+          ...{ input_schema: null, annotations: null, is_archived, is_truncated: true },
           content_url: `/mcp/v1/servers/${server_id}/tools/${tool_id}`,
         };
       },

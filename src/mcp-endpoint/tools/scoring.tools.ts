@@ -130,7 +130,10 @@ export class ScoringTools {
       output: RUN,
       anyOf: ['evaluator'],
       named: ['scorer_id'],
-      audited: ({ args: { scorer_id } }) => Promise.resolve({ id: START, changes: { scorer_id } }),
+      audited: async ({ scope, args: { scorer_id } }) => {
+        await this.scorers.get(scope, scorer_id);
+        return { id: START, changes: { scorer_id } };
+      },
       hints: { readOnlyHint: false, idempotentHint: false },
       run: async ({ scope, caller, args: { scorer_id, ...selection } }) => {
         const dto = validateBody(ScoreDto, { ...selection, mode: 'score' });

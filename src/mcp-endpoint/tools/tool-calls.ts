@@ -157,7 +157,9 @@ function refusedBy(
   args: Arguments = {},
 ): Refused {
   if (!(error instanceof Problem) || error.status >= 500) throw error;
-  const named = names.flatMap((name) => {
+  // an id that the caller cannot see may be another tenant's
+  const shown = error.code === 'not_found' ? [] : names;
+  const named = shown.flatMap((name) => {
     const value = args[name];
     return typeof value === 'string' ? [[name, storable(value)] as const] : [];
   });

@@ -1,6 +1,6 @@
 import { Controller, HttpCode, Post, Req, UseGuards } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { type Member, RequireRoleSomewhere, WORKSPACE_HEADER } from '#platform/auth';
+import { type Member, RequireRoleInAnyWorkspace, WORKSPACE_HEADER } from '#platform/auth';
 import { type Reply, RequestBody, RequestSignal, type ServiceRequest } from '#platform/http';
 import { RateLimited } from '#platform/rate-limit';
 import { McpEndpointService } from './mcp-endpoint.service';
@@ -23,7 +23,7 @@ export class McpController {
   @Post()
   @HttpCode(200)
   @TakesMessages()
-  @RequireRoleSomewhere('viewer', 'runtime')
+  @RequireRoleInAnyWorkspace('viewer', 'runtime')
   @UseGuards(OriginGuard)
   @RateLimited('proxy')
   @RequestBody({

@@ -99,6 +99,7 @@ describe('the tools of the MCP endpoint', () => {
       next_list_offset: null,
       max_step_count: 50,
       version_ordinal: 1,
+      is_archived: false,
     });
   });
 
@@ -165,6 +166,7 @@ describe('the tools of the MCP endpoint', () => {
       ...shown,
       input_schema: { type: 'object', properties: { city: { type: 'string' } } },
       annotations: null,
+      is_archived: false,
       is_truncated: false,
       content_url: null,
     };
