@@ -32,6 +32,6 @@ export function instructionsFor(tools: ReadonlySet<string>): string {
   return [
     'This is a registry of AI agents, skills, files and MCP servers, with a store and evaluations.',
     ...steps.map(({ text }, i) => `${i + 1}. ${text}`),
-    'Lists return next_cursor, and long texts next_offset. Pass it back as cursor or offset to continue.',
+    'Lists return next_cursor, long texts next_offset, and lists within a result next_list_offset. Pass it back as cursor, offset or list_offset to continue.',
   ].join('\n');
 }
