@@ -53,7 +53,6 @@ export class CallTools {
       },
       anyOf: ['editor', 'runtime'],
       hints: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
-      named: ['tool_id', 'server_id', 'tool_name'],
       audited: async (call) => {
         const { tool_id, server_id, name } = await namedTool(this.servers, call);
         return { id: tool_id, changes: { name, server_id } };

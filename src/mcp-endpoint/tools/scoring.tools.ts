@@ -129,7 +129,6 @@ export class ScoringTools {
       required: ['scorer_id'],
       output: RUN,
       anyOf: ['evaluator'],
-      named: ['scorer_id'],
       audited: async ({ scope, args: { scorer_id } }) => {
         await this.scorers.get(scope, scorer_id);
         return { id: START, changes: { scorer_id } };

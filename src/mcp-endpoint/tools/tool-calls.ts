@@ -23,8 +23,8 @@ interface Refused {
   refused: Problem;
   /** Null if the call names no workspace that the caller has access to. */
   workspaceId: string | null;
-  /** What the call asked for. */
-  named: Record<string, string>;
+  /** What the caller has no role for. It is looked up, so that the log never repeats ids of other tenants. */
+  audited: AuditedCall | null;
 }
 
 /** A call that may run. */
@@ -82,7 +82,9 @@ export class ToolCalls {
       entered = await this.enter(caller, tool, args);
       return await this.admitTo(entered, caller, tool, args);
     } catch (error) {
-      return refusedBy(error, entered, tool.named, args);
+      const isDenied = error instanceof Problem && error.code === 'access_denied';
+      const asked = entered && isDenied ? await this.askedFor(entered, caller, tool, args) : null;
+      return refusedBy(error, entered, asked);
     }
   }
 
@@ -91,6 +93,22 @@ export class ToolCalls {
     const { session_handle, workspace_id } = args;
     if (!isTextOrAbsent(session_handle) || !isTextOrAbsent(workspace_id)) this.schemas.check(listed, args);
     return this.sessions.enter(caller, { session_handle, workspace_id } as WorkspaceChoice);
+  }
+
+  /** Returns what a denied call asked for, if it exists in the workspace. */
+  private async askedFor(
+    { scope }: EnteredWorkspace,
+    caller: Caller,
+    { listed, audited }: EndpointTool,
+    args: Arguments,
+  ): Promise<AuditedCall | null> {
+    try {
+      this.schemas.check(listed, args);
+      return audited ? await audited({ caller, scope, args: withoutWorkspace(args) }) : null;
+    } catch (error) {
+      if (error instanceof Problem && error.status < 500) return null;
+      throw error;
+    }
   }
 
   /** Checks the role, the arguments and the state of the workspace, in this order. */
@@ -107,14 +125,13 @@ export class ToolCalls {
     if (archived && isWrite) {
       throw problem.conflict('The workspace is archived. Its resources can be read but not changed.');
     }
-    const { session_handle: _, workspace_id: __, ...own } = args;
-    const call = { caller, scope, args: own };
+    const call = { caller, scope, args: withoutWorkspace(args) };
     return { call, audited: audited ? await audited(call) : null };
   }
 
   private async refuseUnknown(caller: Caller, name: string): Promise<never> {
     const shown = storable(name);
-    await this.record(caller, shown, { refused: problem.notFound('tool'), workspaceId: null, named: {} });
+    await this.record(caller, shown, { refused: problem.notFound('tool'), workspaceId: null, audited: null });
     throw new ProtocolError(
       ProtocolErrorCode.InvalidParams,
       `Unknown tool: ${shown}. Call tools/list for the names.`,
@@ -140,8 +157,9 @@ function auditedOf(
   outcome: Admitted | Session | Refused,
 ): Pick<Audited, 'id' | 'workspaceId' | 'changes'> {
   if ('refused' in outcome) {
-    const { refused, workspaceId, named } = outcome;
-    return { id: name, workspaceId, changes: given({ refused: refused.code, ...named }) };
+    const { refused, workspaceId, audited } = outcome;
+    const { id, changes } = audited ?? { id: name, changes: {} };
+    return { id, workspaceId, changes: given({ refused: refused.code, ...changes }) };
   }
   if ('workspace_id' in outcome) return { id: name, workspaceId: outcome.workspace_id, changes: [] };
   const { call, audited } = outcome;
@@ -153,22 +171,13 @@ function auditedOf(
 function refusedBy(
   error: unknown,
   entered: EnteredWorkspace | null,
-  names: readonly string[] = [],
-  args: Arguments = {},
+  audited: AuditedCall | null = null,
 ): Refused {
   if (!(error instanceof Problem) || error.status >= 500) throw error;
-  // an id that the caller cannot see may be another tenant's
-  const shown = error.code === 'not_found' ? [] : names;
-  const named = shown.flatMap((name) => {
-    const value = args[name];
-    return typeof value === 'string' ? [[name, storable(value)] as const] : [];
-  });
-  return {
-    refused: error,
-    workspaceId: entered?.scope.workspaceId ?? null,
-    named: Object.fromEntries(named),
-  };
+  return { refused: error, workspaceId: entered?.scope.workspaceId ?? null, audited };
 }
+
+const withoutWorkspace = ({ session_handle: _, workspace_id: __, ...own }: Arguments): Arguments => own;
 
 const isTextOrAbsent = (value: unknown): boolean => value === undefined || typeof value === 'string';
 

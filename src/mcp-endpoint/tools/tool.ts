@@ -72,8 +72,6 @@ export interface EndpointTool {
   readonly isWrite: boolean;
   /** Without it, the audit log shows the name of the tool. */
   readonly audited?: (call: ToolCall) => Promise<AuditedCall>;
-  /** Arguments that the audit log shows of a refused call. */
-  readonly named: readonly string[];
   readonly run: (call: ToolCall) => Promise<object>;
 }
 
@@ -93,7 +91,6 @@ export interface ToolDeclaration<Args extends object> {
   /** Default: it only reads. */
   hints?: Partial<ToolHints>;
   audited?: (call: ToolCall<Args>) => Promise<AuditedCall>;
-  named?: readonly (keyof Args & string)[];
   run: (call: ToolCall<Args>) => Promise<object>;
 }
 
@@ -148,7 +145,6 @@ export function tool<Args extends object = Arguments>(declared: ToolDeclaration<
     anyOf: declared.anyOf,
     isWrite: !annotations.readOnlyHint,
     audited: declared.audited as unknown as EndpointTool['audited'],
-    named: declared.named ?? [],
     run: declared.run as unknown as EndpointTool['run'],
   };
 }
