@@ -1,10 +1,10 @@
 import { isJsonObject } from './is-json-object';
-import { pointerOf } from './json-changes';
+import { pointerOf } from './json-pointer';
 
 /**
  * Characters that a reader does not see but a model reads: zero-width and bidirectional controls, variation selectors, tag
  * characters (U+E0000 to U+E007F), control characters other than tab and line ends, and the blank Braille pattern. A
- * carriage return alone is none of the line ends: a terminal writes over the line then.
+ * carriage return without a line feed is hidden, because a terminal then writes over the line.
  */
 const HIDDEN = /(?![\t\n]|\r\n)[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\p{Zl}\p{Zp}\u2800]/gu;
 

@@ -3,6 +3,7 @@ export { jsonFault } from './exact.parser';
 export { type HiddenCharacters, hiddenCharacters } from './hidden-characters';
 export { isJsonObject, isObjectValue } from './is-json-object';
 export { type JsonChange, jsonChanges } from './json-changes';
+export { escapedToken } from './json-pointer';
 export { JsonInputError } from './json-input.error';
 export { INLINE_JSON_MAX, MAX_DEPTH } from './json-limits';
 export { parseJson } from './json.parser';
