@@ -1,6 +1,6 @@
 export { canonicalJson, sha256OfJson } from './canonical.writer';
 export { jsonFault } from './exact.parser';
-export { type HiddenCharacters, hiddenCharacters } from './hidden-characters';
+export { escapeHidden, type HiddenCharacters, hiddenCharacters } from './hidden-characters';
 export { isJsonObject, isObjectValue } from './is-json-object';
 export { type JsonChange, jsonChanges } from './json-changes';
 export { escapedToken } from './json-pointer';
