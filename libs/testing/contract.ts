@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import type { OpenAPIObject } from '@nestjs/swagger';
+import { escapedToken } from '#platform/json';
 
 /** A response to check against the contract. */
 export interface ObservedAnswer {
@@ -124,7 +125,7 @@ class DocumentSchemas {
   }
 
   validatorOf(parts: string[]): ValidateFunction {
-    const pointer = parts.map((part) => part.replace(/~/g, '~0').replace(/\//g, '~1')).join('/');
+    const pointer = parts.map(escapedToken).join('/');
     let validate = this.validators.get(pointer);
     if (!validate) {
       validate = this.ajv.compile({ $ref: `${SCHEMA_ID}#/${encodeURI(pointer)}` });

@@ -105,6 +105,6 @@ export {
   type SearchType,
 } from './search-index/search-document';
 export { SearchIndex } from './search-index/search-index';
-export { withUniqueName } from './unique-name';
+export { NameConflict, withUniqueName } from './unique-name';
 export { pick, STAMP_FIELDS, StampsDto } from './view.dto';
 export { checkWorkspaceOfCreate, checkWorkspaceOfSearch } from './workspace-body';

@@ -17,7 +17,7 @@ import {
 } from './change';
 import type { PatchBody, ResourceAction, ResourceKind, ResourceRow, ResourceRows } from './resource-kind';
 import { SearchIndex } from './search-index/search-index';
-import { explainUniqueName, NameTaken, takenDetail, withUniqueName } from './unique-name';
+import { explainUniqueName, NameConflict, NameTaken, takenDetail, withUniqueName } from './unique-name';
 import { pick } from './view.dto';
 
 /** The services that the kit uses. Inject it and pass it to `super`. */
@@ -306,6 +306,6 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
   /** Returns the 409 for a name that is taken, with the id of the resource that has it if the caller may read it. */
   private duplicateOf(scope: S, known: Row | null): Problem {
     const isShown = known && this.isReadable(scope, known);
-    return problem.conflict(takenDetail(this.kind, isShown ? this.idOf(known) : undefined));
+    return new NameConflict(takenDetail(this.kind, isShown ? this.idOf(known) : undefined));
   }
 }

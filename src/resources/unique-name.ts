@@ -17,6 +17,13 @@ export class NameTaken<Row> extends Problem {
   }
 }
 
+/** The 409 for a name that another resource has. */
+export class NameConflict extends Problem {
+  constructor(detail: string) {
+    super('conflict', detail);
+  }
+}
+
 /** Runs a write of a row. Throws `NameTaken` when another resource has its name. */
 export async function withUniqueName<Row extends ResourceRow>(
   kind: Kind<Row>,

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020';
 import type { OpenAPIObject } from '@nestjs/swagger';
+import { escapedToken } from '#platform/json';
 import { createTestApp, type TestApp } from '#testing';
 
 interface Operation {
@@ -75,10 +76,9 @@ describe('the OpenAPI document', () => {
       ),
     );
     expect(bodies.length).toBeGreaterThan(10);
-    const pointer = (text: string) => text.replace(/~/g, '~0').replace(/\//g, '~1');
     for (const { label, type, name, value } of bodies) {
       const [method, path] = label.split(' ') as [string, string];
-      const $ref = `document#/paths/${pointer(path)}/${method.toLowerCase()}/requestBody/content/${pointer(type)}/schema`;
+      const $ref = `document#/paths/${escapedToken(path)}/${method.toLowerCase()}/requestBody/content/${escapedToken(type)}/schema`;
       const validate = ajv.compile({ $ref });
       expect([label, name, validate(value) || validate.errors]).toEqual([label, name, true]);
     }

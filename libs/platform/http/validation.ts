@@ -1,5 +1,5 @@
 import { getMetadataStorage, type ValidationError } from 'class-validator';
-import { isJsonObject, unknownDetail } from '#platform/json';
+import { escapedToken, isJsonObject, unknownDetail } from '#platform/json';
 import { type FieldError, problem } from '#platform/problem';
 import { type Constructor, DEFERRED, NESTED, type OneOf, READ_ONLY, VALUES } from './members';
 
@@ -129,8 +129,7 @@ function instantiateNested(
 }
 
 /** Returns a member's name as a token of a JSON pointer (RFC 6901), cut to 100 characters. */
-export const pointerToken = (member: string): string =>
-  member.slice(0, 100).replace(/~/g, '~0').replace(/\//g, '~1');
+export const pointerToken = (member: string): string => escapedToken(member.slice(0, 100));
 
 /** Constraints on the type of a value. When one is broken, the others add only noise. */
 const OF_TYPE = ['isString', 'isInt', 'isNumber', 'isBoolean', 'isArray', 'isObject', 'isNotNull'];

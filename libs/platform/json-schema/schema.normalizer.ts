@@ -1,3 +1,4 @@
+import { escapedToken } from '#platform/json';
 import { LinearRegExp, PatternRefused } from '#platform/linear-regexp';
 import { isRecord, KEYWORDS } from './schema.keywords';
 
@@ -27,7 +28,7 @@ export class SchemaRefused extends Error {
 
 /** Appends a token to a JSON pointer (RFC 6901). */
 export const pointerTo = (pointer: string, token: string | number): string =>
-  `${pointer}/${String(token).replaceAll('~', '~0').replaceAll('/', '~1')}`;
+  `${pointer}/${escapedToken(token)}`;
 
 /**
  * Checks a schema that a user wrote, and returns a copy with only known keywords.

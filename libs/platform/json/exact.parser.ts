@@ -1,6 +1,7 @@
 import { JsonInputError } from './json-input.error';
 import { MAX_DEPTH } from './json-limits';
 import { objectOf } from './member-order';
+import { escapedToken } from './json-pointer';
 import { numberFault } from './number.rule';
 
 /** Longest pointer in an error, in characters. A longer one is truncated after a whole member. */
@@ -214,7 +215,7 @@ class ExactParser {
   private refusal(detail: string): JsonInputError {
     let pointer = '';
     for (const step of this.path) {
-      const longer = `${pointer}/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`;
+      const longer = `${pointer}/${escapedToken(step)}`;
       if (longer.length > MAX_POINTER_LENGTH) break;
       pointer = longer;
     }

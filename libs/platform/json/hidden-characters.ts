@@ -1,12 +1,19 @@
 import { isJsonObject } from './is-json-object';
-import { pointerOf } from './json-changes';
+import { pointerOf } from './json-pointer';
 
 /**
  * Characters that a reader does not see but a model reads: zero-width and bidirectional controls, variation selectors, tag
  * characters (U+E0000 to U+E007F), control characters other than tab and line ends, and the blank Braille pattern. A
- * carriage return alone is none of the line ends: a terminal writes over the line then.
+ * carriage return without a line feed is hidden, because a terminal then writes over the line.
  */
 const HIDDEN = /(?![\t\n]|\r\n)[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\p{Zl}\p{Zp}\u2800]/gu;
+
+const hexOf = (character: string): string =>
+  character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');
+
+/** Returns a text with its hidden characters as escapes, such as `\u{200B}`. */
+export const escapeHidden = (text: string): string =>
+  text.replace(HIDDEN, (character) => `\\u{${hexOf(character)}}`);
 
 const CODE_POINTS_MAX = 100;
 const POINTERS_MAX = 20;
@@ -33,7 +40,7 @@ export function hiddenCharacters(value: unknown): HiddenCharacters | null {
     count += found.length;
     for (const character of found) {
       if (codePoints.size === CODE_POINTS_MAX) break;
-      codePoints.add(`U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`);
+      codePoints.add(`U+${hexOf(character)}`);
     }
     if (pointers.size < POINTERS_MAX) pointers.add(pointerOf(path));
   };

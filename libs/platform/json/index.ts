@@ -1,8 +1,9 @@
 export { canonicalJson, sha256OfJson } from './canonical.writer';
 export { jsonFault } from './exact.parser';
-export { type HiddenCharacters, hiddenCharacters } from './hidden-characters';
+export { escapeHidden, type HiddenCharacters, hiddenCharacters } from './hidden-characters';
 export { isJsonObject, isObjectValue } from './is-json-object';
 export { type JsonChange, jsonChanges } from './json-changes';
+export { escapedToken } from './json-pointer';
 export { JsonInputError } from './json-input.error';
 export { INLINE_JSON_MAX, MAX_DEPTH } from './json-limits';
 export { parseJson } from './json.parser';

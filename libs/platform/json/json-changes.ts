@@ -1,4 +1,5 @@
 import { isJsonObject } from './is-json-object';
+import { pointerOf } from './json-pointer';
 import { toJsonText } from './json.writer';
 import { memberNames } from './member-order';
 
@@ -91,10 +92,6 @@ class Comparison {
     else this.changes.push(change);
   }
 }
-
-/** Returns the JSON pointer (RFC 6901) of a path. */
-export const pointerOf = (path: readonly (string | number)[]): string =>
-  path.map((step) => `/${String(step).replace(/~/g, '~0').replace(/\//g, '~1')}`).join('');
 
 /** Tells whether two JSON values have the same content. */
 function isSameJson(one: unknown, other: unknown): boolean {

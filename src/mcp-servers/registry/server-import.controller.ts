@@ -4,7 +4,7 @@ import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/aut
 import { created, ETAG_HEADER, type Reply } from '#platform/http';
 import { ServerDto } from '../servers/server.dto';
 import { ServerService } from '../servers/server.service';
-import { importedServer } from './server-import';
+import { importedServer, withNameAdvice } from './server-import';
 import { ImportServerDto } from './server-import.dto';
 
 @ApiTags('MCP servers')
@@ -17,7 +17,9 @@ export class ServerImportController {
   @RequireRoleSomewhere('editor')
   @ApiCreatedResponse({ type: ServerDto, headers: ETAG_HEADER })
   async import(@CurrentScope() scope: OrgScope, @Body() dto: ImportServerDto): Promise<Reply> {
-    const made = await this.servers.create(scope, importedServer(dto));
+    const made = await this.servers.create(scope, importedServer(dto)).catch((error: unknown) => {
+      throw withNameAdvice(error, dto);
+    });
     return created(`/mcp/v1/servers/${made.view.server_id}`, made);
   }
 }

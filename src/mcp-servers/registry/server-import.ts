@@ -1,23 +1,18 @@
-import { pointerToken } from '#platform/http';
 import { isJsonObject } from '#platform/json';
-import { problem } from '#platform/problem';
+import { type FieldError, problem } from '#platform/problem';
+import { NameConflict } from '../../resources';
 import { authFaults, type GivenAuth, urlFault } from '../servers/server-auth';
 import { URL_MAX } from '../servers/server-auth.dto';
 import type { CreateServerDto } from '../servers/server.dto';
 import type { ImportServerDto } from './server-import.dto';
-import {
-  type Remote,
-  type ServerHeader,
-  type ServerInput,
-  type ServerJson,
-  ServerJsonReader,
-} from './server-json';
+import { type Remote, type ServerHeader, type ServerJson, ServerJsonReader } from './server-json';
+import { explained, TemplateValues, variablesOf } from './template-values';
 
 /** The most faults that one answer reports. */
 const FAULTS_MAX = 100;
 
-/** A variable in a template. */
-const VARIABLE = /\{([a-zA-Z_][a-zA-Z0-9_-]*)\}/g;
+/** Labels of a host name, and a port. */
+const HOST_PART = /^[a-z0-9-]+(?:\.[a-z0-9-]+)*(?::\d{1,5})?$/i;
 
 /** The member of a server's metadata that says which server of the public registry it is. */
 export const ORIGIN = 'mcp_registry';
@@ -46,6 +41,12 @@ export function importedServer(dto: ImportServerDto): CreateServerDto {
   };
 }
 
+/** Adds to the 409 for a name that `server.json` chose how to choose another. Other errors stay as they are. */
+export const withNameAdvice = (error: unknown, { name }: ImportServerDto): unknown =>
+  error instanceof NameConflict && name == null
+    ? problem.conflict(`${error.detail} Choose another name with \`name\`.`)
+    : error;
+
 function originOf({ name, version, title, websiteUrl, repository }: ServerJson): object {
   return {
     name,
@@ -58,9 +59,12 @@ function originOf({ name, version, title, websiteUrl, repository }: ServerJson):
 
 /** Fills the templates of a remote with the values of a body. */
 class RemoteForm {
-  private readonly values = new Map<string, string>();
-  private readonly used = new Set<string>();
+  private readonly values: TemplateValues;
+  /** A variable of the body that the URL contains as it is. */
+  private verbatim: string | null = null;
   private isAuthValueUsed = false;
+  /** Where the members of `auth` come from, if not from `auth`. */
+  private readonly sources = new Map<string, string>();
 
   constructor(
     private readonly reader: ServerJsonReader,
@@ -68,52 +72,61 @@ class RemoteForm {
     private readonly body: ImportServerDto,
     private readonly pointer: string,
   ) {
-    for (const [name, value] of Object.entries(body.variables ?? {})) {
-      if (typeof value === 'string') this.values.set(name, value);
-      else this.faultIn(name, 'must be a string');
-    }
+    this.values = new TemplateValues(reader, body.variables ?? {});
   }
 
   fill(): Pick<CreateServerDto, 'url' | 'transport' | 'auth'> {
     const url = this.url();
     const auth = this.auth();
-    for (const name of this.values.keys()) {
-      if (!this.used.has(name)) this.faultIn(name, 'is not a variable of this remote');
-    }
-    if (auth) this.reader.faults.push(...authFaults(auth, '/auth'));
+    this.values.checkUsed();
+    if (auth) this.reader.faults.push(...this.faultsOf(auth));
     return { url, transport: this.remote.transport, auth };
   }
 
   private url(): string {
     const { url: template, variables } = this.remote;
-    for (const [, name] of template.split('?')[0]!.matchAll(VARIABLE)) {
-      if (variables.get(name!)?.isSecret !== true) continue;
+    for (const name of variablesOf(template.split('?')[0]!)) {
+      if (variables.get(name)?.isSecret !== true) continue;
       const detail = `has the secret variable {${name}} outside its query, where searches and logs would show it. Choose another remote.`;
       this.reader.fault(`${this.pointer}/url`, detail);
     }
-    const missing = this.missing(template, variables);
-    for (const name of missing) this.require(name, variables.get(name), 'the URL of the remote');
-    const url = this.filled(template, variables, (value, name, offset) =>
+    const missing = this.values.missing(template, variables);
+    this.values.require(missing, variables, 'the URL of the remote');
+    const url = this.values.fill(template, variables, ({ value, name }, offset) =>
       this.urlPart(value, name, template, offset),
     );
-    const fault = missing.length > 0 || this.reader.faults.length > 0 ? null : urlFault(url);
-    if (fault !== null) this.reader.fault(`${this.pointer}/url`, fault);
-    if (url.length > URL_MAX) {
-      this.reader.fault(`${this.pointer}/url`, `may have at most ${URL_MAX} characters`);
-    }
+    if (this.reader.faults.length === 0) this.checkUrl(url);
     return url;
   }
 
-  /** Returns a value as a part of the URL, whose structure it cannot change. It can be the beginning, or the whole query. */
+  /** A fault of the filled URL comes from the value that it contains as it is, if there is one. */
+  private checkUrl(url: string): void {
+    const fault = url.length > URL_MAX ? `may have at most ${URL_MAX} characters` : urlFault(url);
+    if (fault === null) return;
+    const isOfTemplate = !/^(?:https?:\/\/|\{)/i.test(this.remote.url);
+    if (isOfTemplate || this.verbatim === null) this.reader.fault(`${this.pointer}/url`, fault);
+    else this.values.fault(this.verbatim, `makes the URL invalid, which ${fault}`);
+  }
+
+  /**
+   * Returns a value as a part of the URL, whose structure it cannot change. It is encoded, except at the beginning of the
+   * URL, in the host, and as the whole query.
+   */
   private urlPart(value: string, name: string, template: string, offset: number): string {
-    const before = template.slice(0, offset);
-    const isQuery = before.endsWith('?') && template.length === offset + name.length + 2;
-    if (before === '' || isQuery) return value;
-    if (!/^[a-z]+:\/\/[^/?]*$/i.test(before)) {
-      if (!/^\.\.?$/.test(value)) return encodeURIComponent(value);
-      this.faultIn(name, 'must not be a dot segment');
-    } else if (!/^[a-z0-9.:-]+$/i.test(value)) {
-      this.faultIn(name, 'must be a part of a host name');
+    const [before, after] = [template.slice(0, offset), template.slice(offset + name.length + 2)];
+    const isInHost = /^[^/?]*:\/\/[^/?]*$/.test(before);
+    const isQuery = before.endsWith('?') && after === '';
+    if (before !== '' && !isInHost && !isQuery) {
+      const isDotSegment = !before.includes('?') && /^\.\.?$/.test(value);
+      if (isDotSegment) this.values.fault(name, 'must not be a dot segment');
+      return encodeURIComponent(value);
+    }
+    this.verbatim = name;
+    if (isInHost && !HOST_PART.test(value)) this.values.fault(name, 'must be a part of a host name');
+    if (before === '' && after.startsWith('://')) {
+      if (!/^https?$/i.test(value)) this.values.fault(name, 'must be http or https');
+    } else if (before === '' && after !== '' && /[?#]/.test(value)) {
+      this.values.fault(name, 'must not have a query, because the URL continues after it');
     }
     return value;
   }
@@ -163,9 +176,17 @@ class RemoteForm {
     this.reader.fault(`${this.pointer}/headers`, detail);
   }
 
+  /** A fault of a value points to where it comes from. */
+  private faultsOf(auth: GivenAuth): FieldError[] {
+    return authFaults(auth, '/auth').map((fault) =>
+      'pointer' in fault ? { ...fault, pointer: this.sources.get(fault.pointer) ?? fault.pointer } : fault,
+    );
+  }
+
   private authOf(header: ServerHeader): GivenAuth | null {
     const value = this.headerValue(header);
     if (value === null) return null;
+    if (this.body.auth?.header == null) this.sources.set('/auth/header', `${header.pointer}/name`);
     const isAuthorization = /^authorization$/i.test(header.name);
     // A remote that declares no template leaves the scheme to its description.
     const form = header.value === null ? /^(?:Bearer +)?(\S+)$/i : /^Bearer +(\S+)$/i;
@@ -177,19 +198,30 @@ class RemoteForm {
     const given = this.body.auth?.value ?? null;
     if (header.value === null) {
       this.isAuthValueUsed = given !== null;
-      this.checkChoice(given, header, '/auth/value');
-      return given ?? header.default ?? this.requireValue(header);
+      const value = given ?? header.default;
+      const pointer = given === null ? `${header.pointer}/default` : '/auth/value';
+      this.sources.set('/auth/value', pointer);
+      if (value === null) return this.requireValue(header);
+      this.values.checkChoice(value, header, pointer);
+      return value;
     }
-    const missing = this.missing(header.value, header.variables);
+    const { value: template, variables } = header;
+    const missing = this.values.missing(template, variables);
     if (missing.length === 1 && given !== null) {
-      const hasScheme = /^Bearer +\{/i.test(header.value);
-      this.values.set(missing[0]!, hasScheme ? given.replace(/^Bearer +/i, '') : given);
+      this.values.set(missing[0]!, given, '/auth/value');
       this.isAuthValueUsed = true;
     } else {
-      for (const name of missing) this.require(name, header.variables.get(name), `the header ${header.name}`);
+      this.values.require(missing, variables, `the header ${header.name}`);
+      // The value could be that of any of them.
+      this.isAuthValueUsed = missing.length > 1;
       if (missing.length > 0) return null;
+      this.sources.set('/auth/value', `${header.pointer}/value`);
     }
-    return this.filled(header.value, header.variables, (value) => value);
+    return this.values.fill(template, variables, ({ value, pointer }, offset) => {
+      this.sources.set('/auth/value', pointer);
+      const hasScheme = /^Bearer +$/i.test(template.slice(0, offset));
+      return hasScheme ? value.replace(/^Bearer +/i, '') : value;
+    });
   }
 
   private requireValue({ name, description }: ServerHeader): null {
@@ -197,54 +229,6 @@ class RemoteForm {
       '/auth/value',
       `is required: the value of the header ${name}${explained(description)}`,
     );
-  }
-
-  private require(name: string, input: ServerInput | undefined, where: string): void {
-    this.faultIn(name, `is required by ${where}${explained(input?.description ?? null)}`);
-  }
-
-  /** Returns the variables of a template that have no value, declared or not. */
-  private missing(template: string, declared: ReadonlyMap<string, ServerInput>): string[] {
-    const names = new Set([...template.matchAll(VARIABLE)].map(([, name]) => name!));
-    return [...names].filter((name) => this.valueOf(name, declared.get(name)) === undefined);
-  }
-
-  /**
-   * Replaces the variables that have a value.
-   *
-   * @param form turns a value of the body into its part of the template
-   */
-  private filled(
-    template: string,
-    declared: ReadonlyMap<string, ServerInput>,
-    form: (value: string, name: string, offset: number) => string,
-  ): string {
-    return template.replace(VARIABLE, (whole, name: string, offset: number) => {
-      const input = declared.get(name);
-      const value = this.valueOf(name, input);
-      this.used.add(name);
-      this.checkChoice(value, input, `/variables/${pointerToken(name)}`);
-      const isGiven = value !== undefined && value === this.values.get(name);
-      return isGiven && !input?.choices.includes(value) ? form(value, name, offset) : (value ?? whole);
-    });
-  }
-
-  private checkChoice(
-    value: string | null | undefined,
-    input: ServerInput | undefined,
-    pointer: string,
-  ): void {
-    if (value == null || !input || input.choices.length === 0 || input.choices.includes(value)) return;
-    this.reader.fault(pointer, `must be one of ${input.choices.slice(0, 100).join(', ')}`);
-  }
-
-  /** A fixed value cannot be changed. */
-  private valueOf(name: string, input: ServerInput | undefined): string | undefined {
-    return input?.value ?? this.values.get(name) ?? input?.default ?? undefined;
-  }
-
-  private faultIn(name: string, detail: string): void {
-    this.reader.fault(`/variables/${pointerToken(name)}`, detail);
   }
 }
 
@@ -260,6 +244,3 @@ const namesOf = (headers: readonly ServerHeader[]): string =>
     .slice(0, 10)
     .map(({ name }) => name)
     .join(', ');
-
-const explained = (description: string | null): string =>
-  description === null || description === '' ? '' : ` (${description.slice(0, 200)})`;

@@ -36,6 +36,8 @@ export interface ServerInput {
 }
 
 export interface ServerHeader extends ServerInput {
+  /** Its place in the body. */
+  pointer: string;
   name: string;
   variables: ReadonlyMap<string, ServerInput>;
 }
@@ -115,7 +117,7 @@ export class ServerJsonReader {
     if (!isJsonObject(source)) return this.fault(pointer, 'must be an object');
     const name = this.text(source, 'name', pointer, VERSION_MAX);
     if (name === null) return null;
-    return { ...this.input(source, pointer), name, variables: this.inputs(source, pointer) };
+    return { ...this.input(source, pointer), pointer, name, variables: this.inputs(source, pointer) };
   }
 
   private inputs(source: Record<string, unknown>, pointer: string): Map<string, ServerInput> {

@@ -11,7 +11,9 @@ describe('unifiedDiff', () => {
     [null, '', ['@@ -0,0 +1,1 @@', '+']],
     ['a', 'b', ['@@ -1,1 +1,1 @@', '-a', '+b']],
     ['a\nb\nc', 'a\nx\nc', ['@@ -1,3 +1,3 @@', ' a', '-b', '+x', ' c']],
-    ['a\r\nb', 'a\nb', ['@@ -1,2 +1,2 @@', '-a\r', '+a', ' b']],
+    ['a\r\nb', 'a\nb', ['@@ -1,2 +1,2 @@', '-a\\u{000D}', '+a', ' b']],
+    ['a\nb', 'a\nb\u200b', ['@@ -1,2 +1,2 @@', ' a', '-b', '+b\\u{200B}']],
+    ['a\u{e0041}\nb', 'a\u{e0041}\nc', ['@@ -1,2 +1,2 @@', ' a\\u{E0041}', '-b', '+c']],
   ])('of %j and %j', (before, after, expected) => {
     expect(unifiedDiff(before, after)).toEqual(expected);
   });
@@ -34,10 +36,17 @@ describe('unifiedDiff', () => {
     ]);
   });
 
-  it('takes little time for texts of many short lines', () => {
-    const text = (letter: string) => Array.from({ length: 5_000 }, (_, i) => `${letter}${i % 7}`).join('\n');
-    const diff = unifiedDiff(text('a'), text('b'));
-    expect(diff[0]).toBe('@@ -1,5000 +1,5000 @@');
-    expect(diff).toHaveLength(10_001);
+  it('finds common lines among up to a million pairs, and shows longer texts as removed and added', () => {
+    const text = (letter: string, count: number): string => {
+      const half = Array.from({ length: (count - 1) / 2 }, (_, i) => `${letter}${i}`);
+      return lines(...half, 'common', ...half);
+    };
+    const within = unifiedDiff(text('a', 999), text('b', 999));
+    expect([within[0], within.filter((line) => line.endsWith('common'))]).toEqual([
+      '@@ -1,999 +1,999 @@',
+      [' common'],
+    ]);
+    const beyond = unifiedDiff(text('a', 1_001), text('b', 1_001));
+    expect(beyond.filter((line) => line.endsWith('common'))).toEqual(['-common', '+common']);
   });
 });

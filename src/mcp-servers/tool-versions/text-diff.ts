@@ -1,3 +1,5 @@
+import { escapeHidden } from '#platform/json';
+
 /** Unchanged lines that are shown before and after a change. */
 const CONTEXT = 3;
 /** The most pairs of lines to compare. Longer texts are shown as removed and added. */
@@ -8,7 +10,8 @@ type Line = readonly [mark: Mark, text: string];
 
 /**
  * Returns the lines of a unified diff, without its file names: headers of hunks (`@@ -1,3 +1,4 @@`), and lines that begin
- * with a blank, `-` or `+`. Empty for equal texts. Null has no lines.
+ * with a blank, `-` or `+`. Empty for equal texts. Null has no lines. Hidden characters are escaped (`\u{200B}`), so that a
+ * reader sees which line differs.
  */
 export function unifiedDiff(before: string | null, after: string | null): string[] {
   const [from, to] = [linesOf(before), linesOf(after)];
@@ -25,7 +28,10 @@ export function unifiedDiff(before: string | null, after: string | null): string
       last = next;
     }
     end = Math.min(last + CONTEXT + 1, lines.length);
-    diff.push(headerOf(lines, start, end), ...lines.slice(start, end).map(([mark, text]) => mark + text));
+    diff.push(
+      headerOf(lines, start, end),
+      ...lines.slice(start, end).map(([mark, text]) => mark + escapeHidden(text)),
+    );
   }
   return diff;
 }

@@ -2,7 +2,7 @@ import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import { pathNumber, type Versioned } from '#platform/http';
-import { ListQueryDto, type Page } from '#platform/paging';
+import { OrderedListQueryDto, type Page } from '#platform/paging';
 import { ToolDiffDto, ToolVersionDto, ToolVersionPageDto } from './tool-version.dto';
 import { ToolVersionService } from './tool-version.service';
 
@@ -19,7 +19,7 @@ export class ToolVersionController {
     @CurrentScope() scope: OrgScope,
     @Param('server_id') serverId: string,
     @Param('tool_id') toolId: string,
-    @Query() query: ListQueryDto,
+    @Query() query: OrderedListQueryDto,
   ): Promise<Page<ToolVersionDto>> {
     return this.versions.list(scope, serverId, toolId, query);
   }

@@ -92,7 +92,7 @@ export class ToolChangeDto {
   before?: string | null;
   @ApiProperty({ type: String, nullable: true, required: false })
   after?: string | null;
-  /** The lines of a unified diff. */
+  /** The lines of a unified diff. Characters that a reader cannot see are escaped, such as `\u{200B}`. */
   diff?: string[];
   /**
    * At most 1,000 changes, with 1,048,576 characters of pointers and values together. The order of members is no change.

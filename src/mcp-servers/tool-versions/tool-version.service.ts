@@ -3,7 +3,7 @@ import type { OrgScope } from '#platform/auth';
 import { Versioned } from '#platform/http';
 import { type HiddenCharacters, hiddenCharacters, type JsonChange, RawJson } from '#platform/json';
 import { JsonThreads } from '#platform/json-threads';
-import type { ListQueryDto, Page } from '#platform/paging';
+import type { OrderedListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { ServerService } from '../servers/server.service';
 import { ToolStore } from '../servers/tool-store';
@@ -35,7 +35,7 @@ export class ToolVersionService {
     scope: OrgScope,
     serverId: string,
     toolId: string,
-    query: ListQueryDto,
+    query: OrderedListQueryDto,
   ): Promise<Page<ToolVersionDto>> {
     await this.servers.findToolOf(scope, serverId, toolId);
     const { rows, page } = await this.tools.versions.list(scope.orgKey, toolId, query);

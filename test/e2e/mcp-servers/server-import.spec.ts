@@ -107,6 +107,21 @@ describe('a server.json of the public MCP registry', () => {
     expect([again.status, again.body.detail]).toEqual([409, expect.stringContaining(answer.body.server_id)]);
   });
 
+  it('whose name is taken can be registered under another, which the 409 says', async () => {
+    const server = serverJson();
+    const { body } = await imported(server);
+    const again = await imported(server);
+    expect([again.status, again.body.detail]).toEqual([
+      409,
+      expect.stringMatching(new RegExp(`${body.server_id}.*Choose another name with \`name\``)),
+    ]);
+    const chosen = await imported(server, { name: body.name });
+    expect([chosen.status, chosen.body.detail]).toEqual([
+      409,
+      expect.not.stringContaining('Choose another') as string,
+    ]);
+  });
+
   describe('with a header that requires a secret', () => {
     it.each([
       [apiKey, { auth: { value: SECRET } }, { type: 'header', header: 'X-API-Key' }],
@@ -117,6 +132,8 @@ describe('a server.json of the public MCP registry', () => {
       // as most items of the public registry are: nothing declares the variable
       [undeclared, { auth: { value: SECRET } }, { type: 'bearer', header: null }],
       [undeclared, { variables: { smithery_api_key: SECRET } }, { type: 'bearer', header: null }],
+      [undeclared, { variables: { smithery_api_key: `bearer ${SECRET}` } }, { type: 'bearer', header: null }],
+      [{ ...apiKey, default: SECRET, choices: [SECRET] }, {}, { type: 'header', header: 'X-API-Key' }],
       [{ ...apiKey, value: '{key}' }, { auth: { value: SECRET } }, { type: 'header', header: 'X-API-Key' }],
       // a value with the scheme, which the template has too, and a value without the scheme
       [bearer, { auth: { value: `Bearer ${SECRET}` } }, { type: 'bearer', header: null }],
@@ -147,7 +164,29 @@ describe('a server.json of the public MCP registry', () => {
         '/auth/value',
         'must be one of eu, us',
       ],
-      [{}, { auth: { client_secret: SECRET } }, '/auth/client_secret', 'only allowed with `type`'],
+      [
+        { headers: [{ ...apiKey, choices: ['eu', 'us'], default: 'moon' }] },
+        {},
+        '/server/remotes/0/headers/0/default',
+        'must be one of eu, us',
+      ],
+      [
+        { headers: [{ ...bearer, variables: { token: { choices: ['eu', 'us'] } } }] },
+        { auth: { value: 'moon' } },
+        '/auth/value',
+        'must be one of eu, us',
+      ],
+      [{ headers: [bearer] }, { variables: { token: 'a\nb' } }, '/variables/token', 'visible ASCII'],
+      [
+        { headers: [{ ...apiKey, value: '{user}:{key}' }] },
+        { auth: { value: SECRET } },
+        '/variables/user',
+        'is required by the header X-API-Key',
+      ],
+      [{}, { auth: { token_url: SECRET } }, '/auth/token_url', 'is only allowed with `type`'],
+      [{}, { auth: { client_id: SECRET } }, '/auth/client_id', 'is only allowed with `type`'],
+      [{}, { auth: { client_secret: SECRET } }, '/auth/client_secret', 'is only allowed with `type`'],
+      [{}, { auth: { scope: SECRET } }, '/auth/scope', 'is only allowed with `type`'],
       [
         { headers: [{ ...bearer, variables: { token: 7 } }] },
         { auth: { value: SECRET } },
@@ -168,7 +207,12 @@ describe('a server.json of the public MCP registry', () => {
         'only send one',
       ],
       [{ headers: [apiKey] }, { auth: { value: `${SECRET}\r\nX: 1` } }, '/auth/value', 'visible ASCII'],
-      [{ headers: [{ ...apiKey, name: 'Host' }] }, { auth: { value: SECRET } }, '/auth/header', 'transport'],
+      [
+        { headers: [{ ...apiKey, name: 'Host' }] },
+        { auth: { value: SECRET } },
+        '/server/remotes/0/headers/0/name',
+        'transport',
+      ],
       [{}, { auth: { value: SECRET } }, '/auth/value', 'requires a `type`'],
       [{}, { auth: { header: 'X-Other' } }, '/auth/header', 'does not declare this header'],
       [{ headers: [apiKey] }, { auth: { header: 'X-Other' } }, '/auth/header', 'must be X-API-Key'],
@@ -225,6 +269,10 @@ describe('a server.json of the public MCP registry', () => {
       [{ ...TENANT, ...REGION }, { tenant: 'a', region: 7 }, ['/variables/region']],
       [{ ...TENANT, ...REGION }, { tenant: 'user:password@evil' }, ['/variables/tenant']],
       [{ ...TENANT }, { tenant: 'a', region: '..' }, ['/variables/region']],
+      [{ ...TENANT, ...REGION }, { tenant: 'a.b/c' }, ['/variables/tenant']],
+      [{ ...TENANT, ...REGION }, { tenant: 'a..b' }, ['/variables/tenant']],
+      // only the last part of a host name has a port
+      [{ ...TENANT, ...REGION }, { tenant: 'a:80' }, ['/variables/tenant']],
       [{ tenant: { isSecret: true }, ...REGION }, { tenant: 'a' }, ['/server/remotes/0/url']],
     ])('says which one is missing or does not fit: %#', async (declared, variables, pointers) => {
       const answer = await imported(templated(declared), { variables });
@@ -239,6 +287,25 @@ describe('a server.json of the public MCP registry', () => {
       expect(answer.body.url).toBe(
         'https://weather.example.com/..%2Fa%3Fb%3Dc%23d/mcp?key=a%26b%3Dc%2Bd%25%20e',
       );
+    });
+
+    it.each([
+      ['{base}/mcp', { base: 'https://weather.example.com/v1' }, 'https://weather.example.com/v1/mcp'],
+      ['{base}/mcp', { base: 'https://weather.example.com?x=1' }, '/variables/base'],
+      ['{base}/mcp', { base: 'ftp://weather.example.com' }, '/variables/base'],
+      ['{scheme}://{host}/mcp', { scheme: 'http', host: 'example.com:8080' }, 'http://example.com:8080/mcp'],
+      ['{scheme}://{host}/mcp', { scheme: 'https://evil/x', host: 'a' }, '/variables/scheme'],
+      ['https://example.com:{port}/mcp', { port: '8443' }, 'https://example.com:8443/mcp'],
+      ['https://example.com:{port}/mcp', { port: '99999' }, '/variables/port'],
+      ['https://example.com/mcp?{query}', { query: 'a=b&c={d}' }, 'https://example.com/mcp?a=b&c={d}'],
+      ['https://example.com/mcp?{query}', { query: 'a=b#c' }, '/variables/query'],
+      ['https://example.com/mcp?dir={dir}', { dir: '..' }, 'https://example.com/mcp?dir=..'],
+      ['https://example.com/{dir}/mcp', { dir: '%2e%2e' }, 'https://example.com/%252e%252e/mcp'],
+      ['https://example.com/{dir}/mcp', { dir: '\ud800' }, '/variables/dir'],
+      ['ftp://{host}/mcp', { host: 'example.com' }, '/server/remotes/0/url'],
+    ])('in any place: %s with %j', async (url, variables, expected) => {
+      const answer = await imported(templated({}, url), { variables });
+      expect(answer.status === 201 ? answer.body.url : pointersIn(answer).join()).toBe(expected);
     });
 
     it('takes a secret one in the query only, which no search and no log shows', async () => {

@@ -93,6 +93,8 @@ describe('the versions of a tool', () => {
     expect([ordinalsOf(first), ordinalsOf(rest), rest.body.page.next_cursor]).toEqual([[3, 2], [1], null]);
     const oldest = await on.editor.get(`${tool}/versions?sort=created_at&limit=1`);
     expect([ordinalsOf(oldest), oldest.body.page.total]).toEqual([[1], 3]);
+    // versions are never archived
+    expect((await on.editor.get(`${tool}/versions?include_archived=true`)).body.code).toBe('invalid_query');
   });
 
   it('are 404 if there is no such tool, version or pair of versions', async () => {
@@ -225,6 +227,20 @@ describe('the versions of a tool', () => {
       const alone = await on.editor.get(`${tool}/versions/2..2`);
       expect(alone.body.to.hidden_characters).toEqual(body.to.hidden_characters);
       expect((await on.editor.get(`${tool}/versions/2..1`)).body.to.hidden_characters).toEqual([]);
+    });
+
+    it('show which line differs by a character that a reviewer cannot see', async () => {
+      const description = `Finds tickets.${ZERO_WIDTH}\nReturns ten.`;
+      const tool = await toolWith({}, { description });
+      expect((await on.editor.get(`${tool}/versions/1..2`)).body.changes).toEqual([
+        {
+          member: 'description',
+          kind: 'text',
+          before: SEARCH.description,
+          after: description,
+          diff: ['@@ -1,2 +1,2 @@', '-Finds tickets.', '+Finds tickets.\\u{200B}', ' Returns ten.'],
+        },
+      ]);
     });
 
     it('say that they are truncated when a schema has too many changes', async () => {

@@ -1,3 +1,4 @@
+import { pointerToken } from '#platform/http';
 import { isJsonObject, unknownDetail } from '#platform/json';
 
 /** What is wrong with a value. `pointer` (RFC 6901) is relative to the definition, and empty for the definition itself. */
@@ -8,8 +9,6 @@ export interface FormFault {
 
 /** Most faults reported for one definition. */
 const FAULTS_MAX = 50;
-/** Longest part of a member's name in a pointer, in UTF-16 code units. */
-const TOKEN_MAX = 100;
 
 /** A place in a definition, and where its faults are collected. */
 export class Place {
@@ -21,8 +20,7 @@ export class Place {
   ) {}
 
   at(member: string | number): Place {
-    const token = String(member).slice(0, TOKEN_MAX).replace(/~/g, '~0').replace(/\//g, '~1');
-    return new Place(`${this.pointer}/${token}`, this.faults, this.takesUnknown);
+    return new Place(`${this.pointer}/${pointerToken(String(member))}`, this.faults, this.takesUnknown);
   }
 
   /** Reports a fault, and returns false. @param below a JSON pointer relative to this place */

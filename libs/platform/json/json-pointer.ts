@@ -1,0 +1,7 @@
+/** Returns a member's name, or an index, as a token of a JSON pointer (RFC 6901, section 3). */
+export const escapedToken = (step: string | number): string =>
+  String(step).replaceAll('~', '~0').replaceAll('/', '~1');
+
+/** Returns the JSON pointer (RFC 6901) of a path. */
+export const pointerOf = (path: readonly (string | number)[]): string =>
+  path.map((step) => `/${escapedToken(step)}`).join('');

@@ -1,0 +1,101 @@
+import { pointerToken } from '#platform/http';
+import type { ServerInput, ServerJsonReader } from './server-json';
+
+/** A variable in a template. */
+const VARIABLE = /\{([a-zA-Z_][a-zA-Z0-9_-]*)\}/g;
+
+type Inputs = ReadonlyMap<string, ServerInput>;
+
+interface GivenValue {
+  value: string;
+  /** The place of the value in the body. */
+  pointer: string;
+}
+
+/** Returns the names of the variables in a template, each once. */
+export const variablesOf = (template: string): string[] => [
+  ...new Set([...template.matchAll(VARIABLE)].map(([, name]) => name!)),
+];
+
+export const variablePointer = (name: string): string => `/variables/${pointerToken(name)}`;
+
+/** The values that a body gives for the variables of templates. */
+export class TemplateValues {
+  private readonly given = new Map<string, GivenValue>();
+  private readonly used = new Set<string>();
+
+  constructor(
+    private readonly reader: ServerJsonReader,
+    variables: Record<string, unknown>,
+  ) {
+    for (const [name, value] of Object.entries(variables)) {
+      if (typeof value === 'string') this.set(name, value, variablePointer(name));
+      else this.fault(name, 'must be a string');
+    }
+  }
+
+  set(name: string, value: string, pointer: string): void {
+    this.given.set(name, { value, pointer });
+  }
+
+  /** Returns the variables of a template that have no value, declared or not. */
+  missing(template: string, declared: Inputs): string[] {
+    return variablesOf(template).filter((name) => this.valueOf(name, declared.get(name)) === undefined);
+  }
+
+  /** Reports the missing variables of a template. @param where it stands, such as `the URL of the remote` */
+  require(missing: readonly string[], declared: Inputs, where: string): void {
+    for (const name of missing) {
+      this.fault(name, `is required by ${where}${explained(declared.get(name)?.description)}`);
+    }
+  }
+
+  /**
+   * Replaces the variables that have a value.
+   *
+   * @param form turns a value of the body into its part of the template
+   */
+  fill(
+    template: string,
+    declared: Inputs,
+    form: (given: GivenValue & { name: string }, offset: number) => string,
+  ): string {
+    return template.replace(VARIABLE, (whole, name: string, offset: number) => {
+      this.used.add(name);
+      const input = declared.get(name);
+      const value = this.valueOf(name, input);
+      const given = this.given.get(name);
+      if (value === undefined) return whole;
+      this.checkChoice(value, input, given?.pointer ?? variablePointer(name));
+      return given?.value === value && !input?.choices.includes(value)
+        ? form({ ...given, name }, offset)
+        : value;
+    });
+  }
+
+  checkChoice(value: string, input: ServerInput | undefined, pointer: string): void {
+    const choices = input?.choices ?? [];
+    if (choices.length === 0 || choices.includes(value)) return;
+    this.reader.fault(pointer, `must be one of ${choices.slice(0, 100).join(', ')}`);
+  }
+
+  /** Reports values that no template has used. */
+  checkUsed(): void {
+    for (const name of this.given.keys()) {
+      if (!this.used.has(name)) this.fault(name, 'is not a variable of this remote');
+    }
+  }
+
+  fault(name: string, detail: string): void {
+    this.reader.fault(variablePointer(name), detail);
+  }
+
+  /** A fixed value cannot be changed. */
+  private valueOf(name: string, input: ServerInput | undefined): string | undefined {
+    return input?.value ?? this.given.get(name)?.value ?? input?.default ?? undefined;
+  }
+}
+
+/** Returns a description in parentheses, or nothing. */
+export const explained = (description: string | null | undefined): string =>
+  description == null || description === '' ? '' : ` (${description.slice(0, 200)})`;
