@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
+import { createInterface } from 'node:readline';
 import type { TestApp } from './test-app';
 
 /** An API process besides the test's own one, on the same database. */
@@ -18,13 +19,12 @@ export class ApiProcess {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const url = await new Promise<string>((resolve, reject) => {
-      let output = '';
-      child.stdout.setEncoding('utf8').on('data', (text: string) => {
-        output = (output + text).slice(-10_000);
-        const listening = output.split('\n').find((line) => line.includes('the API listens'));
-        if (listening?.endsWith('}')) resolve((JSON.parse(listening) as { url: string }).url);
+      const last: string[] = [];
+      createInterface({ input: child.stdout }).on('line', (line) => {
+        last.splice(0, last.length - 50, line);
+        if (line.includes('"msg":"the API listens"')) resolve((JSON.parse(line) as { url: string }).url);
       });
-      child.once('exit', (code) => reject(new Error(`The API ended with ${code}: ${output}`)));
+      child.once('exit', (code) => reject(new Error(`The API ended with ${code}: ${last.join('\n')}`)));
     });
     return new ApiProcess(child, url);
   }

@@ -190,7 +190,7 @@ describe('an upload that times out', () => {
   let space: EvaluationWorkspace;
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { REQUEST_TIMEOUT_MS: '1500' } });
+    app = await createTestApp();
     space = await EvaluationWorkspace.open(app);
   });
   afterAll(() => app.close());
@@ -199,10 +199,13 @@ describe('an upload that times out', () => {
     setLogLevel('silent');
     const { dataset_id: id } = await space.dataset();
     const file = Buffer.concat([Buffer.from('a\n'), Buffer.from(randomBytes(1000).toString('hex'))]);
+    const hasty = await app.another({ REQUEST_TIMEOUT_MS: '1500' });
+    const late = hasty.api(await space.organization.token('editor')).in(space.id);
     await app.database.transaction(async (tx) => {
       await tx.query('SELECT 1 FROM datasets WHERE dataset_id = $1 FOR UPDATE', [id]);
-      expect(outcome(await upload(space.editor, id, file))).toEqual([504, 'request_timeout']);
+      expect(outcome(await upload(late, id, file))).toEqual([504, 'request_timeout']);
     });
+    await hasty.close();
     const again = await upload(space.editor, id, file);
     expect([again.status, again.body.version]).toEqual([201, 1]);
     expect(await orphans(app)).toBe(0);

@@ -16,23 +16,25 @@ describe('scoring in preview and test', () => {
   const runsOf = async (): Promise<any[]> => (await on.evaluator.get('/eval/v1/score-runs')).body.items;
 
   it('has the longer timeout only in test mode', async () => {
-    const slow = await createTestApp({ env: { REQUEST_TIMEOUT_MS: '2000' } });
+    const experiment = await on.experiment();
+    await on.result(experiment, { output: 1, expected: 1 });
+    const scorer = await on.scorer();
+    const hasty = await app.another({ REQUEST_TIMEOUT_MS: '4000' });
     try {
-      const there = await ScoringFixture.create(slow);
-      const experiment = await there.experiment();
-      await there.result(experiment, { output: 1, expected: 1 });
-      const scorer = await there.scorer();
+      const caller = hasty.api(await on.organization.token('evaluator')).in(on.workspaceId);
       const body = { experiment_id: experiment.experiment_id };
       // no statement waits for as long as a request may take, but they do together
-      const answers = await lockedFor(slow, 'results', 2_800, () =>
-        lockedFor(slow, 'experiments', 1_400, () =>
-          Promise.resolve(['test', 'preview', 'score'].map((mode) => there.score(scorer, { ...body, mode }))),
+      const answers = await lockedFor(app, 'results', 5_000, () =>
+        lockedFor(app, 'experiments', 2_500, () =>
+          Promise.resolve(
+            ['test', 'preview', 'score'].map((mode) => on.score(scorer, { ...body, mode }, caller)),
+          ),
         ),
       );
       const statuses = (await Promise.all(answers)).map((answer) => answer.status);
       expect(statuses).toEqual([200, 504, 504]);
     } finally {
-      await slow.close();
+      await hasty.close();
     }
   });
 

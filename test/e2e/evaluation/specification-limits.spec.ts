@@ -165,12 +165,11 @@ describe('the errors and limits of evaluation, as they are specified:', () => {
       const { experiment_id } = await space.experiment();
       const trace_id = newTraceId();
       await space.result(experiment_id, { trace_id });
-      const { databaseUrl, issuer } = app;
-      const hasty = await createTestApp({ env: { REQUEST_TIMEOUT_MS: '4000' }, databaseUrl, issuer });
+      const hasty = await app.another({ REQUEST_TIMEOUT_MS: '4000' });
       const viewer = hasty.api(await space.organization.token('viewer')).in(space.id);
       const path = `${EXPERIMENTS}/${experiment_id}/traces`;
       expect((await viewer.post(`${path}/stats/query`)).status).toBe(200);
-      const database = new Client({ connectionString: databaseUrl });
+      const database = new Client({ connectionString: app.databaseUrl });
       await database.connect();
       await database.query('BEGIN');
       await database.query('LOCK TABLE traces');

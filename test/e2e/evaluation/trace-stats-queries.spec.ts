@@ -174,11 +174,10 @@ describe('trace stats queries', () => {
 
   it('are 503 when the store does not answer in time', async () => {
     await on.lasting(10);
-    const { databaseUrl, issuer } = app;
-    const hasty = await createTestApp({ env: { REQUEST_TIMEOUT_MS: '4000' }, databaseUrl, issuer });
+    const hasty = await app.another({ REQUEST_TIMEOUT_MS: '4000' });
     const viewer = hasty.api(await on.space.organization.token('viewer')).in(on.space.id);
     expect((await viewer.post(statsPath(on.id), {})).status).toBe(200);
-    const database = new Client({ connectionString: databaseUrl });
+    const database = new Client({ connectionString: app.databaseUrl });
     await database.connect();
     await database.query('BEGIN');
     await database.query('LOCK TABLE traces');

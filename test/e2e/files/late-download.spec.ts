@@ -1,28 +1,33 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ObjectStorage } from '#platform/storage';
 import { createTestApp } from '#testing';
 import { FileCallers } from './files.fixture';
 
 describe('a download whose storage is slow', () => {
   it('is 504, and does not keep the object open once its first bytes arrive', async () => {
-    const app = await createTestApp({ env: { REQUEST_TIMEOUT_MS: '500' } });
+    const app = await createTestApp();
     const callers = await FileCallers.of(app);
     const { body: file } = await callers.upload(Buffer.from('late'));
+    const hasty = await app.another({ REQUEST_TIMEOUT_MS: '3000' });
     let isOpen = false;
-    const read = jest.spyOn(app.get(ObjectStorage), 'read').mockImplementation(async function* () {
+    let arrive!: () => void;
+    const arrived = new Promise<void>((resolve) => (arrive = resolve));
+    let close!: () => void;
+    const closed = new Promise<void>((resolve) => (close = resolve));
+    const read = jest.spyOn(hasty.get(ObjectStorage), 'read').mockImplementation(async function* () {
       isOpen = true;
       try {
-        await sleep(1_500);
+        await arrived;
         yield Buffer.from('late');
       } finally {
-        isOpen = false;
+        close();
       }
     });
-    const answer = await callers.editor.get(`/file/v1/files/${file.file_id}/content`);
+    const answer = await hasty.api(callers.token).get(`/file/v1/files/${file.file_id}/content`);
     expect([answer.status, answer.body.code, isOpen]).toEqual([504, 'request_timeout', true]);
-    await sleep(2_000);
-    expect(isOpen).toBe(false);
+    arrive();
+    await closed;
     read.mockRestore();
+    await hasty.close();
     await app.close();
   }, 30_000);
 });

@@ -22,8 +22,7 @@ describe('search with a failing embeddings backend', () => {
 
   beforeAll(async () => {
     server = await EmbeddingsServer.listen();
-    const env = server.env({ EMBEDDINGS_DIMENSIONS: String(server.dimensions), REQUEST_TIMEOUT_MS: '3000' });
-    app = await createTestApp({ env });
+    app = await createTestApp({ env: server.env({ EMBEDDINGS_DIMENSIONS: String(server.dimensions) }) });
     org = await newOrganization(app);
     editor = await editorOf(org);
     workspace_id = await org.newWorkspace();
@@ -128,13 +127,18 @@ describe('search with a failing embeddings backend', () => {
       await held;
       return 'answers';
     };
-    const stranger = await (await newOrganization(app)).member('viewer');
+    const hasty = await app.another({ REQUEST_TIMEOUT_MS: '4000' });
+    const stranger = hasty.api(await (await newOrganization(app)).token('viewer'));
+    const impatient = hasty.api(await org.token('viewer'));
+    for (const by of [stranger, impatient])
+      expect((await search(by, { mode: 'keyword', query: 'car' })).status).toBe(200);
     const flood = await Promise.all(
-      Array.from({ length: 12 }, (_, n) => search(editor, { mode: 'vector', query: `car of ${n}` })),
+      Array.from({ length: 12 }, (_, n) => search(impatient, { mode: 'vector', query: `car of ${n}` })),
     );
     expect(flood.map(({ status }) => status)).toEqual(Array(12).fill(503));
     release!();
     expect((await search(stranger, { mode: 'vector', query: 'car of the stranger' })).status).toBe(200);
+    await hasty.close();
     // sent requests are answered, whoever waits for them; those without a turn were not sent
     expect(server.count('car of 1')).toBeGreaterThan(0);
     expect(server.asked.filter(({ json }) => /^car of \d/.test(json.input[0]!))).toHaveLength(8);
@@ -142,7 +146,10 @@ describe('search with a failing embeddings backend', () => {
 
   it('falls back to words when the backend is slow', async () => {
     server.reply = () => 'hangs';
-    const { status, body } = await search(editor, { query: 'car', workspace_id });
+    const hasty = await app.another({ REQUEST_TIMEOUT_MS: '4000' });
+    const impatient = hasty.api(await org.token('viewer'));
+    const { status, body } = await search(impatient, { query: 'car', workspace_id });
+    await hasty.close();
     expect([status, body.vector_unavailable, body.items[0]?.name]).toEqual([200, true, 'my car']);
   });
 

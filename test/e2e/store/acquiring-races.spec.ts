@@ -8,39 +8,48 @@ const SLOW_MS = 5_000;
 
 describe('an installation that takes long', () => {
   let app: TestApp;
+  let hasty: TestApp;
   let publisher: StoreOrg;
   let buyer: StoreOrg;
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { REQUEST_TIMEOUT_MS: '2000', LOCK_TIMEOUT_MS: '2000' } });
+    app = await createTestApp({ env: { LOCK_TIMEOUT_MS: '2000' } });
+    hasty = await app.another({ REQUEST_TIMEOUT_MS: '2000' });
     publisher = await StoreOrg.open(app);
   });
   beforeEach(async () => {
     buyer = await StoreOrg.open(app);
   });
   afterEach(() => jest.restoreAllMocks());
-  afterAll(() => app.close());
+  afterAll(async () => {
+    await hasty.close();
+    await app.close();
+  });
 
-  /** Publishes a file, whose content the buyer's storage takes long to write. */
-  async function slowItem(): Promise<string> {
+  /** Publishes a file whose content takes the storage of the hasty process long to write. */
+  async function slowItem(): Promise<{ id: string; writing: Promise<void> }> {
     const path = `/file/v1/files?workspace_id=${publisher.workspace}`;
     const file = await publisher.admin.post<{ file_id: string }>(path, Buffer.from(`${Math.random()}`));
     const item = await publisher.publish('file', file.body.file_id);
     await publisher.setPolicy(item.store_item_id, OPEN);
-    const storage = app.get(ObjectStorage);
+    const storage = hasty.get(ObjectStorage);
     const write = storage.write.bind(storage);
+    let begin!: () => void;
+    const writing = new Promise<void>((resolve) => (begin = resolve));
     jest.spyOn(storage, 'write').mockImplementation(async (key, bytes) => {
+      begin();
       await sleep(SLOW_MS);
       return write(key, bytes);
     });
-    return item.store_item_id;
+    return { id: item.store_item_id, writing };
   }
 
-  const acquire = (item: string) =>
-    buyer.admin.post<Acquisition>(`${ITEMS}/${item}/acquire`, { workspace_id: buyer.workspace });
+  const acquire = (item: string, by = buyer.admin) =>
+    by.post<Acquisition>(`${ITEMS}/${item}/acquire`, { workspace_id: buyer.workspace });
+  const acquireSlowly = async (item: string) => acquire(item, hasty.api(await buyer.org.token('owner')));
 
   it('succeeds, because no transaction waits for the storage', async () => {
-    const { status, body } = await acquire(await slowItem());
+    const { status, body } = await acquireSlowly((await slowItem()).id);
     expect([status, body.copies.map(({ kind, change }) => [kind, change])]).toEqual([
       201,
       [['file', 'created']],
@@ -48,10 +57,10 @@ describe('an installation that takes long', () => {
   }, 30_000);
 
   it('does not keep the publisher from withdrawing, and then fails and leaves nothing', async () => {
-    const item = await slowItem();
-    const acquiring = acquire(item);
-    await sleep(SLOW_MS / 5);
-    expect((await publisher.admin.post(`${PUBLISHER}/${item}/withdraw`)).status).toBe(200);
+    const { id, writing } = await slowItem();
+    const acquiring = acquireSlowly(id);
+    await writing;
+    expect((await publisher.admin.post(`${PUBLISHER}/${id}/withdraw`)).status).toBe(200);
     expect(await acquiring).toMatchObject({ status: 403, body: { code: 'forbidden' } });
     expect((await buyer.admin.get(ACQUISITIONS)).body.items).toEqual([]);
     const [{ count }] = (await app.database.query(
