@@ -1,0 +1,54 @@
+import { Server } from '@modelcontextprotocol/server';
+import { JsonBodies, type ServiceRequest } from '#platform/http';
+import type { RateLimits } from '#platform/rate-limit';
+import type { Caller } from '../sessions/caller';
+import type { McpServerFactory } from './mcp-server.factory';
+import { McpTransport } from './mcp-transport';
+
+const REVISION = '2026-07-28';
+const DESCRIBED = {
+  'io.modelcontextprotocol/protocolVersion': REVISION,
+  'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+  'io.modelcontextprotocol/clientCapabilities': {},
+};
+
+describe('a request whose caller has gone', () => {
+  it.each([
+    ['an earlier revision', {}, {}],
+    [REVISION, { 'mcp-protocol-version': REVISION, 'mcp-method': 'tools/list' }, { _meta: DESCRIBED }],
+  ])('frees its server of %s, though its handler never ends', async (_, headers, params) => {
+    let begin!: () => void;
+    const begun = new Promise<void>((resolve) => (begin = resolve));
+    let close!: () => void;
+    const closed = new Promise<void>((resolve) => (close = resolve));
+    const servers = {
+      create: () => {
+        // eslint-disable-next-line @typescript-eslint/no-deprecated -- the SDK deprecates it only for simple servers
+        const server = new Server({ name: 'test', version: '1' }, { capabilities: { tools: {} } });
+        server.setRequestHandler('tools/list', () => {
+          begin();
+          return new Promise<never>(() => undefined);
+        });
+        server.onclose = close;
+        return server;
+      },
+    };
+    const transport = new McpTransport(
+      servers as unknown as McpServerFactory,
+      new JsonBodies({} as never),
+      {} as RateLimits,
+    );
+    const gone = new AbortController();
+    const rawBody = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params }));
+    const request = {
+      headers: { 'content-type': 'application/json', ...headers },
+      rawBody,
+    } as unknown as ServiceRequest;
+    const caller = { principal: { id: 'user' }, signal: gone.signal } as Caller;
+    const served = transport.serve(caller, request).catch((error: unknown) => error);
+    await begun;
+    gone.abort(new Error('gone'));
+    await Promise.all([closed, served]);
+    await transport.close();
+  });
+});
