@@ -42,7 +42,7 @@ describe('the messages of a session', () => {
   });
 
   it('are numbered without gaps across writers and processes', async () => {
-    const other = await createTestApp({ databaseUrl: app.databaseUrl, issuer: app.issuer });
+    const other = await app.another();
     try {
       const { body: session } = await on.begin();
       const token = await on.org.token('runtime');

@@ -26,8 +26,7 @@ describe('results written through two API processes', () => {
 
   beforeAll(async () => {
     app = await createTestApp({ env: { DATABASE_POOL_SIZE: '10' } });
-    const { databaseUrl, issuer } = app;
-    other = await createTestApp({ databaseUrl, issuer, env: { DATABASE_POOL_SIZE: '10' } });
+    other = await app.another();
     space = await EvaluationWorkspace.open(app);
     const token = await space.organization.token('editor');
     clients = [app, other].map((one) => one.api(token).in(space.id));

@@ -225,7 +225,7 @@ describe('call_mcp_tool', () => {
 
     it('is read through another API process', async () => {
       const { result_id } = await large('x', 100_000);
-      const second = await createTestApp({ databaseUrl: app.databaseUrl, issuer: app.issuer });
+      const second = await app.another();
       const token = await org.tokenOf('usr_reader', { roles: ['runtime'] });
       const here = await ToolsFixture.createWith(app, org, token);
       const made = await here.call('call_mcp_tool', {

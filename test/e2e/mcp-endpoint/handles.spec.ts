@@ -170,8 +170,7 @@ describe('the workspace of a call', () => {
   });
 
   it('is known to every API process', async () => {
-    const { env, databaseUrl, issuer } = app;
-    const second = await createTestApp({ databaseUrl, issuer, env: { SECRETS_KEY: env.SECRETS_KEY! } });
+    const second = await app.another();
     try {
       const token = await org.token('viewer');
       const { session_handle } = await open(await connected(token));

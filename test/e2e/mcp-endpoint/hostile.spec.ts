@@ -242,11 +242,7 @@ describe('a hostile client of the MCP endpoint', () => {
     });
 
     it('in a batch, each of which counts for the rate limit', async () => {
-      const limited = await createTestApp({
-        databaseUrl: app.databaseUrl,
-        issuer: app.issuer,
-        env: { RATE_LIMIT_PROXY: '5', SECRETS_KEY: app.env.SECRETS_KEY! },
-      });
+      const limited = await app.another({ RATE_LIMIT_PROXY: '5' });
       try {
         const member = limited.api(await has.org.token('viewer'));
         const batch = (count: number) =>

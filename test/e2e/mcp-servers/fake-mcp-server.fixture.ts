@@ -58,6 +58,8 @@ export class FakeMcpServer {
     [];
   /** The headers of the sessions that the client ended. */
   ended: string[] = [];
+  /** Whether the server has the capability. Without it, the SDK knows no method of tools. */
+  hasTools = true;
   intercept: Interception = () => false;
   call: Calling = (name, args) => ({ content: [{ type: 'text', text: `${name} ${JSON.stringify(args)}` }] });
   private list: Listing = () => ({ tools: [] });
@@ -201,7 +203,9 @@ export class FakeMcpServer {
   }
 
   private earlier(): EarlierServer {
-    const server = new EarlierServer({ name: 'fake', version: '1.2.3' }, { capabilities: { tools: {} } });
+    const capabilities = this.hasTools ? { tools: {} } : {};
+    const server = new EarlierServer({ name: 'fake', version: '1.2.3' }, { capabilities });
+    if (!this.hasTools) return server;
     server.setRequestHandler(
       ListToolsRequestSchema,
       async ({ params }) => (await this.list(params?.cursor)) as never,
@@ -214,7 +218,9 @@ export class FakeMcpServer {
   }
 
   private current(): CurrentServer {
-    const server = new CurrentServer({ name: 'fake', version: '1.2.3' }, { capabilities: { tools: {} } });
+    const capabilities = this.hasTools ? { tools: {} } : {};
+    const server = new CurrentServer({ name: 'fake', version: '1.2.3' }, { capabilities });
+    if (!this.hasTools) return server;
     server.setRequestHandler('tools/list', async ({ params }) => (await this.list(params?.cursor)) as never);
     server.setRequestHandler(
       'tools/call',

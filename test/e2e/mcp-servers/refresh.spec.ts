@@ -51,6 +51,15 @@ describe('the tools of a server', () => {
     expect(namesIn(await on.editor.get(`${path}/tools`))).toEqual(['a', 'b']);
   });
 
+  it.each<FakeKind>(['current', 'sessions'])('are none without the capability: %s', async (kind) => {
+    remote = await FakeMcpServer.start(kind);
+    remote.offer([fakeTool('a')]);
+    const path = await registered();
+    expect((await refresh(path)).added).toEqual(['a']);
+    remote.hasTools = false;
+    expect(await refresh(path)).toEqual({ added: [], updated: [], archived: ['a'], unchanged_count: 0 });
+  });
+
   it('are read over all pages, also after a cursor that is an empty string', async () => {
     remote = await FakeMcpServer.start();
     const pages: Record<string, any> = {

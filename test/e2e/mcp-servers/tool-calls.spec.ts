@@ -191,8 +191,33 @@ describe('calling a tool of a server', () => {
   });
 });
 
-describe('many calls of hanging tools of one organization', () => {
-  it('leave slots to other organizations', async () => {
+describe('many hanging operations of one organization leave slots to others', () => {
+  it('listings', async () => {
+    const app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8', MCP_TIMEOUT_MS: '60000' } });
+    const [hanging, quick] = [await FakeMcpServer.start(), await FakeMcpServer.start()];
+    hanging.offerPages(() => new Promise<never>(() => undefined));
+    const [on, other] = [await ServersFixture.create(app), await ServersFixture.create(app)];
+    const refreshOf = async ({ org, editor }: ServersFixture, name: string, { url }: FakeMcpServer) => {
+      const { body } = await editor.post(SERVERS, { workspace_id: org.workspaceId, name, url });
+      return () => editor.post(`${SERVERS}/${body.server_id}/refresh`);
+    };
+    try {
+      const names = Array.from({ length: 12 }, (_, n) => `hanging ${n}`);
+      const refreshes = await Promise.all(names.map((name) => refreshOf(on, name, hanging)));
+      const answers = Promise.all(refreshes.map((refresh) => refresh()));
+      while (hanging.count('tools/list') < 4) await new Promise(setImmediate);
+      expect((await (await refreshOf(other, 'quick', quick))()).status).toBe(200);
+      expect(hanging.count('tools/list')).toBe(4);
+      await hanging.close();
+      expect((await answers).map(({ status }) => status)).toEqual(names.map(() => 503));
+    } finally {
+      await hanging.close();
+      await quick.close();
+      await app.close();
+    }
+  });
+
+  it('calls of tools', async () => {
     const app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8', MCP_TIMEOUT_MS: '60000' } });
     const remote = await FakeMcpServer.start();
     remote.offer([fakeTool('hanging'), fakeTool('quick')]);

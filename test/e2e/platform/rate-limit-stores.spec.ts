@@ -16,10 +16,6 @@ import { inTurn, ME, statusesOf } from './rate-limits.fixture';
 const PATIENT = { RATE_LIMIT_TIMEOUT_MS: '60000' };
 const LIMITS = { RATE_LIMIT_READS: '4', RATE_LIMIT_UNAUTHORIZED: '4', TRUSTED_PROXIES: '127.0.0.1' };
 
-/** Starts another process on the same data. */
-const startSecond = ({ databaseUrl, issuer, env }: TestApp): Promise<TestApp> =>
-  createTestApp({ databaseUrl, issuer, env: { ...env, DATABASE_URL: databaseUrl } });
-
 /** Tests that two processes share their limits. */
 function sharesLimits(start: () => Promise<TestApp>): void {
   let first: TestApp;
@@ -28,7 +24,7 @@ function sharesLimits(start: () => Promise<TestApp>): void {
 
   beforeAll(async () => {
     first = await start();
-    second = await startSecond(first);
+    second = await first.another();
     org = await newOrganization(first);
   });
   afterAll(async () => {
@@ -81,7 +77,7 @@ describeWithRedis('two API processes on one Redis', (url) => {
   it('count on their own while Redis is away, and share again afterwards', async () => {
     const proxy = await TcpProxy.to(url);
     const first = await createTestApp({ env: { ...env(), REDIS_URL: proxy.url } });
-    const second = await startSecond(first);
+    const second = await first.another();
     try {
       proxy.cut();
       await expectOwnCounts(first);

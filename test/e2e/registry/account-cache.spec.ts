@@ -24,7 +24,7 @@ describe('cached accounts', () => {
   beforeAll(async () => {
     one = await createTestApp({ env: { AUTH_CACHE_SECONDS: '60' } });
     // a second process of the same service: nothing but the database and the configuration is shared
-    other = await createTestApp({ databaseUrl: one.databaseUrl, issuer: one.issuer, env: one.env });
+    other = await one.another();
   });
   afterAll(async () => {
     await other.close();

@@ -9,8 +9,7 @@ describe('concurrent reconciles of an app', () => {
 
   beforeAll(async () => {
     app = await createTestApp();
-    const { databaseUrl, issuer, env } = app;
-    other = await createTestApp({ databaseUrl, issuer, env: { SECRETS_KEY: env.SECRETS_KEY! } });
+    other = await app.another();
     on = await AppsFixture.create(app);
   });
   afterAll(async () => {

@@ -154,7 +154,7 @@ describe('search with a failing embeddings backend', () => {
   });
 
   it('honours the backend’s Retry-After', async () => {
-    const other = await createTestApp({ env: app.env, databaseUrl: app.databaseUrl, issuer: app.issuer });
+    const other = await app.another();
     try {
       const by = other.api(await org.token('viewer'));
       server.reply = () => ({ status: 429, headers: { 'retry-after': '60' } });

@@ -149,7 +149,7 @@ describe('search with an embeddings backend', () => {
   ] as const;
 
   it.each(TROUBLES)('falls back to words when it %s; vector search is 503', async (_, reply, reported) => {
-    const other = await createTestApp({ env: app.env, databaseUrl: app.databaseUrl, issuer: app.issuer });
+    const other = await app.another();
     try {
       const workspace_id = await org.newWorkspace();
       await register(editor, workspace_id, { name: 'bill of lading' });

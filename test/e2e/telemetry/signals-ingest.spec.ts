@@ -25,8 +25,7 @@ describe.each(['logs', 'metrics'] as const)('POST /telemetry/v1/%s', (name) => {
 
   beforeAll(async () => {
     app = await createTestApp();
-    const { databaseUrl, issuer } = app;
-    other = await createTestApp({ databaseUrl, issuer });
+    other = await app.another();
     organization = await newOrganization(app);
     exporter = new RawExporter(app.url, await organization.token('runtime'), organization.workspaceId);
     reader = await organization.as('viewer');
