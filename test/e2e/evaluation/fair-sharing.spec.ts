@@ -20,7 +20,7 @@ describe('while one organization has expensive work, others are answered', () =>
   let app: TestApp;
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { DATABASE_POOL_SIZE: '12', TEST_SCORING_TIMEOUT_MS: '12000' } });
+    app = await createTestApp({ env: { DATABASE_POOL_SIZE: '12', TEST_SCORING_TIMEOUT_MS: '9000' } });
   });
   afterAll(() => app.close());
 
