@@ -1,10 +1,11 @@
 import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
-import { buildConnector } from 'undici';
+import type { buildConnector } from 'undici';
 import { SingleFlight } from '#platform/concurrency';
 import type { AddressPolicy } from './address-policy';
 import { BlockedAddressError } from './outbound-errors';
 import type { Resolve } from './resolve';
+import { undici } from './undici';
 
 const CONNECT_MS = 10_000;
 
@@ -14,7 +15,10 @@ const CONNECT_MS = 10_000;
  * addresses of both kinds, only the allowed ones are used.
  */
 export function checkedConnector(policy: AddressPolicy, resolve: Resolve): buildConnector.connector {
-  const connect = buildConnector({ timeout: CONNECT_MS, lookup: checkedLookup(policy, shared(resolve)) });
+  const connect = undici().buildConnector({
+    timeout: CONNECT_MS,
+    lookup: checkedLookup(policy, shared(resolve)),
+  });
   return (options, callback) => {
     const host = options.hostname.replace(/^\[(.*)\]$/, '$1');
     // A socket does not look up the literal address that it is given.

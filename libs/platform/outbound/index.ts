@@ -11,3 +11,4 @@ export {
 export { OutboundModule } from './outbound.module';
 export { readCapped } from './read-capped';
 export { retryAfterMs } from './retry-after';
+export { undici } from './undici';

@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { Agent, type Dispatcher, fetch as undiciFetch, type RequestInit as UndiciInit } from 'undici';
+import type { Dispatcher, RequestInit as UndiciInit } from 'undici';
 import type { IpRange } from '#platform/config';
 import { AddressPolicy } from './address-policy';
 import { checkedConnector } from './checked-connector';
@@ -10,6 +10,7 @@ import {
   ResponseTooLargeError,
 } from './outbound-errors';
 import { type Resolve, systemResolver } from './resolve';
+import { undici } from './undici';
 
 const HEADERS_MAX = 16 * 1024;
 const KEEP_ALIVE_MAX_MS = 30_000;
@@ -31,25 +32,31 @@ export interface OutboundLimits {
  */
 @Injectable()
 export class OutboundHttp implements OnApplicationShutdown {
-  /**
-   * For undici's own functions. Checks the address of each connection when it opens it. Does not limit times or sizes of
-   * bodies, and follows no redirects. Call `checkUrl` first.
-   */
-  readonly dispatcher: Dispatcher;
+  private agent: Dispatcher | undefined;
 
   /**
    * @param allowed ranges that may be called although they are not public (`OUTBOUND_ALLOW`)
    * @param resolve returns the addresses of a name
    */
-  constructor(allowed: readonly IpRange[], resolve: Resolve = systemResolver()) {
-    this.dispatcher = new Agent({
-      connect: checkedConnector(new AddressPolicy(allowed), resolve),
+  constructor(
+    private readonly allowed: readonly IpRange[],
+    private readonly resolve: Resolve = systemResolver(),
+  ) {}
+
+  /**
+   * For undici's own functions. Checks the address of each connection when it opens it. Does not limit times or sizes of
+   * bodies, and follows no redirects. Call `checkUrl` first.
+   */
+  get dispatcher(): Dispatcher {
+    const { Agent } = undici();
+    return (this.agent ??= new Agent({
+      connect: checkedConnector(new AddressPolicy(this.allowed), this.resolve),
       maxHeaderSize: HEADERS_MAX,
       keepAliveMaxTimeout: KEEP_ALIVE_MAX_MS,
       // The deadline of the operation applies.
       headersTimeout: 0,
       bodyTimeout: 0,
-    });
+    }));
   }
 
   /** Throws `BlockedAddressError` for a URL that is not `http` or `https`, or that contains a user or a password. */
@@ -72,7 +79,7 @@ export class OutboundHttp implements OnApplicationShutdown {
       try {
         const { url, options } = requestOf(input, init);
         this.checkUrl(url);
-        const response = await undiciFetch(url, {
+        const response = await undici().fetch(url, {
           ...options,
           redirect: 'manual',
           dispatcher: this.dispatcher,
@@ -87,7 +94,7 @@ export class OutboundHttp implements OnApplicationShutdown {
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await this.dispatcher.destroy();
+    await this.agent?.destroy();
   }
 }
 

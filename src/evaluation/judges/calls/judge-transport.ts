@@ -1,7 +1,6 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { Agent, request } from 'undici';
 import { Environment } from '#platform/config';
-import { readCapped, retryAfterMs } from '#platform/outbound';
+import { readCapped, retryAfterMs, undici } from '#platform/outbound';
 
 /** Longest answer that is read, in bytes. */
 const ANSWER_MAX = 1024 * 1024;
@@ -30,7 +29,7 @@ export type AttemptOutcome =
 
 /** Sends requests to one judge over HTTP. Does not follow redirects, so that requests only go where the operator says. */
 export class JudgeTransport {
-  private readonly agent = new Agent({
+  private readonly agent = new (undici().Agent)({
     connect: { timeout: CONNECT_MS },
     // One deadline covers the whole attempt, see `send`.
     headersTimeout: 0,
@@ -60,7 +59,7 @@ export class JudgeTransport {
 
   private async exchange(body: string, signal: AbortSignal): Promise<AttemptOutcome> {
     const { url, apiKey } = this.address;
-    const response = await request(url, {
+    const response = await undici().request(url, {
       method: 'POST',
       dispatcher: this.agent,
       headers: {

@@ -1,8 +1,8 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { Agent, request } from 'undici';
+import type { Agent } from 'undici';
 import { Environment } from '#platform/config';
 import { isJsonObject } from '#platform/json';
-import { readCapped, retryAfterMs } from '#platform/outbound';
+import { readCapped, retryAfterMs, undici } from '#platform/outbound';
 import { normalized } from '../../../resources';
 
 /** Most bytes of an answer per text: a vector of 16,384 dimensions with 20 bytes for each number. */
@@ -32,12 +32,7 @@ export class EmbeddingFailure extends Error {
 @Injectable()
 export class RemoteEmbedder implements OnApplicationShutdown {
   readonly isConfigured: boolean;
-  private readonly agent = new Agent({
-    connect: { timeout: CONNECT_MS },
-    // One deadline covers the whole request.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
+  private agent: Agent | undefined;
 
   constructor(private readonly environment: Environment) {
     this.isConfigured = environment.EMBEDDINGS_BASE_URL !== undefined;
@@ -63,12 +58,19 @@ export class RemoteEmbedder implements OnApplicationShutdown {
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await this.agent.destroy();
+    await this.agent?.destroy();
   }
 
   private async ask(texts: readonly string[], signal: AbortSignal): Promise<unknown> {
     const { EMBEDDINGS_BASE_URL, EMBEDDINGS_API_KEY, EMBEDDINGS_MODEL, EMBEDDINGS_DIMENSIONS } =
       this.environment;
+    const { Agent, request } = undici();
+    this.agent ??= new Agent({
+      connect: { timeout: CONNECT_MS },
+      // One deadline covers the whole request.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
     const { statusCode, headers, body } = await request(embeddingsOf(EMBEDDINGS_BASE_URL!), {
       method: 'POST',
       dispatcher: this.agent,
