@@ -1,13 +1,15 @@
 import type { ServerResponse } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   type AuthInfo,
   createMcpHandler,
   isLegacyRequest,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
+import { FairLimiter, WaitTimeout } from '#platform/concurrency';
 import { type JsonBodies, Reply, type ServiceRequest } from '#platform/http';
 import { RawJson } from '#platform/json';
-import { Problem } from '#platform/problem';
+import { Problem, problem } from '#platform/problem';
 import { rateLimitKeyOf, type RateLimits } from '#platform/rate-limit';
 import type { Caller } from '../sessions/caller';
 import { batchFault, runInTurn } from './batch';
@@ -18,6 +20,11 @@ const ENDPOINT = 'http://localhost/mcp';
 
 /** Values in a body. The SDK's validation takes 5 µs for each on the event loop, and more for each of many. */
 const VALUES_MAX = 10_000;
+/** Messages with more values are validated in turn, so that those of one caller leave time for others in between. */
+const VALUES_AT_ONCE = 500;
+const TURN_MS = 50;
+const MAX_WAITING = 256;
+const WAIT_MS = 10_000;
 
 /** The headers that the SDK reads, besides `Accept`. */
 const FORWARDED = /^(content-type|mcp-.*)$/;
@@ -37,6 +44,13 @@ export class McpTransport {
     },
   );
 
+  private readonly turns = new FairLimiter({
+    concurrency: 1,
+    share: 1,
+    maxWaiting: MAX_WAITING,
+    maxWaitMs: WAIT_MS,
+  });
+
   constructor(
     private readonly servers: McpServerFactory,
     private readonly bodies: JsonBodies,
@@ -52,7 +66,8 @@ export class McpTransport {
       if (!(error instanceof Problem) || error.code !== 'invalid_request') throw error;
       return refusal(-32700, `Parse error: ${error.detail}`);
     }
-    if (hasMoreValues(parsedBody, VALUES_MAX)) {
+    const values = countValues(parsedBody, VALUES_MAX);
+    if (values > VALUES_MAX) {
       return refusal(-32600, `Invalid request: a message can have at most ${VALUES_MAX} values and members.`);
     }
     if (Array.isArray(parsedBody)) {
@@ -60,6 +75,7 @@ export class McpTransport {
       if (fault !== null) return refusal(-32600, `Invalid request: ${fault}`);
       await this.countBatch(caller, parsedBody.length, res!);
     }
+    if (values > VALUES_AT_ONCE) await this.turn(caller);
     const request = new Request(ENDPOINT, {
       method: 'POST',
       headers: forwarded(headers),
@@ -81,6 +97,17 @@ export class McpTransport {
     const key = rateLimitKeyOf(principal);
     const refused = await this.limits.check('proxy', key, response, length - 1);
     if (refused) throw refused;
+  }
+
+  /** Waits until a large message may be validated. */
+  private async turn({ principal, workspaceId = '', signal }: Caller): Promise<void> {
+    const owner = { orgId: principal.orgId, workspaceId };
+    try {
+      await this.turns.run(owner, signal, () => delay(TURN_MS));
+    } catch (error) {
+      if (!(error instanceof WaitTimeout)) throw error;
+      throw problem.overloaded('Too many large messages are waiting. Try again shortly.');
+    }
   }
 
   private parse({ principal, workspaceId = '', signal }: Caller, bytes: Buffer): Promise<unknown> {
@@ -147,16 +174,16 @@ async function replyOf(response: Response): Promise<Reply> {
 const refusal = (code: number, message: string): Reply =>
   new Reply(400, { jsonrpc: '2.0', error: { code, message }, id: null });
 
-/** Returns whether a JSON value holds more values than allowed. Members of objects and items of arrays count. */
-function hasMoreValues(value: unknown, max: number): boolean {
+/** Counts the members of objects and the items of arrays in a JSON value, until they are more than allowed. */
+function countValues(value: unknown, max: number): number {
   let count = 0;
   const waiting = [value];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     if (typeof next !== 'object' || next === null || next instanceof RawJson) continue;
     const values: unknown[] = Array.isArray(next) ? next : Object.values(next);
     count += values.length;
-    if (count > max) return true;
+    if (count > max) break;
     for (const one of values) if (typeof one === 'object' && one !== null) waiting.push(one);
   }
-  return false;
+  return count;
 }
