@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as afterIo, setTimeout as delay } from 'node:timers/promises';
 import {
   type AuthInfo,
   createMcpHandler,
@@ -20,10 +20,12 @@ const ENDPOINT = 'http://localhost/mcp';
 
 /** Values in a body. The SDK's validation takes 5 µs for each on the event loop, and more for each of many. */
 const VALUES_MAX = 10_000;
-/** Messages with more values are validated in turn, so that those of one caller leave time for others in between. */
+/** Messages with more values are validated one at a time, so that many of them leave time for other requests. */
 const VALUES_AT_ONCE = 500;
-const TURN_MS = 50;
+/** Time between two of them, in milliseconds: about as long as one takes. */
+const PAUSE_MS = 50;
 const MAX_WAITING = 256;
+/** Longest wait for a turn, in milliseconds. */
 const WAIT_MS = 10_000;
 
 /** The headers that the SDK reads, besides `Accept`. */
@@ -46,7 +48,6 @@ export class McpTransport {
 
   private readonly turns = new FairLimiter({
     concurrency: 1,
-    share: 1,
     maxWaiting: MAX_WAITING,
     maxWaitMs: WAIT_MS,
   });
@@ -99,15 +100,22 @@ export class McpTransport {
     if (refused) throw refused;
   }
 
-  /** Waits until a large message may be validated. */
-  private async turn({ principal, workspaceId = '', signal }: Caller): Promise<void> {
+  /** Waits until a large message may be validated. The next one waits until this one is, and for a pause. */
+  private turn({ principal, workspaceId = '', signal }: Caller): Promise<void> {
     const owner = { orgId: principal.orgId, workspaceId };
-    try {
-      await this.turns.run(owner, signal, () => delay(TURN_MS));
-    } catch (error) {
-      if (!(error instanceof WaitTimeout)) throw error;
-      throw problem.overloaded('Too many large messages are waiting. Try again shortly.');
-    }
+    return new Promise((resolve, reject) => {
+      const turn = async (): Promise<void> => {
+        resolve();
+        await afterIo(); // the validation comes before, because it waits for nothing
+        await delay(PAUSE_MS);
+      };
+      this.turns.run(owner, signal, turn).catch((error: unknown) => {
+        const isLate = error instanceof WaitTimeout;
+        reject(
+          isLate ? problem.overloaded('Too many large messages wait. Try again shortly.') : (error as Error),
+        );
+      });
+    });
   }
 
   private parse({ principal, workspaceId = '', signal }: Caller, bytes: Buffer): Promise<unknown> {

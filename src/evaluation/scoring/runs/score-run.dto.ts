@@ -5,6 +5,7 @@ import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
 import { type Grain, GRAINS } from '../../scorers';
 import type { ScoredItem } from '../../scores';
 import {
+  FAILURE_CODES,
   type FailureCode,
   RUN_STATUSES,
   type RunStatus,
@@ -71,7 +72,7 @@ export class ScoreRunDto {
    * `cancelled`, `budget_exceeded`, `deadline_exceeded`, `worker_lost` (workers crashed), `internal_error` (workers failed
    * to execute the run).
    */
-  @ApiProperty({ type: 'string', nullable: true })
+  @ApiProperty({ enum: [...FAILURE_CODES], nullable: true })
   failure_code!: FailureCode | null;
   failure_detail!: string | null;
   started_at!: Date | null;

@@ -8,14 +8,16 @@ export const RUN_STATUSES = ['queued', 'running', 'succeeded', 'failed'] as cons
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
 /** Why a run failed. */
-export type FailureCode =
-  | 'all_targets_failed'
-  | 'no_scores'
-  | 'cancelled'
-  | 'budget_exceeded'
-  | 'deadline_exceeded'
-  | 'worker_lost'
-  | 'internal_error';
+export const FAILURE_CODES = [
+  'all_targets_failed',
+  'no_scores',
+  'cancelled',
+  'budget_exceeded',
+  'deadline_exceeded',
+  'worker_lost',
+  'internal_error',
+] as const;
+export type FailureCode = (typeof FAILURE_CODES)[number];
 
 /** A run of one version of a scorer over targets that were selected when the run was requested. */
 export interface ScoreRunRow {
