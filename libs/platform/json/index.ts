@@ -14,5 +14,6 @@ export { RawJson } from './raw-json';
 export { type Scalar, scalarPair, scalarPairs, shortPair } from './scalar-pairs';
 export { schemaWords } from './schema-words';
 export { toRawJson, toRawJsonOrNull } from './to-raw-json';
+export { countValues } from './value-count';
 export { unknownDetail } from './unknown-member';
 export { estimateMemory } from './memory.estimate';

@@ -8,7 +8,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { FairLimiter, WaitTimeout } from '#platform/concurrency';
 import { type JsonBodies, Reply, type ServiceRequest } from '#platform/http';
-import { RawJson } from '#platform/json';
+import { countValues } from '#platform/json';
 import { Problem, problem } from '#platform/problem';
 import { rateLimitKeyOf, type RateLimits } from '#platform/rate-limit';
 import type { Caller } from '../sessions/caller';
@@ -60,16 +60,17 @@ export class McpTransport {
 
   /** Answers a request of an authenticated caller. */
   async serve(caller: Caller, { headers, rawBody, res }: ServiceRequest): Promise<Reply> {
+    // before it is parsed, because reading many values from a thread takes time, too
+    const values = countValues(rawBody!, VALUES_MAX);
+    if (values > VALUES_MAX) {
+      return refusal(-32600, `Invalid request: a message can have at most ${VALUES_MAX} values and members.`);
+    }
     let parsedBody: unknown;
     try {
       parsedBody = await this.parse(caller, rawBody!);
     } catch (error) {
       if (!(error instanceof Problem) || error.code !== 'invalid_request') throw error;
       return refusal(-32700, `Parse error: ${error.detail}`);
-    }
-    const values = countValues(parsedBody, VALUES_MAX);
-    if (values > VALUES_MAX) {
-      return refusal(-32600, `Invalid request: a message can have at most ${VALUES_MAX} values and members.`);
     }
     if (Array.isArray(parsedBody)) {
       const fault = batchFault(parsedBody, headers['mcp-protocol-version']);
@@ -181,17 +182,3 @@ async function replyOf(response: Response): Promise<Reply> {
 /** Returns the error for an invalid message. Its id is null because it cannot be read. */
 const refusal = (code: number, message: string): Reply =>
   new Reply(400, { jsonrpc: '2.0', error: { code, message }, id: null });
-
-/** Counts the members of objects and the items of arrays in a JSON value, until they are more than allowed. */
-function countValues(value: unknown, max: number): number {
-  let count = 0;
-  const waiting = [value];
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    if (typeof next !== 'object' || next === null || next instanceof RawJson) continue;
-    const values: unknown[] = Array.isArray(next) ? next : Object.values(next);
-    count += values.length;
-    if (count > max) break;
-    for (const one of values) if (typeof one === 'object' && one !== null) waiting.push(one);
-  }
-  return count;
-}

@@ -1,0 +1,35 @@
+import fc from 'fast-check';
+import { countValues } from './value-count';
+
+const counted = (value: unknown): number =>
+  typeof value !== 'object' || value === null
+    ? 0
+    : Object.values(value).reduce((sum: number, one) => sum + 1 + counted(one), 0);
+const countIn = (text: string, max = Infinity): number => countValues(Buffer.from(text), max);
+
+describe('countValues', () => {
+  it('counts the members and elements of any JSON, however it is written', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.constantFrom(undefined, 2), (value, indent) => {
+        expect(countIn(JSON.stringify(value, null, indent))).toBe(counted(JSON.parse(JSON.stringify(value))));
+      }),
+    );
+  });
+
+  it.each([
+    ['0', 0],
+    ['[ ]', 0],
+    ['[[], {"a": {}}]', 3],
+    ['["[1,2]", "\\"{,", "\\\\"]', 3],
+  ])('counts %s as %d', (text, count) => {
+    expect(countIn(text)).toBe(count);
+  });
+
+  it('stops after the most that are allowed', () => {
+    expect(countIn(`[${'0,'.repeat(1_000_000)}0]`, 10)).toBe(11);
+  });
+
+  it('stops at the deepest nesting that is accepted', () => {
+    expect(countIn('['.repeat(1_000_000))).toBeLessThan(100);
+  });
+});

@@ -1,0 +1,40 @@
+import { MAX_DEPTH } from './json-limits';
+
+const OBJECT = '{'.charCodeAt(0);
+const LIST = '['.charCodeAt(0);
+const END_OF_OBJECT = '}'.charCodeAt(0);
+const END_OF_LIST = ']'.charCodeAt(0);
+const COMMA = ','.charCodeAt(0);
+const QUOTE = '"'.charCodeAt(0);
+const BACKSLASH = '\\'.charCodeAt(0);
+/** The last of the blanks of JSON, which all come before any other character. */
+const BLANK = ' '.charCodeAt(0);
+
+/**
+ * Counts the members of objects and the elements of lists in JSON, without parsing it. Stops beyond `max`, and where the
+ * JSON is nested too deeply to be accepted. Bytes that are not JSON have any count.
+ */
+export function countValues(bytes: Buffer, max: number): number {
+  let count = 0;
+  let last = 0;
+  let depth = 0;
+  let isText = false;
+  for (let at = 0; at < bytes.length && count <= max; at++) {
+    const byte = bytes[at]!;
+    if (isText) {
+      if (byte === BACKSLASH) at++;
+      else if (byte === QUOTE) isText = false;
+      continue;
+    }
+    if (byte <= BLANK) continue;
+    // the first value of a container that is not empty, or one after a comma
+    const isFirst = last === OBJECT || last === LIST;
+    if (byte === COMMA || (isFirst && byte !== END_OF_OBJECT && byte !== END_OF_LIST)) count++;
+    if (byte === OBJECT || byte === LIST) {
+      if (++depth > MAX_DEPTH) break;
+    } else if (byte === END_OF_OBJECT || byte === END_OF_LIST) depth--;
+    isText = byte === QUOTE;
+    last = byte;
+  }
+  return count;
+}
