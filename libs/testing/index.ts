@@ -28,3 +28,4 @@ export { TcpProxy } from './tcp-proxy';
 export { agree, type JudgeAsked, type JudgeReply, TestJudge } from './test-judge';
 export { TestIssuer, type TokenOverrides } from './test-issuer';
 export { createTestWorker, TestWorker, WorkerProcess } from './test-worker';
+export { until } from './until';

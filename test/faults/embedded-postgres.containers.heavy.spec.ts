@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import path from 'node:path';
+import { until } from '#testing';
 import {
   closedDirectory,
   describeWithContainers,
@@ -8,7 +9,6 @@ import {
   NodeWithServer,
   orphanServerOf,
   query,
-  until,
   withServer,
 } from './embedded-postgres.harness';
 

@@ -4,7 +4,6 @@ import { mkdtempSync, readFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { startEmbeddedPostgres } from '#platform/embedded-postgres';
 
@@ -144,9 +143,4 @@ export function ask(pid: number, column: string, ...options: string[]): string {
     encoding: 'utf8',
   });
   return stdout.trim();
-}
-
-/** Waits for something that takes as long as it takes; the test's own time limit ends it. */
-export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await sleep(5);
 }

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { sized } from '#testing';
+import { sized, until } from '#testing';
 import {
   ask,
   closedDirectory,
@@ -12,7 +12,6 @@ import {
   orphanServerOf,
   query,
   serverPid,
-  until,
   withServer,
 } from './embedded-postgres.harness';
 

@@ -2,7 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { closedDirectory, endNodes, NodeWithServer, serverPid, until } from './embedded-postgres.harness';
+import { until } from '#testing';
+import { closedDirectory, endNodes, NodeWithServer, serverPid } from './embedded-postgres.harness';
 
 const apiKeyOf = (bootstrap: string): unknown => (JSON.parse(bootstrap) as { api_key: unknown }).api_key;
 

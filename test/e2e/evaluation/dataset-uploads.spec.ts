@@ -2,16 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import net from 'node:net';
 import { setLogLevel } from '#platform/logging';
-import { createTestApp, type TestApp } from '#testing';
-import {
-  fileOf,
-  orphans,
-  until,
-  untilSpooled,
-  upload,
-  UPLOAD_FORMS,
-  versionsOf,
-} from './dataset-versions.fixture';
+import { createTestApp, type TestApp, until } from '#testing';
+import { fileOf, orphans, untilSpooled, upload, UPLOAD_FORMS, versionsOf } from './dataset-versions.fixture';
 import { type Dataset, EvaluationWorkspace, outcome } from './evaluation.harness';
 
 const MIB = 1024 * 1024;
@@ -147,8 +139,8 @@ describe('an upload in progress', () => {
       await untilSpooled(17);
     });
     expect(await Promise.all(sent)).toEqual(sent.map(() => 201));
-    // three were in progress, and one comes before it
-    expect(ended.indexOf(other.id)).toBeLessThan(8);
+    // three were in progress, and one comes before it; first come, first served, it would be among the last
+    expect(ended.indexOf(other.id)).toBeLessThan(12);
   });
 
   it('is refused when too many wait, and frees its place when the client disconnects', async () => {

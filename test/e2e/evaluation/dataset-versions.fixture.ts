@@ -1,6 +1,5 @@
 import { readdirSync, readlinkSync, statSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Answer, ApiClient, TestApp } from '#testing';
+import { type Answer, type ApiClient, type TestApp, until } from '#testing';
 import type {
   DatasetCaseDto,
   DatasetVersionDto,
@@ -88,15 +87,6 @@ function spooled(): number[] | null {
   if (process.platform !== 'linux') return null;
   const files = readdirSync('/proc/self/fd').filter((fd) => linkOf(fd).includes('/spool-'));
   return files.map((fd) => statSync(`/proc/self/fd/${fd}`, { throwIfNoEntry: false })?.size ?? 0);
-}
-
-/** Waits until `holds`, which is looked at again and again. */
-export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  const giveUpAt = Date.now() + 30_000;
-  while (!(await holds())) {
-    if (Date.now() > giveUpAt) throw new Error('It did not come to that.');
-    await delay(10);
-  }
 }
 
 /** Waits until this many bodies of this total size are spooled. Does not wait on platforms that cannot tell. */

@@ -4,7 +4,7 @@ import type net from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Pool } from 'pg';
-import { createTestApp, type TestApp, sized } from '#testing';
+import { createTestApp, sized, type TestApp, until } from '#testing';
 import { EvaluationWorkspace } from './evaluation.harness';
 import { exported, importing, jsonLines, recordsOf } from './record-transfer.fixture';
 
@@ -121,7 +121,7 @@ describe('an export in progress', () => {
     let reader: SlowReader | undefined;
     const ahead = await batchesRead(async () => (reader = await open()));
     expect(ahead).toBeLessThan(10);
-    await settled(() => pool().totalCount === pool().idleCount);
+    await until(() => pool().totalCount === pool().idleCount);
     const all = await batchesRead(async () => reader!.rest());
     expect(all).toBeGreaterThan(15);
   });
@@ -132,7 +132,7 @@ describe('an export in progress', () => {
       reader.leave();
     });
     expect(read).toBeLessThan(10);
-    await settled(() => pool().totalCount === pool().idleCount);
+    await until(() => pool().totalCount === pool().idleCount);
   });
 
   it('starts after the first batch, even without a match, and ends with its client', async () => {
@@ -151,7 +151,7 @@ describe('an export in progress', () => {
       reader.leave();
       await gone;
       letOn();
-      await settled(() => pool().totalCount === pool().idleCount);
+      await until(() => pool().totalCount === pool().idleCount);
       expect(looks).toBe(2);
     } finally {
       letOn();
@@ -205,9 +205,4 @@ describe('an export in progress', () => {
     ]);
     expect(read).toBeLessThanOrEqual(1);
   });
-
-  const settled = async (isSo: () => boolean): Promise<void> => {
-    for (let tries = 0; tries < 100 && !isSo(); tries++) await delay(50);
-    expect(isSo()).toBe(true);
-  };
 });

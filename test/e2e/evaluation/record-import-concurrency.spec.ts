@@ -1,7 +1,7 @@
 import http from 'node:http';
 import type { Pool } from 'pg';
-import { createTestApp, type TestApp } from '#testing';
-import { until, untilSpooled } from './dataset-versions.fixture';
+import { createTestApp, type TestApp, until } from '#testing';
+import { untilSpooled } from './dataset-versions.fixture';
 import { EvaluationWorkspace } from './evaluation.harness';
 import { contentsOf, datasetOf, exported, importing, jsonLines, recordsOf } from './record-transfer.fixture';
 
@@ -84,8 +84,8 @@ describe('an import in progress', () => {
       await untilSpooled(17);
     });
     expect(await Promise.all(sent)).toEqual(sent.map(() => 200));
-    // two were in progress, and one comes before it
-    expect(ended.indexOf(other.id)).toBeLessThan(8);
+    // two were in progress, and one comes before it; first come, first served, it would be among the last
+    expect(ended.indexOf(other.id)).toBeLessThan(12);
     expect((await datasetOf(space, id)).record_count).toBe(16);
   });
 });

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { rootLogger } from '#platform/logging';
-import { createTestApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
+import { createTestApp, newOrganization, type TestApp, type TestOrganization, until } from '#testing';
 import { StoredResultRepository } from '../../../src/mcp-endpoint/results/stored-result.repository';
 import { ToolsFixture } from './population.fixture';
 import { RegisteredServer } from './registered-server.fixture';
@@ -285,12 +285,3 @@ describe('call_mcp_tool', () => {
     });
   });
 });
-
-/** Waits for something that a peer does. */
-async function until(isDone: () => boolean): Promise<void> {
-  const deadline = Date.now() + 20_000;
-  while (!isDone()) {
-    if (Date.now() > deadline) throw new Error('It did not happen within 20 s.');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}

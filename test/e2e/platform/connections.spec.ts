@@ -6,7 +6,7 @@ import { Public, RequireRole } from '#platform/auth';
 import type { ByteBudget, ByteLease } from '#platform/concurrency';
 import { BodyBudgets, MEMORY_BUDGET } from '#platform/http';
 import { Client } from 'pg';
-import { createTestApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
+import { createTestApp, newOrganization, type TestApp, type TestOrganization, until } from '#testing';
 import { untilWaiting } from '../evaluation/human-scores.fixture';
 
 const MIB = 1024 * 1024;
@@ -83,11 +83,6 @@ describe('connections', () => {
     socket.setEncoding('latin1').on('data', (part: string) => (text += part));
     await until(() => pattern.test(text) || socket.closed);
     return text;
-  };
-  const until = async (isSo: () => boolean): Promise<void> => {
-    for (const end = Date.now() + 30_000; !isSo(); await delay(5)) {
-      if (Date.now() > end) throw new Error(`It did not become true: ${String(isSo)}`);
-    }
   };
 
   const budget = (): ByteBudget => app.app.get(BodyBudgets).of(MEMORY_BUDGET);

@@ -1,19 +1,13 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { createTestApp, newOrganization, TcpProxy, type TestApp, createTestDatabase } from '#testing';
+import { createTestApp, createTestDatabase, newOrganization, TcpProxy, type TestApp, until } from '#testing';
 import { ACCOUNTS_CHANNEL } from '../../../libs/platform/auth/account-change.repository';
 import { AccountCache } from '../../../libs/platform/auth/account-cache';
 import { ME } from './authentication.harness';
-
-/** Waits until a condition holds. */
-async function eventually(holds: () => Promise<boolean>): Promise<void> {
-  while (!(await holds())) await delay(20);
-}
 
 /** Waits until a process has received the notifications of all changes so far. */
 async function heardOfAll(app: TestApp): Promise<void> {
   const invalidate = jest.spyOn(app.get(AccountCache), 'invalidate');
   await app.database.query('SELECT pg_notify($1, $2)', [ACCOUNTS_CHANNEL, 'the last']);
-  await eventually(() => Promise.resolve(invalidate.mock.calls.some(([orgId]) => orgId === 'the last')));
+  await until(() => invalidate.mock.calls.some(([orgId]) => orgId === 'the last'));
   invalidate.mockRestore();
 }
 
@@ -62,8 +56,8 @@ describe('cached accounts', () => {
     expect((await admin.patch('/registry/v1/users/someone', suspended)).status).toBe(200);
     expect(await codeIn(one, key)).toBe('account_suspended');
     expect(await codeIn(one, person)).toBe('account_suspended');
-    await eventually(async () => (await codeIn(other, key)) === 'account_suspended');
-    await eventually(async () => (await codeIn(other, person)) === 'account_suspended');
+    await until(async () => (await codeIn(other, key)) === 'account_suspended');
+    await until(async () => (await codeIn(other, person)) === 'account_suspended');
   });
 
   it('are dropped when a key or a token is revoked', async () => {
@@ -79,8 +73,8 @@ describe('cached accounts', () => {
     await admin.post('/registry/v1/tokens/revoke', { token });
     expect(await codeIn(one, key)).toBe('invalid_api_key');
     expect(await codeIn(one, token)).toBe('token_rejected');
-    await eventually(async () => (await codeIn(other, key)) === 'invalid_api_key');
-    await eventually(async () => (await codeIn(other, token)) === 'token_rejected');
+    await until(async () => (await codeIn(other, key)) === 'invalid_api_key');
+    await until(async () => (await codeIn(other, token)) === 'token_rejected');
   });
 
   it('include a new workspace of the caller, in every process', async () => {
@@ -90,7 +84,7 @@ describe('cached accounts', () => {
     const made = await one.api(key).post('/registry/v1/workspaces', { name: 'new' });
     const path = made.headers.get('location')!;
     expect((await one.api(key).get(path)).status).toBe(200);
-    await eventually(async () => (await other.api(key).get(path)).status === 200);
+    await until(async () => (await other.api(key).get(path)).status === 200);
   });
 
   it('exclude an archived workspace, in every process', async () => {
@@ -106,7 +100,7 @@ describe('cached accounts', () => {
     for (const app of [one, other]) expect(await make(app)).toBe(201);
     await one.api(token).post(`/registry/v1/workspaces/${org.workspaceId}/archive`);
     expect(await make(one)).toBe(409);
-    await eventually(async () => (await make(other)) === 409);
+    await until(async () => (await make(other)) === 409);
   });
 
   it('expire after AUTH_CACHE_SECONDS without any notification', async () => {
@@ -116,7 +110,7 @@ describe('cached accounts', () => {
       const token = await org.tokenOf('someone');
       expect(await codeIn(short, token)).toBe('ok');
       await short.database.query(`UPDATE users SET status = 'suspended' WHERE org_id = $1`, [org.orgId]);
-      await eventually(async () => (await codeIn(short, token)) === 'account_suspended');
+      await until(async () => (await codeIn(short, token)) === 'account_suspended');
     } finally {
       await short.close();
     }
@@ -172,7 +166,7 @@ describe('a database that cannot be reached', () => {
       expect((await other.api(key).get(ME)).status).toBe(200);
       const admin = one.api(await org.token('admin'));
       await admin.post(`/registry/v1/service-accounts/${serviceAccountId}/keys/${keyId}/revoke`);
-      await eventually(async () => (await other.api(key).get(ME)).status === 401);
+      await until(async () => (await other.api(key).get(ME)).status === 401);
     } finally {
       await other.close();
       await one.close();

@@ -1,8 +1,8 @@
 import http from 'node:http';
 import type { Pool } from 'pg';
 import type { Tx } from '#platform/db';
-import { type Answer, createTestApp, type TestApp } from '#testing';
-import { until, untilSpooled } from '../evaluation/dataset-versions.fixture';
+import { type Answer, createTestApp, type TestApp, until } from '#testing';
+import { untilSpooled } from '../evaluation/dataset-versions.fixture';
 import { SkillCallers, SKILLS } from './skills.fixture';
 
 describe('uploads of skills', () => {
