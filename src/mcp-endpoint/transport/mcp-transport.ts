@@ -60,7 +60,7 @@ export class McpTransport {
 
   /** Answers a request of an authenticated caller. */
   async serve(caller: Caller, { headers, rawBody, res }: ServiceRequest): Promise<Reply> {
-    // before it is parsed, because reading many values from a thread takes time, too
+    // before it is parsed, because taking over many values from a thread holds up the event loop, too
     const values = countValues(rawBody!, VALUES_MAX);
     if (values > VALUES_MAX) {
       return refusal(-32600, `Invalid request: a message can have at most ${VALUES_MAX} values and members.`);

@@ -153,19 +153,24 @@ describe('while one organization has expensive work, others are answered', () =>
     expect([tested.status, tested.body.results[0].score]).toEqual([200, 1]);
     expect(isWaiting()).toBe(true);
     // The first targets run into the timeout of their script before the request's, and the others never begin.
-    for (const { status, body } of (await Promise.all(answers)) as Answer[]) {
-      expect([200, 504]).toContain(status);
-      for (const { error } of body.results ?? []) expect(error).toMatch(/timeout_ms|time limit/);
+    for (const answer of (await Promise.all(answers)) as Answer[]) {
+      if (answer.status === 504) continue;
+      expect(answer.status).toBe(200);
+      expect(answer.body.results).not.toEqual([]);
+      for (const { error } of answer.body.results) expect(error).toMatch(/timeout_ms|time limit/);
     }
   });
 
   it('a test run of endless loops is 504 if nothing is scored in time', async () => {
     const hasty = await app.another({ TEST_SCORING_TIMEOUT_MS: '4000' });
-    const { workspaceId } = await organization();
-    const loop = await loopIn((await organization()).as('evaluator'), workspaceId);
-    const caller = hasty.api(await (await organization()).token('evaluator')).in(workspaceId);
-    expect(outcome(await loop(caller))).toEqual([504, 'request_timeout']);
-    await hasty.close();
+    try {
+      const on = await organization();
+      const loop = await loopIn(on.as('evaluator'), on.workspaceId);
+      const caller = hasty.api(await on.token('evaluator')).in(on.workspaceId);
+      expect(outcome(await loop(caller))).toEqual([504, 'request_timeout']);
+    } finally {
+      await hasty.close();
+    }
   });
 
   let attacking: Promise<EvaluationWorkspace['organization']> | undefined;
