@@ -1,4 +1,4 @@
-import { type DynamicModule, Injectable, Module } from '@nestjs/common';
+import { type DynamicModule, Module } from '@nestjs/common';
 import type { INestApplicationContext } from '@nestjs/common';
 import { getQueueToken } from '@nestjs/bullmq';
 import { Test } from '@nestjs/testing';
@@ -17,14 +17,13 @@ import {
 import { JsonLogger, setLogLevel } from '#platform/logging';
 import { JobOutbox } from '../../libs/platform/jobs/job-outbox';
 import { JobOutboxRepository } from '../../libs/platform/jobs/job-outbox.repository';
-import { createTestDatabase, TcpProxy, type TestDatabase } from '#testing';
+import { createTestDatabase, TcpProxy, type TestDatabase, until } from '#testing';
 import { describeOnBothQueues } from './backends.fixture';
 
 const PART = defineJob<{ person_id: string }>({ name: 'part', subject: 'person_id' });
 const GREET = defineJob<{ person_id: string }>({ name: 'greet', subject: 'person_id' });
 
 /** What the handler saw, and what it is to do. */
-@Injectable()
 class Greetings {
   readonly seen: string[] = [];
   private handling: (personId: string) => Promise<void> = () => Promise.resolve();
@@ -97,12 +96,12 @@ describeOnBothQueues('jobs', (env) => {
     return context.init();
   };
   const producer = (vars?: Record<string, string>) => boot({ imports: [JobsModule.register(GREET)] }, vars);
-  const worker = async (...processors: (typeof GreetProcessor)[]) => {
+  const worker = async (processors: (typeof GreetProcessor)[], greetings = new Greetings()) => {
     const context = await boot({
       imports: [JobsModule.register(GREET), JobsWorkerModule],
-      providers: [Greetings, ...processors],
+      providers: [{ provide: Greetings, useValue: greetings }, ...processors],
     });
-    return { context, greetings: context.get(Greetings) };
+    return { context, greetings };
   };
   const order = (from: INestApplicationContext, ...ids: string[]) =>
     from.get(Database).transaction((tx) =>
@@ -113,9 +112,15 @@ describeOnBothQueues('jobs', (env) => {
       ),
     );
 
+  /** Orders jobs, and waits until they are in the queue. With Redis they reach it only after the commit. */
+  const orderAndSend = async (from: INestApplicationContext, ...ids: string[]) => {
+    await order(from, ...ids);
+    await until(async () => (await from.get(JobOutboxRepository).count(1)) === 0);
+  };
+
   it('run when their transaction commits', async () => {
     const from = await producer();
-    const { greetings } = await worker(GreetProcessor);
+    const { greetings } = await worker([GreetProcessor]);
     await order(from, 'a', 'b');
     await greetings.count(2);
     expect([...greetings.seen].sort()).toEqual(['a', 'b']);
@@ -123,7 +128,7 @@ describeOnBothQueues('jobs', (env) => {
 
   it('do not exist when their transaction rolls back', async () => {
     const from = await producer();
-    const { greetings } = await worker(GreetProcessor);
+    const { greetings } = await worker([GreetProcessor]);
     const failed = from.get(Database).transaction(async (tx) => {
       await from.get(JobQueue).enqueue(tx, GREET, [{ person_id: 'never' }]);
       throw new Error('no');
@@ -136,20 +141,21 @@ describeOnBothQueues('jobs', (env) => {
 
   it('wait for a worker', async () => {
     await order(await producer(), 'early');
-    const { greetings } = await worker(GreetProcessor);
+    const { greetings } = await worker([GreetProcessor]);
     await greetings.count(1);
     expect(greetings.seen).toEqual(['early']);
   });
 
   it('are deduplicated while one waits or runs', async () => {
     const from = await producer();
-    await order(from, 'x', 'y');
-    await order(from, 'x');
-    const { greetings, context } = await worker(GreetProcessor);
+    await orderAndSend(from, 'x', 'y');
+    await orderAndSend(from, 'x');
+    const greetings = new Greetings();
     const finish: (() => void)[] = [];
     greetings.do(() => new Promise((resolve) => finish.push(resolve)));
+    const { context } = await worker([GreetProcessor], greetings);
     await greetings.count(2);
-    await order(from, 'x');
+    await orderAndSend(from, 'x');
     greetings.do(() => Promise.resolve());
     for (const one of finish) one();
     await context.close();
@@ -157,14 +163,14 @@ describeOnBothQueues('jobs', (env) => {
     expect([...greetings.seen].sort()).toEqual(['x', 'y']);
 
     await order(from, 'x');
-    const next = await worker(GreetProcessor);
+    const next = await worker([GreetProcessor]);
     await next.greetings.count(1);
     expect(next.greetings.seen).toEqual(['x']);
   });
 
   it('are retried after a failure', async () => {
     const from = await producer();
-    const { greetings } = await worker(GreetProcessor);
+    const { greetings } = await worker([GreetProcessor]);
     greetings.do(() => Promise.reject(new Error('not yet')));
     await order(from, 'again');
     await greetings.count(1);
@@ -175,7 +181,7 @@ describeOnBothQueues('jobs', (env) => {
 
   it('are passed to another worker at once when handed back', async () => {
     const from = await producer();
-    const first = await worker(GreetProcessor);
+    const first = await worker([GreetProcessor]);
     let isAsked = false;
     first.greetings.do(async () => {
       isAsked = true;
@@ -187,7 +193,7 @@ describeOnBothQueues('jobs', (env) => {
     expect(isAsked).toBe(true);
     contexts.splice(contexts.indexOf(first.context), 1);
     await first.context.close();
-    const second = await worker(GreetProcessor);
+    const second = await worker([GreetProcessor]);
     await second.greetings.count(1);
     expect(second.greetings.seen).toEqual(['shared']);
   });
@@ -196,7 +202,7 @@ describeOnBothQueues('jobs', (env) => {
     ['has no handler', [], /greet has no handler/],
     ['has two', [GreetProcessor, SecondProcessor], /more than one handler: GreetProcessor, SecondProcessor/],
   ])('do not start when one %s', async (_, processors, message) => {
-    await expect(worker(...processors)).rejects.toThrow(message);
+    await expect(worker(processors)).rejects.toThrow(message);
   });
 
   if (env.REDIS_URL) {
@@ -210,7 +216,7 @@ describeOnBothQueues('jobs', (env) => {
       await from.close();
       contexts.splice(contexts.indexOf(from), 1);
       await proxy.close();
-      const { greetings } = await worker(GreetProcessor);
+      const { greetings } = await worker([GreetProcessor]);
       await greetings.count(1);
       expect(greetings.seen).toEqual(['patient']);
     });
@@ -221,7 +227,7 @@ describeOnBothQueues('jobs', (env) => {
         await newer.get(JobOutboxRepository).insert(tx, PART, [{ person_id: 'of the newer' }]);
         await newer.get(JobOutboxRepository).insert(tx, GREET, [{ person_id: 'of the older' }]);
       });
-      const { greetings } = await worker(GreetProcessor);
+      const { greetings } = await worker([GreetProcessor]);
       await greetings.count(1);
       const left = () => newer.get(Database).query('SELECT kind, ids FROM job_outbox');
       while ((await left()).length > 1) await new Promise((resolve) => setTimeout(resolve, 10));
