@@ -7,9 +7,10 @@ import {
   sized,
   type TestApp,
   type TestWorker,
+  until,
   WorkerProcess,
 } from '#testing';
-import { JobQueue } from '#platform/jobs';
+import { JobQueue, WorkerShutdown } from '#platform/jobs';
 import { JobOutbox } from '../../libs/platform/jobs/job-outbox';
 import { SCORE_RUN, ScoreRunService } from '../../src/evaluation/scoring/runs/score-run.service';
 import { ScoreRunExecutor } from '../../src/evaluation/scoring/execution/score-run.executor';
@@ -141,7 +142,7 @@ describeOnBothQueues('a scoring run', (env) => {
     const run = await runOver(6, JUDGE, { concurrency: 2 });
     await gate.holds(2);
     const stopped = stopping.close();
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await until(() => stopping.get(WorkerShutdown).stopping.aborted);
     gate.release();
     await stopped;
     expect(gate.asked).toHaveLength(2);
@@ -257,7 +258,7 @@ describeOnBothQueues('a scoring run', (env) => {
   });
 
   it('fails at its deadline, and says so for each target that was not scored', async () => {
-    await newWorker({ SCORE_RUN_SECONDS: '1' });
+    await newWorker({ SCORE_RUN_SECONDS: '4' });
     const run = await runOver(3, JUDGE, { concurrency: 1 });
     await gate.holds(1);
     gate.release();

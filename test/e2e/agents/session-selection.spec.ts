@@ -21,6 +21,8 @@ describe('selecting among many sessions of agents', () => {
   let org: TestOrganization;
   let evaluator: ApiClient;
   let runtime: ApiClient;
+  /** What ages count from, however long a test takes. */
+  let began: Date;
 
   beforeAll(async () => {
     app = await createTestApp();
@@ -30,6 +32,7 @@ describe('selecting among many sessions of agents', () => {
     org = await newOrganization(app);
     evaluator = await org.as('evaluator');
     runtime = await org.as('runtime');
+    began = new Date();
   });
 
   const newScorer = async (): Promise<string> => {
@@ -52,9 +55,10 @@ describe('selecting among many sessions of agents', () => {
       `INSERT INTO agent_sessions
          (session_id, org_id, workspace_id, agent_id, version_ordinal, prompt, session_status, message_count,
           last_message_at, metadata, generation, created_at, updated_at, created_by)
-       SELECT $4 || '-' || n, $1, $2, $3, 1, 'many', 'active', 0, now() - n * interval '1 minute', '{}', 1, now(), now(), 'test'
+       SELECT $4 || '-' || n, $1, $2, $3, 1, 'many', 'active', 0, $6::timestamptz - n * interval '1 minute', '{}', 1,
+              now(), now(), 'test'
        FROM generate_series(1, $5::integer) n`,
-      [org.orgId, org.workspaceId, body.agent_id, name, count],
+      [org.orgId, org.workspaceId, body.agent_id, name, count, began],
     );
     return { agent: body.agent_id as string, session: id };
   };
@@ -64,7 +68,7 @@ describe('selecting among many sessions of agents', () => {
     const span = newSpan({ traceId: newTraceId(), attributes, start });
     expect((await runtime.post('/telemetry/v1/traces', jsonExport([span]))).status).toBe(200);
   };
-  const ago = (minutes: number): Date => new Date(Date.now() - minutes * 60_000);
+  const ago = (minutes: number): Date => new Date(began.getTime() - minutes * 60_000);
   const score = (scorer: string, selection: Record<string, unknown>): Promise<Answer> =>
     evaluator.post(`/eval/v1/scorers/${scorer}/score`, { mode: 'test', ...selection });
   const selected = async (scorer: string, selection: Record<string, unknown>): Promise<string[]> => {
@@ -79,9 +83,9 @@ describe('selecting among many sessions of agents', () => {
     // none is newer than what is taken; without statistics, all of them may look like less work than an index
     await app.database.query(
       `INSERT INTO traces (workspace_id, trace_id, session_id, started_at, ended_at, span_count, error_count, models)
-       SELECT $1, lpad(to_hex(n), 32, '0'), $2 || '-' || n, now() - (n + 2) * interval '1 minute', now(), 1, 0, '{}'
+       SELECT $1, lpad(to_hex(n), 32, '0'), $2 || '-' || n, $3::timestamptz - (n + 2) * interval '1 minute', now(), 1, 0, '{}'
        FROM generate_series(1, 20000) n`,
-      [org.workspaceId, session(1).slice(0, -2)],
+      [org.workspaceId, session(1).slice(0, -2), began],
     );
     const agent_ids = [agent];
     const future = new Date(Date.now() + 3_600_000).toISOString();
@@ -122,9 +126,9 @@ describe('selecting among many sessions of agents', () => {
     const traces = (of: string, count: number, age: string) =>
       app.database.query(
         `INSERT INTO traces (workspace_id, trace_id, session_id, started_at, ended_at, span_count, error_count, models)
-         SELECT $1, md5($2 || n), $2 || n, now() - interval '1 second' * (${age}), now(), 1, 0, '{}'
+         SELECT $1, md5($2 || n), $2 || n, $4::timestamptz - interval '1 second' * (${age}), now(), 1, 0, '{}'
          FROM generate_series(1, $3::integer) n`,
-        [org.workspaceId, of, count],
+        [org.workspaceId, of, count, began],
       );
     await traces('other-', 1_500, '1 + n * 0.001');
     await traces(session(100).slice(0, -3), 3, '10 + n');

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import net from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Controller, Get, Module } from '@nestjs/common';
@@ -200,7 +201,7 @@ describe('connections', () => {
     const token = await greedy.token('viewer');
     const unread = connect().pause();
     unread.write(get('/test/large', token));
-    await delay(200);
+    await until(() => budget().usedBy(greedy.orgId) >= 12 * MIB);
     const refused = await fetch(`${app.url}/test/large`, { headers: { authorization: `Bearer ${token}` } });
     expect(refused.status).toBe(503);
     expect(refused.headers.get('retry-after')).toBe('1');
@@ -209,7 +210,7 @@ describe('connections', () => {
     const read = await fetch(`${app.url}/test/large`, { headers: { authorization: `Bearer ${otherToken}` } });
     expect([read.status, (await read.text()).length > 12 * MIB]).toEqual([200, true]);
     unread.destroy();
-    await delay(200);
+    await until(() => budget().usedBy(greedy.orgId) === 0);
     const again = await fetch(`${app.url}/test/large`, { headers: { authorization: `Bearer ${token}` } });
     expect([again.status, (await again.text()).length > 12 * MIB]).toEqual([200, true]);
   });
@@ -275,9 +276,12 @@ describe('connections', () => {
       const headers = { authorization: `Bearer ${token}`, 'x-forwarded-for': address };
       return (await fetch(`${roomy.url}/registry/v1/me`, { headers })).status;
     };
-    const arrivals = (): { count: number } => {
-      const seen = { count: 0 };
-      roomy.app.getHttpServer().on('request', () => seen.count++);
+    const arrivals = (): { count: number; closed: number } => {
+      const seen = { count: 0, closed: 0 };
+      roomy.app.getHttpServer().on('request', (_: IncomingMessage, response: ServerResponse) => {
+        seen.count++;
+        response.once('close', () => seen.closed++);
+      });
       return seen;
     };
 
@@ -317,8 +321,7 @@ describe('connections', () => {
         const gone = Array.from({ length: 220 }, () => connectTo('/registry/v1/me', headers));
         await until(() => arrived.count === 220);
         for (const socket of gone) socket.destroy();
-        await until(() => gone.every(({ closed }) => closed));
-        await delay(200);
+        await until(() => arrived.closed === 220);
       });
       // in flight at once, and not refused
       expect(await me(token, '10.0.0.5')).toBe(200);

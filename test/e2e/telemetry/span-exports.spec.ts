@@ -112,8 +112,11 @@ describe('the spans of a trace', () => {
     expect(begun).toBeLessThan(30);
     await app.database.query('SELECT pg_sleep(0.5)');
     expect(transactions.mock.calls.length).toBeLessThanOrEqual(begun + 1);
-    expect(pages.mock.results.length).toBeGreaterThan(0);
-    for (const { value } of pages.mock.results) expect((await value).rows).toHaveLength(1);
+    // the page that was being read when the client left may fail
+    const read = await Promise.allSettled(pages.mock.results.map(({ value }) => value));
+    const sizes = read.flatMap((page) => (page.status === 'fulfilled' ? page.value.rows.length : []));
+    expect(sizes.length).toBeGreaterThanOrEqual(Math.max(1, read.length - 1));
+    expect(new Set(sizes)).toEqual(new Set([1]));
     transactions.mockRestore();
     pages.mockRestore();
   });
