@@ -141,7 +141,7 @@ describe('concurrent reads of traces', () => {
     expect((await Promise.all(reads)).map(({ status }) => status)).toEqual(reads.map(() => 200));
   });
 
-  it('take turns by organization', async () => {
+  it('leave a place to other organizations', async () => {
     const other = await ReadingWorkspace.open(app);
     const reading = app.get(ReadLimiter);
     const ends: (() => void)[] = [];
@@ -151,7 +151,6 @@ describe('concurrent reads of traces', () => {
     const much = Array.from({ length: 30 }, () => reading.read(scopeOf(space), 'Wait.', hold));
     await until(() => ends.length === READS_AT_ONCE);
     const little = reading.read(scopeOf(other), 'Wait.', () => Promise.resolve(ends.length));
-    ends[0]!(); // and no more, so the next place is the only one
     expect(await little).toBe(READS_AT_ONCE);
     isOver = true;
     for (const end of ends) end();
