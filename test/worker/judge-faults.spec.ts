@@ -120,13 +120,13 @@ describe('a judge', () => {
       if (isShut) tooEarly += 1;
       if (judge.asked.length > 1) return TRUE;
       isShut = true;
-      setTimeout(() => (isShut = false), 5_990);
-      return { status: 429, headers: { 'retry-after': '6' } };
+      setTimeout(() => (isShut = false), 1_990);
+      return { status: 429, headers: { 'retry-after': '2' } };
     };
     const run = scored(1);
     while (judge.asked.length === 0) await sleep(5);
-    // both workers reread the shared limit every second; a slow machine may take longer
-    await sleep(4_000);
+    // both workers reread the shared limit within a second
+    await sleep(1_200);
     await Promise.all([run, scored(4), scored(4)]);
     expect(tooEarly).toBe(0);
   }, 180_000); // on a slow machine, requests reach JUDGE_TIMEOUT_MS and are repeated

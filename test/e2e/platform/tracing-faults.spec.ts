@@ -79,8 +79,11 @@ describe('a trace endpoint', () => {
     const inFlight = endpoint.spans.length;
     release(200);
     await endpoint.received(() => true, inFlight + 1); // what was queued
+    const known = new Set(endpoint.spans.map(({ traceId }) => traceId));
+    await ask();
+    await endpoint.received(({ traceId }) => !known.has(traceId)); // there is room again
     endpoint.status = new Promise(() => undefined);
-    await ask(); // there is room again
+    await ask();
     expect(inFlight).toBeLessThanOrEqual(8);
     expect(await api.stop()).toBe(0);
     // the first batch, the queue, and what came after it was sent

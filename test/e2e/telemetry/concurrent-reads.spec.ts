@@ -141,8 +141,8 @@ describe('concurrent reads of traces', () => {
     expect((await Promise.all(reads)).map(({ status }) => status)).toEqual(reads.map(() => 200));
   });
 
-  it('leave a place to other organizations', async () => {
-    const other = await ReadingWorkspace.open(app);
+  it('leave a place to other organizations, which then take turns', async () => {
+    const [other, third] = [await ReadingWorkspace.open(app), await ReadingWorkspace.open(app)];
     const reading = app.get(ReadLimiter);
     const ends: (() => void)[] = [];
     let isOver = false;
@@ -150,11 +150,15 @@ describe('concurrent reads of traces', () => {
       new Promise((resolve) => (isOver ? resolve() : void ends.push(resolve)));
     const much = Array.from({ length: 30 }, () => reading.read(scopeOf(space), 'Wait.', hold));
     await until(() => ends.length === READS_AT_ONCE);
-    const little = reading.read(scopeOf(other), 'Wait.', () => Promise.resolve(ends.length));
-    expect(await little).toBe(READS_AT_ONCE);
+    const place = reading.read(scopeOf(third), 'Wait.', hold);
+    await until(() => ends.length === READS_AT_ONCE + 1);
+    const little = reading.read(scopeOf(other), 'Wait.', () => Promise.resolve('its turn'));
+    // first come, first served, both free places would go to the reads that wait since before
+    for (const end of ends.slice(0, 2)) end();
+    expect(await little).toBe('its turn');
     isOver = true;
     for (const end of ends) end();
-    await Promise.all(much);
+    await Promise.all([...much, place]);
   });
 
   it('are refused when too many wait', async () => {
