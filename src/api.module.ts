@@ -9,6 +9,7 @@ import { MetricsServerModule } from '#platform/metrics';
 import { OverloadModule } from '#platform/overload';
 import { RateLimitGuard, RateLimitModule } from '#platform/rate-limit';
 import { AgentsHttpModule } from './agents';
+import { ApiProxyHttpModule } from './api-proxy';
 import { EvaluationHttpModule } from './evaluation';
 import { FilesHttpModule } from './files';
 import { McpEndpointHttpModule } from './mcp-endpoint';
@@ -28,6 +29,7 @@ export const API_AREAS = [
   SkillsHttpModule,
   AgentsHttpModule,
   McpServersHttpModule,
+  ApiProxyHttpModule,
   EvaluationHttpModule,
   StoreHttpModule,
   McpEndpointHttpModule,

@@ -2,12 +2,13 @@ import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { checkIssuers } from '#platform/auth';
 import type { Environment } from '#platform/config';
-import { configureHttp, ServiceAdapter } from '#platform/http';
+import { configureHttp, mountEndpoint, ServiceAdapter } from '#platform/http';
 import { JsonLogger } from '#platform/logging';
 import { LoadShedder } from '#platform/overload';
 import { limitDocuments } from '#platform/rate-limit';
 import { checkSecretsKey } from '#platform/secrets';
 import { ApiModule, type ApiOptions } from './api.module';
+import { ApiProxyEndpoint, PROXY_PREFIX } from './api-proxy';
 import { buildDocument, OpenApiSource, serveDocs } from './openapi';
 
 /** Creates the API application, ready to listen. Throws if the configuration is invalid. */
@@ -24,9 +25,12 @@ export async function createApi(
     { bodyParser: false, abortOnError: false, bufferLogs: true, logger: new JsonLogger() },
   );
   const shedder = app.get(LoadShedder);
-  app.use(shedder.queue.bind(shedder));
+  const steps = { before: shedder.queue.bind(shedder), after: shedder.admit.bind(shedder) };
+  app.use(steps.before);
   configureHttp(app);
-  app.use(shedder.admit.bind(shedder));
+  app.use(steps.after);
+  const proxy = app.get(ApiProxyEndpoint);
+  mountEndpoint(app, PROXY_PREFIX, steps, proxy.handle.bind(proxy));
   limitDocuments(app);
   serveDocs(app);
   app.get(OpenApiSource).provide(() => buildDocument(app, environment.PUBLIC_URL));

@@ -10,6 +10,7 @@ import { AccountDirectory } from './account-directory';
 import { Authenticator } from './authenticator';
 import { BearerGuard } from './bearer.guard';
 import { BearerStrategy } from './bearer.strategy';
+import { PrincipalReader } from './principal-reader';
 import { RoleGuard } from './role.guard';
 import { TokenVerifier } from './token-verifier';
 import { TrustedIssuers } from './trusted-issuers';
@@ -51,12 +52,13 @@ export class AuthModule {
         BearerStrategy,
         AccountChangeListener,
         WorkspaceScopes,
+        PrincipalReader,
         { provide: APP_GUARD, useClass: BearerGuard },
         ...callerGuards.map((guard) => ({ provide: APP_GUARD, useClass: guard })),
         { provide: APP_GUARD, useClass: WorkspaceGuard },
         { provide: APP_GUARD, useClass: RoleGuard },
       ],
-      exports: [Authenticator, TrustedIssuers, WorkspaceScopes],
+      exports: [Authenticator, PrincipalReader, TrustedIssuers, WorkspaceScopes],
     };
   }
 }

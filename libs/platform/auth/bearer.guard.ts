@@ -3,11 +3,11 @@ import { Reflector } from '@nestjs/core';
 import { AuthGuard } from '@nestjs/passport';
 import { PLATFORM_OWNER, setCurrentOwner } from '#platform/concurrency';
 import type { ServiceRequest } from '#platform/http';
-import { Problem } from '#platform/problem';
 import { accessRuleOf } from './access.decorator';
 import { Authenticator } from './authenticator';
 import { bearerToken } from './bearer-token';
 import { BEARER, type BearerOptions } from './bearer.strategy';
+import { platformRefused } from './principal-reader';
 
 /**
  * Authenticates every request, except on `Public` routes, and stores the principal in `request.user`. Cached credentials
@@ -34,10 +34,7 @@ export class BearerGuard extends AuthGuard(BEARER) {
     setCurrentOwner(owner);
     if (!cached) request.verified?.(owner);
     if (request.user?.type === 'platform' && rule?.kind !== 'platform' && rule?.kind !== 'principal') {
-      throw new Problem(
-        'platform_principal_refused',
-        'Platform principals can manage organizations but cannot access their data.',
-      );
+      throw platformRefused();
     }
     return true;
   }

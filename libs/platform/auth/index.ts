@@ -26,6 +26,7 @@ export {
 export { AccountChangesModule, AuthModule } from './auth.module';
 export { API_KEY_PREFIX, Authenticator } from './authenticator';
 export { bearerToken } from './bearer-token';
+export { PrincipalReader } from './principal-reader';
 export { CurrentPrincipal, CurrentRequestId, CurrentScope } from './current.decorator';
 export {
   type AccessRule,

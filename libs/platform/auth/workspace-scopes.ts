@@ -1,5 +1,8 @@
 import { Injectable } from '@nestjs/common';
+import type { IncomingHttpHeaders } from 'node:http';
+import { problem } from '#platform/problem';
 import { type Principal, rolesIn, type Scope, workspaceScope } from '#platform/scope';
+import { WORKSPACE_HEADER } from './access.decorator';
 import { AccountCache } from './account-cache';
 import { AccountDirectory, type WorkspaceState } from './account-directory';
 
@@ -26,6 +29,14 @@ export class WorkspaceScopes {
     );
   }
 
+  /** Checks that a principal can access the workspace of an optional header. Errors: 403. */
+  async checkHeader(principal: Member, headers: IncomingHttpHeaders): Promise<void> {
+    const workspaceId = headers[WORKSPACE_HEADER.toLowerCase()];
+    if (typeof workspaceId !== 'string' || workspaceId === '') return;
+    const hasAccess = rolesIn(principal, workspaceId).size > 0;
+    if (!hasAccess || !(await this.find(principal.orgId, workspaceId))) throw workspaceDenied();
+  }
+
   /** Returns the scope of a principal within a workspace; null if it does not exist or the principal has no role in it. */
   async enter(
     principal: Member,
@@ -39,3 +50,7 @@ export class WorkspaceScopes {
     return { scope, archived: workspace.archived };
   }
 }
+
+/** Returns the 403 for a workspace header that names a workspace out of reach. */
+export const workspaceDenied = () =>
+  problem.accessDenied(`You do not have access to the workspace in ${WORKSPACE_HEADER}.`);

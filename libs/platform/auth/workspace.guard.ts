@@ -3,8 +3,8 @@ import { Reflector } from '@nestjs/core';
 import type { ServiceRequest } from '#platform/http';
 import { problem } from '#platform/problem';
 import { accessRuleOf, requiresWorkspace, WORKSPACE_HEADER } from './access.decorator';
-import { type AccessRule, isRead, rolesIn, scopeOf } from '#platform/scope';
-import { type Member, WorkspaceScopes } from './workspace-scopes';
+import { type AccessRule, isRead, scopeOf } from '#platform/scope';
+import { type Member, workspaceDenied, WorkspaceScopes } from './workspace-scopes';
 
 const WITHOUT_SCOPE = new Set(['public', 'platform', 'principal']);
 
@@ -30,7 +30,7 @@ export class WorkspaceGuard implements CanActivate {
     if (requiresWorkspace(this.reflector, context)) {
       await this.enter(request, principal, workspaceId, rule);
     } else {
-      if (workspaceId !== undefined) await this.checkAccess(principal, workspaceId);
+      await this.workspaces.checkHeader(principal, request.headers);
       request.scope = scopeOf(principal, request.context.requestId);
     }
     return true;
@@ -51,19 +51,11 @@ export class WorkspaceGuard implements CanActivate {
       throw problem.conflict(`The workspace in ${WORKSPACE_HEADER} does not exist.`);
     }
     const workspace = await this.workspaces.enter(principal, workspaceId, request.context.requestId);
-    if (!workspace) throw accessDenied();
+    if (!workspace) throw workspaceDenied();
     if (workspace.archived && !isRead(rule)) {
       throw problem.conflict('The workspace is archived. Its resources can be read but not changed.');
     }
     request.scope = workspace.scope;
     request.context.workspaceId = workspaceId;
   }
-
-  private async checkAccess(principal: Member, workspaceId: string): Promise<void> {
-    const hasAccess = rolesIn(principal, workspaceId).size > 0;
-    if (!hasAccess || !(await this.workspaces.find(principal.orgId, workspaceId))) throw accessDenied();
-  }
 }
-
-const accessDenied = () =>
-  problem.accessDenied(`You do not have access to the workspace in ${WORKSPACE_HEADER}.`);

@@ -84,6 +84,7 @@ export async function* receiveBody(
   try {
     if (size > limit) throw tooLarge(limit);
     size = 0;
+    request.askForBody?.();
     for (;;) {
       const next = await arrival.of(chunks);
       isOver = next.done === true;

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import {
   type CallHandler,
   createParamDecorator,
@@ -105,7 +106,7 @@ function bodyEnd(request: ServiceRequest): Promise<void> {
 }
 
 /** Returns the controller of a request's signal. Created on demand, because most handlers never need it. */
-export function endingOf(request: ServiceRequest, response: Response): AbortController {
+export function endingOf(request: ServiceRequest, response: ServerResponse): AbortController {
   if (request.ending) return request.ending;
   const ending = new AbortController();
   const gone = (): void => {

@@ -1,5 +1,5 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
-import type { Request, Response } from 'express';
 import { type Counter, type Histogram, Metrics } from '#platform/metrics';
 import { routeOf, type ServiceRequest } from './request-context';
 
@@ -29,9 +29,9 @@ export class HttpMetrics {
   }
 
   /** Counts a finished request. It is `aborted` if the client disconnected before the response. */
-  count(request: Request, response: Response): void {
-    const { context, method } = request as unknown as ServiceRequest;
-    const route = routeOf(request as unknown as ServiceRequest) ?? NO_ROUTE;
+  count(request: IncomingMessage, response: ServerResponse): void {
+    const { context, method } = request as ServiceRequest;
+    const route = routeOf(request as ServiceRequest) ?? NO_ROUTE;
     const status = response.writableFinished ? `${Math.floor(response.statusCode / 100)}xx` : 'aborted';
     this.requests.inc({ method, route, status });
     this.duration.observe({ method, route }, (performance.now() - context.startedAt) / 1000);

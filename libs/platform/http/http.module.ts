@@ -1,12 +1,13 @@
 import { Injectable, Module, type OnModuleDestroy } from '@nestjs/common';
 import { APP_FILTER, APP_INTERCEPTOR, APP_PIPE, HttpAdapterHost } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import type { NextFunction, Request, Response } from 'express';
+import cors from 'cors';
 import { Environment } from '#platform/config';
 import { MetricsModule } from '#platform/metrics';
 import { finishingMs } from '#platform/process';
 import { BodyInterceptor } from './body.interceptor';
 import { BodyBudgets } from './body-budgets';
+import { type EndpointHandler, listenerOf, type RequestStep } from './endpoint';
 import { DeadlineInterceptor } from './deadline';
 import { HttpMetrics } from './http.metrics';
 import { IdempotencyInterceptor } from './idempotency.interceptor';
@@ -42,7 +43,8 @@ class HttpShutdown implements OnModuleDestroy {
     HttpMetrics,
     HttpShutdown,
     IdempotencyRepository,
-    { provide: APP_FILTER, useClass: ProblemFilter },
+    ProblemFilter,
+    { provide: APP_FILTER, useExisting: ProblemFilter },
     { provide: APP_INTERCEPTOR, useClass: ResponseInterceptor },
     { provide: APP_INTERCEPTOR, useClass: QueryInterceptor },
     { provide: APP_INTERCEPTOR, useClass: BodyInterceptor },
@@ -74,10 +76,50 @@ const EXPOSED = [
 const PREFLIGHT_SECONDS = 600;
 
 /** Sets the headers of every response. Responses are private to their caller and revalidated by ETag. */
-function responseHeaders(_request: Request, response: Response, next: NextFunction): void {
+const setResponseHeaders: RequestStep = (_request, response, next) => {
   response.setHeader('X-Content-Type-Options', 'nosniff');
   response.setHeader('Cache-Control', 'private, no-cache');
   next();
+};
+
+/** Returns the steps that identify, log and measure a request, and answer the preflights of browsers. */
+function commonSteps(app: NestExpressApplication): RequestStep[] {
+  const metrics = app.get(HttpMetrics, { strict: false });
+  const measure: RequestStep = (request, response, next) => {
+    response.once('close', () => metrics.count(request, response));
+    next();
+  };
+  return [requestContext, measure, setResponseHeaders, ...corsSteps(app.get(Environment, { strict: false }))];
+}
+
+function corsSteps({ CORS_ORIGINS }: Environment): RequestStep[] {
+  if (CORS_ORIGINS.length === 0) return [];
+  const allow = cors({ origin: [...CORS_ORIGINS], exposedHeaders: EXPOSED, maxAge: PREFLIGHT_SECONDS });
+  return [
+    (request, response, next) => {
+      const isPreflight = request.headers['access-control-request-method'] !== undefined;
+      if (request.method === 'OPTIONS' && !isPreflight) next();
+      else allow(request as never, response, () => next());
+    },
+  ];
+}
+
+/** The steps of an endpoint besides those of every request. */
+export interface EndpointSteps {
+  before: RequestStep;
+  after: RequestStep;
+}
+
+/** Serves all requests below a path by a handler, with the steps of every other request. */
+export function mountEndpoint(
+  app: NestExpressApplication,
+  prefix: string,
+  { before, after }: EndpointSteps,
+  handler: EndpointHandler,
+): void {
+  const adapter = app.getHttpAdapter() as unknown as ServiceAdapter;
+  const steps = [before, ...commonSteps(app), after];
+  adapter.mount(prefix, listenerOf(steps, handler, app.get(ProblemFilter, { strict: false })));
 }
 
 /** Applies the settings of Express and the middleware before all routes. Create the application with `bodyParser: false`. */
@@ -85,14 +127,5 @@ export function configureHttp(app: NestExpressApplication): void {
   app.disable('x-powered-by');
   app.set('etag', false);
   app.set('query parser', 'simple');
-  const metrics = app.get(HttpMetrics, { strict: false });
-  const measure = (request: Request, response: Response, next: NextFunction): void => {
-    response.once('close', () => metrics.count(request, response));
-    next();
-  };
-  app.use(requestContext, measure, responseHeaders);
-  const { CORS_ORIGINS } = app.get(Environment, { strict: false });
-  if (CORS_ORIGINS.length > 0) {
-    app.enableCors({ origin: [...CORS_ORIGINS], exposedHeaders: EXPOSED, maxAge: PREFLIGHT_SECONDS });
-  }
+  app.use(...commonSteps(app));
 }

@@ -11,6 +11,7 @@ export {
   type SpooledRequest,
 } from './body.decorator';
 export { decodeBase64 } from './body.decoder';
+export { receiveBody } from './body.reader';
 export { outlineOf } from './body-outline';
 export { BodyBudgets, type BudgetRule, MEMORY_BUDGET } from './body-budgets';
 export { baseUrlOf } from './base-url';
@@ -19,7 +20,7 @@ export { checkIfMatch, ETAG_HEADER, IfMatch } from './conditions';
 export { checkCharset, mediaTypeOf } from './content-headers';
 export { endingOf, LongRunning, RequestSignal, UnavailableWhenLate } from './deadline';
 export { type FormFile, MULTIPART_MEDIA, readFormFiles, readIncomingForm, readMultipart } from './form';
-export { configureHttp, HttpModule } from './http.module';
+export { configureHttp, HttpModule, mountEndpoint } from './http.module';
 export { NOT_REPEATABLE_EXTENSION, NotRepeatable } from './idempotency.interceptor';
 export { IdempotencyRepository } from './idempotency.repository';
 export type { IncomingRequest } from './incoming-bytes';
@@ -42,6 +43,7 @@ export { checkImmutable, METADATA_MAX_BYTES, mergeWithin, patchMetadata } from '
 export {
   logFailure,
   PROBLEM_WRITER,
+  ProblemFilter,
   type ProblemWriter,
   RESOURCE_METADATA,
   UnauthorizedLimit,
@@ -54,7 +56,7 @@ export {
   type StoredContent,
 } from './stored-content';
 export { created, etagOf, Reply, streamed, Versioned, versioned } from './reply';
-export { onEnd, type ServiceRequest } from './request-context';
+export { givenTraceId, onEnd, pathOf, requestContext, type ServiceRequest, targetOf } from './request-context';
 export { ServiceAdapter } from './service-adapter';
 export { SpooledFile } from './spooled-file';
 export { firstMicrosecond, firstMillisecond, instantOf, IsTime, parseTime } from './time';

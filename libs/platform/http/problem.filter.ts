@@ -1,6 +1,7 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { Request, Response } from 'express';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Response } from 'express';
 import { rootLogger } from '#platform/logging';
 import { Problem, problem, type ProblemBody, problemOfDatabaseError } from '#platform/problem';
 import type { ServiceRequest } from './request-context';
@@ -18,7 +19,7 @@ export const RESOURCE_METADATA = 'resourceMetadata';
 @Injectable()
 export abstract class UnauthorizedLimit {
   /** Counts a request that ends in 401. Returns the 429 that replaces it beyond the limit. */
-  abstract check(request: Request, response: Response): Promise<Problem | undefined>;
+  abstract check(request: IncomingMessage, response: ServerResponse): Promise<Problem | undefined>;
 }
 
 /**
@@ -44,16 +45,19 @@ export class ProblemFilter implements ExceptionFilter {
 
   catch(error: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
-    const request = http.getRequest<ServiceRequest>();
-    const response = http.getResponse<Response>();
+    this.respond(error, http.getRequest<ServiceRequest>(), http.getResponse<ServerResponse>());
+  }
+
+  /** Answers a request with the problem of an error. */
+  respond(error: unknown, request: ServiceRequest, response: ServerResponse): void {
     const found = this.problemOf(error, request);
     const answer = (limited?: Problem): void => this.answer(limited ?? found, request, response);
     // every way to a 401 ends here; one that cannot be counted is answered
     if (found.status !== 401) answer();
-    else void this.unauthorized.check(http.getRequest<Request>(), response).then(answer, () => answer());
+    else void this.unauthorized.check(request, response).then(answer, () => answer());
   }
 
-  private answer(found: Problem, request: ServiceRequest, response: Response): void {
+  private answer(found: Problem, request: ServiceRequest, response: ServerResponse): void {
     const { requestId: request_id, traceId: trace_id } = request.context ?? {};
     logFailure(found, { request_id, trace_id }, 'request failed');
     // a stream that fails after its first byte must not end as if it were complete
@@ -61,16 +65,18 @@ export class ProblemFilter implements ExceptionFilter {
       response.destroy();
       return;
     }
+    // Express sets them
+    const { locals = {} } = response as Partial<Response>;
     if (found.status === 401) {
-      const metadata = response.locals[RESOURCE_METADATA] as string | undefined;
+      const metadata = locals[RESOURCE_METADATA] as string | undefined;
       response.setHeader('WWW-Authenticate', challenge(found, metadata));
     }
     for (const [name, value] of Object.entries(found.headers)) response.setHeader(name, value);
     const body = found.toBody(request.context?.traceId ?? null);
-    response.status(found.status);
+    response.statusCode = found.status;
     for (const name of OF_SUCCESS) response.removeHeader(name);
-    const writer = response.locals[PROBLEM_WRITER] as ProblemWriter | undefined;
-    if (writer) return writer(response, body);
+    const writer = locals[PROBLEM_WRITER] as ProblemWriter | undefined;
+    if (writer) return writer(response as Response, body);
     const bytes = Buffer.from(JSON.stringify(body));
     response.setHeader('Content-Type', 'application/problem+json');
     response.setHeader('Content-Length', bytes.length);

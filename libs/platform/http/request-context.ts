@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { NextFunction, Request, Response } from 'express';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Request } from 'express';
 import { type ByteLease, runRequest } from '#platform/concurrency';
 import type { AccessRule, OrgScope, Principal, Scope } from '#platform/scope';
 import { rootLogger } from '#platform/logging';
@@ -41,6 +42,8 @@ export interface ServiceRequest extends Omit<Request, 'user'> {
   bodyFile?: SpooledFile;
   /** A body that the handler reads (`@RequestBody({ kind: 'stream' })`). */
   incoming?: IncomingBytes;
+  /** Tells a client that expects it to send the body (`Expect: 100-continue`). Called by the reader of the body. */
+  askForBody?: (() => void) | undefined;
   /** Aborts the `@RequestSignal()` of the handler. */
   ending?: AbortController;
 }
@@ -54,24 +57,40 @@ const TRACEPARENT =
 const QUIET = /^\/health\//;
 
 /** Gives the request its ids, and logs one line when it is answered. Must be the first middleware. */
-export function requestContext(request: Request, response: Response, next: NextFunction): void {
-  const given = request.get('x-request-id');
-  const context: RequestContext = {
-    requestId: given !== undefined && REQUEST_ID.test(given) ? given : randomUUID(),
+export function requestContext(incoming: IncomingMessage, response: ServerResponse, next: () => void): void {
+  const request = incoming as ServiceRequest;
+  const given = request.headers['x-request-id'];
+  request.context = {
+    requestId: typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID(),
     traceId: tracing().traceId() ?? givenTraceId(request) ?? randomBytes(16).toString('hex'),
-    startedAt: (request as unknown as ServiceRequest).receivedAt ?? performance.now(),
+    startedAt: request.receivedAt ?? performance.now(),
   };
-  (request as unknown as ServiceRequest).context = context;
-  response.setHeader('X-Request-Id', context.requestId);
-  response.once('close', () => logAnswer(request as unknown as ServiceRequest, response));
+  response.setHeader('X-Request-Id', request.context.requestId);
+  response.once('close', () => logAnswer(request, response));
   runRequest(next);
 }
 
-const givenTraceId = (request: Request): string | undefined =>
-  TRACEPARENT.exec(request.get('traceparent') ?? '')?.[1];
+/** Returns the trace id of a valid `traceparent`. */
+export function givenTraceId({ headers: { traceparent } }: IncomingMessage): string | undefined {
+  return typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent)?.[1] : undefined;
+}
+
+/** Returns the target of a request in origin form (RFC 9112, section 3.2.1): its path and query. */
+export function targetOf({ url = '/' }: IncomingMessage): string {
+  if (url.startsWith('/')) return url;
+  const target = url.replace(/^https?:\/\/[^/?#]*/i, '');
+  return target.startsWith('/') ? target : `/${target}`;
+}
+
+/** Returns the path of a request as it was sent. */
+export function pathOf(request: IncomingMessage): string {
+  const target = targetOf(request);
+  const end = target.indexOf('?');
+  return end < 0 ? target : target.slice(0, end);
+}
 
 /** Calls `release` when the response is closed and the handler has ended, which a timeout or a client does not stop. */
-export function onEnd(request: ServiceRequest, response: Response, release: () => void): void {
+export function onEnd(request: ServiceRequest, response: ServerResponse, release: () => void): void {
   const end = (): void => void (request.handled ? request.handled.finally(release) : release());
   if (response.closed || response.destroyed) end();
   else response.once('close', end);
@@ -81,8 +100,8 @@ export function onEnd(request: ServiceRequest, response: Response, release: () =
 export const routeOf = ({ route }: ServiceRequest): string | undefined =>
   (route as { path?: string } | undefined)?.path;
 
-function logAnswer(request: ServiceRequest, response: Response): void {
-  if (QUIET.test(request.path) || !rootLogger.isLevelEnabled('info')) return;
+function logAnswer(request: ServiceRequest, response: ServerResponse): void {
+  if (QUIET.test(pathOf(request)) || !rootLogger.isLevelEnabled('info')) return;
   const { requestId, traceId, startedAt, workspaceId } = request.context;
   rootLogger.info(
     {

@@ -6,6 +6,7 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Response } from 'express';
 import { Problem } from '#platform/problem';
 import { Connection } from './connection';
+import { type ServiceRequest, targetOf } from './request-context';
 import { SLICE_BYTES, StreamedBody } from './streamed-body';
 
 const MAX_HEADER_BYTES = 16 * 1024;
@@ -27,6 +28,7 @@ const STOPPING_LINGER_MS = 1_000;
 export class ServiceAdapter extends ExpressAdapter {
   private closed: Promise<void> | undefined;
   private readonly connections = new Map<Duplex, Connection>();
+  private readonly mounted = new Map<string, http.RequestListener>();
 
   /** @param stallMs time after which a client that reads nothing of a response is disconnected, in milliseconds */
   constructor(private readonly stallMs: number) {
@@ -41,6 +43,11 @@ export class ServiceAdapter extends ExpressAdapter {
     if (isStreamed) return body.send(response);
     // in slices, so that it shows whether the client reads
     return body.length > SLICE_BYTES ? StreamedBody.of(body).send(response) : response.end(body);
+  }
+
+  /** Hands requests whose path begins with this prefix to a listener, instead of to the routes of Express. */
+  mount(prefix: string, listener: http.RequestListener): void {
+    this.mounted.set(prefix, listener);
   }
 
   /** @param args the address, and the function that Nest waits for */
@@ -68,7 +75,7 @@ export class ServiceAdapter extends ExpressAdapter {
       const connection = new Connection(socket, (request, response) => {
         const fault = faultOf(request);
         if (fault) writeProblem(response, fault);
-        else express(request, response);
+        else (this.mountedAt(request) ?? express)(request, response);
       });
       this.connections.set(socket, connection);
       socket.once('close', () => this.connections.delete(socket));
@@ -78,6 +85,10 @@ export class ServiceAdapter extends ExpressAdapter {
     server.on('request', accept);
     // Node would answer these itself, beside the requests in flight
     server.on('checkExpectation', accept);
+    server.on('checkContinue', (request: http.IncomingMessage, response: http.ServerResponse) => {
+      askForBody(request, response);
+      accept(request, response);
+    });
     server.on('timeout', (socket: Socket) => {
       if (!this.connections.get(socket)?.isBusy) socket.destroy();
     });
@@ -96,6 +107,12 @@ export class ServiceAdapter extends ExpressAdapter {
       else answerSocket(socket, refused('CONNECT is not supported.', 405));
     });
     this.httpServer = server as typeof this.httpServer;
+  }
+
+  private mountedAt(request: http.IncomingMessage): http.RequestListener | undefined {
+    const target = targetOf(request);
+    for (const [prefix, listener] of this.mounted) if (target.startsWith(prefix)) return listener;
+    return undefined;
   }
 
   /**
@@ -135,6 +152,21 @@ function hasOneHost({ rawHeaders }: http.IncomingMessage): boolean {
   let hosts = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]!.toLowerCase() === 'host') hosts++;
   return hosts === 1;
+}
+
+/**
+ * Lets the reader of the body ask for it (RFC 9110, section 10.1.1). A client that is answered instead may send the body or
+ * not, so its connection cannot be used again.
+ */
+function askForBody(request: http.IncomingMessage, response: http.ServerResponse): void {
+  const keepsAlive = response.shouldKeepAlive;
+  response.shouldKeepAlive = false;
+  (request as ServiceRequest).askForBody = () => {
+    (request as ServiceRequest).askForBody = undefined;
+    if (response.headersSent || response.destroyed) return;
+    response.shouldKeepAlive = keepsAlive;
+    response.writeContinue();
+  };
 }
 
 /** Express makes its router on first use, which is in the constructor of Nest's adapter, and keeps its settings from then on. */

@@ -1,7 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import type { NextFunction, Request, Response } from 'express';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Authenticator } from '#platform/auth';
 import {
   ByteBudget,
@@ -12,9 +12,9 @@ import {
   PLATFORM_OWNER,
 } from '#platform/concurrency';
 import { Environment } from '#platform/config';
-import { endingOf, onEnd, type ServiceRequest } from '#platform/http';
+import { endingOf, onEnd, pathOf, type ServiceRequest } from '#platform/http';
 import { type Counter, type Gauge, Metrics } from '#platform/metrics';
-import { problem } from '#platform/problem';
+import { type Problem, problem } from '#platform/problem';
 import { ClientAddresses } from '#platform/rate-limit';
 
 /** Interval at which the delay of the event loop is measured, in milliseconds. */
@@ -39,6 +39,9 @@ const BEARER = /^bearer +(\S+)$/i;
 /** Owners that are not organizations. */
 const ANONYMOUS = 'anonymous';
 const UNVERIFIED = 'unverified';
+
+/** Continues with the request, or answers it with this problem. */
+type Next = (refused?: Problem) => void;
 
 /**
  * Lets callers take turns when many requests arrive, and sheds requests before authentication with 503
@@ -104,10 +107,10 @@ export class LoadShedder implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   /**
-   * Express middleware, before all others. Begins a request at once, or in its caller's turn when many requests arrive, so
+   * Middleware, before all others. Begins a request at once, or in its caller's turn when many requests arrive, so
    * that a flood delays its own sender. Only a few begin in one turn of the event loop, so that the loop is never late.
    */
-  queue(request: Request, response: Response, next: NextFunction): void {
+  queue(request: IncomingMessage, response: ServerResponse, next: Next): void {
     this.endOfTurn ??= setImmediate(() => this.beginTurn());
     if (this.begun < BEGUN_PER_TURN && this.waiting.size === 0) {
       this.begun++;
@@ -116,9 +119,9 @@ export class LoadShedder implements OnApplicationBootstrap, OnModuleDestroy {
     const begin = (): void => {
       if (!response.destroyed) next();
     };
-    (request as unknown as ServiceRequest).receivedAt = performance.now();
+    (request as ServiceRequest).receivedAt = performance.now();
     // the request that begins it later has a context of its own
-    this.waiting.push(this.pathOf(request), AsyncResource.bind(begin));
+    this.waiting.push(this.turnOf(request), AsyncResource.bind(begin));
   }
 
   private beginTurn(): void {
@@ -130,19 +133,20 @@ export class LoadShedder implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   /** Returns whose turn a request waits for: that of its organization, or else of its address. */
-  private pathOf(request: Request): OwnerPath {
-    if (EXEMPT.test(request.path)) return ['health', this.addresses.of(request)];
+  private turnOf(request: IncomingMessage): OwnerPath {
+    if (EXEMPT.test(pathOf(request))) return ['health', this.addresses.of(request)];
     const owner = this.ownerOf(request);
     return owner === ANONYMOUS || owner === UNVERIFIED ? [owner, this.addresses.of(request)] : [owner];
   }
 
-  /** Express middleware. Passes a 503 on to the error handler, or counts the request until its response is closed. */
-  admit(request: Request, response: Response, next: NextFunction): void {
-    if (EXEMPT.test(request.path)) return next();
-    const owner = PUBLIC.test(request.path) ? ANONYMOUS : this.ownerOf(request);
+  /** Middleware. Passes a 503 on to the error handler, or counts the request until its response is closed. */
+  admit(request: IncomingMessage, response: ServerResponse, next: Next): void {
+    const path = pathOf(request);
+    if (EXEMPT.test(path)) return next();
+    const owner = PUBLIC.test(path) ? ANONYMOUS : this.ownerOf(request);
     const limiter = this.unknown.get(owner);
     if (!limiter) return void this.begin(owner, request, response, next);
-    const { signal } = endingOf(request as unknown as ServiceRequest, response);
+    const { signal } = endingOf(request as ServiceRequest, response);
     limiter
       .run(this.addresses.of(request), signal, () => this.begin(owner, request, response, next))
       .catch(() => {
@@ -151,14 +155,19 @@ export class LoadShedder implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   /** Resolves when the request has ended, or counts for its organization. */
-  private begin(owner: string, request: Request, response: Response, next: NextFunction): Promise<void> {
+  private begin(
+    owner: string,
+    request: IncomingMessage,
+    response: ServerResponse,
+    next: Next,
+  ): Promise<void> {
     const acquired = this.inFlight.tryAcquire(owner, 1);
     if (!acquired) {
       this.refuse('in_flight', next);
       return Promise.resolve();
     }
     let lease: ByteLease = acquired;
-    const serviceRequest = request as unknown as ServiceRequest;
+    const serviceRequest = request as ServiceRequest;
     return new Promise((resolve) => {
       onEnd(serviceRequest, response, () => {
         lease.release();
@@ -180,7 +189,7 @@ export class LoadShedder implements OnApplicationBootstrap, OnModuleDestroy {
     });
   }
 
-  private refuse(reason: 'in_flight' | 'event_loop', next: NextFunction): void {
+  private refuse(reason: 'in_flight' | 'event_loop', next: Next): void {
     this.shed.inc({ reason });
     next(problem.overloaded('The service is handling too many requests. Try again shortly.'));
   }
@@ -189,7 +198,7 @@ export class LoadShedder implements OnApplicationBootstrap, OnModuleDestroy {
     return this.delayMs > this.environment.EVENT_LOOP_DELAY_LIMIT_MS;
   }
 
-  private ownerOf({ headers }: Request): string {
+  private ownerOf({ headers }: IncomingMessage): string {
     const { authorization } = headers;
     if (authorization === undefined) return ANONYMOUS;
     const credential = BEARER.exec(authorization)?.[1];

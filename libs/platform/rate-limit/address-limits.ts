@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, Request, Response } from 'express';
@@ -19,7 +20,7 @@ export class UnauthorizedRateLimit extends UnauthorizedLimit {
     super();
   }
 
-  override check(request: Request, response: Response): Promise<Problem | undefined> {
+  override check(request: IncomingMessage, response: ServerResponse): Promise<Problem | undefined> {
     return this.limits.check('unauthorized', this.addresses.of(request), response);
   }
 }

@@ -25,16 +25,26 @@ export class ClientAddresses {
    * Returns the address by which the requests of a client are counted: an IPv4 address, or the /64 of an IPv6 address.
    * Follows `X-Forwarded-For` from its end as long as trusted proxies wrote it.
    */
-  of({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): string {
+  of(request: Pick<IncomingMessage, 'socket' | 'headers'>): string {
+    const address = this.resolve(request);
+    return address ? networkOf(address) : 'unknown';
+  }
+
+  /** Returns the whole address of a client, found in the same way. */
+  exact(request: Pick<IncomingMessage, 'socket' | 'headers'>): string | undefined {
+    return this.resolve(request)?.toString();
+  }
+
+  private resolve({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): Address | undefined {
     let address = parse(socket.remoteAddress ?? '');
-    if (!address) return 'unknown';
+    if (!address) return undefined;
     const hops = [headers['x-forwarded-for'] ?? []].flat().join().split(',');
     while (this.isTrusted(address)) {
       const hop = parse(hops.pop()?.trim() ?? '');
       if (!hop) break;
       address = hop;
     }
-    return networkOf(address);
+    return address;
   }
 
   private isTrusted(address: Address): boolean {

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
+import { LRUCache } from 'lru-cache';
 import { type RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible';
 import { Environment } from '#platform/config';
 import { type Counter, Metrics } from '#platform/metrics';
@@ -49,13 +50,31 @@ interface Limit extends Quota {
   limiter: RateLimiterAbstract;
 }
 
+/** A limit that a tenant has set for something of its own. */
+export interface OwnLimit {
+  /** The kind of the limit, such as `api`. Keys of different kinds are counted separately. */
+  name: string;
+  /** Whose requests are counted. */
+  key: string;
+  perMinute: number;
+}
+
+/** Limits of tenants whose limiters a process keeps. */
+const OWN_LIMITERS = 1_000;
+
 /** The rate limits of this process: fixed windows of a minute, which start with the first request of a key. */
 @Injectable()
 export class RateLimits {
   private readonly limits = new Map<RateLimitName, Limit>();
   private readonly refusals: Counter<'class'>;
+  /** By name and limit, because a limiter has one limit for all of its keys. */
+  private readonly own = new LRUCache<string, RateLimiterAbstract>({ max: OWN_LIMITERS });
 
-  constructor(environment: Environment, store: LimiterStore, metrics: Metrics) {
+  constructor(
+    environment: Environment,
+    private readonly store: LimiterStore,
+    metrics: Metrics,
+  ) {
     const local = new MemoryStore();
     for (const [name, quota] of Object.entries(quotasOf(environment)) as [RateLimitName, Quota][]) {
       const { perMinute, isLocal } = quota;
@@ -94,6 +113,29 @@ export class RateLimits {
       `You can send ${perMinute} ${counted} per minute. Try again in ${seconds} s.${hint}`,
       seconds,
     );
+  }
+
+  /**
+   * Counts a request by a limit that a tenant has set.
+   *
+   * @param points how much the request counts; 0 only looks
+   * @returns the seconds until the window of a refused request ends; null for one within the limit
+   */
+  async checkOwn({ name, key, perMinute }: OwnLimit, points = 1): Promise<number | null> {
+    const limiter = this.ownLimiter(name, perMinute);
+    if (points > 0) {
+      const { isRefused, seconds } = await consume(limiter, key, points);
+      return isRefused ? seconds : null;
+    }
+    const current = await limiter.get(key).catch(() => null);
+    return current && current.remainingPoints <= 0 ? consumed(current, true).seconds : null;
+  }
+
+  private ownLimiter(name: string, perMinute: number): RateLimiterAbstract {
+    const id = `${name} ${perMinute}`;
+    let limiter = this.own.get(id);
+    if (!limiter) this.own.set(id, (limiter = this.store.createLimiter(name, perMinute)));
+    return limiter;
   }
 }
 

@@ -1,0 +1,35 @@
+import type { IncomingMessage } from 'node:http';
+import { Injectable } from '@nestjs/common';
+import { PLATFORM_OWNER, setCurrentOwner } from '#platform/concurrency';
+import type { ServiceRequest } from '#platform/http';
+import { Problem } from '#platform/problem';
+import { Authenticator } from './authenticator';
+import { bearerToken } from './bearer-token';
+import type { Member } from './workspace-scopes';
+
+/** Authenticates the requests of endpoints that are not routes of Nest, as `BearerGuard` does for routes. */
+@Injectable()
+export class PrincipalReader {
+  constructor(private readonly authenticator: Authenticator) {}
+
+  /** Returns the caller, who becomes `request.user`. Errors: the 401 codes, 403 for platform principals and suspended accounts. */
+  async read(incoming: IncomingMessage): Promise<Member> {
+    const request = incoming as ServiceRequest;
+    const credential = bearerToken(request);
+    const cached = this.authenticator.getCached(credential);
+    const principal = cached ?? (await this.authenticator.authenticate(credential));
+    request.user = principal;
+    const owner = principal.orgId ?? PLATFORM_OWNER;
+    setCurrentOwner(owner);
+    if (!cached) request.verified?.(owner);
+    if (principal.orgId === null) throw platformRefused();
+    return principal as Member;
+  }
+}
+
+/** Returns the 403 of platform principals on the routes of tenants. */
+export const platformRefused = (): Problem =>
+  new Problem(
+    'platform_principal_refused',
+    'Platform principals can manage organizations but cannot access their data.',
+  );

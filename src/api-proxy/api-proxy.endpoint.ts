@@ -1,0 +1,179 @@
+import { randomBytes } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { Injectable } from '@nestjs/common';
+import { type Member, PrincipalReader, WorkspaceScopes } from '#platform/auth';
+import { Environment } from '#platform/config';
+import { receiveBody, type ServiceRequest, targetOf } from '#platform/http';
+import { OutboundHttp } from '#platform/outbound';
+import { Problem, problem } from '#platform/problem';
+import { ClientAddresses, rateLimitKeyOf, RateLimits } from '#platform/rate-limit';
+import { type Role, rolesIn } from '#platform/scope';
+import { tracing } from '#platform/tracing';
+import { ApiDirectory, type ApiTarget } from '../registry';
+import { ApiLimits } from './api-limits';
+import { Credentials } from './credentials';
+import { type Hop, requestHeaders } from './proxy-headers';
+import { pathFault } from './proxy-path';
+import { exchange } from './upstream-exchange';
+import { proxyError } from './upstream-failure';
+
+/** The path below which requests are forwarded: the id of an API follows, and then the forwarded path. */
+export const PROXY_PREFIX = '/api/v1/apis/';
+
+/** The route in logs and metrics. */
+const ROUTE = `${PROXY_PREFIX}{api_id}/{path}`;
+
+export const FORWARDED_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
+
+/** The roles that may use the proxy. */
+export const PROXY_ROLES: readonly Role[] = ['editor', 'runtime'];
+
+/**
+ * Forwards requests to registered APIs. It is not a Nest controller, because the bytes pass through unparsed in both directions,
+ * and interceptors would cost more than the forwarding. It authenticates and limits callers with the same parts as the guards,
+ * in the same order.
+ */
+@Injectable()
+export class ApiProxyEndpoint {
+  constructor(
+    private readonly principals: PrincipalReader,
+    private readonly rates: RateLimits,
+    private readonly workspaces: WorkspaceScopes,
+    private readonly apis: ApiDirectory,
+    private readonly limits: ApiLimits,
+    private readonly credentials: Credentials,
+    private readonly outbound: OutboundHttp,
+    private readonly addresses: ClientAddresses,
+    private readonly environment: Environment,
+  ) {}
+
+  /** Handles a request below `PROXY_PREFIX`. Throws a `Problem` if nothing was answered. */
+  async handle(request: ServiceRequest, response: ServerResponse): Promise<void> {
+    request.route = { path: ROUTE };
+    try {
+      await this.forward(request, response);
+    } catch (error) {
+      if (error instanceof Problem && !error.headers['Proxy-Status']) {
+        throw error.extended({}, { 'Proxy-Status': proxyError(error.status < 500 ? 'http_request_denied' : 'proxy_internal_response') });
+      }
+      throw error;
+    }
+  }
+
+  private async forward(request: ServiceRequest, response: ServerResponse): Promise<void> {
+    const { method } = request;
+    if (!(FORWARDED_METHODS as readonly string[]).includes(method)) throw unknownMethod();
+    const principal = await this.principals.read(request);
+    const limited = await this.rates.check('proxy', rateLimitKeyOf(principal), response);
+    if (limited) throw limited;
+    await this.workspaces.checkHeader(principal, request.headers);
+    checkUpgrade(request);
+    const target = splitTarget(targetOf(request));
+    const fault = pathFault(target.path);
+    if (fault === 'escape') throw escaped();
+    const api = await this.find(principal, target.apiId);
+    request.context.workspaceId = api.workspace_id;
+    if (fault === 'encoded_slash' && !api.allow_encoded_slash) throw escaped();
+    this.checkUsable(api, method);
+    await this.limits.run(api, () => this.send(request, response, api, target));
+  }
+
+  /** Returns an API that the caller may use. Errors: 404, 403. */
+  private async find(principal: Member, apiId: string): Promise<ApiTarget> {
+    const api = await this.apis.find(principal.orgId, apiId);
+    const roles = api && rolesIn(principal, api.workspace_id);
+    if (!api || !roles || roles.size === 0) throw problem.notFound('API', apiId);
+    if (PROXY_ROLES.some((role) => roles.has(role))) return api;
+    throw problem.accessDenied(`Requires the role ${PROXY_ROLES.join(' or ')} in the workspace of the API.`);
+  }
+
+  private checkUsable(api: ApiTarget, method: string): void {
+    if (api.archived_at) throw problem.conflict('The API is archived. Restore it to use it again.');
+    if ((api.allowed_methods as readonly string[]).includes(method)) return;
+    throw new Problem('forbidden', `This API allows only ${api.allowed_methods.join(', ')}.`);
+  }
+
+  private async send(
+    request: ServiceRequest,
+    response: ServerResponse,
+    api: ApiTarget,
+    target: Target,
+  ): Promise<void> {
+    const { method, rawHeaders, headers } = request;
+    const base = new URL(api.base_url);
+    this.outbound.checkUrl(base);
+    const { own, query } = this.credentials.applied(api, target.query);
+    const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+    await exchange(
+      this.outbound.dispatcher,
+      {
+        origin: base.origin,
+        path: `${base.pathname.replace(/\/$/, '')}${target.separator}${target.path}${query}` || '/',
+        method,
+        headers: requestHeaders(rawHeaders, own, this.hopOf(request)),
+        body: hasBody ? receiveBody(request, Infinity) : null,
+        timeoutMs: api.timeout_ms,
+      },
+      response,
+    );
+  }
+
+  private hopOf(request: ServiceRequest): Hop {
+    const { PUBLIC_URL } = this.environment;
+    return {
+      httpVersion: request.httpVersion,
+      address: this.addresses.exact(request),
+      proto: PUBLIC_URL?.startsWith('https:') ? 'https' : 'http',
+      host: request.headers.host ?? '',
+      traceparent: tracing().traceparent() === undefined ? traceparentOf(request) : undefined,
+    };
+  }
+}
+
+/** The parts of a request's target, as they were sent. */
+interface Target {
+  apiId: string;
+  /** A slash, unless nothing follows the id. */
+  separator: '/' | '';
+  path: string;
+  /** With its question mark; empty without one. */
+  query: string;
+}
+
+function splitTarget(target: string): Target {
+  if (target.includes('#')) throw problem.invalidRequest('The target has a fragment. Remove # and what follows.');
+  const rest = target.slice(PROXY_PREFIX.length);
+  const mark = rest.indexOf('?');
+  const whole = mark < 0 ? rest : rest.slice(0, mark);
+  const slash = whole.indexOf('/');
+  return {
+    apiId: slash < 0 ? whole : whole.slice(0, slash),
+    separator: slash < 0 ? '' : '/',
+    path: slash < 0 ? '' : whole.slice(slash + 1),
+    query: mark < 0 ? '' : rest.slice(mark),
+  };
+}
+
+/** Keeps a valid `traceparent`, and makes one otherwise. */
+function traceparentOf({ headers: { traceparent }, context }: ServiceRequest): string {
+  return typeof traceparent === 'string' && traceparent.includes(context.traceId)
+    ? traceparent
+    : `00-${context.traceId}-${randomBytes(8).toString('hex')}-00`;
+}
+
+/** Throws 400 for an upgrade, such as to WebSocket. One to HTTP/2 is ignored, because clients only offer it. */
+function checkUpgrade({ headers: { upgrade } }: ServiceRequest): void {
+  if (upgrade === undefined || /^h2c$/i.test(upgrade)) return;
+  throw problem.invalidRequest('Upgrades, such as to WebSocket, cannot be forwarded. Send a request without Upgrade.');
+}
+
+const escaped = (): Problem =>
+  new Problem(
+    'base_path_escaped',
+    'The path could leave the base path of the API. Remove dot segments, backslashes, encoded slashes, control characters and a second slash at its start.',
+  );
+
+const unknownMethod = (): Problem => {
+  const allowed = FORWARDED_METHODS.join(', ');
+  return new Problem('method_not_allowed', `This path supports ${allowed}.`, { headers: { Allow: allowed } });
+};

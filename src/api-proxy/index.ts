@@ -1,0 +1,2 @@
+export { ApiProxyEndpoint, PROXY_PREFIX } from './api-proxy.endpoint';
+export { ApiProxyHttpModule } from './api-proxy.http.module';

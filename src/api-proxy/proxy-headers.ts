@@ -1,0 +1,122 @@
+/** Name and value by turns, as Node reads them. */
+export type RawHeaders = readonly string[];
+
+/** Headers of one connection (RFC 9110, section 7.6.1), and those that frame its messages. */
+const HOP_BY_HOP = [
+  'connection',
+  'http2-settings',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'transfer-encoding',
+  'upgrade',
+];
+
+/** Request headers that are for this service. */
+const OF_THE_SERVICE = ['authorization', 'cookie', 'expect', 'host', 'x-service-workspace-id'];
+
+/** Statements about the way of a request, which this service makes itself. */
+const FORWARDING =
+  /^(?:forwarded|via|x-forwarded-.*|x-real-ip|x-original-(?:url|host|uri)|x-rewrite-url|true-client-ip|cf-connecting-ip)$/;
+
+/** Trailers of requests are not forwarded. */
+const DROPPED_REQUEST: ReadonlySet<string> = new Set([
+  ...HOP_BY_HOP,
+  ...OF_THE_SERVICE,
+  'traceparent',
+  'trailer',
+]);
+/** `Proxy-Status` is replaced by one that has this hop too. */
+const DROPPED_RESPONSE: ReadonlySet<string> = new Set([...HOP_BY_HOP, 'proxy-status']);
+
+/** Headers that a trailer must not have (RFC 9110, section 6.5.1). */
+const NOT_IN_TRAILERS: ReadonlySet<string> = new Set([
+  ...HOP_BY_HOP,
+  'content-encoding',
+  'content-length',
+  'content-range',
+  'content-type',
+  'host',
+  'set-cookie',
+  'trailer',
+]);
+
+/** This service in `Via` and `Proxy-Status`. */
+export const PROXY_NAME = 'agent-registry';
+
+/** How the service reached the request. */
+export interface Hop {
+  httpVersion: string;
+  /** The client's address. */
+  address: string | undefined;
+  proto: string;
+  host: string;
+  /** Undefined if tracing adds it. */
+  traceparent: string | undefined;
+}
+
+/** Returns the headers of the request to an upstream. @param own headers that replace those of the client */
+export function requestHeaders(given: RawHeaders, own: ReadonlyMap<string, string>, hop: Hop): string[] {
+  const named = connectionOptions(given);
+  const headers: string[] = [];
+  let via = '';
+  for (let at = 0; at < given.length; at += 2) {
+    const name = given[at]!.toLowerCase();
+    if (name === 'via') via += `${given[at + 1]!}, `;
+    if (DROPPED_REQUEST.has(name) || named.has(name) || FORWARDING.test(name) || own.has(name)) continue;
+    headers.push(given[at]!, given[at + 1]!);
+  }
+  for (const [name, value] of own) headers.push(name, value);
+  headers.push('via', `${via}${hop.httpVersion} ${PROXY_NAME}`);
+  if (hop.address !== undefined) headers.push('x-forwarded-for', hop.address);
+  headers.push('x-forwarded-proto', hop.proto, 'x-forwarded-host', hop.host);
+  if (hop.traceparent !== undefined) headers.push('traceparent', hop.traceparent);
+  if (acceptsTrailers(given)) headers.push('te', 'trailers');
+  return headers;
+}
+
+/** Returns the end-to-end headers of an upstream's response, as it sent them. */
+export function responseHeaders(given: RawHeaders): string[] {
+  const named = connectionOptions(given);
+  return filtered(given, (name) => !DROPPED_RESPONSE.has(name) && !named.has(name));
+}
+
+/** Returns the trailers of an upstream's response that can be passed on. */
+export const trailersOf = (given: RawHeaders): [string, string][] => {
+  const kept = filtered(given, (name) => !NOT_IN_TRAILERS.has(name));
+  return kept.flatMap((name, at) => (at % 2 === 0 ? [[name, kept[at + 1]!] as [string, string]] : []));
+};
+
+/** Returns the values of a header joined as a list, or undefined. */
+export function valueOf(given: RawHeaders, sought: string): string | undefined {
+  const values = given.filter((_, at) => at % 2 === 1 && given[at - 1]!.toLowerCase() === sought);
+  return values.length > 0 ? values.join(', ') : undefined;
+}
+
+function filtered(given: RawHeaders, isKept: (name: string) => boolean): string[] {
+  const kept: string[] = [];
+  for (let at = 0; at < given.length; at += 2) {
+    if (isKept(given[at]!.toLowerCase())) kept.push(given[at]!, given[at + 1]!);
+  }
+  return kept;
+}
+
+/** Returns the names in `Connection`, which are for this hop alone. */
+function connectionOptions(given: RawHeaders): ReadonlySet<string> {
+  const value = valueOf(given, 'connection');
+  if (value === undefined || /^(?:keep-alive|close)$/i.test(value)) return NO_NAMES;
+  // the length of a body is not for the hop alone, whatever a client says
+  return new Set(
+    value
+      .toLowerCase()
+      .split(',')
+      .map((name) => name.trim())
+      .filter((name) => name !== 'content-length'),
+  );
+}
+const NO_NAMES: ReadonlySet<string> = new Set();
+
+const acceptsTrailers = (given: RawHeaders): boolean =>
+  /(?:^|,)\s*trailers\s*(?:,|;|$)/i.test(valueOf(given, 'te') ?? '');

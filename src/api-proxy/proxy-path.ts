@@ -1,0 +1,65 @@
+/** Why a path is refused. */
+export type PathFault = 'escape' | 'encoded_slash';
+
+/** Decodings after which a path must not change any more. */
+const DECODINGS_MAX = 3;
+
+/**
+ * Returns why the path after the id of an API could leave its base path, or null.
+ *
+ * Upstreams and what is before them decode paths differently often, so the path is decoded until it stops changing, and each
+ * form is checked: no dot segment (also with `;parameters` or spaces), backslash, control character or leading empty
+ * segment. A path that still changes after three decodings is refused. An encoded slash is its own fault, because an API
+ * can be registered to take it.
+ *
+ * @param path bytes as sent, without the query, as latin1
+ */
+export function pathFault(path: string): PathFault | null {
+  let hasEncodedSlash = false;
+  let form = path;
+  for (let decodings = 0; ; decodings++) {
+    const plain = withPlainSyntax(form);
+    if (isEscape(plain)) return 'escape';
+    hasEncodedSlash ||= slashes(plain) > slashes(path);
+    const next = decoded(form);
+    if (next === form) return hasEncodedSlash ? 'encoded_slash' : null;
+    if (decodings === DECODINGS_MAX) return 'escape';
+    form = next;
+  }
+}
+
+// eslint-disable-next-line no-control-regex -- control characters are what it looks for
+const FORBIDDEN = /[\x00-\x1f\x7f\\]/;
+
+function isEscape(form: string): boolean {
+  return form.startsWith('/') || FORBIDDEN.test(form) || form.split('/').some(isDotSegment);
+}
+
+/** Servers remove parameters (`..;/`), and some also spaces at the end, before they resolve dot segments. */
+const isDotSegment = (segment: string): boolean => /^ *\.{1,2} *(?:;|$)/.test(segment);
+
+const slashes = (text: string): number => text.split('/').length;
+
+/** An escape of a byte, or of a character as some servers accept it (`%u002e`). */
+const ESCAPE = /%(?:u([0-9a-f]{4})|([0-9a-f]{2}))/gi;
+
+const decoded = (text: string): string =>
+  text.replace(ESCAPE, (_, character: string | undefined, byte: string) =>
+    character === undefined
+      ? String.fromCharCode(Number.parseInt(byte, 16))
+      : Buffer.from(String.fromCharCode(Number.parseInt(character, 16))).toString('latin1'),
+  );
+
+/** UTF-8 of syntax characters that only lenient decoders accept: overlong forms, and full-width characters. */
+const LENIENT: readonly (readonly [RegExp, string])[] = [
+  [/\xc0\xae|\xe0\x80\xae|\xf0\x80\x80\xae|\xef\xbc\x8e/g, '.'],
+  [/\xc0\xaf|\xe0\x80\xaf|\xf0\x80\x80\xaf|\xef\xbc\x8f|\xe2\x88\x95|\xe2\x81\x84/g, '/'],
+  [/\xc1\x9c|\xe0\x81\x9c|\xf0\x80\x81\x9c|\xef\xbc\xbc/g, '\\'],
+  [/\xc0\x80|\xe0\x80\x80|\xf0\x80\x80\x80/g, '\0'],
+  [/\xc0\xbb|\xe0\x80\xbb|\xf0\x80\x80\xbb|\xef\xbc\x9b/g, ';'],
+];
+
+function withPlainSyntax(form: string): string {
+  if (!/[\xc0-\xf0]/.test(form)) return form;
+  return LENIENT.reduce((text, [bytes, character]) => text.replace(bytes, character), form);
+}

@@ -1,0 +1,109 @@
+import { outboundFailure } from '#platform/outbound';
+import { Problem, type ProblemOptions, problem } from '#platform/problem';
+import { PROXY_NAME } from './proxy-headers';
+
+/** Error types of `Proxy-Status` (RFC 9209, section 2.3). */
+type ProxyError =
+  | 'connection_refused'
+  | 'connection_terminated'
+  | 'connection_timeout'
+  | 'destination_ip_prohibited'
+  | 'destination_ip_unroutable'
+  | 'dns_error'
+  | 'dns_timeout'
+  | 'http_protocol_error'
+  | 'http_request_denied'
+  | 'http_response_header_section_size'
+  | 'http_response_timeout'
+  | 'http_request_error'
+  | 'proxy_internal_response'
+  | 'tls_certificate_error'
+  | 'tls_protocol_error';
+
+/** Returns a `Proxy-Status` that says that this service made the response, and why. */
+export const proxyError = (type: ProxyError): string => `${PROXY_NAME}; error=${type}`;
+
+/** Returns a `Proxy-Status` that says that the upstream made the response. */
+export const proxyReceived = (status: number, before: string | undefined): string =>
+  `${before === undefined ? '' : `${before}, `}${PROXY_NAME}; received-status=${status}`;
+
+const CODES: readonly (readonly [RegExp, ProxyError])[] = [
+  [/^ECONNREFUSED$/, 'connection_refused'],
+  [/^(?:ENOTFOUND|ENODATA|EAI_\w+)$/, 'dns_error'],
+  [/^(?:EHOST\w+|ENET\w+|EADDRNOTAVAIL)$/, 'destination_ip_unroutable'],
+];
+
+/** Returns the problem of a request that an upstream did not answer. */
+export function upstreamProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  switch (outboundFailure(error)) {
+    case 'blocked_address':
+      return new Problem('forbidden', 'The address of this API cannot be called, because it is not public.', {
+        headers: { 'Proxy-Status': proxyError('destination_ip_prohibited') },
+        isUpstream: true,
+      });
+    case 'timeout':
+      return new Problem('request_timeout', 'The API cannot be reached: connecting to it took too long.', {
+        headers: { 'Proxy-Status': proxyError('connection_timeout') },
+        isUpstream: true,
+      });
+    case 'tls':
+      return unavailable(
+        'A secure connection to the API is not possible. Check its certificate and its TLS version.',
+        isCertificateError(error) ? 'tls_certificate_error' : 'tls_protocol_error',
+        error,
+      );
+    case 'too_large':
+      return unavailable(
+        'The headers of the response of the API are too large.',
+        'http_response_header_section_size',
+        error,
+      );
+    case 'protocol':
+      return unavailable('The response of the API is not valid HTTP.', 'http_protocol_error', error);
+    case 'unreachable':
+      return unreachable(error);
+    default:
+      return new Problem('internal_error', 'Internal error. Quote the request id when you report it.', {
+        cause: error,
+      });
+  }
+}
+
+/** Returns the 504 of an upstream that has not answered in time. */
+export const lateProblem = (timeoutMs: number): Problem =>
+  new Problem('request_timeout', `The API did not answer within ${timeoutMs} ms.`, {
+    headers: { 'Proxy-Status': proxyError('http_response_timeout') },
+    isUpstream: true,
+  });
+
+function unreachable(error: unknown): Problem {
+  const code = codeOf(error);
+  const type = CODES.find(([codes]) => codes.test(code))?.[1] ?? 'connection_terminated';
+  const details: Partial<Record<ProxyError, string>> = {
+    connection_refused: 'The API refused the connection.',
+    dns_error: 'The host of the API cannot be resolved.',
+    destination_ip_unroutable: 'The host of the API cannot be reached.',
+  };
+  return unavailable(details[type] ?? 'The API closed the connection before it answered.', type, error);
+}
+
+const unavailable = (detail: string, type: ProxyError, cause: unknown): Problem =>
+  problem.unavailable(detail, {
+    headers: { 'Proxy-Status': proxyError(type) },
+    isUpstream: true,
+    cause,
+  } satisfies ProblemOptions);
+
+/** Returns the code of an error, or of its cause. */
+function codeOf(error: unknown): string {
+  for (let one = error, depth = 0; one instanceof Error && depth < 4; one = one.cause, depth++) {
+    const { code, errors } = one as { code?: unknown; errors?: unknown };
+    if (typeof code === 'string') return code;
+    if (Array.isArray(errors)) return codeOf(errors[0]);
+  }
+  return '';
+}
+
+const isCertificateError = (error: unknown): boolean =>
+  /^(?:CERT|CRL|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|INVALID_CA|HOSTNAME|ERR_TLS_CERT)/.test(codeOf(error));
