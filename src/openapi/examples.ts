@@ -69,6 +69,19 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
       value: { audience: { is_public: true }, is_listed: true, can_acquire: true },
     },
   },
+  createApi: {
+    api: {
+      summary: 'An API that agents may only read from, with its key in a header',
+      value: {
+        workspace_id: WORKSPACE_ID,
+        name: 'orders',
+        base_url: 'https://orders.example.com/v2',
+        auth: { type: 'header', name: 'X-Api-Key', value: 'a-secret' },
+        allowed_methods: ['GET', 'HEAD'],
+        requests_per_minute: 600,
+      },
+    },
+  },
   createMcpServer: {
     server: {
       summary: 'A server with a secret and one tool',
@@ -295,7 +308,8 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
 /** Descriptions of the tags that group operations. */
 export const TAG_DESCRIPTIONS: Record<string, string> = {
   Accounts: "The organization, its users, and the caller's own account.",
-  Apps: 'Declared sets of agents, skills, MCP servers and files that are managed together.',
+  APIs: 'Registered HTTP APIs and their versions.',
+  Apps: 'Declared sets of agents, skills, MCP servers, APIs and files that are managed together.',
   Comparison: 'Comparison of experiments, gates for CI, and agreement between scorers.',
   'Dataset versions': 'CSV versions of a dataset. Experiments can pin one.',
   Datasets: 'Named sets of evaluation cases.',

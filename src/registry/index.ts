@@ -1,4 +1,6 @@
 export { WorkspacesRepository } from './accounts/workspace.repository';
+export { ApiDirectory, type ApiTarget } from './apis/api-directory';
+export { ApisModule } from './apis/apis.module';
 export { bootstrap } from './bootstrap';
 export { RegistryHttpModule } from './registry.http.module';
 export { RegistryModule } from './registry.module';

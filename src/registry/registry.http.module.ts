@@ -4,6 +4,8 @@ import { MeController } from './accounts/me.controller';
 import { MeService } from './accounts/me.service';
 import { OrgController, PlatformOrgController } from './accounts/org.controller';
 import { UserController } from './accounts/user.controller';
+import { ApiController } from './apis/api.controller';
+import { ApisModule } from './apis/apis.module';
 import { AppController } from './apps/app.controller';
 import { AppsModule } from './apps/apps.module';
 import { AuditLogController } from './audit-log/audit-log.controller';
@@ -27,7 +29,7 @@ import { WorkspaceController } from './accounts/workspace.controller';
 
 /** The routes under /registry/v1, and what only they need. The authenticator exists in the API alone. */
 @Module({
-  imports: [RegistryModule, AccountChangesModule, AppsModule, ResourcesModule, SearchModule],
+  imports: [RegistryModule, AccountChangesModule, ApisModule, AppsModule, ResourcesModule, SearchModule],
   controllers: [
     MeController,
     OrgController,
@@ -42,6 +44,7 @@ import { WorkspaceController } from './accounts/workspace.controller';
     AuthorizationServerController,
     SigningKeyController,
     AppController,
+    ApiController,
     RepoController,
     AuditLogController,
     SearchController,

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { JobsWorkerModule } from '#platform/jobs';
+import { ApisModule } from './apis/apis.module';
 import { AppReconcileScheduler } from './apps/app-reconcile.scheduler';
 import { AppsModule } from './apps/apps.module';
 import { EmbeddingWorker } from './search/embeddings/embedding.worker';
@@ -9,7 +10,7 @@ import { ResourcesModule } from '../resources';
 
 /** The registry's part of the worker: it reconciles apps and embeds documents. */
 @Module({
-  imports: [AppsModule, EmbeddingsModule, JobsWorkerModule, ResourcesModule],
+  imports: [ApisModule, AppsModule, EmbeddingsModule, JobsWorkerModule, ResourcesModule],
   providers: [AppReconcileScheduler, EmbeddingWorker, VectorIndexRepository],
 })
 export class RegistryWorkerModule {}

@@ -25,6 +25,7 @@ export {
 } from './bulk';
 export { auditedChanges, changedColumns, checkLive, stamps, versionEtag } from './change';
 export { IsDescription, IsFilter, IsMetadataFilter, IsName, IsRoles, STATUSES } from './fields';
+export { sha256Of, sha256OrNull } from './owned/digests';
 export { markDrifted, newOwned, type OwningApp } from './owned/owned.columns';
 export { OWNED_FIELDS, OwnedDto, OwnedListQueryDto } from './owned/owned.dto';
 export { OwnedEntity, PlacedEntity, type SyncState } from './owned/owned.entity';

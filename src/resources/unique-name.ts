@@ -46,6 +46,6 @@ export function explainUniqueName<Row extends ResourceRow>(kind: Kind<Row>): voi
 /** Returns the detail of a 409. @param id of the resource that has the name, where the caller may read it */
 export function takenDetail<Row extends ResourceRow>({ noun, unique }: Kind<Row>, id?: string): string {
   const { field, within = 'workspace' } = unique!;
-  const article = /^(?!us)[aeiou]/.test(noun) ? 'an' : 'a';
+  const article = /^(?!us)[aeiou]/i.test(noun) ? 'an' : 'a';
   return `The ${within} already has ${article} ${noun} with this ${field}${id === undefined ? '' : `: ${id}`}.`;
 }

@@ -10,5 +10,6 @@ export {
 } from './outbound-errors';
 export { OutboundModule } from './outbound.module';
 export { readCapped } from './read-capped';
+export { fieldNameFault, fieldValueFault, TRANSPORT_FIELD_FAULT, urlFault } from './registered-target';
 export { retryAfterMs } from './retry-after';
 export { undici } from './undici';

@@ -41,6 +41,14 @@ describe('SecretBox', () => {
     expect(() => box.open(sealed, 'api:1')).toThrow('sealed under another SECRETS_KEY');
   });
 
+  it('tells whether a sealed secret is a given one, and takes one that cannot be opened for another', () => {
+    const sealed = box.seal('hunter2', 'api:1');
+    expect(box.isSame(sealed, 'hunter2', 'api:1')).toBe(true);
+    expect(box.isSame(sealed, 'hunter3', 'api:1')).toBe(false);
+    expect(box.isSame(sealed, 'hunter2', 'api:2')).toBe(false);
+    expect(box.isSame(null, 'hunter2', 'api:1')).toBe(false);
+  });
+
   it('requires SECRETS_KEY, with an error that names it', () => {
     expect(() => new SecretKeys({})).toThrow(/^SECRETS_KEY is required/);
     expect(() => new SecretKeys({ SECRETS_KEY: 'AAAA' })).toThrow(/^SECRETS_KEY: must be 32 bytes/);

@@ -52,4 +52,15 @@ export class SecretBox {
       throw new SealedSecretError('altered, or sealed for another use');
     }
   }
+
+  /** Returns whether a sealed secret is this one. A secret that cannot be opened counts as another. */
+  isSame(sealed: string | null, secret: string, use: string): boolean {
+    if (sealed === null) return false;
+    try {
+      return this.open(sealed, use) === secret;
+    } catch (error) {
+      if (error instanceof SealedSecretError) return false;
+      throw error;
+    }
+  }
 }

@@ -24,6 +24,7 @@ import { McpToolVersions1795456000100 } from './1795456000100-mcp-tool-versions'
 import { McpChecks1795456000200 } from './1795456000200-mcp-checks';
 import { McpServerOauth1795456000300 } from './1795456000300-mcp-server-oauth';
 import { McpEndpoint1795456000400 } from './1795456000400-mcp-endpoint';
+import { Apis1795457000000 } from './1795457000000-apis';
 
 /**
  * Every migration, in the order in which they run. The baselines are already applied to existing databases, so never change
@@ -56,6 +57,7 @@ export const MIGRATIONS = [
   McpChecks1795456000200,
   McpServerOauth1795456000300,
   McpEndpoint1795456000400,
+  Apis1795457000000,
 ];
 
 /** Timestamp of the first baseline, in ms since 1970. Databases with earlier migrations cannot be migrated. */

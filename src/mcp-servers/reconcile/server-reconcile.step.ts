@@ -15,11 +15,12 @@ import {
   type ReconcileResult,
   ReconcileSteps,
   ResourceKit,
+  sha256OrNull,
 } from '../../resources';
 import { changedSecretTarget } from '../servers/server-auth';
 import { AUTH_COLUMNS, type ServerEntity } from '../servers/server.entity';
 import { unchecked } from '../servers/server-health';
-import { type ComparedServer, ServerRepository, sha256OrNull } from '../servers/server.repository';
+import { type ComparedServer, ServerRepository } from '../servers/server.repository';
 import { auditedServerChanges, SERVER } from '../servers/server.service';
 import { hasChanges, type Listing, type ToolChanges, ToolStore } from '../servers/tool-store';
 import {

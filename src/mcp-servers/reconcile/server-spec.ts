@@ -1,12 +1,13 @@
 import { IsOptional } from 'class-validator';
 import { IsOneOf, Nested, validateBody } from '#platform/http';
 import { isJsonObject, toRawJson } from '#platform/json';
+import { urlFault } from '#platform/outbound';
 import { type FieldError, Problem } from '#platform/problem';
 import type { Declared } from '../../resources';
 import { ServerFieldsDto } from '../servers/server.dto';
 import { AuthFieldsDto } from '../servers/server-auth.dto';
 import { type AuthColumns, AUTH_TYPES, type AuthType, type ServerEntity } from '../servers/server.entity';
-import { authColumns, authFaults, urlFault } from '../servers/server-auth';
+import { authColumns, authFaults } from '../servers/server-auth';
 import { toolFaults } from '../servers/tool-faults';
 import type { GivenToolDto } from '../servers/tool.dto';
 

@@ -1,7 +1,8 @@
 import { isJsonObject } from '#platform/json';
+import { urlFault } from '#platform/outbound';
 import { type FieldError, problem } from '#platform/problem';
 import { NameConflict } from '../../resources';
-import { authFaults, type GivenAuth, urlFault } from '../servers/server-auth';
+import { authFaults, type GivenAuth } from '../servers/server-auth';
 import { URL_MAX } from '../servers/server-auth.dto';
 import type { CreateServerDto } from '../servers/server.dto';
 import type { ImportServerDto } from './server-import.dto';

@@ -1,3 +1,4 @@
+import { fieldNameFault, fieldValueFault, TRANSPORT_FIELD_FAULT, urlFault } from '#platform/outbound';
 import { type FieldError, problem } from '#platform/problem';
 import type { AuditChange } from '../../resources';
 import type { PatchServerDto } from './server.dto';
@@ -10,49 +11,6 @@ import {
   withoutQuery,
 } from './server.entity';
 import type { ServerSecrets } from './server-secrets';
-
-/** The name of a header field (RFC 9110, section 5.1). */
-const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** The value of a header field (RFC 9110, section 5.5), limited to ASCII, without surrounding blanks. */
-const FIELD_VALUE = /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/;
-
-/** Fields that the transport writes itself. Another value could change where a message ends. */
-const TRANSPORT_FIELDS = new Set([
-  'accept',
-  'accept-encoding',
-  'connection',
-  'content-encoding',
-  'content-length',
-  'content-type',
-  'date',
-  'expect',
-  'host',
-  'http2-settings',
-  'keep-alive',
-  'last-event-id',
-  'origin',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'via',
-]);
-
-/** Returns what is wrong with the URL of a server, or null. */
-export function urlFault(text: string): string | null {
-  if (/[\s\p{Cc}\\]/u.test(text)) return 'must not contain spaces, control characters or backslashes';
-  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) {
-    return 'must be a URL that begins with http:// or https://';
-  }
-  const url = new URL(text);
-  if (url.username !== '' || url.password !== '' || /^[^/]*\/\/[^/?#]*@/.test(text)) {
-    return 'must not contain a user or a password: send credentials in auth';
-  }
-  return text.includes('#') ? 'must not have a fragment (#)' : null;
-}
 
 /** `auth` of a request body, or of a server after a patch. */
 export interface GivenAuth extends Partial<Record<AuthMember, string | null>> {
@@ -128,15 +86,11 @@ export const authColumns = ({ type, header, token_url, client_id, scope }: Given
 function valueFault(value: string, type: AuthType): string | null {
   if (type === 'bearer' && /\s/.test(value))
     return 'must not contain spaces: send the token without `Bearer`';
-  return FIELD_VALUE.test(value) ? null : 'must be visible ASCII characters, with spaces only between them';
+  return fieldValueFault(value);
 }
 
 function headerFault(name: string): string | null {
-  if (!FIELD_NAME.test(name)) return 'must be the name of a header field (RFC 9110, section 5.1)';
-  const field = name.toLowerCase();
-  return TRANSPORT_FIELDS.has(field) || /^(?:mcp|sec)-/.test(field)
-    ? 'must not be a header that the transport sets itself'
-    : null;
+  return fieldNameFault(name) ?? (/^mcp-/i.test(name) ? TRANSPORT_FIELD_FAULT : null);
 }
 
 /** Where, and how, a server's secret is sent. */

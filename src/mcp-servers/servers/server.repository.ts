@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import type { OrgScope, Scope } from '#platform/auth';
+import type { OrgScope } from '#platform/auth';
 import { Database, empty, sql, type Tx } from '#platform/db';
 import type { RowPage } from '#platform/paging';
-import { type ComparedRow, OwnedRepository } from '../../resources';
+import { type ComparedRow, OwnedRepository, sha256Of } from '../../resources';
 import type { ServerListQueryDto } from './server.dto';
 import {
   AUTH_COLUMNS,
@@ -20,8 +19,6 @@ export interface ComparedServer
   description_sha256: string | null;
   metadata_sha256: string;
 }
-
-const sha256Of = (text: string): string => `encode(sha256(convert_to(${text}, 'UTF8')), 'hex')`;
 
 @Injectable()
 export class ServerRepository extends OwnedRepository<ServerEntity, ServerVersionRow> {
@@ -65,15 +62,6 @@ export class ServerRepository extends OwnedRepository<ServerEntity, ServerVersio
     );
   }
 
-  /** Takes the names of locked servers away before they are renamed, so that they can take each other's. */
-  async unname(tx: Tx, scope: Scope, serverIds: readonly string[]): Promise<void> {
-    if (serverIds.length === 0) return;
-    await tx.query(
-      sql`UPDATE mcp_servers SET name = server_id
-        WHERE server_id = ANY (${serverIds}::text[]) AND workspace_id = ${scope.workspaceId}`,
-    );
-  }
-
   /** Archives the live system servers named `registry` in the whole organization. */
   archiveRegistry(tx: Tx, scope: OrgScope, at: Date): Promise<{ id: string; workspaceId: string }[]> {
     return tx.query(
@@ -84,7 +72,3 @@ export class ServerRepository extends OwnedRepository<ServerEntity, ServerVersio
     );
   }
 }
-
-/** Returns a digest as PostgreSQL computes it. */
-export const sha256OrNull = (text: string | null): string | null =>
-  text === null ? null : createHash('sha256').update(text).digest('hex');

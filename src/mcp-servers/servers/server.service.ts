@@ -4,6 +4,7 @@ import type { Tx } from '#platform/db';
 import { patchMetadata, Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
 import { toRawJson } from '#platform/json';
+import { urlFault } from '#platform/outbound';
 import type { ListQueryDto, Page } from '#platform/paging';
 import { type FieldError, problem } from '#platform/problem';
 import {
@@ -29,7 +30,6 @@ import {
   changedSecretTarget,
   patchedAuth,
   secretMember,
-  urlFault,
   withoutSecrets,
 } from './server-auth';
 import type { ServerAuthDto } from './server-auth.dto';

@@ -139,7 +139,7 @@ export class AppSyncErrorDto {
   at!: string;
 }
 
-/** An app declares agents, skills, MCP servers and files that belong together. */
+/** An app declares agents, skills, MCP servers, APIs and files that belong together. */
 export class AppDto extends PlacedDto {
   app_id!: string;
   app!: string;

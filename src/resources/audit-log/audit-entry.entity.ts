@@ -25,6 +25,7 @@ export const AUDITED_TYPES = [
   'signing_key',
   'app',
   'repo',
+  'api',
   'file',
   'skill',
   'mcp_server',

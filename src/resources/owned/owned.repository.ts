@@ -261,6 +261,15 @@ export abstract class OwnedRepository<Row extends OwnedEntity, VersionRow> exten
     return adopted.map(({ id }) => id);
   }
 
+  /** Takes the names of locked resources away before they are renamed, so that they can take each other's. */
+  async unname(tx: Tx, scope: Scope, ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    await tx.query(
+      sql`UPDATE ${this.table} SET name = ${this.id}
+        WHERE ${this.id} = ANY (${ids}::text[]) AND workspace_id = ${scope.workspaceId}`,
+    );
+  }
+
   /** Marks resources as `synced`. @param ids of locked rows */
   settle(tx: Tx, scope: Scope, ids: readonly string[]): Promise<void> {
     return this.updateLocked(tx, scope, ids, new Date(), empty);

@@ -7,7 +7,7 @@ import type { OwningApp } from '../owned/owned.columns';
 import type { OwnedRows } from '../owned/owned.repository';
 
 /** The kinds of resources that an app can declare, in the order of a reconcile: later kinds refer to earlier ones. */
-export const DECLARED_KINDS = ['file', 'mcp_server', 'skill', 'agent'] as const;
+export const DECLARED_KINDS = ['file', 'api', 'mcp_server', 'skill', 'agent'] as const;
 export type DeclaredKind = (typeof DECLARED_KINDS)[number];
 
 /** A resource that an app declares. */

@@ -1,0 +1,90 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsOptional, IsString, Length } from 'class-validator';
+import { IsOneOf, NotNull, ReadOnlyMembersOf } from '#platform/http';
+import { type ApiEntity, AUTH_TYPES, type AuthType } from './api.entity';
+
+const NAME_MAX = 255;
+const VALUE_MAX = 8_192;
+
+/** Declares the secret. */
+const IsAuthValue =
+  (description: string): PropertyDecorator =>
+  (target, property) => {
+    Length(1, VALUE_MAX)(target, property);
+    ApiProperty({
+      writeOnly: true,
+      description,
+      minLength: 1,
+      maxLength: VALUE_MAX,
+      nullable: true,
+      type: String,
+      required: false,
+    })(target, property);
+  };
+
+/** The members of `auth` without the secret, which an app can declare too. */
+export class ApiAuthFieldsDto {
+  /**
+   * The name of the header (type `header`) or of the parameter of the query (type `query`) that carries `value`. Required for
+   * these types, and only allowed there.
+   */
+  @IsOptional()
+  @IsString()
+  @Length(1, NAME_MAX)
+  name?: string | null;
+}
+
+/** How the service authenticates to the API. */
+@ReadOnlyMembersOf(() => ApiPresentAuthDto)
+export class ApiAuthDto extends ApiAuthFieldsDto {
+  @IsOneOf(AUTH_TYPES)
+  type!: AuthType;
+
+  @IsOptional()
+  @IsString()
+  @IsAuthValue(
+    'The secret: a token (`bearer`), the value of the header (`header`), `user:password` (`basic`), or the value of the ' +
+      'parameter (`query`, at most 4,096 characters). Required for all types except `none`. Stored encrypted, and never ' +
+      'returned.',
+  )
+  value?: string | null;
+}
+
+/** Absent members stay as they are. */
+@ReadOnlyMembersOf(() => ApiPresentAuthDto)
+export class PatchApiAuthDto extends ApiAuthFieldsDto {
+  @NotNull()
+  @IsOneOf(AUTH_TYPES, { required: false })
+  type?: AuthType;
+
+  @IsOptional()
+  @IsString()
+  @IsAuthValue(
+    'A new secret. Absent, the current one stays. Required (400) when the type, the name or the origin of the base URL ' +
+      'changes, because secrets are never sent to a target that they were not given for.',
+  )
+  value?: string | null;
+}
+
+/** How the service authenticates to the API, without the secret. */
+export class ApiAuthViewDto {
+  @ApiProperty({ enum: AUTH_TYPES })
+  type!: AuthType;
+  /** Null unless the type is `header` or `query`. */
+  name!: string | null;
+}
+
+/** How the service authenticates to the API, and whether it has the secret. */
+export class ApiPresentAuthDto extends ApiAuthViewDto {
+  /** Whether there is a secret. An API that an app declares has none until you send it with PATCH. */
+  has_value!: boolean;
+}
+
+export const toAuthView = (row: Pick<ApiEntity, 'auth_type' | 'auth_name'>): ApiAuthViewDto => ({
+  type: row.auth_type,
+  name: row.auth_name,
+});
+
+export const toPresentAuthView = (
+  row: Pick<ApiEntity, 'auth_type' | 'auth_name' | 'auth_secret'>,
+): ApiPresentAuthDto => ({ ...toAuthView(row), has_value: row.auth_secret !== null });

@@ -1,0 +1,167 @@
+import { fieldNameFault, fieldValueFault } from '#platform/outbound';
+import { type FieldError, problem } from '#platform/problem';
+import type { SecretBox } from '#platform/secrets';
+import type { AuditChange } from '../../resources';
+import type { PatchApiAuthDto } from './api-auth.dto';
+import { type ApiEntity, AUTH_TYPES, type AuthType } from './api.entity';
+
+/** `auth` of a request body, or of an API after a patch. */
+export interface GivenAuth {
+  type: AuthType;
+  name?: string | null;
+  value?: string | null;
+}
+
+/** The use for which the secret of an API is sealed, so that it is useless in the row of another. */
+export const secretUse = (apiId: string): string => `api:${apiId}`;
+
+const QUERY_VALUE_MAX = 4_096;
+
+/** How each type names the secret, and what its members may be. A type without `name` allows none. */
+const RULES: Record<
+  AuthType,
+  { name?: (text: string) => string | null; value?: (text: string) => string | null }
+> = {
+  none: {},
+  bearer: { value: bearerFault },
+  header: { name: headerFault, value: fieldValueFault },
+  basic: { value: basicFault },
+  query: { name: parameterFault, value: queryValueFault },
+};
+
+/**
+ * Returns what is wrong between the members of `auth`. Never repeats the secret.
+ *
+ * @param pointer of `auth`
+ */
+export function authFaults({ type, name, value }: GivenAuth, pointer: string): FieldError[] {
+  const rule = RULES[type];
+  const ofName = rule.name
+    ? name == null
+      ? `is required if the type is \`${type}\``
+      : rule.name(name)
+    : name == null
+      ? null
+      : 'is only allowed if the type is `header` or `query`';
+  const ofValue =
+    value == null ? null : rule.value ? rule.value(value) : 'is not allowed if the type is `none`';
+  return [
+    ...(ofName === null ? [] : [{ pointer: `${pointer}/name`, detail: ofName }]),
+    ...(ofValue === null ? [] : [{ pointer: `${pointer}/value`, detail: ofValue }]),
+  ];
+}
+
+/** Returns what is wrong with `auth` of a new API, which must have its secret. */
+export function newAuthFaults(auth: GivenAuth, pointer: string): FieldError[] {
+  const isMissing = auth.type !== 'none' && auth.value == null;
+  const detail = `is required if the type is \`${auth.type}\``;
+  return [...authFaults(auth, pointer), ...(isMissing ? [{ pointer: `${pointer}/value`, detail }] : [])];
+}
+
+function headerFault(name: string): string | null {
+  const fault = fieldNameFault(name);
+  if (fault !== null) return fault;
+  return name.toLowerCase() === 'cookie'
+    ? 'must not be Cookie, because cookies are never sent to APIs'
+    : null;
+}
+
+const parameterFaultText = 'must be visible ASCII characters without spaces';
+
+function parameterFault(name: string): string | null {
+  return /^[\x21-\x7e]+$/.test(name) ? null : parameterFaultText;
+}
+
+function bearerFault(value: string): string | null {
+  if (/\s/.test(value)) return 'must not contain spaces: send the token without `Bearer`';
+  return fieldValueFault(value);
+}
+
+function basicFault(value: string): string | null {
+  if (/\p{Cc}/u.test(value)) return 'must not contain control characters';
+  return value.includes(':') ? null : 'must be the user and the password, separated by a colon';
+}
+
+function queryValueFault(value: string): string | null {
+  if (value.length > QUERY_VALUE_MAX) return `must have at most ${QUERY_VALUE_MAX} characters`;
+  return /\p{Cc}/u.test(value) ? 'must not contain control characters' : null;
+}
+
+/** Where, and how, the secret of an API is sent. */
+export type SecretTarget = Pick<ApiEntity, 'base_url' | 'auth_type' | 'auth_name'>;
+type TargetChange = 'type' | 'name' | 'origin';
+
+/** Returns what differs between the target that a secret was given for and another, or null. */
+export function changedSecretTarget(given: SecretTarget, next: SecretTarget): TargetChange | null {
+  if (next.auth_type !== given.auth_type) return 'type';
+  if (nameOf(next) !== nameOf(given)) return 'name';
+  return originOf(next.base_url) === originOf(given.base_url) ? null : 'origin';
+}
+
+/** The names of header fields are case-insensitive (RFC 9110, section 5.1). Those of parameters are not. */
+const nameOf = ({ auth_type, auth_name }: SecretTarget): string | null =>
+  auth_type === 'header' && auth_name !== null ? auth_name.toLowerCase() : auth_name;
+
+const originOf = (url: string): string => new URL(url).origin;
+
+/** Returns the columns of `auth` without the secret. */
+export const authColumns = ({ type, name }: GivenAuth): Pick<ApiEntity, 'auth_type' | 'auth_name'> => ({
+  auth_type: type,
+  auth_name: name ?? null,
+});
+
+/**
+ * Returns the columns of `auth` that a patch sets. Errors: 400 for members of `auth` that contradict each other, and for a
+ * missing secret when the current one would be sent to another target than it was given for.
+ *
+ * @param auth of the body; null means the type `none`
+ */
+export function patchedAuth(
+  row: ApiEntity,
+  auth: PatchApiAuthDto | null | undefined,
+  baseUrl: string,
+  box: SecretBox,
+): Partial<ApiEntity> {
+  if (auth === null) return { ...authColumns({ type: 'none' }), auth_secret: null };
+  const { type = row.auth_type, name, value } = auth ?? {};
+  // An unknown type is 422, which follows the checks of the body.
+  if (!AUTH_TYPES.includes(type)) return {};
+  // The name stays only if the type does.
+  const present = type === row.auth_type ? row.auth_name : null;
+  const merged: GivenAuth = { type, name: name === undefined ? present : name, value };
+  const faults = authFaults(merged, '/auth');
+  if (faults.length > 0) throw problem.invalidFields(faults);
+  const next = authColumns(merged);
+  if (type === 'none') return { ...next, auth_secret: null };
+  if (value == null) {
+    const detail = missingSecretReason(row, { ...next, base_url: baseUrl }, value);
+    if (detail === null) return next;
+    throw problem.invalidFields([{ pointer: '/auth/value', detail }]);
+  }
+  const use = secretUse(row.api_id);
+  return { ...next, ...(!box.isSame(row.auth_secret, value, use) && { auth_secret: box.seal(value, use) }) };
+}
+
+/** Returns why a patch must give the secret, or null. An API that never had one may be patched without. */
+function missingSecretReason(
+  row: ApiEntity,
+  next: SecretTarget,
+  value: string | null | undefined,
+): string | null {
+  if (value === null) return 'cannot be null for this type. To remove the secret, set the type to none.';
+  const changed = changedSecretTarget(row, next);
+  if (changed === null || (changed !== 'type' && row.auth_secret === null)) return null;
+  return `\`value\` is required because ${MISSING_SECRET[changed]}`;
+}
+
+const MISSING_SECRET: Record<TargetChange, string> = {
+  type: 'the type changed.',
+  name: 'the name changed. Secrets are never sent under a new name.',
+  origin: "the URL's origin changed. Secrets are never sent to a new origin.",
+};
+
+/** Returns changes for the audit log, with those of `auth` as one member without values. */
+export function withoutSecrets(changes: readonly AuditChange[]): AuditChange[] {
+  const others = changes.filter(({ member }) => !member.startsWith('auth_'));
+  return others.length === changes.length ? others : [...others, { member: 'auth' }];
+}

@@ -1,0 +1,60 @@
+import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { SingleFlight } from '#platform/concurrency';
+import { SecretBox } from '#platform/secrets';
+import { secretUse } from './api-auth';
+import { parsedHeaders } from './api-target';
+import type { ApiEntity } from './api.entity';
+import { ApiRepository } from './api.repository';
+
+/** Entries of the cache. An API takes a few KiB, and at most about 150 KiB. */
+const MAX_ENTRIES = 1_000;
+/** How long another process may go on calling an API as it was before a change. */
+const LIFETIME_MS = 1_000;
+
+/** An API to call. It may be archived (`archived_at`). Shared by all callers, so it must not be changed. */
+export type ApiTarget = Readonly<Omit<ApiEntity, 'headers'> & { headers: Readonly<Record<string, string>> }>;
+
+/** Finds registered APIs to call them. Caches each for at most 1 s, and only those that exist. */
+@Injectable()
+export class ApiDirectory {
+  private readonly targets = new LRUCache<string, ApiTarget>({ max: MAX_ENTRIES, ttl: LIFETIME_MS });
+  private readonly loads = new SingleFlight<ApiTarget | null>();
+  /** Raised by each invalidation: a row read before it must not be cached after it. */
+  private epoch = 0;
+
+  constructor(
+    private readonly apis: ApiRepository,
+    private readonly box: SecretBox,
+  ) {}
+
+  /** Returns an API of an organization, archived or not, without an access check. Null if there is none. */
+  async find(orgId: string, apiId: string): Promise<ApiTarget | null> {
+    const known = this.targets.get(apiId);
+    if (known?.org_id === orgId) return known;
+    return this.loads.run(`${orgId} ${apiId}`, undefined, async () => {
+      const { epoch } = this;
+      const row = await this.apis.findTarget(orgId, apiId);
+      if (row === null) return null;
+      const target = { ...row, headers: parsedHeaders(row.headers) };
+      if (epoch === this.epoch) this.targets.set(apiId, target);
+      return target;
+    });
+  }
+
+  /** Drops an API, because it has changed. Calls of `find` that begin afterwards read it again. */
+  invalidate(apiId: string): void {
+    this.epoch += 1;
+    this.loads.clear();
+    this.targets.delete(apiId);
+  }
+
+  /**
+   * Returns the secret of an API, or null if it has none.
+   *
+   * @throws SealedSecretError if it was sealed under another `SECRETS_KEY` or for another API
+   */
+  secretOf({ api_id, auth_secret }: Pick<ApiTarget, 'api_id' | 'auth_secret'>): string | null {
+    return auth_secret === null ? null : this.box.open(auth_secret, secretUse(api_id));
+  }
+}

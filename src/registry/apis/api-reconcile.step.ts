@@ -1,0 +1,110 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import type { Tx } from '#platform/db';
+import { outlineOf } from '#platform/http';
+import { newId } from '#platform/ids';
+import type { FieldError } from '#platform/problem';
+import {
+  type AuditChange,
+  type Declared,
+  type Matched,
+  newOwned,
+  OwnedReconcileStep,
+  type OwningApp,
+  type ReconcileDraft,
+  ReconcileSteps,
+  ResourceKit,
+  sha256OrNull,
+} from '../../resources';
+import { changedSecretTarget } from './api-auth';
+import { ApiDirectory } from './api-directory';
+import { ApiSpecDto, type DeclaredApi, readDeclared, specFaults } from './api-spec';
+import { type ApiEntity, CALL_FIELDS } from './api.entity';
+import { ApiRepository, type ComparedApi } from './api.repository';
+import { API, auditedApiChanges } from './api.service';
+
+/** Reconciles the APIs that an app declares. An API can be renamed by hand. */
+@Injectable()
+export class ApiReconcileStep extends OwnedReconcileStep<ApiEntity, DeclaredApi, ComparedApi> {
+  readonly kind = 'api';
+  override readonly outline = outlineOf(ApiSpecDto);
+
+  constructor(
+    steps: ReconcileSteps,
+    kit: ResourceKit,
+    private readonly apis: ApiRepository,
+    private readonly directory: ApiDirectory,
+  ) {
+    super(kit, apis, API);
+    steps.add(this);
+  }
+
+  faultsIn(_name: string, spec: Record<string, unknown>, pointer: string): FieldError[] {
+    return specFaults(spec, pointer);
+  }
+
+  protected read(_tx: Tx, _scope: Scope, declared: readonly Declared[]) {
+    return Promise.resolve({ contents: declared.map(readDeclared), faults: [] });
+  }
+
+  protected different(present: readonly Matched<DeclaredApi, ComparedApi, ComparedApi>[]) {
+    return Promise.resolve(present.filter(({ row, content }) => isDifferent(row, content)));
+  }
+
+  /** Frees the names of APIs that were renamed by hand, because APIs may have taken each other's. */
+  protected override beforeWrite(
+    tx: Tx,
+    scope: Scope,
+    changes: readonly Matched<DeclaredApi, ComparedApi>[],
+  ): Promise<void> {
+    const renamed = changes.flatMap(({ name, row }) =>
+      row && !row.archived_at && row.name !== name ? row.id : [],
+    );
+    return this.apis.unname(tx, scope, renamed);
+  }
+
+  protected newRow(scope: Scope, app: OwningApp, name: string, content: DeclaredApi): ApiEntity {
+    return {
+      ...newOwned(scope, scope.workspaceId, app),
+      api_id: newId('api'),
+      declared_name: name,
+      ...content,
+      auth_secret: null,
+    };
+  }
+
+  /** A secret stays with what it was given for, so that a declaration cannot send it elsewhere. */
+  protected columnsOf(row: ApiEntity, content: DeclaredApi): Partial<ApiEntity> {
+    return { ...content, ...(changedSecretTarget(row, content) !== null && { auth_secret: null }) };
+  }
+
+  protected override auditedChanges(before: ApiEntity, changed: Partial<ApiEntity>): AuditChange[] {
+    return auditedApiChanges(before, changed);
+  }
+
+  protected override write(
+    tx: Tx,
+    scope: Scope,
+    drafts: readonly ReconcileDraft<ApiEntity, DeclaredApi>[],
+  ): Promise<void> {
+    const changed = drafts.filter(({ before }) => before).map(({ row }) => row.api_id);
+    this.invalidateAfter(tx, changed);
+    return super.write(tx, scope, drafts);
+  }
+
+  protected override archive(tx: Tx, scope: Scope, ids: readonly string[], at: Date): Promise<void> {
+    this.invalidateAfter(tx, ids);
+    return super.archive(tx, scope, ids, at);
+  }
+
+  private invalidateAfter(tx: Tx, ids: readonly string[]): void {
+    tx.afterCommit(() => ids.forEach((id) => this.directory.invalidate(id)));
+  }
+}
+
+const isDifferent = (row: ComparedApi, content: DeclaredApi): boolean =>
+  ['name' as const, ...CALL_FIELDS].some((member) => !isDeepStrictEqual(row[member], content[member])) ||
+  row.description_sha256 !== sha256OrNull(content.description) ||
+  row.headers_sha256 !== sha256OrNull(content.headers.text) ||
+  row.metadata_sha256 !== sha256OrNull(content.metadata.text);

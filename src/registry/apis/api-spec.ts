@@ -1,0 +1,59 @@
+import { IsOptional } from 'class-validator';
+import { IsOneOf, Nested, validateBody } from '#platform/http';
+import { isJsonObject } from '#platform/json';
+import { type FieldError, Problem } from '#platform/problem';
+import type { Declared } from '../../resources';
+import { authColumns, authFaults } from './api-auth';
+import { ApiAuthFieldsDto } from './api-auth.dto';
+import { headersFaultsTogether } from './api-target';
+import { ApiFieldsDto } from './api.dto';
+import { type ApiEntity, AUTH_TYPES, type AuthType, type VERSIONED_FIELDS } from './api.entity';
+import { contentColumns, contentFaults, secretHeaderOf } from './api.service';
+
+/** The columns that a declaration of an API decides. */
+export type DeclaredApi = Pick<ApiEntity, (typeof VERSIONED_FIELDS)[number] | 'metadata'>;
+
+/** `auth` without the secret, because everyone who can read the app reads its declarations. */
+class ApiSpecAuthDto extends ApiAuthFieldsDto {
+  @IsOneOf(AUTH_TYPES)
+  type!: AuthType;
+}
+
+/** The spec of a declared API: the members of `CreateApiDto` that an app decides. */
+export class ApiSpecDto extends ApiFieldsDto {
+  @IsOptional()
+  @Nested(() => ApiSpecAuthDto)
+  auth?: ApiSpecAuthDto | null;
+}
+
+const SECRET =
+  'is not allowed, because everyone who can read the app reads it. Send it with PATCH /registry/v1/apis/{api_id}.';
+
+/**
+ * Returns the form errors of a spec.
+ *
+ * @param pointer of the spec
+ */
+export function specFaults(spec: Record<string, unknown>, pointer: string): FieldError[] {
+  if (isJsonObject(spec.auth) && Object.hasOwn(spec.auth, 'value')) {
+    return [{ pointer: `${pointer}/auth/value`, detail: SECRET }];
+  }
+  try {
+    const dto = validateBody(ApiSpecDto, spec);
+    const { auth, headers } = dto;
+    return [
+      ...contentFaults(dto, pointer),
+      ...(auth ? authFaults(auth, `${pointer}/auth`) : []),
+      ...headersFaultsTogether(headers ?? {}, secretHeaderOf(auth), `${pointer}/headers`),
+    ];
+  } catch (error) {
+    if (error instanceof Problem) return error.within(pointer).errors ?? [];
+    throw error;
+  }
+}
+
+/** Reads a declaration without form errors. */
+export function readDeclared({ name, spec }: Declared): DeclaredApi {
+  const dto = spec as unknown as ApiSpecDto;
+  return { name, ...contentColumns(dto), ...authColumns(dto.auth ?? { type: 'none' }) };
+}

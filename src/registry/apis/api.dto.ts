@@ -1,0 +1,327 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  IsArray,
+  IsBoolean,
+  IsInt,
+  IsObject,
+  IsOptional,
+  IsString,
+  Length,
+  Max,
+  Min,
+} from 'class-validator';
+import {
+  AnyJsonObject,
+  IsOneOf,
+  Nested,
+  NotNull,
+  ReadOnlyMembersOf,
+  ValuesCheckedLater,
+} from '#platform/http';
+import { PageMetaDto } from '#platform/paging';
+import {
+  DescribedBodyDto,
+  DescribedPatchDto,
+  IsFilter,
+  IsName,
+  OWNED_FIELDS,
+  OwnedDto,
+  OwnedListQueryDto,
+  pick,
+} from '../../resources';
+import {
+  ApiAuthDto,
+  ApiAuthViewDto,
+  ApiPresentAuthDto,
+  PatchApiAuthDto,
+  toAuthView,
+  toPresentAuthView,
+} from './api-auth.dto';
+import { HEADER_VALUE_MAX, HEADERS_MAX } from './api-target';
+import {
+  API_METHODS,
+  type ApiEntity,
+  type ApiMethod,
+  type ApiVersionRow,
+  TIMEOUT_DEFAULT_MS,
+} from './api.entity';
+
+const URL_MAX = 2_048;
+const TIMEOUT_MIN_MS = 100;
+const TIMEOUT_MAX_MS = 600_000;
+const REQUESTS_PER_MINUTE_MAX = 1_000_000;
+const IN_FLIGHT_MAX = 10_000;
+const METHODS_MAX = API_METHODS.length * 2;
+
+interface MemberOptions {
+  nullable?: boolean;
+  default?: unknown;
+}
+
+const IsMethods = (options: MemberOptions = {}) =>
+  applyDecorators(
+    IsOneOf(API_METHODS, { each: true, minItems: 1, maxItems: METHODS_MAX, required: false, ...options }),
+    IsArray(),
+    ArrayMinSize(1),
+    ArrayMaxSize(METHODS_MAX),
+  );
+
+const IsTimeout = (options: MemberOptions = {}) =>
+  applyDecorators(
+    IsInt(),
+    Min(TIMEOUT_MIN_MS),
+    Max(TIMEOUT_MAX_MS),
+    ApiProperty({
+      type: 'integer',
+      format: 'int32',
+      minimum: TIMEOUT_MIN_MS,
+      maximum: TIMEOUT_MAX_MS,
+      required: false,
+      ...options,
+    }),
+  );
+
+/** Declares a limit, which null removes. */
+const IsLimit = (maximum: number) =>
+  applyDecorators(
+    IsOptional(),
+    IsInt(),
+    Min(1),
+    Max(maximum),
+    ApiProperty({
+      type: 'integer',
+      format: 'int32',
+      minimum: 1,
+      maximum,
+      nullable: true,
+      required: false,
+    }),
+  );
+
+const HEADERS_SCHEMA = {
+  type: 'object',
+  additionalProperties: { type: 'string', minLength: 1, maxLength: HEADER_VALUE_MAX },
+  maxProperties: HEADERS_MAX,
+};
+const HeadersProperty = (options: object = {}) =>
+  ApiProperty({ ...HEADERS_SCHEMA, ...options } as ApiPropertyOptions);
+
+/** The members of a new API that an app can declare too. */
+export class ApiFieldsDto extends DescribedBodyDto {
+  /**
+   * An `http` or `https` URL without user, password, query and fragment. Its path must contain no dot segments and no encoded
+   * slashes. A slash at its end is removed.
+   */
+  @IsString()
+  @Length(1, URL_MAX)
+  base_url!: string;
+
+  /** The methods that callers may use. All of them by default. */
+  @IsOptional()
+  @IsMethods({ nullable: true })
+  allowed_methods?: ApiMethod[] | null;
+
+  /** The time that the API has to answer, in milliseconds. */
+  @IsOptional()
+  @IsTimeout({ nullable: true, default: TIMEOUT_DEFAULT_MS })
+  timeout_ms?: number | null;
+
+  /** Further headers of every request, by name. They must not contain secrets, because everyone who can read the API reads them. */
+  @IsOptional()
+  @IsObject()
+  @HeadersProperty({ nullable: true, required: false })
+  headers?: Record<string, unknown> | null;
+
+  /** Whether the path of a request may contain an encoded slash (`%2F`). */
+  @IsOptional()
+  @IsBoolean()
+  @ApiProperty({ type: Boolean, nullable: true, required: false, default: false })
+  allow_encoded_slash?: boolean | null;
+
+  /** The requests that all callers together may send in a minute. Null without a limit. */
+  @IsLimit(REQUESTS_PER_MINUTE_MAX)
+  requests_per_minute?: number | null;
+
+  /** The requests that each process of the service has in flight at most. Null without a limit. */
+  @IsLimit(IN_FLIGHT_MAX)
+  max_in_flight?: number | null;
+}
+
+@ReadOnlyMembersOf(() => ApiDto)
+export class CreateApiDto extends ApiFieldsDto {
+  @IsString()
+  workspace_id!: string;
+
+  /** Unique among the live APIs of the workspace (409). */
+  @IsName()
+  name!: string;
+
+  @IsOptional()
+  @Nested(() => ApiAuthDto)
+  auth?: ApiAuthDto | null;
+}
+
+/** A merge patch (RFC 7396). */
+@ValuesCheckedLater()
+@ReadOnlyMembersOf(() => ApiDto)
+export class PatchApiDto extends DescribedPatchDto {
+  /** Must be the current one, because an API cannot be moved (422). */
+  @NotNull()
+  @IsString()
+  workspace_id?: string;
+
+  /** Must be the current one (422 `immutable_field`). */
+  @NotNull()
+  @IsString()
+  api_id?: string;
+
+  @NotNull()
+  @IsName()
+  name?: string;
+
+  @NotNull()
+  @IsString()
+  @Length(1, URL_MAX)
+  base_url?: string;
+
+  /** Null means the type `none`. */
+  @IsOptional()
+  @Nested(() => PatchApiAuthDto)
+  auth?: PatchApiAuthDto | null;
+
+  /** Replaces the methods. */
+  @NotNull()
+  @IsMethods()
+  allowed_methods?: ApiMethod[];
+
+  @NotNull()
+  @IsTimeout()
+  timeout_ms?: number;
+
+  /** Merged into the current headers: null removes a header. Null instead of the object removes all of them. */
+  @IsOptional()
+  @IsObject()
+  @HeadersProperty({
+    additionalProperties: { type: ['string', 'null'], minLength: 1, maxLength: HEADER_VALUE_MAX },
+    maxProperties: undefined,
+    nullable: true,
+    required: false,
+  })
+  headers?: Record<string, unknown> | null;
+
+  @NotNull()
+  @IsBoolean()
+  allow_encoded_slash?: boolean;
+
+  /** Null removes the limit. */
+  @IsLimit(REQUESTS_PER_MINUTE_MAX)
+  requests_per_minute?: number | null;
+
+  /** Null removes the limit. */
+  @IsLimit(IN_FLIGHT_MAX)
+  max_in_flight?: number | null;
+}
+
+export class ApiListQueryDto extends OwnedListQueryDto {
+  /** Words, or beginnings of words, in the name, the base URL, or the description. */
+  @IsFilter(1000)
+  q?: string;
+}
+
+/** A version of an API. Versions never change. */
+export class ApiVersionDto {
+  api_id!: string;
+  org_id!: string;
+  workspace_id!: string;
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
+  version_ordinal!: number;
+  version_id!: string;
+  name!: string;
+  description!: string | null;
+  base_url!: string;
+  auth!: ApiAuthViewDto;
+  @ApiProperty({ enum: API_METHODS, isArray: true })
+  allowed_methods!: ApiMethod[];
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: TIMEOUT_MIN_MS })
+  timeout_ms!: number;
+  @HeadersProperty()
+  headers!: object;
+  allow_encoded_slash!: boolean;
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true })
+  requests_per_minute!: number | null;
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true })
+  max_in_flight!: number | null;
+  created_at!: Date;
+  created_by!: string;
+}
+
+/** An HTTP API registered in a workspace. Its versions cover all members except `metadata` and the secret of `auth`. */
+export class ApiDto extends OwnedDto {
+  api_id!: string;
+  description!: string | null;
+  base_url!: string;
+  auth!: ApiPresentAuthDto;
+  @ApiProperty({ enum: API_METHODS, isArray: true })
+  allowed_methods!: ApiMethod[];
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: TIMEOUT_MIN_MS })
+  timeout_ms!: number;
+  @HeadersProperty()
+  headers!: object;
+  allow_encoded_slash!: boolean;
+  /** The requests that all callers together may send in a minute. Null without a limit. */
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true })
+  requests_per_minute!: number | null;
+  /** The requests that each process of the service has in flight at most. Null without a limit. */
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true })
+  max_in_flight!: number | null;
+  @AnyJsonObject()
+  metadata!: object;
+  /** The app that declares the API, or null. */
+  app_id!: string | null;
+}
+
+export class ApiPageDto {
+  items!: ApiDto[];
+  page!: PageMetaDto;
+}
+
+export class ApiVersionPageDto {
+  items!: ApiVersionDto[];
+  page!: PageMetaDto;
+}
+
+const CONTENT_FIELDS = [
+  'api_id',
+  'description',
+  'base_url',
+  'allowed_methods',
+  'timeout_ms',
+  'headers',
+  'allow_encoded_slash',
+  'requests_per_minute',
+  'max_in_flight',
+] as const;
+
+export const toApiDto = (row: ApiEntity): ApiDto => ({
+  ...pick(row, [...CONTENT_FIELDS, 'metadata', 'app_id', ...OWNED_FIELDS]),
+  auth: toPresentAuthView(row),
+});
+
+const VERSION_FIELDS = [
+  ...CONTENT_FIELDS,
+  'org_id',
+  'workspace_id',
+  'version_ordinal',
+  'version_id',
+  'name',
+  'created_at',
+  'created_by',
+] as const;
+
+export const toApiVersionDto = (row: ApiVersionRow): ApiVersionDto => ({
+  ...pick(row, VERSION_FIELDS),
+  auth: toAuthView(row),
+});

@@ -1,0 +1,52 @@
+import { Injectable } from '@nestjs/common';
+import { Database, prepared, raw, sql } from '#platform/db';
+import { type ComparedRow, OwnedRepository, sha256Of } from '../../resources';
+import { ApiEntity, type ApiVersionRow, CALL_FIELDS, VERSIONED_FIELDS } from './api.entity';
+
+/** Columns that a reconcile reads of an API. Large ones are read as SHA-256 in hexadecimal. */
+export interface ComparedApi extends ComparedRow, Pick<ApiEntity, (typeof CALL_FIELDS)[number]> {
+  description_sha256: string | null;
+  headers_sha256: string;
+  metadata_sha256: string;
+}
+
+/** The columns of `ApiEntity`, without generated ones. */
+const COLUMNS = [
+  ...['api_id', 'org_id', 'workspace_id', 'version_ordinal', 'version_id'],
+  ...VERSIONED_FIELDS,
+  ...[
+    'auth_secret',
+    'metadata',
+    'declared_name',
+    'app_id',
+    'app',
+    'sync_state',
+    'acquired_from',
+    'generation',
+  ],
+  ...['created_at', 'updated_at', 'created_by', 'archived_at'],
+].join(', ');
+
+@Injectable()
+export class ApiRepository extends OwnedRepository<ApiEntity, ApiVersionRow> {
+  constructor(database: Database) {
+    super(database, ApiEntity, {
+      table: 'apis',
+      versions: 'api_versions',
+      id: 'api_id',
+      content: VERSIONED_FIELDS,
+      others: ['auth_secret', 'metadata', 'declared_name'],
+      declaredName: 'declared_name',
+      secret: 'auth_secret',
+      compared: `${CALL_FIELDS.join(', ')}, ${sha256Of('description')} AS description_sha256,
+        ${sha256Of('headers::text')} AS headers_sha256, ${sha256Of('metadata::text')} AS metadata_sha256`,
+    });
+  }
+
+  /** Finds an API of an organization for a call, without an access check. Archived ones are found too. */
+  async findTarget(orgId: string, apiId: string): Promise<ApiEntity | null> {
+    const statement = sql`SELECT ${raw(COLUMNS)} FROM apis WHERE api_id = ${apiId} AND org_id = ${orgId}`;
+    const [row] = await this.database.query<ApiEntity>(prepared('api.find', statement));
+    return row ?? null;
+  }
+}

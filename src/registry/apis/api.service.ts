@@ -1,0 +1,224 @@
+import { Injectable } from '@nestjs/common';
+import type { OrgScope } from '#platform/auth';
+import type { Tx } from '#platform/db';
+import { patchMetadata, Versioned } from '#platform/http';
+import { newId } from '#platform/ids';
+import { toRawJson } from '#platform/json';
+import type { ListQueryDto, Page } from '#platform/paging';
+import { type FieldError, problem } from '#platform/problem';
+import { SecretBox } from '#platform/secrets';
+import {
+  type AnyOf,
+  type AuditAction,
+  type AuditChange,
+  auditedChanges,
+  markDrifted,
+  newOwned,
+  OrgResourceService,
+  OWNED_READERS,
+  type ResourceKind,
+  ResourceKit,
+} from '../../resources';
+import { authColumns, newAuthFaults, patchedAuth, secretUse, withoutSecrets } from './api-auth';
+import type { ApiAuthDto } from './api-auth.dto';
+import { ApiDirectory } from './api-directory';
+import {
+  baseUrlFault,
+  headersFaults,
+  headersFaultsTogether,
+  parsedHeaders,
+  patchedHeaders,
+  storedBaseUrl,
+  storedMethods,
+} from './api-target';
+import {
+  type ApiDto,
+  type ApiFieldsDto,
+  type ApiListQueryDto,
+  type ApiVersionDto,
+  type CreateApiDto,
+  type PatchApiDto,
+  toApiDto,
+  toApiVersionDto,
+} from './api.dto';
+import { type ApiEntity, AUDITED_FIELDS, TIMEOUT_DEFAULT_MS, VERSIONED_FIELDS } from './api.entity';
+import { ApiRepository } from './api.repository';
+
+/** APIs as the resource kit keeps them. */
+export const API: ResourceKind<ApiEntity, ApiDto> = {
+  noun: 'API',
+  type: 'api',
+  readers: OWNED_READERS,
+  id: 'api_id',
+  generation: 'generation',
+  immutable: ['api_id'],
+  auditedFields: AUDITED_FIELDS,
+  createdFields: ['name', 'base_url'],
+  versions: { ordinal: 'version_ordinal', fields: VERSIONED_FIELDS },
+  unique: { constraint: 'apis_name', field: 'name' },
+  // A declaration holds no secret, so a new secret does not differ from it.
+  derived: (row, changed) =>
+    Object.keys(changed).every((column) => column === 'auth_secret') ? {} : markDrifted(row, changed),
+  search: {
+    type: 'api',
+    document: (row) => ({
+      type: 'api',
+      id: row.api_id,
+      workspaceId: row.workspace_id,
+      name: row.name,
+      description: row.description,
+      body: row.base_url,
+      updatedAt: row.updated_at,
+    }),
+  },
+  toView: toApiDto,
+};
+
+/** HTTP APIs that agents call through the service. Admins register and change them. */
+@Injectable()
+export class ApiService extends OrgResourceService<ApiEntity, ApiDto> {
+  constructor(
+    kit: ResourceKit,
+    private readonly apis: ApiRepository,
+    private readonly box: SecretBox,
+    private readonly directory: ApiDirectory,
+  ) {
+    super(kit, apis, API);
+  }
+
+  /** Errors: 400 for an invalid URL, header or secret and an unknown workspace; 403; 409 for a name that is taken. */
+  create(scope: OrgScope, dto: CreateApiDto): Promise<Versioned<ApiDto>> {
+    const { auth } = dto;
+    checkFaults([
+      ...contentFaults(dto, ''),
+      ...(auth ? newAuthFaults(auth, '/auth') : []),
+      ...headersFaultsTogether(dto.headers ?? {}, secretHeaderOf(auth), '/headers'),
+    ]);
+    return this.createIn(scope, dto.workspace_id, () => this.newRow(scope, dto), ['admin']);
+  }
+
+  async list(scope: OrgScope, query: ApiListQueryDto): Promise<Page<ApiDto>> {
+    return this.page(await this.apis.list(scope, query));
+  }
+
+  /** Errors: 400 for invalid values and a secret that is missing; those of every change. */
+  patch(scope: OrgScope, id: string, dto: PatchApiDto, ifMatch?: string): Promise<Versioned<ApiDto>> {
+    checkFaults(patchFaults(dto));
+    return this.change(scope, id, dto, ifMatch, (row) => {
+      const base_url = dto.base_url === undefined ? row.base_url : storedBaseUrl(dto.base_url);
+      const auth = patchedAuth(row, dto.auth, base_url, this.box);
+      const headers = patchedHeaders(row.headers, dto.headers);
+      const { auth_type, auth_name } = { ...row, ...auth };
+      const secretHeader = auth_type === 'header' ? auth_name : null;
+      checkFaults(headersFaultsTogether(parsedHeaders(headers), secretHeader, '/headers'));
+      return {
+        name: dto.name,
+        description: dto.description,
+        base_url,
+        ...auth,
+        allowed_methods: dto.allowed_methods && storedMethods(dto.allowed_methods),
+        timeout_ms: dto.timeout_ms,
+        headers,
+        allow_encoded_slash: dto.allow_encoded_slash,
+        requests_per_minute: dto.requests_per_minute,
+        max_in_flight: dto.max_in_flight,
+        metadata: patchMetadata(row.metadata, dto.metadata),
+      };
+    });
+  }
+
+  async listVersions(scope: OrgScope, id: string, query: ListQueryDto): Promise<Page<ApiVersionDto>> {
+    await this.find(scope, id);
+    const { rows, page } = await this.apis.versions.list(scope.orgKey, id, query);
+    return { items: rows.map(toApiVersionDto), page };
+  }
+
+  async getVersion(scope: OrgScope, id: string, ordinal: number): Promise<Versioned<ApiVersionDto>> {
+    await this.find(scope, id);
+    const row = await this.apis.versions.find(scope.orgKey, id, ordinal);
+    if (!row) throw problem.notFound('API version', String(ordinal));
+    return new Versioned(toApiVersionDto(row), ordinal);
+  }
+
+  /** Deletes the secret. */
+  protected override onArchive(): Promise<Partial<ApiEntity>> {
+    return Promise.resolve({ auth_secret: null });
+  }
+
+  protected override rolesFor(): AnyOf {
+    return ['admin'];
+  }
+
+  protected override write(
+    tx: Tx,
+    scope: OrgScope,
+    row: ApiEntity,
+    patch: Partial<ApiEntity>,
+    action: AuditAction,
+  ): Promise<ApiEntity> {
+    tx.afterCommit(() => this.directory.invalidate(row.api_id));
+    return super.write(tx, scope, row, patch, action);
+  }
+
+  protected override auditedChanges(row: ApiEntity, changed: Partial<ApiEntity>): AuditChange[] {
+    return auditedApiChanges(row, changed);
+  }
+
+  private newRow(scope: OrgScope, dto: CreateApiDto): ApiEntity {
+    const apiId = newId('api');
+    const auth: ApiAuthDto = dto.auth ?? { type: 'none' };
+    return {
+      ...newOwned(scope, dto.workspace_id),
+      api_id: apiId,
+      name: dto.name,
+      ...contentColumns(dto),
+      ...authColumns(auth),
+      auth_secret: auth.value == null ? null : this.box.seal(auth.value, secretUse(apiId)),
+      declared_name: null,
+    };
+  }
+}
+
+/** Returns the columns of members that an app can declare too, without `auth`. */
+export const contentColumns = (dto: ApiFieldsDto) => ({
+  description: dto.description ?? null,
+  base_url: storedBaseUrl(dto.base_url),
+  allowed_methods: storedMethods(dto.allowed_methods),
+  timeout_ms: dto.timeout_ms ?? TIMEOUT_DEFAULT_MS,
+  headers: toRawJson(dto.headers ?? {}),
+  allow_encoded_slash: dto.allow_encoded_slash ?? false,
+  requests_per_minute: dto.requests_per_minute ?? null,
+  max_in_flight: dto.max_in_flight ?? null,
+  metadata: toRawJson(dto.metadata ?? {}),
+});
+
+/**
+ * Returns what is wrong with the members that an app can declare too, without `auth`.
+ *
+ * @param pointer of the body or of the declaration
+ */
+export function contentFaults({ base_url, headers }: ApiFieldsDto, pointer: string): FieldError[] {
+  return [...urlFaults(base_url, pointer), ...headersFaults(headers ?? {}, `${pointer}/headers`)];
+}
+
+/** Returns the header that carries the secret, or null. */
+export const secretHeaderOf = (auth: Pick<ApiAuthDto, 'type' | 'name'> | null | undefined): string | null =>
+  auth?.type === 'header' ? (auth.name ?? null) : null;
+
+/** Returns the changes that the audit log shows: of `auth`, only that it changed. */
+export const auditedApiChanges = (row: ApiEntity, changed: Partial<ApiEntity>): AuditChange[] =>
+  withoutSecrets(auditedChanges(row, changed, AUDITED_FIELDS));
+
+function patchFaults({ base_url, headers }: PatchApiDto): FieldError[] {
+  const ofUrl = base_url === undefined ? [] : urlFaults(base_url, '');
+  return [...ofUrl, ...headersFaults(headers ?? {}, '/headers', true)];
+}
+
+function urlFaults(url: string, pointer: string): FieldError[] {
+  const detail = baseUrlFault(url);
+  return detail === null ? [] : [{ pointer: `${pointer}/base_url`, detail }];
+}
+
+function checkFaults(faults: FieldError[]): void {
+  if (faults.length > 0) throw problem.invalidFields(faults);
+}
