@@ -54,7 +54,14 @@ export class ApiProxyEndpoint {
       await this.forward(request, response);
     } catch (error) {
       if (error instanceof Problem && !error.headers['Proxy-Status']) {
-        throw error.extended({}, { 'Proxy-Status': proxyError(error.status < 500 ? 'http_request_denied' : 'proxy_internal_response') });
+        throw error.extended(
+          {},
+          {
+            'Proxy-Status': proxyError(
+              error.status < 500 ? 'http_request_denied' : 'proxy_internal_response',
+            ),
+          },
+        );
       }
       throw error;
     }
@@ -141,7 +148,8 @@ interface Target {
 }
 
 function splitTarget(target: string): Target {
-  if (target.includes('#')) throw problem.invalidRequest('The target has a fragment. Remove # and what follows.');
+  if (target.includes('#'))
+    throw problem.invalidRequest('The target has a fragment. Remove # and what follows.');
   const rest = target.slice(PROXY_PREFIX.length);
   const mark = rest.indexOf('?');
   const whole = mark < 0 ? rest : rest.slice(0, mark);
@@ -164,7 +172,9 @@ function traceparentOf({ headers: { traceparent }, context }: ServiceRequest): s
 /** Throws 400 for an upgrade, such as to WebSocket. One to HTTP/2 is ignored, because clients only offer it. */
 function checkUpgrade({ headers: { upgrade } }: ServiceRequest): void {
   if (upgrade === undefined || /^h2c$/i.test(upgrade)) return;
-  throw problem.invalidRequest('Upgrades, such as to WebSocket, cannot be forwarded. Send a request without Upgrade.');
+  throw problem.invalidRequest(
+    'Upgrades, such as to WebSocket, cannot be forwarded. Send a request without Upgrade.',
+  );
 }
 
 const escaped = (): Problem =>

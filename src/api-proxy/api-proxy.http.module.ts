@@ -1,13 +1,13 @@
 import { Module } from '@nestjs/common';
 import { OutboundModule } from '#platform/outbound';
-import { RegistryModule } from '../registry';
+import { ApisModule } from '../registry';
 import { ApiLimits } from './api-limits';
 import { ApiProxyEndpoint } from './api-proxy.endpoint';
 import { Credentials } from './credentials';
 
 /** The API proxy, below /api/v1/apis. */
 @Module({
-  imports: [OutboundModule, RegistryModule],
+  imports: [OutboundModule, ApisModule],
   providers: [ApiLimits, ApiProxyEndpoint, Credentials],
 })
 export class ApiProxyHttpModule {}

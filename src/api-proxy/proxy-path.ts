@@ -28,7 +28,7 @@ export function pathFault(path: string): PathFault | null {
   }
 }
 
-// eslint-disable-next-line no-control-regex -- control characters are what it looks for
+ 
 const FORBIDDEN = /[\x00-\x1f\x7f\\]/;
 
 function isEscape(form: string): boolean {

@@ -112,10 +112,15 @@ class Exchange implements Dispatcher.DispatchHandler {
     const { response } = this;
     const given = raw.map((part) => part.toString('latin1'));
     const headers = responseHeaders(given);
-    headers.push('Via', `1.1 ${PROXY_NAME}`, 'Proxy-Status', proxyReceived(status, valueOf(given, 'proxy-status')));
+    headers.push(
+      'Via',
+      `1.1 ${PROXY_NAME}`,
+      'Proxy-Status',
+      proxyReceived(status, valueOf(given, 'proxy-status')),
+    );
     try {
-      for (const name of NOT_OF_THE_UPSTREAM) response.removeHeader(name);
-      response.writeHead(status, statusText, this.withService(headers));
+      this.setHeaders(headers);
+      response.writeHead(status, statusText);
     } catch (error) {
       // a status or a header that Node does not send
       this.end(Object.assign(new Error('invalid response', { cause: error }), { code: 'HPE_INVALID' }));
@@ -150,14 +155,19 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.end(error);
   }
 
-  /**
-   * Returns the headers to send. Node leaves out those of the service that the upstream has too. Only the operator decides which
-   * origins may read responses.
-   */
-  private withService(headers: string[]): string[] {
-    if (!this.response.hasHeader('Access-Control-Allow-Origin')) return headers;
-    const kept = headers.filter((_, at) => !/^access-control-/i.test(headers[at - (at % 2)]!));
-    return [...kept, 'Vary', 'Origin'];
+  /** Replaces headers of the service by those of the upstream. Only the operator decides which origins may read responses. */
+  private setHeaders(headers: readonly string[]): void {
+    const { response } = this;
+    const isCors = response.hasHeader('Access-Control-Allow-Origin');
+    for (const name of NOT_OF_THE_UPSTREAM) response.removeHeader(name);
+    const replaced = new Set<string>(isCors ? ['vary'] : []);
+    for (let at = 0; at < headers.length; at += 2) {
+      const name = headers[at]!.toLowerCase();
+      if (isCors && name.startsWith('access-control-')) continue;
+      if (!replaced.has(name)) response.removeHeader(name);
+      replaced.add(name);
+      response.appendHeader(headers[at]!, headers[at + 1]!);
+    }
   }
 
   private startTimer(ms: number, late: () => Problem): void {

@@ -127,7 +127,8 @@ class Arrival {
     const waitMs = Math.min(STALL_MS, (this.timeoutMs ?? Infinity) - this.waitedMs);
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(waitMs < STALL_MS ? this.tooSlow() : stalled()), waitMs);
+      // a client that was answered early may never send on, which keeps no process alive
+      timer = setTimeout(() => reject(waitMs < STALL_MS ? this.tooSlow() : stalled()), waitMs).unref();
     });
     try {
       return await Promise.race([next, timeout]);

@@ -56,7 +56,14 @@ export {
   type StoredContent,
 } from './stored-content';
 export { created, etagOf, Reply, streamed, Versioned, versioned } from './reply';
-export { givenTraceId, onEnd, pathOf, requestContext, type ServiceRequest, targetOf } from './request-context';
+export {
+  givenTraceId,
+  onEnd,
+  pathOf,
+  requestContext,
+  type ServiceRequest,
+  targetOf,
+} from './request-context';
 export { ServiceAdapter } from './service-adapter';
 export { SpooledFile } from './spooled-file';
 export { firstMicrosecond, firstMillisecond, instantOf, IsTime, parseTime } from './time';

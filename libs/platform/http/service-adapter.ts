@@ -180,12 +180,15 @@ const refused = (detail: string, status: number): Problem =>
   new Problem(status === 405 ? 'method_not_allowed' : 'invalid_request', detail, { status });
 
 const BAD_HOST = refused('Send exactly one Host header.', 400);
+const BAD_CODING = refused('Only Transfer-Encoding: chunked is supported.', 400);
 const BAD_EXPECTATION = refused('Only Expect: 100-continue is supported.', 417);
 
 /** Returns the problem of a request that no route can answer. */
 function faultOf(request: http.IncomingMessage): Problem | undefined {
   if (!hasOneHost(request)) return BAD_HOST;
-  const { expect } = request.headers;
+  const { expect, 'transfer-encoding': coding } = request.headers;
+  // Node's parser would close the connection without an answer
+  if (coding !== undefined && !/^chunked$/i.test(coding)) return BAD_CODING;
   return expect === undefined || /^100-continue$/i.test(expect) ? undefined : BAD_EXPECTATION;
 }
 
