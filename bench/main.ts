@@ -1,6 +1,7 @@
 import os from 'node:os';
 import { StandaloneService } from '#testing';
 import { Bench } from './bench';
+import { apiProxy } from './cases/proxy';
 import { attacks } from './cases/attacks';
 import { compareExperiments } from './cases/compare';
 import { csvIngest, pinnedResults } from './cases/csv';
@@ -54,6 +55,7 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'list-store': listStore,
   'mcp-endpoint': mcpEndpoint,
   'refresh-server': refreshServer,
+  'api-proxy': apiProxy,
 };
 
 /** Benchmarks that start services of their own. They run only by name. */

@@ -11,13 +11,16 @@ export class Nginx {
     private readonly server: ChildProcess,
   ) {}
 
-  /** @returns null if nginx is not installed */
-  static async start(directory: string): Promise<Nginx | null> {
+  /**
+   * @param locations further directives of the server
+   * @returns null if nginx is not installed
+   */
+  static async start(directory: string, locations = 'dav_methods PUT;'): Promise<Nginx | null> {
     const port = await freePort();
     const files = path.join(directory, 'files');
     await mkdir(files, { recursive: true });
     const config = path.join(directory, 'nginx.conf');
-    await writeFile(config, configuration(directory, files, port));
+    await writeFile(config, configuration(directory, files, port, locations));
     const server = spawn('nginx', ['-c', config, '-g', 'daemon off;'], { stdio: 'ignore' });
     const missing = new Promise<boolean>((resolve) => server.once('error', () => resolve(true)));
     if (await Promise.race([missing, delay(500).then(() => false)])) return null;
@@ -31,7 +34,7 @@ export class Nginx {
   }
 }
 
-const configuration = (directory: string, files: string, port: number): string => `
+const configuration = (directory: string, files: string, port: number, locations: string): string => `
 worker_processes 1;
 pid ${directory}/nginx.pid;
 error_log ${directory}/error.log;
@@ -48,7 +51,7 @@ http {
   server {
     listen 127.0.0.1:${port};
     root ${files};
-    dav_methods PUT;
+    ${locations}
   }
 }
 `;

@@ -51,6 +51,12 @@ async function freePort(): Promise<number> {
   return port;
 }
 
+async function sizeOf(answer: http.IncomingMessage): Promise<number> {
+  let bytes = 0;
+  for await (const chunk of answer) bytes += (chunk as Buffer).length;
+  return bytes;
+}
+
 describe('an upstream that fails', () => {
   it('and refuses the connection is 503', async () => {
     const path = await api({ base_url: `http://127.0.0.1:${await freePort()}` });
@@ -147,11 +153,7 @@ describe('an upstream that fails', () => {
           headers: { authorization: `Bearer ${key}` },
         });
         const [answer] = (await once(sending, 'response')) as [http.IncomingMessage];
-        await expect(
-          (async () => {
-            for await (const chunk of answer) chunk;
-          })(),
-        ).rejects.toThrow('aborted');
+        await expect(sizeOf(answer)).rejects.toThrow('aborted');
         expect(answer.complete).toBe(false);
       } finally {
         await raw.close();

@@ -241,7 +241,7 @@ describe('a forwarded response', () => {
           'Cache-Control',
           'public, max-age=60',
           'X-Custom-Case',
-          'é'.toString(),
+          'é',
           'X-Request-Id',
           'of-the-upstream',
           'Connection',

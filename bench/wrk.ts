@@ -1,0 +1,57 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** What wrk (Debian's package) measured. */
+export interface Load {
+  perSecond: number;
+  /** Latencies in milliseconds. */
+  p50: number;
+  p99: number;
+}
+
+export interface LoadOptions {
+  connections: number;
+  seconds: number;
+  headers: Record<string, string>;
+  /** Lua that makes the requests, such as one with a body. */
+  script?: string;
+}
+
+/** Loads a URL. Throws if wrk is missing or any response is an error. */
+export async function load(
+  url: string,
+  { connections, seconds, headers, script }: LoadOptions,
+): Promise<Load> {
+  const named = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]);
+  const scripted = script === undefined ? [] : ['-s', script];
+  const args = [
+    '-t1',
+    `-c${connections}`,
+    `-d${seconds}s`,
+    '--latency',
+    '--timeout',
+    '10s',
+    ...scripted,
+    ...named,
+    url,
+  ];
+  const { stdout } = await run('wrk', args).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') throw new Error('wrk is not installed: apt-get install wrk');
+    throw error;
+  });
+  if (/Non-2xx|Socket errors/.test(stdout)) throw new Error(`wrk saw errors at ${url}:\n${stdout}`);
+  return {
+    perSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]),
+    p50: milliseconds(stdout, '50%'),
+    p99: milliseconds(stdout, '99%'),
+  };
+}
+
+const UNITS: Record<string, number> = { us: 0.001, ms: 1, s: 1000 };
+
+function milliseconds(output: string, percentile: string): number {
+  const [, value, unit] = new RegExp(`${percentile}\\s+([\\d.]+)(us|ms|s)`).exec(output) ?? [];
+  return Number(value) * UNITS[unit ?? 'ms']!;
+}
