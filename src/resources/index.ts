@@ -1,4 +1,4 @@
-export { type AnyOf, demandRole } from './access/any-of';
+export { type AnyOf, demandRole, holdsAny } from './access/any-of';
 export { checkNotMoved, readable, within, WorkspaceAccess } from './access/workspace-access';
 export {
   readableWorkspaces,

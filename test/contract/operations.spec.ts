@@ -165,6 +165,25 @@ describe('every operation', () => {
     await archiveAndRestore(admin, appPath);
   });
 
+  it('of registered APIs answers as documented', async () => {
+    const made = await admin.post('/registry/v1/apis', {
+      workspace_id,
+      name: 'orders',
+      base_url: 'https://orders.example.com/v2',
+      auth: { type: 'header', name: 'X-Api-Key', value: 'secret' },
+      headers: { 'X-Zone': 'eu' },
+    });
+    expect(made.status).toBe(201);
+    const path = made.headers.get('location')!;
+    const limits = { requests_per_minute: 60, max_in_flight: null, headers: { 'X-Zone': null } };
+    await expectAll([admin.patch(path, limits)], 200);
+    await expectAll(
+      ['/registry/v1/apis', path, `${path}/versions`, `${path}/versions/1`].map((one) => admin.get(one)),
+      200,
+    );
+    await archiveAndRestore(admin, path);
+  });
+
   it('of service accounts, keys and tokens answers as documented', async () => {
     const made = await admin.post('/registry/v1/service-accounts', {
       name: 'ci',

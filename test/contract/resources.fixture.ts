@@ -164,6 +164,13 @@ export class Resources {
     await this.add(admin, '/skill/v1/skills', skill, 'skill_id');
     const server = { workspace_id, name: 'desk', url, tools, auth: { type: 'bearer', value: 'secret' } };
     await this.add(admin, '/mcp/v1/servers', server, 'server_id');
+    const api = {
+      workspace_id,
+      name: 'orders',
+      base_url: 'https://orders.example.com',
+      headers: { 'X-Zone': 'eu' },
+    };
+    await this.add(admin, '/registry/v1/apis', { ...api, auth: server.auth }, 'api_id');
     const agent = { workspace_id, name: 'planner', model: 'gpt-5', metadata: { team: 'search' } };
     await this.add(admin, '/agent/v1/agents', agent, 'agent_id');
     await this.add(

@@ -6,6 +6,7 @@ import { outlineOf } from '#platform/http';
 import { newId } from '#platform/ids';
 import type { FieldError } from '#platform/problem';
 import {
+  type AnyOf,
   type AuditChange,
   type Declared,
   type Matched,
@@ -28,6 +29,8 @@ import { API, auditedApiChanges } from './api.service';
 @Injectable()
 export class ApiReconcileStep extends OwnedReconcileStep<ApiEntity, DeclaredApi, ComparedApi> {
   readonly kind = 'api';
+  /** As those who may register an API, because the schedule reconciles what they declare. */
+  override readonly declarers: AnyOf = ['admin'];
   override readonly outline = outlineOf(ApiSpecDto);
 
   constructor(

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { Pace } from '#platform/concurrency';
@@ -5,7 +6,14 @@ import { pointerToken } from '#platform/http';
 import { isJsonObject, isObjectValue, RawJson, toRawJson } from '#platform/json';
 import { JsonThreads, type Outline } from '#platform/json-threads';
 import { type FieldError, problem } from '#platform/problem';
-import { type Declared, DECLARED_KINDS, type DeclaredKind, ReconcileSteps } from '../../resources';
+import {
+  type Declared,
+  DECLARED_KINDS,
+  type DeclaredKind,
+  demandRole,
+  holdsAny,
+  ReconcileSteps,
+} from '../../resources';
 
 export const RESOURCES_MAX = 10_000;
 
@@ -54,6 +62,27 @@ export class AppDeclarations {
       isKind(kind) ? [] : [{ pointer: `/resources/${index}/kind`, detail: `must be one of ${KINDS}` }],
     );
     if (unknown.length > 0) throw problem.validationFailed(unknown);
+  }
+
+  /**
+   * Throws 403 if declarations differ whose kind the caller may not declare.
+   *
+   * @param before the stored declarations, or null for a new app
+   */
+  async demandDeclarers(
+    scope: OrgScope,
+    workspaceId: string,
+    before: RawJson | null,
+    after: readonly unknown[],
+  ): Promise<void> {
+    for (const kind of DECLARED_KINDS) {
+      const { declarers } = this.steps.of(kind);
+      if (holdsAny(scope, workspaceId, declarers)) continue;
+      const isStored = before?.text.includes(`"kind":"${kind}"`) === true;
+      const stored = isStored ? textsOf(kind, await this.listOf(scope, before)) : [];
+      const given = textsOf(kind, after as readonly Declaration[]);
+      if (!isDeepStrictEqual(given, stored)) demandRole(scope, workspaceId, declarers);
+    }
   }
 
   /** Returns declarations for storage, with specs as they were sent. */
@@ -150,6 +179,13 @@ export class AppDeclarations {
 const KINDS = DECLARED_KINDS.join(', ');
 
 const isKind = (kind: unknown): kind is DeclaredKind => (DECLARED_KINDS as readonly unknown[]).includes(kind);
+
+/** Returns the declarations of one kind as texts, without an order. */
+const textsOf = (kind: DeclaredKind, declarations: readonly Declaration[]): string[] =>
+  declarations
+    .filter((one) => one.kind === kind)
+    .map(({ name, spec }) => toRawJson([name, spec]).text)
+    .sort();
 
 const keyOf = ({ kind, name }: Declaration): string => `${kind}/${name}`;
 

@@ -66,6 +66,7 @@ export class AppService extends OrgResourceService<AppEntity, AppDto> {
   async create(scope: OrgScope, dto: CreateAppDto): Promise<Versioned<AppDto>> {
     await this.declarations.check(scope, dto.resources);
     return this.createIn(scope, dto.workspace_id, async (_workspace, tx) => {
+      await this.declarations.demandDeclarers(scope, dto.workspace_id, null, dto.resources);
       this.declarations.checkKinds(dto.resources);
       const interval = this.environment.RECONCILE_INTERVAL_SECONDS * 1000;
       return {
@@ -107,6 +108,10 @@ export class AppService extends OrgResourceService<AppEntity, AppDto> {
     if (dto.resources) await this.declarations.check(scope, dto.resources);
     return this.transaction(scope, async (tx) => {
       const row = await this.lock(tx, scope, named, 'update');
+      if (dto.resources) {
+        const { workspace_id, resources } = row;
+        await this.declarations.demandDeclarers(scope, workspace_id, resources, dto.resources);
+      }
       const metadata = patchMetadata(row.metadata, dto.metadata);
       await this.checkChange(tx, scope, row, dto, ifMatch);
       if (dto.resources) this.declarations.checkKinds(dto.resources);

@@ -2,6 +2,7 @@ import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import type { Outline } from '#platform/json-threads';
 import type { FieldError } from '#platform/problem';
+import type { AnyOf } from '../access/any-of';
 import type { AuditChange } from '../audit-log/audit-entry.entity';
 import { type Audited, given } from '../audit-log/audit-log.repository';
 import { auditedChanges, changedColumns, raisedColumns } from '../change';
@@ -56,6 +57,7 @@ export abstract class OwnedReconcileStep<
     private readonly resource: ResourceKind<Row, unknown>,
   ) {}
 
+  readonly declarers: AnyOf = ['editor'];
   readonly outline: Outline = { kind: 'whole' };
 
   abstract faultsIn(name: string, spec: Record<string, unknown>, pointer: string): FieldError[];

@@ -3,6 +3,7 @@ import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import type { Outline } from '#platform/json-threads';
 import type { FieldError } from '#platform/problem';
+import type { AnyOf } from '../access/any-of';
 import type { OwningApp } from '../owned/owned.columns';
 import type { OwnedRows } from '../owned/owned.repository';
 
@@ -52,6 +53,8 @@ export interface ReconcileStep {
   readonly kind: DeclaredKind;
   /** The resources of the kind. */
   readonly rows: OwnedRows;
+  /** The roles that may declare the kind. Others may change the rest of an app. */
+  readonly declarers: AnyOf;
   /** How a large spec is read. Its free-form members are a `RawJson`. */
   readonly outline: Outline;
 

@@ -91,7 +91,8 @@ export class AppsFixture {
 
   /** All that the organization has, archived things too, but for the app itself. */
   async everything(): Promise<unknown> {
-    const tables = ['mcp_servers', 'mcp_server_versions', 'mcp_tools', 'search_documents', 'audit_log'];
+    const servers = ['mcp_servers', 'mcp_server_versions', 'mcp_tools'];
+    const tables = [...servers, 'apis', 'api_versions', 'search_documents', 'audit_log'];
     return Promise.all(
       tables.map((table) =>
         this.app.database.query(`SELECT t::text AS row FROM ${table} t WHERE org_id = $1 ORDER BY t::text`, [

@@ -37,6 +37,11 @@ describe('the checks of a change', () => {
       invalid: { auth: { type: 'bearer' } },
     },
     {
+      collection: '/registry/v1/apis',
+      body: { name: 'one', base_url: 'https://orders.example.com' },
+      invalid: { auth: { type: 'bearer' } },
+    },
+    {
       collection: '/skill/v1/skills',
       body: { name: 'one', description: 'Adds.', instructions: '# How', metadata },
       invalid: { metadata: more },

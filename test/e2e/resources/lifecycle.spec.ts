@@ -132,6 +132,21 @@ const KINDS: Kind[] = [
     placed: true,
   },
   {
+    kind: 'API',
+    id: 'api_id',
+    audited: 'api',
+    collection: () => '/registry/v1/apis',
+    body: ({ workspace_id }, n) => ({
+      workspace_id,
+      name: `api ${n}`,
+      base_url: 'https://orders.example.com/v2',
+    }),
+    change: { description: 'changed' },
+    unique: 'name',
+    versioned: true,
+    placed: true,
+  },
+  {
     kind: 'agent',
     id: 'agent_id',
     audited: 'agent',
