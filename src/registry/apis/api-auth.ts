@@ -17,16 +17,19 @@ export const secretUse = (apiId: string): string => `api:${apiId}`;
 
 const QUERY_VALUE_MAX = 4_096;
 
-/** How each type names the secret, and what its members may be. A type without `name` allows none. */
-const RULES: Record<
-  AuthType,
-  { name?: (text: string) => string | null; value?: (text: string) => string | null }
-> = {
+interface TypeRule {
+  /** Returns what is wrong with a name. Absent for a type that has none. */
+  nameFault?: (text: string) => string | null;
+  /** Returns what is wrong with a secret. Absent for a type that has none. */
+  valueFault?: (text: string) => string | null;
+}
+
+const RULES: Record<AuthType, TypeRule> = {
   none: {},
-  bearer: { value: bearerFault },
-  header: { name: headerFault, value: fieldValueFault },
-  basic: { value: basicFault },
-  query: { name: parameterFault, value: queryValueFault },
+  bearer: { valueFault: bearerFault },
+  header: { nameFault: headerFault, valueFault: fieldValueFault },
+  basic: { valueFault: basicFault },
+  query: { nameFault: parameterFault, valueFault: queryValueFault },
 };
 
 /**
@@ -35,20 +38,22 @@ const RULES: Record<
  * @param pointer of `auth`
  */
 export function authFaults({ type, name, value }: GivenAuth, pointer: string): FieldError[] {
-  const rule = RULES[type];
-  const ofName = rule.name
-    ? name == null
-      ? `is required if the type is \`${type}\``
-      : rule.name(name)
-    : name == null
-      ? null
-      : 'is only allowed if the type is `header` or `query`';
-  const ofValue =
-    value == null ? null : rule.value ? rule.value(value) : 'is not allowed if the type is `none`';
-  return [
-    ...(ofName === null ? [] : [{ pointer: `${pointer}/name`, detail: ofName }]),
-    ...(ofValue === null ? [] : [{ pointer: `${pointer}/value`, detail: ofValue }]),
-  ];
+  const faults = { name: nameFault(type, name), value: valueFault(type, value) };
+  return Object.entries(faults).flatMap(([member, detail]) =>
+    detail === null ? [] : [{ pointer: `${pointer}/${member}`, detail }],
+  );
+}
+
+function nameFault(type: AuthType, name: string | null | undefined): string | null {
+  const rule = RULES[type].nameFault;
+  if (name == null) return rule ? `is required if the type is \`${type}\`` : null;
+  return rule ? rule(name) : 'is only allowed if the type is `header` or `query`';
+}
+
+function valueFault(type: AuthType, value: string | null | undefined): string | null {
+  if (value == null) return null;
+  const rule = RULES[type].valueFault;
+  return rule ? rule(value) : 'is not allowed if the type is `none`';
 }
 
 /** Returns what is wrong with `auth` of a new API, which must have its secret. */
@@ -61,15 +66,11 @@ export function newAuthFaults(auth: GivenAuth, pointer: string): FieldError[] {
 function headerFault(name: string): string | null {
   const fault = fieldNameFault(name);
   if (fault !== null) return fault;
-  return name.toLowerCase() === 'cookie'
-    ? 'must not be Cookie, because cookies are never sent to APIs'
-    : null;
+  return name.toLowerCase() === 'cookie' ? 'must not be Cookie: the secret needs a header of its own' : null;
 }
 
-const parameterFaultText = 'must be visible ASCII characters without spaces';
-
 function parameterFault(name: string): string | null {
-  return /^[\x21-\x7e]+$/.test(name) ? null : parameterFaultText;
+  return /^[\x21-\x7e]+$/.test(name) ? null : 'must be visible ASCII characters without spaces';
 }
 
 function bearerFault(value: string): string | null {

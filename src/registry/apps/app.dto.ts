@@ -35,6 +35,7 @@ const SLUG = '^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$';
 
 /** A resource that an app declares. `AppDeclarations` validates it. */
 export class DeclarationDto {
+  /** Declarations of the kind `api` are added, changed and removed by admins only (403). */
   @IsString()
   @ApiProperty({ enum: DECLARED_KINDS })
   kind!: DeclaredKind;

@@ -60,8 +60,8 @@ export class AppService extends OrgResourceService<AppEntity, AppDto> {
   }
 
   /**
-   * Declares an app. The next reconcile applies it. Errors: 400 for malformed declarations and an unknown workspace, 403,
-   * 409 when the slug is taken or the workspace is archived, 422 for an unknown kind.
+   * Declares an app. The next reconcile applies it. Errors: 400 for malformed declarations and an unknown workspace, 403
+   * also for kinds that the caller may not declare, 409 when the slug is taken or the workspace is archived, 422 for an unknown kind.
    */
   async create(scope: OrgScope, dto: CreateAppDto): Promise<Versioned<AppDto>> {
     await this.declarations.check(scope, dto.resources);
@@ -97,7 +97,8 @@ export class AppService extends OrgResourceService<AppEntity, AppDto> {
 
   /**
    * Changes an app. Resources that are declared differently are `pending` until the next reconcile. Errors: 400 for
-   * malformed declarations, 422 for an unknown kind, and those of every change.
+   * malformed declarations, 403 for a change of kinds that the caller may not declare, 422 for an unknown kind, and those of
+   * every change.
    */
   async patch(
     scope: OrgScope,

@@ -68,10 +68,6 @@ describe('the secret of a registered API', () => {
     expect(logged.join('')).not.toContain(SECRET);
     const tables = ['apis', 'api_versions', 'audit_log', 'search_documents', 'idempotency_keys'];
     for (const table of tables) {
-      const [known] = await app.database.query<{ name: string | null }>('SELECT to_regclass($1) AS name', [
-        table,
-      ]);
-      if (known!.name === null) continue;
       const found = await app.database.query(`SELECT 1 FROM ${table} t WHERE t::text LIKE $1`, [
         `%${SECRET}%`,
       ]);
