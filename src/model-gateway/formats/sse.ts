@@ -1,0 +1,168 @@
+/** One server-sent event. */
+export interface SseEvent {
+  /** The name of the event. Events of OpenAI's chat completions have none. */
+  event?: string;
+  data: string;
+  /** The exact bytes of the event, including its blank line. May share memory with the chunk that contained it. */
+  raw: Buffer;
+}
+
+/** An event, or a line of comments, that is longer than the reader accepts. */
+export class SseTooLarge extends Error {
+  constructor(readonly maxEventBytes: number) {
+    super(`An event of the stream has more than ${maxEventBytes} bytes.`);
+    this.name = 'SseTooLarge';
+  }
+}
+
+const LF = 0x0a;
+const CR = 0x0d;
+const BOM = '\uFEFF';
+const LINE_END = /\r\n|\n|\r/;
+const DEFAULT_MAX_EVENT_BYTES = 16 * 1024 * 1024;
+const NOTHING = Buffer.alloc(0);
+
+/**
+ * Splits a byte stream into server-sent events (WHATWG HTML, 9.2). The events do not depend on how the stream is cut
+ * into chunks. Comments, and events without data, are left out.
+ *
+ * A blank line that ends in CR counts once the next byte is there, because an LF would belong to it.
+ */
+export class SseReader {
+  /** The start of an event whose end has not arrived. The buffer doubles, so that small chunks cost linear time. */
+  #kept: Buffer = NOTHING;
+  #keptBytes = 0;
+  #isLineEmpty = true;
+  /** The last byte was a CR, so an LF now belongs to the same line end. */
+  #isAfterCr = false;
+  /** The line that the CR ended was blank, so the event ends before the next byte that is no LF. */
+  #isBlankAfterCr = false;
+  #isFirst = true;
+  #failure: SseTooLarge | undefined;
+
+  /** @param maxEventBytes the most bytes of one event with its comments and its blank line */
+  constructor(private readonly maxEventBytes = DEFAULT_MAX_EVENT_BYTES) {}
+
+  /**
+   * Adds a chunk, and returns the events that it completes.
+   *
+   * @throws SseTooLarge if an event is too large. Events before it are returned first: then the next call throws.
+   */
+  push(chunk: Buffer): SseEvent[] {
+    if (this.#failure) throw this.#failure;
+    const events: SseEvent[] = [];
+    try {
+      this.#split(chunk, events);
+    } catch (error) {
+      if (!(error instanceof SseTooLarge)) throw error;
+      this.#failure = error;
+      if (events.length === 0) throw error;
+    }
+    return events;
+  }
+
+  /**
+   * Returns the last event if its blank line is missing. Browsers discard such an event, but servers forget the line.
+   *
+   * @throws SseTooLarge if the last event is too large
+   */
+  end(): SseEvent[] {
+    if (this.#failure) throw this.#failure;
+    const events: SseEvent[] = [];
+    if (this.#keptBytes > 0) this.#finish(NOTHING, events);
+    return events;
+  }
+
+  /** Searches for line ends. Each search result is used up before the next search, so no byte is searched twice. */
+  #split(chunk: Buffer, events: SseEvent[]): void {
+    let start = this.#afterCr(chunk, events);
+    let line = start;
+    let lf = chunk.indexOf(LF, line);
+    let cr = chunk.indexOf(CR, line);
+    while (lf !== -1 || cr !== -1) {
+      const isCr = lf === -1 || (cr !== -1 && cr < lf);
+      const at = isCr ? cr : lf;
+      const isBlank = at === line && this.#isLineEmpty;
+      const end = isCr && chunk[at + 1] === LF ? at + 2 : at + 1;
+      this.#isLineEmpty = true;
+      line = end;
+      if (isCr && end === chunk.length && end === at + 1) {
+        this.#isAfterCr = true;
+        this.#isBlankAfterCr = isBlank;
+      } else if (isBlank) {
+        this.#finish(chunk.subarray(start, end), events);
+        start = end;
+      }
+      if (lf !== -1 && lf < end) lf = chunk.indexOf(LF, end);
+      if (cr !== -1 && cr < end) cr = chunk.indexOf(CR, end);
+    }
+    if (line < chunk.length) this.#isLineEmpty = false;
+    this.#keep(chunk.subarray(start));
+  }
+
+  /** Completes the line end whose CR was the last byte. Returns the place of the first byte that is not kept yet. */
+  #afterCr(chunk: Buffer, events: SseEvent[]): number {
+    if (!this.#isAfterCr || chunk.length === 0) return 0;
+    const start = chunk[0] === LF ? 1 : 0;
+    this.#isAfterCr = false;
+    if (this.#isBlankAfterCr) this.#finish(chunk.subarray(0, start), events);
+    else this.#keep(chunk.subarray(0, start));
+    this.#isBlankAfterCr = false;
+    return start;
+  }
+
+  #keep(bytes: Buffer): void {
+    if (bytes.length === 0) return;
+    const length = this.#keptBytes + bytes.length;
+    if (length > this.maxEventBytes) throw new SseTooLarge(this.maxEventBytes);
+    if (length > this.#kept.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(2 * length, 256));
+      this.#kept.copy(larger, 0, 0, this.#keptBytes);
+      this.#kept = larger;
+    }
+    bytes.copy(this.#kept, this.#keptBytes);
+    this.#keptBytes = length;
+  }
+
+  #finish(rest: Buffer, events: SseEvent[]): void {
+    if (this.#keptBytes + rest.length > this.maxEventBytes) throw new SseTooLarge(this.maxEventBytes);
+    let raw = rest;
+    if (this.#keptBytes > 0) {
+      this.#keep(rest);
+      raw = this.#kept.subarray(0, this.#keptBytes);
+      this.#kept = NOTHING;
+      this.#keptBytes = 0;
+    }
+    const event = eventOf(raw, this.#isFirst);
+    this.#isFirst = false;
+    if (event) events.push(event);
+  }
+}
+
+/** Reads the fields of one event. Returns undefined if it has no data. */
+function eventOf(raw: Buffer, isFirst: boolean): SseEvent | undefined {
+  const decoded = raw.toString('utf8');
+  const text = isFirst && decoded.startsWith(BOM) ? decoded.slice(1) : decoded;
+  let name = '';
+  let data: string | undefined;
+  for (const line of text.includes('\r') ? text.split(LINE_END) : text.split('\n')) {
+    const [field, value] = fieldOf(line);
+    if (field === 'event') name = value;
+    else if (field === 'data') data = data === undefined ? value : `${data}\n${value}`;
+  }
+  if (data === undefined) return undefined;
+  return name === '' ? { data, raw } : { event: name, data, raw };
+}
+
+function fieldOf(line: string): [name: string, value: string] {
+  const colon = line.indexOf(':');
+  if (colon === -1) return [line, ''];
+  return [line.slice(0, colon), line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1)];
+}
+
+/** Writes one event. Data with several lines becomes several `data` lines, which readers join with LF. */
+export function formatSse(data: string, event?: string): string {
+  const name = event === undefined ? '' : `event: ${event.split(LINE_END).join(' ')}\n`;
+  const lines = /[\r\n]/.test(data) ? data.split(LINE_END) : [data];
+  return `${name}${lines.map((line) => `data: ${line}\n`).join('')}\n`;
+}

@@ -1,0 +1,93 @@
+import { countOf, type JsonObject, objectOf } from './json-shape';
+
+/** The tokens of one call. Null means that the provider did not say, or said something that is no count. */
+export interface Usage {
+  /** Includes tokens read from a cache and tokens written to one. */
+  inputTokens: number | null;
+  /** Includes reasoning. */
+  outputTokens: number | null;
+  cachedInputTokens: number | null;
+  cacheWriteTokens: number | null;
+}
+
+/** Reads the usage of a chat completion, or of the chunk that carries it. */
+export function usageOfChat(answer: unknown): Usage {
+  const usage = objectOf(objectOf(answer).usage);
+  return openAiUsage(usage.prompt_tokens, usage.completion_tokens, usage.prompt_tokens_details);
+}
+
+/** Reads the usage of a Response object. */
+export function usageOfResponses(answer: unknown): Usage {
+  const usage = objectOf(objectOf(answer).usage);
+  return openAiUsage(usage.input_tokens, usage.output_tokens, usage.input_tokens_details);
+}
+
+/** Reads the usage of a message. Anthropic counts tokens of the cache apart from `input_tokens`. */
+export function usageOfMessages(answer: unknown): Usage {
+  const usage = objectOf(objectOf(answer).usage);
+  const uncached = countOf(usage.input_tokens);
+  const cachedInputTokens = countOf(usage.cache_read_input_tokens);
+  const cacheWriteTokens = countOf(usage.cache_creation_input_tokens);
+  return {
+    inputTokens:
+      uncached === null ? null : countOf(uncached + (cachedInputTokens ?? 0) + (cacheWriteTokens ?? 0)),
+    outputTokens: countOf(usage.output_tokens),
+    cachedInputTokens,
+    cacheWriteTokens,
+  };
+}
+
+/** Reads the usage of embeddings, which have no output. */
+export function usageOfEmbeddings(answer: unknown): Usage {
+  const inputTokens = countOf(objectOf(objectOf(answer).usage).prompt_tokens);
+  return {
+    inputTokens,
+    outputTokens: inputTokens === null ? null : 0,
+    cachedInputTokens: null,
+    cacheWriteTokens: null,
+  };
+}
+
+function openAiUsage(input: unknown, output: unknown, inputDetails: unknown): Usage {
+  const details = objectOf(inputDetails);
+  return {
+    inputTokens: countOf(input),
+    outputTokens: countOf(output),
+    cachedInputTokens: countOf(details.cached_tokens),
+    cacheWriteTokens: countOf(details.cache_write_tokens),
+  };
+}
+
+/**
+ * Writes usage as a chat completion has it.
+ *
+ * @param reasoningTokens the part of the output that was reasoning, if known
+ * @returns undefined if nothing is known, because zeros would look like a measurement
+ */
+export function chatUsage(usage: Usage, reasoningTokens: number | null): JsonObject | undefined {
+  if (usage.inputTokens === null && usage.outputTokens === null) return undefined;
+  const input = usage.inputTokens ?? 0;
+  const output = usage.outputTokens ?? 0;
+  return {
+    prompt_tokens: input,
+    completion_tokens: output,
+    total_tokens: input + output,
+    prompt_tokens_details: {
+      cached_tokens: usage.cachedInputTokens ?? 0,
+      ...(usage.cacheWriteTokens === null ? {} : { cache_write_tokens: usage.cacheWriteTokens }),
+    },
+    ...(reasoningTokens === null ? {} : { completion_tokens_details: { reasoning_tokens: reasoningTokens } }),
+  };
+}
+
+/** Writes usage as a message has it: tokens of the cache are not part of `input_tokens`. */
+export function messagesUsage(usage: Usage): JsonObject {
+  const cached = usage.cachedInputTokens ?? 0;
+  const written = usage.cacheWriteTokens ?? 0;
+  return {
+    input_tokens: Math.max(0, (usage.inputTokens ?? 0) - cached - written),
+    cache_creation_input_tokens: written,
+    cache_read_input_tokens: cached,
+    output_tokens: usage.outputTokens ?? 0,
+  };
+}
