@@ -1,0 +1,69 @@
+import { isAbsent, isObject, type JsonObject, nameOf, objectOf } from './json-shape';
+import { UntranslatableError } from './untranslatable.error';
+
+/** A kind of part that a message of some role may have. */
+export type PartKind = 'text' | 'image_url' | 'refusal';
+
+/**
+ * Translates the content of a chat message to content blocks of Anthropic. Empty texts are left out, because Anthropic
+ * refuses them.
+ *
+ * @param at the JSON pointer of the content
+ * @param kinds the parts that Anthropic accepts in this place
+ */
+export function blocksOf(content: unknown, at: string, kinds: readonly PartKind[]): JsonObject[] {
+  if (isAbsent(content)) return [];
+  if (typeof content === 'string') return textBlocks(content);
+  if (!Array.isArray(content)) {
+    throw new UntranslatableError(at, 'Set `content` to a text or to a list of parts.');
+  }
+  return content.flatMap((part, index) => blocksOfPart(part, `${at}/${index}`, kinds));
+}
+
+function textBlocks(text: string, source?: JsonObject): JsonObject[] {
+  return text === '' ? [] : [{ type: 'text', text, ...cacheControlOf(source) }];
+}
+
+/** Returns the cache mark that clients of Anthropic's models add to parts and tools. OpenAI has no such member. */
+export function cacheControlOf(source: JsonObject | undefined): JsonObject {
+  return isObject(source?.cache_control) ? { cache_control: source.cache_control } : {};
+}
+
+function blocksOfPart(part: unknown, at: string, kinds: readonly PartKind[]): JsonObject[] {
+  if (!isObject(part)) throw new UntranslatableError(at, 'Set each part to an object with a `type`.');
+  if (!(kinds as readonly unknown[]).includes(part.type)) {
+    throw new UntranslatableError(
+      `${at}/type`,
+      `Remove this part: providers of kind anthropic accept only ${kinds.join(', ')} here.`,
+    );
+  }
+  if (part.type === 'image_url') return [{ ...imageOf(part, at), ...cacheControlOf(part) }];
+  const member = part.type === 'refusal' ? 'refusal' : 'text';
+  const text = part[member];
+  if (typeof text !== 'string')
+    throw new UntranslatableError(`${at}/${member}`, 'Set this member to a text.');
+  return textBlocks(text, part);
+}
+
+function imageOf(part: JsonObject, at: string): JsonObject {
+  const url = nameOf(objectOf(part.image_url).url);
+  const pointer = `${at}/image_url/url`;
+  if (url === undefined) throw new UntranslatableError(pointer, 'Set `url` to the URL of an image.');
+  if (/^https?:/i.test(url)) return { type: 'image', source: { type: 'url', url } };
+  const comma = url.indexOf(',');
+  const [mediaType, ...options] = url.slice(0, Math.max(comma, 0)).split(';');
+  if (!/^data:./i.test(mediaType ?? '') || options.at(-1)?.toLowerCase() !== 'base64') {
+    throw new UntranslatableError(
+      pointer,
+      'Set `url` to an https URL, or to a data URL with a media type and base64 data.',
+    );
+  }
+  return {
+    type: 'image',
+    source: {
+      type: 'base64',
+      media_type: mediaType?.slice('data:'.length).toLowerCase(),
+      data: url.slice(comma + 1),
+    },
+  };
+}

@@ -1,0 +1,187 @@
+import { messagesToolChoiceOf, messagesToolsOf } from './chat-tools';
+import { type Turns, turnsOf } from './chat-turns';
+import { given, isAbsent, isObject, type JsonObject, nameOf, numberOf, objectOf } from './json-shape';
+import { UntranslatableError } from './untranslatable.error';
+
+/** Anthropic demands a limit. This one fits every model. */
+const DEFAULT_MAX_TOKENS = 4096;
+
+/** The smallest budget that Anthropic accepts. */
+const MIN_THINKING_TOKENS = 1024;
+
+const THINKING_TOKENS = new Map<unknown, number>([
+  ['low', 1024],
+  ['medium', 4096],
+  ['high', 16_384],
+  ['xhigh', 32_768],
+]);
+
+const JSON_INSTRUCTION = 'Answer with one JSON object, and with nothing before or after it.';
+
+/** Members that change what the client gets back, and that Anthropic cannot do. */
+const REFUSED: readonly [name: string, isRefused: (value: unknown) => boolean, message: string][] = [
+  ['n', (n) => n !== 1, 'Remove `n`, or set it to 1: providers of kind anthropic give one answer.'],
+  ['audio', () => true, 'Remove `audio`: providers of kind anthropic answer with text.'],
+  [
+    'modalities',
+    (modalities) => !Array.isArray(modalities) || modalities.some((modality) => modality !== 'text'),
+    'Remove `modalities`, or set it to ["text"]: providers of kind anthropic answer with text.',
+  ],
+  ['functions', () => true, 'Use `tools` in place of `functions`.'],
+  ['function_call', () => true, 'Use `tool_choice` in place of `function_call`.'],
+  [
+    'logprobs',
+    (logprobs) => logprobs !== false,
+    'Remove `logprobs`: providers of kind anthropic do not give probabilities.',
+  ],
+  [
+    'logit_bias',
+    (bias) => !isObject(bias) || Object.keys(bias).length > 0,
+    'Remove `logit_bias`: providers of kind anthropic have no such setting.',
+  ],
+  [
+    'frequency_penalty',
+    (penalty) => penalty !== 0,
+    'Remove `frequency_penalty`, or set it to 0: providers of kind anthropic have no such setting.',
+  ],
+  [
+    'presence_penalty',
+    (penalty) => penalty !== 0,
+    'Remove `presence_penalty`, or set it to 0: providers of kind anthropic have no such setting.',
+  ],
+  [
+    'web_search_options',
+    () => true,
+    'Remove `web_search_options`: the gateway does not translate searches of the provider.',
+  ],
+];
+
+/**
+ * Translates a request for a chat completion to a request for a message of Anthropic.
+ *
+ * Hints that do not change the form of the answer, such as `seed` and `verbosity`, are dropped, and so are unknown
+ * members. `thinking`, `top_k`, `output_config` and `cache_control` are Anthropic's, and are passed on.
+ *
+ * @throws UntranslatableError for what Anthropic cannot express, and for malformed members
+ */
+export function toMessagesRequest(chat: JsonObject): JsonObject {
+  for (const [name, isRefused, message] of REFUSED) {
+    const value = chat[name];
+    if (!isAbsent(value) && isRefused(value)) throw new UntranslatableError(`/${name}`, message);
+  }
+  const turns = turnsOf(chat.messages);
+  const tools = messagesToolsOf(chat.tools);
+  const request = given({
+    model: chat.model,
+    max_tokens: maxTokensOf(chat),
+    system: systemOf(turns, chat.response_format),
+    messages: turns.messages,
+    tools,
+    tool_choice: messagesToolChoiceOf(chat, tools !== undefined),
+    stop_sequences: stopSequencesOf(chat.stop),
+    temperature: temperatureOf(chat),
+    top_p: optionalNumber(chat, 'top_p'),
+    top_k: optionalNumber(chat, 'top_k'),
+    metadata: metadataOf(chat),
+    output_config: outputConfigOf(chat),
+    stream: streamOf(chat.stream),
+  });
+  return given({ ...request, thinking: thinkingOf(chat, request, turns) });
+}
+
+function optionalNumber(chat: JsonObject, name: string): number | undefined {
+  if (isAbsent(chat[name])) return undefined;
+  const value = numberOf(chat[name]);
+  if (value === undefined) throw new UntranslatableError(`/${name}`, `Set \`${name}\` to a number.`);
+  return value;
+}
+
+/** OpenAI's temperatures reach 2, Anthropic's reach 1. */
+function temperatureOf(chat: JsonObject): number | undefined {
+  const temperature = optionalNumber(chat, 'temperature');
+  return temperature === undefined ? undefined : Math.min(temperature, 1);
+}
+
+function maxTokensOf(chat: JsonObject): number {
+  const name = isAbsent(chat.max_completion_tokens) ? 'max_tokens' : 'max_completion_tokens';
+  const value = optionalNumber(chat, name) ?? DEFAULT_MAX_TOKENS;
+  if (!Number.isSafeInteger(value) || value < 1) {
+    throw new UntranslatableError(`/${name}`, `Set \`${name}\` to an integer of at least 1.`);
+  }
+  return value;
+}
+
+/** Returns a text, or blocks if one of them is marked for the cache. */
+function systemOf({ system }: Turns, responseFormat: unknown): string | JsonObject[] | undefined {
+  const isJson = objectOf(responseFormat).type === 'json_object';
+  const blocks = isJson ? [...system, { type: 'text', text: JSON_INSTRUCTION }] : system;
+  if (blocks.length === 0) return undefined;
+  if (blocks.some((block) => 'cache_control' in block)) return blocks;
+  return blocks.map((block) => block.text).join('\n\n');
+}
+
+function stopSequencesOf(stop: unknown): string[] | undefined {
+  if (isAbsent(stop)) return undefined;
+  const sequences: unknown[] = Array.isArray(stop) ? stop : [stop];
+  for (const sequence of sequences) {
+    if (typeof sequence !== 'string' || sequence.trim() === '') {
+      throw new UntranslatableError(
+        '/stop',
+        'Set `stop` to texts with more than white space: providers of kind anthropic accept no others.',
+      );
+    }
+  }
+  return sequences.length === 0 ? undefined : (sequences as string[]);
+}
+
+function metadataOf(chat: JsonObject): JsonObject | undefined {
+  const user = nameOf(chat.user) ?? nameOf(chat.safety_identifier) ?? nameOf(objectOf(chat.metadata).user_id);
+  return user === undefined ? undefined : { user_id: user };
+}
+
+function streamOf(stream: unknown): boolean | undefined {
+  if (isAbsent(stream)) return undefined;
+  if (typeof stream !== 'boolean') throw new UntranslatableError('/stream', 'Set `stream` to true or false.');
+  return stream;
+}
+
+function outputConfigOf(chat: JsonObject): JsonObject | undefined {
+  const own = isObject(chat.output_config) ? chat.output_config : undefined;
+  const format = objectOf(chat.response_format);
+  if (isAbsent(chat.response_format) || format.type === 'text' || format.type === 'json_object') return own;
+  if (format.type !== 'json_schema') {
+    throw new UntranslatableError(
+      '/response_format/type',
+      'Set the type of `response_format` to text, json_object or json_schema.',
+    );
+  }
+  const { schema } = objectOf(format.json_schema);
+  if (!isObject(schema)) {
+    throw new UntranslatableError('/response_format/json_schema/schema', 'Set `schema` to a JSON schema.');
+  }
+  return { ...own, format: { type: 'json_schema', schema } };
+}
+
+/**
+ * Returns the budget for thinking. The effort is a wish, so it is given up where Anthropic would refuse the request:
+ * with a temperature, with a forced tool, and in the middle of a tool loop, whose thinking chat messages do not carry.
+ * At most half of `max_tokens` is for thinking, because the rest has to hold the answer.
+ */
+function thinkingOf(chat: JsonObject, request: JsonObject, { messages }: Turns): JsonObject | undefined {
+  if (isObject(chat.thinking)) return chat.thinking;
+  const wish = THINKING_TOKENS.get(chat.reasoning_effort);
+  if (wish === undefined || isSampled(request) || isForced(request)) return undefined;
+  const last = messages.at(-1);
+  if (last?.role !== 'user' || last.content.some(({ type }) => type === 'tool_result')) return undefined;
+  const budget = Math.min(wish, Math.floor((request.max_tokens as number) / 2));
+  return budget < MIN_THINKING_TOKENS ? undefined : { type: 'enabled', budget_tokens: budget };
+}
+
+function isSampled({ temperature, top_p: topP, top_k: topK }: JsonObject): boolean {
+  return (numberOf(temperature) ?? 1) !== 1 || (numberOf(topP) ?? 1) < 0.95 || topK !== undefined;
+}
+
+function isForced({ tool_choice: choice }: JsonObject): boolean {
+  const { type } = objectOf(choice);
+  return type === 'any' || type === 'tool';
+}
