@@ -1,0 +1,170 @@
+import { newId, secondsNow } from './foreign-id';
+import { isObject, type JsonObject, nameOf, objectOf, parsedObject, textOf } from './json-shape';
+import { chatUsageOfMessage, finishReasonOf, refusalOf } from './message-outcome';
+import type { SseEvent } from './sse';
+import { failureOf, StreamFailure } from './stream-failure';
+import { toolArgumentsOf } from './tool-input';
+import { type Usage, usageOfMessages } from './usage';
+
+/** A call whose block is open. */
+interface OpenCall {
+  /** The place among the calls of the answer, while blocks count texts too. */
+  index: number;
+  hasArguments: boolean;
+}
+
+const USAGE_MEMBERS = [
+  'input_tokens',
+  'output_tokens',
+  'cache_read_input_tokens',
+  'cache_creation_input_tokens',
+  'output_tokens_details',
+] as const;
+
+/** Translates the stream of a message of Anthropic to the chunks of a chat completion. */
+export class ChatChunks {
+  #id = newId('chatcmpl-');
+  #model = '';
+  readonly #created = secondsNow();
+  readonly #calls = new Map<unknown, OpenCall>();
+  #callCount = 0;
+  #usage: JsonObject = {};
+  #hasRole = false;
+  #isFinished = false;
+  #isDone = false;
+
+  /** @param model the name that the client used for the model; by default the one of the message */
+  constructor(private readonly model?: string) {}
+
+  /** True once the message is complete. A stream that ends before was cut off. */
+  get isDone(): boolean {
+    return this.#isDone;
+  }
+
+  /** The usage so far. The counts of the output are final only when the message is complete. */
+  get usage(): Usage {
+    return usageOfMessages({ usage: this.#usage });
+  }
+
+  /**
+   * Adds an event, and returns the chunks that it becomes. The last chunk has the usage and no choice.
+   *
+   * @throws StreamFailure for an event of type `error`, and for one that is not a JSON object
+   */
+  push({ data }: SseEvent): JsonObject[] {
+    const event = parsedObject(data);
+    if (!event) throw new StreamFailure('api_error', 'The provider sent an event that is not a JSON object.');
+    switch (event.type) {
+      case 'message_start':
+        return this.#start(objectOf(event.message));
+      case 'content_block_start':
+        return this.#startBlock(event.index, objectOf(event.content_block));
+      case 'content_block_delta':
+        return this.#addTo(event.index, objectOf(event.delta));
+      case 'content_block_stop':
+        return this.#stopBlock(event.index);
+      case 'message_delta':
+        return this.#finish(objectOf(event.delta), event.usage);
+      case 'message_stop':
+        return this.#stop();
+      case 'error':
+        throw failureOf(event.error);
+      default:
+        return [];
+    }
+  }
+
+  #start(message: JsonObject): JsonObject[] {
+    this.#id = nameOf(message.id) ?? this.#id;
+    this.#model = textOf(message.model) ?? '';
+    this.#addUsage(message.usage);
+    return [this.#chunk({ content: '' })];
+  }
+
+  #startBlock(index: unknown, block: JsonObject): JsonObject[] {
+    if (block.type === 'text') return this.#textChunks('content', block.text);
+    if (block.type === 'thinking') return this.#textChunks('reasoning_content', block.thinking);
+    if (block.type !== 'tool_use') return [];
+    // Anthropic sends an empty input here, and the arguments as deltas. Other servers send the whole input.
+    const isWhole = isObject(block.input) && Object.keys(block.input).length > 0;
+    const call = { index: this.#callCount++, hasArguments: isWhole };
+    this.#calls.set(index, call);
+    const start = {
+      index: call.index,
+      id: nameOf(block.id) ?? newId('call_'),
+      type: 'function',
+      function: {
+        name: textOf(block.name) ?? '',
+        arguments: isWhole ? (toolArgumentsOf(block.input) ?? '') : '',
+      },
+    };
+    return [this.#chunk({ tool_calls: [start] })];
+  }
+
+  #addTo(index: unknown, delta: JsonObject): JsonObject[] {
+    if (delta.type === 'text_delta') return this.#textChunks('content', delta.text);
+    if (delta.type === 'thinking_delta') return this.#textChunks('reasoning_content', delta.thinking);
+    const call = this.#calls.get(index);
+    const text = nameOf(delta.partial_json);
+    if (delta.type !== 'input_json_delta' || call === undefined || text === undefined) return [];
+    call.hasArguments = true;
+    return [this.#argumentsChunk(call, text)];
+  }
+
+  /** A call without parameters has no deltas. Clients parse its arguments, and an empty text is no JSON. */
+  #stopBlock(index: unknown): JsonObject[] {
+    const call = this.#calls.get(index);
+    this.#calls.delete(index);
+    return call && !call.hasArguments ? [this.#argumentsChunk(call, '{}')] : [];
+  }
+
+  #finish(delta: JsonObject, usage: unknown): JsonObject[] {
+    this.#addUsage(usage);
+    if (nameOf(delta.stop_reason) === undefined || this.#isFinished) return [];
+    this.#isFinished = true;
+    const refusal = refusalOf(delta);
+    return [this.#chunk(refusal === undefined ? {} : { refusal }, finishReasonOf(delta.stop_reason))];
+  }
+
+  #stop(): JsonObject[] {
+    if (this.#isDone) return [];
+    this.#isDone = true;
+    const finish = this.#isFinished ? [] : [this.#chunk({}, finishReasonOf(undefined))];
+    const usage = chatUsageOfMessage({ usage: this.#usage });
+    return usage === undefined ? finish : [...finish, { ...this.#envelope(), choices: [], usage }];
+  }
+
+  /** Counts are totals of the message, so a later one replaces an earlier one. */
+  #addUsage(value: unknown): void {
+    const usage = objectOf(value);
+    for (const name of USAGE_MEMBERS) {
+      if (usage[name] !== undefined && usage[name] !== null) this.#usage[name] = usage[name];
+    }
+  }
+
+  #textChunks(member: 'content' | 'reasoning_content', text: unknown): JsonObject[] {
+    return nameOf(text) === undefined ? [] : [this.#chunk({ [member]: text })];
+  }
+
+  #argumentsChunk({ index }: OpenCall, text: string): JsonObject {
+    return this.#chunk({ tool_calls: [{ index, function: { arguments: text } }] });
+  }
+
+  #chunk(delta: JsonObject, finishReason: string | null = null): JsonObject {
+    const role = this.#hasRole ? {} : { role: 'assistant' };
+    this.#hasRole = true;
+    return {
+      ...this.#envelope(),
+      choices: [{ index: 0, delta: { ...role, ...delta }, logprobs: null, finish_reason: finishReason }],
+    };
+  }
+
+  #envelope(): JsonObject {
+    return {
+      id: this.#id,
+      object: 'chat.completion.chunk',
+      created: this.#created,
+      model: this.model ?? this.#model,
+    };
+  }
+}

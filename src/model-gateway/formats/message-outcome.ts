@@ -1,0 +1,28 @@
+import { countOf, type JsonObject, nameOf, objectOf } from './json-shape';
+import { chatUsage, usageOfMessages } from './usage';
+
+const FINISH_REASONS = new Map<unknown, string>([
+  ['end_turn', 'stop'],
+  ['stop_sequence', 'stop'],
+  ['pause_turn', 'stop'],
+  ['max_tokens', 'length'],
+  ['model_context_window_exceeded', 'length'],
+  ['tool_use', 'tool_calls'],
+  ['refusal', 'content_filter'],
+]);
+
+/** Returns the finish reason of a chat completion for a stop reason of Anthropic. Unknown reasons are a stop. */
+export function finishReasonOf(stopReason: unknown): string {
+  return FINISH_REASONS.get(stopReason) ?? 'stop';
+}
+
+/** Returns the explanation of a refusal, which only some refusals have. */
+export function refusalOf(message: JsonObject): string | undefined {
+  return message.stop_reason === 'refusal' ? nameOf(objectOf(message.stop_details).explanation) : undefined;
+}
+
+/** Writes the usage of a message as a chat completion has it. Returns undefined if the message has none. */
+export function chatUsageOfMessage(message: JsonObject): JsonObject | undefined {
+  const details = objectOf(objectOf(message.usage).output_tokens_details);
+  return chatUsage(usageOfMessages(message), countOf(details.thinking_tokens));
+}
