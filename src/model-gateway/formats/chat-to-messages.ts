@@ -14,6 +14,7 @@ const THINKING_TOKENS = new Map<unknown, number>([
   ['medium', 4096],
   ['high', 16_384],
   ['xhigh', 32_768],
+  ['max', 32_768],
 ]);
 
 const JSON_INSTRUCTION = 'Answer with one JSON object, and with nothing before or after it.';

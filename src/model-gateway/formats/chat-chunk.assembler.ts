@@ -1,0 +1,154 @@
+import { newId } from './foreign-id';
+import { isObject, type JsonObject, listOf, nameOf, objectOf, parsedObject, textOf } from './json-shape';
+import { StreamFailure, throwIfError } from './stream-failure';
+import { type Usage, usageOfChat } from './usage';
+
+/** A part of an answer: a text, a refusal, or a call of a tool. */
+export interface AnswerBlock {
+  /** The place among the blocks of the answer. */
+  readonly index: number;
+  readonly kind: 'text' | 'refusal' | 'call';
+  /** The id of a call. */
+  readonly id: string;
+  /** The name of the tool that a call calls. */
+  readonly name: string;
+  /** The text or the arguments so far. Complete at the step `stop`. */
+  text: string;
+}
+
+/** What happens to a block. At most one block is open at a time, and the next one starts after its `stop`. */
+export type AnswerStep =
+  | { type: 'start'; block: AnswerBlock }
+  | { type: 'stop'; block: AnswerBlock }
+  | { type: 'delta'; block: AnswerBlock; text: string };
+
+/**
+ * Puts the chunks of a chat completion in the order that the other formats demand: block after block.
+ *
+ * Servers may mix the arguments of several calls. A call is complete when its arguments are a JSON object. What comes
+ * for another block before that waits until the stream ends, so that nothing is lost.
+ */
+export class ChatChunkAssembler {
+  id: string | undefined;
+  model: string | undefined;
+  finishReason: string | undefined;
+  /** The last chunk with usage. */
+  usageChunk: JsonObject = {};
+  #open: AnswerBlock | undefined;
+  /** Blocks that came before the open one was complete, with their texts so far. */
+  readonly #waiting = new Map<AnswerBlock, string[]>();
+  #last: AnswerBlock | undefined;
+  readonly #calls = new Map<unknown, AnswerBlock>();
+  #lastCall: unknown;
+  #count = 0;
+
+  get usage(): Usage {
+    return usageOfChat(this.usageChunk);
+  }
+
+  /**
+   * Adds a chunk, and returns the steps that it causes.
+   *
+   * @throws StreamFailure if the chunk reports an error
+   */
+  push(chunk: JsonObject): AnswerStep[] {
+    throwIfError(chunk);
+    this.id ??= nameOf(chunk.id);
+    this.model ??= nameOf(chunk.model);
+    if (isObject(chunk.usage)) this.usageChunk = { usage: chunk.usage };
+    const steps: AnswerStep[] = [];
+    const choice = listOf(chunk.choices).find((one) => (objectOf(one).index ?? 0) === 0);
+    const { delta, finish_reason: finishReason } = objectOf(choice);
+    this.#addDelta(objectOf(delta), steps);
+    this.finishReason = nameOf(finishReason) ?? this.finishReason;
+    return steps;
+  }
+
+  /**
+   * Ends the answer, and returns the steps that remain.
+   *
+   * @throws StreamFailure if no chunk said why the model stopped: such an answer was cut off
+   */
+  end(): AnswerStep[] {
+    if (this.finishReason === undefined) {
+      throw new StreamFailure('api_error', 'The provider ended the stream before the answer was complete.');
+    }
+    const steps: AnswerStep[] = [];
+    this.#close(steps);
+    for (const [block, texts] of this.#waiting) {
+      this.#start(block, steps);
+      for (const text of texts) this.#add(block, text, steps);
+      this.#close(steps);
+    }
+    this.#waiting.clear();
+    return steps;
+  }
+
+  #addDelta(delta: JsonObject, steps: AnswerStep[]): void {
+    const content = nameOf(delta.content);
+    if (content !== undefined) this.#addText('text', content, steps);
+    const refusal = nameOf(delta.refusal);
+    if (refusal !== undefined) this.#addText('refusal', refusal, steps);
+    for (const call of listOf(delta.tool_calls)) {
+      if (isObject(call)) this.#addCall(call, steps);
+    }
+  }
+
+  #addText(kind: 'text' | 'refusal', text: string, steps: AnswerStep[]): void {
+    const block = this.#last?.kind === kind ? this.#last : this.#begin({ kind, id: '', name: '' }, steps);
+    this.#add(block, text, steps);
+  }
+
+  #addCall(call: JsonObject, steps: AnswerStep[]): void {
+    const { name, arguments: text } = objectOf(call.function);
+    const id = nameOf(call.id);
+    const key = call.index ?? id ?? this.#lastCall;
+    let block = this.#calls.get(key);
+    // Some servers give all calls the same index, and each one its id and its name.
+    const isOther = id !== undefined && id !== block?.id && nameOf(name) !== undefined;
+    if (block === undefined || isOther) {
+      block = this.#begin({ kind: 'call', id: id ?? newId('call_'), name: textOf(name) ?? '' }, steps);
+      this.#calls.set(key, block);
+    }
+    this.#lastCall = key;
+    const added = nameOf(text);
+    if (added !== undefined) this.#add(block, added, steps);
+  }
+
+  #begin(members: Pick<AnswerBlock, 'kind' | 'id' | 'name'>, steps: AnswerStep[]): AnswerBlock {
+    const block = { ...members, index: this.#count++, text: '' };
+    this.#last = block;
+    if (this.#waiting.size === 0 && (this.#open === undefined || isComplete(this.#open))) {
+      this.#close(steps);
+      this.#start(block, steps);
+    } else {
+      this.#waiting.set(block, []);
+    }
+    return block;
+  }
+
+  #start(block: AnswerBlock, steps: AnswerStep[]): void {
+    this.#open = block;
+    steps.push({ type: 'start', block });
+  }
+
+  /** Adds text to the open block or to a waiting one. A closed call is complete, so there is nothing to add. */
+  #add(block: AnswerBlock, text: string, steps: AnswerStep[]): void {
+    if (block === this.#open) {
+      block.text += text;
+      steps.push({ type: 'delta', block, text });
+    } else {
+      this.#waiting.get(block)?.push(text);
+    }
+  }
+
+  #close(steps: AnswerStep[]): void {
+    if (this.#open) steps.push({ type: 'stop', block: this.#open });
+    this.#open = undefined;
+  }
+}
+
+/** Texts are complete when something else comes. */
+function isComplete(block: AnswerBlock): boolean {
+  return block.kind !== 'call' || parsedObject(block.text) !== undefined;
+}

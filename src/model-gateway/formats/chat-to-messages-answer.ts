@@ -1,0 +1,39 @@
+import { callsOf, contentTextOf, firstChoiceOf, stopReasonOf } from './chat-outcome';
+import { newId, toolUseId } from './foreign-id';
+import { type JsonObject, nameOf, objectOf, textOf } from './json-shape';
+import { toolInputOf } from './tool-input';
+import { messagesUsage, usageOfChat } from './usage';
+
+export { type MessageEvent, MessageEvents } from './message-events';
+
+/**
+ * Translates a chat completion to a message of Anthropic. A refusal becomes a text, with the stop reason `refusal`.
+ * Reasoning is left out, because Anthropic's thinking has a signature that no other provider can make.
+ *
+ * @param model the name that the client used for the model; by default the one of the completion
+ */
+export function toMessagesAnswer(chat: JsonObject, model?: string): JsonObject {
+  const choice = firstChoiceOf(chat);
+  const message = objectOf(choice.message);
+  const refusal = nameOf(message.refusal);
+  const calls = callsOf(message);
+  const texts = [contentTextOf(message.content), refusal].filter((text) => text !== undefined);
+  return {
+    id: nameOf(chat.id) ?? newId('msg_'),
+    type: 'message',
+    role: 'assistant',
+    model: model ?? textOf(chat.model) ?? '',
+    content: [
+      ...texts.map((text) => ({ type: 'text', text })),
+      ...calls.map((call) => ({
+        type: 'tool_use',
+        id: toolUseId(call.id ?? newId('toolu_')),
+        name: call.name,
+        input: toolInputOf(call.arguments),
+      })),
+    ],
+    stop_reason: stopReasonOf(choice.finish_reason, calls.length > 0, refusal !== undefined),
+    stop_sequence: null,
+    usage: messagesUsage(usageOfChat(chat)),
+  };
+}

@@ -1,0 +1,98 @@
+import { type AnswerBlock, type AnswerStep, ChatChunkAssembler } from './chat-chunk.assembler';
+import { stopReasonOf } from './chat-outcome';
+import { newId, toolUseId } from './foreign-id';
+import type { JsonObject } from './json-shape';
+import { messagesUsage, type Usage } from './usage';
+
+/** An event of Anthropic's stream: its name, and its data, whose `type` is also the name. */
+export interface MessageEvent {
+  event: string;
+  data: JsonObject;
+}
+
+/** Translates the chunks of a chat completion to the stream of a message of Anthropic. */
+export class MessageEvents {
+  readonly #answer = new ChatChunkAssembler();
+  #hasStarted = false;
+  #hasCalls = false;
+  #hasRefusal = false;
+
+  /** @param model the name that the client used for the model; by default the one of the chunks */
+  constructor(private readonly model?: string) {}
+
+  get usage(): Usage {
+    return this.#answer.usage;
+  }
+
+  /**
+   * Adds a chunk, and returns the events that it becomes.
+   *
+   * @throws StreamFailure if the chunk reports an error
+   */
+  push(chunk: JsonObject): MessageEvent[] {
+    const steps = this.#answer.push(chunk);
+    return [...this.#start(), ...steps.map((step) => this.#eventOf(step))];
+  }
+
+  /**
+   * Ends the message, and returns its last events.
+   *
+   * @throws StreamFailure if the answer was cut off
+   */
+  end(): MessageEvent[] {
+    const steps = this.#answer.end();
+    const events = [...this.#start(), ...steps.map((step) => this.#eventOf(step))];
+    const reason = stopReasonOf(this.#answer.finishReason, this.#hasCalls, this.#hasRefusal);
+    return [
+      ...events,
+      eventOf('message_delta', {
+        delta: { stop_reason: reason, stop_sequence: null },
+        usage: messagesUsage(this.usage),
+      }),
+      eventOf('message_stop', {}),
+    ];
+  }
+
+  /** The usage is not known yet, so the first event has zeros, and `message_delta` the totals. */
+  #start(): MessageEvent[] {
+    if (this.#hasStarted) return [];
+    this.#hasStarted = true;
+    const message = {
+      id: this.#answer.id ?? newId('msg_'),
+      type: 'message',
+      role: 'assistant',
+      model: this.model ?? this.#answer.model ?? '',
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage: { input_tokens: 0, output_tokens: 0 },
+    };
+    return [eventOf('message_start', { message })];
+  }
+
+  #eventOf(step: AnswerStep): MessageEvent {
+    const { index } = step.block;
+    if (step.type === 'stop') return eventOf('content_block_stop', { index });
+    if (step.type === 'start') {
+      return eventOf('content_block_start', { index, content_block: this.#blockOf(step.block) });
+    }
+    const delta =
+      step.block.kind === 'call'
+        ? { type: 'input_json_delta', partial_json: step.text }
+        : { type: 'text_delta', text: step.text };
+    return eventOf('content_block_delta', { index, delta });
+  }
+
+  #blockOf(block: AnswerBlock): JsonObject {
+    if (block.kind === 'call') {
+      this.#hasCalls = true;
+      return { type: 'tool_use', id: toolUseId(block.id), name: block.name, input: {} };
+    }
+    if (block.kind === 'refusal') this.#hasRefusal = true;
+    return { type: 'text', text: '' };
+  }
+}
+
+function eventOf(type: string, members: JsonObject): MessageEvent {
+  return { event: type, data: { type, ...members } };
+}

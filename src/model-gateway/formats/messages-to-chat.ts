@@ -1,0 +1,139 @@
+import { given, isAbsent, isObject, type JsonObject, nameOf, numberOf, objectOf, textOf } from './json-shape';
+import { chatMessagesOf } from './message-turns';
+import { UntranslatableError } from './untranslatable.error';
+
+/** The most characters of `user` that OpenAI accepts. */
+const MAX_USER_LENGTH = 64;
+
+/** Budgets up to which an effort is low or medium. They lie between the budgets of the opposite direction. */
+const LOW_BUDGET = 2048;
+const MEDIUM_BUDGET = 8192;
+
+/** Levels of effort that Anthropic has. OpenAI's have the same names. */
+const EFFORTS = new Set<unknown>(['low', 'medium', 'high', 'xhigh', 'max']);
+
+const REFUSED: readonly [name: string, message: string][] = [
+  ['container', 'Remove `container`: only providers of kind anthropic have containers.'],
+  ['mcp_servers', 'Remove `mcp_servers`: only providers of kind anthropic call MCP servers.'],
+];
+
+/**
+ * Translates a request for a message of Anthropic to a request for a chat completion. `top_k`, `cache_control` and
+ * thinking of earlier turns have no counterpart and are dropped, and so are unknown members.
+ *
+ * @throws UntranslatableError for what a chat completion cannot express, and for malformed members
+ */
+export function toChatRequest(messages: JsonObject): JsonObject {
+  for (const [name, message] of REFUSED) {
+    if (!isAbsent(messages[name])) throw new UntranslatableError(`/${name}`, message);
+  }
+  const isStream = messages.stream === true;
+  return given({
+    model: messages.model,
+    messages: chatMessagesOf(messages.system, messages.messages),
+    max_completion_tokens: optionalNumber(messages, 'max_tokens'),
+    temperature: optionalNumber(messages, 'temperature'),
+    top_p: optionalNumber(messages, 'top_p'),
+    stop: stopOf(messages.stop_sequences),
+    tools: toolsOf(messages.tools),
+    ...toolChoiceOf(messages.tool_choice),
+    user: userOf(messages.metadata),
+    reasoning_effort: effortOf(messages),
+    response_format: responseFormatOf(messages.output_config),
+    stream: typeof messages.stream === 'boolean' ? messages.stream : undefined,
+    // Anthropic's streams always tell the usage.
+    stream_options: isStream ? { include_usage: true } : undefined,
+  });
+}
+
+function optionalNumber(messages: JsonObject, name: string): number | undefined {
+  if (isAbsent(messages[name])) return undefined;
+  const value = numberOf(messages[name]);
+  if (value === undefined) throw new UntranslatableError(`/${name}`, `Set \`${name}\` to a number.`);
+  return value;
+}
+
+function stopOf(sequences: unknown): unknown {
+  if (isAbsent(sequences)) return undefined;
+  if (!Array.isArray(sequences) || sequences.some((sequence) => typeof sequence !== 'string')) {
+    throw new UntranslatableError('/stop_sequences', 'Set `stop_sequences` to a list of texts.');
+  }
+  return sequences.length === 0 ? undefined : sequences;
+}
+
+/** Clients send long ids here, and OpenAI would refuse the request for one. */
+function userOf(metadata: unknown): string | undefined {
+  const user = nameOf(objectOf(metadata).user_id);
+  return user !== undefined && user.length <= MAX_USER_LENGTH ? user : undefined;
+}
+
+function toolsOf(tools: unknown): JsonObject[] | undefined {
+  if (isAbsent(tools)) return undefined;
+  if (!Array.isArray(tools)) throw new UntranslatableError('/tools', 'Set `tools` to a list of tools.');
+  return tools.length === 0
+    ? undefined
+    : tools.map((tool, index) => toolOf(objectOf(tool), `/tools/${index}`));
+}
+
+function toolOf(tool: JsonObject, at: string): JsonObject {
+  if (!isAbsent(tool.type) && tool.type !== 'custom') {
+    throw new UntranslatableError(
+      `${at}/type`,
+      'Remove this tool: only providers of kind anthropic run it. Tools of type custom are translated.',
+    );
+  }
+  const name = nameOf(tool.name);
+  if (name === undefined) throw new UntranslatableError(`${at}/name`, 'Give the tool a name.');
+  if (!isObject(tool.input_schema)) {
+    throw new UntranslatableError(`${at}/input_schema`, 'Set `input_schema` to a JSON schema.');
+  }
+  return {
+    type: 'function',
+    function: given({
+      name,
+      description: textOf(tool.description),
+      parameters: tool.input_schema,
+      strict: tool.strict === true ? true : undefined,
+    }),
+  };
+}
+
+function toolChoiceOf(choice: unknown): JsonObject {
+  if (isAbsent(choice)) return {};
+  const { type, name, disable_parallel_tool_use: isSerial } = objectOf(choice);
+  const parallel = isSerial === true ? { parallel_tool_calls: false } : {};
+  if (type === 'auto') return { tool_choice: 'auto', ...parallel };
+  if (type === 'any') return { tool_choice: 'required', ...parallel };
+  if (type === 'none') return { tool_choice: 'none' };
+  if (type === 'tool' && nameOf(name) !== undefined) {
+    return { tool_choice: { type: 'function', function: { name } }, ...parallel };
+  }
+  throw new UntranslatableError(
+    '/tool_choice',
+    'Set the type of `tool_choice` to auto, any, none or tool, and for tool also its `name`.',
+  );
+}
+
+function effortOf(messages: JsonObject): string | undefined {
+  const { effort } = objectOf(messages.output_config);
+  if (EFFORTS.has(effort)) return textOf(effort);
+  const thinking = objectOf(messages.thinking);
+  const budget = numberOf(thinking.budget_tokens);
+  if (thinking.type !== 'enabled' || budget === undefined) return undefined;
+  if (budget <= LOW_BUDGET) return 'low';
+  return budget <= MEDIUM_BUDGET ? 'medium' : 'high';
+}
+
+/** Anthropic guarantees that the answer fits the schema. At OpenAI that is the strict mode. */
+function responseFormatOf(outputConfig: unknown): JsonObject | undefined {
+  const { format } = objectOf(outputConfig);
+  if (isAbsent(format)) return undefined;
+  const { type, schema } = objectOf(format);
+  if (type !== 'json_schema' || !isObject(schema)) {
+    throw new UntranslatableError(
+      '/output_config/format',
+      'Set `format` to the type json_schema with a JSON schema as `schema`.',
+    );
+  }
+  return { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } };
+}
