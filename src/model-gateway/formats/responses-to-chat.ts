@@ -1,0 +1,137 @@
+import { given, isAbsent, isObject, type JsonObject, nameOf, numberOf, objectOf, textOf } from './json-shape';
+import { chatMessagesOfInput } from './response-items';
+import { UntranslatableError } from './untranslatable.error';
+
+/** Members that need a provider that keeps state or runs tools. */
+const REFUSED: readonly [name: string, isRefused: (value: unknown) => boolean, message: string][] = [
+  [
+    'previous_response_id',
+    () => true,
+    'Remove `previous_response_id`, and send the whole conversation as `input`: this provider keeps no responses.',
+  ],
+  [
+    'conversation',
+    () => true,
+    'Remove `conversation`, and send its items as `input`: this provider keeps no conversations.',
+  ],
+  [
+    'background',
+    (background) => background !== false,
+    'Remove `background`: this provider answers only while the client waits.',
+  ],
+  ['prompt', () => true, 'Remove `prompt`, and send its text as `input`: this provider keeps no prompts.'],
+  [
+    'top_logprobs',
+    (count) => count !== 0,
+    'Remove `top_logprobs`: the gateway does not translate probabilities.',
+  ],
+];
+
+/**
+ * Translates a request of OpenAI's Responses API to a request for a chat completion. `store` is ignored, and so are
+ * unknown members.
+ *
+ * @throws UntranslatableError for what only a provider with this API can do, and for malformed members
+ */
+export function responsesToChatRequest(request: JsonObject): JsonObject {
+  for (const [name, isRefused, message] of REFUSED) {
+    const value = request[name];
+    if (!isAbsent(value) && isRefused(value)) throw new UntranslatableError(`/${name}`, message);
+  }
+  return given({
+    model: request.model,
+    messages: chatMessagesOfInput(request.instructions, request.input),
+    max_completion_tokens: optionalNumber(request, 'max_output_tokens'),
+    temperature: optionalNumber(request, 'temperature'),
+    top_p: optionalNumber(request, 'top_p'),
+    tools: toolsOf(request.tools),
+    tool_choice: toolChoiceOf(request.tool_choice),
+    parallel_tool_calls: booleanOf(request.parallel_tool_calls),
+    reasoning_effort: nameOf(objectOf(request.reasoning).effort),
+    response_format: responseFormatOf(request.text),
+    verbosity: nameOf(objectOf(request.text).verbosity),
+    metadata: isObject(request.metadata) ? request.metadata : undefined,
+    user: nameOf(request.user),
+    safety_identifier: nameOf(request.safety_identifier),
+    prompt_cache_key: nameOf(request.prompt_cache_key),
+    stream: booleanOf(request.stream),
+    // The last event of a stream tells the usage.
+    stream_options: request.stream === true ? { include_usage: true } : undefined,
+  });
+}
+
+function booleanOf(value: unknown): boolean | undefined {
+  return typeof value === 'boolean' ? value : undefined;
+}
+
+function optionalNumber(request: JsonObject, name: string): number | undefined {
+  if (isAbsent(request[name])) return undefined;
+  const value = numberOf(request[name]);
+  if (value === undefined) throw new UntranslatableError(`/${name}`, `Set \`${name}\` to a number.`);
+  return value;
+}
+
+function toolsOf(tools: unknown): JsonObject[] | undefined {
+  if (isAbsent(tools)) return undefined;
+  if (!Array.isArray(tools)) throw new UntranslatableError('/tools', 'Set `tools` to a list of tools.');
+  return tools.length === 0
+    ? undefined
+    : tools.map((tool, index) => toolOf(objectOf(tool), `/tools/${index}`));
+}
+
+function toolOf(tool: JsonObject, at: string): JsonObject {
+  if (tool.type !== 'function') {
+    throw new UntranslatableError(
+      `${at}/type`,
+      'Remove this tool, or use a model whose provider runs it. This provider knows tools of type function.',
+    );
+  }
+  const name = nameOf(tool.name);
+  if (name === undefined) throw new UntranslatableError(`${at}/name`, 'Give the function a name.');
+  if (!isAbsent(tool.parameters) && !isObject(tool.parameters)) {
+    throw new UntranslatableError(`${at}/parameters`, 'Set `parameters` to a JSON schema.');
+  }
+  return {
+    type: 'function',
+    function: given({
+      name,
+      description: textOf(tool.description),
+      parameters: tool.parameters ?? undefined,
+      strict: booleanOf(tool.strict),
+    }),
+  };
+}
+
+function toolChoiceOf(choice: unknown): unknown {
+  if (isAbsent(choice)) return undefined;
+  if (choice === 'auto' || choice === 'none' || choice === 'required') return choice;
+  const { type, name } = objectOf(choice);
+  if (type === 'function' && nameOf(name) !== undefined) return { type: 'function', function: { name } };
+  throw new UntranslatableError(
+    '/tool_choice',
+    'Set `tool_choice` to auto, none, required or one function: this provider has no other choice.',
+  );
+}
+
+function responseFormatOf(text: unknown): JsonObject | undefined {
+  const { format } = objectOf(text);
+  if (isAbsent(format)) return undefined;
+  const { type, name, description, schema, strict } = objectOf(format);
+  if (type === 'text') return undefined;
+  if (type === 'json_object') return { type: 'json_object' };
+  if (type !== 'json_schema' || !isObject(schema)) {
+    throw new UntranslatableError(
+      '/text/format',
+      'Set the type of `format` to text, json_object or json_schema, and for json_schema also its `schema`.',
+    );
+  }
+  return {
+    type: 'json_schema',
+    json_schema: given({
+      name: nameOf(name) ?? 'answer',
+      description: textOf(description),
+      schema,
+      strict: booleanOf(strict),
+    }),
+  };
+}
