@@ -1,0 +1,149 @@
+import { type AnswerBlock, type AnswerStep, ChatChunkAssembler } from './chat-chunk.assembler';
+import { newId, secondsNow } from './foreign-id';
+import type { JsonObject } from './json-shape';
+import { callItem, type ItemStatus, messageItem, outputPart, responseOf, statusOf } from './response-object';
+import type { Usage } from './usage';
+
+/**
+ * Translates the chunks of a chat completion to the stream of a Response. The `type` of each object is also the name of
+ * its event. Every text, refusal and call becomes an item of its own.
+ */
+export class ResponseEvents {
+  readonly #answer = new ChatChunkAssembler();
+  readonly #id = newId('resp_');
+  readonly #createdAt = secondsNow();
+  readonly #output: JsonObject[] = [];
+  #itemId = '';
+  #sequenceNumber = 0;
+  #hasStarted = false;
+
+  /** @param request the request of the client, which the Response objects repeat */
+  constructor(private readonly request: JsonObject) {}
+
+  get usage(): Usage {
+    return this.#answer.usage;
+  }
+
+  /**
+   * Adds a chunk, and returns the events that it becomes.
+   *
+   * @throws StreamFailure if the chunk reports an error
+   */
+  push(chunk: JsonObject): JsonObject[] {
+    const steps = this.#answer.push(chunk);
+    return [...this.#start(), ...steps.flatMap((step) => this.#eventsOf(step, 'completed'))];
+  }
+
+  /**
+   * Ends the response, and returns its last events.
+   *
+   * @throws StreamFailure if the answer was cut off
+   */
+  end(): JsonObject[] {
+    const steps = this.#answer.end();
+    const status = statusOf(this.#answer.finishReason);
+    const last = steps.at(-1);
+    const events = this.#start();
+    for (const step of steps) {
+      events.push(...this.#eventsOf(step, step === last ? status : 'completed'));
+    }
+    return [...events, this.#event(`response.${status}`, { response: this.#response(status) })];
+  }
+
+  #start(): JsonObject[] {
+    if (this.#hasStarted) return [];
+    this.#hasStarted = true;
+    return ['response.created', 'response.in_progress'].map((type) =>
+      this.#event(type, { response: this.#response('in_progress') }),
+    );
+  }
+
+  #response(status: ItemStatus): JsonObject {
+    const isOver = status !== 'in_progress';
+    return responseOf(this.request, {
+      id: this.#id,
+      createdAt: this.#createdAt,
+      model: this.#answer.model,
+      status,
+      output: [...this.#output],
+      ...(isOver ? { finishReason: this.#answer.finishReason, usageSource: this.#answer.usageChunk } : {}),
+    });
+  }
+
+  #eventsOf(step: AnswerStep, status: ItemStatus): JsonObject[] {
+    const { block } = step;
+    if (step.type === 'delta') return [this.#deltaOf(block, step.text)];
+    if (step.type === 'start') {
+      this.#itemId = newId(block.kind === 'call' ? 'fc_' : 'msg_');
+      return this.#eventsOfStart(block);
+    }
+    const item = this.#itemOf(block, status);
+    this.#output.push(item);
+    return [
+      ...this.#eventsOfStop(block),
+      this.#event('response.output_item.done', { output_index: block.index, item }),
+    ];
+  }
+
+  #eventsOfStart(block: AnswerBlock): JsonObject[] {
+    const item = this.#itemOf(block, 'in_progress');
+    const added = this.#event('response.output_item.added', { output_index: block.index, item });
+    if (block.kind === 'call') return [added];
+    const part = outputPart(block.kind, '');
+    return [added, this.#event('response.content_part.added', { ...this.#partPlace(block), part })];
+  }
+
+  #deltaOf(block: AnswerBlock, delta: string): JsonObject {
+    switch (block.kind) {
+      case 'call':
+        return this.#event('response.function_call_arguments.delta', { ...this.#itemPlace(block), delta });
+      case 'refusal':
+        return this.#event('response.refusal.delta', { ...this.#partPlace(block), delta });
+      case 'text':
+        return this.#event('response.output_text.delta', { ...this.#partPlace(block), delta, logprobs: [] });
+    }
+  }
+
+  #eventsOfStop(block: AnswerBlock): JsonObject[] {
+    if (block.kind === 'call') return this.#eventsOfCallStop(block);
+    const place = this.#partPlace(block);
+    const done =
+      block.kind === 'refusal'
+        ? this.#event('response.refusal.done', { ...place, refusal: block.text })
+        : this.#event('response.output_text.done', { ...place, text: block.text, logprobs: [] });
+    const part = outputPart(block.kind, block.text);
+    return [done, this.#event('response.content_part.done', { ...place, part })];
+  }
+
+  /** Clients parse the arguments, and an empty text is no JSON. */
+  #eventsOfCallStop(block: AnswerBlock): JsonObject[] {
+    const events = block.text === '' ? [this.#deltaOf(block, '{}')] : [];
+    const done = this.#event('response.function_call_arguments.done', {
+      ...this.#itemPlace(block),
+      name: block.name,
+      arguments: block.text || '{}',
+    });
+    return [...events, done];
+  }
+
+  #itemOf(block: AnswerBlock, status: ItemStatus): JsonObject {
+    const isNew = status === 'in_progress';
+    if (block.kind === 'call') {
+      const text = isNew ? '' : block.text || '{}';
+      return callItem(this.#itemId, status, { callId: block.id, name: block.name, arguments: text });
+    }
+    return messageItem(this.#itemId, status, isNew ? [] : [outputPart(block.kind, block.text)]);
+  }
+
+  #itemPlace(block: AnswerBlock): JsonObject {
+    return { item_id: this.#itemId, output_index: block.index };
+  }
+
+  #partPlace(block: AnswerBlock): JsonObject {
+    return { ...this.#itemPlace(block), content_index: 0 };
+  }
+
+  #event(type: string, members: JsonObject): JsonObject {
+    return { type, sequence_number: this.#sequenceNumber++, ...members };
+  }
+}
