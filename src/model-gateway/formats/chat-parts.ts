@@ -1,8 +1,10 @@
-import { isAbsent, isObject, type JsonObject, nameOf, objectOf } from './json-shape';
+import { given, isAbsent, isObject, type JsonObject, nameOf, objectOf } from './json-shape';
 import { UntranslatableError } from './untranslatable.error';
 
+const PDF = 'application/pdf';
+
 /** A kind of part that a message of some role may have. */
-export type PartKind = 'text' | 'image_url' | 'refusal';
+export type PartKind = 'text' | 'image_url' | 'file' | 'refusal';
 
 /**
  * Translates the content of a chat message to content blocks of Anthropic. Empty texts are left out, because Anthropic
@@ -38,6 +40,7 @@ function blocksOfPart(part: unknown, at: string, kinds: readonly PartKind[]): Js
     );
   }
   if (part.type === 'image_url') return [{ ...imageOf(part, at), ...cacheControlOf(part) }];
+  if (part.type === 'file') return [{ ...documentOf(part, at), ...cacheControlOf(part) }];
   const member = part.type === 'refusal' ? 'refusal' : 'text';
   const text = part[member];
   if (typeof text !== 'string')
@@ -50,20 +53,36 @@ function imageOf(part: JsonObject, at: string): JsonObject {
   const pointer = `${at}/image_url/url`;
   if (url === undefined) throw new UntranslatableError(pointer, 'Set `url` to the URL of an image.');
   if (/^https?:/i.test(url)) return { type: 'image', source: { type: 'url', url } };
-  const comma = url.indexOf(',');
-  const [mediaType, ...options] = url.slice(0, Math.max(comma, 0)).split(';');
-  if (!/^data:./i.test(mediaType ?? '') || options.at(-1)?.toLowerCase() !== 'base64') {
+  const data = dataOf(url);
+  if (data === undefined) {
     throw new UntranslatableError(
       pointer,
       'Set `url` to an https URL, or to a data URL with a media type and base64 data.',
     );
   }
+  return { type: 'image', source: data };
+}
+
+function documentOf(part: JsonObject, at: string): JsonObject {
+  const { file_data: url, filename } = objectOf(part.file);
+  const data = dataOf(nameOf(url) ?? '');
+  if (data?.media_type !== PDF) {
+    throw new UntranslatableError(
+      `${at}/file/file_data`,
+      'Set `file_data` to a data URL with a PDF in base64: providers of kind anthropic accept no other files here.',
+    );
+  }
+  return given({ type: 'document', source: data, title: nameOf(filename) });
+}
+
+/** Reads a data URL (RFC 2397) with base64 data and a media type. Returns undefined for any other. */
+function dataOf(url: string): JsonObject | undefined {
+  const comma = url.indexOf(',');
+  const [mediaType = '', ...options] = url.slice(0, Math.max(comma, 0)).split(';');
+  if (!/^data:./i.test(mediaType) || options.at(-1)?.toLowerCase() !== 'base64') return undefined;
   return {
-    type: 'image',
-    source: {
-      type: 'base64',
-      media_type: mediaType?.slice('data:'.length).toLowerCase(),
-      data: url.slice(comma + 1),
-    },
+    type: 'base64',
+    media_type: mediaType.slice('data:'.length).toLowerCase(),
+    data: url.slice(comma + 1),
   };
 }

@@ -93,6 +93,26 @@ describe('toMessagesRequest', () => {
     ]);
   });
 
+  it('translates a PDF to a document, and refuses other files', () => {
+    const file = (file_data: string) => ({
+      messages: [{ role: 'user', content: [{ type: 'file', file: { filename: 'a.pdf', file_data } }] }],
+    });
+    expect(request(file('data:application/pdf;base64,JVBE')).messages).toEqual([
+      {
+        role: 'user',
+        content: [
+          {
+            type: 'document',
+            title: 'a.pdf',
+            source: { type: 'base64', media_type: 'application/pdf', data: 'JVBE' },
+          },
+        ],
+      },
+    ]);
+    expect(refusal(file('data:text/csv;base64,YQ=='))).toContain('/messages/0/content/0/file/file_data');
+    expect(refusal(file('data:application/pdf,x'))).toContain('/messages/0/content/0/file/file_data');
+  });
+
   it('translates calls and their results, and puts the results before other blocks of the turn', () => {
     const call = (id: string, name: string, text: string) => ({
       id,
@@ -175,6 +195,7 @@ describe('toMessagesRequest', () => {
       thinking: { type: 'adaptive' },
       top_k: 5,
       output_config: { effort: 'low' },
+      cache_control: cache,
     });
     expect(translated).toMatchObject({
       system: [{ type: 'text', text: 'Long', cache_control: cache }],
@@ -182,6 +203,7 @@ describe('toMessagesRequest', () => {
       thinking: { type: 'adaptive' },
       top_k: 5,
       output_config: { effort: 'low' },
+      cache_control: cache,
     });
   });
 

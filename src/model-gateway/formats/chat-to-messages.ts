@@ -1,3 +1,4 @@
+import { cacheControlOf } from './chat-parts';
 import { messagesToolChoiceOf, messagesToolsOf } from './chat-tools';
 import { type Turns, turnsOf } from './chat-turns';
 import { given, isAbsent, isObject, type JsonObject, nameOf, numberOf, objectOf } from './json-shape';
@@ -86,6 +87,7 @@ export function toMessagesRequest(chat: JsonObject): JsonObject {
     metadata: metadataOf(chat),
     output_config: outputConfigOf(chat),
     stream: streamOf(chat.stream),
+    ...cacheControlOf(chat),
   });
   return given({ ...request, thinking: thinkingOf(chat, request, turns) });
 }

@@ -47,7 +47,11 @@ function add(turns: Turns, message: JsonObject, at: string): void {
       turns.system.push(...blocksOf(required(message, at), `${at}/content`, ['text']));
       return;
     case 'user':
-      return addTurn(turns, 'user', blocksOf(required(message, at), `${at}/content`, ['text', 'image_url']));
+      return addTurn(
+        turns,
+        'user',
+        blocksOf(required(message, at), `${at}/content`, ['text', 'image_url', 'file']),
+      );
     case 'assistant':
       return addTurn(turns, 'assistant', assistantBlocks(message, at));
     case 'tool':
