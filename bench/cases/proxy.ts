@@ -26,8 +26,8 @@ export async function apiProxy(bench: Bench): Promise<void> {
   if (!upstream) throw new Error('nginx is not installed: apt-get install nginx');
   const target = `http://127.0.0.1:${upstream.port}`;
   const nginx = await Nginx.start(path.join(root, 'proxy'), proxyPass(target));
-  const child = fork(path.join(__dirname, '../http-proxy.child.js'), [target]);
-  const [port] = (await once(child, 'message')) as [number];
+  const plain = await startHttpProxy(target);
+  const keepAlive = await startHttpProxy(target, 'keep-alive');
   try {
     const api = await bench.http.json<{ api_id: string }>('POST', '/registry/v1/apis', 201, {
       workspace_id: bench.scope.workspaceId,
@@ -36,7 +36,8 @@ export async function apiProxy(bench: Bench): Promise<void> {
     });
     const service = bench.http.target;
     const sides = [
-      { name: 'http-proxy', base: `http://127.0.0.1:${port}`, headers: {} },
+      { name: 'http-proxy', base: plain.base, headers: {} },
+      { name: 'http-proxy with keep-alive', base: keepAlive.base, headers: {} },
       { name: 'nginx', base: `http://127.0.0.1:${nginx!.port}`, headers: {} },
       {
         name: 'service',
@@ -48,11 +49,18 @@ export async function apiProxy(bench: Bench): Promise<void> {
     await compareRequests(bench, sides);
     await compareDownloads(bench, root, sides);
   } finally {
-    await stop(child);
+    await stop(plain.child);
+    await stop(keepAlive.child);
     await nginx?.stop();
     await upstream.stop();
     await rm(root, { recursive: true, force: true });
   }
+}
+
+async function startHttpProxy(...args: string[]): Promise<{ child: ChildProcess; base: string }> {
+  const child = fork(path.join(__dirname, '../http-proxy.child.js'), args);
+  const [port] = (await once(child, 'message')) as [number];
+  return { child, base: `http://127.0.0.1:${port}` };
 }
 
 interface ProxySide {

@@ -84,7 +84,8 @@ export class StandaloneService {
       HOST: '127.0.0.1',
     };
     const preload = options.preload ? ['--require', path.resolve(options.preload)] : [];
-    const child = spawn(process.execPath, [...preload, path.join(dist, 'src/standalone.js')], {
+    const flags = ['--max-semi-space-size=4', ...preload];
+    const child = spawn(process.execPath, [...flags, path.join(dist, 'src/standalone.js')], {
       cwd: path.dirname(dist),
       env,
       stdio: ['ignore', 'ignore', 'inherit', ...(options.onMessage ? (['ipc'] as const) : [])],

@@ -6,34 +6,35 @@ import type { ApiTarget } from '../registry';
 /** Enforces the limits of registered APIs, over all of their callers. */
 @Injectable()
 export class ApiLimits {
-  /** Requests in flight in this process, by API. */
+  /** Requests in flight in this process, by API with a limit. */
   private readonly inFlight = new Map<string, number>();
 
   constructor(private readonly rates: RateLimits) {}
 
-  /** Runs a request within the limits of its API. Errors: 429 with `Retry-After`. */
-  async run(api: ApiTarget, work: () => Promise<void>): Promise<void> {
-    const { api_id: id, requests_per_minute: perMinute, max_in_flight: max } = api;
-    if (perMinute !== null) {
-      const seconds = await this.rates.checkOwn({ name: 'api', key: id, perMinute });
-      if (seconds !== null) {
-        throw problem.rateLimited(
-          `This API takes ${perMinute} requests per minute from all callers together. Try again in ${seconds} s.`,
-          seconds,
-        );
-      }
-    }
+  /** Counts a request by the limit of its API. Errors: 429 with `Retry-After`. */
+  async count({ api_id: key }: ApiTarget, perMinute: number): Promise<void> {
+    const seconds = await this.rates.checkOwn({ name: 'api', key, perMinute });
+    if (seconds === null) return;
+    throw problem.rateLimited(
+      `This API takes ${perMinute} requests per minute from all callers together. Try again in ${seconds} s.`,
+      seconds,
+    );
+  }
+
+  /** Takes a place of an API. Returns a function that frees it. Errors: 429 with `Retry-After`. */
+  enter({ api_id: id, max_in_flight: max }: ApiTarget): () => void {
+    if (max === null) return FREE;
     const running = this.inFlight.get(id) ?? 0;
-    if (max !== null && running >= max) {
+    if (running >= max) {
       throw problem.rateLimited(`This API takes ${max} requests at once. Try again when one has ended.`, 1);
     }
     this.inFlight.set(id, running + 1);
-    try {
-      await work();
-    } finally {
+    return () => {
       const left = this.inFlight.get(id)! - 1;
       if (left > 0) this.inFlight.set(id, left);
       else this.inFlight.delete(id);
-    }
+    };
   }
 }
+
+const FREE = (): void => undefined;

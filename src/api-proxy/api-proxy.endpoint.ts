@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
-import { type Member, PrincipalReader, WorkspaceScopes } from '#platform/auth';
+import { type Member, PrincipalReader, WORKSPACE_HEADER, WorkspaceScopes } from '#platform/auth';
 import { Environment } from '#platform/config';
 import { receiveBody, type ServiceRequest, targetOf } from '#platform/http';
+import { randomHex } from '#platform/ids';
 import { OutboundHttp } from '#platform/outbound';
 import { Problem, problem } from '#platform/problem';
 import { ClientAddresses, rateLimitKeyOf, RateLimits } from '#platform/rate-limit';
@@ -14,7 +14,7 @@ import { ApiLimits } from './api-limits';
 import { Credentials } from './credentials';
 import { type Hop, requestHeaders } from './proxy-headers';
 import { pathFault } from './proxy-path';
-import { exchange } from './upstream-exchange';
+import { exchange, type UpstreamRequest } from './upstream-exchange';
 import { proxyError } from './upstream-failure';
 
 /** The path below which requests are forwarded: the id of an API follows, and then the forwarded path. */
@@ -47,82 +47,60 @@ export class ApiProxyEndpoint {
     private readonly environment: Environment,
   ) {}
 
-  /** Handles a request below `PROXY_PREFIX`. Throws a `Problem` if nothing was answered. */
+  /**
+   * Handles a request below `PROXY_PREFIX`. Throws a `Problem` if nothing was answered. Waits only where it must, because each
+   * promise costs about as much as one of the checks.
+   */
   async handle(request: ServiceRequest, response: ServerResponse): Promise<void> {
     request.route = { path: ROUTE };
+    let leave: (() => void) | undefined;
     try {
-      await this.forward(request, response);
+      const { method, headers } = request;
+      if (!(FORWARDED_METHODS as readonly string[]).includes(method)) throw unknownMethod();
+      const principal = this.principals.cached(request) ?? (await this.principals.read(request));
+      if (!this.rates.isOff('proxy')) await this.countRequest(principal, response);
+      if (headers[WORKSPACE] !== undefined) await this.workspaces.checkHeader(principal, headers);
+      checkUpgrade(request);
+      const target = splitTarget(targetOf(request));
+      const fault = pathFault(target.path);
+      if (fault === 'escape') throw escaped();
+      const { orgId } = principal;
+      const found = this.apis.cached(orgId, target.apiId) ?? (await this.apis.find(orgId, target.apiId));
+      const api = usable(found, principal, target.apiId);
+      request.context.workspaceId = api.workspace_id;
+      if (fault === 'encoded_slash' && !api.allow_encoded_slash) throw escaped();
+      checkAllowed(api, method);
+      if (api.requests_per_minute !== null) await this.limits.count(api, api.requests_per_minute);
+      leave = this.limits.enter(api);
+      const sent = this.requestOf(request, api, target);
+      await exchange(this.outbound.dispatcher, sent, response, request.context.requestId);
     } catch (error) {
-      if (error instanceof Problem && !error.headers['Proxy-Status']) {
-        throw error.extended(
-          {},
-          {
-            'Proxy-Status': proxyError(
-              error.status < 500 ? 'http_request_denied' : 'proxy_internal_response',
-            ),
-          },
-        );
-      }
-      throw error;
+      throw withProxyStatus(error);
+    } finally {
+      leave?.();
     }
   }
 
-  private async forward(request: ServiceRequest, response: ServerResponse): Promise<void> {
-    const { method } = request;
-    if (!(FORWARDED_METHODS as readonly string[]).includes(method)) throw unknownMethod();
-    const principal = await this.principals.read(request);
+  private async countRequest(principal: Member, response: ServerResponse): Promise<void> {
     const limited = await this.rates.check('proxy', rateLimitKeyOf(principal), response);
     if (limited) throw limited;
-    await this.workspaces.checkHeader(principal, request.headers);
-    checkUpgrade(request);
-    const target = splitTarget(targetOf(request));
-    const fault = pathFault(target.path);
-    if (fault === 'escape') throw escaped();
-    const api = await this.find(principal, target.apiId);
-    request.context.workspaceId = api.workspace_id;
-    if (fault === 'encoded_slash' && !api.allow_encoded_slash) throw escaped();
-    this.checkUsable(api, method);
-    await this.limits.run(api, () => this.send(request, response, api, target));
   }
 
-  /** Returns an API that the caller may use. Errors: 404, 403. */
-  private async find(principal: Member, apiId: string): Promise<ApiTarget> {
-    const api = await this.apis.find(principal.orgId, apiId);
-    const roles = api && rolesIn(principal, api.workspace_id);
-    if (!api || !roles || roles.size === 0) throw problem.notFound('API', apiId);
-    if (PROXY_ROLES.some((role) => roles.has(role))) return api;
-    throw problem.accessDenied(`Requires the role ${PROXY_ROLES.join(' or ')} in the workspace of the API.`);
-  }
-
-  private checkUsable(api: ApiTarget, method: string): void {
-    if (api.archived_at) throw problem.conflict('The API is archived. Restore it to use it again.');
-    if ((api.allowed_methods as readonly string[]).includes(method)) return;
-    throw new Problem('forbidden', `This API allows only ${api.allowed_methods.join(', ')}.`);
-  }
-
-  private async send(
-    request: ServiceRequest,
-    response: ServerResponse,
-    api: ApiTarget,
-    target: Target,
-  ): Promise<void> {
-    const { method, rawHeaders, headers } = request;
-    const base = new URL(api.base_url);
+  private requestOf(request: ServiceRequest, api: ApiTarget, target: Target): UpstreamRequest {
+    const { base } = api;
     this.outbound.checkUrl(base);
     const { own, query } = this.credentials.applied(api, target.query);
+    const { method, headers } = request;
     const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-    await exchange(
-      this.outbound.dispatcher,
-      {
-        origin: base.origin,
-        path: `${base.pathname.replace(/\/$/, '')}${target.separator}${target.path}${query}` || '/',
-        method,
-        headers: requestHeaders(rawHeaders, own, this.hopOf(request)),
-        body: hasBody ? receiveBody(request, Infinity) : null,
-        timeoutMs: api.timeout_ms,
-      },
-      response,
-    );
+    const basePath = base.pathname === '/' ? '' : base.pathname;
+    return {
+      origin: base.origin,
+      path: `${basePath}${target.separator}${target.path}${query}` || '/',
+      method,
+      headers: requestHeaders(request, own, this.hopOf(request)),
+      body: hasBody ? receiveBody(request, Infinity) : null,
+      timeoutMs: api.timeout_ms,
+    };
   }
 
   private hopOf(request: ServiceRequest): Hop {
@@ -135,6 +113,31 @@ export class ApiProxyEndpoint {
       traceparent: tracing().traceparent() === undefined ? traceparentOf(request) : undefined,
     };
   }
+}
+
+const WORKSPACE = WORKSPACE_HEADER.toLowerCase();
+
+/** Returns an API that the caller may use. Errors: 404, 403. */
+function usable(api: ApiTarget | null, principal: Member, apiId: string): ApiTarget {
+  const roles = api && rolesIn(principal, api.workspace_id);
+  if (!api || !roles || roles.size === 0) throw problem.notFound('API', apiId);
+  if (PROXY_ROLES.some((role) => roles.has(role))) return api;
+  throw problem.accessDenied(`Requires the role ${PROXY_ROLES.join(' or ')} in the workspace of the API.`);
+}
+
+/** Throws 409 for an archived API or workspace, and 403 for a method that the API does not allow. */
+function checkAllowed(api: ApiTarget, method: string): void {
+  if (api.archived_at) throw problem.conflict('The API is archived. Restore it to use it again.');
+  if (api.is_workspace_archived) throw problem.conflict('The workspace of the API is archived.');
+  if ((api.allowed_methods as readonly string[]).includes(method)) return;
+  throw new Problem('forbidden', `This API allows only ${api.allowed_methods.join(', ')}.`);
+}
+
+/** Adds to a problem that the service made it, if it does not say why the upstream did not answer. */
+function withProxyStatus(error: unknown): unknown {
+  if (!(error instanceof Problem) || error.headers['Proxy-Status']) return error;
+  const type = error.status < 500 ? 'http_request_denied' : 'proxy_internal_response';
+  return error.extended({}, { 'Proxy-Status': proxyError(type) });
 }
 
 /** The parts of a request's target, as they were sent. */
@@ -166,7 +169,7 @@ function splitTarget(target: string): Target {
 function traceparentOf({ headers: { traceparent }, context }: ServiceRequest): string {
   return typeof traceparent === 'string' && traceparent.includes(context.traceId)
     ? traceparent
-    : `00-${context.traceId}-${randomBytes(8).toString('hex')}-00`;
+    : `00-${context.traceId}-${randomHex(8)}-00`;
 }
 
 /** Throws 400 for an upgrade, such as to WebSocket. One to HTTP/2 is ignored, because clients only offer it. */

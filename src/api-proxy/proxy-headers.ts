@@ -1,3 +1,5 @@
+import type { IncomingMessage } from 'node:http';
+
 /** Name and value by turns, as Node reads them. */
 export type RawHeaders = readonly string[];
 
@@ -17,15 +19,25 @@ const HOP_BY_HOP = [
 /** Request headers that are for this service. */
 const OF_THE_SERVICE = ['authorization', 'cookie', 'expect', 'host', 'x-service-workspace-id'];
 
-/** Statements about the way of a request, which this service makes itself. */
-const FORWARDING =
-  /^(?:forwarded|via|x-forwarded-.*|x-real-ip|x-original-(?:url|host|uri)|x-rewrite-url|true-client-ip|cf-connecting-ip)$/;
+/** Statements about the way of a request, which this service makes itself, besides `X-Forwarded-…`. */
+const FORWARDING = [
+  'cf-connecting-ip',
+  'forwarded',
+  'traceparent',
+  'true-client-ip',
+  'via',
+  'x-original-host',
+  'x-original-uri',
+  'x-original-url',
+  'x-real-ip',
+  'x-rewrite-url',
+];
 
 /** Trailers of requests are not forwarded. */
 const DROPPED_REQUEST: ReadonlySet<string> = new Set([
   ...HOP_BY_HOP,
   ...OF_THE_SERVICE,
-  'traceparent',
+  ...FORWARDING,
   'trailer',
 ]);
 /** `Proxy-Status` is replaced by one that has this hop too. */
@@ -58,14 +70,19 @@ export interface Hop {
 }
 
 /** Returns the headers of the request to an upstream. @param own headers that replace those of the client */
-export function requestHeaders(given: RawHeaders, own: ReadonlyMap<string, string>, hop: Hop): string[] {
-  const named = connectionOptions(given);
+export function requestHeaders(
+  { rawHeaders: given, headers: { connection, te } }: Pick<IncomingMessage, 'rawHeaders' | 'headers'>,
+  own: ReadonlyMap<string, string>,
+  hop: Hop,
+): string[] {
+  const named = connectionOptions(connection);
   const headers: string[] = [];
   let via = '';
   for (let at = 0; at < given.length; at += 2) {
     const name = given[at]!.toLowerCase();
     if (name === 'via') via += `${given[at + 1]!}, `;
-    if (DROPPED_REQUEST.has(name) || named.has(name) || FORWARDING.test(name) || own.has(name)) continue;
+    if (DROPPED_REQUEST.has(name) || named.has(name) || own.has(name) || name.startsWith('x-forwarded-'))
+      continue;
     headers.push(given[at]!, given[at + 1]!);
   }
   for (const [name, value] of own) headers.push(name, value);
@@ -73,14 +90,27 @@ export function requestHeaders(given: RawHeaders, own: ReadonlyMap<string, strin
   if (hop.address !== undefined) headers.push('x-forwarded-for', hop.address);
   headers.push('x-forwarded-proto', hop.proto, 'x-forwarded-host', hop.host);
   if (hop.traceparent !== undefined) headers.push('traceparent', hop.traceparent);
-  if (acceptsTrailers(given)) headers.push('te', 'trailers');
+  if (te !== undefined && /(?:^|,)\s*trailers\s*(?:,|;|$)/i.test(String(te))) headers.push('te', 'trailers');
   return headers;
 }
 
-/** Returns the end-to-end headers of an upstream's response, as it sent them. */
-export function responseHeaders(given: RawHeaders): string[] {
-  const named = connectionOptions(given);
-  return filtered(given, (name) => !DROPPED_RESPONSE.has(name) && !named.has(name));
+/** Returns the end-to-end headers of an upstream's response, as it sent them, and what this hop says about it. */
+export function responseHeaders(given: RawHeaders, status: number): string[] {
+  const named = connectionOptions(valueOf(given, 'connection'));
+  const headers: string[] = [];
+  let before = '';
+  for (let at = 0; at < given.length; at += 2) {
+    const name = given[at]!.toLowerCase();
+    if (name === 'proxy-status') before += `${given[at + 1]!}, `;
+    if (!DROPPED_RESPONSE.has(name) && !named.has(name)) headers.push(given[at]!, given[at + 1]!);
+  }
+  headers.push(
+    'Via',
+    `1.1 ${PROXY_NAME}`,
+    'Proxy-Status',
+    `${before}${PROXY_NAME}; received-status=${status}`,
+  );
+  return headers;
 }
 
 /** Returns the trailers of an upstream's response that can be passed on. */
@@ -104,19 +134,13 @@ function filtered(given: RawHeaders, isKept: (name: string) => boolean): string[
 }
 
 /** Returns the names in `Connection`, which are for this hop alone. */
-function connectionOptions(given: RawHeaders): ReadonlySet<string> {
-  const value = valueOf(given, 'connection');
+function connectionOptions(value: string | undefined): ReadonlySet<string> {
   if (value === undefined || /^(?:keep-alive|close)$/i.test(value)) return NO_NAMES;
+  const names = value
+    .toLowerCase()
+    .split(',')
+    .map((name) => name.trim());
   // the length of a body is not for the hop alone, whatever a client says
-  return new Set(
-    value
-      .toLowerCase()
-      .split(',')
-      .map((name) => name.trim())
-      .filter((name) => name !== 'content-length'),
-  );
+  return new Set(names.filter((name) => name !== 'content-length'));
 }
 const NO_NAMES: ReadonlySet<string> = new Set();
-
-const acceptsTrailers = (given: RawHeaders): boolean =>
-  /(?:^|,)\s*trailers\s*(?:,|;|$)/i.test(valueOf(given, 'te') ?? '');

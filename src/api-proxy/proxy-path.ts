@@ -28,7 +28,6 @@ export function pathFault(path: string): PathFault | null {
   }
 }
 
- 
 const FORBIDDEN = /[\x00-\x1f\x7f\\]/;
 
 function isEscape(form: string): boolean {

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { Problem } from '#platform/problem';
-import { PROXY_NAME, responseHeaders, trailersOf, valueOf } from './proxy-headers';
-import { lateProblem, proxyReceived, upstreamProblem } from './upstream-failure';
+import { responseHeaders, trailersOf, valueOf } from './proxy-headers';
+import { lateProblem, upstreamProblem } from './upstream-failure';
 
 /** An upstream that sends nothing of a started body for this long is given up. */
 const IDLE_MS = 600_000;
@@ -30,9 +30,6 @@ const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT'
 /** Broken connections. One that was kept open may be closed by its server just when it is used again. */
 const BROKEN = /^(?:UND_ERR_SOCKET|ECONNRESET|EPIPE)$/;
 
-/** Headers of the service's own responses. */
-const NOT_OF_THE_UPSTREAM = ['Cache-Control', 'X-Content-Type-Options'];
-
 /**
  * Sends a request, and streams its response to the client, in constant memory: each side waits until the other has taken what
  * was sent. The request ends as soon as the client has gone. A response that breaks off ends the connection of the client, so
@@ -40,31 +37,22 @@ const NOT_OF_THE_UPSTREAM = ['Cache-Control', 'X-Content-Type-Options'];
  *
  * Resolves when the response has been sent, or the client has gone. Throws a `Problem` if there is no response.
  */
-export async function exchange(
+export const exchange = (
   dispatcher: Dispatcher,
   request: UpstreamRequest,
   response: ServerResponse,
-): Promise<void> {
-  try {
-    await new Exchange(dispatcher, request, response).run();
-  } catch (error) {
-    const isRepeatable = request.body === null && IDEMPOTENT.has(request.method);
-    if (!isRepeatable || !BROKEN.test(codeOf(error)) || response.headersSent || response.destroyed) {
-      throw upstreamProblem(error);
-    }
-    await new Exchange(dispatcher, request, response).run().catch((again: unknown) => {
-      throw upstreamProblem(again);
-    });
-  }
-}
+  requestId: string,
+): Promise<void> => new Exchange(dispatcher, request, response, requestId).run();
 
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code);
 
-/** One attempt. The handler of undici, whose methods are called in the order of a response. */
+/** The handler of undici, whose methods are called in the order of a response. */
 class Exchange implements Dispatcher.DispatchHandler {
   private timer: NodeJS.Timeout | undefined;
   private abort: ((error: Error) => void) | undefined;
   private ended = false;
+  private hasData = false;
+  private isRepeated = false;
   private unacknowledged = 0;
   private resolve!: () => void;
   private reject!: (error: unknown) => void;
@@ -74,17 +62,17 @@ class Exchange implements Dispatcher.DispatchHandler {
     private readonly dispatcher: Dispatcher,
     private readonly request: UpstreamRequest,
     private readonly response: ServerResponse,
+    private readonly requestId: string,
   ) {}
 
   run(): Promise<void> {
-    const { origin, path, method, headers, body } = this.request;
     return new Promise((resolve, reject) => {
       this.resolve = resolve;
       this.reject = reject;
       if (this.response.destroyed) return resolve();
       this.response.once('close', this.onClose);
       this.startTimer(this.request.timeoutMs, () => lateProblem(this.request.timeoutMs));
-      this.dispatcher.dispatch({ origin, path, method, headers, body: body as never }, this);
+      this.dispatch();
     });
   }
 
@@ -109,29 +97,23 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.ended) return false;
     // 100 Continue and early hints
     if (status < 200) return true;
-    const { response } = this;
-    const given = raw.map((part) => part.toString('latin1'));
-    const headers = responseHeaders(given);
-    headers.push(
-      'Via',
-      `1.1 ${PROXY_NAME}`,
-      'Proxy-Status',
-      proxyReceived(status, valueOf(given, 'proxy-status')),
+    const headers = responseHeaders(
+      raw.map((part) => part.toString('latin1')),
+      status,
     );
     try {
-      this.setHeaders(headers);
-      response.writeHead(status, statusText);
+      this.writeHead(status, statusText, headers);
     } catch (error) {
       // a status or a header that Node does not send
       this.end(Object.assign(new Error('invalid response', { cause: error }), { code: 'HPE_INVALID' }));
       return false;
     }
-    // at once, because the first byte of a stream may take long, but together with a body that has arrived
-    response.socket?.cork();
-    response.flushHeaders();
-    process.nextTick(() => response.socket?.uncork());
+    // the first byte of a stream may take long, but a body that has arrived goes with its headers
+    process.nextTick(() => {
+      if (!this.ended && !this.hasData) this.response.flushHeaders();
+    });
     this.startTimer(IDLE_MS, () => lateProblem(IDLE_MS));
-    response.on('drain', () => {
+    this.response.on('drain', () => {
       this.timer?.refresh();
       resume();
     });
@@ -139,6 +121,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onData(chunk: Buffer): boolean {
+    this.hasData = true;
     this.timer?.refresh();
     return this.response.write(chunk);
   }
@@ -152,15 +135,35 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onError(error: Error): void {
-    this.end(error);
+    if (this.ended || !this.isRepeatable(error)) return this.end(error);
+    this.isRepeated = true;
+    this.dispatch();
   }
 
-  /** Replaces headers of the service by those of the upstream. Only the operator decides which origins may read responses. */
-  private setHeaders(headers: readonly string[]): void {
-    const { response } = this;
-    const isCors = response.hasHeader('Access-Control-Allow-Origin');
-    for (const name of NOT_OF_THE_UPSTREAM) response.removeHeader(name);
-    const replaced = new Set<string>(isCors ? ['vary'] : []);
+  private dispatch(): void {
+    const { origin, path, method, headers, body } = this.request;
+    this.dispatcher.dispatch({ origin, path, method, headers, body: body as never }, this);
+  }
+
+  private isRepeatable(error: Error): boolean {
+    const { body, method } = this.request;
+    if (this.isRepeated || body !== null || this.response.headersSent) return false;
+    return IDEMPOTENT.has(method) && BROKEN.test(codeOf(error));
+  }
+
+  /** Sends the headers of the upstream. They replace those of the service, except for those of cross-origin access. */
+  private writeHead(status: number, statusText: string, headers: string[]): void {
+    const { response, requestId } = this;
+    if (valueOf(headers, 'x-request-id') === undefined) headers.push('X-Request-Id', requestId);
+    const own = response.getHeaderNames();
+    if (own.length === 0) {
+      // as one list, because that costs half of setting each
+      response.writeHead(status, statusText, headers);
+      return;
+    }
+    // set if the operator has named origins: then the upstream does not decide which may read its responses
+    const isCors = own.includes('vary');
+    const replaced = new Set(['vary']);
     for (let at = 0; at < headers.length; at += 2) {
       const name = headers[at]!.toLowerCase();
       if (isCors && name.startsWith('access-control-')) continue;
@@ -168,6 +171,7 @@ class Exchange implements Dispatcher.DispatchHandler {
       replaced.add(name);
       response.appendHeader(headers[at]!, headers[at + 1]!);
     }
+    response.writeHead(status, statusText);
   }
 
   private startTimer(ms: number, late: () => Problem): void {
@@ -184,7 +188,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.ended = true;
     clearTimeout(this.timer);
     this.response.off('close', this.onClose);
-    if (error) this.reject(error);
+    if (error) this.reject(upstreamProblem(error));
     else this.resolve();
     if (reason) this.abort?.(reason);
   }

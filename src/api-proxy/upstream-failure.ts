@@ -23,10 +23,6 @@ type ProxyError =
 /** Returns a `Proxy-Status` that says that this service made the response, and why. */
 export const proxyError = (type: ProxyError): string => `${PROXY_NAME}; error=${type}`;
 
-/** Returns a `Proxy-Status` that says that the upstream made the response. */
-export const proxyReceived = (status: number, before: string | undefined): string =>
-  `${before === undefined ? '' : `${before}, `}${PROXY_NAME}; received-status=${status}`;
-
 const CODES: readonly (readonly [RegExp, ProxyError])[] = [
   [/^ECONNREFUSED$/, 'connection_refused'],
   [/^(?:ENOTFOUND|ENODATA|EAI_\w+)$/, 'dns_error'],

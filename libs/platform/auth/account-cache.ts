@@ -126,4 +126,10 @@ class OrgCache<Value extends object> {
   }
 }
 
-const keyOf = (credential: string): string => hash('sha256', credential, 'base64');
+let last = { credential: '', key: '' };
+
+/** A request looks its principal up more than once, and hashing costs more than the look-up. */
+function keyOf(credential: string): string {
+  if (last.credential !== credential) last = { credential, key: hash('sha256', credential, 'base64') };
+  return last.key;
+}

@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { PLATFORM_OWNER, setCurrentOwner } from '#platform/concurrency';
 import type { ServiceRequest } from '#platform/http';
 import { Problem } from '#platform/problem';
+import type { Principal } from '#platform/scope';
 import { Authenticator } from './authenticator';
 import { bearerToken } from './bearer-token';
 import type { Member } from './workspace-scopes';
@@ -15,16 +16,26 @@ export class PrincipalReader {
   /** Returns the caller, who becomes `request.user`. Errors: the 401 codes, 403 for platform principals and suspended accounts. */
   async read(incoming: IncomingMessage): Promise<Member> {
     const request = incoming as ServiceRequest;
-    const credential = bearerToken(request);
-    const cached = this.authenticator.getCached(credential);
-    const principal = cached ?? (await this.authenticator.authenticate(credential));
-    request.user = principal;
-    const owner = principal.orgId ?? PLATFORM_OWNER;
-    setCurrentOwner(owner);
-    if (!cached) request.verified?.(owner);
-    if (principal.orgId === null) throw platformRefused();
-    return principal as Member;
+    const principal = await this.authenticator.authenticate(bearerToken(request));
+    request.verified?.(ownerOf(principal));
+    return admitted(request, principal);
   }
+
+  /** Returns the caller at once if the credential was verified recently, else undefined. Errors: as `read`. */
+  cached(incoming: IncomingMessage): Member | undefined {
+    const request = incoming as ServiceRequest;
+    const principal = this.authenticator.getCached(bearerToken(request));
+    return principal && admitted(request, principal);
+  }
+}
+
+const ownerOf = ({ orgId }: Principal): string => orgId ?? PLATFORM_OWNER;
+
+function admitted(request: ServiceRequest, principal: Principal): Member {
+  request.user = principal;
+  setCurrentOwner(ownerOf(principal));
+  if (principal.orgId === null) throw platformRefused();
+  return principal as Member;
 }
 
 /** Returns the 403 of platform principals on the routes of tenants. */

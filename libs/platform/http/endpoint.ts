@@ -10,8 +10,17 @@ export type RequestStep = (
   next: (refused?: Problem) => void,
 ) => void;
 
-/** Handles the requests below a path without the routes and the interceptors of Nest. What it throws becomes a problem. */
+/**
+ * Handles the requests below a path without the routes and the interceptors of Nest. What it throws becomes a problem. It
+ * sends the headers of its responses itself.
+ */
 export type EndpointHandler = (request: ServiceRequest, response: ServerResponse) => Promise<void>;
+
+/** Sets the headers of the service's own responses. They are private to their caller and revalidated by ETag. */
+export function setOwnHeaders(response: ServerResponse): void {
+  response.setHeader('X-Content-Type-Options', 'nosniff');
+  response.setHeader('Cache-Control', 'private, no-cache');
+}
 
 /** Returns a listener that runs the steps in order, and then the handler. */
 export function listenerOf(
@@ -21,7 +30,13 @@ export function listenerOf(
 ): RequestListener {
   return (incoming, response) => {
     const request = incoming as ServiceRequest;
-    const fail = (error: unknown): void => filter.respond(error, request, response);
+    const fail = (error: unknown): void => {
+      if (!response.headersSent) {
+        response.setHeader('X-Request-Id', request.context.requestId);
+        setOwnHeaders(response);
+      }
+      filter.respond(error, request, response);
+    };
     const run = (index: number): void => {
       const step = steps[index];
       if (step) step(request, response, (refused) => (refused ? fail(refused) : run(index + 1)));

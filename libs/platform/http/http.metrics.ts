@@ -8,11 +8,17 @@ const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 /** Label of requests without a route, whose paths are unbounded. */
 const NO_ROUTE = 'none';
 
+interface Series {
+  requests: { inc(): void };
+  duration: { observe(seconds: number): void };
+}
+
 /** Counts requests by the pattern of their route, never by their path. */
 @Injectable()
 export class HttpMetrics {
   private readonly requests: Counter<'method' | 'route' | 'status'>;
   private readonly duration: Histogram<'method' | 'route'>;
+  private readonly series = new Map<string, Series>();
 
   constructor(metrics: Metrics) {
     this.requests = metrics.counter('http_requests_total', 'Requests that were answered, by status class.', [
@@ -33,7 +39,22 @@ export class HttpMetrics {
     const { context, method } = request as ServiceRequest;
     const route = routeOf(request as ServiceRequest) ?? NO_ROUTE;
     const status = response.writableFinished ? `${Math.floor(response.statusCode / 100)}xx` : 'aborted';
-    this.requests.inc({ method, route, status });
-    this.duration.observe({ method, route }, (performance.now() - context.startedAt) / 1000);
+    const { requests, duration } = this.seriesOf(method ?? '', route, status);
+    requests.inc();
+    duration.observe((performance.now() - context.startedAt) / 1000);
+  }
+
+  /** Finding a series by its labels costs more than counting. */
+  private seriesOf(method: string, route: string, status: string): Series {
+    const key = `${method} ${route} ${status}`;
+    let series = this.series.get(key);
+    if (!series) {
+      series = {
+        requests: this.requests.labels({ method, route, status }),
+        duration: this.duration.labels({ method, route }),
+      };
+      this.series.set(key, series);
+    }
+    return series;
   }
 }

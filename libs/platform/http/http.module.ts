@@ -7,7 +7,7 @@ import { MetricsModule } from '#platform/metrics';
 import { finishingMs } from '#platform/process';
 import { BodyInterceptor } from './body.interceptor';
 import { BodyBudgets } from './body-budgets';
-import { type EndpointHandler, listenerOf, type RequestStep } from './endpoint';
+import { type EndpointHandler, listenerOf, type RequestStep, setOwnHeaders } from './endpoint';
 import { DeadlineInterceptor } from './deadline';
 import { HttpMetrics } from './http.metrics';
 import { IdempotencyInterceptor } from './idempotency.interceptor';
@@ -16,7 +16,7 @@ import { JsonBodiesModule } from './json-bodies';
 import { ProblemFilter } from './problem.filter';
 import { QueryInterceptor } from './query.interceptor';
 import { ResponseInterceptor } from './response.interceptor';
-import { requestContext } from './request-context';
+import { beginRequest, requestContext } from './request-context';
 import { ServiceAdapter } from './service-adapter';
 import { ServiceValidationPipe } from './validation.pipe';
 
@@ -75,21 +75,19 @@ const EXPOSED = [
 /** How long browsers may keep the answer to a preflight. */
 const PREFLIGHT_SECONDS = 600;
 
-/** Sets the headers of every response. Responses are private to their caller and revalidated by ETag. */
-const setResponseHeaders: RequestStep = (_request, response, next) => {
-  response.setHeader('X-Content-Type-Options', 'nosniff');
-  response.setHeader('Cache-Control', 'private, no-cache');
+/** Sets the headers of every response. */
+const setHeaders: RequestStep = (_request, response, next) => {
+  setOwnHeaders(response);
   next();
 };
 
-/** Returns the steps that identify, log and measure a request, and answer the preflights of browsers. */
-function commonSteps(app: NestExpressApplication): RequestStep[] {
+/** Returns the step that measures a request. */
+function measuring(app: NestExpressApplication): RequestStep {
   const metrics = app.get(HttpMetrics, { strict: false });
-  const measure: RequestStep = (request, response, next) => {
+  return (request, response, next) => {
     response.once('close', () => metrics.count(request, response));
     next();
   };
-  return [requestContext, measure, setResponseHeaders, ...corsSteps(app.get(Environment, { strict: false }))];
 }
 
 function corsSteps({ CORS_ORIGINS }: Environment): RequestStep[] {
@@ -110,7 +108,7 @@ export interface EndpointSteps {
   after: RequestStep;
 }
 
-/** Serves all requests below a path by a handler, with the steps of every other request. */
+/** Serves all requests below a path by a handler, with the steps of every other request, which set no headers here. */
 export function mountEndpoint(
   app: NestExpressApplication,
   prefix: string,
@@ -118,7 +116,8 @@ export function mountEndpoint(
   handler: EndpointHandler,
 ): void {
   const adapter = app.getHttpAdapter() as unknown as ServiceAdapter;
-  const steps = [before, ...commonSteps(app), after];
+  const cors = corsSteps(app.get(Environment, { strict: false }));
+  const steps = [before, beginRequest as RequestStep, measuring(app), ...cors, after];
   adapter.mount(prefix, listenerOf(steps, handler, app.get(ProblemFilter, { strict: false })));
 }
 
@@ -127,5 +126,5 @@ export function configureHttp(app: NestExpressApplication): void {
   app.disable('x-powered-by');
   app.set('etag', false);
   app.set('query parser', 'simple');
-  app.use(...commonSteps(app));
+  app.use(requestContext, measuring(app), setHeaders, ...corsSteps(app.get(Environment, { strict: false })));
 }

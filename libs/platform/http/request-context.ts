@@ -1,7 +1,8 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Request } from 'express';
 import { type ByteLease, runRequest } from '#platform/concurrency';
+import { randomHex } from '#platform/ids';
 import type { AccessRule, OrgScope, Principal, Scope } from '#platform/scope';
 import { rootLogger } from '#platform/logging';
 import { tracing } from '#platform/tracing';
@@ -58,14 +59,20 @@ const QUIET = /^\/health\//;
 
 /** Gives the request its ids, and logs one line when it is answered. Must be the first middleware. */
 export function requestContext(incoming: IncomingMessage, response: ServerResponse, next: () => void): void {
-  const request = incoming as ServiceRequest;
+  beginRequest(incoming as ServiceRequest, response, () => {
+    response.setHeader('X-Request-Id', (incoming as ServiceRequest).context.requestId);
+    next();
+  });
+}
+
+/** Like `requestContext`, and leaves it to `next` to send the id of the request. */
+export function beginRequest(request: ServiceRequest, response: ServerResponse, next: () => void): void {
   const given = request.headers['x-request-id'];
   request.context = {
     requestId: typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID(),
-    traceId: tracing().traceId() ?? givenTraceId(request) ?? randomBytes(16).toString('hex'),
+    traceId: tracing().traceId() ?? givenTraceId(request) ?? randomHex(16),
     startedAt: request.receivedAt ?? performance.now(),
   };
-  response.setHeader('X-Request-Id', request.context.requestId);
   response.once('close', () => logAnswer(request, response));
   runRequest(next);
 }

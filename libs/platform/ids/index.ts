@@ -13,22 +13,33 @@ const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const MILLIS_MAX = 2 ** 48 - 1;
 
 /** A page of random bytes, because one call to the system's generator per id costs five times as much as all the rest. */
-const randomness = new Uint8Array(4096);
+const randomness = Buffer.alloc(4096);
 let drawn = randomness.length;
 
 const bytes = new Uint8Array(16);
 let lastMillis = 0;
 let counter = 0;
 
+/** Makes sure that this many bytes can be drawn. */
+function refill(count: number): void {
+  if (drawn + count <= randomness.length) return;
+  randomFillSync(randomness);
+  drawn = 0;
+}
+
+/** Returns a random text of hexadecimal digits, such as an id of a trace. @param count bytes, at most 64 */
+export function randomHex(count: number): string {
+  refill(count);
+  drawn += count;
+  return randomness.toString('hex', drawn - count, drawn);
+}
+
 /**
  * Writes a UUIDv7 (RFC 9562, section 5.7) into `bytes`. `rand_a` is a counter (section 6.2, method 1), so that the ids
  * of one process sort by creation, even within a millisecond.
  */
 function nextUuid(): void {
-  if (drawn + 10 > randomness.length) {
-    randomFillSync(randomness);
-    drawn = 0;
-  }
+  refill(10);
   const now = Date.now();
   if (now > lastMillis) {
     lastMillis = now;

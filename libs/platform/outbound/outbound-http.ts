@@ -48,15 +48,7 @@ export class OutboundHttp implements OnApplicationShutdown {
    * bodies, and follows no redirects. Call `checkUrl` first.
    */
   get dispatcher(): Dispatcher {
-    const { Agent } = undici();
-    return (this.agent ??= new Agent({
-      connect: checkedConnector(new AddressPolicy(this.allowed), this.resolve),
-      maxHeaderSize: HEADERS_MAX,
-      keepAliveMaxTimeout: KEEP_ALIVE_MAX_MS,
-      // The deadline of the operation applies.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    }));
+    return (this.agent ??= this.newAgent());
   }
 
   /** Throws `BlockedAddressError` for a URL that is not `http` or `https`, or that contains a user or a password. */
@@ -95,6 +87,17 @@ export class OutboundHttp implements OnApplicationShutdown {
 
   async onApplicationShutdown(): Promise<void> {
     await this.agent?.destroy();
+  }
+
+  private newAgent(): Dispatcher {
+    return new (undici().Agent)({
+      connect: checkedConnector(new AddressPolicy(this.allowed), this.resolve),
+      maxHeaderSize: HEADERS_MAX,
+      keepAliveMaxTimeout: KEEP_ALIVE_MAX_MS,
+      // The deadline of the operation applies.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
   }
 }
 

@@ -145,48 +145,50 @@ export class LoadShedder implements OnApplicationBootstrap, OnModuleDestroy {
     if (EXEMPT.test(path)) return next();
     const owner = PUBLIC.test(path) ? ANONYMOUS : this.ownerOf(request);
     const limiter = this.unknown.get(owner);
-    if (!limiter) return void this.begin(owner, request, response, next);
+    if (!limiter) return this.begin(owner, request, response, next);
     const { signal } = endingOf(request as ServiceRequest, response);
     limiter
-      .run(this.addresses.of(request), signal, () => this.begin(owner, request, response, next))
+      .run(
+        this.addresses.of(request),
+        signal,
+        () => new Promise<void>((resolve) => this.begin(owner, request, response, next, resolve)),
+      )
       .catch(() => {
         if (!signal.aborted) this.refuse('in_flight', next);
       });
   }
 
-  /** Resolves when the request has ended, or counts for its organization. */
+  /** @param onLeave called when the request has ended, or counts for its organization */
   private begin(
     owner: string,
     request: IncomingMessage,
     response: ServerResponse,
     next: Next,
-  ): Promise<void> {
+    onLeave?: () => void,
+  ): void {
     const acquired = this.inFlight.tryAcquire(owner, 1);
     if (!acquired) {
       this.refuse('in_flight', next);
-      return Promise.resolve();
+      return onLeave?.();
     }
     let lease: ByteLease = acquired;
     const serviceRequest = request as ServiceRequest;
-    return new Promise((resolve) => {
-      onEnd(serviceRequest, response, () => {
-        lease.release();
-        resolve();
-      });
-      if (this.isLate && this.inFlight.usedBy(owner) > ALWAYS_ADMITTED) {
-        return this.refuse('event_loop', next);
-      }
-      serviceRequest.verified = (verified) => {
-        // what is closed has released its lease
-        const moved =
-          response.closed || response.destroyed ? undefined : this.inFlight.tryAcquire(verified, 1);
-        if (!moved) return;
-        lease.release();
-        lease = moved;
-        resolve();
-      };
-      next();
+    onEnd(serviceRequest, response, () => {
+      lease.release();
+      onLeave?.();
     });
+    if (this.isLate && this.inFlight.usedBy(owner) > ALWAYS_ADMITTED) {
+      return this.refuse('event_loop', next);
+    }
+    serviceRequest.verified = (verified) => {
+      // what is closed has released its lease
+      const moved = response.closed || response.destroyed ? undefined : this.inFlight.tryAcquire(verified, 1);
+      if (!moved) return;
+      lease.release();
+      lease = moved;
+      onLeave?.();
+    };
+    next();
   }
 
   private refuse(reason: 'in_flight' | 'event_loop', next: Next): void {

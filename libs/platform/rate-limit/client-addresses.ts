@@ -32,6 +32,8 @@ export class ClientAddresses {
 
   /** Returns the whole address of a client, found in the same way. */
   exact(request: Pick<IncomingMessage, 'socket' | 'headers'>): string | undefined {
+    // without proxies, the address of the socket needs no parsing
+    if (this.trusted.length === 0) return request.socket.remoteAddress?.replace(/^::ffff:(?=[\d.]+$)/, '');
     return this.resolve(request)?.toString();
   }
 

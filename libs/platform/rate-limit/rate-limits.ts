@@ -87,6 +87,11 @@ export class RateLimits {
     ]);
   }
 
+  /** Whether nothing is limited by this name. */
+  isOff(name: RateLimitName): boolean {
+    return !this.limits.has(name);
+  }
+
   /**
    * Counts a request, and sets the headers `RateLimit-Policy` and `RateLimit` of its response
    * (draft-ietf-httpapi-ratelimit-headers). Does nothing if the limit is off.

@@ -13,7 +13,14 @@ const MAX_ENTRIES = 1_000;
 const LIFETIME_MS = 1_000;
 
 /** An API to call. It may be archived (`archived_at`). Shared by all callers, so it must not be changed. */
-export type ApiTarget = Readonly<Omit<ApiEntity, 'headers'> & { headers: Readonly<Record<string, string>> }>;
+export type ApiTarget = Readonly<
+  Omit<ApiEntity, 'headers'> & {
+    headers: Readonly<Record<string, string>>;
+    /** `base_url`, parsed. */
+    base: URL;
+    is_workspace_archived: boolean;
+  }
+>;
 
 /** Finds registered APIs to call them. Caches each for at most 1 s, and only those that exist. */
 @Injectable()
@@ -30,13 +37,21 @@ export class ApiDirectory {
 
   /** Returns an API of an organization, archived or not, without an access check. Null if there is none. */
   async find(orgId: string, apiId: string): Promise<ApiTarget | null> {
+    return this.cached(orgId, apiId) ?? this.load(orgId, apiId);
+  }
+
+  /** Returns an API as `find`, at once, if it is cached. */
+  cached(orgId: string, apiId: string): ApiTarget | undefined {
     const known = this.targets.get(apiId);
-    if (known?.org_id === orgId) return known;
+    return known?.org_id === orgId ? known : undefined;
+  }
+
+  private load(orgId: string, apiId: string): Promise<ApiTarget | null> {
     return this.loads.run(`${orgId} ${apiId}`, undefined, async () => {
       const { epoch } = this;
       const row = await this.apis.findTarget(orgId, apiId);
       if (row === null) return null;
-      const target = { ...row, headers: parsedHeaders(row.headers) };
+      const target = { ...row, headers: parsedHeaders(row.headers), base: new URL(row.base_url) };
       if (epoch === this.epoch) this.targets.set(apiId, target);
       return target;
     });

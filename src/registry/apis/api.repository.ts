@@ -10,6 +10,9 @@ export interface ComparedApi extends ComparedRow, Pick<ApiEntity, (typeof CALL_F
   metadata_sha256: string;
 }
 
+/** An API to call. */
+export type CalledApi = ApiEntity & { is_workspace_archived: boolean };
+
 /** The columns of `ApiEntity`, without generated ones. */
 const COLUMNS = [
   ...['api_id', 'org_id', 'workspace_id', 'version_ordinal', 'version_id'],
@@ -44,9 +47,11 @@ export class ApiRepository extends OwnedRepository<ApiEntity, ApiVersionRow> {
   }
 
   /** Finds an API of an organization for a call, without an access check. Archived ones are found too. */
-  async findTarget(orgId: string, apiId: string): Promise<ApiEntity | null> {
-    const statement = sql`SELECT ${raw(COLUMNS)} FROM apis WHERE api_id = ${apiId} AND org_id = ${orgId}`;
-    const [row] = await this.database.query<ApiEntity>(prepared('api.find', statement));
+  async findTarget(orgId: string, apiId: string): Promise<CalledApi | null> {
+    const archived = sql`(SELECT w.archived_at IS NOT NULL FROM workspaces w WHERE w.workspace_id = apis.workspace_id)`;
+    const statement = sql`SELECT ${raw(COLUMNS)}, ${archived} AS is_workspace_archived FROM apis
+      WHERE api_id = ${apiId} AND org_id = ${orgId}`;
+    const [row] = await this.database.query<CalledApi>(prepared('api.find', statement));
     return row ?? null;
   }
 }
