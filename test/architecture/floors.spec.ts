@@ -9,8 +9,8 @@ import ts from 'typescript';
 const FLOORS = [
   ['resources'],
   ['registry'],
-  ['files', 'telemetry', 'model-gateway'],
-  ['skills', 'mcp-servers', 'api-proxy'],
+  ['files', 'telemetry'],
+  ['skills', 'mcp-servers', 'api-proxy', 'model-gateway'],
   ['agents'],
   ['evaluation'],
   ['store'],

@@ -1,0 +1,163 @@
+import { SqlMigration } from './sql-migration';
+
+/** Providers, models, keys and budgets of the model gateway, what was used and spent, and kept answers. */
+export class ModelGateway1795458000000 extends SqlMigration {
+  protected readonly sql = `
+    CREATE TABLE model_providers (
+      provider_id text COLLATE "C" PRIMARY KEY,
+      org_id text COLLATE "C" NOT NULL REFERENCES organizations,
+      workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
+      name text NOT NULL,
+      description text,
+      kind text COLLATE "C" NOT NULL CONSTRAINT model_providers_kind CHECK (kind IN ('openai', 'anthropic')),
+      -- without a query and without a slash at its end
+      base_url text NOT NULL,
+      -- encrypted, and bound to this provider
+      api_key text,
+      headers json NOT NULL,
+      metadata json NOT NULL,
+      generation integer NOT NULL,
+      created_at timestamptz NOT NULL,
+      updated_at timestamptz NOT NULL,
+      created_by text COLLATE "C" NOT NULL,
+      archived_at timestamptz,
+      search tsvector GENERATED ALWAYS AS
+        (search_words(name || ' ' || base_url || ' ' || coalesce(description, ''))) STORED
+    );
+    CREATE UNIQUE INDEX model_providers_name ON model_providers (workspace_id, name) WHERE archived_at IS NULL;
+    -- GET /model/v1/providers: sorts created_at, updated_at and name, in the organization and in one workspace, and filters
+    -- name, kind and q
+    CREATE INDEX model_providers_by_creation ON model_providers (org_id, provider_id);
+    CREATE INDEX model_providers_by_update ON model_providers (org_id, updated_at, provider_id);
+    CREATE INDEX model_providers_by_name ON model_providers (org_id, (name COLLATE "C"), provider_id);
+    CREATE INDEX model_providers_of_workspace_by_creation ON model_providers (workspace_id, provider_id);
+    CREATE INDEX model_providers_of_workspace_by_update ON model_providers (workspace_id, updated_at, provider_id);
+    CREATE INDEX model_providers_of_workspace_by_name ON model_providers (workspace_id, (name COLLATE "C"), provider_id);
+    CREATE INDEX model_providers_by_kind ON model_providers (org_id, kind, provider_id);
+    CREATE INDEX model_providers_search ON model_providers USING gin (search);
+
+    CREATE TABLE models (
+      model_id text COLLATE "C" PRIMARY KEY,
+      org_id text COLLATE "C" NOT NULL REFERENCES organizations,
+      workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
+      -- what clients send as the model
+      name text COLLATE "C" NOT NULL,
+      description text,
+      strategy text COLLATE "C" NOT NULL
+        CONSTRAINT models_strategy CHECK (strategy IN ('single', 'fallback', 'weighted')),
+      -- [{"provider_id", "upstream_model", "weight", "price"}]
+      targets jsonb NOT NULL,
+      retries integer NOT NULL,
+      timeout_ms integer NOT NULL,
+      -- null without a budget
+      monthly_budget_usd double precision,
+      -- null if answers are not kept
+      cache_ttl_seconds integer,
+      capture_content boolean NOT NULL,
+      record_spans boolean NOT NULL,
+      metadata json NOT NULL,
+      generation integer NOT NULL,
+      created_at timestamptz NOT NULL,
+      updated_at timestamptz NOT NULL,
+      created_by text COLLATE "C" NOT NULL,
+      archived_at timestamptz,
+      search tsvector GENERATED ALWAYS AS (search_words(name || ' ' || coalesce(description, ''))) STORED
+    );
+    CREATE UNIQUE INDEX models_name ON models (workspace_id, name) WHERE archived_at IS NULL;
+    -- a call looks its model up by name in the organization
+    CREATE INDEX models_called ON models (org_id, name) WHERE archived_at IS NULL;
+    -- GET /model/v1/models: sorts created_at, updated_at and name, in the organization and in one workspace, and filters
+    -- name, strategy, provider_id and q
+    CREATE INDEX models_by_creation ON models (org_id, model_id);
+    CREATE INDEX models_by_update ON models (org_id, updated_at, model_id);
+    CREATE INDEX models_by_name ON models (org_id, name, model_id);
+    CREATE INDEX models_of_workspace_by_creation ON models (workspace_id, model_id);
+    CREATE INDEX models_of_workspace_by_update ON models (workspace_id, updated_at, model_id);
+    CREATE INDEX models_of_workspace_by_name ON models (workspace_id, name, model_id);
+    CREATE INDEX models_by_strategy ON models (org_id, strategy, model_id);
+    CREATE INDEX models_by_target ON models USING gin (targets jsonb_path_ops);
+    CREATE INDEX models_search ON models USING gin (search);
+
+    -- the limits of a service account that was made for the gateway
+    CREATE TABLE gateway_keys (
+      service_account_id text COLLATE "C" PRIMARY KEY REFERENCES service_accounts,
+      key_id text COLLATE "C" NOT NULL REFERENCES api_keys,
+      org_id text COLLATE "C" NOT NULL REFERENCES organizations,
+      workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
+      name text NOT NULL,
+      -- null for all models of the workspace
+      model_ids text[],
+      monthly_budget_usd double precision,
+      requests_per_minute integer,
+      tokens_per_minute integer,
+      expires_at timestamptz,
+      revoked_at timestamptz,
+      generation integer NOT NULL,
+      created_at timestamptz NOT NULL,
+      updated_at timestamptz NOT NULL,
+      created_by text COLLATE "C" NOT NULL
+    );
+    CREATE UNIQUE INDEX gateway_keys_key ON gateway_keys (key_id);
+    -- GET /model/v1/keys: sorts created_at, updated_at and name, in the organization and in one workspace, and filters name
+    CREATE INDEX gateway_keys_by_creation ON gateway_keys (org_id, key_id);
+    CREATE INDEX gateway_keys_by_update ON gateway_keys (org_id, updated_at, key_id);
+    CREATE INDEX gateway_keys_by_name ON gateway_keys (org_id, (name COLLATE "C"), key_id);
+    CREATE INDEX gateway_keys_of_workspace_by_creation ON gateway_keys (workspace_id, key_id);
+    CREATE INDEX gateway_keys_of_workspace_by_update ON gateway_keys (workspace_id, updated_at, key_id);
+    CREATE INDEX gateway_keys_of_workspace_by_name ON gateway_keys (workspace_id, (name COLLATE "C"), key_id);
+
+    CREATE TABLE model_budgets (
+      workspace_id text COLLATE "C" PRIMARY KEY REFERENCES workspaces,
+      org_id text COLLATE "C" NOT NULL REFERENCES organizations,
+      monthly_budget_usd double precision NOT NULL,
+      updated_at timestamptz NOT NULL,
+      updated_by text COLLATE "C" NOT NULL
+    );
+
+    -- one row for each day (UTC), not for each call
+    CREATE TABLE model_usage (
+      workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
+      day date NOT NULL,
+      model_id text COLLATE "C" NOT NULL,
+      principal_id text COLLATE "C" NOT NULL,
+      -- empty for answers from the cache
+      provider_id text COLLATE "C" NOT NULL,
+      upstream_model text COLLATE "C" NOT NULL,
+      org_id text COLLATE "C" NOT NULL,
+      call_count bigint NOT NULL,
+      failed_count bigint NOT NULL,
+      cached_count bigint NOT NULL,
+      -- calls without a known price, which cost_usd does not have
+      unpriced_count bigint NOT NULL,
+      input_tokens bigint NOT NULL,
+      output_tokens bigint NOT NULL,
+      cached_input_tokens bigint NOT NULL,
+      cache_write_tokens bigint NOT NULL,
+      cost_usd double precision NOT NULL,
+      PRIMARY KEY (workspace_id, day, model_id, principal_id, provider_id, upstream_model)
+    ) WITH (fillfactor = 70);
+    -- GET /model/v1/usage: the organization, by day, and the usage of one principal
+    CREATE INDEX model_usage_of_org ON model_usage (org_id, day);
+    CREATE INDEX model_usage_of_principal ON model_usage (org_id, principal_id, day);
+
+    -- what was spent in a month (UTC) against a budget: of a model, a workspace or a service account
+    CREATE TABLE model_spend (
+      subject text COLLATE "C" NOT NULL,
+      month date NOT NULL,
+      spent_usd double precision NOT NULL,
+      PRIMARY KEY (subject, month)
+    ) WITH (fillfactor = 50);
+
+    -- answers that are given again for the same request
+    CREATE TABLE model_answers (
+      model_id text COLLATE "C" NOT NULL REFERENCES models,
+      request_sha256 bytea NOT NULL,
+      body bytea NOT NULL,
+      created_at timestamptz NOT NULL,
+      expires_at timestamptz NOT NULL,
+      PRIMARY KEY (model_id, request_sha256)
+    );
+    -- the worker deletes expired ones
+    CREATE INDEX model_answers_by_expiry ON model_answers (expires_at);
+  `;
+}

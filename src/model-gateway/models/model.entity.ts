@@ -1,0 +1,75 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { JsonColumn } from '#platform/db';
+import type { RawJson } from '#platform/json';
+import { PlacedEntity } from '../../resources';
+
+/**
+ * Which target is called. `single`: the only one. `fallback`: the first, and the next when it fails. `weighted`: one by chance, in
+ * proportion to its weight, and another when it fails.
+ */
+export const STRATEGIES = ['single', 'fallback', 'weighted'] as const;
+export type Strategy = (typeof STRATEGIES)[number];
+
+/** US dollars per million tokens. */
+export interface TargetPrice {
+  input_usd_per_million: number;
+  output_usd_per_million: number;
+  cached_input_usd_per_million?: number;
+  cache_write_usd_per_million?: number;
+}
+
+/** A model of a provider. */
+export interface ModelTarget {
+  provider_id: string;
+  /** The name of the model at the provider. */
+  upstream_model: string;
+  /** From 1. Only used by the strategy `weighted`. */
+  weight: number;
+  /** In place of the price table. */
+  price: TargetPrice | null;
+}
+
+/** A model that clients of the gateway call by its name. */
+@Entity('models')
+export class ModelEntity extends PlacedEntity {
+  @PrimaryColumn('text')
+  model_id!: string;
+
+  /** Unique among the live models of the workspace. */
+  @Column('text')
+  name!: string;
+
+  @Column('text', { nullable: true })
+  description!: string | null;
+
+  @Column('text')
+  strategy!: Strategy;
+
+  @Column('jsonb')
+  targets!: ModelTarget[];
+
+  /** How often a failed call of a target is repeated before the next target is called. */
+  @Column('integer')
+  retries!: number;
+
+  /** Milliseconds that a provider has in each attempt: for a whole answer, or for the next event of a stream. */
+  @Column('integer')
+  timeout_ms!: number;
+
+  @Column('double precision', { nullable: true })
+  monthly_budget_usd!: number | null;
+
+  @Column('integer', { nullable: true })
+  cache_ttl_seconds!: number | null;
+
+  /** Whether spans have the messages. */
+  @Column('boolean')
+  capture_content!: boolean;
+
+  /** Whether calls leave spans. */
+  @Column('boolean')
+  record_spans!: boolean;
+
+  @JsonColumn()
+  metadata!: RawJson;
+}
