@@ -1,0 +1,115 @@
+import { toMessagesAnswer } from '../formats/chat-to-messages-answer';
+import { toResponsesAnswer } from '../formats/chat-to-responses';
+import { isObject, type JsonObject, listOf, nameOf, objectOf, parsedObject, textOf } from '../formats/json-shape';
+import { toChatAnswer } from '../formats/messages-to-chat-answer';
+import { type Usage, usageOfChat, usageOfEmbeddings, usageOfMessages, usageOfResponses } from '../formats/usage';
+import type { ProviderKind } from '../providers/provider.entity';
+import { type CallFormat, wireFormatOf } from './call-format';
+
+/** What an answer says about itself, for usage and spans. */
+export interface AnswerFacts {
+  usage: Usage;
+  id: string | null;
+  /** The model that answered, as the provider names it. */
+  model: string | null;
+  finishReason: string | null;
+  /** The text of the answer. */
+  text: string;
+  /** The calls of tools, as chat completions have them. */
+  toolCalls: JsonObject[];
+}
+
+export type ShapedAnswer = { text: string; facts: AnswerFacts } | { fault: string };
+
+const USAGE_OF: Readonly<Record<CallFormat, (answer: unknown) => Usage>> = {
+  chat: usageOfChat,
+  responses: usageOfResponses,
+  embeddings: usageOfEmbeddings,
+  messages: usageOfMessages,
+};
+
+/**
+ * Returns the answer of a provider as the client takes it: its own bytes, if the formats are the same.
+ *
+ * @param request the text of the client's request
+ */
+export function shapeAnswer(
+  text: string,
+  { format, kind, request }: { format: CallFormat; kind: ProviderKind; request: string },
+): ShapedAnswer {
+  const answer = parsedObject(text);
+  if (!answer) return { fault: 'did not answer with a JSON object' };
+  const wire = wireFormatOf(kind, format)!;
+  if (!ANSWERS[wire](answer)) return { fault: `did not answer with ${NOUNS[wire]}` };
+  const facts = factsOf(answer, wire);
+  if (wire === format) return { text, facts };
+  return { text: JSON.stringify(translated(answer, wire, format, request)), facts };
+}
+
+/** Whether an object is an answer of a format, and not an error page of something in between. */
+const ANSWERS: Readonly<Record<CallFormat, (answer: JsonObject) => boolean>> = {
+  chat: ({ choices }) => Array.isArray(choices),
+  responses: ({ output, status }) => Array.isArray(output) || typeof status === 'string',
+  embeddings: ({ data }) => Array.isArray(data),
+  messages: ({ content }) => Array.isArray(content),
+};
+
+const NOUNS: Readonly<Record<CallFormat, string>> = {
+  chat: 'a chat completion',
+  responses: 'a response',
+  embeddings: 'embeddings',
+  messages: 'a message',
+};
+
+function translated(answer: JsonObject, wire: CallFormat, format: CallFormat, request: string): JsonObject {
+  const chat = wire === 'messages' ? toChatAnswer(answer) : answer;
+  if (format === 'messages') return toMessagesAnswer(chat);
+  return format === 'responses' ? toResponsesAnswer(chat, parsedObject(request) ?? {}) : chat;
+}
+
+function factsOf(answer: JsonObject, wire: CallFormat): AnswerFacts {
+  const { text, toolCalls, finishReason } = CONTENTS[wire](answer);
+  return {
+    usage: USAGE_OF[wire](answer),
+    id: nameOf(answer.id) ?? null,
+    model: nameOf(answer.model) ?? null,
+    finishReason: nameOf(finishReason) ?? null,
+    text,
+    toolCalls,
+  };
+}
+
+interface Contents {
+  text: string;
+  toolCalls: JsonObject[];
+  finishReason: unknown;
+}
+
+const CONTENTS: Readonly<Record<CallFormat, (answer: JsonObject) => Contents>> = {
+  chat: chatContents,
+  messages: (answer) => chatContents(toChatAnswer(answer)),
+  responses: responseContents,
+  embeddings: () => ({ text: '', toolCalls: [], finishReason: undefined }),
+};
+
+function chatContents({ choices }: JsonObject): Contents {
+  const choice = objectOf(listOf(choices)[0]);
+  const message = objectOf(choice.message);
+  return {
+    text: textOf(message.content) ?? '',
+    toolCalls: listOf(message.tool_calls).filter(isObject),
+    finishReason: choice.finish_reason,
+  };
+}
+
+function responseContents({ output, status }: JsonObject): Contents {
+  const items = listOf(output).map(objectOf);
+  const parts = items.flatMap((item) => listOf(item.content).map(objectOf));
+  return {
+    text: parts.map((part) => textOf(part.text) ?? '').join(''),
+    toolCalls: items
+      .filter((item) => item.type === 'function_call')
+      .map((item) => ({ id: item.call_id, type: 'function', function: { name: item.name, arguments: item.arguments } })),
+    finishReason: status,
+  };
+}

@@ -1,0 +1,69 @@
+import { Injectable } from '@nestjs/common';
+import { ModelPrices } from '../../telemetry';
+import type { Usage } from '../formats/usage';
+import { UsageWriter } from '../spending/usage.writer';
+import type { Call, CallOutcome, Recorded } from './call.types';
+import { type EndedCall, spanOf } from './call-span';
+import { costOfCall } from './prices';
+import { SpanWriter } from './span.writer';
+
+/** Bytes of a token, about, if a provider does not tell the usage. */
+const BYTES_PER_TOKEN = 4;
+
+/** Records calls: their usage, their cost and their span. */
+@Injectable()
+export class CallRecorder {
+  constructor(
+    private readonly prices: ModelPrices,
+    private readonly usage: UsageWriter,
+    private readonly spans: SpanWriter,
+  ) {}
+
+  /**
+   * Records a call. Resolves when it is committed and can be read.
+   *
+   * @param startedAt milliseconds since 1970
+   * @param answeredLength characters of an answer that broke off, from which its tokens are estimated; null for a call without one
+   */
+  async record(
+    call: Call,
+    outcome: CallOutcome,
+    startedAt: number,
+    answeredLength: number | null,
+  ): Promise<Recorded> {
+    const { target, facts, isCached, error } = outcome;
+    const isEstimated = facts.usage.inputTokens === null && answeredLength !== null;
+    const usage = isEstimated ? estimated(call, answeredLength) : facts.usage;
+    const costUsd = isCached || !target ? 0 : costOfCall(target, usage, this.prices);
+    // a call that reached nobody has no price either, and cost nothing
+    const cost = costUsd ?? (usage.inputTokens === null && error !== null ? 0 : null);
+    const ended: EndedCall = { call, outcome, usage, isEstimated, costUsd: cost, startedAt, endedAt: Date.now() };
+    const { caller, model } = call;
+    await Promise.all([
+      this.usage.add({
+        ...caller,
+        workspaceId: model.workspace_id,
+        modelId: model.model_id,
+        providerId: target?.provider.provider_id ?? '',
+        upstreamModel: target?.upstream_model ?? '',
+        usage: isCached ? NOTHING_USED : usage,
+        costUsd: cost,
+        isFailed: error !== null,
+        isCached,
+      }),
+      model.record_spans && this.spans.add(caller.orgId, model.workspace_id, spanOf(ended)),
+    ]);
+    const recorded = { usage, costUsd: cost };
+    call.onRecorded(recorded);
+    return recorded;
+  }
+}
+
+const NOTHING_USED: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0 };
+
+const estimated = ({ body }: Call, answeredLength: number): Usage => ({
+  inputTokens: Math.ceil(body.length / BYTES_PER_TOKEN),
+  outputTokens: Math.ceil(answeredLength / BYTES_PER_TOKEN),
+  cachedInputTokens: null,
+  cacheWriteTokens: null,
+});

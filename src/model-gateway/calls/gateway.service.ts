@@ -1,0 +1,146 @@
+import { Injectable } from '@nestjs/common';
+import { type Member, type Role, rolesIn } from '#platform/auth';
+import type { ByteLease } from '#platform/concurrency';
+import { randomHex } from '#platform/ids';
+import { Reply, StreamedBody } from '#platform/http';
+import { Problem, problem } from '#platform/problem';
+import type { KeyLimits } from '../keys/key-directory';
+import { type CalledModel, ModelDirectory } from '../models/model-directory';
+import { Budgets } from '../spending/budgets';
+import type { Call, Caller } from './call.types';
+import type { CallFormat } from './call-format';
+import { CallLimits } from './call-limits';
+import { ModelCaller } from './model-caller';
+import { Shaper } from './shaper';
+
+/** The roles that may call models. */
+export const CALLING_ROLES: readonly [Role, Role] = ['editor', 'runtime'];
+
+/** A request to call a model. */
+export interface GatewayRequest {
+  principal: Member;
+  format: CallFormat;
+  body: Buffer;
+  /** Headers that belong to the format, by lower-case name. */
+  headers: Readonly<Record<string, string>>;
+  /** The span of the caller, if it sent one. */
+  parent: { traceId: string; spanId: string } | undefined;
+  /** The trace of the request. */
+  traceId: string;
+  signal: AbortSignal;
+  lease: ByteLease | undefined;
+}
+
+const STREAM_HEADERS = {
+  'Content-Type': 'text/event-stream; charset=utf-8',
+  'Cache-Control': 'no-cache',
+  // proxies such as nginx would collect the events
+  'X-Accel-Buffering': 'no',
+};
+
+/** Answers calls of models over HTTP. */
+@Injectable()
+export class GatewayService {
+  constructor(
+    private readonly models: ModelDirectory,
+    private readonly limits: CallLimits,
+    private readonly budgets: Budgets,
+    private readonly shaper: Shaper,
+    private readonly caller: ModelCaller,
+  ) {}
+
+  /**
+   * Calls a model. Errors: 400 for a malformed request, 404 for an unknown model, 403, 409 for an archived workspace, 429 for a limit
+   * or a budget that is spent; those of the provider, see `provider-failures`.
+   */
+  async call(request: GatewayRequest): Promise<Reply> {
+    const { principal, body, format, signal } = request;
+    const owner = { orgId: principal.orgId, workspaceId: '' };
+    const inspected = await this.shaper.inspect(owner, signal, body);
+    if ('fault' in inspected) throw problem.invalidFields([inspected.fault]);
+    const { facts } = inspected;
+    const caller = callerOf(principal);
+    const limits = await this.limits.limitsOf(caller);
+    const found = await this.find(principal, facts.model, limits);
+    if (limits) await this.limits.admit(limits);
+    const { model, release } = await this.budgets.allow({
+      caller,
+      model: found,
+      facts,
+      requestBytes: body.length,
+      limits,
+    });
+    const call: Call = {
+      caller,
+      model,
+      format,
+      body,
+      facts,
+      headers: request.headers,
+      span: {
+        traceId: request.parent?.traceId ?? request.traceId,
+        spanId: randomHex(8),
+        parentSpanId: request.parent?.spanId ?? null,
+      },
+      signal,
+      owner: { orgId: principal.orgId, workspaceId: model.workspace_id },
+      lease: request.lease,
+      onRecorded: (recorded) => {
+        release();
+        if (limits) void this.limits.count(limits, recorded);
+      },
+    };
+    return facts.isStream ? this.stream(call) : this.plain(call);
+  }
+
+  private async plain(call: Call): Promise<Reply> {
+    const { bytes, cacheStatus } = await this.caller.plain(call);
+    const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    return new Reply(200, body, { 'Content-Type': 'application/json', ...statusHeader(cacheStatus) });
+  }
+
+  private async stream(call: Call): Promise<Reply> {
+    const { parts, cacheStatus } = await this.caller.stream(call);
+    const headers = { ...STREAM_HEADERS, ...statusHeader(cacheStatus) };
+    return new Reply(200, await StreamedBody.begin(parts), headers);
+  }
+
+  /** Returns the model that a caller means. Errors: 404, 400 for a name that several models have, 403, 409. */
+  private async find(principal: Member, name: string, limits: KeyLimits | null): Promise<CalledModel> {
+    const { orgId } = principal;
+    const all = this.models.cached(orgId, name) ?? (await this.models.find(orgId, name));
+    const visible = all.filter(({ workspace_id }) => rolesIn(principal, workspace_id).size > 0);
+    const callable = visible.filter(({ workspace_id }) => mayCall(principal, workspace_id));
+    if (visible.length > 0 && callable.length === 0) {
+      throw problem.accessDenied(`Requires the role ${CALLING_ROLES.join(' or ')} in the workspace of the model.`);
+    }
+    const [model, other] = callable;
+    if (!model) throw problem.notFound('model', name, 'GET /model/v1/models lists the models that you can call.');
+    if (other) throw ambiguous(name, callable);
+    if (limits?.model_ids && !limits.model_ids.has(model.model_id)) {
+      throw new Problem('forbidden', `This key may not call the model ${model.name}.`);
+    }
+    if (model.is_workspace_archived) throw problem.conflict('The workspace of the model is archived.');
+    return model;
+  }
+}
+
+const mayCall = (principal: Member, workspaceId: string): boolean => {
+  const roles = rolesIn(principal, workspaceId);
+  return CALLING_ROLES.some((role) => roles.has(role));
+};
+
+const callerOf = ({ orgId, id, type }: Member): Caller => ({
+  orgId,
+  principalId: id,
+  serviceAccountId: type === 'service_account' ? id : null,
+});
+
+const statusHeader = (status: string | undefined): Record<string, string> =>
+  status === undefined ? {} : { 'Cache-Status': status };
+
+function ambiguous(name: string, models: readonly CalledModel[]): Problem {
+  const ids = models.map(({ model_id, workspace_id }) => `${model_id} (workspace ${workspace_id})`).join(', ');
+  const detail = `names several models that you can call. Send the id of one instead: ${ids}`;
+  return problem.invalidFields([{ pointer: '/model', detail: `${JSON.stringify(name)} ${detail}` }]);
+}

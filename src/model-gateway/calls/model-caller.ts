@@ -1,0 +1,119 @@
+import { Injectable } from '@nestjs/common';
+import { Problem } from '#platform/problem';
+import { StreamFailure } from '../formats/stream-failure';
+import { AnswerCache } from './answer-cache';
+import { type Call, type CallOutcome, NO_FACTS, type Recorded } from './call.types';
+import { CallRecorder } from './call-recorder';
+import { brokenOff, failureEvent } from './failure-events';
+import { type Answered, type StreamAnswer, TargetCaller, Unanswered } from './target-caller';
+
+/** The answer of a model, recorded. */
+export interface ModelAnswer extends Recorded {
+  bytes: Uint8Array;
+  /** The value of `Cache-Status`; undefined for a model whose answers are not kept. */
+  cacheStatus: string | undefined;
+}
+
+/** A streamed answer, which is recorded before its last bytes. */
+export interface ModelStream {
+  parts: AsyncGenerator<Buffer, void, undefined>;
+  cacheStatus: string | undefined;
+}
+
+/** Calls a model: looks for a kept answer, calls its targets, and records the call however it ends. */
+@Injectable()
+export class ModelCaller {
+  constructor(
+    private readonly targets: TargetCaller,
+    private readonly recorder: CallRecorder,
+    private readonly cache: AnswerCache,
+  ) {}
+
+  /** Returns the whole answer. Throws a `Problem`, or the signal's reason. */
+  async plain(call: Call): Promise<ModelAnswer> {
+    const startedAt = Date.now();
+    const cached = await this.cache.look(call);
+    if (cached.body) {
+      const outcome = { ...NOBODY, isCached: true };
+      const recorded = await this.recorder.record(call, outcome, startedAt, null);
+      return { ...recorded, bytes: cached.body, cacheStatus: cached.status };
+    }
+    const { answer, target, attempts } = await this.recordingFailures(call, startedAt, () => this.targets.plain(call));
+    const outcome: CallOutcome = { ...NOBODY, target, attempts, facts: answer.facts };
+    const length = answer.facts.text.length;
+    const [recorded] = await Promise.all([
+      this.recorder.record(call, outcome, startedAt, length),
+      cached.keep(answer.bytes),
+    ]);
+    return { ...recorded, bytes: answer.bytes, cacheStatus: cached.status };
+  }
+
+  /**
+   * Returns the answer once it has begun. Throws a `Problem`, or the signal's reason. An answer that breaks off ends with an event
+   * that says so, and then throws.
+   */
+  async stream(call: Call): Promise<ModelStream> {
+    const startedAt = Date.now();
+    const { status: cacheStatus } = await this.cache.look(call);
+    const begun = await this.recordingFailures(call, startedAt, () => this.targets.stream(call));
+    return { parts: this.partsOf(call, begun, startedAt), cacheStatus };
+  }
+
+  private async *partsOf(
+    call: Call,
+    { answer: { first, rest, shape }, target, attempts }: Answered<StreamAnswer>,
+    startedAt: number,
+  ): AsyncGenerator<Buffer, void, undefined> {
+    const firstByteMs = Date.now() - startedAt;
+    let isRecorded = false;
+    const record = async (error: string | null): Promise<void> => {
+      isRecorded = true;
+      const outcome = { ...NOBODY, target, attempts, facts: shape.facts, error, firstByteMs };
+      await this.recorder.record(call, outcome, startedAt, shape.length);
+    };
+    try {
+      let last: Buffer;
+      try {
+        if (first.length > 0) yield first;
+        yield* rest;
+        last = shape.end();
+      } catch (error) {
+        if (call.signal.aborted) throw error;
+        await record(error instanceof StreamFailure ? error.type : 'connection_error');
+        yield failureEvent(call, target, error);
+        throw brokenOff(target, error);
+      }
+      await record(null);
+      yield last;
+    } finally {
+      await rest.return();
+      // the client has gone, and the tokens were used all the same
+      if (!isRecorded) await record('client_gone');
+    }
+  }
+
+  private async recordingFailures<Result>(
+    call: Call,
+    startedAt: number,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    try {
+      return await work();
+    } catch (error) {
+      const { target, attempts } = error instanceof Unanswered ? error : { target: null, attempts: 0 };
+      const found = error instanceof Unanswered ? error.problem : error;
+      const name = found instanceof Problem ? found.code : 'internal_error';
+      await this.recorder.record(call, { ...NOBODY, target, attempts, error: name }, startedAt, null);
+      throw found;
+    }
+  }
+}
+
+const NOBODY: CallOutcome = {
+  target: null,
+  facts: NO_FACTS,
+  attempts: 0,
+  error: null,
+  isCached: false,
+  firstByteMs: null,
+};

@@ -1,0 +1,107 @@
+import { outboundFailure } from '#platform/outbound';
+import { Problem, problem } from '#platform/problem';
+import { isObject, nameOf, objectOf, parsedObject } from '../formats/json-shape';
+import { CallFailure } from './call-failure';
+
+/** Characters of a provider's message that a client gets. */
+const MESSAGE_MAX = 1_000;
+
+/** Seconds after which a client should try again if the provider does not say. */
+const RETRY_SECONDS = 1;
+
+/** The provider that a failure is about, as clients know it. */
+export interface Failing {
+  /** Its name. */
+  name: string;
+  apiKey: string | null;
+}
+
+/**
+ * Returns the failure of a call that a provider refused.
+ *
+ * @param text the body of its response
+ */
+export function refusal(
+  { name, apiKey }: Failing,
+  status: number,
+  text: string,
+  retryAfterMs: number | undefined,
+): CallFailure {
+  const message = messageOf(text, apiKey);
+  const because = message === '' ? '' : `: ${message}`;
+  switch (status) {
+    case 400:
+    case 405:
+    case 415:
+    case 422:
+      return ofRequest(new Problem('invalid_request', `The provider ${name} refused the request${because}`, upstream()));
+    case 413:
+      return ofRequest(new Problem('payload_too_large', `The provider ${name} refused the request${because}`, upstream()));
+    case 401:
+    case 403:
+      // its message may repeat the key
+      return ofTarget(unavailable(`The provider ${name} rejected its API key (${status}). Set \`api_key\` again.`));
+    case 404:
+      return ofTarget(unavailable(`The provider ${name} does not know the model or the operation (404)${because}`));
+    case 429:
+      return limited(name, because, retryAfterMs, !/insufficient_quota/.test(text));
+    default:
+      return status === 408 || status === 409 || status === 425 || status >= 500
+        ? new CallFailure(unavailable(`The provider ${name} answered ${status}${because}`), true, true, retryAfterMs)
+        : ofTarget(unavailable(`The provider ${name} answered ${status}.`));
+  }
+}
+
+/** Returns the failure of a call that could not be sent, or whose answer broke off. */
+export function connectionFailure({ name }: Failing, error: unknown): CallFailure {
+  const failure = outboundFailure(error);
+  if (failure === 'blocked_address') {
+    return ofTarget(
+      new Problem('forbidden', `The address of the provider ${name} cannot be called, because it is not public.`, upstream()),
+    );
+  }
+  if (failure === 'timeout') return late(name);
+  const how: Partial<Record<NonNullable<typeof failure>, string>> = {
+    tls: 'cannot be reached over TLS',
+    protocol: 'does not answer with valid HTTP',
+    too_large: 'answers with too many bytes',
+    redirect: 'answers with a redirect, which is not followed',
+    unreachable: 'cannot be reached, or closed the connection',
+  };
+  if (failure === null) throw error;
+  return new CallFailure(unavailable(`The provider ${name} ${how[failure]}.`, error), failure === 'unreachable', true);
+}
+
+/** Returns the failure of a provider that does not answer in time. Another target is called at once. */
+export const late = (name: string): CallFailure =>
+  ofTarget(new Problem('request_timeout', `The provider ${name} did not answer in time.`, upstream()));
+
+/** Returns the failure of a provider whose answer cannot be used. @param how such as `did not answer with JSON` */
+export const unusable = (name: string, how: string): CallFailure =>
+  new CallFailure(unavailable(`The provider ${name} ${how}.`), true, true);
+
+/** Returns the failure of a target that cannot be called now. */
+export const notCallable = (detail: string): CallFailure => ofTarget(unavailable(detail));
+
+const upstream = () => ({ isUpstream: true });
+const unavailable = (detail: string, cause?: unknown): Problem =>
+  problem.unavailable(detail, { isUpstream: true, cause });
+const ofRequest = (found: Problem): CallFailure => new CallFailure(found, false, false);
+const ofTarget = (found: Problem): CallFailure => new CallFailure(found, false, true);
+
+function limited(name: string, because: string, retryAfterMs: number | undefined, isRetryable: boolean): CallFailure {
+  const seconds = Math.max(RETRY_SECONDS, Math.ceil((retryAfterMs ?? 0) / 1000));
+  const found = problem.rateLimited(`The provider ${name} limits its calls${because}`, seconds);
+  return new CallFailure(found, isRetryable, true, retryAfterMs);
+}
+
+/** Reads the message of an error in the format of OpenAI or Anthropic. Other bodies may be those of something in between. */
+function messageOf(text: string, apiKey: string | null): string {
+  const body = parsedObject(text) ?? {};
+  const message = nameOf(objectOf(body.error).message) ?? nameOf(body.error) ?? '';
+  const redacted = apiKey === null ? message : message.replaceAll(apiKey, '…');
+  return redacted.slice(0, MESSAGE_MAX);
+}
+
+/** Tells whether the body of a response is an error, whatever its status. */
+export const isErrorBody = (text: string): boolean => isObject(parsedObject(text)?.error);

@@ -1,0 +1,81 @@
+import path from 'node:path';
+import { Injectable } from '@nestjs/common';
+import { isExhausted, type Owner, WorkerPool } from '#platform/concurrency';
+import { INLINE_JSON_MAX } from '#platform/json';
+import { Problem } from '#platform/problem';
+import type { AnswerFacts } from './answer-shapes';
+import type { Inspected, RequestFault, Shape } from './request-shapes';
+import * as tasks from './shaping.thread';
+import type { AnswerInput } from './shaping.thread';
+
+const THREADS = 2;
+/** Threads that one organization may use at once, so that there is one for the others. */
+const SHARE = 1;
+const WAITING_MAX = 256;
+/** Longest time for one body, in milliseconds. */
+const DEADLINE_MS = 15_000;
+const HEAP_MIB = 1_024;
+const IDLE_MS = 2_000;
+
+/** The threads that read and write large requests and answers. */
+@Injectable()
+export class ShapingPool extends WorkerPool<typeof tasks> {
+  constructor() {
+    super({
+      file: path.join(__dirname, 'shaping.thread.js'),
+      threads: THREADS,
+      share: SHARE,
+      maxWaiting: WAITING_MAX,
+      deadlineMs: DEADLINE_MS,
+      idleMs: IDLE_MS,
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB, maxYoungGenerationSizeMb: 8 },
+    });
+  }
+}
+
+/**
+ * Reads and writes the bodies of calls: up to 256 KiB at once, larger ones in threads, so that they do not block the event loop.
+ * Throws 413 for a body that takes too much time or memory, and 503 if too many wait.
+ */
+@Injectable()
+export class Shaper {
+  constructor(private readonly pool: ShapingPool) {}
+
+  inspect(owner: Owner, signal: AbortSignal, bytes: Buffer): Promise<Inspected> {
+    return bytes.length <= INLINE_JSON_MAX
+      ? Promise.resolve(tasks.inspectBytes(bytes))
+      : withinLimits(this.pool.run(owner, signal, 'inspectBytes', bytes));
+  }
+
+  async shape(
+    owner: Owner,
+    signal: AbortSignal,
+    bytes: Buffer,
+    shape: Shape,
+  ): Promise<{ bytes: Uint8Array } | { fault: RequestFault }> {
+    return bytes.length <= INLINE_JSON_MAX
+      ? tasks.shapeBytes({ bytes, shape })
+      : withinLimits(this.pool.run(owner, signal, 'shapeBytes', { bytes, shape }));
+  }
+
+  async answer(
+    owner: Owner,
+    signal: AbortSignal,
+    input: AnswerInput,
+  ): Promise<{ bytes: Uint8Array; facts: AnswerFacts } | { fault: string }> {
+    return input.bytes.length + input.request.length <= INLINE_JSON_MAX
+      ? tasks.shapeAnswerBytes(input)
+      : withinLimits(this.pool.run(owner, signal, 'shapeAnswerBytes', input));
+  }
+}
+
+async function withinLimits<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!isExhausted(error)) throw error;
+    throw new Problem('payload_too_large', 'The body takes too much time or memory to read. Send a smaller one.', {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,225 @@
+import { MessageEvents } from '../formats/chat-to-messages-answer';
+import { ResponseEvents } from '../formats/chat-to-responses';
+import { isObject, type JsonObject, listOf, nameOf, objectOf, parsedObject, textOf } from '../formats/json-shape';
+import { ChatChunks } from '../formats/messages-to-chat-answer';
+import { formatSse, type SseEvent } from '../formats/sse';
+import { failureOf, StreamFailure, throwIfError } from '../formats/stream-failure';
+import { type Usage, usageOfChat, usageOfMessages, usageOfResponses } from '../formats/usage';
+import type { ProviderKind } from '../providers/provider.entity';
+import type { AnswerFacts } from './answer-shapes';
+import { type CallFormat, wireFormatOf } from './call-format';
+import { StreamedAnswer } from './streamed-answer';
+
+/** Turns the events of a provider into those of the client. */
+export interface StreamShape {
+  /**
+   * Adds an event, and returns what the client gets for it. Empty for an event that it does not get.
+   *
+   * @throws StreamFailure for an error of the provider
+   */
+  push(event: SseEvent): Buffer;
+  /** Whether the answer is complete. */
+  readonly isDone: boolean;
+  /** The last bytes of a complete answer. */
+  end(): Buffer;
+  /** What is known of the answer so far. */
+  readonly facts: AnswerFacts;
+  /** Characters of text and arguments so far, from which tokens are estimated if the answer breaks off. */
+  readonly length: number;
+}
+
+export interface StreamRequest {
+  format: CallFormat;
+  kind: ProviderKind;
+  /** Whether the client of a chat completion asked for a last chunk with the usage. */
+  includesUsage: boolean;
+  /** The text of the client's request. */
+  request: string;
+  /** Whether the text of the answer is kept. */
+  keepsContent: boolean;
+}
+
+const NOTHING = Buffer.alloc(0);
+
+export function streamShapeOf(stream: StreamRequest): StreamShape {
+  const wire = wireFormatOf(stream.kind, stream.format);
+  if (wire === 'chat') return stream.format === 'messages' ? new ChatAsMessages(stream) : new NativeChat(stream);
+  if (wire === 'responses') return new NativeResponses(stream);
+  return stream.format === 'messages' ? new NativeMessages(stream) : new MessagesAsChat(stream);
+}
+
+abstract class Shape implements StreamShape {
+  protected readonly answer: StreamedAnswer;
+  isDone = false;
+
+  constructor(protected readonly stream: StreamRequest) {
+    this.answer = new StreamedAnswer(stream.keepsContent);
+  }
+
+  get facts(): AnswerFacts {
+    return this.answer.facts(this.usage);
+  }
+
+  get length(): number {
+    return this.answer.length;
+  }
+
+  abstract push(event: SseEvent): Buffer;
+  abstract end(): Buffer;
+  protected abstract readonly usage: Usage;
+}
+
+const NO_USAGE: Usage = { inputTokens: null, outputTokens: null, cachedInputTokens: null, cacheWriteTokens: null };
+
+/** Chat completions from a provider that offers them. Their bytes stay as they are. */
+class NativeChat extends Shape {
+  protected usage = NO_USAGE;
+  private last: Buffer = NOTHING;
+
+  push({ data, raw }: SseEvent): Buffer {
+    if (data === '[DONE]') {
+      this.isDone = true;
+      this.last = Buffer.from(raw);
+      return NOTHING;
+    }
+    const chunk = chunkOf(data);
+    this.answer.addChunk(chunk);
+    if (!isObject(chunk.usage)) return raw;
+    this.usage = usageOfChat(chunk);
+    const isOnlyUsage = listOf(chunk.choices).length === 0;
+    // the gateway asked for it
+    return isOnlyUsage && !this.stream.includesUsage ? NOTHING : raw;
+  }
+
+  end(): Buffer {
+    return this.last;
+  }
+}
+
+/** Chat completions for a client that speaks Anthropic's messages. */
+class ChatAsMessages extends Shape {
+  private readonly events = new MessageEvents();
+
+  push({ data }: SseEvent): Buffer {
+    if (data === '[DONE]') {
+      this.isDone = true;
+      return NOTHING;
+    }
+    const chunk = chunkOf(data);
+    this.answer.addChunk(chunk);
+    return written(this.events.push(chunk));
+  }
+
+  end(): Buffer {
+    return written(this.events.end());
+  }
+
+  protected get usage(): Usage {
+    return this.events.usage;
+  }
+}
+
+/** Messages of Anthropic for a client that speaks chat completions or Responses. */
+class MessagesAsChat extends Shape {
+  private readonly chunks = new ChatChunks();
+  private readonly responses = this.stream.format === 'responses' ? responsesOf(this.stream.request) : undefined;
+
+  push(event: SseEvent): Buffer {
+    const chunks = this.chunks.push(event);
+    this.isDone = this.chunks.isDone;
+    chunks.forEach((chunk) => this.answer.addChunk(chunk));
+    if (this.responses) return named(chunks.flatMap((chunk) => this.responses!.push(chunk)));
+    const wanted = this.stream.includesUsage ? chunks : chunks.filter((chunk) => listOf(chunk.choices).length > 0);
+    return Buffer.from(wanted.map((chunk) => formatSse(JSON.stringify(chunk))).join(''));
+  }
+
+  end(): Buffer {
+    return this.responses ? named(this.responses.end()) : Buffer.from(formatSse('[DONE]'));
+  }
+
+  protected get usage(): Usage {
+    return this.chunks.usage;
+  }
+}
+
+const responsesOf = (request: string): ResponseEvents => new ResponseEvents(parsedObject(request) ?? {});
+
+const RESPONSE_ENDS: ReadonlySet<unknown> = new Set([
+  'response.completed',
+  'response.incomplete',
+  'response.failed',
+]);
+
+/** Responses from a provider that offers them. Their bytes stay as they are. */
+class NativeResponses extends Shape {
+  protected usage = NO_USAGE;
+  private last: Buffer = NOTHING;
+
+  push({ data, raw }: SseEvent): Buffer {
+    const event = chunkOf(data);
+    if (event.type === 'error') throw failureOf(isObject(event.error) ? event.error : event);
+    this.answer.addText(textOf(event.delta) ?? '');
+    if (!RESPONSE_ENDS.has(event.type)) return raw;
+    const response = objectOf(event.response);
+    this.answer.describe(response.id, response.model, response.status);
+    this.usage = usageOfResponses(response);
+    this.isDone = true;
+    this.last = Buffer.from(raw);
+    return NOTHING;
+  }
+
+  end(): Buffer {
+    return this.last;
+  }
+}
+
+/** Messages from a provider of Anthropic. Their bytes stay as they are. */
+class NativeMessages extends Shape {
+  private counted: JsonObject = {};
+  private last: Buffer = NOTHING;
+
+  push({ data, raw }: SseEvent): Buffer {
+    const event = chunkOf(data);
+    const delta = objectOf(event.delta);
+    if (event.type === 'error') throw failureOf(event.error);
+    if (event.type === 'message_start') {
+      const message = objectOf(event.message);
+      this.answer.describe(message.id, message.model, undefined);
+      this.counted = { ...objectOf(message.usage) };
+    }
+    if (event.type === 'message_delta') {
+      this.answer.describe(undefined, undefined, delta.stop_reason);
+      Object.assign(this.counted, withoutNulls(objectOf(event.usage)));
+    }
+    this.answer.addText(textOf(delta.text) ?? textOf(delta.partial_json) ?? textOf(delta.thinking) ?? '');
+    if (event.type !== 'message_stop') return raw;
+    this.isDone = true;
+    this.last = Buffer.from(raw);
+    return NOTHING;
+  }
+
+  end(): Buffer {
+    return this.last;
+  }
+
+  protected get usage(): Usage {
+    return usageOfMessages({ usage: this.counted });
+  }
+}
+
+const withoutNulls = (usage: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== null));
+
+/** Parses an event. Throws `StreamFailure` for one that is no object or reports an error. */
+function chunkOf(data: string): JsonObject {
+  const chunk = parsedObject(data);
+  if (!chunk) throw new StreamFailure('api_error', 'The provider sent an event that is not a JSON object.');
+  if (nameOf(chunk.type) === undefined) throwIfError(chunk);
+  return chunk;
+}
+
+const written = (events: readonly { event: string; data: JsonObject }[]): Buffer =>
+  Buffer.from(events.map(({ event, data }) => formatSse(JSON.stringify(data), event)).join(''));
+
+const named = (objects: readonly JsonObject[]): Buffer =>
+  Buffer.from(objects.map((one) => formatSse(JSON.stringify(one), textOf(one.type))).join(''));

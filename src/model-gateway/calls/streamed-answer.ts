@@ -1,0 +1,70 @@
+import { isObject, type JsonObject, listOf, nameOf, objectOf, textOf } from '../formats/json-shape';
+import type { Usage } from '../formats/usage';
+import type { AnswerFacts } from './answer-shapes';
+
+/** Most characters of a streamed answer that are kept for its span. */
+const KEPT_MAX = 256 * 1024;
+
+interface StreamedCall {
+  id: string;
+  name: string;
+  arguments: string;
+}
+
+/** What the gateway learns of an answer while it streams. */
+export class StreamedAnswer {
+  /** Characters of text and arguments. */
+  length = 0;
+  private text = '';
+  private readonly calls = new Map<number, StreamedCall>();
+  private id: string | null = null;
+  private model: string | null = null;
+  private finishReason: string | null = null;
+
+  /** @param keepsContent whether the text and the calls of tools are kept, besides their length */
+  constructor(private readonly keepsContent: boolean) {}
+
+  describe(id: unknown, model: unknown, finishReason: unknown): void {
+    this.id = nameOf(id) ?? this.id;
+    this.model = nameOf(model) ?? this.model;
+    this.finishReason = nameOf(finishReason) ?? this.finishReason;
+  }
+
+  addText(text: string): void {
+    this.length += text.length;
+    if (this.keepsContent && this.text.length < KEPT_MAX) this.text += text;
+  }
+
+  /** Adds a chunk of a chat completion. */
+  addChunk(chunk: JsonObject): void {
+    const choice = objectOf(listOf(chunk.choices)[0]);
+    this.describe(chunk.id, chunk.model, choice.finish_reason);
+    const delta = objectOf(choice.delta);
+    this.addText(textOf(delta.content) ?? '');
+    this.length += textOf(delta.reasoning_content)?.length ?? 0;
+    for (const call of listOf(delta.tool_calls)) if (isObject(call)) this.addCall(call);
+  }
+
+  facts(usage: Usage): AnswerFacts {
+    const { id, model, finishReason, text } = this;
+    const toolCalls = [...this.calls.values()].map((call) => ({
+      id: call.id,
+      type: 'function',
+      function: { name: call.name, arguments: call.arguments },
+    }));
+    return { usage, id, model, finishReason, text, toolCalls };
+  }
+
+  private addCall(delta: JsonObject): void {
+    const { name, arguments: more } = objectOf(delta.function);
+    const text = textOf(more) ?? '';
+    this.length += text.length;
+    if (!this.keepsContent || this.length > KEPT_MAX) return;
+    const index = typeof delta.index === 'number' ? delta.index : 0;
+    const call = this.calls.get(index) ?? { id: '', name: '', arguments: '' };
+    call.id ||= textOf(delta.id) ?? '';
+    call.name ||= textOf(name) ?? '';
+    call.arguments += text;
+    this.calls.set(index, call);
+  }
+}

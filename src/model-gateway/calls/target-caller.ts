@@ -1,0 +1,247 @@
+import { Injectable } from '@nestjs/common';
+import { backOffMs, pause } from '#platform/concurrency';
+import { Problem, problem } from '#platform/problem';
+import { SseReader } from '../formats/sse';
+import { StreamFailure } from '../formats/stream-failure';
+import type { CalledTarget } from '../models/model-directory';
+import type { AnswerFacts } from './answer-shapes';
+import type { Call } from './call.types';
+import { CallFailure } from './call-failure';
+import { wireFormatOf } from './call-format';
+import { ProviderClient, type ProviderResponse } from './provider-client';
+import { connectionFailure, isErrorBody, late, notCallable, refusal, unusable } from './provider-failures';
+import { Shaper } from './shaper';
+import { type StreamShape, streamShapeOf } from './stream-shapes';
+import { targetOrder } from './target-order';
+
+/** Largest answer that is read, in bytes. */
+const ANSWER_MAX = 64 * 1024 * 1024;
+/** Largest event of a stream, in bytes. */
+const EVENT_MAX = 4 * 1024 * 1024;
+/** Longest wait before the same target is called again. If it asks for more, the next target is called. */
+const WAIT_MAX_MS = 10_000;
+
+/** The answer of one target. */
+export interface Answered<Answer> {
+  answer: Answer;
+  target: CalledTarget;
+  attempts: number;
+}
+
+export interface PlainAnswer {
+  bytes: Uint8Array;
+  facts: AnswerFacts;
+}
+
+/** A stream whose first bytes for the client have arrived. */
+export interface StreamAnswer {
+  first: Buffer;
+  /** The further bytes for the client, as they arrive, without the last ones of `shape.end()`. Throws when it breaks off. */
+  rest: AsyncGenerator<Buffer, void, undefined>;
+  shape: StreamShape;
+}
+
+/** A call that no target has answered. */
+export class Unanswered extends Error {
+  constructor(
+    readonly problem: Problem,
+    readonly target: CalledTarget | null,
+    readonly attempts: number,
+  ) {
+    super(problem.detail, { cause: problem });
+  }
+}
+
+/** Calls the targets of a model until one answers. Once a byte has been passed on, no other target is called. */
+@Injectable()
+export class TargetCaller {
+  constructor(
+    private readonly client: ProviderClient,
+    private readonly shaper: Shaper,
+  ) {}
+
+  /** Returns the whole answer. Throws `Unanswered`, or the signal's reason. */
+  plain(call: Call): Promise<Answered<PlainAnswer>> {
+    return this.anyOf(call, (target) => this.plainOf(call, target));
+  }
+
+  /** Returns the answer once it has begun. Throws `Unanswered`, or the signal's reason. */
+  stream(call: Call): Promise<Answered<StreamAnswer>> {
+    return this.anyOf(call, (target) => this.streamOf(call, target));
+  }
+
+  private async anyOf<Answer>(
+    call: Call,
+    attempt: (target: CalledTarget) => Promise<Answer>,
+  ): Promise<Answered<Answer>> {
+    let attempts = 0;
+    let last: { problem: Problem; target: CalledTarget } | undefined;
+    for (const target of targetOrder(call.model)) {
+      for (let tried = 1; ; tried++) {
+        attempts++;
+        try {
+          return { answer: await attempt(target), target, attempts };
+        } catch (error) {
+          if (!(error instanceof CallFailure)) throw error;
+          last = { problem: error.problem, target };
+          if (!error.isOfTarget) throw new Unanswered(error.problem, target, attempts);
+          const waitMs = backOffMs(tried, { retryAfterMs: error.retryAfterMs });
+          if (!error.isRetryable || tried > call.model.retries || waitMs > WAIT_MAX_MS) break;
+          await pause(waitMs, call.signal);
+        }
+      }
+    }
+    throw new Unanswered(
+      last?.problem ?? problem.unavailable('The model has no target that can be called.'),
+      last?.target ?? null,
+      attempts,
+    );
+  }
+
+  private async plainOf(call: Call, target: CalledTarget): Promise<PlainAnswer> {
+    const { name, kind } = target.provider;
+    const timeout = AbortSignal.timeout(call.model.timeout_ms);
+    const signal = AbortSignal.any([call.signal, timeout]);
+    const bytes = await this.within(call, target, timeout, async () =>
+      this.read(call, target, await this.send(call, target, signal)),
+    );
+    const shaped = await this.shaper.answer(call.owner, call.signal, {
+      bytes,
+      format: call.format,
+      kind,
+      request: call.body,
+    });
+    if ('fault' in shaped) throw unusable(name, shaped.fault);
+    return shaped;
+  }
+
+  private async streamOf(call: Call, target: CalledTarget): Promise<StreamAnswer> {
+    const { provider } = target;
+    const beginning = new AbortController();
+    const timer = setTimeout(() => beginning.abort(new Error('no first event')), call.model.timeout_ms);
+    const signal = AbortSignal.any([call.signal, beginning.signal]);
+    const { format, facts, body, model } = call;
+    const shape = streamShapeOf({
+      format,
+      kind: provider.kind,
+      includesUsage: facts.includesUsage,
+      request: format === 'responses' ? body.toString() : '',
+      keepsContent: model.capture_content && model.record_spans,
+    });
+    try {
+      return await this.within(call, target, beginning.signal, async () => {
+        const response = await this.send(call, target, signal);
+        if (!/^text\/event-stream\b/i.test(response.contentType)) throw await this.notStreamed(target, response);
+        const rest = shapedParts(response.body, shape);
+        const { value, done } = await rest.next();
+        if (done) throw unusable(provider.name, 'closed the stream before its first event');
+        return { first: value, rest, shape };
+      });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Turns errors into failures of the call. */
+  private async within<Result>(
+    call: Call,
+    { provider }: CalledTarget,
+    timeout: AbortSignal,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    try {
+      return await work();
+    } catch (error) {
+      call.signal.throwIfAborted();
+      if (timeout.aborted) throw late(provider.name);
+      if (error instanceof CallFailure || error instanceof Problem) throw error;
+      if (error instanceof StreamFailure) throw streamRefusal(provider.name, error);
+      throw connectionFailure({ name: provider.name, apiKey: null }, error);
+    }
+  }
+
+  private async send(call: Call, target: CalledTarget, signal: AbortSignal): Promise<ProviderResponse> {
+    const { provider, upstream_model } = target;
+    if (provider.is_archived) throw notCallable(`The provider ${provider.name} is archived.`);
+    const wire = wireFormatOf(provider.kind, call.format);
+    if (!wire) throw impossible(provider.name, call);
+    const { isStream } = call.facts;
+    const shape = { format: call.format, kind: provider.kind, model: upstream_model, isStream };
+    const shaped = await this.shaper.shape(call.owner, call.signal, call.body, shape);
+    if ('fault' in shaped) throw new CallFailure(problem.invalidFields([shaped.fault]), false, true);
+    const { traceId, spanId } = call.span;
+    return this.client.send({
+      provider,
+      wire,
+      body: shaped.bytes,
+      isStream,
+      headers: wire === call.format ? call.headers : {},
+      traceparent: `00-${traceId}-${spanId}-01`,
+      timeoutMs: call.model.timeout_ms,
+      signal,
+    });
+  }
+
+  private async read(call: Call, target: CalledTarget, { body }: ProviderResponse): Promise<Buffer> {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    for await (const chunk of body) {
+      const bytes = chunk as Buffer;
+      size += bytes.length;
+      // leaving the loop destroys the body
+      if (size > ANSWER_MAX) throw unusable(target.provider.name, `answered with more than ${ANSWER_MAX} bytes`);
+      call.lease?.grow(bytes.length);
+      chunks.push(bytes);
+    }
+    return Buffer.concat(chunks);
+  }
+
+  /** Reads the beginning of a response that is no stream. It may be an error with status 200. */
+  private async notStreamed({ provider }: CalledTarget, { body }: ProviderResponse): Promise<CallFailure> {
+    let text = '';
+    for await (const chunk of body) {
+      text += String(chunk);
+      if (text.length > 64 * 1024) break;
+    }
+    return isErrorBody(text)
+      ? refusal({ name: provider.name, apiKey: null }, 500, text, undefined)
+      : unusable(provider.name, 'did not answer with a stream of events');
+  }
+}
+
+/** Yields what the client gets of a stream, for each chunk that arrives. Ends when the answer is complete. */
+async function* shapedParts(
+  body: ProviderResponse['body'],
+  shape: StreamShape,
+): AsyncGenerator<Buffer, void, undefined> {
+  const reader = new SseReader(EVENT_MAX);
+  for await (const chunk of body) {
+    const parts: Buffer[] = [];
+    for (const event of reader.push(chunk as Buffer)) {
+      if (!shape.isDone) parts.push(shape.push(event));
+    }
+    const bytes = Buffer.concat(parts);
+    if (bytes.length > 0) yield bytes;
+    if (shape.isDone) return;
+  }
+  const last = Buffer.concat(reader.end().map((event) => shape.push(event)));
+  if (last.length > 0) yield last;
+  if (!shape.isDone) throw new StreamFailure('api_error', 'The provider closed the stream before the answer was complete.');
+}
+
+/** Errors of the request that providers send as the first event of a stream. */
+const OF_REQUEST: ReadonlySet<string> = new Set(['invalid_request_error', 'request_too_large']);
+
+function streamRefusal(name: string, { type, message }: StreamFailure): CallFailure {
+  const status = OF_REQUEST.has(type) ? 400 : type === 'rate_limit_error' ? 429 : 500;
+  return refusal({ name, apiKey: null }, status, JSON.stringify({ error: { message } }), undefined);
+}
+
+const NOUNS = { chat: 'chat completions', responses: 'responses', embeddings: 'embeddings', messages: 'messages' };
+
+const impossible = (name: string, { format }: Call): CallFailure =>
+  new CallFailure(
+    problem.invalidRequest(`The provider ${name} has no ${NOUNS[format]}. Call a model with a target that has them.`),
+    false,
+    true,
+  );

@@ -1,0 +1,66 @@
+import { Injectable } from '@nestjs/common';
+import { Database, raw, sql } from '#platform/db';
+import { toJsonText } from '#platform/json';
+import { USAGE_COUNTS, type UsageCounts } from './usage.types';
+
+/** A row of `model_usage`. */
+export interface UsageRow extends UsageCounts {
+  workspace_id: string;
+  day: string;
+  model_id: string;
+  principal_id: string;
+  provider_id: string;
+  upstream_model: string;
+  org_id: string;
+}
+
+/** A row of `model_spend`. */
+export interface SpendRow {
+  subject: string;
+  /** The first day of the month. */
+  month: string;
+  spent_usd: number;
+}
+
+const KEY = ['workspace_id', 'day', 'model_id', 'principal_id', 'provider_id', 'upstream_model'];
+const COLUMNS = [...KEY, 'org_id', ...USAGE_COUNTS].join(', ');
+const ADDED = USAGE_COUNTS.map((column) => `${column} = model_usage.${column} + excluded.${column}`).join(', ');
+
+/** Adds calls to the usage, and to what was spent. */
+@Injectable()
+export class UsageWriteRepository {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * Adds rows in one transaction. Rows with one key must be added up before. They are written in the order of their keys, so that
+   * processes do not deadlock.
+   *
+   * @returns the spending afterwards
+   */
+  async add(usage: readonly UsageRow[], spending: readonly SpendRow[]): Promise<SpendRow[]> {
+    return this.database.transaction(async (tx) => {
+      await tx.query(
+        sql`INSERT INTO model_usage (${raw(COLUMNS)})
+          SELECT ${raw(COLUMNS)} FROM json_populate_recordset(NULL::model_usage, ${toJsonText(usage)})
+          ORDER BY ${raw(KEY.join(', '))}
+          ON CONFLICT (${raw(KEY.join(', '))}) DO UPDATE SET ${raw(ADDED)}`,
+      );
+      if (spending.length === 0) return [];
+      return tx.query<SpendRow>(
+        sql`INSERT INTO model_spend (subject, month, spent_usd)
+          SELECT subject, month, spent_usd FROM json_populate_recordset(NULL::model_spend, ${toJsonText(spending)})
+          ORDER BY subject, month
+          ON CONFLICT (subject, month) DO UPDATE SET spent_usd = model_spend.spent_usd + excluded.spent_usd
+          RETURNING subject, month::text, spent_usd`,
+      );
+    });
+  }
+
+  /** Returns what subjects have spent in a month. Subjects that have spent nothing are missing. */
+  spent(subjects: readonly string[], month: string): Promise<SpendRow[]> {
+    return this.database.query<SpendRow>(
+      sql`SELECT subject, month::text, spent_usd FROM model_spend
+        WHERE subject = ANY (${[...subjects]}::text[]) AND month = ${month}::date`,
+    );
+  }
+}
