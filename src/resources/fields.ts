@@ -6,13 +6,13 @@ import { IsJsonObject, IsOneOf, METADATA_MAX_BYTES, NotNull } from '#platform/ht
 
 export const STATUSES = ['active', 'suspended'] as const;
 
-/** A name: 1 to 255 characters without line breaks or other control characters. */
-export const IsName = () =>
+/** A name: 1 to 255 characters without line breaks or other control characters. @param max the most characters */
+export const IsName = (max = 255) =>
   applyDecorators(
     IsString(),
-    Length(1, 255),
+    Length(1, max),
     Matches(/^[^\p{Cc}]*$/u, { message: '$property must not contain control characters' }),
-    ApiProperty({ minLength: 1, maxLength: 255, pattern: '^[^\\p{Cc}]*$' }),
+    ApiProperty({ minLength: 1, maxLength: max, pattern: '^[^\\p{Cc}]*$' }),
   );
 
 const DESCRIPTION_MAX = 10_000;

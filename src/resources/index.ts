@@ -24,6 +24,7 @@ export {
   withinItems,
 } from './bulk';
 export { auditedChanges, changedColumns, checkLive, stamps, versionEtag } from './change';
+export { checkFaults } from './faults';
 export { IsDescription, IsFilter, IsMetadataFilter, IsName, IsRoles, STATUSES } from './fields';
 export { sha256Of, sha256OrNull } from './owned/digests';
 export { markDrifted, newOwned, type OwningApp } from './owned/owned.columns';
@@ -106,6 +107,18 @@ export {
   type SearchType,
 } from './search-index/search-document';
 export { SearchIndex } from './search-index/search-index';
+export { baseUrlFaults, originOf, storedBaseUrl } from './targets/base-url';
+export { headersFaults, headersFaultsTogether, parsedHeaders, patchedHeaders } from './targets/extra-headers';
+export {
+  BASE_URL_MAX,
+  HeadersProperty,
+  IsLimit,
+  IsTimeout,
+  type MemberOptions,
+  PatchedHeadersProperty,
+  REQUESTS_PER_MINUTE_MAX,
+  TIMEOUT_MIN_MS,
+} from './targets/target.dto';
 export { NameConflict, withUniqueName } from './unique-name';
 export { pick, STAMP_FIELDS, StampsDto } from './view.dto';
 export { checkWorkspaceOfCreate, checkWorkspaceOfSearch } from './workspace-body';

@@ -28,15 +28,19 @@ const TRANSPORT_FIELDS = new Set([
   'via',
 ]);
 
-/** Returns what is wrong with a URL that a tenant registers, or null. */
-export function urlFault(text: string): string | null {
+/**
+ * Returns what is wrong with a URL that a tenant registers, or null.
+ *
+ * @param secretMember the member of the body that takes the secret
+ */
+export function urlFault(text: string, secretMember = 'auth'): string | null {
   if (/[\s\p{Cc}\\]/u.test(text)) return 'must not contain spaces, control characters or backslashes';
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) {
     return 'must be a URL that begins with http:// or https://';
   }
   const url = new URL(text);
   if (url.username !== '' || url.password !== '' || /^[^/]*\/\/[^/?#]*@/.test(text)) {
-    return 'must not contain a user or a password: send credentials in auth';
+    return `must not contain a user or a password: send credentials in ${secretMember}`;
   }
   return text.includes('#') ? 'must not have a fragment (#)' : null;
 }

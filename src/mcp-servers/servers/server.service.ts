@@ -11,6 +11,7 @@ import {
   type AnyOf,
   type AuditChange,
   auditedChanges,
+  checkFaults,
   type CopySource,
   type InstalledArtifact,
   markDrifted,
@@ -353,8 +354,4 @@ function faultsIn({ url, auth, tools }: CreateServerDto): FieldError[] {
 function urlFaults(url: string | undefined): FieldError[] {
   const detail = url === undefined ? null : urlFault(url);
   return detail === null ? [] : [{ pointer: '/url', detail }];
-}
-
-function checkFaults(faults: FieldError[]): void {
-  if (faults.length > 0) throw problem.invalidFields(faults);
 }

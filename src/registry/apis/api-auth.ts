@@ -1,7 +1,7 @@
 import { fieldNameFault, fieldValueFault } from '#platform/outbound';
 import { type FieldError, problem } from '#platform/problem';
 import type { SecretBox } from '#platform/secrets';
-import type { AuditChange } from '../../resources';
+import { type AuditChange, originOf } from '../../resources';
 import type { PatchApiAuthDto } from './api-auth.dto';
 import { type ApiEntity, AUTH_TYPES, type AuthType } from './api.entity';
 
@@ -102,8 +102,6 @@ export function changedSecretTarget(given: SecretTarget, next: SecretTarget): Ta
 /** The names of header fields are case-insensitive (RFC 9110, section 5.1). Those of parameters are not. */
 const nameOf = ({ auth_type, auth_name }: SecretTarget): string | null =>
   auth_type === 'header' && auth_name !== null ? auth_name.toLowerCase() : auth_name;
-
-const originOf = (url: string): string => new URL(url).origin;
 
 /** Returns the columns of `auth` without the secret. */
 export const authColumns = ({ type, name }: GivenAuth): Pick<ApiEntity, 'auth_type' | 'auth_name'> => ({

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { SingleFlight } from '#platform/concurrency';
 import { SecretBox } from '#platform/secrets';
+import { parsedHeaders } from '../../resources';
 import { secretUse } from './api-auth';
-import { parsedHeaders } from './api-target';
 import type { ApiEntity } from './api.entity';
 import { ApiRepository } from './api.repository';
 

@@ -1,17 +1,14 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
+import { ApiProperty } from '@nestjs/swagger';
 import {
   ArrayMaxSize,
   ArrayMinSize,
   IsArray,
   IsBoolean,
-  IsInt,
   IsObject,
   IsOptional,
   IsString,
   Length,
-  Max,
-  Min,
 } from 'class-validator';
 import {
   AnyJsonObject,
@@ -23,14 +20,22 @@ import {
 } from '#platform/http';
 import { PageMetaDto } from '#platform/paging';
 import {
+  BASE_URL_MAX,
   DescribedBodyDto,
   DescribedPatchDto,
+  HeadersProperty,
   IsFilter,
+  IsLimit,
   IsName,
+  IsTimeout,
+  type MemberOptions,
   OWNED_FIELDS,
   OwnedDto,
   OwnedListQueryDto,
+  PatchedHeadersProperty,
   pick,
+  REQUESTS_PER_MINUTE_MAX,
+  TIMEOUT_MIN_MS,
 } from '../../resources';
 import {
   ApiAuthDto,
@@ -40,7 +45,6 @@ import {
   toAuthView,
   toPresentAuthView,
 } from './api-auth.dto';
-import { HEADER_VALUE_MAX, HEADERS_MAX } from './api-target';
 import {
   API_METHODS,
   type ApiEntity,
@@ -49,17 +53,8 @@ import {
   TIMEOUT_DEFAULT_MS,
 } from './api.entity';
 
-const URL_MAX = 2_048;
-const TIMEOUT_MIN_MS = 100;
-const TIMEOUT_MAX_MS = 600_000;
-const REQUESTS_PER_MINUTE_MAX = 1_000_000;
 const IN_FLIGHT_MAX = 10_000;
 const METHODS_MAX = API_METHODS.length * 2;
-
-interface MemberOptions {
-  nullable?: boolean;
-  default?: unknown;
-}
 
 const IsMethods = (options: MemberOptions = {}) =>
   applyDecorators(
@@ -69,46 +64,6 @@ const IsMethods = (options: MemberOptions = {}) =>
     ArrayMaxSize(METHODS_MAX),
   );
 
-const IsTimeout = (options: MemberOptions = {}) =>
-  applyDecorators(
-    IsInt(),
-    Min(TIMEOUT_MIN_MS),
-    Max(TIMEOUT_MAX_MS),
-    ApiProperty({
-      type: 'integer',
-      format: 'int32',
-      minimum: TIMEOUT_MIN_MS,
-      maximum: TIMEOUT_MAX_MS,
-      required: false,
-      ...options,
-    }),
-  );
-
-/** Declares a limit, which null removes. */
-const IsLimit = (maximum: number) =>
-  applyDecorators(
-    IsOptional(),
-    IsInt(),
-    Min(1),
-    Max(maximum),
-    ApiProperty({
-      type: 'integer',
-      format: 'int32',
-      minimum: 1,
-      maximum,
-      nullable: true,
-      required: false,
-    }),
-  );
-
-const HEADERS_SCHEMA = {
-  type: 'object',
-  additionalProperties: { type: 'string', minLength: 1, maxLength: HEADER_VALUE_MAX },
-  maxProperties: HEADERS_MAX,
-};
-const HeadersProperty = (options: object = {}) =>
-  ApiProperty({ ...HEADERS_SCHEMA, ...options } as ApiPropertyOptions);
-
 /** The members of a new API that an app can declare too. */
 export class ApiFieldsDto extends DescribedBodyDto {
   /**
@@ -116,7 +71,7 @@ export class ApiFieldsDto extends DescribedBodyDto {
    * slashes. A slash at its end is removed.
    */
   @IsString()
-  @Length(1, URL_MAX)
+  @Length(1, BASE_URL_MAX)
   base_url!: string;
 
   /** The methods that callers may use. All of them by default. */
@@ -184,7 +139,7 @@ export class PatchApiDto extends DescribedPatchDto {
 
   @NotNull()
   @IsString()
-  @Length(1, URL_MAX)
+  @Length(1, BASE_URL_MAX)
   base_url?: string;
 
   /** Null means the type `none`. */
@@ -204,12 +159,7 @@ export class PatchApiDto extends DescribedPatchDto {
   /** Merged into the current headers: null removes a header. Null instead of the object removes all of them. */
   @IsOptional()
   @IsObject()
-  @HeadersProperty({
-    additionalProperties: { type: ['string', 'null'], minLength: 1, maxLength: HEADER_VALUE_MAX },
-    maxProperties: undefined,
-    nullable: true,
-    required: false,
-  })
+  @PatchedHeadersProperty()
   headers?: Record<string, unknown> | null;
 
   @NotNull()

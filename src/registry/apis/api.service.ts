@@ -12,25 +12,24 @@ import {
   type AuditAction,
   type AuditChange,
   auditedChanges,
+  baseUrlFaults,
+  checkFaults,
+  headersFaults,
+  headersFaultsTogether,
   markDrifted,
   newOwned,
   OrgResourceService,
   OWNED_READERS,
+  parsedHeaders,
+  patchedHeaders,
   type ResourceKind,
   ResourceKit,
+  storedBaseUrl,
 } from '../../resources';
 import { authColumns, newAuthFaults, patchedAuth, secretUse, withoutSecrets } from './api-auth';
 import type { ApiAuthDto } from './api-auth.dto';
 import { ApiDirectory } from './api-directory';
-import {
-  baseUrlFault,
-  headersFaults,
-  headersFaultsTogether,
-  parsedHeaders,
-  patchedHeaders,
-  storedBaseUrl,
-  storedMethods,
-} from './api-target';
+import { storedMethods } from './api-target';
 import {
   type ApiDto,
   type ApiFieldsDto,
@@ -198,7 +197,7 @@ export const contentColumns = (dto: ApiFieldsDto) => ({
  * @param pointer of the body or of the declaration
  */
 export function contentFaults({ base_url, headers }: ApiFieldsDto, pointer: string): FieldError[] {
-  return [...urlFaults(base_url, pointer), ...headersFaults(headers ?? {}, `${pointer}/headers`)];
+  return [...baseUrlFaults(base_url, pointer), ...headersFaults(headers ?? {}, `${pointer}/headers`)];
 }
 
 /** Returns the header that carries the secret, or null. */
@@ -210,15 +209,6 @@ export const auditedApiChanges = (row: ApiEntity, changed: Partial<ApiEntity>): 
   withoutSecrets(auditedChanges(row, changed, AUDITED_FIELDS));
 
 function patchFaults({ base_url, headers }: PatchApiDto): FieldError[] {
-  const ofUrl = base_url === undefined ? [] : urlFaults(base_url, '');
-  return [...ofUrl, ...headersFaults(headers ?? {}, '/headers', true)];
-}
-
-function urlFaults(url: string, pointer: string): FieldError[] {
-  const detail = baseUrlFault(url);
-  return detail === null ? [] : [{ pointer: `${pointer}/base_url`, detail }];
-}
-
-function checkFaults(faults: FieldError[]): void {
-  if (faults.length > 0) throw problem.invalidFields(faults);
+  const ofUrl = base_url === undefined ? [] : baseUrlFaults(base_url, '');
+  return [...ofUrl, ...headersFaults(headers ?? {}, '/headers', { isPatch: true })];
 }

@@ -1,0 +1,66 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
+import { IsInt, IsOptional, Max, Min } from 'class-validator';
+import { HEADER_VALUE_MAX, HEADERS_MAX } from './extra-headers';
+
+export const BASE_URL_MAX = 2_048;
+export const TIMEOUT_MIN_MS = 100;
+export const TIMEOUT_MAX_MS = 600_000;
+export const REQUESTS_PER_MINUTE_MAX = 1_000_000;
+
+export interface MemberOptions {
+  nullable?: boolean;
+  default?: unknown;
+}
+
+/** Declares the milliseconds that a target has to answer. */
+export const IsTimeout = (options: MemberOptions = {}) =>
+  applyDecorators(
+    IsInt(),
+    Min(TIMEOUT_MIN_MS),
+    Max(TIMEOUT_MAX_MS),
+    ApiProperty({
+      type: 'integer',
+      format: 'int32',
+      minimum: TIMEOUT_MIN_MS,
+      maximum: TIMEOUT_MAX_MS,
+      required: false,
+      ...options,
+    }),
+  );
+
+/** Declares a limit, which null removes. */
+export const IsLimit = (maximum: number) =>
+  applyDecorators(
+    IsOptional(),
+    IsInt(),
+    Min(1),
+    Max(maximum),
+    ApiProperty({
+      type: 'integer',
+      format: 'int32',
+      minimum: 1,
+      maximum,
+      nullable: true,
+      required: false,
+    }),
+  );
+
+const HEADERS_SCHEMA = {
+  type: 'object',
+  additionalProperties: { type: 'string', minLength: 1, maxLength: HEADER_VALUE_MAX },
+  maxProperties: HEADERS_MAX,
+};
+
+/** Declares extra headers by name. */
+export const HeadersProperty = (options: object = {}) =>
+  ApiProperty({ ...HEADERS_SCHEMA, ...options } as ApiPropertyOptions);
+
+/** Declares a patch of extra headers, in which null removes one, or all of them. */
+export const PatchedHeadersProperty = () =>
+  HeadersProperty({
+    additionalProperties: { type: ['string', 'null'], minLength: 1, maxLength: HEADER_VALUE_MAX },
+    maxProperties: undefined,
+    nullable: true,
+    required: false,
+  });
