@@ -1,3 +1,4 @@
+export { BriefCache } from './brief-cache';
 export {
   checkCurrentWork,
   currentOwner,

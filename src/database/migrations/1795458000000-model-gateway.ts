@@ -47,6 +47,8 @@ export class ModelGateway1795458000000 extends SqlMigration {
         CONSTRAINT models_strategy CHECK (strategy IN ('single', 'fallback', 'weighted')),
       -- [{"provider_id", "upstream_model", "weight", "price"}]
       targets jsonb NOT NULL,
+      -- the kind of the first target's provider, which never changes
+      owned_by text COLLATE "C" NOT NULL,
       retries integer NOT NULL,
       timeout_ms integer NOT NULL,
       -- null without a budget
@@ -90,8 +92,6 @@ export class ModelGateway1795458000000 extends SqlMigration {
       monthly_budget_usd double precision,
       requests_per_minute integer,
       tokens_per_minute integer,
-      expires_at timestamptz,
-      revoked_at timestamptz,
       generation integer NOT NULL,
       created_at timestamptz NOT NULL,
       updated_at timestamptz NOT NULL,

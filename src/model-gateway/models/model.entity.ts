@@ -2,6 +2,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
 import { PlacedEntity } from '../../resources';
+import type { ProviderKind } from '../providers/provider.entity';
 
 /**
  * Which target is called. `single`: the only one. `fallback`: the first, and the next when it fails. `weighted`: one by chance, in
@@ -47,6 +48,10 @@ export class ModelEntity extends PlacedEntity {
 
   @Column('jsonb')
   targets!: ModelTarget[];
+
+  /** The kind of the first target's provider. */
+  @Column('text')
+  owned_by!: ProviderKind;
 
   /** How often a failed call of a target is repeated before the next target is called. */
   @Column('integer')

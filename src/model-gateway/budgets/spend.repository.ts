@@ -1,0 +1,21 @@
+import { Injectable } from '@nestjs/common';
+import { Database, sql } from '#platform/db';
+
+/** Reads what was spent against budgets in a month. */
+@Injectable()
+export class SpendRepository {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * Returns what was spent in a month, in US dollars.
+   *
+   * @param subject the id of a model, a workspace or a service account
+   * @param month such as `2026-11`
+   */
+  async spentBy(subject: string, month: string): Promise<number> {
+    const [row] = await this.database.query<{ spent_usd: number }>(
+      sql`SELECT spent_usd FROM model_spend WHERE subject = ${subject} AND month = ${`${month}-01`}::date`,
+    );
+    return row?.spent_usd ?? 0;
+  }
+}

@@ -1,0 +1,43 @@
+import { Injectable } from '@nestjs/common';
+import { Database, prepared, raw, sql } from '#platform/db';
+import type { ProviderEntity } from '../providers/provider.entity';
+import type { ModelEntity } from './model.entity';
+
+/** The columns of a provider that a call needs. */
+export type ProviderRow = Pick<ProviderEntity, 'provider_id' | 'name' | 'kind' | 'base_url' | 'api_key'> & {
+  headers: Record<string, string>;
+  is_archived: boolean;
+};
+
+/** A model to call, with the providers of its targets in any order. */
+export type CalledModelRow = ModelEntity & { is_workspace_archived: boolean; providers: ProviderRow[] };
+
+/** The columns of `ModelEntity`, without generated ones. */
+const COLUMNS = [
+  ...['model_id', 'org_id', 'workspace_id', 'name', 'description', 'strategy', 'targets', 'owned_by'],
+  ...['retries', 'timeout_ms', 'monthly_budget_usd', 'cache_ttl_seconds', 'capture_content', 'record_spans'],
+  ...['metadata', 'generation', 'created_at', 'updated_at', 'created_by', 'archived_at'],
+]
+  .map((column) => `m.${column}`)
+  .join(', ');
+
+/** Reads models with their providers for calls, without access checks. */
+@Injectable()
+export class CalledModelRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Finds the live models of an organization with this name or id. Their workspaces and providers may be archived. */
+  find(orgId: string, nameOrId: string): Promise<CalledModelRow[]> {
+    const statement = sql`SELECT ${raw(COLUMNS)}, w.archived_at IS NOT NULL AS is_workspace_archived,
+        (SELECT coalesce(jsonb_agg(jsonb_build_object('provider_id', p.provider_id, 'name', p.name, 'kind', p.kind,
+            'base_url', p.base_url, 'headers', p.headers, 'api_key', p.api_key,
+            'is_archived', p.archived_at IS NOT NULL)), '[]')
+          FROM model_providers p
+          WHERE p.provider_id IN (SELECT t ->> 'provider_id' FROM jsonb_array_elements(m.targets) t)
+            AND p.workspace_id = m.workspace_id) AS providers
+      FROM models m JOIN workspaces w USING (workspace_id)
+      WHERE m.org_id = ${orgId} AND (m.name = ${nameOrId} OR m.model_id = ${nameOrId}) AND m.archived_at IS NULL
+      ORDER BY m.model_id`;
+    return this.database.query<CalledModelRow>(prepared('model.find', statement));
+  }
+}
