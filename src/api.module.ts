@@ -14,6 +14,7 @@ import { EvaluationHttpModule } from './evaluation';
 import { FilesHttpModule } from './files';
 import { McpEndpointHttpModule } from './mcp-endpoint';
 import { McpServersHttpModule } from './mcp-servers';
+import { CallsHttpModule, GatewayEmbeddingsModule } from './model-gateway';
 import { OpenApiModule } from './openapi';
 import { RegistryHttpModule, RegistryModule } from './registry';
 import { SkillsHttpModule } from './skills';
@@ -30,6 +31,8 @@ export const API_AREAS = [
   AgentsHttpModule,
   McpServersHttpModule,
   ApiProxyHttpModule,
+  GatewayEmbeddingsModule,
+  CallsHttpModule,
   EvaluationHttpModule,
   StoreHttpModule,
   McpEndpointHttpModule,

@@ -9,6 +9,7 @@ import { AgentsModule } from './agents';
 import { FilesModule } from './files';
 import { McpEndpointWorkerModule } from './mcp-endpoint';
 import { McpServersWorkerModule } from './mcp-servers';
+import { ModelGatewayWorkerModule } from './model-gateway';
 import { RegistryWorkerModule } from './registry';
 import { SkillsModule } from './skills';
 import { TelemetryWorkerModule } from './telemetry';
@@ -21,6 +22,7 @@ export const WORKER_AREAS = [
   SkillsModule,
   McpServersWorkerModule,
   AgentsModule,
+  ModelGatewayWorkerModule,
   EvaluationWorkerModule,
   McpEndpointWorkerModule,
   HousekeepingModule,

@@ -2,6 +2,7 @@ export { WorkspacesRepository } from './accounts/workspace.repository';
 export { ApiDirectory, type ApiTarget } from './apis/api-directory';
 export { ApisModule } from './apis/apis.module';
 export { bootstrap } from './bootstrap';
+export { EmbeddingsGateway } from './search/embeddings/embeddings-gateway';
 export { RegistryHttpModule } from './registry.http.module';
 export { RegistryModule } from './registry.module';
 export { RegistryWorkerModule } from './registry.worker.module';

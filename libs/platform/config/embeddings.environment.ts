@@ -17,7 +17,7 @@ export abstract class EmbeddingsEnvironment extends JudgeEnvironment {
   @Matches(/^[\x21-\x7e]+$/, { message: 'must be visible ASCII characters' })
   EMBEDDINGS_API_KEY?: string;
 
-  /** The embedding model. Required with EMBEDDINGS_BASE_URL. */
+  /** The embedding model, required with EMBEDDINGS_BASE_URL. Or `gateway:` and the id of a model of the gateway, without it. */
   @ValidateIf(({ EMBEDDINGS_BASE_URL, EMBEDDINGS_MODEL }: EmbeddingsEnvironment) =>
     Boolean(EMBEDDINGS_BASE_URL ?? EMBEDDINGS_MODEL),
   )

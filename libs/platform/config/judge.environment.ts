@@ -14,7 +14,10 @@ export abstract class JudgeEnvironment extends TracingEnvironment {
   @Matches(/^[\x21-\x7e]+$/, { message: 'must be visible ASCII characters' })
   JUDGE_API_KEY?: string;
 
-  /** The model of scorers that name no other. Required with JUDGE_BASE_URL. */
+  /**
+   * The model of scorers that name no other, required with JUDGE_BASE_URL. Or `gateway:` and the name of a model of the gateway,
+   * which each workspace has for itself.
+   */
   @ValidateIf(({ JUDGE_BASE_URL, JUDGE_MODEL }: JudgeEnvironment) => Boolean(JUDGE_BASE_URL ?? JUDGE_MODEL))
   @Length(1, 255, { message: 'must have 1 to 255 characters and is required with JUDGE_BASE_URL' })
   JUDGE_MODEL?: string;

@@ -56,16 +56,10 @@ export {
   type StoredContent,
 } from './stored-content';
 export { created, etagOf, Reply, streamed, Versioned, versioned } from './reply';
-export {
-  givenTraceId,
-  onEnd,
-  pathOf,
-  requestContext,
-  type ServiceRequest,
-  targetOf,
-} from './request-context';
+export { givenTrace, onEnd, pathOf, requestContext, type ServiceRequest, targetOf } from './request-context';
 export { ServiceAdapter } from './service-adapter';
 export { SpooledFile } from './spooled-file';
+export { StreamedBody } from './streamed-body';
 export { firstMicrosecond, firstMillisecond, instantOf, IsTime, parseTime } from './time';
 export { checkValues, pointerToken, valueErrors } from './validation';
 export { pathNumber, validateBody } from './validation.pipe';

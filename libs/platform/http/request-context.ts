@@ -52,7 +52,7 @@ export interface ServiceRequest extends Omit<Request, 'user'> {
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 /** W3C Trace Context, section 3.2; a version of ff, and ids of zeros alone, are invalid. */
 const TRACEPARENT =
-  /^(?!ff|00.{54})[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?=-|$)/;
+  /^(?!ff|00.{54})[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(?=-|$)/;
 
 /** Health checks come every few seconds and would bury the other log lines. */
 const QUIET = /^\/health\//;
@@ -70,16 +70,19 @@ export function beginRequest(request: ServiceRequest, response: ServerResponse, 
   const given = request.headers['x-request-id'];
   request.context = {
     requestId: typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID(),
-    traceId: tracing().traceId() ?? givenTraceId(request) ?? randomHex(16),
+    traceId: tracing().traceId() ?? givenTrace(request)?.traceId ?? randomHex(16),
     startedAt: request.receivedAt ?? performance.now(),
   };
   response.once('close', () => logAnswer(request, response));
   runRequest(next);
 }
 
-/** Returns the trace id of a valid `traceparent`. */
-export function givenTraceId({ headers: { traceparent } }: IncomingMessage): string | undefined {
-  return typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent)?.[1] : undefined;
+/** Returns the trace and the span of a valid `traceparent`. */
+export function givenTrace({
+  headers: { traceparent },
+}: Pick<IncomingMessage, 'headers'>): { traceId: string; spanId: string } | undefined {
+  const [, traceId, spanId] = (typeof traceparent === 'string' && TRACEPARENT.exec(traceparent)) || [];
+  return traceId === undefined ? undefined : { traceId, spanId: spanId! };
 }
 
 /** Returns the target of a request in origin form (RFC 9112, section 3.2.1): its path and query. */

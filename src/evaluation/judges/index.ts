@@ -1,5 +1,6 @@
 export { JudgesModule } from './judges.module';
-export { PromptError, JudgeBackends } from './judge-backend';
+export { PromptError } from './judge-backend';
+export { JudgeBackends } from './judge-backends';
 export { JudgeLimitRepository } from './calls/judge-limit.repository';
 export { JudgeService } from './judging/judge.service';
 export { ChatFeaturesRepository } from './llm/chat-features.repository';

@@ -1,7 +1,5 @@
-import { Injectable } from '@nestjs/common';
 import type { Owner } from '#platform/concurrency';
-import { problem } from '#platform/problem';
-import type { Answer, JudgeBackendName, JudgeDefinition, ScoringSubject } from '../scorers';
+import type { Answer, JudgeDefinition, ScoringSubject } from '../scorers';
 
 /** No request can be built for a target. The message is for the scorer's author and becomes the result's `error`. */
 export class PromptError extends Error {}
@@ -76,26 +74,3 @@ export interface JudgeBackend {
   /** Builds the request about a subject. Throws `PromptError` if that is impossible. */
   prepare(definition: JudgeDefinition, subject: ScoringSubject): Promise<JudgeRequest>;
 }
-
-/** The judge backends that are configured. */
-@Injectable()
-export class JudgeBackends {
-  constructor(private readonly configured: Readonly<Record<JudgeBackendName, JudgeBackend | undefined>>) {}
-
-  find(name: JudgeBackendName): JudgeBackend | undefined {
-    return this.configured[name];
-  }
-
-  /** Returns a configured backend. Errors: 503 if it is not configured. */
-  require(name: JudgeBackendName): JudgeBackend {
-    const backend = this.configured[name];
-    if (!backend) throw problem.unavailable(missing(name));
-    return backend;
-  }
-}
-
-const VARIABLE = { llm: 'JUDGE_BASE_URL', classifier: 'CLASSIFIER_BASE_URL' } as const;
-
-const missing = (name: JudgeBackendName): string =>
-  `This service has no judge backend of kind \`${name}\`, so it cannot run, test or preview this scorer. Nothing was stored. ` +
-  `Ask the operator to set ${VARIABLE[name]}, run a scorer of kind \`code\`, or call the judge yourself and upload its scores with this scorer_id.`;

@@ -2,6 +2,7 @@ import { Module, type Provider } from '@nestjs/common';
 import { Environment } from '#platform/config';
 import { MetricsModule } from '#platform/metrics';
 import { SecretKeys, SecretsModule } from '#platform/secrets';
+import { CallsModule } from '../../model-gateway';
 import { ModelPrices, TelemetryModule } from '../../telemetry';
 import { JudgeEndpoint } from './calls/judge-endpoint';
 import { JudgeLimitRepository } from './calls/judge-limit.repository';
@@ -9,14 +10,12 @@ import { JudgeLimits } from './calls/judge-limit';
 import { JudgeTransports } from './calls/judge-transport';
 import { ClassifierBackend } from './classifier/classifier.backend';
 import { JudgeAnswerRepository } from './judging/judge-answer.repository';
-import { JudgeBackends } from './judge-backend';
+import { JudgeBackends } from './judge-backends';
 import { JudgeMetrics } from './judge.metrics';
 import { JudgeService } from './judging/judge.service';
 import { ChatFeaturesRepository } from './llm/chat-features.repository';
-import { LlmBackend } from './llm/llm.backend';
-
-/** Purpose of the derived key for the delimiters of data, see `data-block.ts`. */
-const DELIMITER_PURPOSE = 'judge data delimiter';
+import { GatewayBackends } from './gateway/gateway-backends';
+import { DELIMITER_PURPOSE, LlmBackend } from './llm/llm.backend';
 
 /** The backends that the environment configures. */
 const BACKENDS: Provider = {
@@ -29,6 +28,7 @@ const BACKENDS: Provider = {
     SecretKeys,
     ModelPrices,
     JudgeMetrics,
+    GatewayBackends,
   ],
   useFactory: (
     environment: Environment,
@@ -38,6 +38,7 @@ const BACKENDS: Provider = {
     keys: SecretKeys,
     prices: ModelPrices,
     metrics: JudgeMetrics,
+    gateway: GatewayBackends,
   ) => {
     const { llm, classifier } = transports;
     const settings = {
@@ -45,7 +46,7 @@ const BACKENDS: Provider = {
       contextTokens: environment.JUDGE_CONTEXT_TOKENS,
       maxTokens: environment.JUDGE_MAX_TOKENS,
     };
-    return new JudgeBackends({
+    const configured = {
       llm:
         llm &&
         new LlmBackend(
@@ -61,16 +62,18 @@ const BACKENDS: Provider = {
           new JudgeEndpoint('classifier', classifier, limits, metrics),
           environment.CLASSIFIER_CONTEXT_TOKENS,
         ),
-    });
+    };
+    return new JudgeBackends(configured, gateway, environment.JUDGE_MODEL);
   },
 };
 
 /** Judges: sends requests to them, keeps to their rate limits and caches their answers. */
 @Module({
-  imports: [MetricsModule, SecretsModule, TelemetryModule],
+  imports: [CallsModule, MetricsModule, SecretsModule, TelemetryModule],
   providers: [
     BACKENDS,
     ChatFeaturesRepository,
+    GatewayBackends,
     JudgeAnswerRepository,
     JudgeLimitRepository,
     JudgeLimits,

@@ -1,8 +1,22 @@
 import { toMessagesAnswer } from '../formats/chat-to-messages-answer';
 import { toResponsesAnswer } from '../formats/chat-to-responses';
-import { isObject, type JsonObject, listOf, nameOf, objectOf, parsedObject, textOf } from '../formats/json-shape';
+import {
+  isObject,
+  type JsonObject,
+  listOf,
+  nameOf,
+  objectOf,
+  parsedObject,
+  textOf,
+} from '../formats/json-shape';
 import { toChatAnswer } from '../formats/messages-to-chat-answer';
-import { type Usage, usageOfChat, usageOfEmbeddings, usageOfMessages, usageOfResponses } from '../formats/usage';
+import {
+  type Usage,
+  usageOfChat,
+  usageOfEmbeddings,
+  usageOfMessages,
+  usageOfResponses,
+} from '../formats/usage';
 import type { ProviderKind } from '../providers/provider.entity';
 import { type CallFormat, wireFormatOf } from './call-format';
 
@@ -109,7 +123,11 @@ function responseContents({ output, status }: JsonObject): Contents {
     text: parts.map((part) => textOf(part.text) ?? '').join(''),
     toolCalls: items
       .filter((item) => item.type === 'function_call')
-      .map((item) => ({ id: item.call_id, type: 'function', function: { name: item.name, arguments: item.arguments } })),
+      .map((item) => ({
+        id: item.call_id,
+        type: 'function',
+        function: { name: item.name, arguments: item.arguments },
+      })),
     finishReason: status,
   };
 }

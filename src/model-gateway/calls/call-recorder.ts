@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { ModelPrices } from '../../telemetry';
 import type { Usage } from '../formats/usage';
+import { costOfCall } from '../spending/prices';
 import { UsageWriter } from '../spending/usage.writer';
 import type { Call, CallOutcome, Recorded } from './call.types';
 import { type EndedCall, spanOf } from './call-span';
-import { costOfCall } from './prices';
 import { SpanWriter } from './span.writer';
 
 /** Bytes of a token, about, if a provider does not tell the usage. */
@@ -37,7 +37,15 @@ export class CallRecorder {
     const costUsd = isCached || !target ? 0 : costOfCall(target, usage, this.prices);
     // a call that reached nobody has no price either, and cost nothing
     const cost = costUsd ?? (usage.inputTokens === null && error !== null ? 0 : null);
-    const ended: EndedCall = { call, outcome, usage, isEstimated, costUsd: cost, startedAt, endedAt: Date.now() };
+    const ended: EndedCall = {
+      call,
+      outcome,
+      usage,
+      isEstimated,
+      costUsd: cost,
+      startedAt,
+      endedAt: Date.now(),
+    };
     const { caller, model } = call;
     await Promise.all([
       this.usage.add({

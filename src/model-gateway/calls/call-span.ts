@@ -78,14 +78,17 @@ function attributesOf({ call, outcome, usage, isEstimated, costUsd }: EndedCall)
 function encodedValue(value: unknown): JsonObject | undefined {
   if (typeof value === 'string') return { stringValue: value };
   if (typeof value === 'boolean') return { boolValue: value };
-  if (typeof value === 'number') return Number.isInteger(value) ? { intValue: String(value) } : { doubleValue: value };
-  if (Array.isArray(value)) return { arrayValue: { values: value.flatMap((one) => encodedValue(one) ?? []) } };
+  if (typeof value === 'number')
+    return Number.isInteger(value) ? { intValue: String(value) } : { doubleValue: value };
+  if (Array.isArray(value))
+    return { arrayValue: { values: value.flatMap((one) => encodedValue(one) ?? []) } };
   return undefined;
 }
 
 /** Returns the messages as the conventions write them, as JSON texts. */
 function contentOf(call: Call, { facts }: CallOutcome): Record<string, string> {
-  const messages = call.body.length <= CONTENT_MAX ? messagesOf(call.body.toString(), call.format) : undefined;
+  const messages =
+    call.body.length <= CONTENT_MAX ? messagesOf(call.body.toString(), call.format) : undefined;
   const answer = { role: 'assistant', content: facts.text, tool_calls: facts.toolCalls };
   const hasAnswer = facts.text !== '' || facts.toolCalls.length > 0;
   return {
@@ -100,7 +103,10 @@ function messageOf(message: unknown): JsonObject {
   if (role === 'tool') {
     return { role, parts: [{ type: 'tool_call_response', id: tool_call_id, response: content }] };
   }
-  const texts = typeof content === 'string' ? [content] : listOf(content).map((part) => textOf((part as JsonObject).text));
+  const texts =
+    typeof content === 'string'
+      ? [content]
+      : listOf(content).map((part) => textOf((part as JsonObject).text));
   return {
     role: role ?? 'user',
     parts: [

@@ -20,9 +20,14 @@ export function failureEvent({ format }: Call, { provider }: CalledTarget, error
       return Buffer.from(formatSse(JSON.stringify({ type: 'error', error: { type, message } }), 'error'));
     case 'responses':
       return Buffer.from(
-        formatSse(JSON.stringify({ type: 'error', code: 'service_unavailable', message, param: null }), 'error'),
+        formatSse(
+          JSON.stringify({ type: 'error', code: 'service_unavailable', message, param: null }),
+          'error',
+        ),
       );
     default:
-      return Buffer.from(formatSse(JSON.stringify({ error: { message, type, code: 'service_unavailable', param: null } })));
+      return Buffer.from(
+        formatSse(JSON.stringify({ error: { message, type, code: 'service_unavailable', param: null } })),
+      );
   }
 }

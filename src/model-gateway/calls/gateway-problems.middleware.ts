@@ -7,7 +7,12 @@ export function gatewayProblems(request: Request, response: Response, next: Next
   const write: ProblemWriter = (answer, body) => {
     const isQuota = answer.getHeader('X-Should-Retry') === 'false';
     const type = isAnthropic ? anthropicType(body.status) : openAiType(body.status, isQuota);
-    const error = { message: body.detail, type, code: isQuota ? 'insufficient_quota' : body.code, param: null };
+    const error = {
+      message: body.detail,
+      type,
+      code: isQuota ? 'insufficient_quota' : body.code,
+      param: null,
+    };
     const bytes = Buffer.from(JSON.stringify({ ...body, ...(isAnthropic && { type: 'error' }), error }));
     answer.setHeader('Content-Type', 'application/problem+json');
     answer.setHeader('Content-Length', bytes.length);

@@ -33,7 +33,10 @@ const CallsModel = (path: string) =>
     RequireRoleSomewhere(...CALLING_ROLES),
     RateLimited('proxy'),
     NotRepeatable(),
-    LongRunning(() => true, () => CALL_MS),
+    LongRunning(
+      () => true,
+      () => CALL_MS,
+    ),
     RequestBody({ kind: 'bytes', media: ['application/json'], codings: ['gzip'] }),
   );
 

@@ -64,10 +64,9 @@ export class GatewayService {
     const found = await this.find(principal, facts.model, limits);
     if (limits) await this.limits.admit(limits);
     const { model, release } = await this.budgets.allow({
-      caller,
       model: found,
-      facts,
       requestBytes: body.length,
+      maxTokens: facts.maxTokens,
       limits,
     });
     const call: Call = {
@@ -112,10 +111,13 @@ export class GatewayService {
     const visible = all.filter(({ workspace_id }) => rolesIn(principal, workspace_id).size > 0);
     const callable = visible.filter(({ workspace_id }) => mayCall(principal, workspace_id));
     if (visible.length > 0 && callable.length === 0) {
-      throw problem.accessDenied(`Requires the role ${CALLING_ROLES.join(' or ')} in the workspace of the model.`);
+      throw problem.accessDenied(
+        `Requires the role ${CALLING_ROLES.join(' or ')} in the workspace of the model.`,
+      );
     }
     const [model, other] = callable;
-    if (!model) throw problem.notFound('model', name, 'GET /model/v1/models lists the models that you can call.');
+    if (!model)
+      throw problem.notFound('model', name, 'GET /model/v1/models lists the models that you can call.');
     if (other) throw ambiguous(name, callable);
     if (limits?.model_ids && !limits.model_ids.has(model.model_id)) {
       throw new Problem('forbidden', `This key may not call the model ${model.name}.`);
@@ -140,7 +142,9 @@ const statusHeader = (status: string | undefined): Record<string, string> =>
   status === undefined ? {} : { 'Cache-Status': status };
 
 function ambiguous(name: string, models: readonly CalledModel[]): Problem {
-  const ids = models.map(({ model_id, workspace_id }) => `${model_id} (workspace ${workspace_id})`).join(', ');
+  const ids = models
+    .map(({ model_id, workspace_id }) => `${model_id} (workspace ${workspace_id})`)
+    .join(', ');
   const detail = `names several models that you can call. Send the id of one instead: ${ids}`;
   return problem.invalidFields([{ pointer: '/model', detail: `${JSON.stringify(name)} ${detail}` }]);
 }

@@ -38,7 +38,9 @@ export class ModelCaller {
       const recorded = await this.recorder.record(call, outcome, startedAt, null);
       return { ...recorded, bytes: cached.body, cacheStatus: cached.status };
     }
-    const { answer, target, attempts } = await this.recordingFailures(call, startedAt, () => this.targets.plain(call));
+    const { answer, target, attempts } = await this.recordingFailures(call, startedAt, () =>
+      this.targets.plain(call),
+    );
     const outcome: CallOutcome = { ...NOBODY, target, attempts, facts: answer.facts };
     const length = answer.facts.text.length;
     const [recorded] = await Promise.all([

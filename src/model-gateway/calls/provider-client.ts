@@ -67,7 +67,11 @@ export class ProviderClient {
     throw await this.refused(failing, response, signal);
   }
 
-  private async refused(failing: Failing, { statusCode, headers, body }: Dispatcher.ResponseData, signal: AbortSignal) {
+  private async refused(
+    failing: Failing,
+    { statusCode, headers, body }: Dispatcher.ResponseData,
+    signal: AbortSignal,
+  ) {
     let text = '';
     try {
       for await (const chunk of body) {
@@ -98,12 +102,13 @@ function headersOf(
   apiKey: string | null,
 ): Record<string, string> {
   const isAnthropic = provider.kind === 'anthropic';
-  const credential = isAnthropic ? { 'x-api-key': apiKey! } : { authorization: `Bearer ${apiKey}` };
+  const credential: Record<string, string> =
+    apiKey === null ? {} : isAnthropic ? { 'x-api-key': apiKey } : { authorization: `Bearer ${apiKey}` };
   return {
     ...(isAnthropic && { 'anthropic-version': ANTHROPIC_VERSION }),
     ...headers,
     ...lowerCased(provider.headers),
-    ...(apiKey !== null && credential),
+    ...credential,
     // tracing adds its own
     ...(tracing().traceparent() === undefined && { traceparent }),
     'content-type': 'application/json',
@@ -113,4 +118,3 @@ function headersOf(
 
 const lowerCased = (headers: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
-

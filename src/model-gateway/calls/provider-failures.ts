@@ -34,20 +34,33 @@ export function refusal(
     case 405:
     case 415:
     case 422:
-      return ofRequest(new Problem('invalid_request', `The provider ${name} refused the request${because}`, upstream()));
+      return ofRequest(
+        new Problem('invalid_request', `The provider ${name} refused the request${because}`, upstream()),
+      );
     case 413:
-      return ofRequest(new Problem('payload_too_large', `The provider ${name} refused the request${because}`, upstream()));
+      return ofRequest(
+        new Problem('payload_too_large', `The provider ${name} refused the request${because}`, upstream()),
+      );
     case 401:
     case 403:
       // its message may repeat the key
-      return ofTarget(unavailable(`The provider ${name} rejected its API key (${status}). Set \`api_key\` again.`));
+      return ofTarget(
+        unavailable(`The provider ${name} rejected its API key (${status}). Set \`api_key\` again.`),
+      );
     case 404:
-      return ofTarget(unavailable(`The provider ${name} does not know the model or the operation (404)${because}`));
+      return ofTarget(
+        unavailable(`The provider ${name} does not know the model or the operation (404)${because}`),
+      );
     case 429:
       return limited(name, because, retryAfterMs, !/insufficient_quota/.test(text));
     default:
       return status === 408 || status === 409 || status === 425 || status >= 500
-        ? new CallFailure(unavailable(`The provider ${name} answered ${status}${because}`), true, true, retryAfterMs)
+        ? new CallFailure(
+            unavailable(`The provider ${name} answered ${status}${because}`),
+            true,
+            true,
+            retryAfterMs,
+          )
         : ofTarget(unavailable(`The provider ${name} answered ${status}.`));
   }
 }
@@ -57,7 +70,11 @@ export function connectionFailure({ name }: Failing, error: unknown): CallFailur
   const failure = outboundFailure(error);
   if (failure === 'blocked_address') {
     return ofTarget(
-      new Problem('forbidden', `The address of the provider ${name} cannot be called, because it is not public.`, upstream()),
+      new Problem(
+        'forbidden',
+        `The address of the provider ${name} cannot be called, because it is not public.`,
+        upstream(),
+      ),
     );
   }
   if (failure === 'timeout') return late(name);
@@ -69,7 +86,11 @@ export function connectionFailure({ name }: Failing, error: unknown): CallFailur
     unreachable: 'cannot be reached, or closed the connection',
   };
   if (failure === null) throw error;
-  return new CallFailure(unavailable(`The provider ${name} ${how[failure]}.`, error), failure === 'unreachable', true);
+  return new CallFailure(
+    unavailable(`The provider ${name} ${how[failure]}.`, error),
+    failure === 'unreachable',
+    true,
+  );
 }
 
 /** Returns the failure of a provider that does not answer in time. Another target is called at once. */
@@ -89,7 +110,12 @@ const unavailable = (detail: string, cause?: unknown): Problem =>
 const ofRequest = (found: Problem): CallFailure => new CallFailure(found, false, false);
 const ofTarget = (found: Problem): CallFailure => new CallFailure(found, false, true);
 
-function limited(name: string, because: string, retryAfterMs: number | undefined, isRetryable: boolean): CallFailure {
+function limited(
+  name: string,
+  because: string,
+  retryAfterMs: number | undefined,
+  isRetryable: boolean,
+): CallFailure {
   const seconds = Math.max(RETRY_SECONDS, Math.ceil((retryAfterMs ?? 0) / 1000));
   const found = problem.rateLimited(`The provider ${name} limits its calls${because}`, seconds);
   return new CallFailure(found, isRetryable, true, retryAfterMs);

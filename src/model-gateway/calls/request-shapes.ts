@@ -39,7 +39,10 @@ export function inspect(text: string): Inspected {
   const { model, stream } = body;
   if (nameOf(model) === undefined || (model as string).length > MODEL_MAX) {
     return {
-      fault: { pointer: '/model', detail: `must be the name or the id of a model, with 1 to ${MODEL_MAX} characters` },
+      fault: {
+        pointer: '/model',
+        detail: `must be the name or the id of a model, with 1 to ${MODEL_MAX} characters`,
+      },
     };
   }
   if (stream !== undefined && stream !== null && typeof stream !== 'boolean') {

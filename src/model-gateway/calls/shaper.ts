@@ -74,8 +74,12 @@ async function withinLimits<Result>(work: Promise<Result>): Promise<Result> {
     return await work;
   } catch (error) {
     if (!isExhausted(error)) throw error;
-    throw new Problem('payload_too_large', 'The body takes too much time or memory to read. Send a smaller one.', {
-      cause: error,
-    });
+    throw new Problem(
+      'payload_too_large',
+      'The body takes too much time or memory to read. Send a smaller one.',
+      {
+        cause: error,
+      },
+    );
   }
 }

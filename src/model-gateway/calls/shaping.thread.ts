@@ -35,4 +35,5 @@ export function shapeAnswerBytes({
   return { bytes: shaped.text === text ? bytes : Buffer.from(shaped.text), facts: shaped.facts };
 }
 
-const textOf = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
+const textOf = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();

@@ -53,7 +53,10 @@ export class SpanWriter implements OnModuleDestroy {
       try {
         await this.traces.export(queue.scope, { bytes, encoding: 'json' }, AbortSignal.timeout(EXPORT_MS));
       } catch (err) {
-        rootLogger.warn({ err, workspace_id: queue.scope.workspaceId }, 'spans of the model gateway could not be stored');
+        rootLogger.warn(
+          { err, workspace_id: queue.scope.workspaceId },
+          'spans of the model gateway could not be stored',
+        );
       }
       group.forEach(({ resolve }) => resolve());
     }

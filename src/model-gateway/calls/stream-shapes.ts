@@ -1,6 +1,14 @@
 import { MessageEvents } from '../formats/chat-to-messages-answer';
 import { ResponseEvents } from '../formats/chat-to-responses';
-import { isObject, type JsonObject, listOf, nameOf, objectOf, parsedObject, textOf } from '../formats/json-shape';
+import {
+  isObject,
+  type JsonObject,
+  listOf,
+  nameOf,
+  objectOf,
+  parsedObject,
+  textOf,
+} from '../formats/json-shape';
 import { ChatChunks } from '../formats/messages-to-chat-answer';
 import { formatSse, type SseEvent } from '../formats/sse';
 import { failureOf, StreamFailure, throwIfError } from '../formats/stream-failure';
@@ -43,7 +51,8 @@ const NOTHING = Buffer.alloc(0);
 
 export function streamShapeOf(stream: StreamRequest): StreamShape {
   const wire = wireFormatOf(stream.kind, stream.format);
-  if (wire === 'chat') return stream.format === 'messages' ? new ChatAsMessages(stream) : new NativeChat(stream);
+  if (wire === 'chat')
+    return stream.format === 'messages' ? new ChatAsMessages(stream) : new NativeChat(stream);
   if (wire === 'responses') return new NativeResponses(stream);
   return stream.format === 'messages' ? new NativeMessages(stream) : new MessagesAsChat(stream);
 }
@@ -69,7 +78,12 @@ abstract class Shape implements StreamShape {
   protected abstract readonly usage: Usage;
 }
 
-const NO_USAGE: Usage = { inputTokens: null, outputTokens: null, cachedInputTokens: null, cacheWriteTokens: null };
+const NO_USAGE: Usage = {
+  inputTokens: null,
+  outputTokens: null,
+  cachedInputTokens: null,
+  cacheWriteTokens: null,
+};
 
 /** Chat completions from a provider that offers them. Their bytes stay as they are. */
 class NativeChat extends Shape {
@@ -122,14 +136,17 @@ class ChatAsMessages extends Shape {
 /** Messages of Anthropic for a client that speaks chat completions or Responses. */
 class MessagesAsChat extends Shape {
   private readonly chunks = new ChatChunks();
-  private readonly responses = this.stream.format === 'responses' ? responsesOf(this.stream.request) : undefined;
+  private readonly responses =
+    this.stream.format === 'responses' ? responsesOf(this.stream.request) : undefined;
 
   push(event: SseEvent): Buffer {
     const chunks = this.chunks.push(event);
     this.isDone = this.chunks.isDone;
     chunks.forEach((chunk) => this.answer.addChunk(chunk));
     if (this.responses) return named(chunks.flatMap((chunk) => this.responses!.push(chunk)));
-    const wanted = this.stream.includesUsage ? chunks : chunks.filter((chunk) => listOf(chunk.choices).length > 0);
+    const wanted = this.stream.includesUsage
+      ? chunks
+      : chunks.filter((chunk) => listOf(chunk.choices).length > 0);
     return Buffer.from(wanted.map((chunk) => formatSse(JSON.stringify(chunk))).join(''));
   }
 

@@ -131,7 +131,8 @@ export class TargetCaller {
     try {
       return await this.within(call, target, beginning.signal, async () => {
         const response = await this.send(call, target, signal);
-        if (!/^text\/event-stream\b/i.test(response.contentType)) throw await this.notStreamed(target, response);
+        if (!/^text\/event-stream\b/i.test(response.contentType))
+          throw await this.notStreamed(target, response);
         const rest = shapedParts(response.body, shape);
         const { value, done } = await rest.next();
         if (done) throw unusable(provider.name, 'closed the stream before its first event');
@@ -189,7 +190,8 @@ export class TargetCaller {
       const bytes = chunk as Buffer;
       size += bytes.length;
       // leaving the loop destroys the body
-      if (size > ANSWER_MAX) throw unusable(target.provider.name, `answered with more than ${ANSWER_MAX} bytes`);
+      if (size > ANSWER_MAX)
+        throw unusable(target.provider.name, `answered with more than ${ANSWER_MAX} bytes`);
       call.lease?.grow(bytes.length);
       chunks.push(bytes);
     }
@@ -226,7 +228,8 @@ async function* shapedParts(
   }
   const last = Buffer.concat(reader.end().map((event) => shape.push(event)));
   if (last.length > 0) yield last;
-  if (!shape.isDone) throw new StreamFailure('api_error', 'The provider closed the stream before the answer was complete.');
+  if (!shape.isDone)
+    throw new StreamFailure('api_error', 'The provider closed the stream before the answer was complete.');
 }
 
 /** Errors of the request that providers send as the first event of a stream. */
@@ -237,11 +240,18 @@ function streamRefusal(name: string, { type, message }: StreamFailure): CallFail
   return refusal({ name, apiKey: null }, status, JSON.stringify({ error: { message } }), undefined);
 }
 
-const NOUNS = { chat: 'chat completions', responses: 'responses', embeddings: 'embeddings', messages: 'messages' };
+const NOUNS = {
+  chat: 'chat completions',
+  responses: 'responses',
+  embeddings: 'embeddings',
+  messages: 'messages',
+};
 
 const impossible = (name: string, { format }: Call): CallFailure =>
   new CallFailure(
-    problem.invalidRequest(`The provider ${name} has no ${NOUNS[format]}. Call a model with a target that has them.`),
+    problem.invalidRequest(
+      `The provider ${name} has no ${NOUNS[format]}. Call a model with a target that has them.`,
+    ),
     false,
     true,
   );

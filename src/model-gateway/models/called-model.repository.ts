@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database, prepared, raw, sql } from '#platform/db';
+import { Database, prepared, raw, type Sql, sql } from '#platform/db';
 import type { ProviderEntity } from '../providers/provider.entity';
 import type { ModelEntity } from './model.entity';
 
@@ -28,6 +28,21 @@ export class CalledModelRepository {
 
   /** Finds the live models of an organization with this name or id. Their workspaces and providers may be archived. */
   find(orgId: string, nameOrId: string): Promise<CalledModelRow[]> {
+    const condition = sql`m.org_id = ${orgId} AND (m.name = ${nameOrId} OR m.model_id = ${nameOrId})`;
+    return this.select('model.find', condition);
+  }
+
+  /** Finds the live model of a workspace with this name or id. */
+  findIn(workspaceId: string, nameOrId: string): Promise<CalledModelRow[]> {
+    const condition = sql`m.workspace_id = ${workspaceId} AND (m.name = ${nameOrId} OR m.model_id = ${nameOrId})`;
+    return this.select('model.find-in', condition);
+  }
+
+  findById(modelId: string): Promise<CalledModelRow[]> {
+    return this.select('model.find-by-id', sql`m.model_id = ${modelId}`);
+  }
+
+  private select(name: string, condition: Sql): Promise<CalledModelRow[]> {
     const statement = sql`SELECT ${raw(COLUMNS)}, w.archived_at IS NOT NULL AS is_workspace_archived,
         (SELECT coalesce(jsonb_agg(jsonb_build_object('provider_id', p.provider_id, 'name', p.name, 'kind', p.kind,
             'base_url', p.base_url, 'headers', p.headers, 'api_key', p.api_key,
@@ -36,8 +51,8 @@ export class CalledModelRepository {
           WHERE p.provider_id IN (SELECT t ->> 'provider_id' FROM jsonb_array_elements(m.targets) t)
             AND p.workspace_id = m.workspace_id) AS providers
       FROM models m JOIN workspaces w USING (workspace_id)
-      WHERE m.org_id = ${orgId} AND (m.name = ${nameOrId} OR m.model_id = ${nameOrId}) AND m.archived_at IS NULL
+      WHERE ${condition} AND m.archived_at IS NULL
       ORDER BY m.model_id`;
-    return this.database.query<CalledModelRow>(prepared('model.find', statement));
+    return this.database.query<CalledModelRow>(prepared(name, statement));
   }
 }

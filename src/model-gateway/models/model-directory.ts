@@ -25,6 +25,8 @@ export type CalledModel = Readonly<Omit<ModelEntity, 'targets'>> & {
 @Injectable()
 export class ModelDirectory {
   private readonly cache = new BriefCache<readonly CalledModel[]>((found) => found.length > 0);
+  /** For calls of the service itself, which know no organization. */
+  private readonly byPlace = new BriefCache<readonly CalledModel[]>((found) => found.length > 0);
 
   constructor(
     private readonly models: CalledModelRepository,
@@ -43,9 +45,26 @@ export class ModelDirectory {
     return this.cache.cached(keyOf(orgId, nameOrId));
   }
 
+  /** Returns the live model of a workspace with this name or id, or undefined. */
+  async findIn(workspaceId: string, nameOrId: string): Promise<CalledModel | undefined> {
+    const [model] = await this.byPlace.find(`${workspaceId} ${nameOrId}`, async () =>
+      (await this.models.findIn(workspaceId, nameOrId)).map(toCalled),
+    );
+    return model;
+  }
+
+  /** Returns the live model with this id, or undefined. */
+  async findById(modelId: string): Promise<CalledModel | undefined> {
+    const [model] = await this.byPlace.find(modelId, async () =>
+      (await this.models.findById(modelId)).map(toCalled),
+    );
+    return model;
+  }
+
   /** Drops the models of an organization, because one of them or a provider has changed. */
   invalidate(orgId: string): void {
     this.cache.invalidateAll(keyOf(orgId, ''));
+    this.byPlace.invalidateAll('');
   }
 
   /**

@@ -2,11 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { Problem, problem } from '#platform/problem';
 import { ModelPrices } from '../../telemetry';
 import { BudgetDirectory } from '../budgets/budget-directory';
-import type { Caller } from '../calls/call.types';
-import { costOfCall } from '../calls/prices';
-import type { RequestFacts } from '../calls/request-shapes';
 import type { KeyLimits } from '../keys/key-directory';
 import type { CalledModel, CalledTarget } from '../models/model-directory';
+import { costOfCall } from './prices';
 import { SpentCache } from './spent.cache';
 
 /** Bytes of a token, about, for estimates before a call. */
@@ -24,10 +22,10 @@ interface Budget {
 
 /** A call to be paid from budgets. */
 export interface Spending {
-  caller: Caller;
   model: CalledModel;
-  facts: RequestFacts;
   requestBytes: number;
+  /** The most tokens of the answer, if the client limits them. */
+  maxTokens: number | null;
   /** The limits of the key, if the caller is one. */
   limits: KeyLimits | null;
 }
@@ -71,22 +69,34 @@ export class Budgets {
     return { model: { ...model, targets: priced }, release: this.spent.reserve(subjects, cost) };
   }
 
-  private async budgetsOf({ model, limits, caller }: Spending): Promise<Budget[]> {
+  /** Returns the price of tokens of a model in US dollars, by its first target with a known price; null without one. */
+  costOf(model: CalledModel, inputTokens: number | null, outputTokens: number | null): number | null {
+    const usage = { inputTokens, outputTokens, cachedInputTokens: null, cacheWriteTokens: null };
+    for (const target of model.targets) {
+      const cost = costOfCall(target, usage, this.prices);
+      if (cost !== null) return cost;
+    }
+    return null;
+  }
+
+  private async budgetsOf({ model, limits }: Spending): Promise<Budget[]> {
     const { workspace_id } = model;
     const cached = this.directory.cached(workspace_id);
     const ofWorkspace = cached === undefined ? await this.directory.find(workspace_id) : cached;
     const all: [subject: string | null, usd: number | null, noun: string][] = [
       [model.model_id, model.monthly_budget_usd, `the model ${model.name}`],
       [workspace_id, ofWorkspace, 'the workspace'],
-      [caller.serviceAccountId, limits?.monthly_budget_usd ?? null, 'the key'],
+      [limits?.service_account_id ?? null, limits?.monthly_budget_usd ?? null, 'the key'],
     ];
-    return all.flatMap(([subject, usd, noun]) => (subject === null || usd === null ? [] : [{ subject, usd, noun }]));
+    return all.flatMap(([subject, usd, noun]) =>
+      subject === null || usd === null ? [] : [{ subject, usd, noun }],
+    );
   }
 
-  private likelyCost(target: CalledTarget, { facts, requestBytes }: Spending): number | null {
+  private likelyCost(target: CalledTarget, { maxTokens, requestBytes }: Spending): number | null {
     const usage = {
       inputTokens: Math.ceil(requestBytes / BYTES_PER_TOKEN),
-      outputTokens: facts.maxTokens ?? LIKELY_OUTPUT_TOKENS,
+      outputTokens: maxTokens ?? LIKELY_OUTPUT_TOKENS,
       cachedInputTokens: null,
       cacheWriteTokens: null,
     };

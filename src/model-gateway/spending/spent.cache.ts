@@ -24,7 +24,8 @@ export class SpentCache {
     const spent = new Map(subjects.map((subject) => [subject, this.spent.get(key(subject, month))]));
     const unknown = subjects.filter((subject) => spent.get(subject) === undefined);
     if (unknown.length > 0) {
-      for (const { subject, spent_usd } of await this.repository.spent(unknown, month)) spent.set(subject, spent_usd);
+      for (const { subject, spent_usd } of await this.repository.spent(unknown, month))
+        spent.set(subject, spent_usd);
       for (const subject of unknown) this.spent.set(key(subject, month), spent.get(subject) ?? 0);
     }
     return new Map(

@@ -24,7 +24,9 @@ export interface SpendRow {
 
 const KEY = ['workspace_id', 'day', 'model_id', 'principal_id', 'provider_id', 'upstream_model'];
 const COLUMNS = [...KEY, 'org_id', ...USAGE_COUNTS].join(', ');
-const ADDED = USAGE_COUNTS.map((column) => `${column} = model_usage.${column} + excluded.${column}`).join(', ');
+const ADDED = USAGE_COUNTS.map((column) => `${column} = model_usage.${column} + excluded.${column}`).join(
+  ', ',
+);
 
 /** Adds calls to the usage, and to what was spent. */
 @Injectable()

@@ -52,7 +52,10 @@ export class UsageWriter implements OnModuleDestroy {
       try {
         await retry(() => this.store(group), { attempts: ATTEMPTS });
       } catch (err) {
-        rootLogger.error({ err, calls: group.map(({ call }) => call) }, 'the usage of models could not be stored');
+        rootLogger.error(
+          { err, calls: group.map(({ call }) => call) },
+          'the usage of models could not be stored',
+        );
       }
       group.forEach(({ resolve }) => resolve());
     }
@@ -64,7 +67,14 @@ export class UsageWriter implements OnModuleDestroy {
     for (const { call, at } of group) {
       const day = at.toISOString().slice(0, 10);
       const row = rowOf(call, day);
-      const key = JSON.stringify([row.workspace_id, day, row.model_id, row.principal_id, row.provider_id, row.upstream_model]);
+      const key = JSON.stringify([
+        row.workspace_id,
+        day,
+        row.model_id,
+        row.principal_id,
+        row.provider_id,
+        row.upstream_model,
+      ]);
       const known = usage.get(key);
       if (known) for (const count of USAGE_COUNTS) known[count] += row[count];
       else usage.set(key, row);

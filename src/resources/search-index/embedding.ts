@@ -16,7 +16,8 @@ export type EmbeddingsConfig = Pick<
  */
 export function embeddingIdentity(config: EmbeddingsConfig): string {
   const { EMBEDDINGS_BASE_URL, EMBEDDINGS_MODEL, EMBEDDINGS_DIMENSIONS } = config;
-  if (EMBEDDINGS_BASE_URL === undefined) return BUILTIN_IDENTITY;
+  // without a server, a model of the gateway may be named
+  if (EMBEDDINGS_BASE_URL === undefined && !EMBEDDINGS_MODEL?.startsWith('gateway:')) return BUILTIN_IDENTITY;
   const backend = JSON.stringify([EMBEDDINGS_BASE_URL, EMBEDDINGS_MODEL, EMBEDDINGS_DIMENSIONS]);
   return `remote_${createHash('sha256').update(backend).digest('hex').slice(0, 16)}`;
 }

@@ -45,7 +45,7 @@ export class JudgeEndpoint {
 
   constructor(
     private readonly backend: JudgeBackendName,
-    private readonly transport: JudgeTransport,
+    private readonly transport: Pick<JudgeTransport, 'send'>,
     private readonly limits: JudgeLimits,
     private readonly metrics: JudgeMetrics,
   ) {}

@@ -2,23 +2,17 @@ import { Injectable } from '@nestjs/common';
 import { linkedSignal } from '#platform/concurrency';
 import { Environment } from '#platform/config';
 import { rootLogger } from '#platform/logging';
-import {
-  type JudgeBackendName,
-  judgeBackendOf,
-  type JudgeDefinition,
-  MAX_ERROR_LENGTH,
-  type ScoringSubject,
-} from '../../scorers';
+import { type JudgeBackendName, judgeBackendOf, MAX_ERROR_LENGTH, type ScoringSubject } from '../../scorers';
 import { BUDGET_EXCEEDED, failedScoring, type Scoring, type ScoringContext } from './scoring-context';
 import { type ScoredItem, storable } from '../../scores';
 import {
   PromptError,
-  JudgeBackends,
   type JudgeCall,
   JudgeFailure,
   type Judgement,
   type JudgeRequest,
 } from '../judge-backend';
+import { JudgeBackends, type JudgedScorer } from '../judge-backends';
 import {
   type AskedQuestion,
   JudgeAnswerRepository,
@@ -32,11 +26,9 @@ import { SampleTally } from './tally';
 const DELETED_AT_ONCE = 1_000;
 
 /** A version of a scorer of kind `llm_judge`. */
-interface JudgeScorer {
-  workspace_id: string;
+interface JudgeScorer extends JudgedScorer {
   scorer_id: string;
   scorer_version: number;
-  definition: JudgeDefinition;
 }
 
 /** Scores targets with judges: requests the samples of a definition, caches the answers and combines them. */
@@ -50,8 +42,8 @@ export class JudgeService {
   ) {}
 
   /** Builds the request about a subject. Throws `PromptError` if that is impossible. Errors: 503 without the backend. */
-  request(definition: JudgeDefinition, subject: ScoringSubject): Promise<JudgeRequest> {
-    return this.backends.require(judgeBackendOf(definition)).prepare(definition, subject);
+  async request(scorer: JudgedScorer, subject: ScoringSubject): Promise<JudgeRequest> {
+    return (await this.backends.require(scorer)).prepare(scorer.definition, subject);
   }
 
   /**
@@ -60,7 +52,7 @@ export class JudgeService {
    */
   async prepare(scorer: JudgeScorer, subject: ScoringSubject): Promise<Scoring> {
     const { definition } = scorer;
-    const backend = this.backends.find(judgeBackendOf(definition));
+    const backend = await this.backends.find(scorer);
     if (!backend) return failedScoring('The judge backend is no longer configured.');
     try {
       const request = await backend.prepare(definition, subject);

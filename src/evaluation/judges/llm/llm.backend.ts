@@ -13,11 +13,16 @@ import { CORRECTION_BYTES, LlmRequest, type TokenPrices } from './llm.request';
 export interface LlmSettings {
   /** The default model. */
   model: string;
+  /** The default model is the only one, whatever a scorer names. */
+  isFixed?: boolean;
   /** Tokens of a request and its answer together, at most. */
   contextTokens: number;
   /** Tokens of an answer, including the model's reasoning, at most. */
   maxTokens: number;
 }
+
+/** Purpose of the derived key for the delimiters of data, see `data-block.ts`. */
+export const DELIMITER_PURPOSE = 'judge data delimiter';
 
 /** Tokens that a server may add to messages by itself. */
 const OVERHEAD_TOKENS = 200;
@@ -73,7 +78,7 @@ export class LlmBackend implements JudgeBackend {
   }
 
   private modelOf(definition: JudgeDefinition): string {
-    return definition.model ?? this.settings.model;
+    return this.settings.isFixed ? this.settings.model : (definition.model ?? this.settings.model);
   }
 
   /** Returns the bytes left for a prompt besides the instructions, the schema and the answer. */

@@ -4,7 +4,6 @@ import { problem } from '#platform/problem';
 import { PromptError, JudgeBackends, JudgeService, type Scoring } from '../../judges';
 import {
   CodeEngine,
-  judgeBackendOf,
   type JudgeDefinition,
   type ScoringSubject,
   type ScorerKind,
@@ -54,17 +53,17 @@ export class TargetScorer {
   ) {}
 
   /** Errors: 503 for a judge whose backend is not configured. */
-  checkBackend(scorer: RunnableScorer): void {
-    if (scorer.scorer_kind === 'llm_judge') this.backends.require(judgeBackendOf(judgeOf(scorer)));
+  async checkBackend(scorer: RunnableScorer): Promise<void> {
+    if (scorer.scorer_kind === 'llm_judge') await this.backends.require(judgedOf(scorer));
   }
 
   /** Checks that a cost limit can be enforced. Errors: 422 for a judge whose model has no price. */
-  checkPrice(scorer: RunnableScorer): void {
+  async checkPrice(scorer: RunnableScorer): Promise<void> {
     if (scorer.scorer_kind !== 'llm_judge') return;
-    const definition = judgeOf(scorer);
-    if (this.backends.require(judgeBackendOf(definition)).isPriced(definition)) return;
+    const backend = await this.backends.require(judgedOf(scorer));
+    if (backend.isPriced(judgeOf(scorer))) return;
     const detail =
-      'cannot be enforced, because the model of the judge has no price. Set MODEL_PRICES or leave this member out.';
+      'cannot be enforced, because the model of the judge has no price. Set MODEL_PRICES, or `price` in the targets of a gateway model, or leave this member out.';
     throw problem.validationFailed([{ pointer: '/max_cost_usd', detail }]);
   }
 
@@ -76,7 +75,7 @@ export class TargetScorer {
       };
     }
     try {
-      const { body, sha256 } = await this.judges.request(judgeOf(scorer), subject);
+      const { body, sha256 } = await this.judges.request(judgedOf(scorer), subject);
       return { preview_request: new RawJson(body), request_sha256: sha256 };
     } catch (error) {
       if (error instanceof PromptError) return { error: storable(error.message, MAX_ERROR_LENGTH) };
@@ -87,7 +86,7 @@ export class TargetScorer {
   /** Prepares the scoring of one target. The result does not reference the subject if a judge scores it. */
   prepare(scorer: RunnableScorer, subject: ScoringSubject): Promise<Scoring> {
     return scorer.scorer_kind === 'llm_judge'
-      ? this.judges.prepare({ ...scorer, definition: judgeOf(scorer) }, subject)
+      ? this.judges.prepare(judgedOf(scorer), subject)
       : Promise.resolve(this.prepareCode(scorer, subject));
   }
 
@@ -102,5 +101,10 @@ export class TargetScorer {
 
 /** The preview of one target. */
 export type Preview = { preview_request: unknown; request_sha256?: string } | { error: string };
+
+const judgedOf = (scorer: RunnableScorer): RunnableScorer & { definition: JudgeDefinition } => ({
+  ...scorer,
+  definition: judgeOf(scorer),
+});
 
 const judgeOf = ({ definition }: RunnableScorer): JudgeDefinition => definition as unknown as JudgeDefinition;

@@ -43,8 +43,8 @@ export class ScoringService {
     const selection = selectionOf(dto, row.grain);
     const options = optionsOf(dto);
     const scorer = toRunnable(row);
-    this.scorer.checkBackend(scorer);
-    if (options.max_cost_usd !== null) this.scorer.checkPrice(scorer);
+    await this.scorer.checkBackend(scorer);
+    if (options.max_cost_usd !== null) await this.scorer.checkPrice(scorer);
     const mode = dto.mode ?? 'score';
     if (mode === 'score') return { queued: await this.enqueue(scope, scorer, selection, options, signal) };
     const targets = await this.selector.select(scope, scorer, selection, signal);

@@ -63,7 +63,7 @@ export class ScoringRuleRunner {
     const row = rule && (await this.scorers.find(scope, rule.scorer_id));
     if (!row) return false;
     const scorer = toRunnable(row);
-    if (!this.hasBackend(scorer)) {
+    if (!(await this.hasBackend(scorer))) {
       await this.rules.recordError([ruleId], NO_BACKEND);
       return false;
     }
@@ -117,9 +117,9 @@ export class ScoringRuleRunner {
     });
   }
 
-  private hasBackend(scorer: RunnableScorer): boolean {
+  private async hasBackend(scorer: RunnableScorer): Promise<boolean> {
     try {
-      this.scorer.checkBackend(scorer);
+      await this.scorer.checkBackend(scorer);
       return true;
     } catch {
       return false;

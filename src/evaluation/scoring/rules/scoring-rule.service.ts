@@ -75,7 +75,7 @@ export class ScoringRuleService extends WorkspaceResourceService<ScoringRuleEnti
     const scorer = await this.scorerService.find(scope, scorerId);
     checkRunnable(scorer);
     checkRuleValues(dto);
-    this.scorer.checkBackend(toRunnable(scorer));
+    await this.scorer.checkBackend(toRunnable(scorer));
     const { now_us } = await this.arrivals.clock();
     return this.transaction(scope, async (tx) => {
       await this.checkCapacity(tx, scope, scorerId);
@@ -135,7 +135,7 @@ export class ScoringRuleService extends WorkspaceResourceService<ScoringRuleEnti
       await this.checkChange(tx, scope, row, dto, ifMatch);
       checkRuleValues(dto);
       const isEnabledAgain = dto.enabled === true && !row.enabled;
-      if (isEnabledAgain) this.scorer.checkBackend(toRunnable(scorer));
+      if (isEnabledAgain) await this.scorer.checkBackend(toRunnable(scorer));
       const patch = { ...settingsOf(row, dto), ...(isEnabledAgain && startingAt(now_us)) };
       return this.versioned(await this.write(tx, scope, row, patch, 'update'));
     });

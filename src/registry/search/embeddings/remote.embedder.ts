@@ -1,9 +1,11 @@
-import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown, Optional } from '@nestjs/common';
 import type { Agent } from 'undici';
 import { Environment } from '#platform/config';
 import { isJsonObject } from '#platform/json';
 import { readCapped, retryAfterMs, undici } from '#platform/outbound';
+import { Problem } from '#platform/problem';
 import { normalized } from '../../../resources';
+import { EmbeddingsGateway, GATEWAY_MODEL_PREFIX } from './embeddings-gateway';
 
 /** Most bytes of an answer per text: a vector of 16,384 dimensions with 20 bytes for each number. */
 const ANSWER_MAX = 330_000;
@@ -34,8 +36,18 @@ export class RemoteEmbedder implements OnApplicationShutdown {
   readonly isConfigured: boolean;
   private agent: Agent | undefined;
 
-  constructor(private readonly environment: Environment) {
-    this.isConfigured = environment.EMBEDDINGS_BASE_URL !== undefined;
+  /** The model of the gateway, if the environment names one. */
+  private readonly gatewayModelId: string | undefined;
+
+  constructor(
+    private readonly environment: Environment,
+    @Optional() private readonly gateway?: EmbeddingsGateway,
+  ) {
+    const { EMBEDDINGS_BASE_URL, EMBEDDINGS_MODEL = '' } = environment;
+    if (EMBEDDINGS_MODEL.startsWith(GATEWAY_MODEL_PREFIX)) {
+      this.gatewayModelId = EMBEDDINGS_MODEL.slice(GATEWAY_MODEL_PREFIX.length);
+    }
+    this.isConfigured = EMBEDDINGS_BASE_URL !== undefined || this.gatewayModelId !== undefined;
   }
 
   /**
@@ -45,7 +57,11 @@ export class RemoteEmbedder implements OnApplicationShutdown {
   async embed(texts: readonly string[], signal?: AbortSignal): Promise<(Float64Array | null)[]> {
     const timeout = AbortSignal.timeout(this.environment.EMBEDDINGS_TIMEOUT_MS);
     try {
-      const value = await this.ask(texts, signal ? AbortSignal.any([signal, timeout]) : timeout);
+      const value = await this.ask(
+        this.bodyOf(texts),
+        texts.length,
+        signal ? AbortSignal.any([signal, timeout]) : timeout,
+      );
       return vectorsOf(value, texts.length, this.environment.EMBEDDINGS_DIMENSIONS);
     } catch (error) {
       signal?.throwIfAborted();
@@ -61,9 +77,38 @@ export class RemoteEmbedder implements OnApplicationShutdown {
     await this.agent?.destroy();
   }
 
-  private async ask(texts: readonly string[], signal: AbortSignal): Promise<unknown> {
-    const { EMBEDDINGS_BASE_URL, EMBEDDINGS_API_KEY, EMBEDDINGS_MODEL, EMBEDDINGS_DIMENSIONS } =
-      this.environment;
+  private bodyOf(texts: readonly string[]): string {
+    const { EMBEDDINGS_MODEL, EMBEDDINGS_DIMENSIONS } = this.environment;
+    return JSON.stringify({
+      model: EMBEDDINGS_MODEL,
+      input: texts,
+      encoding_format: 'float',
+      ...(EMBEDDINGS_DIMENSIONS !== undefined && { dimensions: EMBEDDINGS_DIMENSIONS }),
+    });
+  }
+
+  private ask(sent: string, count: number, signal: AbortSignal): Promise<unknown> {
+    return this.gatewayModelId === undefined
+      ? this.askServer(sent, count, signal)
+      : this.askGateway(this.gatewayModelId, sent, signal);
+  }
+
+  private async askGateway(modelId: string, sent: string, signal: AbortSignal): Promise<unknown> {
+    if (!this.gateway) throw new Error('This process has no model gateway.');
+    try {
+      return await this.gateway.embed(modelId, sent, signal);
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      const { status, headers } = error;
+      const seconds = Number(headers['Retry-After'] ?? NaN);
+      const isOfTexts = status === 400 || status === 413;
+      const retryAfterMs = Number.isFinite(seconds) ? seconds * 1000 : undefined;
+      throw new EmbeddingFailure(`of the model gateway answered ${status}`, isOfTexts, retryAfterMs);
+    }
+  }
+
+  private async askServer(sent: string, count: number, signal: AbortSignal): Promise<unknown> {
+    const { EMBEDDINGS_BASE_URL, EMBEDDINGS_API_KEY } = this.environment;
     const { Agent, request } = undici();
     this.agent ??= new Agent({
       connect: { timeout: CONNECT_MS },
@@ -79,15 +124,10 @@ export class RemoteEmbedder implements OnApplicationShutdown {
         accept: 'application/json',
         ...(EMBEDDINGS_API_KEY !== undefined && { authorization: `Bearer ${EMBEDDINGS_API_KEY}` }),
       },
-      body: JSON.stringify({
-        model: EMBEDDINGS_MODEL,
-        input: texts,
-        encoding_format: 'float',
-        ...(EMBEDDINGS_DIMENSIONS !== undefined && { dimensions: EMBEDDINGS_DIMENSIONS }),
-      }),
+      body: sent,
       signal,
     });
-    const text = await readCapped(body, ANSWER_MAX * texts.length);
+    const text = await readCapped(body, ANSWER_MAX * count);
     if (statusCode < 200 || statusCode > 299) {
       const isOfTexts = statusCode === 400 || statusCode === 413 || statusCode === 422;
       throw new EmbeddingFailure(`answered ${statusCode}`, isOfTexts, retryAfterMs(headers));

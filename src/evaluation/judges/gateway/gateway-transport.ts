@@ -1,0 +1,63 @@
+import { isJsonObject } from '#platform/json';
+import { Problem } from '#platform/problem';
+import type { InternalCalls } from '../../../model-gateway';
+import type { AttemptOutcome } from '../calls/judge-transport';
+
+/** Longest answer that is read, in bytes. */
+const ANSWER_MAX = 1024 * 1024;
+
+/** Under which name the usage of judges is recorded. */
+const PRINCIPAL = 'judges';
+
+/** Sends the requests of judges to a model of the gateway. */
+export class GatewayTransport {
+  constructor(
+    private readonly calls: InternalCalls,
+    private readonly modelId: string,
+    private readonly timeoutMs: number,
+  ) {}
+
+  /** Sends a request once. Throws only the signal's reason, when it is aborted. */
+  async send(body: string, signal: AbortSignal): Promise<AttemptOutcome> {
+    signal.throwIfAborted();
+    const timeout = AbortSignal.timeout(this.timeoutMs);
+    try {
+      return await this.exchange(body, AbortSignal.any([signal, timeout]));
+    } catch (error) {
+      signal.throwIfAborted();
+      if (timeout.aborted) {
+        const failure = `did not answer within ${this.timeoutMs / 1000} s`;
+        return { failure, isRateLimited: false, lostAnswer: 'part' };
+      }
+      return outcomeOf(error);
+    }
+  }
+
+  private async exchange(body: string, signal: AbortSignal): Promise<AttemptOutcome> {
+    const model = await this.calls.findById(this.modelId);
+    if (!model) return { status: 404, text: refusalText('The model of the gateway was archived.') };
+    const call = { model, format: 'chat', body, principalId: PRINCIPAL, signal } as const;
+    const { bytes, costUsd } = await this.calls.call(call);
+    if (bytes.length > ANSWER_MAX) return { tooLarge: true };
+    const value: unknown = JSON.parse(Buffer.from(bytes).toString());
+    if (!isJsonObject(value) || costUsd === null) return { value };
+    // in the place where gateways report it, so that the run counts what the gateway counted
+    return { value: { ...value, usage: { ...(isJsonObject(value.usage) && value.usage), cost: costUsd } } };
+  }
+}
+
+function outcomeOf(error: unknown): AttemptOutcome {
+  if (!(error instanceof Problem)) throw error;
+  const { status, detail, headers } = error;
+  const isBudget = headers['X-Should-Retry'] === 'false';
+  if (isBudget || (status < 500 && status !== 429))
+    return { status: isBudget ? 402 : status, text: refusalText(detail) };
+  const seconds = Number(headers['Retry-After'] ?? NaN);
+  return {
+    failure: `of the gateway did not answer: ${detail}`,
+    isRateLimited: status === 429,
+    ...(Number.isFinite(seconds) && { retryAfterMs: seconds * 1000 }),
+  };
+}
+
+const refusalText = (message: string): string => JSON.stringify({ error: { message } });

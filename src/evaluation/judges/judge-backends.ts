@@ -1,0 +1,58 @@
+import { Injectable } from '@nestjs/common';
+import { problem } from '#platform/problem';
+import { GATEWAY_PREFIX } from '../../model-gateway';
+import { type JudgeBackendName, judgeBackendOf, type JudgeDefinition } from '../scorers';
+import type { GatewayBackends } from './gateway/gateway-backends';
+import type { JudgeBackend } from './judge-backend';
+
+/** A version of a scorer that is judged in its workspace. */
+export interface JudgedScorer {
+  workspace_id: string;
+  definition: JudgeDefinition;
+}
+
+/** The judge backends: those that the operator configures, and models of the gateway. */
+@Injectable()
+export class JudgeBackends {
+  /** @param defaultModel the model of scorers that name no other */
+  constructor(
+    private readonly configured: Readonly<Record<JudgeBackendName, JudgeBackend | undefined>>,
+    private readonly gateway: GatewayBackends,
+    private readonly defaultModel: string | undefined,
+  ) {}
+
+  /** Returns the backend of a scorer, or undefined if it is not configured or there is no such model. */
+  async find(scorer: JudgedScorer): Promise<JudgeBackend | undefined> {
+    const model = this.gatewayModelOf(scorer);
+    return model === undefined
+      ? this.configured[judgeBackendOf(scorer.definition)]
+      : this.gateway.find(scorer.workspace_id, model);
+  }
+
+  /** Returns the backend of a scorer. Errors: 503 without one. */
+  async require(scorer: JudgedScorer): Promise<JudgeBackend> {
+    const backend = await this.find(scorer);
+    if (backend) return backend;
+    const model = this.gatewayModelOf(scorer);
+    throw problem.unavailable(
+      model === undefined ? missing(judgeBackendOf(scorer.definition)) : missingModel(model),
+    );
+  }
+
+  /** Returns the name of the gateway's model that a scorer uses, or undefined. */
+  private gatewayModelOf({ definition }: JudgedScorer): string | undefined {
+    if (judgeBackendOf(definition) !== 'llm') return undefined;
+    const model = definition.model ?? this.defaultModel ?? '';
+    return model.startsWith(GATEWAY_PREFIX) ? model.slice(GATEWAY_PREFIX.length) : undefined;
+  }
+}
+
+const VARIABLE = { llm: 'JUDGE_BASE_URL', classifier: 'CLASSIFIER_BASE_URL' } as const;
+
+const missing = (name: JudgeBackendName): string =>
+  `This service has no judge backend of kind \`${name}\`, so it cannot run, test or preview this scorer. Nothing was stored. ` +
+  `Ask the operator to set ${VARIABLE[name]}, name a model of the gateway (\`"model": "gateway:<name>"\`), run a scorer of kind \`code\`, ` +
+  `or call the judge yourself and upload its scores with this scorer_id.`;
+
+const missingModel = (name: string): string =>
+  `The workspace has no model \`${name}\` in the model gateway, so the scorer cannot be run. Nothing was stored. Create the model with POST /model/v1/models.`;

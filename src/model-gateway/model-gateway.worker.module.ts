@@ -1,0 +1,24 @@
+import { Module, type OnApplicationBootstrap } from '@nestjs/common';
+import { JobsWorkerModule, PeriodicTasks } from '#platform/jobs';
+import { AnswerCacheRepository } from './calls/answer-cache.repository';
+import { CallsModule } from './calls/calls.module';
+import { GatewayEmbeddingsModule } from './calls/embeddings.module';
+
+const EXPIRY_MS = 60_000;
+/** Answers deleted per statement. */
+const DELETED_AT_ONCE = 1_000;
+
+/** Periodic work of a worker: deletes kept answers when their time is over. */
+@Module({ imports: [CallsModule, GatewayEmbeddingsModule, JobsWorkerModule] })
+export class ModelGatewayWorkerModule implements OnApplicationBootstrap {
+  constructor(
+    private readonly tasks: PeriodicTasks,
+    private readonly answers: AnswerCacheRepository,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.tasks.every('kept answers of models', EXPIRY_MS, async () => {
+      while (await this.answers.deleteExpired(DELETED_AT_ONCE));
+    });
+  }
+}
