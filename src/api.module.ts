@@ -14,7 +14,7 @@ import { EvaluationHttpModule } from './evaluation';
 import { FilesHttpModule } from './files';
 import { McpEndpointHttpModule } from './mcp-endpoint';
 import { McpServersHttpModule } from './mcp-servers';
-import { CallsHttpModule, GatewayEmbeddingsModule } from './model-gateway';
+import { GatewayEmbeddingsModule, ModelGatewayHttpModule } from './model-gateway';
 import { OpenApiModule } from './openapi';
 import { RegistryHttpModule, RegistryModule } from './registry';
 import { SkillsHttpModule } from './skills';
@@ -32,7 +32,7 @@ export const API_AREAS = [
   McpServersHttpModule,
   ApiProxyHttpModule,
   GatewayEmbeddingsModule,
-  CallsHttpModule,
+  ModelGatewayHttpModule,
   EvaluationHttpModule,
   StoreHttpModule,
   McpEndpointHttpModule,

@@ -1,10 +1,10 @@
 export { BudgetDirectory } from './budgets/budget-directory';
 export { KeyDirectory, type KeyLimits } from './keys/key-directory';
-export { CallsHttpModule } from './calls/calls.http.module';
 export { GatewayEmbeddingsModule } from './calls/embeddings.module';
 export { GATEWAY_PREFIX, InternalCalls } from './calls/internal-calls';
 export { CallsModule } from './calls/calls.module';
 export { ModelGatewayWorkerModule } from './model-gateway.worker.module';
+export { ModelGatewayHttpModule } from './model-gateway.http.module';
 export { ModelGatewayModule } from './model-gateway.module';
 export {
   type CalledModel,

@@ -1,28 +1,66 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { AccountChangesModule } from '#platform/auth';
 import { SecretsModule } from '#platform/secrets';
+import { RegistryModule } from '../registry';
 import { ResourcesModule } from '../resources';
 import { BudgetDirectory } from './budgets/budget-directory';
 import { BudgetRepository } from './budgets/budget.repository';
+import { BudgetService } from './budgets/budget.service';
 import { SpendRepository } from './budgets/spend.repository';
+import { CurrentKeyService } from './keys/current-key.service';
 import { GatewayKeyEntity } from './keys/gateway-key.entity';
+import { GatewayKeyRepository } from './keys/gateway-key.repository';
+import { GatewayKeyService } from './keys/gateway-key.service';
+import { KeyAccounts } from './keys/key-accounts';
 import { KeyDirectory } from './keys/key-directory';
 import { KeyLimitsRepository } from './keys/key-limits.repository';
 import { CalledModelRepository } from './models/called-model.repository';
 import { ModelDirectory } from './models/model-directory';
 import { ModelEntity } from './models/model.entity';
+import { ModelRepository } from './models/model.repository';
+import { ModelService } from './models/model.service';
+import { ProviderChanges } from './providers/provider-changes';
 import { ProviderEntity } from './providers/provider.entity';
+import { ProviderRepository } from './providers/provider.repository';
+import { ProviderService } from './providers/provider.service';
+import { UsageRepository } from './usage/usage.repository';
+import { UsageService } from './usage/usage.service';
 
 const DIRECTORIES = [ModelDirectory, KeyDirectory, BudgetDirectory];
 
-/** Providers, models, keys and budgets of the model gateway, without routes: for the API process and the worker. */
+const SERVICES = [
+  ProviderService,
+  ProviderChanges,
+  ModelService,
+  GatewayKeyService,
+  CurrentKeyService,
+  KeyAccounts,
+  BudgetService,
+  UsageService,
+];
+
+const REPOSITORIES = [
+  ProviderRepository,
+  ModelRepository,
+  CalledModelRepository,
+  GatewayKeyRepository,
+  KeyLimitsRepository,
+  BudgetRepository,
+  SpendRepository,
+  UsageRepository,
+];
+
+/** Providers, models, keys, budgets and usage of the model gateway, without routes: for the API process and the worker. */
 @Module({
   imports: [
     TypeOrmModule.forFeature([ProviderEntity, ModelEntity, GatewayKeyEntity]),
+    AccountChangesModule,
     SecretsModule,
+    RegistryModule,
     ResourcesModule,
   ],
-  providers: [...DIRECTORIES, CalledModelRepository, KeyLimitsRepository, BudgetRepository, SpendRepository],
-  exports: DIRECTORIES,
+  providers: [...DIRECTORIES, ...SERVICES, ...REPOSITORIES],
+  exports: [...DIRECTORIES, ...SERVICES],
 })
 export class ModelGatewayModule {}

@@ -4,6 +4,8 @@ const RECORD_ID = 'rec_01jd0000000000000000000003';
 const EXPERIMENT_ID = 'exp_01jd0000000000000000000004';
 const SCORER_ID = 'scr_01jd0000000000000000000005';
 const RESULT_ID = 'res_01jd0000000000000000000006';
+const PROVIDER_ID = 'prov_01jd0000000000000000000009';
+const OTHER_PROVIDER_ID = 'prov_01jd000000000000000000000a';
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 
 interface Example {
@@ -82,6 +84,48 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
       },
     },
   },
+  createModelProvider: {
+    openai: {
+      summary: 'OpenAI, with its key',
+      value: { workspace_id: WORKSPACE_ID, name: 'openai', kind: 'openai', api_key: 'a-secret' },
+    },
+    local: {
+      summary: 'A server in the own network that offers the API of OpenAI and needs no key',
+      value: {
+        workspace_id: WORKSPACE_ID,
+        name: 'vllm',
+        kind: 'openai',
+        base_url: 'http://vllm.internal.example.com:8000/v1',
+      },
+    },
+  },
+  createModel: {
+    fallback: {
+      summary: 'A model that another provider answers when the first one fails',
+      value: {
+        workspace_id: WORKSPACE_ID,
+        name: 'assistant',
+        targets: [
+          { provider_id: PROVIDER_ID, upstream_model: 'gpt-4o' },
+          { provider_id: OTHER_PROVIDER_ID, upstream_model: 'claude-sonnet-4-5' },
+        ],
+        monthly_budget_usd: 500,
+      },
+    },
+  },
+  createGatewayKey: {
+    key: {
+      summary: 'A key for one model, with a budget',
+      value: {
+        workspace_id: WORKSPACE_ID,
+        name: 'support bot',
+        models: ['assistant'],
+        monthly_budget_usd: 50,
+        requests_per_minute: 60,
+      },
+    },
+  },
+  setModelBudget: { budget: { summary: 'A monthly budget', value: { monthly_budget_usd: 1000 } } },
   createMcpServer: {
     server: {
       summary: 'A server with a secret and one tool',
@@ -321,6 +365,8 @@ export const TAG_DESCRIPTIONS: Record<string, string> = {
   'MCP endpoint':
     'The service as a Model Context Protocol (MCP) server, for agents and their clients. It describes its own tools.',
   'MCP servers': 'Registered Model Context Protocol (MCP) servers, their versions and their tools.',
+  'Model gateway':
+    'Calls of models by name with the OpenAI and Anthropic APIs: providers, models, keys, budgets and usage.',
   Platform: 'Management of organizations by platform principals.',
   Records: 'The cases of a dataset. Every version is kept.',
   Results: 'The result of each case of an experiment. Append-only.',

@@ -1,3 +1,5 @@
+export { ApiKeyService, expiryOf } from './accounts/api-key.service';
+export { ServiceAccountService } from './accounts/service-account.service';
 export { WorkspacesRepository } from './accounts/workspace.repository';
 export { ApiDirectory, type ApiTarget } from './apis/api-directory';
 export { ApisModule } from './apis/apis.module';

@@ -49,8 +49,6 @@ export interface GatewayKeyRow extends GatewayKeyEntity {
   prefix: string;
   expires_at: Date | null;
   revoked_at: Date | null;
-  /** The same as `revoked_at`: a revoked key is to the resource kit what an archived resource is. */
-  archived_at: Date | null;
   /** Null for all models of the workspace. */
   models: KeyModel[] | null;
 }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { BriefCache } from '#platform/concurrency';
 import { SecretBox } from '#platform/secrets';
+import { ProviderChanges } from '../providers/provider-changes';
 import { providerSecretUse } from '../providers/provider.entity';
 import { CalledModelRepository, type CalledModelRow, type ProviderRow } from './called-model.repository';
 import type { ModelEntity, ModelTarget } from './model.entity';
@@ -31,7 +32,10 @@ export class ModelDirectory {
   constructor(
     private readonly models: CalledModelRepository,
     private readonly box: SecretBox,
-  ) {}
+    providers: ProviderChanges,
+  ) {
+    providers.onChange((orgId) => this.invalidate(orgId));
+  }
 
   /** Returns the live models of an organization with this name or id, one for each workspace, without an access check. */
   find(orgId: string, nameOrId: string): Promise<readonly CalledModel[]> {

@@ -84,16 +84,19 @@ export class ApiKeyService {
    * service account reaches a workspace of which the caller is not admin.
    */
   revoke(scope: OrgScope, serviceAccountId: string, keyId: string): Promise<ApiKeyDto> {
-    return this.changes.within(scope.orgId, async (tx) => {
-      await this.serviceAccounts.lockManaged(tx, scope, serviceAccountId);
-      const row = existing(await this.keys.lock(tx, scope, keyId, 'update'), serviceAccountId, keyId);
-      if (row.revoked_at) return toApiKeyDto(row);
-      const now = new Date();
-      const columns = { revoked_at: now, updated_at: now };
-      await this.keys.update(tx, scope, keyId, columns);
-      await this.record(tx, scope, row, 'revoke');
-      return toApiKeyDto({ ...row, ...columns });
-    });
+    return this.changes.within(scope.orgId, (tx) => this.withdraw(tx, scope, serviceAccountId, keyId));
+  }
+
+  /** Revokes a key in a transaction of `AccountChanges`. See `revoke`. */
+  async withdraw(tx: Tx, scope: OrgScope, serviceAccountId: string, keyId: string): Promise<ApiKeyDto> {
+    await this.serviceAccounts.lockManaged(tx, scope, serviceAccountId);
+    const row = existing(await this.keys.lock(tx, scope, keyId, 'update'), serviceAccountId, keyId);
+    if (row.revoked_at) return toApiKeyDto(row);
+    const now = new Date();
+    const columns = { revoked_at: now, updated_at: now };
+    await this.keys.update(tx, scope, keyId, columns);
+    await this.record(tx, scope, row, 'revoke');
+    return toApiKeyDto({ ...row, ...columns });
   }
 
   /** Records the service account, the name and the prefix of the key. */
@@ -118,7 +121,8 @@ function existing(row: ApiKeyEntity | null, serviceAccountId: string, keyId: str
   return row;
 }
 
-function expiryOf(text: string | null | undefined): Date | null {
+/** Returns the expiry of a new key. Errors: 400 for one in the past. */
+export function expiryOf(text: string | null | undefined): Date | null {
   const expiry = text === undefined || text === null ? null : parseTime(text);
   if (expiry && expiry.getTime() <= Date.now()) {
     throw problem.invalidFields([{ pointer: '/expires_at', detail: 'must be in the future' }]);

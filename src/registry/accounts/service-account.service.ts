@@ -68,18 +68,34 @@ export class ServiceAccountService extends AccountService<ServiceAccountEntity, 
   }
 
   add(tx: Tx, scope: OrgScope, dto: CreateServiceAccountDto): Promise<ServiceAccountEntity> {
-    return this.insert(tx, scope, {
-      ...stamps(scope),
-      service_account_id: newId('sva'),
-      org_id: scope.orgId,
-      name: dto.name,
-      description: dto.description ?? null,
-      status: dto.status ?? 'active',
-      roles: reduceRoles(dto.roles ?? []),
-      workspace_ids: dto.workspace_ids ?? [],
-      metadata: toRawJson(dto.metadata ?? {}),
-      generation: 1,
-    });
+    return this.insert(tx, scope, newRow(scope, dto));
+  }
+
+  /**
+   * Creates a service account for another area, which has checked what the caller may grant. Errors: 409 for a name that
+   * is taken.
+   */
+  async provide(tx: Tx, scope: OrgScope, dto: CreateServiceAccountDto): Promise<ServiceAccountEntity> {
+    const row = newRow(scope, dto);
+    await this.checkNameFree(tx, scope, row);
+    return this.insert(tx, scope, row);
+  }
+
+  /** Renames a service account for the area that it was made for. Errors: 403, 409 for a name that is taken. */
+  async rename(tx: Tx, scope: OrgScope, id: string, name: string): Promise<void> {
+    const row = await this.lockManaged(tx, scope, id);
+    await this.checkNameFree(tx, scope, { ...row, name });
+    await this.write(tx, scope, row, { name }, 'update');
+  }
+
+  /**
+   * Archives a service account for the area that it was made for. A repeat changes nothing. Errors: 403 unless the caller is
+   * admin of every workspace that it reaches.
+   */
+  async retire(tx: Tx, scope: OrgScope, id: string): Promise<void> {
+    const row = await this.lockManaged(tx, scope, id);
+    if (row.archived_at) return;
+    await this.write(tx, scope, row, { archived_at: new Date() }, 'archive');
   }
 
   async list(scope: OrgScope, query: ServiceAccountListQueryDto): Promise<Page<ServiceAccountDto>> {
@@ -190,6 +206,19 @@ export class ServiceAccountService extends AccountService<ServiceAccountEntity, 
     return known;
   }
 }
+
+const newRow = (scope: OrgScope, dto: CreateServiceAccountDto): ServiceAccountEntity => ({
+  ...stamps(scope),
+  service_account_id: newId('sva'),
+  org_id: scope.orgId,
+  name: dto.name,
+  description: dto.description ?? null,
+  status: dto.status ?? 'active',
+  roles: reduceRoles(dto.roles ?? []),
+  workspace_ids: dto.workspace_ids ?? [],
+  metadata: toRawJson(dto.metadata ?? {}),
+  generation: 1,
+});
 
 interface AddedWorkspace {
   workspace_id: string;

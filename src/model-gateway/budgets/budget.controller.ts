@@ -1,0 +1,31 @@
+import { Body, Controller, Get, Param, Put } from '@nestjs/common';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
+import { ModelBudgetDto, PutModelBudgetDto } from './budget.dto';
+import { BudgetService } from './budget.service';
+
+@ApiTags('Model gateway')
+@Controller('model/v1/budgets')
+export class ModelBudgetController {
+  constructor(private readonly budgets: BudgetService) {}
+
+  /** Get the monthly budget of a workspace for calls of models, and what was spent */
+  @Get(':workspace_id')
+  @RequireRoleSomewhere('viewer')
+  @ApiOkResponse({ type: ModelBudgetDto })
+  get(@CurrentScope() scope: OrgScope, @Param('workspace_id') workspaceId: string): Promise<ModelBudgetDto> {
+    return this.budgets.get(scope, workspaceId);
+  }
+
+  /** Set the monthly budget of a workspace for calls of models */
+  @Put(':workspace_id')
+  @RequireRoleSomewhere('admin')
+  @ApiOkResponse({ type: ModelBudgetDto })
+  put(
+    @CurrentScope() scope: OrgScope,
+    @Param('workspace_id') workspaceId: string,
+    @Body() dto: PutModelBudgetDto,
+  ): Promise<ModelBudgetDto> {
+    return this.budgets.put(scope, workspaceId, dto.monthly_budget_usd);
+  }
+}

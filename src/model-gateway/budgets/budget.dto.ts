@@ -1,0 +1,28 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { ValidateIf } from 'class-validator';
+import { ReadOnlyMembersOf } from '#platform/http';
+import { IsBudget, UsdProperty } from './is-budget';
+
+@ReadOnlyMembersOf(() => ModelBudgetDto)
+export class PutModelBudgetDto {
+  /** What all calls of models in the workspace may cost in a month (UTC), in US dollars. Null removes the budget. */
+  @ValidateIf((_, value) => value !== null)
+  @IsBudget({ required: true })
+  monthly_budget_usd!: number | null;
+}
+
+/** The budget of a workspace for calls of models, and what was spent in the current month. */
+export class ModelBudgetDto {
+  workspace_id!: string;
+  /** Null without a budget. */
+  @UsdProperty({ nullable: true })
+  monthly_budget_usd!: number | null;
+  /** The month of the amounts, in UTC. */
+  @ApiProperty({ pattern: '^\\d{4}-\\d{2}$', example: '2026-11' })
+  month!: string;
+  @UsdProperty()
+  spent_usd!: number;
+  /** What remains of the budget. Null without a budget. */
+  @UsdProperty({ nullable: true })
+  remaining_usd!: number | null;
+}

@@ -1,0 +1,56 @@
+import { Injectable } from '@nestjs/common';
+import type { OrgScope } from '#platform/auth';
+import { readable, ResourceKit } from '../../resources';
+import { BudgetDirectory } from './budget-directory';
+import type { ModelBudgetDto } from './budget.dto';
+import { BudgetRepository, type BudgetRow } from './budget.repository';
+import { monthOf, remainingOf } from './month';
+import { SpendRepository } from './spend.repository';
+
+/** The monthly budgets of workspaces for calls of models. */
+@Injectable()
+export class BudgetService {
+  constructor(
+    private readonly kit: ResourceKit,
+    private readonly budgets: BudgetRepository,
+    private readonly spend: SpendRepository,
+    private readonly directory: BudgetDirectory,
+  ) {}
+
+  /** Errors: 404. */
+  async get(scope: OrgScope, workspaceId: string): Promise<ModelBudgetDto> {
+    return this.viewOf(
+      readable(scope, await this.budgets.find(scope, workspaceId), 'workspace', workspaceId),
+    );
+  }
+
+  /** Sets or, with null, removes a budget. The same budget again changes nothing. Errors: 404, 403, 409. */
+  async put(scope: OrgScope, workspaceId: string, amount: number | null): Promise<ModelBudgetDto> {
+    const row = await this.kit.database.transaction(async (tx) => {
+      await this.budgets.lock(tx, workspaceId);
+      const present = await this.budgets.find(scope, workspaceId, tx);
+      const before = this.kit.access.admit(scope, present, 'workspace', workspaceId, ['admin']);
+      await this.kit.access.holdOpen(tx, scope, workspaceId);
+      if (before.monthly_budget_usd === amount) return before;
+      if (amount === null) await this.budgets.remove(tx, scope, workspaceId);
+      else await this.budgets.put(tx, scope, workspaceId, amount);
+      tx.afterCommit(() => this.directory.invalidate(workspaceId));
+      await this.kit.audit.record(tx, scope, {
+        action: 'update',
+        type: 'model_budget',
+        id: workspaceId,
+        workspaceId,
+        changes: [{ member: 'monthly_budget_usd', before: before.monthly_budget_usd, after: amount }],
+      });
+      return { ...before, monthly_budget_usd: amount };
+    });
+    return this.viewOf(row);
+  }
+
+  private async viewOf({ workspace_id, monthly_budget_usd }: BudgetRow): Promise<ModelBudgetDto> {
+    const month = monthOf(new Date());
+    const spent_usd = await this.spend.spentBy(workspace_id, month);
+    const remaining_usd = remainingOf(monthly_budget_usd, spent_usd);
+    return { workspace_id, monthly_budget_usd, month, spent_usd, remaining_usd };
+  }
+}

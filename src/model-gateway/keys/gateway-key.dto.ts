@@ -1,0 +1,167 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsOptional, IsString } from 'class-validator';
+import { IsTime, NotNull, ReadOnlyMembersOf } from '#platform/http';
+import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
+import {
+  IsFilter,
+  IsLimit,
+  IsName,
+  pick,
+  PLACED_FIELDS,
+  PlacedDto,
+  REQUESTS_PER_MINUTE_MAX,
+} from '../../resources';
+import { IsBudget, UsdProperty } from '../budgets/is-budget';
+import type { GatewayKeyRow } from './gateway-key.entity';
+import { IsKeyModels, type ModelReference } from './key-models';
+
+const TOKENS_PER_MINUTE_MAX = 1_000_000_000;
+/** What precedes the name of a key in the name of its service account. */
+export const ACCOUNT_PREFIX = 'gateway key: ';
+const NAME_MAX = 255 - ACCOUNT_PREFIX.length;
+
+/** The limits of a body. */
+class KeyLimitsDto {
+  /** The models that the key may call and see, by their names or ids: live models of the workspace (400). Null for all of them. */
+  @IsOptional()
+  @IsKeyModels()
+  models?: ModelReference[] | null;
+
+  /** What all calls of the key may cost in a month (UTC), in US dollars. Null without a limit. */
+  @IsOptional()
+  @IsBudget()
+  monthly_budget_usd?: number | null;
+
+  /** Null without a limit. */
+  @IsLimit(REQUESTS_PER_MINUTE_MAX)
+  requests_per_minute?: number | null;
+
+  /** The tokens of input and output together. Null without a limit. */
+  @IsLimit(TOKENS_PER_MINUTE_MAX)
+  tokens_per_minute?: number | null;
+}
+
+@ReadOnlyMembersOf(() => GatewayKeyDto)
+export class CreateGatewayKeyDto extends KeyLimitsDto {
+  @IsString()
+  workspace_id!: string;
+
+  /**
+   * The purpose of the key. Its service account is named `gateway key: <name>`, which must be unique among the
+   * organization's service accounts (409).
+   */
+  @IsName(NAME_MAX)
+  name!: string;
+
+  /** When the key stops working, in the future. Without it, the key works until it is revoked. */
+  @IsOptional()
+  @IsTime({ required: false, nullable: true })
+  expires_at?: string | null;
+}
+
+/** A merge patch (RFC 7396). */
+@ReadOnlyMembersOf(() => GatewayKeyDto)
+export class PatchGatewayKeyDto extends KeyLimitsDto {
+  /** Must be the current one, because a key cannot be moved (422). */
+  @NotNull()
+  @IsString()
+  workspace_id?: string;
+
+  /** Must be the current one (422 `immutable_field`). */
+  @NotNull()
+  @IsString()
+  key_id?: string;
+
+  /** Must be the current one (422 `immutable_field`). */
+  @NotNull()
+  @IsString()
+  service_account_id?: string;
+
+  /** Renames the service account too. */
+  @NotNull()
+  @IsName(NAME_MAX)
+  name?: string;
+
+  /** Must be the current one (422 `immutable_field`). Create another key for another expiry. */
+  @IsOptional()
+  @IsTime({ required: false, nullable: true })
+  expires_at?: string | null;
+}
+
+export class GatewayKeyListQueryDto extends NamedListQueryDto {
+  /** Only keys of this workspace. */
+  @IsFilter()
+  workspace_id?: string;
+
+  /** Only the keys with this name. */
+  @IsFilter()
+  name?: string;
+}
+
+/** A model that a key may call. */
+export class KeyModelDto {
+  model_id!: string;
+  name!: string;
+}
+
+/** An API key for the model gateway, with a service account and limits of its own. */
+export class GatewayKeyDto extends PlacedDto {
+  key_id!: string;
+  service_account_id!: string;
+  name!: string;
+  /** The first characters of the key. */
+  prefix!: string;
+  /** The models that the key may call and see. Null for all of the workspace. */
+  @ApiProperty({ type: [KeyModelDto], nullable: true })
+  models!: KeyModelDto[] | null;
+  @UsdProperty({ nullable: true })
+  monthly_budget_usd!: number | null;
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true })
+  requests_per_minute!: number | null;
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true })
+  tokens_per_minute!: number | null;
+  expires_at!: Date | null;
+  revoked_at!: Date | null;
+  /** Always null, because keys are revoked and not archived: see `revoked_at`. */
+  declare archived_at: Date | null;
+}
+
+/** A new gateway key. `key` is shown only this once. */
+export class NewGatewayKeyDto extends GatewayKeyDto {
+  /** Send it as `Authorization: Bearer rsk_…`, or as the API key of a client of the OpenAI or Anthropic API. */
+  key!: string;
+}
+
+/** The gateway key of the caller, and what it has spent. */
+export class CurrentGatewayKeyDto extends GatewayKeyDto {
+  /** The month of the amounts, in UTC. */
+  @ApiProperty({ pattern: '^\\d{4}-\\d{2}$', example: '2026-11' })
+  month!: string;
+  /** What the calls of the key have cost in this month. */
+  @UsdProperty()
+  spent_usd!: number;
+  /** What remains of the budget. Null without a budget. */
+  @UsdProperty({ nullable: true })
+  remaining_usd!: number | null;
+}
+
+export class GatewayKeyPageDto {
+  items!: GatewayKeyDto[];
+  page!: PageMetaDto;
+}
+
+export const toGatewayKeyDto = (row: GatewayKeyRow): GatewayKeyDto => ({
+  ...pick({ ...row, archived_at: null }, [
+    'key_id',
+    'service_account_id',
+    'name',
+    'prefix',
+    'models',
+    'monthly_budget_usd',
+    'requests_per_minute',
+    'tokens_per_minute',
+    'expires_at',
+    'revoked_at',
+    ...PLACED_FIELDS,
+  ]),
+});

@@ -1,0 +1,58 @@
+import { Injectable } from '@nestjs/common';
+import type { OrgScope } from '#platform/auth';
+import { Database, OrgRepository, raw, type Sql, sql, type SqlExecutor, type Tx } from '#platform/db';
+import { BY_NAME, listPage, type RowPage } from '#platform/paging';
+import { whereReadable } from '../../resources';
+import type { GatewayKeyListQueryDto } from './gateway-key.dto';
+import { GatewayKeyEntity, type GatewayKeyRow, type KeyModel } from './gateway-key.entity';
+
+/** Keys with what their API keys and their models say. */
+const KEYS = `(SELECT g.*, k.prefix, k.expires_at, k.revoked_at,
+    CASE WHEN g.model_ids IS NOT NULL THEN
+      (SELECT coalesce(jsonb_agg(jsonb_build_object('model_id', m.model_id, 'name', m.name) ORDER BY m.name, m.model_id), '[]')
+        FROM models m WHERE m.model_id = ANY (g.model_ids)) END AS models
+  FROM gateway_keys g JOIN api_keys k USING (key_id)) keys`;
+
+@Injectable()
+export class GatewayKeyRepository extends OrgRepository<GatewayKeyEntity> {
+  constructor(database: Database) {
+    super(database, GatewayKeyEntity, 'key_id');
+  }
+
+  list(scope: OrgScope, query: GatewayKeyListQueryDto): Promise<RowPage<GatewayKeyRow>> {
+    const where = whereReadable(scope, query.workspace_id).addIf(
+      query.name,
+      (name) => sql`name COLLATE "C" = ${name}`,
+    );
+    return listPage<GatewayKeyRow>(
+      this.database,
+      { columns: '*', from: KEYS, where, id: 'key_id', sorts: BY_NAME },
+      query,
+    );
+  }
+
+  /** Finds a key with what its API key and its models say. */
+  read(scope: OrgScope, keyId: string, on: SqlExecutor = this.database): Promise<GatewayKeyRow | null> {
+    return this.readWhere(on, sql`key_id = ${keyId} AND org_id = ${scope.orgId}`);
+  }
+
+  /** Finds the key of a service account. Null for one that is no gateway key. */
+  readOf(scope: OrgScope, serviceAccountId: string): Promise<GatewayKeyRow | null> {
+    const own = sql`service_account_id = ${serviceAccountId} AND org_id = ${scope.orgId}`;
+    return this.readWhere(this.database, own);
+  }
+
+  /** Returns the live models of a workspace that these names or ids mean. */
+  modelsAmong(tx: Tx, workspaceId: string, references: readonly string[]): Promise<KeyModel[]> {
+    return tx.query<KeyModel>(
+      sql`SELECT model_id, name FROM models
+        WHERE workspace_id = ${workspaceId} AND archived_at IS NULL
+          AND (name = ANY (${references}::text[]) OR model_id = ANY (${references}::text[]))`,
+    );
+  }
+
+  private async readWhere(on: SqlExecutor, condition: Sql): Promise<GatewayKeyRow | null> {
+    const [row] = await on.query<GatewayKeyRow>(sql`SELECT * FROM ${raw(KEYS)} WHERE ${condition}`);
+    return row ?? null;
+  }
+}

@@ -1,0 +1,216 @@
+import { Injectable } from '@nestjs/common';
+import { AccountChanges, type OrgScope } from '#platform/auth';
+import type { Tx } from '#platform/db';
+import { checkIfMatch, checkImmutable, parseTime, Versioned } from '#platform/http';
+import type { Page } from '#platform/paging';
+import { problem } from '#platform/problem';
+import {
+  type AuditAction,
+  type AuditChange,
+  auditedChanges,
+  changedColumns,
+  checkFaults,
+  checkNotMoved,
+  given,
+  pick,
+  readable,
+  ResourceKit,
+} from '../../resources';
+import { KeyAccounts } from './key-accounts';
+import { KeyDirectory } from './key-directory';
+import {
+  type CreateGatewayKeyDto,
+  type GatewayKeyDto,
+  type GatewayKeyListQueryDto,
+  type NewGatewayKeyDto,
+  type PatchGatewayKeyDto,
+  toGatewayKeyDto,
+} from './gateway-key.dto';
+import type { GatewayKeyEntity, GatewayKeyRow } from './gateway-key.entity';
+import { GatewayKeyRepository } from './gateway-key.repository';
+import { type ModelReference, referenceOf } from './key-models';
+
+const NOUN = 'gateway key';
+
+/** The members whose values the audit log shows. */
+const AUDITED = [
+  'name',
+  'model_ids',
+  'monthly_budget_usd',
+  'requests_per_minute',
+  'tokens_per_minute',
+] as const;
+
+/** API keys for the model gateway. Each has a service account with the role `runtime` in one workspace. */
+@Injectable()
+export class GatewayKeyService {
+  constructor(
+    private readonly kit: ResourceKit,
+    private readonly changes: AccountChanges,
+    private readonly accounts: KeyAccounts,
+    private readonly keys: GatewayKeyRepository,
+    private readonly directory: KeyDirectory,
+  ) {}
+
+  /**
+   * Creates a key with its service account, and returns it only this once. Errors: 400 for an expiry in the past, unknown
+   * models and an unknown workspace; 403; 409 for a name that is taken and an archived workspace.
+   */
+  create(scope: OrgScope, dto: CreateGatewayKeyDto): Promise<Versioned<NewGatewayKeyDto>> {
+    const { workspace_id } = dto;
+    const expiresAt = this.accounts.expiryOf(dto.expires_at);
+    return this.changes.within(scope.orgId, async (tx) => {
+      await this.kit.access.enter(tx, scope, workspace_id, ['admin']);
+      const model_ids = await this.modelIds(tx, workspace_id, dto.models ?? null);
+      const { key, ...made } = await this.accounts.make(tx, scope, workspace_id, dto.name, expiresAt);
+      const row: GatewayKeyEntity = {
+        ...pick(made, ['service_account_id', 'key_id', 'created_at', 'updated_at', 'created_by']),
+        org_id: scope.orgId,
+        workspace_id,
+        name: dto.name,
+        model_ids,
+        monthly_budget_usd: dto.monthly_budget_usd ?? null,
+        requests_per_minute: dto.requests_per_minute ?? null,
+        tokens_per_minute: dto.tokens_per_minute ?? null,
+        generation: 1,
+      };
+      await this.keys.insert(row, tx);
+      tx.afterCommit(() => this.directory.invalidate(row.service_account_id));
+      await this.record(tx, scope, row, 'create', given(pick(row, ['service_account_id', ...AUDITED])));
+      const { view, version } = versioned(await this.reread(tx, scope, row.key_id));
+      return new Versioned({ ...view, key }, version);
+    });
+  }
+
+  async list(scope: OrgScope, query: GatewayKeyListQueryDto): Promise<Page<GatewayKeyDto>> {
+    const { rows, page } = await this.keys.list(scope, query);
+    return { items: rows.map(toGatewayKeyDto), page };
+  }
+
+  /** Errors: 404. */
+  async get(scope: OrgScope, keyId: string): Promise<Versioned<GatewayKeyDto>> {
+    return versioned(readable(scope, await this.keys.read(scope, keyId), NOUN, keyId));
+  }
+
+  /**
+   * Changes the name or the limits of a key. Errors: 400 for unknown models, 404, 403, 412, 409 for a revoked key and a name
+   * that is taken, 422 for members that cannot be changed.
+   */
+  patch(
+    scope: OrgScope,
+    keyId: string,
+    dto: PatchGatewayKeyDto,
+    ifMatch?: string,
+  ): Promise<Versioned<GatewayKeyDto>> {
+    return this.changes.within(scope.orgId, async (tx) => {
+      const row = await this.lock(tx, scope, keyId);
+      const models = dto.models && (await this.modelIds(tx, row.workspace_id, dto.models, row.model_ids));
+      checkIfMatch(ifMatch, etagOf(row));
+      if (row.revoked_at) throw problem.conflict('The key is revoked. Create another one.');
+      await this.kit.access.holdOpen(tx, scope, row.workspace_id);
+      checkNotMoved(row, dto.workspace_id);
+      checkImmutable(row, pick(dto, ['key_id', 'service_account_id']), ['key_id', 'service_account_id']);
+      checkExpiry(row, dto.expires_at);
+      const changed = changedColumns<GatewayKeyEntity>(row, {
+        name: dto.name,
+        model_ids: models,
+        monthly_budget_usd: dto.monthly_budget_usd,
+        requests_per_minute: dto.requests_per_minute,
+        tokens_per_minute: dto.tokens_per_minute,
+      });
+      if (!changed) return versioned(row);
+      if (changed.name !== undefined) {
+        await this.accounts.rename(tx, scope, row.service_account_id, changed.name);
+      }
+      await this.write(tx, scope, row, changed);
+      await this.record(tx, scope, row, 'update', auditedChanges<GatewayKeyEntity>(row, changed, AUDITED));
+      return versioned(await this.reread(tx, scope, keyId));
+    });
+  }
+
+  /** Revokes a key, and archives its service account. A repeat returns the same. Errors: 404, 403. */
+  revoke(scope: OrgScope, keyId: string): Promise<Versioned<GatewayKeyDto>> {
+    return this.changes.within(scope.orgId, async (tx) => {
+      const row = await this.lock(tx, scope, keyId);
+      await this.accounts.withdraw(tx, scope, row.service_account_id, keyId);
+      if (row.revoked_at) return versioned(row);
+      await this.write(tx, scope, row, {});
+      await this.record(tx, scope, row, 'revoke', []);
+      return versioned(await this.reread(tx, scope, keyId));
+    });
+  }
+
+  /** Locks a key for a change. Errors: 404, 403. */
+  private async lock(tx: Tx, scope: OrgScope, keyId: string): Promise<GatewayKeyRow> {
+    await this.keys.lock(tx, scope, keyId, 'update');
+    return this.kit.access.admit(scope, await this.keys.read(scope, keyId, tx), NOUN, keyId, ['admin']);
+  }
+
+  private async write(
+    tx: Tx,
+    scope: OrgScope,
+    row: GatewayKeyEntity,
+    changed: Partial<GatewayKeyEntity>,
+  ): Promise<void> {
+    const columns = { ...changed, generation: row.generation + 1, updated_at: new Date() };
+    await this.keys.update(tx, scope, row.key_id, columns);
+    tx.afterCommit(() => this.directory.invalidate(row.service_account_id));
+  }
+
+  private async reread(tx: Tx, scope: OrgScope, keyId: string): Promise<GatewayKeyRow> {
+    return (await this.keys.read(scope, keyId, tx))!;
+  }
+
+  /**
+   * Returns the ids of models in a fixed order; null for all. Errors: 400 for models that are no live ones of the workspace.
+   *
+   * @param present the models before, which may stay although they are archived
+   */
+  private async modelIds(
+    tx: Tx,
+    workspaceId: string,
+    models: readonly ModelReference[] | null,
+    present: readonly string[] | null = null,
+  ): Promise<string[] | null> {
+    if (models === null) return null;
+    const references = models.map(referenceOf);
+    const found = await this.keys.modelsAmong(tx, workspaceId, references);
+    const ids = new Map(
+      found.flatMap(({ model_id, name }) => [
+        [model_id, model_id],
+        [name, model_id],
+      ]),
+    );
+    for (const id of present ?? []) ids.set(id, id);
+    const detail = 'must be the name or the id of a live model of the workspace';
+    checkFaults(
+      references.flatMap((one, at) => (ids.has(one) ? [] : [{ pointer: `/models/${at}`, detail }])),
+    );
+    return [...new Set(references.map((one) => ids.get(one)!))].sort();
+  }
+
+  private record(
+    tx: Tx,
+    scope: OrgScope,
+    row: GatewayKeyEntity,
+    action: AuditAction,
+    changes: readonly AuditChange[],
+  ): Promise<void> {
+    const { key_id: id, workspace_id: workspaceId } = row;
+    return this.kit.audit.record(tx, scope, { action, type: 'gateway_key', id, workspaceId, changes });
+  }
+}
+
+/** The API key may be revoked without a change of the row. */
+const etagOf = ({ generation, revoked_at }: GatewayKeyRow): string =>
+  revoked_at ? `${generation}-revoked` : String(generation);
+
+const versioned = (row: GatewayKeyRow): Versioned<GatewayKeyDto> =>
+  new Versioned(toGatewayKeyDto(row), etagOf(row));
+
+/** Throws 422 when a patch changes the expiry. */
+function checkExpiry({ expires_at }: GatewayKeyRow, text: string | null | undefined): void {
+  if (text === undefined) return;
+  const time = text === null ? null : parseTime(text);
+  if (time?.getTime() !== expires_at?.getTime()) throw problem.immutableField('/expires_at');
+}

@@ -1,0 +1,103 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
+import { IsInt, IsNumber, IsOptional, IsString, Length, Matches, Max, Min } from 'class-validator';
+import { Nested } from '#platform/http';
+import type { ModelTarget, TargetPrice } from './model.entity';
+
+const PRICE_MAX_USD = 1_000_000;
+const WEIGHT_MAX = 1_000;
+const UPSTREAM_MODEL_MAX = 255;
+
+/** Declares US dollars per million tokens. */
+const IsPrice = ({ required = true } = {}) =>
+  applyDecorators(
+    IsNumber({ allowNaN: false, allowInfinity: false }),
+    Min(0),
+    Max(PRICE_MAX_USD),
+    ApiProperty({
+      type: 'number',
+      format: 'double',
+      minimum: 0,
+      maximum: PRICE_MAX_USD,
+      required,
+      ...(!required && { nullable: true }),
+    }),
+  );
+
+/** What a target costs, in US dollars per million tokens. */
+export class TargetPriceDto {
+  @IsPrice()
+  input_usd_per_million!: number;
+
+  @IsPrice()
+  output_usd_per_million!: number;
+
+  /** For input that the provider read from its cache. Defaults to the price of input. */
+  @IsOptional()
+  @IsPrice({ required: false })
+  cached_input_usd_per_million?: number | null;
+
+  /** For input that the provider wrote to its cache. Defaults to the price of input. */
+  @IsOptional()
+  @IsPrice({ required: false })
+  cache_write_usd_per_million?: number | null;
+}
+
+/** A model of a provider. */
+export class ModelTargetDto {
+  /** A live provider of the same workspace (400). */
+  @IsString()
+  @Length(1, 255)
+  provider_id!: string;
+
+  /** The name of the model at the provider. */
+  @IsString()
+  @Length(1, UPSTREAM_MODEL_MAX)
+  @Matches(/^[^\p{Cc}\s]*$/u, { message: '$property must not contain spaces or control characters' })
+  upstream_model!: string;
+
+  /** The share of calls that the target gets, under the strategy `weighted`. */
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(WEIGHT_MAX)
+  @ApiProperty({
+    type: 'integer',
+    format: 'int32',
+    minimum: 1,
+    maximum: WEIGHT_MAX,
+    default: 1,
+    nullable: true,
+    required: false,
+  })
+  weight?: number | null;
+
+  /** In place of the price that the service knows for the model. */
+  @IsOptional()
+  @Nested(() => TargetPriceDto)
+  price?: TargetPriceDto | null;
+}
+
+/** Returns a target as it is stored. */
+export const storedTarget = ({
+  provider_id,
+  upstream_model,
+  weight,
+  price,
+}: ModelTargetDto): ModelTarget => ({
+  provider_id,
+  upstream_model,
+  weight: weight ?? 1,
+  price: price ? storedPrice(price) : null,
+});
+
+/** Leaves prices out that are null. */
+function storedPrice(price: TargetPriceDto): TargetPrice {
+  const { cached_input_usd_per_million, cache_write_usd_per_million } = price;
+  return {
+    input_usd_per_million: price.input_usd_per_million,
+    output_usd_per_million: price.output_usd_per_million,
+    ...(cached_input_usd_per_million != null && { cached_input_usd_per_million }),
+    ...(cache_write_usd_per_million != null && { cache_write_usd_per_million }),
+  };
+}

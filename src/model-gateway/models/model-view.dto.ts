@@ -1,0 +1,99 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { AnyJsonObject } from '#platform/http';
+import { type Page, PageMetaDto } from '#platform/paging';
+import { pick, PLACED_FIELDS, PlacedDto } from '../../resources';
+import { UsdProperty } from '../budgets/is-budget';
+import { PROVIDER_KINDS } from '../providers/provider.entity';
+import { ModelTargetDto } from './model-target.dto';
+import { type ModelEntity, STRATEGIES, type Strategy } from './model.entity';
+
+/** A model as clients of the OpenAI API list it. */
+export class ListedModelDto {
+  /** The name of the model, which clients send as `model`. */
+  id!: string;
+  @ApiProperty({ enum: ['model'] })
+  object!: 'model';
+  /** When the model was created, in seconds since 1970. */
+  @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
+  created!: number;
+  /** The kind of the first target's provider. */
+  @ApiProperty({ enum: PROVIDER_KINDS })
+  owned_by!: string;
+}
+
+/** A model that clients of the gateway call by its name. The last four members are those of the OpenAI API. */
+export class ModelDto extends PlacedDto {
+  model_id!: string;
+  name!: string;
+  description!: string | null;
+  @ApiProperty({ enum: STRATEGIES })
+  strategy!: Strategy;
+  targets!: ModelTargetDto[];
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
+  retries!: number;
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
+  timeout_ms!: number;
+  @UsdProperty({ nullable: true })
+  monthly_budget_usd!: number | null;
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true })
+  cache_ttl_seconds!: number | null;
+  capture_content!: boolean;
+  record_spans!: boolean;
+  @AnyJsonObject()
+  metadata!: object;
+  /** The same as `name`. */
+  id!: string;
+  @ApiProperty({ enum: ['model'] })
+  object!: 'model';
+  /** The same as `created_at`, in seconds since 1970. */
+  @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
+  created!: number;
+  /** The kind of the first target's provider. */
+  @ApiProperty({ enum: PROVIDER_KINDS })
+  owned_by!: string;
+}
+
+/** A page of models, which is also the list of the OpenAI API. */
+export class ModelPageDto {
+  items!: ModelDto[];
+  page!: PageMetaDto;
+  @ApiProperty({ enum: ['list'] })
+  object!: 'list';
+  /** The names of the models on this page, each once. */
+  data!: ListedModelDto[];
+}
+
+const toListedModel = (row: ModelEntity): ListedModelDto => ({
+  id: row.name,
+  object: 'model',
+  created: Math.floor(row.created_at.getTime() / 1000),
+  owned_by: row.owned_by,
+});
+
+export const toModelDto = (row: ModelEntity): ModelDto => ({
+  ...pick(row, [
+    'model_id',
+    'name',
+    'description',
+    'strategy',
+    'targets',
+    'retries',
+    'timeout_ms',
+    'monthly_budget_usd',
+    'cache_ttl_seconds',
+    'capture_content',
+    'record_spans',
+    'metadata',
+    ...PLACED_FIELDS,
+  ]),
+  ...toListedModel(row),
+});
+
+/** Adds what clients of the OpenAI API read of a list. Several models may have one name, in different workspaces. */
+export function toModelPage({ items, page }: Page<ModelDto>): ModelPageDto {
+  const byName = new Map<string, ListedModelDto>();
+  for (const { id, object, created, owned_by } of items) {
+    if (!byName.has(id)) byName.set(id, { id, object, created, owned_by });
+  }
+  return { items, page, object: 'list', data: [...byName.values()] };
+}

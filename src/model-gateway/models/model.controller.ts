@@ -1,0 +1,82 @@
+import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { ApiCreatedResponse, ApiOkResponse, ApiParam, ApiTags } from '@nestjs/swagger';
+import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
+import { created, IfMatch, type Reply, type Versioned } from '#platform/http';
+import { ModelDto, ModelPageDto } from './model-view.dto';
+import { CreateModelDto, ModelListQueryDto, PatchModelDto } from './model.dto';
+import { ModelService } from './model.service';
+
+@ApiTags('Model gateway')
+@Controller('model/v1/models')
+export class ModelController {
+  constructor(private readonly models: ModelService) {}
+
+  /** Create a model, which clients call by its name */
+  @Post()
+  @RequireRoleSomewhere('admin')
+  @ApiCreatedResponse({ type: ModelDto })
+  async create(@CurrentScope() scope: OrgScope, @Body() dto: CreateModelDto): Promise<Reply> {
+    const made = await this.models.create(scope, dto);
+    return created(`/model/v1/models/${made.view.model_id}`, made);
+  }
+
+  /** List models, for clients of the OpenAI API too. A gateway key lists only the models that it may call */
+  @Get()
+  @RequireRoleSomewhere('viewer', 'runtime')
+  @ApiOkResponse({ type: ModelPageDto })
+  list(@CurrentScope() scope: OrgScope, @Query() query: ModelListQueryDto): Promise<ModelPageDto> {
+    return this.models.list(scope, query);
+  }
+
+  /** Get a model by its id or its name */
+  @Get(':model_id')
+  @RequireRoleSomewhere('viewer', 'runtime')
+  @ApiParam({
+    name: 'model_id',
+    description:
+      'The id, or the name of a live model. A name that models of several workspaces have is 400: send the id.',
+  })
+  @ApiOkResponse({ type: ModelDto })
+  get(@CurrentScope() scope: OrgScope, @Param('model_id') idOrName: string): Promise<Versioned<ModelDto>> {
+    return this.models.get(scope, idOrName);
+  }
+
+  /** Change a model */
+  @Patch(':model_id')
+  @RequireRoleSomewhere('admin')
+  @ApiOkResponse({ type: ModelDto })
+  patch(
+    @CurrentScope() scope: OrgScope,
+    @Param('model_id') id: string,
+    @Body() dto: PatchModelDto,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<ModelDto>> {
+    return this.models.patch(scope, id, dto, ifMatch);
+  }
+
+  /** Archive a model. Clients can no longer call it */
+  @Post(':model_id/archive')
+  @HttpCode(200)
+  @RequireRoleSomewhere('admin')
+  @ApiOkResponse({ type: ModelDto })
+  archive(
+    @CurrentScope() scope: OrgScope,
+    @Param('model_id') id: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<ModelDto>> {
+    return this.models.archive(scope, id, ifMatch);
+  }
+
+  /** Restore an archived model */
+  @Post(':model_id/restore')
+  @HttpCode(200)
+  @RequireRoleSomewhere('admin')
+  @ApiOkResponse({ type: ModelDto })
+  restore(
+    @CurrentScope() scope: OrgScope,
+    @Param('model_id') id: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<ModelDto>> {
+    return this.models.restore(scope, id, ifMatch);
+  }
+}

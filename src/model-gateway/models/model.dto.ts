@@ -1,0 +1,216 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  IsArray,
+  IsBoolean,
+  IsInt,
+  IsOptional,
+  IsString,
+  Length,
+  Matches,
+  Max,
+  Min,
+} from 'class-validator';
+import { IsOneOf, Nested, NotNull, ReadOnlyMembersOf, ValuesCheckedLater } from '#platform/http';
+import { NamedListQueryDto } from '#platform/paging';
+import { DescribedBodyDto, DescribedPatchDto, IsFilter, IsTimeout } from '../../resources';
+import { IsBudget } from '../budgets/is-budget';
+import { ModelTargetDto } from './model-target.dto';
+import { STRATEGIES, type Strategy } from './model.entity';
+import { ModelDto } from './model-view.dto';
+
+const NAME_MAX = 255;
+const TARGETS_MAX = 10;
+const RETRIES_MAX = 5;
+const CACHE_TTL_MAX_SECONDS = 2_592_000;
+
+export const RETRIES_DEFAULT = 2;
+export const TIMEOUT_DEFAULT_MS = 60_000;
+
+/** Names never look like ids, so that clients can send either. */
+const MODEL_NAME = /^(?!model_)[A-Za-z0-9._:/@+-]*$/;
+
+const IsModelName = () =>
+  applyDecorators(
+    IsString(),
+    Length(1, NAME_MAX),
+    Matches(MODEL_NAME, {
+      message:
+        '$property must consist of letters, digits and . _ : / @ + -, and must not begin with model_, as ids do',
+    }),
+    ApiProperty({ minLength: 1, maxLength: NAME_MAX, pattern: MODEL_NAME.source }),
+  );
+
+const IsTargets = ({ required = true } = {}) =>
+  applyDecorators(
+    IsArray(),
+    ArrayMinSize(1),
+    ArrayMaxSize(TARGETS_MAX),
+    Nested(() => ModelTargetDto),
+    ApiProperty({ type: [ModelTargetDto], minItems: 1, maxItems: TARGETS_MAX, required }),
+  );
+
+/** Declares a number of retries. */
+const IsRetries = (options: ApiPropertyOptions) =>
+  applyDecorators(
+    IsInt(),
+    Min(0),
+    Max(RETRIES_MAX),
+    ApiProperty({
+      type: 'integer',
+      format: 'int32',
+      minimum: 0,
+      maximum: RETRIES_MAX,
+      required: false,
+      ...options,
+    } as ApiPropertyOptions),
+  );
+
+/** Declares how long answers are kept, which null turns off. */
+const IsCacheTtl = () =>
+  applyDecorators(
+    IsOptional(),
+    IsInt(),
+    Min(1),
+    Max(CACHE_TTL_MAX_SECONDS),
+    ApiProperty({
+      type: 'integer',
+      format: 'int32',
+      minimum: 1,
+      maximum: CACHE_TTL_MAX_SECONDS,
+      nullable: true,
+      required: false,
+    }),
+  );
+
+@ReadOnlyMembersOf(() => ModelDto)
+export class CreateModelDto extends DescribedBodyDto {
+  @IsString()
+  workspace_id!: string;
+
+  /** What clients send as `model`. Unique among the live models of the workspace (409). */
+  @IsModelName()
+  name!: string;
+
+  /**
+   * `single`: the only target is called. `fallback`: the first target, and the next one when it fails. `weighted`: a target
+   * by chance, in proportion to its weight, and another one when it fails. Defaults to `single` with one target, else
+   * `fallback`.
+   */
+  @IsOptional()
+  @IsOneOf(STRATEGIES, { required: false, nullable: true })
+  strategy?: Strategy | null;
+
+  /** The models of providers that answer. */
+  @IsTargets()
+  targets!: ModelTargetDto[];
+
+  /** How often a failed call of a target is repeated before the next target is called. */
+  @IsOptional()
+  @IsRetries({ nullable: true, default: RETRIES_DEFAULT })
+  retries?: number | null;
+
+  /** The time that a provider has in each attempt, in milliseconds: for a whole answer, or for the next event of a stream. */
+  @IsOptional()
+  @IsTimeout({ nullable: true, default: TIMEOUT_DEFAULT_MS })
+  timeout_ms?: number | null;
+
+  /** What all calls of the model may cost in a month (UTC), in US dollars. Null without a limit. */
+  @IsOptional()
+  @IsBudget()
+  monthly_budget_usd?: number | null;
+
+  /** How long an answer is given again for the same request, in seconds. Null if answers are not kept. */
+  @IsCacheTtl()
+  cache_ttl_seconds?: number | null;
+
+  /** Whether the spans of calls have the messages. */
+  @IsOptional()
+  @IsBoolean()
+  @ApiProperty({ type: Boolean, nullable: true, required: false, default: false })
+  capture_content?: boolean | null;
+
+  /** Whether calls leave spans. */
+  @IsOptional()
+  @IsBoolean()
+  @ApiProperty({ type: Boolean, nullable: true, required: false, default: true })
+  record_spans?: boolean | null;
+}
+
+/** A merge patch (RFC 7396). */
+@ValuesCheckedLater()
+@ReadOnlyMembersOf(() => ModelDto)
+export class PatchModelDto extends DescribedPatchDto {
+  /** Must be the current one, because a model cannot be moved (422). */
+  @NotNull()
+  @IsString()
+  workspace_id?: string;
+
+  /** Must be the current one (422 `immutable_field`). */
+  @NotNull()
+  @IsString()
+  model_id?: string;
+
+  @NotNull()
+  @IsModelName()
+  name?: string;
+
+  @NotNull()
+  @IsOneOf(STRATEGIES, { required: false })
+  strategy?: Strategy;
+
+  /** Replaces the targets. */
+  @NotNull()
+  @IsTargets({ required: false })
+  targets?: ModelTargetDto[];
+
+  @NotNull()
+  @IsRetries({})
+  retries?: number;
+
+  @NotNull()
+  @IsTimeout()
+  timeout_ms?: number;
+
+  /** Null removes the budget. */
+  @IsOptional()
+  @IsBudget()
+  monthly_budget_usd?: number | null;
+
+  /** Null if answers are not kept. */
+  @IsCacheTtl()
+  cache_ttl_seconds?: number | null;
+
+  @NotNull()
+  @IsBoolean()
+  capture_content?: boolean;
+
+  @NotNull()
+  @IsBoolean()
+  record_spans?: boolean;
+}
+
+export class ModelListQueryDto extends NamedListQueryDto {
+  /** Only models of this workspace. */
+  @IsFilter()
+  workspace_id?: string;
+
+  /** Only the models with this name. */
+  @IsFilter()
+  name?: string;
+
+  /** Only models with this strategy. */
+  @NotNull()
+  @IsOneOf(STRATEGIES, { required: false })
+  strategy?: Strategy;
+
+  /** Only models that have this provider among their targets. */
+  @IsFilter()
+  provider_id?: string;
+
+  /** Words, or beginnings of words, in the name or the description. */
+  @IsFilter(1000)
+  q?: string;
+}

@@ -1,0 +1,202 @@
+import { Injectable } from '@nestjs/common';
+import type { OrgScope } from '#platform/auth';
+import type { Tx } from '#platform/db';
+import { patchMetadata, type Versioned } from '#platform/http';
+import { newId } from '#platform/ids';
+import { toRawJson } from '#platform/json';
+import { problem } from '#platform/problem';
+import {
+  type AnyOf,
+  type AuditAction,
+  type AuditChange,
+  checkFaults,
+  OrgResourceService,
+  OWNED_READERS,
+  type ResourceKind,
+  ResourceKit,
+  stamps,
+} from '../../resources';
+import { KeyDirectory } from '../keys/key-directory';
+import type { ProviderKind } from '../providers/provider.entity';
+import { ModelDirectory } from './model-directory';
+import { storedTarget } from './model-target.dto';
+import { type ModelDto, type ModelPageDto, toModelDto, toModelPage } from './model-view.dto';
+import {
+  type CreateModelDto,
+  type ModelListQueryDto,
+  type PatchModelDto,
+  RETRIES_DEFAULT,
+  TIMEOUT_DEFAULT_MS,
+} from './model.dto';
+import type { ModelEntity, ModelTarget, Strategy } from './model.entity';
+import { ModelRepository } from './model.repository';
+
+const MODEL: ResourceKind<ModelEntity, ModelDto> = {
+  noun: 'model',
+  type: 'model',
+  readers: OWNED_READERS,
+  id: 'model_id',
+  generation: 'generation',
+  immutable: ['model_id'],
+  auditedFields: [
+    'name',
+    'strategy',
+    'targets',
+    'retries',
+    'timeout_ms',
+    'monthly_budget_usd',
+    'cache_ttl_seconds',
+    'capture_content',
+    'record_spans',
+  ],
+  createdFields: ['name', 'strategy', 'targets', 'monthly_budget_usd', 'capture_content'],
+  unique: { constraint: 'models_name', field: 'name' },
+  toView: toModelDto,
+};
+
+/** Models that clients call by their names. Admins create and change them. A gateway key sees only its own. */
+@Injectable()
+export class ModelService extends OrgResourceService<ModelEntity, ModelDto> {
+  constructor(
+    kit: ResourceKit,
+    private readonly models: ModelRepository,
+    private readonly directory: ModelDirectory,
+    private readonly keys: KeyDirectory,
+  ) {
+    super(kit, models, MODEL);
+  }
+
+  /** Errors: 400 for unknown providers, targets that the strategy cannot have and an unknown workspace; 403; 409. */
+  create(scope: OrgScope, dto: CreateModelDto): Promise<Versioned<ModelDto>> {
+    const strategy = dto.strategy ?? (dto.targets.length === 1 ? 'single' : 'fallback');
+    checkTargetCount(strategy, dto.targets.length);
+    const newRow = async (tx: Tx): Promise<ModelEntity> => ({
+      ...stamps(scope),
+      model_id: newId('model'),
+      org_id: scope.orgId,
+      workspace_id: dto.workspace_id,
+      name: dto.name,
+      description: dto.description ?? null,
+      strategy,
+      ...(await this.targetColumns(tx, dto.workspace_id, dto.targets.map(storedTarget))),
+      retries: dto.retries ?? RETRIES_DEFAULT,
+      timeout_ms: dto.timeout_ms ?? TIMEOUT_DEFAULT_MS,
+      monthly_budget_usd: dto.monthly_budget_usd ?? null,
+      cache_ttl_seconds: dto.cache_ttl_seconds ?? null,
+      capture_content: dto.capture_content ?? false,
+      record_spans: dto.record_spans ?? true,
+      metadata: toRawJson(dto.metadata ?? {}),
+      generation: 1,
+    });
+    return this.createIn(scope, dto.workspace_id, (_, tx) => newRow(tx), ['admin']);
+  }
+
+  async list(scope: OrgScope, query: ModelListQueryDto): Promise<ModelPageDto> {
+    return toModelPage(this.page(await this.models.list(scope, query, await this.visibleIds(scope))));
+  }
+
+  /** Returns a model by its id or its name. Errors: 404; 400 for a name that several workspaces have. */
+  override async get(scope: OrgScope, idOrName: string): Promise<Versioned<ModelDto>> {
+    const ids = await this.visibleIds(scope);
+    if (!idOrName.startsWith('model_')) return this.versioned(await this.named(scope, idOrName, ids));
+    if (ids && !ids.includes(idOrName)) throw problem.notFound('model', idOrName);
+    return super.get(scope, idOrName);
+  }
+
+  /** Errors: 400 for unknown providers and targets that the strategy cannot have; those of every change. */
+  patch(scope: OrgScope, id: string, dto: PatchModelDto, ifMatch?: string): Promise<Versioned<ModelDto>> {
+    return this.change(scope, id, dto, ifMatch, async (row, tx) => {
+      const targets = dto.targets?.map(storedTarget);
+      if (targets ?? dto.strategy) {
+        checkTargetCount(dto.strategy ?? row.strategy, (targets ?? row.targets).length);
+      }
+      return {
+        name: dto.name,
+        description: dto.description,
+        strategy: dto.strategy,
+        ...(targets && (await this.targetColumns(tx, row.workspace_id, targets, row.targets))),
+        retries: dto.retries,
+        timeout_ms: dto.timeout_ms,
+        monthly_budget_usd: dto.monthly_budget_usd,
+        cache_ttl_seconds: dto.cache_ttl_seconds,
+        capture_content: dto.capture_content,
+        record_spans: dto.record_spans,
+        metadata: patchMetadata(row.metadata, dto.metadata),
+      };
+    });
+  }
+
+  protected override rolesFor(): AnyOf {
+    return ['admin'];
+  }
+
+  protected override insert(tx: Tx, scope: OrgScope, row: ModelEntity): Promise<ModelEntity> {
+    tx.afterCommit(() => this.directory.invalidate(scope.orgId));
+    return super.insert(tx, scope, row);
+  }
+
+  protected override write(
+    tx: Tx,
+    scope: OrgScope,
+    row: ModelEntity,
+    patch: Partial<ModelEntity>,
+    action: AuditAction,
+  ): Promise<ModelEntity> {
+    tx.afterCommit(() => this.directory.invalidate(scope.orgId));
+    return super.write(tx, scope, row, patch, action);
+  }
+
+  /** Leaves out what follows from the targets. */
+  protected override auditedChanges(row: ModelEntity, changed: Partial<ModelEntity>): AuditChange[] {
+    return super.auditedChanges(row, changed).filter(({ member }) => member !== 'owned_by');
+  }
+
+  /** Returns the models that a gateway key may see; null for all that the caller's roles allow. */
+  private async visibleIds({ principalId }: OrgScope): Promise<string[] | null> {
+    const ids = (await this.keys.find(principalId))?.model_ids;
+    return ids ? [...ids] : null;
+  }
+
+  private async named(scope: OrgScope, name: string, ids: readonly string[] | null): Promise<ModelEntity> {
+    const [found, other] = await this.models.findNamed(scope, name, ids);
+    if (!found) throw problem.notFound('model', name);
+    if (!other) return found;
+    throw problem.invalidRequest(
+      `Several workspaces have a model with this name, among them ${found.model_id} and ${other.model_id}. ` +
+        'Send the model_id instead of the name.',
+    );
+  }
+
+  /**
+   * Returns the columns of targets, whose providers must be live ones of the workspace. Errors: 400.
+   *
+   * @param present the targets before, whose providers may stay although they are archived
+   */
+  private async targetColumns(
+    tx: Tx,
+    workspaceId: string,
+    targets: ModelTarget[],
+    present: readonly ModelTarget[] = [],
+  ): Promise<Pick<ModelEntity, 'targets' | 'owned_by'>> {
+    const ids = targets.map(({ provider_id }) => provider_id);
+    const providers = await this.models.holdProviders(tx, workspaceId, ids);
+    const kept = new Set(present.map(({ provider_id }) => provider_id));
+    const usable = new Map<string, ProviderKind>(
+      providers
+        .filter(({ provider_id, archived_at }) => archived_at === null || kept.has(provider_id))
+        .map(({ provider_id, kind }) => [provider_id, kind]),
+    );
+    const detail = 'must be the id of a live provider of the same workspace';
+    checkFaults(
+      ids.flatMap((id, at) => (usable.has(id) ? [] : [{ pointer: `/targets/${at}/provider_id`, detail }])),
+    );
+    return { targets, owned_by: usable.get(ids[0]!)! };
+  }
+}
+
+function checkTargetCount(strategy: Strategy, count: number): void {
+  if (strategy !== 'single' || count === 1) return;
+  const detail =
+    'must have exactly one target if the strategy is `single`. Send the strategy `fallback` or `weighted` for several.';
+  checkFaults([{ pointer: '/targets', detail }]);
+}

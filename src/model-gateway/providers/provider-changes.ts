@@ -1,0 +1,18 @@
+import { Injectable } from '@nestjs/common';
+
+type Listener = (orgId: string) => void;
+
+/** Announces committed changes of providers, so that what was read of them is read again. */
+@Injectable()
+export class ProviderChanges {
+  private readonly listeners: Listener[] = [];
+
+  onChange(listener: Listener): void {
+    this.listeners.push(listener);
+  }
+
+  /** Announces that a provider of an organization has changed. */
+  announce(orgId: string): void {
+    for (const listener of this.listeners) listener(orgId);
+  }
+}

@@ -1,0 +1,89 @@
+import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
+import { created, IfMatch, type Reply, type Versioned } from '#platform/http';
+import type { Page } from '#platform/paging';
+import {
+  CreateModelProviderDto,
+  ModelProviderDto,
+  ModelProviderListQueryDto,
+  ModelProviderPageDto,
+  PatchModelProviderDto,
+} from './provider.dto';
+import { ProviderService } from './provider.service';
+
+@ApiTags('Model gateway')
+@Controller('model/v1/providers')
+export class ModelProviderController {
+  constructor(private readonly providers: ProviderService) {}
+
+  /** Register a provider of models */
+  @Post()
+  @RequireRoleSomewhere('admin')
+  @ApiCreatedResponse({ type: ModelProviderDto })
+  async create(@CurrentScope() scope: OrgScope, @Body() dto: CreateModelProviderDto): Promise<Reply> {
+    const made = await this.providers.create(scope, dto);
+    return created(`/model/v1/providers/${made.view.provider_id}`, made);
+  }
+
+  /** List providers of models */
+  @Get()
+  @RequireRoleSomewhere('viewer', 'runtime')
+  @ApiOkResponse({ type: ModelProviderPageDto })
+  list(
+    @CurrentScope() scope: OrgScope,
+    @Query() query: ModelProviderListQueryDto,
+  ): Promise<Page<ModelProviderDto>> {
+    return this.providers.list(scope, query);
+  }
+
+  /** Get a provider of models */
+  @Get(':provider_id')
+  @RequireRoleSomewhere('viewer', 'runtime')
+  @ApiOkResponse({ type: ModelProviderDto })
+  get(
+    @CurrentScope() scope: OrgScope,
+    @Param('provider_id') id: string,
+  ): Promise<Versioned<ModelProviderDto>> {
+    return this.providers.get(scope, id);
+  }
+
+  /** Change a provider of models */
+  @Patch(':provider_id')
+  @RequireRoleSomewhere('admin')
+  @ApiOkResponse({ type: ModelProviderDto })
+  patch(
+    @CurrentScope() scope: OrgScope,
+    @Param('provider_id') id: string,
+    @Body() dto: PatchModelProviderDto,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<ModelProviderDto>> {
+    return this.providers.patch(scope, id, dto, ifMatch);
+  }
+
+  /** Archive a provider of models, and delete its key. Models that have it as a target stay, and cannot call it */
+  @Post(':provider_id/archive')
+  @HttpCode(200)
+  @RequireRoleSomewhere('admin')
+  @ApiOkResponse({ type: ModelProviderDto })
+  archive(
+    @CurrentScope() scope: OrgScope,
+    @Param('provider_id') id: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<ModelProviderDto>> {
+    return this.providers.archive(scope, id, ifMatch);
+  }
+
+  /** Restore an archived provider of models. Its key stays deleted */
+  @Post(':provider_id/restore')
+  @HttpCode(200)
+  @RequireRoleSomewhere('admin')
+  @ApiOkResponse({ type: ModelProviderDto })
+  restore(
+    @CurrentScope() scope: OrgScope,
+    @Param('provider_id') id: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<ModelProviderDto>> {
+    return this.providers.restore(scope, id, ifMatch);
+  }
+}

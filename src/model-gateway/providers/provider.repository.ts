@@ -1,0 +1,33 @@
+import { Injectable } from '@nestjs/common';
+import type { OrgScope } from '#platform/auth';
+import { Database, OrgRepository, sql } from '#platform/db';
+import { BY_NAME, listPage, type RowPage } from '#platform/paging';
+import { OWNED_READERS, whereReadable } from '../../resources';
+import type { ModelProviderListQueryDto } from './provider.dto';
+import { ProviderEntity } from './provider.entity';
+
+@Injectable()
+export class ProviderRepository extends OrgRepository<ProviderEntity> {
+  constructor(database: Database) {
+    super(database, ProviderEntity, 'provider_id');
+  }
+
+  list(scope: OrgScope, query: ModelProviderListQueryDto): Promise<RowPage<ProviderEntity>> {
+    const where = whereReadable(scope, query.workspace_id, OWNED_READERS)
+      .addIf(query.name, (name) => sql`name COLLATE "C" = ${name}`)
+      .addIf(query.kind, (kind) => sql`kind = ${kind}`)
+      .addSearch(query.q);
+    return listPage<ProviderEntity>(
+      this.database,
+      {
+        columns: '*',
+        from: 'model_providers',
+        where,
+        id: 'provider_id',
+        sorts: BY_NAME,
+        archivedAt: 'archived_at',
+      },
+      query,
+    );
+  }
+}

@@ -1,0 +1,19 @@
+import { Controller, Get, Query } from '@nestjs/common';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
+import { ModelUsagePageDto, ModelUsageQueryDto } from './usage.dto';
+import { UsageService } from './usage.service';
+
+@ApiTags('Model gateway')
+@Controller('model/v1/usage')
+export class ModelUsageController {
+  constructor(private readonly usage: UsageService) {}
+
+  /** Sum up what calls of models have used and cost. Callers with the role runtime alone see their own usage */
+  @Get()
+  @RequireRoleSomewhere('viewer', 'runtime')
+  @ApiOkResponse({ type: ModelUsagePageDto })
+  list(@CurrentScope() scope: OrgScope, @Query() query: ModelUsageQueryDto): Promise<ModelUsagePageDto> {
+    return this.usage.list(scope, query);
+  }
+}

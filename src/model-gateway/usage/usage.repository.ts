@@ -1,0 +1,109 @@
+import { Injectable } from '@nestjs/common';
+import type { OrgScope } from '#platform/auth';
+import { Database, join, raw, type Sql, sql, Where } from '#platform/db';
+import { readableWorkspaces } from '../../resources';
+import type { ModelUsageDto, ModelUsageQueryDto, ModelUsageTotalDto, UsageGroup } from './usage.dto';
+
+/** Days of UTC, such as `2026-11-01`; `until` is not part of the range. */
+export interface UsageRange {
+  since: string;
+  until: string;
+}
+
+/** The columns of each group, as they are grouped by and as they are answered. */
+const GROUPS: Record<UsageGroup, { columns: string[]; answered: string[] }> = {
+  day: { columns: ['day'], answered: ["to_char(day, 'YYYY-MM-DD') AS day"] },
+  workspace: { columns: ['workspace_id'], answered: ['workspace_id'] },
+  model: {
+    columns: ['model_id'],
+    answered: ['model_id', '(SELECT name FROM models m WHERE m.model_id = grouped.model_id) AS model'],
+  },
+  principal: { columns: ['principal_id'], answered: ['principal_id'] },
+  provider: {
+    columns: ['provider_id', 'upstream_model'],
+    answered: [
+      "nullif(provider_id, '') AS provider_id",
+      "CASE WHEN provider_id <> '' THEN upstream_model END AS upstream_model",
+    ],
+  },
+};
+
+const COUNTERS = [
+  ...['call_count', 'failed_count', 'cached_count', 'unpriced_count'],
+  ...['input_tokens', 'output_tokens', 'cached_input_tokens', 'cache_write_tokens'],
+];
+const SUMS = raw(
+  [
+    ...COUNTERS.map((counter) => `coalesce(sum(${counter}), 0)::bigint AS ${counter}`),
+    'coalesce(sum(cost_usd), 0) AS cost_usd',
+  ].join(', '),
+);
+
+/** Sums usage. */
+@Injectable()
+export class UsageRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Returns the groups of a page: by day, if they are grouped so, and by cost. */
+  groups(
+    scope: OrgScope,
+    query: ModelUsageQueryDto,
+    range: UsageRange,
+    groups: readonly UsageGroup[],
+    { limit, offset }: { limit: number; offset: number },
+  ): Promise<ModelUsageDto[]> {
+    const columns = groups.flatMap((group) => GROUPS[group].columns);
+    const answered = [...groups.flatMap((group) => GROUPS[group].answered), ...COUNTERS, 'cost_usd'].join(
+      ', ',
+    );
+    const order = [...(groups.includes('day') ? ['grouped.day'] : []), 'cost_usd DESC', 'call_count DESC'];
+    return this.database.query<ModelUsageDto>(
+      sql`SELECT ${raw(answered)} FROM (${this.grouped(scope, query, range, columns)}) grouped
+        ORDER BY ${raw([...order, ...columns.map((column) => `grouped.${column}`)].join(', '))}
+        LIMIT ${limit} OFFSET ${offset}`,
+    );
+  }
+
+  /** Returns the sums of all groups, and how many there are. */
+  async total(
+    scope: OrgScope,
+    query: ModelUsageQueryDto,
+    range: UsageRange,
+    groups: readonly UsageGroup[],
+  ): Promise<{ sums: ModelUsageTotalDto; groupCount: number }> {
+    const columns = groups.flatMap((group) => GROUPS[group].columns);
+    const [row] = await this.database.query<ModelUsageTotalDto & { group_count: number }>(
+      sql`SELECT count(*) AS group_count, ${SUMS} FROM (${this.grouped(scope, query, range, columns)}) grouped`,
+    );
+    const { group_count: groupCount, ...sums } = row!;
+    return { sums, groupCount };
+  }
+
+  private grouped(
+    scope: OrgScope,
+    query: ModelUsageQueryDto,
+    { since, until }: UsageRange,
+    columns: readonly string[],
+  ): Sql {
+    const by = raw(columns.join(', '));
+    const where = new Where(scope.orgKey)
+      .add(visible(scope))
+      .add(sql`day >= ${since}::date AND day < ${until}::date`)
+      .addIf(query.workspace_id, (id) => sql`workspace_id = ${id}`)
+      .addIf(query.model_id, (id) => sql`model_id = ${id}`)
+      .addIf(query.principal_id, (id) => sql`principal_id = ${id}`);
+    return sql`SELECT ${by}, ${SUMS} FROM model_usage WHERE ${where.sql} GROUP BY ${by}`;
+  }
+}
+
+/** Selects the usage in workspaces where the caller is viewer, and the caller's own where they hold the role `runtime`. */
+function visible(scope: OrgScope): Sql {
+  const viewed = readableWorkspaces(scope, ['viewer']);
+  if (viewed === null) return sql`true`;
+  const ran = readableWorkspaces(scope, ['runtime']);
+  const own = [
+    sql`principal_id = ${scope.principalId}`,
+    ...(ran === null ? [] : [sql`workspace_id = ANY (${ran}::text[])`]),
+  ];
+  return sql`(workspace_id = ANY (${viewed}::text[]) OR (${join(own, ' AND ')}))`;
+}
