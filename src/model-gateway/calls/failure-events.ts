@@ -15,19 +15,16 @@ export function failureEvent({ format }: Call, { provider }: CalledTarget, error
   const why = error instanceof StreamFailure ? error.message.slice(0, MESSAGE_MAX) : 'The connection broke.';
   const message = `The provider ${provider.name} ended its answer early: ${why}`;
   const type = error instanceof StreamFailure ? error.type : 'api_error';
+  const failure = { message, type, code: 'service_unavailable', param: null };
   switch (format) {
     case 'messages':
-      return Buffer.from(formatSse(JSON.stringify({ type: 'error', error: { type, message } }), 'error'));
+      return event({ type: 'error', error: { type, message } }, 'error');
     case 'responses':
-      return Buffer.from(
-        formatSse(
-          JSON.stringify({ type: 'error', code: 'service_unavailable', message, param: null }),
-          'error',
-        ),
-      );
+      // its client reads `error`, and its documentation has the other members
+      return event({ ...failure, type: 'error', error: failure }, 'error');
     default:
-      return Buffer.from(
-        formatSse(JSON.stringify({ error: { message, type, code: 'service_unavailable', param: null } })),
-      );
+      return event({ error: failure });
   }
 }
+
+const event = (data: object, name?: string): Buffer => Buffer.from(formatSse(JSON.stringify(data), name));

@@ -1,6 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import OpenAI from 'openai';
-import { type ApiClient, createTestApp, newOrganization, type TestApp, type TestOrganization, until } from '#testing';
+import {
+  type ApiClient,
+  createTestApp,
+  newOrganization,
+  type TestApp,
+  type TestOrganization,
+  until,
+} from '#testing';
 import {
   begin,
   chat,
@@ -48,7 +55,8 @@ afterEach(async () => {
 });
 
 const messages = [{ role: 'user' as const, content: 'Hi' }];
-const model = (more: Record<string, unknown> = {}): Promise<string> => modelOf(admin, org.workspaceId, provider, more);
+const model = (more: Record<string, unknown> = {}): Promise<string> =>
+  modelOf(admin, org.workspaceId, provider, more);
 
 async function textOf(stream: AsyncIterable<OpenAI.ChatCompletionChunk>): Promise<string> {
   let text = '';
@@ -70,7 +78,8 @@ describe('the openai client', () => {
     provider.answer = chatStream(['Hel', 'lo']);
     const name = await model();
     const chunks: OpenAI.ChatCompletionChunk[] = [];
-    for await (const one of await client.chat.completions.create({ model: name, messages, stream: true })) chunks.push(one);
+    for await (const one of await client.chat.completions.create({ model: name, messages, stream: true }))
+      chunks.push(one);
     expect(chunks.map((one) => one.choices[0]?.delta.content ?? '').join('')).toBe('Hello');
     expect(chunks.every((one) => one.choices.length > 0)).toBe(true);
     expect(provider.last.body.stream_options).toEqual({ include_usage: true });
@@ -86,11 +95,18 @@ describe('the openai client', () => {
   });
 
   it('gets tool calls and structured output', async () => {
-    const call = { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{"city":"Paris"}' } };
+    const call = {
+      id: 'call_1',
+      type: 'function',
+      function: { name: 'weather', arguments: '{"city":"Paris"}' },
+    };
     provider.answer = (_call, response) =>
       json(response, chatCompletion({ role: 'assistant', content: null, tool_calls: [call] }));
     const tools = [
-      { type: 'function' as const, function: { name: 'weather', parameters: { type: 'object', properties: {} } } },
+      {
+        type: 'function' as const,
+        function: { name: 'weather', parameters: { type: 'object', properties: {} } },
+      },
     ];
     const answer = await client.chat.completions.create({ model: await model(), messages, tools });
     expect(answer.choices[0]!.message.tool_calls).toEqual([call]);
@@ -101,7 +117,11 @@ describe('the openai client', () => {
       messages,
       response_format: {
         type: 'json_schema',
-        json_schema: { name: 'x', strict: true, schema: { type: 'object', properties: { ok: { type: 'boolean' } } } },
+        json_schema: {
+          name: 'x',
+          strict: true,
+          schema: { type: 'object', properties: { ok: { type: 'boolean' } } },
+        },
       },
     });
     expect(parsed.choices[0]!.message.parsed).toEqual({ ok: true });
@@ -110,7 +130,9 @@ describe('the openai client', () => {
   it('has members that the gateway does not know passed on, digit for digit', async () => {
     const name = await model();
     const raw = `{"seed": 12345678901234567890, "model": ${JSON.stringify(name)}, "x_new": {"a": 1.0, "model": "inner"}, "messages": [{"role":"user","content":"\\"model\\": \\u00e9 }"}]}`;
-    const answer = await app.api(key).post('/model/v1/chat/completions', raw, { 'content-type': 'application/json' });
+    const answer = await app
+      .api(key)
+      .post('/model/v1/chat/completions', raw, { 'content-type': 'application/json' });
     expect(answer.status).toBe(200);
     expect(provider.last.text).toBe(raw.replace(JSON.stringify(name), '"gpt-test"'));
   });
@@ -132,7 +154,9 @@ describe('the openai client', () => {
     expect(provider.last.headers).not.toHaveProperty('authorization');
     expect(provider.last.body).toMatchObject({ model: 'gpt-test', system: 'Be brief.' });
     provider.answer = messageStream(['Bon', 'jour']);
-    expect(await textOf(await client.chat.completions.create({ model: name, messages, stream: true }))).toBe('Bonjour');
+    expect(await textOf(await client.chat.completions.create({ model: name, messages, stream: true }))).toBe(
+      'Bonjour',
+    );
   });
 });
 
@@ -169,7 +193,9 @@ describe('a model with several targets', () => {
         first(response);
         response.end();
       };
-      expect(await textOf(await client.chat.completions.create({ model: name, messages, stream: true }))).toBe('ok');
+      expect(
+        await textOf(await client.chat.completions.create({ model: name, messages, stream: true })),
+      ).toBe('ok');
     }
   });
 
@@ -204,16 +230,24 @@ describe('a model with several targets', () => {
   it('falls over when the first provider cannot be reached, is too slow, or does not answer with JSON', async () => {
     const name = await fallback({ timeout_ms: 300 });
     provider.answer = () => undefined;
-    expect((await client.chat.completions.create({ model: name, messages })).choices[0]!.message.content).toBe('Hello');
+    expect(
+      (await client.chat.completions.create({ model: name, messages })).choices[0]!.message.content,
+    ).toBe('Hello');
     provider.answer = (_call, response) => void response.end('<html>');
-    expect((await client.chat.completions.create({ model: name, messages })).choices[0]!.message.content).toBe('Hello');
+    expect(
+      (await client.chat.completions.create({ model: name, messages })).choices[0]!.message.content,
+    ).toBe('Hello');
     provider.answer = (_call, response) => void response.destroy();
-    expect((await client.chat.completions.create({ model: name, messages })).choices[0]!.message.content).toBe('Hello');
+    expect(
+      (await client.chat.completions.create({ model: name, messages })).choices[0]!.message.content,
+    ).toBe('Hello');
   });
 
   it('does not call the second provider for a request that the first refuses as invalid', async () => {
     provider.answer = (_call, response) => json(response, { error: { message: 'bad temperature' } }, 400);
-    const refused = await app.api(key).post('/model/v1/chat/completions', { model: await fallback(), messages });
+    const refused = await app
+      .api(key)
+      .post('/model/v1/chat/completions', { model: await fallback(), messages });
     expect([refused.status, refused.body.code]).toEqual([400, 'invalid_request']);
     expect(refused.body.error).toMatchObject({ type: 'invalid_request_error', code: 'invalid_request' });
     expect(refused.body.error.message).toContain('bad temperature');
@@ -221,9 +255,16 @@ describe('a model with several targets', () => {
   });
 
   it('draws targets by weight', async () => {
-    const ids = [await newProvider(admin, org.workspaceId, provider), await newProvider(admin, org.workspaceId, other)];
+    const ids = [
+      await newProvider(admin, org.workspaceId, provider),
+      await newProvider(admin, org.workspaceId, other),
+    ];
     const name = `w-${Math.random().toString(36).slice(2)}`;
-    const targets = ids.map((provider_id, at) => ({ provider_id, upstream_model: 'up', weight: at === 0 ? 1 : 1000 }));
+    const targets = ids.map((provider_id, at) => ({
+      provider_id,
+      upstream_model: 'up',
+      weight: at === 0 ? 1 : 1000,
+    }));
     await newModel(admin, org.workspaceId, { name, strategy: 'weighted', targets });
     for (let one = 0; one < 20; one++) await client.chat.completions.create({ model: name, messages });
     expect(other.calls.length).toBeGreaterThan(provider.calls.length);
@@ -246,8 +287,14 @@ describe('a failing provider', () => {
   it('is passed on as 429 with Retry-After when no attempts are left', async () => {
     provider.answer = (_call, response) =>
       json(response, { error: { message: 'slow down' } }, 429, { 'retry-after': '30' });
-    const refused = await app.api(key).post('/model/v1/chat/completions', { model: await model({ retries: 2 }), messages });
-    expect([refused.status, refused.body.code, refused.headers.get('retry-after')]).toEqual([429, 'rate_limited', '30']);
+    const refused = await app
+      .api(key)
+      .post('/model/v1/chat/completions', { model: await model({ retries: 2 }), messages });
+    expect([refused.status, refused.body.code, refused.headers.get('retry-after')]).toEqual([
+      429,
+      'rate_limited',
+      '30',
+    ]);
     expect(provider.calls).toHaveLength(1);
   });
 
@@ -259,7 +306,8 @@ describe('a failing provider', () => {
     [413, 413, 'payload_too_large'],
     [422, 400, 'invalid_request'],
   ])('that answers %i is %i %s', async (status, expected, code) => {
-    provider.answer = (_call, response) => json(response, { error: { message: 'sk-of-the-provider is wrong' } }, status);
+    provider.answer = (_call, response) =>
+      json(response, { error: { message: 'sk-of-the-provider is wrong' } }, status);
     const refused = await app.api(key).post('/model/v1/chat/completions', { model: await model(), messages });
     expect([refused.status, refused.body.code]).toEqual([expected, code]);
     expect(JSON.stringify(refused.body)).not.toContain('sk-of-the-provider');
@@ -267,7 +315,9 @@ describe('a failing provider', () => {
 
   it('that is too slow is 504, and its request is given up', async () => {
     provider.answer = () => undefined;
-    const late = await app.api(key).post('/model/v1/chat/completions', { model: await model({ timeout_ms: 300 }), messages });
+    const late = await app
+      .api(key)
+      .post('/model/v1/chat/completions', { model: await model({ timeout_ms: 300 }), messages });
     expect([late.status, late.body.code]).toEqual([504, 'request_timeout']);
     await until(() => provider.aborted === 1);
   });
@@ -303,7 +353,9 @@ describe('a request', () => {
     ['a stream that is no boolean', '{"model":"x","stream":"yes"}', 400],
     ['an unknown model', '{"model":"unknown"}', 404],
   ])('with %s is refused with an error that clients read', async (_, body, status) => {
-    const refused = await app.api(key).post('/model/v1/chat/completions', body, { 'content-type': 'application/json' });
+    const refused = await app
+      .api(key)
+      .post('/model/v1/chat/completions', body, { 'content-type': 'application/json' });
     expect(refused.status).toBe(status);
     expect(refused.body.error).toMatchObject({ message: refused.body.detail, type: 'invalid_request_error' });
   });
@@ -319,7 +371,9 @@ describe('a request', () => {
 
   it('of a viewer is 403, and a model of another organization is 404', async () => {
     const name = await model();
-    const viewer = await (await org.member('viewer')).post('/model/v1/chat/completions', { model: name, messages });
+    const viewer = await (
+      await org.member('viewer')
+    ).post('/model/v1/chat/completions', { model: name, messages });
     expect([viewer.status, viewer.body.code]).toEqual([403, 'access_denied']);
     const stranger = await (await newOrganization(app)).member('owner');
     expect((await stranger.post('/model/v1/chat/completions', { model: name, messages })).status).toBe(404);

@@ -105,7 +105,8 @@ export const chatStream =
     send(response, chunk({ role: 'assistant', content: '' }));
     for (const content of texts) send(response, chunk({ content }));
     send(response, chunk({}, 'stop'));
-    if (body.stream_options?.include_usage === true && usage) send(response, { ...chunk({}), choices: [], usage });
+    if (body.stream_options?.include_usage === true && usage)
+      send(response, { ...chunk({}), choices: [], usage });
     response.end('data: [DONE]\n\n');
   };
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { Environment } from '#platform/config';
@@ -38,20 +39,20 @@ export class GatewayBackends {
   async find(workspaceId: string, nameOrId: string): Promise<JudgeBackend | undefined> {
     const model = await this.calls.findIn(workspaceId, nameOrId);
     if (!model) return undefined;
-    let kept = this.backends.get(model.model_id);
+    const name = nameOf(model);
+    let kept = this.backends.get(name);
     if (kept) kept.model = model;
-    else this.backends.set(model.model_id, (kept = this.newBackend(model)));
+    else this.backends.set(name, (kept = this.newBackend(model, name)));
     return kept.backend;
   }
 
-  private newBackend(model: CalledModel): KeptBackend {
+  private newBackend(model: CalledModel, name: string): KeptBackend {
     const { JUDGE_CONTEXT_TOKENS, JUDGE_MAX_TOKENS, JUDGE_TIMEOUT_MS } = this.environment;
     const transport = new GatewayTransport(this.calls, model.model_id, JUDGE_TIMEOUT_MS);
     const kept = { model } as KeptBackend;
     kept.backend = new LlmBackend(
       {
-        // limits and features are learned for each model, and names are not unique
-        model: model.model_id,
+        model: name,
         isFixed: true,
         contextTokens: JUDGE_CONTEXT_TOKENS,
         maxTokens: JUDGE_MAX_TOKENS,
@@ -63,4 +64,16 @@ export class GatewayBackends {
     );
     return kept;
   }
+}
+
+/**
+ * Returns the name under which limits and features are learned and answers are cached. It changes with the targets, because other
+ * models have other features and give other answers.
+ */
+function nameOf({ model_id, strategy, targets }: CalledModel): string {
+  const called = targets.map(({ provider, upstream_model }) => [provider.provider_id, upstream_model]);
+  const digest = createHash('sha256')
+    .update(JSON.stringify([strategy, called]))
+    .digest('hex');
+  return `${model_id}:${digest.slice(0, 12)}`;
 }

@@ -1,0 +1,137 @@
+import {
+  type ApiClient,
+  createTestApp,
+  createTestWorker,
+  type TestApp,
+  TestJudge,
+  type TestWorker,
+} from '#testing';
+import { modelOf, newModel, newProvider } from '../e2e/model-gateway/provider.fixture';
+import { COST, GOOD, JudgeFixture, says } from './judge.fixture';
+
+const PRICE = { input_usd_per_million: 10, output_usd_per_million: 100 };
+
+describe('a judge that is a model of the gateway', () => {
+  let judge: TestJudge;
+  let app: TestApp;
+  let worker: TestWorker;
+  let on: JudgeFixture;
+  let admin: ApiClient;
+
+  beforeAll(async () => {
+    judge = await TestJudge.listen();
+    app = await createTestApp({
+      env: { OUTBOUND_ALLOW: '127.0.0.0/8', MODEL_PRICES: JSON.stringify({ 'gpt-test': PRICE }) },
+    });
+    worker = await createTestWorker(app);
+  });
+  afterAll(async () => {
+    await worker.close();
+    await app.close();
+    await judge.close();
+  });
+  beforeEach(async () => {
+    judge.reset();
+    judge.reply = () => says(GOOD);
+    on = await JudgeFixture.create(app);
+    admin = await on.on.organization.member('admin');
+  });
+
+  const base = (): string => judge.env.JUDGE_BASE_URL!;
+  const workspace = (): string => on.on.organization.workspaceId;
+  const newJudge = async (): Promise<string> => modelOf(admin, workspace(), base());
+  const usage = async (): Promise<any> =>
+    (await admin.get(`/model/v1/usage?workspace_id=${workspace()}&group_by=model,principal`)).body;
+
+  it('scores without a judge of the operator, and its cost is in the usage and in the run', async () => {
+    const name = await newJudge();
+    const scorer = await on.scorer({ model: `gateway:${name}` });
+    const { run, results } = await on.scored(scorer, await on.experiment({ input: 1 }, { input: 2 }));
+    expect(run).toMatchObject({ run_status: 'succeeded', total: 2 });
+    expect(run.cost_usd).toBeCloseTo(2 * COST, 12);
+    expect(results.map(({ score }) => score)).toEqual([1, 1]);
+    expect(judge.asked[0]!.json.model).toBe('gpt-test');
+    const { items } = await usage();
+    expect(items).toEqual([
+      expect.objectContaining({
+        model: name,
+        principal_id: 'judges',
+        call_count: 2,
+        cost_usd: expect.closeTo(2 * COST, 12),
+      }),
+    ]);
+  });
+
+  it('is one of many: each scorer has its own', async () => {
+    const names = [await newJudge(), await newJudge()];
+    for (const name of names) {
+      const [item] = await on.at(
+        'test',
+        await on.scorer({ model: `gateway:${name}` }),
+        await on.experiment(),
+      );
+      expect(item.score).toBe(1);
+    }
+    expect((await usage()).items.map(({ model }: { model: string }) => model).sort()).toEqual(
+      [...names].sort(),
+    );
+  });
+
+  it('falls over to another provider', async () => {
+    const ids = [
+      await newProvider(admin, workspace(), 'http://127.0.0.1:9/v1'),
+      await newProvider(admin, workspace(), base()),
+    ];
+    const targets = ids.map((provider_id) => ({ provider_id, upstream_model: 'gpt-test' }));
+    await newModel(admin, workspace(), { name: 'fast', strategy: 'fallback', targets });
+    const [item] = await on.at('test', await on.scorer({ model: 'gateway:fast' }), await on.experiment());
+    expect(item.score).toBe(1);
+  });
+
+  it('is asked anew when the model has another target, and not before', async () => {
+    const name = await newJudge();
+    const scorer = await on.scorer({ model: `gateway:${name}` });
+    const experiment = await on.experiment();
+    await on.scored(scorer, experiment);
+    await on.scored(scorer, experiment);
+    expect(judge.asked).toHaveLength(1);
+    const { body } = await admin.get(`/model/v1/models/${name}`);
+    const [{ provider_id }] = body.targets;
+    await admin.patch(`/model/v1/models/${body.model_id}`, {
+      targets: [{ provider_id, upstream_model: 'gpt-next' }],
+    });
+    await on.scored(scorer, experiment);
+    expect(judge.asked).toHaveLength(2);
+    expect(judge.asked[1]!.json.model).toBe('gpt-next');
+  });
+
+  it('stays within the budget of the workspace', async () => {
+    const name = await newJudge();
+    await admin.put(`/model/v1/budgets/${workspace()}`, { monthly_budget_usd: COST });
+    const scorer = await on.scorer({ model: `gateway:${name}` });
+    const inputs = [{ input: 1 }, { input: 2 }, { input: 3 }];
+    const { run, results } = await on.scored(scorer, await on.experiment(...inputs), { concurrency: 1 });
+    expect(judge.asked).toHaveLength(1);
+    expect(run).toMatchObject({ completed_count: 1, failed_count: 2 });
+    const errors = results.flatMap(({ error }) => error ?? []);
+    expect(errors).toHaveLength(2);
+    for (const error of errors) expect(error).toContain('monthly budget of the workspace');
+  });
+
+  it('that the workspace does not have is 503 before anything is stored', async () => {
+    const scorer = await on.scorer({ model: 'gateway:missing' });
+    const { experiment_id } = await on.experiment();
+    const answer = await on.on.score(scorer, { experiment_id });
+    expect([answer.status, answer.body.code]).toEqual([503, 'service_unavailable']);
+    expect(answer.body.detail).toContain('missing');
+  });
+
+  it('of another workspace is not used', async () => {
+    const elsewhere = await on.on.organization.newWorkspace();
+    const name = await modelOf(admin, elsewhere, base());
+    const scorer = await on.scorer({ model: `gateway:${name}` });
+    const { experiment_id } = await on.experiment();
+    expect((await on.on.score(scorer, { experiment_id })).status).toBe(503);
+    expect(judge.asked).toEqual([]);
+  });
+});
