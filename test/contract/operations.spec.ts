@@ -184,6 +184,46 @@ describe('every operation', () => {
     await archiveAndRestore(admin, path);
   });
 
+  it('of the model gateway answers as documented', async () => {
+    const made = await admin.post('/model/v1/providers', {
+      workspace_id,
+      name: 'openai',
+      kind: 'openai',
+      api_key: 'secret',
+    });
+    const { provider_id } = made.body as { provider_id: string };
+    const price = { input_usd_per_million: 1, output_usd_per_million: 2, cached_input_usd_per_million: 0.5 };
+    const model = await admin.post('/model/v1/models', {
+      workspace_id,
+      name: 'assistant',
+      targets: [{ provider_id, upstream_model: 'gpt-4o', price }],
+    });
+    const key = await admin.post('/model/v1/keys', { workspace_id, name: 'bot', models: ['assistant'] });
+    expect([made.status, model.status, key.status]).toEqual([201, 201, 201]);
+    const [provider, path, keyPath] = [made, model, key].map(({ headers }) => headers.get('location')!);
+    const budget = `/model/v1/budgets/${workspace_id}`;
+    await expectAll(
+      [
+        admin.patch(provider!, { description: 'of the team', headers: { 'X-Zone': 'eu' } }),
+        admin.patch(path!, { retries: 0, cache_ttl_seconds: 60 }),
+        admin.patch(keyPath!, { monthly_budget_usd: 5 }),
+        admin.put(budget, { monthly_budget_usd: 100 }),
+      ],
+      200,
+    );
+    const read = ['/model/v1/providers', provider!, '/model/v1/models', path!, '/model/v1/keys', keyPath!];
+    const usage = '/model/v1/usage?group_by=day,model,provider';
+    await expectAll(
+      [...read, '/model/v1/models/assistant', budget, usage].map((one) => admin.get(one)),
+      200,
+    );
+    const bot = app.api(key.body.key as string);
+    await expectAll([bot.get('/model/v1/keys/current'), bot.get('/model/v1/models')], 200);
+    await archiveAndRestore(admin, provider!);
+    await archiveAndRestore(admin, path!);
+    await expectAll([admin.post(`${keyPath!}/revoke`)], 200);
+  });
+
   it('of service accounts, keys and tokens answers as documented', async () => {
     const made = await admin.post('/registry/v1/service-accounts', {
       name: 'ci',

@@ -83,7 +83,7 @@ export class Resources {
     private readonly admin: ApiClient,
     private readonly evaluator: ApiClient,
     private readonly platform: ApiClient,
-    /** Ids by the name of the path parameter; `/area/{parameter}` where areas differ. */
+    /** Ids by the name of the path parameter; `/area/parameter` where areas differ. */
     private readonly ids: Record<string, string>,
   ) {}
 
@@ -124,8 +124,9 @@ export class Resources {
 
   /** The path of an operation on these resources. */
   pathOf({ path }: { path: string }): string {
+    const [, area] = path.split('/');
     return path.replace(/\{(\w+)\}/g, (_, name: string) => {
-      const id = this.ids[name];
+      const id = this.ids[`/${area}/${name}`] ?? this.ids[name];
       if (id === undefined) throw new Error(`There is no ${name}: make one in resources.fixture.ts.`);
       return encodeURIComponent(id);
     });
@@ -171,6 +172,7 @@ export class Resources {
       headers: { 'X-Zone': 'eu' },
     };
     await this.add(admin, '/registry/v1/apis', { ...api, auth: server.auth }, 'api_id');
+    await this.makeModel(workspace_id);
     const agent = { workspace_id, name: 'planner', model: 'gpt-5', metadata: { team: 'search' } };
     await this.add(admin, '/agent/v1/agents', agent, 'agent_id');
     await this.add(
@@ -202,6 +204,19 @@ export class Resources {
     await this.makeStoreItem(await organization.newWorkspace());
   }
 
+  private async makeModel(workspace_id: string): Promise<void> {
+    const { admin, ids } = this;
+    const headers = { 'X-Zone': 'eu' };
+    const provider = { workspace_id, name: 'openai', kind: 'openai', api_key: 'secret', headers };
+    await this.add(admin, '/model/v1/providers', provider, 'provider_id');
+    const price = { input_usd_per_million: 1, output_usd_per_million: 2.5 };
+    const targets = [{ provider_id: ids.provider_id, upstream_model: 'gpt-4o', price }];
+    const model = { workspace_id, name: 'assistant', targets, monthly_budget_usd: 10 };
+    await this.add(admin, '/model/v1/models', model, 'model_id');
+    const key = { workspace_id, name: 'bot', models: ['assistant'], expires_at: '2126-01-01T00:00:00.000Z' };
+    await this.add(admin, '/model/v1/keys', key, 'key_id', '/model/key_id');
+  }
+
   /** @param beside another workspace, which acquires the item */
   private async makeStoreItem(beside: string): Promise<void> {
     const { admin, organization, ids } = this;
@@ -220,9 +235,15 @@ export class Resources {
     await this.add(admin, acquire, { workspace_id: beside }, 'acquisition_id');
   }
 
-  private async add(caller: ApiClient, path: string, body: object, id: string): Promise<void> {
+  private async add(
+    caller: ApiClient,
+    path: string,
+    body: object,
+    id: string,
+    name: string = id,
+  ): Promise<void> {
     const made = await caller.post(path, body);
     if (made.status !== 201) throw new Error(`POST ${path}: ${made.status} ${JSON.stringify(made.body)}`);
-    this.ids[id] = (made.body as Record<string, string>)[id]!;
+    this.ids[name] = (made.body as Record<string, string>)[id]!;
   }
 }

@@ -80,7 +80,7 @@ export class GatewayKeyController {
   @HttpCode(200)
   @RequireRoleSomewhere('admin')
   @ApiOkResponse({ type: GatewayKeyDto })
-  revoke(@CurrentScope() scope: OrgScope, @Param('key_id') keyId: string): Promise<Versioned<GatewayKeyDto>> {
+  revoke(@CurrentScope() scope: OrgScope, @Param('key_id') keyId: string): Promise<GatewayKeyDto> {
     return this.keys.revoke(scope, keyId);
   }
 }

@@ -129,14 +129,14 @@ export class GatewayKeyService {
   }
 
   /** Revokes a key, and archives its service account. A repeat returns the same. Errors: 404, 403. */
-  revoke(scope: OrgScope, keyId: string): Promise<Versioned<GatewayKeyDto>> {
+  revoke(scope: OrgScope, keyId: string): Promise<GatewayKeyDto> {
     return this.changes.within(scope.orgId, async (tx) => {
       const row = await this.lock(tx, scope, keyId);
       await this.accounts.withdraw(tx, scope, row.service_account_id, keyId);
-      if (row.revoked_at) return versioned(row);
+      if (row.revoked_at) return toGatewayKeyDto(row);
       await this.write(tx, scope, row, {});
       await this.record(tx, scope, row, 'revoke', []);
-      return versioned(await this.reread(tx, scope, keyId));
+      return toGatewayKeyDto(await this.reread(tx, scope, keyId));
     });
   }
 

@@ -41,6 +41,7 @@ interface Given {
   datasetPath: string;
   scorerPath: string;
   agentPath: string;
+  providerId: string;
 }
 
 const KINDS: Kind[] = [
@@ -144,6 +145,30 @@ const KINDS: Kind[] = [
     change: { description: 'changed' },
     unique: 'name',
     versioned: true,
+    placed: true,
+  },
+  {
+    kind: 'provider',
+    id: 'provider_id',
+    audited: 'model_provider',
+    collection: () => '/model/v1/providers',
+    body: ({ workspace_id }, n) => ({ workspace_id, name: `provider ${n}`, kind: 'openai' }),
+    change: { description: 'changed' },
+    unique: 'name',
+    placed: true,
+  },
+  {
+    kind: 'model',
+    id: 'model_id',
+    audited: 'model',
+    collection: () => '/model/v1/models',
+    body: ({ workspace_id, providerId }, n) => ({
+      workspace_id,
+      name: `model-${n}`,
+      targets: [{ provider_id: providerId, upstream_model: 'gpt-4o' }],
+    }),
+    change: { description: 'changed' },
+    unique: 'name',
     placed: true,
   },
   {
@@ -253,6 +278,9 @@ describe('the life of a resource', () => {
         definition: { source: 'function score() { return 1 }', language: 'javascript' },
       }),
       agentPath: await pathOf('/agent/v1/agents', { name: 'of-sessions' }),
+      providerId: (await pathOf('/model/v1/providers', { name: 'of models', kind: 'openai' }))
+        .split('/')
+        .at(-1)!,
     };
   }
 
