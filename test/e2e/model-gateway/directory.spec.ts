@@ -1,0 +1,104 @@
+import { createTestApp, type TestApp } from '#testing';
+import { BudgetDirectory, KeyDirectory, ModelDirectory } from '../../../src/model-gateway';
+import { created, GatewayFixture, KEYS, MODELS, PROVIDERS } from './gateway.fixture';
+
+describe('the directories of the model gateway', () => {
+  let app: TestApp;
+  let on: GatewayFixture;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    on = await GatewayFixture.create(app);
+  });
+  afterAll(() => app.close());
+
+  it('find models by name and id, with their providers', async () => {
+    const models = app.get(ModelDirectory);
+    const { orgId, workspaceId } = on.org;
+    const provider_id = await on.provider({ name: 'p', api_key: 'key', headers: { 'X-Zone': 'eu' } });
+    const targets = [{ provider_id, upstream_model: 'm', weight: 3, price: null }];
+    const { body } = created(await on.model({ name: 'called', targets }));
+    const [model, ...others] = await models.find(orgId, 'called');
+    expect(others).toEqual([]);
+    expect(model).toMatchObject({
+      model_id: body.model_id as string,
+      workspace_id: workspaceId,
+      is_workspace_archived: false,
+      retries: 2,
+      monthly_budget_usd: null,
+      targets: [
+        {
+          upstream_model: 'm',
+          weight: 3,
+          price: null,
+          provider: {
+            provider_id,
+            name: 'p',
+            kind: 'openai',
+            base: new URL('https://api.openai.com/v1'),
+            headers: { 'X-Zone': 'eu' },
+            is_archived: false,
+          },
+        },
+      ],
+    });
+    expect(models.apiKeyOf(model!.targets[0]!.provider)).toBe('key');
+    expect(models.cached(orgId, 'called')).toHaveLength(1);
+    expect(await models.find(orgId, body.model_id as string)).toEqual([model]);
+    expect(await models.find(orgId, 'unknown')).toEqual([]);
+    expect(models.cached(orgId, 'unknown')).toBeUndefined();
+    expect(await models.find((await GatewayFixture.create(app)).org.orgId, body.model_id as string)).toEqual(
+      [],
+    );
+  });
+
+  it('see a change of a model or a provider at once', async () => {
+    const models = app.get(ModelDirectory);
+    const provider_id = await on.provider();
+    const targets = [{ provider_id, upstream_model: 'm' }];
+    const { body } = created(await on.model({ name: 'watched', targets }));
+    const found = () => models.find(on.org.orgId, 'watched');
+    await found();
+    await on.admin.patch(`${MODELS}/${body.model_id}`, { retries: 5 });
+    expect((await found())[0]!.retries).toBe(5);
+    await on.admin.patch(`${PROVIDERS}/${provider_id}`, { base_url: 'https://llm.example.com' });
+    expect((await found())[0]!.targets[0]!.provider.base.href).toBe('https://llm.example.com/v1');
+    await on.admin.post(`${PROVIDERS}/${provider_id}/archive`);
+    expect((await found())[0]!.targets[0]!.provider).toMatchObject({ is_archived: true, api_key: null });
+    created(await on.model({ name: 'watched', workspace_id: await on.org.newWorkspace() }));
+    expect(await found()).toHaveLength(2);
+    await on.admin.post(`${MODELS}/${body.model_id}/archive`);
+    expect(await found()).toHaveLength(1);
+  });
+
+  it('find the limits of keys, and see their changes at once', async () => {
+    const keys = app.get(KeyDirectory);
+    const { body: model } = created(await on.model({ name: 'limited' }));
+    const { body } = created(await on.key({ models: ['limited'], requests_per_minute: 60 }));
+    const account = body.service_account_id as string;
+    expect(await keys.find(account)).toEqual({
+      service_account_id: account,
+      workspace_id: on.org.workspaceId,
+      model_ids: new Set([model.model_id]),
+      monthly_budget_usd: null,
+      requests_per_minute: 60,
+      tokens_per_minute: null,
+    });
+    await on.admin.patch(`${KEYS}/${body.key_id}`, { models: null, monthly_budget_usd: 2 });
+    expect(await keys.find(account)).toMatchObject({ model_ids: null, monthly_budget_usd: 2 });
+    expect(await keys.find('sva_other')).toBeNull();
+    expect([keys.cached('sva_other'), keys.cached('sva_another')]).toEqual([null, undefined]);
+  });
+
+  it('find the budgets of workspaces, and see their changes at once', async () => {
+    const budgets = app.get(BudgetDirectory);
+    const { workspaceId } = on.org;
+    const path = `/model/v1/budgets/${workspaceId}`;
+    expect(await budgets.find(workspaceId)).toBeNull();
+    expect(budgets.cached(workspaceId)).toBeNull();
+    await on.admin.put(path, { monthly_budget_usd: 12.5 });
+    expect(await budgets.find(workspaceId)).toBe(12.5);
+    await on.admin.put(path, { monthly_budget_usd: null });
+    expect(await budgets.find(workspaceId)).toBeNull();
+  });
+});
