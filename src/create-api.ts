@@ -8,7 +8,7 @@ import { LoadShedder } from '#platform/overload';
 import { limitDocuments } from '#platform/rate-limit';
 import { checkSecretsKey } from '#platform/secrets';
 import { ApiModule, type ApiOptions } from './api.module';
-import { ApiProxyEndpoint, PROXY_PREFIX } from './api-proxy';
+import { ApiProxyEndpoint, PROXY_PATHS, PROXY_PREFIX } from './api-proxy';
 import { buildDocument, OpenApiSource, serveDocs } from './openapi';
 
 /** Creates the API application, ready to listen. Throws if the configuration is invalid. */
@@ -29,10 +29,9 @@ export async function createApi(
   app.use(steps.before);
   configureHttp(app);
   app.use(steps.after);
-  const proxy = app.get(ApiProxyEndpoint);
-  mountEndpoint(app, PROXY_PREFIX, steps, proxy.handle.bind(proxy));
+  mountEndpoint(app, PROXY_PREFIX, steps, app.get(ApiProxyEndpoint));
   limitDocuments(app);
   serveDocs(app);
-  app.get(OpenApiSource).provide(() => buildDocument(app, environment.PUBLIC_URL));
+  app.get(OpenApiSource).provide(() => buildDocument(app, environment.PUBLIC_URL, PROXY_PATHS));
   return app;
 }

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { type Member, PrincipalReader, WORKSPACE_HEADER, WorkspaceScopes } from '#platform/auth';
 import { Environment } from '#platform/config';
-import { receiveBody, type ServiceRequest, targetOf } from '#platform/http';
+import { type Endpoint, receiveBody, type ServiceRequest, targetOf } from '#platform/http';
 import { randomHex } from '#platform/ids';
 import { OutboundHttp } from '#platform/outbound';
 import { Problem, problem } from '#platform/problem';
@@ -20,8 +20,8 @@ import { proxyError } from './upstream-failure';
 /** The path below which requests are forwarded: the id of an API follows, and then the forwarded path. */
 export const PROXY_PREFIX = '/api/v1/apis/';
 
-/** The route in logs and metrics. */
-const ROUTE = `${PROXY_PREFIX}{api_id}/{path}`;
+/** The route in logs, metrics and the OpenAPI document. */
+export const PROXY_ROUTE = `${PROXY_PREFIX}{api_id}/{path}`;
 
 export const FORWARDED_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 
@@ -34,7 +34,7 @@ export const PROXY_ROLES: readonly Role[] = ['editor', 'runtime'];
  * in the same order.
  */
 @Injectable()
-export class ApiProxyEndpoint {
+export class ApiProxyEndpoint implements Endpoint {
   constructor(
     private readonly principals: PrincipalReader,
     private readonly rates: RateLimits,
@@ -52,7 +52,7 @@ export class ApiProxyEndpoint {
    * promise costs about as much as one of the checks.
    */
   async handle(request: ServiceRequest, response: ServerResponse): Promise<void> {
-    request.route = { path: ROUTE };
+    request.route = { path: PROXY_ROUTE };
     let leave: (() => void) | undefined;
     try {
       const { method, headers } = request;
@@ -74,11 +74,15 @@ export class ApiProxyEndpoint {
       leave = this.limits.enter(api);
       const sent = this.requestOf(request, api, target);
       await exchange(this.outbound.dispatcher, sent, response, request.context.requestId);
-    } catch (error) {
-      throw withProxyStatus(error);
     } finally {
       leave?.();
     }
+  }
+
+  /** Says that the service made the response. Problems of an upstream say why it did not answer. */
+  problemHeaders(error: unknown): Readonly<Record<string, string>> {
+    const isDenied = error instanceof Problem && error.status < 500;
+    return { 'Proxy-Status': proxyError(isDenied ? 'http_request_denied' : 'proxy_internal_response') };
   }
 
   private async countRequest(principal: Member, response: ServerResponse): Promise<void> {
@@ -131,13 +135,6 @@ function checkAllowed(api: ApiTarget, method: string): void {
   if (api.is_workspace_archived) throw problem.conflict('The workspace of the API is archived.');
   if ((api.allowed_methods as readonly string[]).includes(method)) return;
   throw new Problem('forbidden', `This API allows only ${api.allowed_methods.join(', ')}.`);
-}
-
-/** Adds to a problem that the service made it, if it does not say why the upstream did not answer. */
-function withProxyStatus(error: unknown): unknown {
-  if (!(error instanceof Problem) || error.headers['Proxy-Status']) return error;
-  const type = error.status < 500 ? 'http_request_denied' : 'proxy_internal_response';
-  return error.extended({}, { 'Proxy-Status': proxyError(type) });
 }
 
 /** The parts of a request's target, as they were sent. */

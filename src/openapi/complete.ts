@@ -1,6 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { ACCESS_EXTENSION, type AccessRule, isRead, WORKSPACE_HEADER } from '#platform/auth';
-import { CATALOGUE, type ProblemCode, PROBLEMS_EXTENSION } from '#platform/problem';
+import { CATALOGUE, problemContent, type ProblemCode, PROBLEMS_EXTENSION } from '#platform/problem';
 import {
   BODIES_EXTENSION,
   ETAG_HEADER,
@@ -16,7 +16,6 @@ import {
   REASONS,
   REPLAYED_HEADER,
   REQUEST_ID_HEADER,
-  problemWith,
   SHARED_HEADERS,
   SHARED_RESPONSES,
 } from './responses';
@@ -65,11 +64,15 @@ interface Schema {
   allOf?: Schema[];
 }
 
-type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
+type Method = 'get' | 'head' | 'post' | 'put' | 'patch' | 'delete' | 'options';
 type Paths = Record<string, Partial<Record<Method, Operation>>>;
 
-/** Adds the parts of the document that decorators cannot express, or would have to repeat on every operation. */
-export function completeDocument(document: OpenAPIObject): OpenAPIObject {
+/**
+ * Adds the parts of the document that decorators cannot express, or would have to repeat on every operation.
+ *
+ * @param mounted paths that are not routes of Nest. They describe themselves, except for headers of every response
+ */
+export function completeDocument(document: OpenAPIObject, mounted: OpenAPIObject['paths']): OpenAPIObject {
   const completed = document as unknown as {
     info: Record<string, unknown>;
     jsonSchemaDialect?: string;
@@ -89,6 +92,13 @@ export function completeDocument(document: OpenAPIObject): OpenAPIObject {
       for (const tag of operation.tags ?? []) tags.add(tag);
     }
   }
+  for (const [path, methods] of Object.entries(structuredClone(mounted) as Paths)) {
+    completed.paths[path] = methods;
+    for (const { tags: own = [], responses } of Object.values(methods)) {
+      addHeaders(responses);
+      for (const tag of own) tags.add(tag);
+    }
+  }
   closeBodies(completed.paths, completed.components.schemas ?? {});
   for (const name of FINAL_SCHEMAS) {
     const schema = completed.components.schemas?.[name];
@@ -98,6 +108,13 @@ export function completeDocument(document: OpenAPIObject): OpenAPIObject {
   completed.components.headers = SHARED_HEADERS;
   completed.tags = [...tags].sort().map((name) => ({ name, description: TAG_DESCRIPTIONS[name] }));
   return document;
+}
+
+function addHeaders(responses: Operation['responses']): void {
+  for (const [status, response] of Object.entries(responses) as [string, Response][]) {
+    const added = { ...REQUEST_ID_HEADER, ...RATE_LIMIT_HEADERS, ...ERROR_HEADERS[status] };
+    response.headers = { ...added, ...response.headers };
+  }
 }
 
 /** Schemas of responses that never get more members. */
@@ -226,7 +243,7 @@ function limitProblems(operation: Operation): void {
     const codes = listed.filter((code) => CATALOGUE[code].status === status);
     operation.responses[status] = {
       ...SHARED_RESPONSES[status],
-      content: problemWith(codes),
+      content: problemContent(codes),
     };
   }
 }

@@ -17,7 +17,7 @@ const DESCRIPTION = `Registry, store and evaluation service for teams that build
 
 **Retries**: every POST and PATCH that writes accepts an \`Idempotency-Key\`. A repeat returns the first answer, with \`Idempotency-Replayed: true\`, if you still have the required role. Operations that only read, or that return a secret (a key or a token), ignore the header and do not list it. If the service stops before it has stored the answer, you can reuse the key after 30 s.
 
-**Rate limits** count the requests of each principal by class: \`reads\` (GET, and operations that only read), \`writes\` and \`telemetry\` (exports). Responses have \`RateLimit-Policy\` and \`RateLimit\`. Beyond the limit, requests return 429 with \`Retry-After\`. An address that gets too many 401s gets 429 instead of further ones; a valid credential is still accepted.
+**Rate limits** count the requests of each principal by class: \`reads\` (GET, and operations that only read), \`writes\`, \`telemetry\` (exports) and \`proxy\` (the API proxy and the MCP endpoint). Responses have \`RateLimit-Policy\` and \`RateLimit\`. Beyond the limit, requests return 429 with \`Retry-After\`. An address that gets too many 401s gets 429 instead of further ones; a valid credential is still accepted.
 
 Every response has an \`X-Request-Id\`. A bearer token is a JWT or an API key.`;
 
@@ -25,8 +25,13 @@ Every response has an \`X-Request-Id\`. A bearer token is a JWT or an API key.`;
  * Builds the OpenAPI 3.1 document of an application from its controllers and DTOs.
  *
  * @param baseUrl the server's URL; clients resolve a relative URL against that of the document
+ * @param mounted paths that are not routes of Nest
  */
-export function buildDocument(app: INestApplication, baseUrl = '/'): OpenAPIObject {
+export function buildDocument(
+  app: INestApplication,
+  baseUrl = '/',
+  mounted: OpenAPIObject['paths'] = {},
+): OpenAPIObject {
   const config = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .setTitle(API_TITLE)
@@ -39,5 +44,5 @@ export function buildDocument(app: INestApplication, baseUrl = '/'): OpenAPIObje
     operationIdFactory: operationIdOf,
     extraModels: [ProblemDto],
   });
-  return withPlainSchemaNames(completeDocument(generated));
+  return withPlainSchemaNames(completeDocument(generated, mounted));
 }

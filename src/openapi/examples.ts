@@ -352,6 +352,7 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
 /** Descriptions of the tags that group operations. */
 export const TAG_DESCRIPTIONS: Record<string, string> = {
   Accounts: "The organization, its users, and the caller's own account.",
+  'API proxy': 'Calls of registered HTTP APIs with the secrets that are stored for them.',
   APIs: 'Registered HTTP APIs and their versions.',
   Apps: 'Declared sets of agents, skills, MCP servers, APIs and files that are managed together.',
   Comparison: 'Comparison of experiments, gates for CI, and agreement between scorers.',

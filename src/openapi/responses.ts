@@ -2,15 +2,6 @@ import { ETAG_HEADER } from '#platform/http';
 
 const PROBLEM = { 'application/problem+json': { schema: { $ref: '#/components/schemas/ProblemDto' } } };
 
-/** Returns the content of a response that has one of these codes. */
-export const problemWith = (codes: readonly string[]) => ({
-  'application/problem+json': {
-    schema: {
-      allOf: [{ $ref: '#/components/schemas/ProblemDto' }, { properties: { code: { enum: codes } } }],
-    },
-  },
-});
-
 /** Default descriptions of responses other than success. */
 export const REASONS: Record<number, string> = {
   304: 'Not modified: the ETag in If-None-Match is current.',

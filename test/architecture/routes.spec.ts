@@ -2,6 +2,7 @@ import { RequestMethod, type Type } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants';
 import { ModulesContainer } from '@nestjs/core';
 import { ACCESS_RULE, type AccessRule, isRead, WORKSPACE_REQUIRED } from '#platform/auth';
+import { ServiceAdapter } from '#platform/http';
 import { committedDocument, createTestApp, type TestApp } from '#testing';
 import { BODY_RULE, type BodyRule } from '../../libs/platform/http/body.decorator';
 
@@ -52,6 +53,11 @@ function routesOf(app: TestApp): Route[] {
     });
   });
 }
+
+/** The operations of openapi.json that are below a mount. */
+const mounted = Object.entries(committedDocument<Document>().paths)
+  .filter(([path]) => path.startsWith('/api/v1/apis/'))
+  .flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`));
 
 describe('every route', () => {
   let app: TestApp;
@@ -117,6 +123,23 @@ describe('every route', () => {
     ]);
   });
 
+  it('is a route of a controller, or below one of the few mounts', () => {
+    const adapter = app.app.getHttpAdapter() as unknown as ServiceAdapter;
+    expect(adapter.mounts).toEqual(['/api/v1/apis/']);
+    // a mount takes all requests below its prefix, so a route behind it would never be reached
+    const behind = routes.filter(({ label }) => adapter.mounts.some((one) => label.includes(` ${one}`)));
+    expect(behind).toEqual([]);
+    expect(mounted.map((label) => label.replace(' /api/v1/apis/{api_id}/{path}', ''))).toEqual([
+      'GET',
+      'HEAD',
+      'POST',
+      'PUT',
+      'PATCH',
+      'DELETE',
+      'OPTIONS',
+    ]);
+  });
+
   it('that only selects limits its body', () => {
     const selections = routes.filter(({ label, rule }) => label.startsWith('POST ') && isRead(rule));
     expect(Object.fromEntries(selections.map(({ label, limit }) => [label, limit]))).toEqual({
@@ -131,11 +154,12 @@ describe('every route', () => {
   });
 
   it('refuses a caller without a token', async () => {
-    const closed = routes.filter((route) => route.rule?.kind !== 'public');
-    for (const { label } of closed) {
+    const closed = routes.filter((route) => route.rule?.kind !== 'public').map(({ label }) => label);
+    for (const label of [...closed, ...mounted]) {
       const [method, path] = label.split(' ') as [string, string];
-      const answer = await app.api().request(method, path.replace(/:\w+/g, 'x'));
-      expect([label, answer.status, answer.body.code]).toEqual([label, 401, 'token_missing']);
+      const answer = await app.api().request(method, path.replace(/:\w+|\{\w+\}/g, 'x'));
+      const code = method === 'HEAD' ? 'token_missing' : (answer.body as { code: string }).code;
+      expect([label, answer.status, code]).toEqual([label, 401, 'token_missing']);
     }
   });
 });

@@ -9,11 +9,13 @@ interface Document {
 
 /** The verbs that operations of a method begin with. */
 const VERBS: Record<string, RegExp> = {
-  GET: /^(get|list|export|compare)[A-Z]/,
-  POST: /^(create|archive|restore|search|import|ingest|query|cancel|check|exchange|reconcile|revoke|run|acquire|upgrade|withdraw|review|refresh|test)[A-Z]/,
-  PUT: /^set[A-Z]/,
-  PATCH: /^update[A-Z]/,
-  DELETE: /^(delete|remove)[A-Z]/,
+  GET: /^(get|list|export|compare|forward)[A-Z]/,
+  HEAD: /^forward[A-Z]/,
+  OPTIONS: /^forward[A-Z]/,
+  POST: /^(create|forward|archive|restore|search|import|ingest|query|cancel|check|exchange|reconcile|revoke|run|acquire|upgrade|withdraw|review|refresh|test)[A-Z]/,
+  PUT: /^(set|forward)[A-Z]/,
+  PATCH: /^(update|forward)[A-Z]/,
+  DELETE: /^(delete|remove|forward)[A-Z]/,
 };
 
 describe('the names in openapi.json', () => {

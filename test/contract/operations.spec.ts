@@ -6,6 +6,7 @@ import {
   type TestApp,
   type TestOrganization,
 } from '#testing';
+import { register, Upstream } from '../e2e/api-proxy/upstream.fixture';
 import { FakeMcpServer } from '../e2e/mcp-servers/fake-mcp-server.fixture';
 
 /**
@@ -585,6 +586,34 @@ describe('every operation', () => {
     const agreement = `${first.headers.get('location')}/agreement`;
     await expectAll([evaluator.get(`${agreement}?reference_scorer_id=${second.body.scorer_id}`)], 200);
   }
+
+  it('of the API proxy answers as documented', async () => {
+    const upstream = await Upstream.listen();
+    try {
+      const path = `${await register(admin, workspace_id, { base_url: upstream.url })}/v1/orders`;
+      const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+      await expectAll(
+        methods.map((method) => admin.request(method, path)),
+        200,
+      );
+      upstream.answer = (_request, response) =>
+        response.writeHead(409, { etag: '"theirs"' }).end('{"own": 1}');
+      await expectAll(
+        methods.map((method) => admin.request(method, path)),
+        409,
+      );
+      await expectAll(
+        methods.map((method) => admin.request(method, `${path}/a%5cb`)),
+        400,
+      );
+      await expectAll(
+        methods.map((method) => app.api().request(method, path)),
+        401,
+      );
+    } finally {
+      await upstream.close();
+    }
+  });
 
   it('of the store answers as documented', async () => {
     const skill = { workspace_id, name: 'published', description: 'd', instructions: 'i' };

@@ -1,7 +1,10 @@
 import { type Answer } from '#testing';
 import { type DocumentedOperation, documentedOperations, Resources } from './resources.fixture';
 
-const PATCHES = documentedOperations().filter(({ method }) => method === 'PATCH');
+/** Of the service's own resources, not of those behind the API proxy. */
+const PATCHES = documentedOperations().filter(
+  ({ method, path }) => method === 'PATCH' && !path.startsWith('/api/'),
+);
 
 interface State {
   etag: string | null;

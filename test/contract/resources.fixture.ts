@@ -106,7 +106,7 @@ export class Resources {
       await organization.member('owner'),
       await organization.as('evaluator'),
       app.api(await app.issuer.issueToken(claims)),
-      { org_id: organization.orgId, workspace_id: organization.workspaceId },
+      { org_id: organization.orgId, workspace_id: organization.workspaceId, path: 'orders' },
     );
     await resources.make();
     return resources;

@@ -10,11 +10,13 @@ export type RequestStep = (
   next: (refused?: Problem) => void,
 ) => void;
 
-/**
- * Handles the requests below a path without the routes and the interceptors of Nest. What it throws becomes a problem. It
- * sends the headers of its responses itself.
- */
-export type EndpointHandler = (request: ServiceRequest, response: ServerResponse) => Promise<void>;
+/** Serves the requests below a path without the routes and the interceptors of Nest. */
+export interface Endpoint {
+  /** Answers a request, with all headers of the response. What it throws becomes a problem. */
+  handle(request: ServiceRequest, response: ServerResponse): Promise<void>;
+  /** Returns more headers of the problem of an error, which a step or `handle` has thrown. Those of the problem replace them. */
+  problemHeaders(error: unknown): Readonly<Record<string, string>>;
+}
 
 /** Sets the headers of the service's own responses. They are private to their caller and revalidated by ETag. */
 export function setOwnHeaders(response: ServerResponse): void {
@@ -22,10 +24,10 @@ export function setOwnHeaders(response: ServerResponse): void {
   response.setHeader('Cache-Control', 'private, no-cache');
 }
 
-/** Returns a listener that runs the steps in order, and then the handler. */
+/** Returns a listener that runs the steps in order, and then the endpoint. */
 export function listenerOf(
   steps: readonly RequestStep[],
-  handler: EndpointHandler,
+  endpoint: Endpoint,
   filter: ProblemFilter,
 ): RequestListener {
   return (incoming, response) => {
@@ -34,13 +36,15 @@ export function listenerOf(
       if (!response.headersSent) {
         response.setHeader('X-Request-Id', request.context.requestId);
         setOwnHeaders(response);
+        for (const [name, value] of Object.entries(endpoint.problemHeaders(error)))
+          response.setHeader(name, value);
       }
       filter.respond(error, request, response);
     };
     const run = (index: number): void => {
       const step = steps[index];
       if (step) step(request, response, (refused) => (refused ? fail(refused) : run(index + 1)));
-      else handler(request, response).catch(fail);
+      else endpoint.handle(request, response).catch(fail);
     };
     run(0);
   };

@@ -7,7 +7,7 @@ import { MetricsModule } from '#platform/metrics';
 import { finishingMs } from '#platform/process';
 import { BodyInterceptor } from './body.interceptor';
 import { BodyBudgets } from './body-budgets';
-import { type EndpointHandler, listenerOf, type RequestStep, setOwnHeaders } from './endpoint';
+import { type Endpoint, listenerOf, type RequestStep, setOwnHeaders } from './endpoint';
 import { DeadlineInterceptor } from './deadline';
 import { HttpMetrics } from './http.metrics';
 import { IdempotencyInterceptor } from './idempotency.interceptor';
@@ -108,17 +108,17 @@ export interface EndpointSteps {
   after: RequestStep;
 }
 
-/** Serves all requests below a path by a handler, with the steps of every other request, which set no headers here. */
+/** Serves all requests below a path by an endpoint, with the steps of every other request, which set no headers here. */
 export function mountEndpoint(
   app: NestExpressApplication,
   prefix: string,
   { before, after }: EndpointSteps,
-  handler: EndpointHandler,
+  endpoint: Endpoint,
 ): void {
   const adapter = app.getHttpAdapter() as unknown as ServiceAdapter;
   const cors = corsSteps(app.get(Environment, { strict: false }));
   const steps = [before, beginRequest as RequestStep, measuring(app), ...cors, after];
-  adapter.mount(prefix, listenerOf(steps, handler, app.get(ProblemFilter, { strict: false })));
+  adapter.mount(prefix, listenerOf(steps, endpoint, app.get(ProblemFilter, { strict: false })));
 }
 
 /** Applies the settings of Express and the middleware before all routes. Create the application with `bodyParser: false`. */

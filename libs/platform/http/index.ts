@@ -20,6 +20,7 @@ export { checkIfMatch, ETAG_HEADER, IfMatch } from './conditions';
 export { checkCharset, mediaTypeOf } from './content-headers';
 export { endingOf, LongRunning, RequestSignal, UnavailableWhenLate } from './deadline';
 export { type FormFile, MULTIPART_MEDIA, readFormFiles, readIncomingForm, readMultipart } from './form';
+export type { Endpoint } from './endpoint';
 export { configureHttp, HttpModule, mountEndpoint } from './http.module';
 export { NOT_REPEATABLE_EXTENSION, NotRepeatable } from './idempotency.interceptor';
 export { IdempotencyRepository } from './idempotency.repository';

@@ -109,6 +109,11 @@ export class ServiceAdapter extends ExpressAdapter {
     this.httpServer = server as typeof this.httpServer;
   }
 
+  /** The prefixes whose requests do not reach the routes of Express. */
+  get mounts(): string[] {
+    return [...this.mounted.keys()];
+  }
+
   private mountedAt(request: http.IncomingMessage): http.RequestListener | undefined {
     const target = targetOf(request);
     for (const [prefix, listener] of this.mounted) if (target.startsWith(prefix)) return listener;

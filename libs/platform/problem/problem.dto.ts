@@ -31,3 +31,12 @@ export const PROBLEMS_EXTENSION = 'x-problems';
 /** Lists the only codes that an operation answers, for each status in this order. */
 export const ApiProblems = (...codes: readonly ProblemCode[]): MethodDecorator =>
   ApiExtension(PROBLEMS_EXTENSION, codes);
+
+/** Returns the content of a response, in the OpenAPI document, that has one of these codes. */
+export const problemContent = (codes: readonly ProblemCode[]) => ({
+  'application/problem+json': {
+    schema: {
+      allOf: [{ $ref: '#/components/schemas/ProblemDto' }, { properties: { code: { enum: [...codes] } } }],
+    },
+  },
+});
