@@ -12,7 +12,7 @@ import { tracing } from '#platform/tracing';
 import { ApiDirectory, type ApiTarget } from '../registry';
 import { ApiLimits } from './api-limits';
 import { Credentials } from './credentials';
-import { type Hop, requestHeaders } from './proxy-headers';
+import { type Hop, isLoop, requestHeaders } from './proxy-headers';
 import { pathFault } from './proxy-path';
 import { exchange, type UpstreamRequest } from './upstream-exchange';
 import { proxyError } from './upstream-failure';
@@ -61,6 +61,7 @@ export class ApiProxyEndpoint implements Endpoint {
       if (!this.rates.isOff('proxy')) await this.countRequest(principal, response);
       if (headers[WORKSPACE] !== undefined) await this.workspaces.checkHeader(principal, headers);
       checkUpgrade(request);
+      if (isLoop(headers.via)) throw looping();
       const target = splitTarget(targetOf(request));
       const fault = pathFault(target.path);
       if (fault === 'escape') throw escaped();
@@ -181,6 +182,12 @@ const escaped = (): Problem =>
   new Problem(
     'base_path_escaped',
     'The path could leave the base path of the API. Remove dot segments, backslashes, encoded slashes, control characters and a second slash at its start.',
+  );
+
+const looping = (): Problem =>
+  problem.invalidRequest(
+    'The request has passed through this service several times. Register the API itself, not its address at this service.',
+    { headers: { 'Proxy-Status': proxyError('proxy_loop_detected') } },
   );
 
 const unknownMethod = (): Problem => {

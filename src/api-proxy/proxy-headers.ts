@@ -58,6 +58,13 @@ const NOT_IN_TRAILERS: ReadonlySet<string> = new Set([
 /** This service in `Via` and `Proxy-Status`. */
 export const PROXY_NAME = 'agent-registry';
 
+/** How often a request may pass through services of this name, which may be more than one. */
+const PASSES_MAX = 3;
+
+/** Returns whether `Via` shows that a request goes round in circles, as through an API whose base URL is that of the proxy. */
+export const isLoop = (via: string | string[] | undefined): boolean =>
+  String(via ?? '').split(PROXY_NAME).length > PASSES_MAX;
+
 /** How the service reached the request. */
 export interface Hop {
   httpVersion: string;
@@ -94,14 +101,19 @@ export function requestHeaders(
   return headers;
 }
 
-/** Returns the end-to-end headers of an upstream's response, as it sent them, and what this hop says about it. */
-export function responseHeaders(given: RawHeaders, status: number): string[] {
+/**
+ * Returns the end-to-end headers of an upstream's response, as it sent them, and what this hop says about it.
+ *
+ * @param canHaveTrailers whether `Trailer` is kept, which Node refuses to send where no trailers can follow
+ */
+export function responseHeaders(given: RawHeaders, status: number, canHaveTrailers: boolean): string[] {
   const named = connectionOptions(valueOf(given, 'connection'));
   const headers: string[] = [];
   let before = '';
   for (let at = 0; at < given.length; at += 2) {
     const name = given[at]!.toLowerCase();
     if (name === 'proxy-status') before += `${given[at + 1]!}, `;
+    if (name === 'trailer' && !canHaveTrailers) continue;
     if (!DROPPED_RESPONSE.has(name) && !named.has(name)) headers.push(given[at]!, given[at + 1]!);
   }
   headers.push(

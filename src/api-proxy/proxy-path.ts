@@ -8,7 +8,7 @@ const DECODINGS_MAX = 3;
  * Returns why the path after the id of an API could leave its base path, or null.
  *
  * Upstreams and what is before them decode paths differently often, so the path is decoded until it stops changing, and each
- * form is checked: no dot segment (also with `;parameters` or spaces), backslash, control character or leading empty
+ * form is checked: no dot segment (also with `;parameters`, a query or spaces), backslash, control character or leading empty
  * segment. A path that still changes after three decodings is refused. An encoded slash is its own fault, because an API
  * can be registered to take it.
  *
@@ -34,8 +34,11 @@ function isEscape(form: string): boolean {
   return form.startsWith('/') || FORBIDDEN.test(form) || form.split('/').some(isDotSegment);
 }
 
-/** Servers remove parameters (`..;/`), and some also spaces at the end, before they resolve dot segments. */
-const isDotSegment = (segment: string): boolean => /^ *\.{1,2} *(?:;|$)/.test(segment);
+/**
+ * Servers remove parameters (`..;/`), and some also spaces at the end, before they resolve dot segments. One that decodes
+ * a path before it parses it also takes an encoded `?` or `#` for its end.
+ */
+const isDotSegment = (segment: string): boolean => /^ *\.{1,2} *(?:[;?#]|$)/.test(segment);
 
 const slashes = (text: string): number => text.split('/').length;
 

@@ -10,6 +10,9 @@ const IDLE_MS = 600_000;
 /** Bytes of the request that an upstream must take within its deadline, again and again, until the body has been sent. */
 const PROGRESS_BYTES = 64 * 1024;
 
+/** Bytes that a reason phrase may have (RFC 9112, section 4). */
+const REASON = /^[\t\x20-\x7e\x80-\xff]*$/;
+
 /** A request to an upstream. */
 export interface UpstreamRequest {
   origin: string;
@@ -43,6 +46,10 @@ export const exchange = (
   response: ServerResponse,
   requestId: string,
 ): Promise<void> => new Exchange(dispatcher, request, response, requestId).run();
+
+/** The bytes of headers have no known encoding, so each becomes one character. */
+const textsOf = (raw: readonly (string | Buffer)[]): string[] =>
+  raw.map((part) => (typeof part === 'string' ? part : part.toString('latin1')));
 
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code);
 
@@ -97,12 +104,12 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.ended) return false;
     // 100 Continue and early hints
     if (status < 200) return true;
-    const headers = responseHeaders(
-      raw.map((part) => part.toString('latin1')),
-      status,
-    );
+    const given = textsOf(raw);
+    const headers = responseHeaders(given, status, this.canHaveTrailers(status, given));
+    // Node sends no other, and clients ignore it
+    const reason = REASON.test(statusText) ? statusText : undefined;
     try {
-      this.writeHead(status, statusText, headers);
+      this.writeHead(status, reason, headers);
     } catch (error) {
       // a status or a header that Node does not send
       this.end(Object.assign(new Error('invalid response', { cause: error }), { code: 'HPE_INVALID' }));
@@ -128,7 +135,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onComplete(trailers: string[] | Buffer[] | null): void {
     if (this.ended) return;
-    const pairs = trailersOf((trailers ?? []).map(String));
+    const pairs = trailersOf(textsOf(trailers ?? []));
     if (pairs.length > 0) this.response.addTrailers(pairs);
     this.response.end();
     this.end();
@@ -151,14 +158,22 @@ class Exchange implements Dispatcher.DispatchHandler {
     return IDEMPOTENT.has(method) && BROKEN.test(codeOf(error));
   }
 
+  /** Trailers follow only chunks, which an old client does not read. */
+  private canHaveTrailers(status: number, given: readonly string[]): boolean {
+    if (this.request.method === 'HEAD' || status === 204 || status === 304) return false;
+    return this.response.useChunkedEncodingByDefault && valueOf(given, 'content-length') === undefined;
+  }
+
   /** Sends the headers of the upstream. They replace those of the service, except for those of cross-origin access. */
-  private writeHead(status: number, statusText: string, headers: string[]): void {
+  private writeHead(status: number, reason: string | undefined, headers: string[]): void {
     const { response, requestId } = this;
+    // the rest of the body would be read only to reach the next request
+    if (!response.req.complete) response.shouldKeepAlive = false;
     if (valueOf(headers, 'x-request-id') === undefined) headers.push('X-Request-Id', requestId);
     const own = response.getHeaderNames();
     if (own.length === 0) {
       // as one list, because that costs half of setting each
-      response.writeHead(status, statusText, headers);
+      response.writeHead(status, reason, headers);
       return;
     }
     // set if the operator has named origins: then the upstream does not decide which may read its responses
@@ -171,7 +186,7 @@ class Exchange implements Dispatcher.DispatchHandler {
       replaced.add(name);
       response.appendHeader(headers[at]!, headers[at + 1]!);
     }
-    response.writeHead(status, statusText);
+    response.writeHead(status, reason);
   }
 
   private startTimer(ms: number, late: () => Problem): void {

@@ -10,13 +10,12 @@ type ProxyError =
   | 'destination_ip_prohibited'
   | 'destination_ip_unroutable'
   | 'dns_error'
-  | 'dns_timeout'
   | 'http_protocol_error'
   | 'http_request_denied'
   | 'http_response_header_section_size'
   | 'http_response_timeout'
-  | 'http_request_error'
   | 'proxy_internal_response'
+  | 'proxy_loop_detected'
   | 'tls_certificate_error'
   | 'tls_protocol_error';
 

@@ -295,6 +295,20 @@ describe('what a registered API does not allow', () => {
     expect((await outcome(`${path}/x`))[0]).toBe(200);
   });
 
+  it('is 409 in an archived workspace, and works again when that is restored', async () => {
+    const workspaceId = await org.newWorkspace();
+    const owner = await org.member('owner');
+    const path = await register(owner, workspaceId, { base_url: upstream.url });
+    const workspace = `/registry/v1/workspaces/${workspaceId}`;
+    expect((await owner.post(`${workspace}/archive`)).status).toBe(200);
+    const refused = await owner.get(`${path}/x`);
+    expect([refused.status, refused.body.code]).toEqual([409, 'conflict']);
+    expect(refused.body.detail).toContain('workspace');
+    expect(upstream.received).toEqual([]);
+    expect((await owner.post(`${workspace}/restore`)).status).toBe(200);
+    await until(async () => (await owner.get(`${path}/x`)).status === 200);
+  });
+
   it('is 503 as long as its credential is missing', async () => {
     const path = await api({ auth: { type: 'bearer', value: 'tok' } });
     const id = path.split('/').at(-1)!;

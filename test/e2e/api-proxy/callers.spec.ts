@@ -1,0 +1,114 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import {
+  type ApiClient,
+  createTestApp,
+  newOrganization,
+  type TestApp,
+  type TestOrganization,
+  until,
+} from '#testing';
+import { register, Upstream } from './upstream.fixture';
+
+const LIMIT = 4;
+
+let app: TestApp;
+let org: TestOrganization;
+let admin: ApiClient;
+let upstream: Upstream;
+let path: string;
+
+beforeAll(async () => {
+  app = await createTestApp({
+    env: {
+      OUTBOUND_ALLOW: '127.0.0.0/8',
+      TRUSTED_PROXIES: '127.0.0.1',
+      RATE_LIMIT_PROXY: String(LIMIT),
+      RATE_LIMIT_UNAUTHORIZED: '2',
+    },
+  });
+  org = await newOrganization(app);
+  admin = await org.member('admin');
+  upstream = await Upstream.listen();
+  path = await register(admin, org.workspaceId, { base_url: upstream.url });
+});
+afterAll(async () => {
+  await upstream.close();
+  await app.close();
+});
+beforeEach(() => {
+  upstream.answer = (_request, response) => response.end('ok');
+  upstream.received.splice(0);
+});
+
+const newAgent = async (): Promise<ApiClient> => app.api((await org.serviceAccount('runtime')).key);
+
+describe('the rate limit proxy', () => {
+  it('counts what one caller sends through the proxy, and nothing else', async () => {
+    const [agent, other] = [await newAgent(), await newAgent()];
+    for (let sent = 1; sent <= LIMIT; sent++) {
+      const answer = await agent.get(`${path}/x`);
+      expect([answer.status, answer.headers.get('ratelimit-policy')]).toEqual([
+        200,
+        `"proxy";q=${LIMIT};w=60`,
+      ]);
+      expect(answer.headers.get('ratelimit')).toMatch(`"proxy";r=${LIMIT - sent};`);
+    }
+    const refused = await agent.get(`${path}/x`);
+    expect([refused.status, refused.body.code]).toEqual([429, 'rate_limited']);
+    expect(refused.headers.get('proxy-status')).toBe('agent-registry; error=http_request_denied');
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(upstream.received).toHaveLength(LIMIT);
+    expect((await other.get(`${path}/x`)).status).toBe(200);
+    expect((await agent.get('/registry/v1/me')).status).toBe(200);
+  });
+
+  it('leaves the headers of an upstream with a limit of its own', async () => {
+    upstream.answer = (_request, response) => response.setHeader('RateLimit', '"theirs";r=1;t=9').end('ok');
+    const answer = await (await newAgent()).get(`${path}/x`);
+    expect(answer.headers.get('ratelimit')).toBe('"theirs";r=1;t=9');
+  });
+});
+
+it('a problem has Proxy-Status, also one of a step before the proxy', async () => {
+  const outcomes: unknown[] = [];
+  for (let sent = 0; sent < 3; sent++) {
+    const { status, headers } = await app
+      .api('rsk_wrong')
+      .get(`${path}/x`, { 'x-forwarded-for': '192.0.2.1' });
+    outcomes.push([status, headers.get('proxy-status')]);
+  }
+  const denied = 'agent-registry; error=http_request_denied';
+  expect(outcomes).toEqual([
+    [401, denied],
+    [401, denied],
+    [429, denied],
+  ]);
+});
+
+it('the upstream learns the address of the client behind TRUSTED_PROXIES, and none that a client claims', async () => {
+  const agent = await newAgent();
+  await agent.get(`${path}/x`, { 'x-forwarded-for': '192.0.2.66, 203.0.113.7' });
+  expect(upstream.last.headers['x-forwarded-for']).toBe('203.0.113.7');
+  await agent.get(`${path}/x`, { 'x-forwarded-for': '192.0.2.66, 2001:db8::1:2:3' });
+  expect(upstream.last.headers['x-forwarded-for']).toBe('2001:db8::1:2:3');
+});
+
+it('a client that stops sending gets 408, and the request to the upstream is given up', async () => {
+  let isAborted = false;
+  upstream.isEarly = true;
+  upstream.answer = (request) => request.on('error', () => (isAborted = true)).resume();
+  const { key } = await org.serviceAccount('runtime');
+  const sending = http.request(`${app.url}${path}/x`, {
+    method: 'POST',
+    agent: false,
+    headers: { authorization: `Bearer ${key}`, 'content-length': 1000 },
+  });
+  sending.on('error', () => undefined).write('begin');
+  const [answer] = (await once(sending, 'response')) as [http.IncomingMessage];
+  expect([answer.statusCode, answer.headers.connection]).toEqual([408, 'close']);
+  expect(answer.headers['proxy-status']).toBe('agent-registry; error=http_request_denied');
+  expect(JSON.parse(String((await answer.toArray())[0]))).toMatchObject({ code: 'request_timeout' });
+  await until(() => isAborted);
+  upstream.isEarly = false;
+}, 30_000);
