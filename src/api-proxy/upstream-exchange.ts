@@ -108,10 +108,14 @@ class Exchange implements Dispatcher.DispatchHandler {
     const headers = responseHeaders(given, status, this.canHaveTrailers(status, given));
     // Node sends no other, and clients ignore it
     const reason = REASON.test(statusText) ? statusText : undefined;
+    const own = this.response.getHeaders();
     try {
       this.writeHead(status, reason, headers);
     } catch (error) {
-      // a status or a header that Node does not send
+      // a status or a header that Node does not send, so the problem takes its place with nothing of the upstream
+      this.response.statusMessage = '';
+      for (const name of this.response.getHeaderNames()) this.response.removeHeader(name);
+      this.response.setHeaders(new Map(Object.entries(own) as [string, string][]));
       this.end(Object.assign(new Error('invalid response', { cause: error }), { code: 'HPE_INVALID' }));
       return false;
     }

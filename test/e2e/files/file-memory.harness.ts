@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
 import path from 'node:path';
-import { newOrganization, StandaloneService, type TestApp } from '#testing';
+import { newOrganization, StandaloneService, type TestApp, type TestOrganization } from '#testing';
 
 export const MIB = 1024 * 1024;
 
@@ -46,9 +46,13 @@ export class MeasuredService {
     );
   }
 
-  /** Starts the API alone, as `npm run start:api` does, on the database and the storage of another app. */
-  static async startApi(app: TestApp): Promise<MeasuredService> {
-    const organization = await newOrganization(app);
+  /**
+   * Starts the API alone, as `npm run start:api` does, on the database and the storage of another app.
+   *
+   * @param of the organization of the caller; a new one unless given
+   */
+  static async startApi(app: TestApp, of?: TestOrganization): Promise<MeasuredService> {
+    const organization = of ?? (await newOrganization(app));
     const child = spawn(process.execPath, [path.resolve('dist/src/main.js')], {
       env: { PATH: process.env.PATH, ...app.env, LOG_LEVEL: 'info' },
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -142,6 +146,11 @@ export class MeasuredService {
       headers: { authorization: `Bearer ${token}`, ...headers },
     });
   }
+}
+
+/** The blocks of a body of so many MiB. */
+export function* blocks(mebibytes: number): Generator<Buffer> {
+  for (let n = 0; n < mebibytes; n++) yield BLOCK;
 }
 
 /** SHA-256 of a file of so many MiB, as `upload` makes it. */

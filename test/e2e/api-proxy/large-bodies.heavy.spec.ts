@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import http, { type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
+import type { Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createTestApp, newOrganization, type TestApp } from '#testing';
+import { blocks, digestOf, MeasuredService, MIB } from '../files/file-memory.harness';
+import { register, Upstream } from './upstream.fixture';
+
+/** Size of a body, in MiB. */
+const SIZE = 1024;
+/** MiB of resident memory that the API process may have. */
+const MEMORY = 200;
+/** Slow clients, and slow requests, at the same time. */
+const SLOW = 50;
+const SLOW_SECONDS = 10;
+/** MiB of one body that buffers between client and upstream may hold, those of the kernel included. */
+const BUFFERED = 16;
+
+const FRAMINGS: [string, OutgoingHttpHeaders][] = [
+  ['of a known length', { 'content-length': SIZE * MIB }],
+  ['in chunks', { 'transfer-encoding': 'chunked' }],
+];
+
+/** Writes blocks as fast as they are taken. @returns how many MiB were taken before the other side was gone */
+async function pump(to: Writable, mebibytes: number): Promise<number> {
+  let isGone = false;
+  to.on('close', () => (isGone = true)).on('error', () => (isGone = true));
+  let written = 0;
+  for (const block of blocks(mebibytes)) {
+    if (isGone) return written;
+    if (!to.write(block)) await Promise.race([once(to, 'drain'), once(to, 'close')]).catch(() => undefined);
+    written += 1;
+  }
+  to.end();
+  return written;
+}
+
+async function digestFrom(from: IncomingMessage): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of from) hash.update(chunk as Buffer);
+  return hash.digest('hex');
+}
+
+describe('the memory of an API process that forwards bodies of 1 GiB', () => {
+  const digest = digestOf(SIZE);
+  let app: TestApp;
+  let service: MeasuredService;
+  let upstream: Upstream;
+  let path: string;
+
+  beforeAll(async () => {
+    const env = { OUTBOUND_ALLOW: '127.0.0.0/8', NODE_OPTIONS: '--max-semi-space-size=4' };
+    app = await createTestApp({ env });
+    const org = await newOrganization(app);
+    service = await MeasuredService.startApi(app, org);
+    upstream = await Upstream.listen();
+    upstream.isEarly = true;
+    path = await register(await org.member('admin'), org.workspaceId, {
+      base_url: upstream.url,
+      timeout_ms: 600_000,
+    });
+  }, 180_000);
+  afterAll(async () => {
+    await service.stop();
+    await upstream.close();
+    await app.close();
+  });
+  afterEach(async () => {
+    const peak = await service.peak();
+    if (process.env.TEST_SHOW_MEMORY === '1') process.stderr.write(`${peak} MiB\n`);
+    expect(peak).toBeLessThan(MEMORY);
+  });
+
+  const send = (method: string, headers: OutgoingHttpHeaders = {}): http.ClientRequest =>
+    http.request(`${service.caller.url}${path}/x`, {
+      method,
+      agent: false,
+      headers: { authorization: `Bearer ${service.caller.token}`, ...headers },
+    });
+
+  const answerOf = async (sent: http.ClientRequest): Promise<IncomingMessage> =>
+    ((await once(sent, 'response')) as [IncomingMessage])[0];
+
+  it.each(FRAMINGS)(
+    'stays below 200 MiB for an answer %s, which arrives intact',
+    async (_, headers) => {
+      upstream.answer = (_request, response) => void pump(response.writeHead(200, headers), SIZE);
+      expect(await digestFrom(await answerOf(send('GET').end()))).toBe(digest);
+    },
+    300_000,
+  );
+
+  it.each(FRAMINGS)(
+    'stays below 200 MiB for a request %s, which arrives intact',
+    async (_, headers) => {
+      upstream.answer = (request, response) => void digestFrom(request).then((found) => response.end(found));
+      const sent = send('PUT', headers);
+      const answered = answerOf(sent);
+      await pump(sent, SIZE);
+      expect(String((await (await answered).toArray()).join(''))).toBe(digest);
+    },
+    300_000,
+  );
+
+  it('stays below 200 MiB for slow readers, for whom the upstream waits', async () => {
+    const taken: number[] = [];
+    upstream.answer = (_request, response) =>
+      void pump(response, SIZE).then((mebibytes) => taken.push(mebibytes));
+    const answers = await Promise.all(Array.from({ length: SLOW }, () => answerOf(send('GET').end())));
+    for (const answer of answers) answer.on('error', () => undefined).pause();
+    for (let n = 0; n < SLOW_SECONDS * 10; n++) {
+      for (const answer of answers) answer.read(16 * 1024);
+      await sleep(100);
+    }
+    expect(answers.filter((answer) => answer.destroyed)).toEqual([]);
+    expect(taken).toEqual([]);
+    for (const answer of answers) answer.destroy();
+    while (taken.length < SLOW) await sleep(50);
+    expect(Math.max(...taken)).toBeLessThan(BUFFERED);
+  }, 120_000);
+
+  it('stays below 200 MiB for slow upstreams, for whom the clients wait', async () => {
+    const received: IncomingMessage[] = [];
+    upstream.answer = (request) => received.push(request.on('error', () => undefined).pause());
+    const taken: number[] = [];
+    const sent = Array.from({ length: SLOW }, () => send('PUT', { 'transfer-encoding': 'chunked' }));
+    for (const one of sent) void pump(one, SIZE).then((mebibytes) => taken.push(mebibytes));
+    for (let n = 0; n < SLOW_SECONDS * 10; n++) {
+      for (const request of received) request.read(16 * 1024);
+      await sleep(100);
+    }
+    expect(received).toHaveLength(SLOW);
+    expect(taken).toEqual([]);
+    for (const one of sent) one.destroy();
+    while (taken.length < SLOW) await sleep(50);
+    expect(Math.max(...taken)).toBeLessThan(BUFFERED);
+  }, 120_000);
+});
