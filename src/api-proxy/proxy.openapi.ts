@@ -88,7 +88,7 @@ const OF_EITHER = {
 
 function operationOf(method: (typeof FORWARDED_METHODS)[number]) {
   const takesBody = method !== 'GET' && method !== 'HEAD';
-  const problems = PROBLEMS.map(([status, description, codes]) => [
+  const problems = PROBLEMS.map(([status, description, codes]): [string, object] => [
     String(status),
     { description, headers: OF_EITHER, content: { ...problemContent(codes), ...ANY } },
   ]);

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
-import type { Dispatcher } from 'undici';
 import type { Problem } from '#platform/problem';
 import { exchange } from './upstream-exchange';
 
@@ -15,9 +14,12 @@ const REQUEST = {
 };
 
 /** The parts of undici's handler that the tests call. */
-type Handler = Required<
-  Pick<Dispatcher.DispatchHandler, 'onConnect' | 'onHeaders' | 'onComplete' | 'onError'>
->;
+interface Handler {
+  onConnect(abort: (error?: Error) => void): void;
+  onHeaders(status: number, headers: Buffer[], resume: () => void, reason: string): boolean;
+  onComplete(trailers: Buffer[]): void;
+  onError(error: Error): void;
+}
 
 const bytes = (...texts: string[]): Buffer[] => texts.map((text) => Buffer.from(text, 'latin1'));
 const nothing = (): void => undefined;
@@ -42,9 +44,9 @@ async function withExchange(
       response.setHeader('RateLimit', '"proxy"');
       exchange(dispatcher as never, REQUEST, response, 'id').then(
         () => resolve(undefined),
-        (problem: Problem) => {
-          resolve(problem);
-          response.writeHead(problem.status).end();
+        (error: unknown) => {
+          resolve(error as Problem);
+          response.writeHead((error as Problem).status).end();
         },
       );
     });

@@ -2,7 +2,7 @@ import { RequestMethod, type Type } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants';
 import { ModulesContainer } from '@nestjs/core';
 import { ACCESS_RULE, type AccessRule, isRead, WORKSPACE_REQUIRED } from '#platform/auth';
-import { ServiceAdapter } from '#platform/http';
+import type { ServiceAdapter } from '#platform/http';
 import { committedDocument, createTestApp, type TestApp } from '#testing';
 import { BODY_RULE, type BodyRule } from '../../libs/platform/http/body.decorator';
 

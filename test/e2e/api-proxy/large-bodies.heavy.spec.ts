@@ -9,13 +9,16 @@ import { register, Upstream } from './upstream.fixture';
 
 /** Size of a body, in MiB. */
 const SIZE = 1024;
-/** MiB of resident memory that the API process may have. */
-const MEMORY = 200;
+/**
+ * MiB of resident memory that the API process may have. It takes 150 MiB when it has started, and V8 collects buffers that
+ * have been forwarded when there are some 64 MiB of them.
+ */
+const MEMORY = 256;
 /** Slow clients, and slow requests, at the same time. */
 const SLOW = 50;
 const SLOW_SECONDS = 10;
-/** MiB of one body that buffers between client and upstream may hold, those of the kernel included. */
-const BUFFERED = 16;
+/** MiB of one body that buffers between client and upstream may hold: nearly all in the four sockets of the kernel. */
+const BUFFERED = 64;
 
 const FRAMINGS: [string, OutgoingHttpHeaders][] = [
   ['of a known length', { 'content-length': SIZE * MIB }],
@@ -29,12 +32,22 @@ async function pump(to: Writable, mebibytes: number): Promise<number> {
   let written = 0;
   for (const block of blocks(mebibytes)) {
     if (isGone) return written;
-    if (!to.write(block)) await Promise.race([once(to, 'drain'), once(to, 'close')]).catch(() => undefined);
+    if (!to.write(block)) await drained(to);
     written += 1;
   }
   to.end();
   return written;
 }
+
+/** Waits until a stream takes more, or is closed. */
+const drained = (stream: Writable): Promise<void> =>
+  new Promise((resolve) => {
+    const go = (): void => {
+      stream.off('drain', go).off('close', go);
+      resolve();
+    };
+    stream.on('drain', go).on('close', go);
+  });
 
 async function digestFrom(from: IncomingMessage): Promise<string> {
   const hash = createHash('sha256');
@@ -49,11 +62,16 @@ describe('the memory of an API process that forwards bodies of 1 GiB', () => {
   let upstream: Upstream;
   let path: string;
 
+  const show = (mebibytes: number): void => {
+    if (process.env.TEST_SHOW_MEMORY === '1') process.stderr.write(`${mebibytes} MiB\n`);
+  };
+
   beforeAll(async () => {
     const env = { OUTBOUND_ALLOW: '127.0.0.0/8', NODE_OPTIONS: '--max-semi-space-size=4' };
     app = await createTestApp({ env });
     const org = await newOrganization(app);
     service = await MeasuredService.startApi(app, org);
+    show(await service.peak());
     upstream = await Upstream.listen();
     upstream.isEarly = true;
     path = await register(await org.member('admin'), org.workspaceId, {
@@ -68,7 +86,7 @@ describe('the memory of an API process that forwards bodies of 1 GiB', () => {
   });
   afterEach(async () => {
     const peak = await service.peak();
-    if (process.env.TEST_SHOW_MEMORY === '1') process.stderr.write(`${peak} MiB\n`);
+    show(peak);
     expect(peak).toBeLessThan(MEMORY);
   });
 
@@ -83,7 +101,7 @@ describe('the memory of an API process that forwards bodies of 1 GiB', () => {
     ((await once(sent, 'response')) as [IncomingMessage])[0];
 
   it.each(FRAMINGS)(
-    'stays below 200 MiB for an answer %s, which arrives intact',
+    'stays below 256 MiB for an answer %s, which arrives intact',
     async (_, headers) => {
       upstream.answer = (_request, response) => void pump(response.writeHead(200, headers), SIZE);
       expect(await digestFrom(await answerOf(send('GET').end()))).toBe(digest);
@@ -92,18 +110,18 @@ describe('the memory of an API process that forwards bodies of 1 GiB', () => {
   );
 
   it.each(FRAMINGS)(
-    'stays below 200 MiB for a request %s, which arrives intact',
+    'stays below 256 MiB for a request %s, which arrives intact',
     async (_, headers) => {
       upstream.answer = (request, response) => void digestFrom(request).then((found) => response.end(found));
       const sent = send('PUT', headers);
       const answered = answerOf(sent);
       await pump(sent, SIZE);
-      expect(String((await (await answered).toArray()).join(''))).toBe(digest);
+      expect((await (await answered).toArray()).join('')).toBe(digest);
     },
     300_000,
   );
 
-  it('stays below 200 MiB for slow readers, for whom the upstream waits', async () => {
+  it('stays below 256 MiB for slow readers, for whom the upstream waits', async () => {
     const taken: number[] = [];
     upstream.answer = (_request, response) =>
       void pump(response, SIZE).then((mebibytes) => taken.push(mebibytes));
@@ -120,7 +138,7 @@ describe('the memory of an API process that forwards bodies of 1 GiB', () => {
     expect(Math.max(...taken)).toBeLessThan(BUFFERED);
   }, 120_000);
 
-  it('stays below 200 MiB for slow upstreams, for whom the clients wait', async () => {
+  it('stays below 256 MiB for slow upstreams, for whom the clients wait', async () => {
     const received: IncomingMessage[] = [];
     upstream.answer = (request) => received.push(request.on('error', () => undefined).pause());
     const taken: number[] = [];

@@ -135,7 +135,7 @@ describeWithNginx('an API behind nginx', () => {
     sending.on('error', () => undefined).write('begin');
     const [answer] = (await once(sending, 'response')) as [http.IncomingMessage];
     expect([answer.statusCode, answer.headers.connection]).toEqual([413, 'close']);
-    expect(String((await answer.toArray()).join(''))).toContain('413 Request Entity Too Large');
+    expect((await answer.toArray()).join('')).toContain('413 Request Entity Too Large');
     sending.destroy();
   });
 });
