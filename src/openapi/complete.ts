@@ -13,6 +13,7 @@ import {
   ERROR_HEADERS,
   LOCATION_HEADER,
   RATE_LIMIT_HEADERS,
+  responsePrefixOf,
   REASONS,
   REPLAYED_HEADER,
   REQUEST_ID_HEADER,
@@ -225,8 +226,9 @@ function completeOperation(operation: Operation, traits: Traits): void {
     response.description ||= status.startsWith('2') ? 'Done.' : REASONS[Number(status)];
     response.headers = { ...response.headers, ...responseHeaders(status, traits) };
   }
+  const prefix = responsePrefixOf(traits.path);
   for (const status of errorsOf(operation, traits)) {
-    operation.responses[status] ??= { $ref: `#/components/responses/${status}` };
+    operation.responses[status] ??= { $ref: `#/components/responses/${prefix}${status}` };
   }
   limitProblems(operation);
 }

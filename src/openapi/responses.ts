@@ -1,6 +1,8 @@
 import { ETAG_HEADER } from '#platform/http';
 
-const PROBLEM = { 'application/problem+json': { schema: { $ref: '#/components/schemas/ProblemDto' } } };
+function problemOf(schema: string): Record<string, { schema: object }> {
+  return { 'application/problem+json': { schema: { $ref: `#/components/schemas/${schema}` } } };
+}
 
 /** Default descriptions of responses other than success. */
 export const REASONS: Record<number, string> = {
@@ -86,14 +88,31 @@ export const ERROR_HEADERS: Record<string, object> = {
   },
 };
 
+/** The problems of operations below a path, and the names of the shared responses that have them. */
+interface ProblemFamily {
+  path: RegExp;
+  prefix: string;
+  content: Record<string, { schema: object }>;
+}
+
+const FAMILIES: readonly ProblemFamily[] = [
+  { path: /^\/model\/v1\//, prefix: 'model_', content: problemOf('GatewayProblemDto') },
+  { path: /^/, prefix: '', content: problemOf('ProblemDto') },
+];
+
+/** Returns the prefix of the names of an operation's shared responses. */
+export const responsePrefixOf = (path: string): string => FAMILIES.find((one) => one.path.test(path))!.prefix;
+
 /** The shared responses that operations refer to. */
 export const SHARED_RESPONSES = Object.fromEntries(
-  Object.entries(REASONS).map(([status, description]) => [
-    status,
-    {
-      description,
-      headers: { ...REQUEST_ID_HEADER, ...RATE_LIMIT_HEADERS, ...ERROR_HEADERS[status] },
-      ...(status !== '304' && { content: PROBLEM }),
-    },
-  ]),
+  FAMILIES.flatMap(({ prefix, content }) =>
+    Object.entries(REASONS).map(([status, description]) => [
+      `${prefix}${status}`,
+      {
+        description,
+        headers: { ...REQUEST_ID_HEADER, ...RATE_LIMIT_HEADERS, ...ERROR_HEADERS[status] },
+        ...(status !== '304' && { content }),
+      },
+    ]),
+  ),
 );

@@ -12,6 +12,7 @@ import {
 } from '#platform/http';
 import { RateLimited } from '#platform/rate-limit';
 import type { CallFormat } from './call-format';
+import { DescribesCall } from './calls.openapi';
 import { CALLING_ROLES, GatewayService } from './gateway.service';
 
 /** Longest time for a call with all its attempts, until its answer begins. */
@@ -45,26 +46,46 @@ const CallsModel = (path: string) =>
 export class GatewayController {
   constructor(private readonly gateway: GatewayService) {}
 
-  /** Create a chat completion (OpenAI) */
+  /**
+   * Create a chat completion, plain or streamed
+   *
+   * @remarks As OpenAI's `POST /v1/chat/completions`: its clients work with the base URL `/model/v1`. A provider of Anthropic is asked in its own format. Members that the gateway does not know are passed on.
+   */
   @CallsModel('chat/completions')
+  @DescribesCall({ messages: { type: 'array', items: {} } }, ['messages'])
   chat(@Req() request: ServiceRequest, @RequestSignal() signal: AbortSignal): Promise<Reply> {
     return this.call('chat', request, signal);
   }
 
-  /** Create a response (OpenAI) */
+  /**
+   * Create a response, plain or streamed
+   *
+   * @remarks As OpenAI's `POST /v1/responses`. A provider of Anthropic is asked in its own format, and then nothing that needs stored responses is possible.
+   */
   @CallsModel('responses')
+  @DescribesCall({ input: {} }, [])
   responses(@Req() request: ServiceRequest, @RequestSignal() signal: AbortSignal): Promise<Reply> {
     return this.call('responses', request, signal);
   }
 
-  /** Create embeddings (OpenAI) */
+  /**
+   * Create embeddings
+   *
+   * @remarks As OpenAI's `POST /v1/embeddings`. Providers of Anthropic have none.
+   */
   @CallsModel('embeddings')
+  @DescribesCall({ input: {} }, ['input'], false)
   embeddings(@Req() request: ServiceRequest, @RequestSignal() signal: AbortSignal): Promise<Reply> {
     return this.call('embeddings', request, signal);
   }
 
-  /** Create a message (Anthropic) */
+  /**
+   * Create a message, plain or streamed
+   *
+   * @remarks As Anthropic's `POST /v1/messages`: its clients work with the base URL `/model` and an `authToken`. A provider of OpenAI is asked for a chat completion.
+   */
   @CallsModel('messages')
+  @DescribesCall({ messages: { type: 'array', items: {} }, max_tokens: { type: 'integer' } }, ['messages'])
   messages(
     @Req() request: ServiceRequest,
     @RequestSignal() signal: AbortSignal,
