@@ -38,7 +38,8 @@ export async function load(
     url,
   ];
   const { stdout } = await run('wrk', args).catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new Error('wrk is not installed: apt-get install wrk');
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+      throw new Error('wrk is not installed: apt-get install wrk');
     throw error;
   });
   if (/Non-2xx|Socket errors/.test(stdout)) throw new Error(`wrk saw errors at ${url}:\n${stdout}`);

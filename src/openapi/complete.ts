@@ -344,7 +344,8 @@ function errorsOf(
   // a public write carries its credentials in the body
   if (!isPublic || writes) statuses.push(401, 403);
   if (isRateLimited) statuses.push(429);
-  if (path.includes('{')) statuses.push(404);
+  // a caller may have no current one
+  if (path.includes('{') || path.endsWith('/current')) statuses.push(404);
   if (writes && operation.requestBody) statuses.push(404, 408, 413, 415);
   if ((writes && !isRead) || workspace === 'required') statuses.push(409);
   if (writes || operation.parameters?.some((one) => one.in === 'query')) statuses.push(422);

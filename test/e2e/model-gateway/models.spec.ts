@@ -78,7 +78,7 @@ describe('models', () => {
     expect(defaults.body.targets[0]).toEqual({ ...target(), weight: 1, price: PRICE });
   });
 
-  it.each<[object, string]>([
+  it.each<[Record<string, unknown>, string]>([
     [{ name: '' }, '/name'],
     [{ name: 'two words' }, '/name'],
     [{ name: 'model_1' }, '/name'],
@@ -103,7 +103,7 @@ describe('models', () => {
     expect(pointersIn(refused)).toContain(pointer);
   });
 
-  it.each<[object, string]>([
+  it.each<[Record<string, unknown>, string]>([
     [{ upstream_model: '' }, 'upstream_model'],
     [{ upstream_model: 'a b' }, 'upstream_model'],
     [{ weight: 0 }, 'weight'],
