@@ -180,7 +180,10 @@ function operationsOf(document: OpenAPIObject): Operation[] {
           Object.entries(operation.responses).map(([status, response]) => [
             status,
             '$ref' in response
-              ? { response: shared[status]!, pointer: ['components', 'responses', status] }
+              ? {
+                  response: shared[nameOf(response)]!,
+                  pointer: ['components', 'responses', nameOf(response)],
+                }
               : { response, pointer: ['paths', path, method, 'responses', status] },
           ]),
         ),
@@ -188,6 +191,8 @@ function operationsOf(document: OpenAPIObject): Operation[] {
     )
     .sort((a, b) => literals(b.path) - literals(a.path));
 }
+
+const nameOf = ({ $ref }: { $ref: string }): string => $ref.slice($ref.lastIndexOf('/') + 1);
 
 /** Paths with more literal text match first: `/records/bulk` before `/records/{id}`, and `{a}..{b}` before `{id}`. */
 const literals = (path: string): number => path.replace(/\{[^}]+\}/g, '').length;
