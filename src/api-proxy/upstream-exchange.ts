@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { Problem } from '#platform/problem';
+import { passedOn } from './buffer-collection';
 import { responseHeaders, trailersOf, valueOf } from './proxy-headers';
 import { lateProblem, upstreamProblem } from './upstream-failure';
 
@@ -89,7 +90,9 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onBodySent(bytes: Buffer | number): void {
-    this.unacknowledged += typeof bytes === 'number' ? bytes : bytes.length;
+    const length = typeof bytes === 'number' ? bytes : bytes.length;
+    passedOn(length);
+    this.unacknowledged += length;
     if (this.unacknowledged < PROGRESS_BYTES) return;
     this.unacknowledged = 0;
     this.timer?.refresh();
@@ -134,6 +137,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   onData(chunk: Buffer): boolean {
     this.hasData = true;
     this.timer?.refresh();
+    passedOn(chunk.length);
     return this.response.write(chunk);
   }
 
