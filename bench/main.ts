@@ -1,6 +1,7 @@
 import os from 'node:os';
 import { StandaloneService } from '#testing';
 import { Bench } from './bench';
+import { modelGateway } from './cases/gateway';
 import { apiProxy } from './cases/proxy';
 import { attacks } from './cases/attacks';
 import { compareExperiments } from './cases/compare';
@@ -56,6 +57,7 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'mcp-endpoint': mcpEndpoint,
   'refresh-server': refreshServer,
   'api-proxy': apiProxy,
+  'model-gateway': modelGateway,
 };
 
 /** Benchmarks that start services of their own. They run only by name. */

@@ -2,7 +2,7 @@ export { TelemetryHttpModule } from './telemetry.http.module';
 export { TelemetryModule } from './telemetry.module';
 export { TelemetryWorkerModule } from './telemetry.worker.module';
 export { SessionService } from './sessions/session.service';
-export { costOf, ModelPrices } from './span-mapping/model-prices';
+export { costOf, ModelPrices, type PriceTable } from './span-mapping/model-prices';
 export { TraceExportService } from './traces/trace.service';
 export { TraceStore } from './traces/trace-store';
 export { SpanDto, SpanListQueryDto, SpanPageDto, toSpanDto } from './traces/span.dto';
