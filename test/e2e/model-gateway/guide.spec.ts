@@ -1,0 +1,67 @@
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { StandaloneService } from '#testing';
+
+const run = promisify(execFile);
+
+const PAGE = 'docs/put-model-and-api-calls-behind-the-service.md';
+const PROVIDER = 'examples/model-gateway/fake-provider.mjs';
+
+/** What the page says that its commands print, in their order. */
+const PRINTED = [
+  'gpt-4o-mini answers: Order 7 has shipped.',
+  'streamed: Order 7 has shipped.',
+  'shipped',
+  '4.9991',
+  "[ [ 'assistant', 'gpt-4o-mini', 2, 0.0009 ] ]",
+  "name: 'chat assistant',",
+  'input_tokens: 1000,',
+  'cost_usd: 0.00045',
+  '0.0001',
+  'insufficient_quota',
+  '5',
+  '99.9991',
+  "[ { choice: 'yes', cost_usd: 0.00045 } ]",
+  '1',
+];
+
+const hasCurl = spawnSync('curl', ['--version']).status === 0;
+if (!hasCurl)
+  process.stderr.write('there is no curl: the test of the guide to calls of models is SKIPPED.\n');
+
+/** The commands of the page, in their order, for a service and a fake provider at other addresses. */
+function commandsFor({ bootstrap, directory }: StandaloneService, providerPort: string): string {
+  const commands = [...readFileSync(PAGE, 'utf8').matchAll(/^```sh\n(.*?)^```$/gms)].map(([, text]) => text);
+  return commands
+    .join('\n')
+    .replaceAll('./.data/', `${directory}/`)
+    .replaceAll('localhost:8080', new URL(bootstrap.base_url).host)
+    .replaceAll('127.0.0.1:9100', `127.0.0.1:${providerPort}`);
+}
+
+(hasCurl ? describe : describe.skip)('the guide to calls of models and APIs', () => {
+  it('runs as written, and prints what it says', async () => {
+    const provider = spawn(process.execPath, [PROVIDER], {
+      env: { ...process.env, FAKE_PORT: '0' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const service = await StandaloneService.start({ env: { OUTBOUND_ALLOW: '127.0.0.1/32' } });
+    try {
+      const [address] = (await once(provider.stdout, 'data')) as [Buffer];
+      const port = /port: (\d+)/.exec(String(address))![1]!;
+      const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', commandsFor(service, port)]);
+      const lines = stdout.split('\n').map((line) => line.trim());
+      let from = 0;
+      for (const expected of PRINTED) {
+        const at = lines.indexOf(expected, from);
+        expect({ expected, rest: lines.slice(from), isPrinted: at >= 0 }).toMatchObject({ isPrinted: true });
+        from = at + 1;
+      }
+    } finally {
+      provider.kill();
+      await service.stop();
+    }
+  }, 180_000);
+});
