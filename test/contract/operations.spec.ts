@@ -8,6 +8,7 @@ import {
 } from '#testing';
 import { register, Upstream } from '../e2e/api-proxy/upstream.fixture';
 import { FakeMcpServer } from '../e2e/mcp-servers/fake-mcp-server.fixture';
+import { chat, FakeProvider, json, message, modelOf } from '../e2e/model-gateway/provider.fixture';
 
 /**
  * Drives every operation of the OpenAPI document to each of its successes. The callers hold each answer to the
@@ -21,7 +22,10 @@ describe('every operation', () => {
   let workspace_id: string;
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
+    const price = { input_usd_per_million: 1, output_usd_per_million: 2 };
+    app = await createTestApp({
+      env: { OUTBOUND_ALLOW: '127.0.0.0/8', MODEL_PRICES: JSON.stringify({ 'gpt-test': price }) },
+    });
     organization = await newOrganization(app);
     workspace_id = organization.workspaceId;
     admin = await organization.member('owner');
@@ -223,6 +227,32 @@ describe('every operation', () => {
     await archiveAndRestore(admin, provider!);
     await archiveAndRestore(admin, path!);
     await expectAll([admin.post(`${keyPath!}/revoke`)], 200);
+  });
+
+  it('of calls of models answers as documented', async () => {
+    const provider = await FakeProvider.listen();
+    try {
+      const base = '/model/v1';
+      const openai = await modelOf(admin, workspace_id, provider);
+      const anthropic = await modelOf(admin, workspace_id, provider, { kind: 'anthropic' });
+      const messages = [{ role: 'user', content: 'Hi' }];
+      const bodies = [{ messages }, { messages, stream: true }];
+      for (const body of bodies) {
+        await expectAll([admin.post(`${base}/chat/completions`, { model: openai, ...body })], 200);
+        await expectAll([admin.post(`${base}/messages`, { model: openai, max_tokens: 9, ...body })], 200);
+      }
+      provider.answer = (_call, response) => json(response, { object: 'list', data: [] });
+      await expectAll([admin.post(`${base}/embeddings`, { model: openai, input: 'Hi' })], 200);
+      provider.answer = (_call, response) => json(response, message([{ type: 'text', text: 'Hello' }]));
+      await expectAll([admin.post(`${base}/responses`, { model: anthropic, input: 'Hi' })], 200);
+      provider.answer = chat('Hello');
+      const refused = { ...bodies[0], model: openai, stream: 'true' };
+      await expectAll([admin.post(`${base}/chat/completions`, refused)], 400);
+      await expectAll([admin.post(`${base}/messages`, { model: 'unknown', messages })], 404);
+      await expectAll([app.api().post(`${base}/embeddings`, { model: openai, input: 'Hi' })], 401);
+    } finally {
+      await provider.close();
+    }
   });
 
   it('of service accounts, keys and tokens answers as documented', async () => {
