@@ -2,6 +2,7 @@ import { AGENTS_ROWS } from './agents.rows';
 import { EVALUATION_ROWS } from './evaluation.rows';
 import { FILES_ROWS } from './files.rows';
 import { MCP_ENDPOINT_ROWS } from './mcp-endpoint.rows';
+import { MODEL_GATEWAY_ROWS } from './model-gateway.rows';
 import { REGISTRY_ROWS } from './registry.rows';
 import type { Row } from './row.fixture';
 import { STORE_ROWS } from './store.rows';
@@ -11,6 +12,7 @@ import { TELEMETRY_ROWS } from './telemetry.rows';
 export const ROWS: Readonly<Record<string, Row>> = {
   ...REGISTRY_ROWS,
   ...AGENTS_ROWS,
+  ...MODEL_GATEWAY_ROWS,
   ...FILES_ROWS,
   ...TELEMETRY_ROWS,
   ...EVALUATION_ROWS,

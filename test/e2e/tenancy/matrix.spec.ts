@@ -9,7 +9,7 @@ import {
   sized,
 } from '#testing';
 import { ROWS } from './matrix.rows';
-import { type Ids, populate, strangeTo } from './population';
+import { type Ids, isPlain, populate, strangeTo } from './population';
 import type { Row } from './row.fixture';
 import { digestOf } from './tenant-digest';
 
@@ -232,9 +232,7 @@ describe('data of another tenant', () => {
     const known = ['etag', 'location', 'link', 'retry-after', 'content-disposition', 'www-authenticate'];
     const reported = JSON.stringify([answer.status, body, known.map((name) => answer.headers.get(name))]);
     const sent = JSON.stringify([request.path, request.body ?? null]);
-    const shown = Object.entries(of).filter(
-      ([name, id]) => !name.startsWith('version') && reported.includes(id),
-    );
+    const shown = Object.entries(of).filter(([name, id]) => !isPlain(name) && reported.includes(id));
     return {
       text: masked(reported, of),
       // what was sent may be repeated
@@ -253,7 +251,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 
 const masked = (text: string, ids: Ids): string =>
   Object.entries(ids)
-    .filter(([name]) => !name.startsWith('version'))
+    .filter(([name]) => !isPlain(name))
     .sort(([, a], [, b]) => b.length - a.length)
     .reduce((masking, [name, id]) => masking.replaceAll(id, `<${name}>`), text);
 
@@ -277,12 +275,14 @@ function requestsOf(label: string, path: string, row: Row, of: Ids, own: Ids): R
 
 function pathsOf(template: string, of: Ids, own: Ids): string[] {
   const names = [...template.matchAll(/\{([a-z_]+)\}/g)].map(([, name]) => name!);
-  const named = names.filter((name) => !name.startsWith('version'));
+  const named = names.filter((name) => !isPlain(name));
+  const [, area] = template.split('/');
   const ways = Math.max(1, named.length);
   return Array.from({ length: ways }, (_, ownCount) => {
     const ours = new Set(named.slice(0, ownCount));
     return template.replace(/\{([a-z_]+)\}/g, (_text, name: string) => {
-      const id = (ours.has(name) ? own : of)[name];
+      const ids = ours.has(name) ? own : of;
+      const id = ids[`/${area}/${name}`] ?? ids[name];
       if (id === undefined) throw new Error(`The population has no ${name}.`);
       return encodeURIComponent(id);
     });

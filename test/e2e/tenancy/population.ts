@@ -1,6 +1,6 @@
-import { type ApiClient, jsonExport, newSpan, newTraceId } from '#testing';
+import { type Answer, type ApiClient, jsonExport, newSpan, newTraceId } from '#testing';
 
-/** An id of each kind, by the name that it has in paths. */
+/** An id of each kind, by the name that it has in paths; `/area/name` where areas differ. */
 export type Ids = Readonly<Record<string, string>>;
 
 const JSON_LOG = (text: string) => ({
@@ -21,17 +21,20 @@ export async function populate(owner: ApiClient, workspace_id: string, marker: s
     version_from: '1',
     version_to: '1',
     version_name: 'latest',
+    // below the base URL of a registered API
+    path: 'orders',
   };
   const ids: Record<string, string> = { workspace_id, ...versions, marker };
   const of = { workspace_id };
   const by = owner.in(workspace_id);
   const text = (what: string): string => `${marker} ${what}`;
 
+  const expectStatus = ({ status, body }: Answer, path: string, ...statuses: number[]): void => {
+    if (!statuses.includes(status)) throw new Error(`${path}: ${status} ${JSON.stringify(body)}`);
+  };
   const make = async (path: string, body: unknown, ...members: string[]): Promise<any> => {
     const answer = await by.post(path, body);
-    if (![200, 201, 202].includes(answer.status)) {
-      throw new Error(`POST ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
-    }
+    expectStatus(answer, path, 200, 201, 202);
     for (const member of members) ids[member] = answer.body[member] as string;
     return answer.body;
   };
@@ -60,6 +63,9 @@ export async function populate(owner: ApiClient, workspace_id: string, marker: s
   ids.tool_id = listed.body.items[0].tool_id as string;
   const registry = await by.get(`/mcp/v1/registry/v0.1/servers?workspace_id=${workspace_id}`);
   ids.server_name = registry.body.servers[0].server.name as string;
+  const api = { ...of, name: text('api'), base_url: `https://${marker}.invalid/api` };
+  await make('/registry/v1/apis', { ...api, auth: { type: 'bearer', value: `${marker}-secret` } }, 'api_id');
+  await populateGateway();
   const agent = {
     ...of,
     name: text('agent'),
@@ -126,6 +132,22 @@ export async function populate(owner: ApiClient, workspace_id: string, marker: s
   await make(`/skill/v1/skills/${artifact_id}/archive`, undefined);
   await make(`/store/v1/items/${ids.store_item_id}/acquire`, of, 'acquisition_id');
   return ids;
+
+  /** Adds a provider, a model, a key, a budget and usage. */
+  async function populateGateway(): Promise<void> {
+    const provider = { name: text('provider'), kind: 'openai', base_url: `https://${marker}.invalid/v1` };
+    await make('/model/v1/providers', { ...of, ...provider }, 'provider_id');
+    const price = { input_usd_per_million: 1, output_usd_per_million: 1 };
+    const targets = [{ provider_id: ids.provider_id, upstream_model: `${marker}-upstream`, price }];
+    await make('/model/v1/models', { ...of, name: `${marker}-model`, targets, retries: 0 }, 'model_id');
+    const key = { ...of, name: text('gateway key'), models: [ids.model_id] };
+    ids['/model/key_id'] = (await make('/model/v1/keys', key)).key_id as string;
+    const budget = `/model/v1/budgets/${workspace_id}`;
+    expectStatus(await by.put(budget, { monthly_budget_usd: 5 }), budget, 200);
+    // fails, because the host does not exist, and is counted
+    const call = { model: ids.model_id, messages: [{ role: 'user', content: text('question') }] };
+    expectStatus(await by.post('/model/v1/chat/completions', call), 'the call of a model', 503);
+  }
 }
 
 /**
@@ -136,9 +158,12 @@ export const strangeTo = (ids: Ids): Ids =>
   Object.fromEntries(
     Object.entries(ids).map(([name, id]) => [
       name,
-      /^(version|marker)/.test(name) ? id : `${id.slice(0, -3)}${other(id)}`,
+      isPlain(name) || name === 'marker' ? id : `${id.slice(0, -3)}${other(id)}`,
     ]),
   );
+
+/** Whether a name is that of a member of paths that says nothing of whose it is. */
+export const isPlain = (name: string): boolean => name.startsWith('version') || name === 'path';
 
 /** Of the same alphabet, and no other's. */
 const other = (id: string): string => (id.endsWith('000') ? '111' : '000');

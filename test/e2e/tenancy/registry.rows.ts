@@ -2,7 +2,7 @@ import { inWorkspace, NOTHING, ofWorkspace, ORGANIZATION, OWN, words, type Row }
 
 const RESOURCES = { resources: [] };
 
-/** The registry, and public operations. */
+/** The registry, the API proxy, and public operations. */
 export const REGISTRY_ROWS: Readonly<Record<string, Row>> = {
   'GET /health/live': OWN,
   'GET /health/ready': OWN,
@@ -92,6 +92,22 @@ export const REGISTRY_ROWS: Readonly<Record<string, Row>> = {
   'POST /registry/v1/apps/{app}/archive': NOTHING,
   'POST /registry/v1/apps/{app}/restore': NOTHING,
   'POST /registry/v1/apps/{app}/reconcile': NOTHING,
+  'POST /registry/v1/apis': { bodies: inWorkspace({ name: 'x', base_url: 'https://x.example.com' }) },
+  'GET /registry/v1/apis': {
+    queries: (theirs) => [...ofWorkspace('app')(theirs), `name=${theirs.marker} api`],
+  },
+  'GET /registry/v1/apis/{api_id}': NOTHING,
+  'PATCH /registry/v1/apis/{api_id}': { bodies: () => [{ base_url: 'https://x.example.com' }] },
+  'POST /registry/v1/apis/{api_id}/archive': NOTHING,
+  'POST /registry/v1/apis/{api_id}/restore': NOTHING,
+  'GET /registry/v1/apis/{api_id}/versions': NOTHING,
+  'GET /registry/v1/apis/{api_id}/versions/{version_ordinal}': NOTHING,
+  ...Object.fromEntries(
+    ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].map((method) => [
+      `${method} /api/v1/apis/{api_id}/{path}`,
+      NOTHING,
+    ]),
+  ),
   'POST /registry/v1/search': {
     bodies: (theirs) =>
       ['keyword', 'vector', 'hybrid'].flatMap((mode) => [
