@@ -27,7 +27,7 @@ import { mediaTypeOf } from './content-headers';
 import { etagOf, Reply, Versioned } from './reply';
 import { routeOf, type ServiceRequest } from './request-context';
 
-const NOT_REPEATABLE = 'http:not-repeatable';
+export const NOT_REPEATABLE = 'http:not-repeatable';
 /** Extension that carries `@NotRepeatable()` to the OpenAPI document, which does not show it. */
 export const NOT_REPEATABLE_EXTENSION = 'x-not-repeatable';
 const KEEP_ATTEMPTS = 5;
@@ -35,7 +35,7 @@ const KEEP_ATTEMPTS = 5;
 const KEEP_DELAY_MS = 300;
 const KEY_FORM = /^[\x21-\x7e]{1,255}$/;
 
-/** Excludes routes whose answers are secrets, such as new keys and tokens. */
+/** Excludes routes whose answers are secrets, such as new keys and tokens, and routes that pass requests on. */
 export const NotRepeatable = () =>
   applyDecorators(SetMetadata(NOT_REPEATABLE, true), ApiExtension(NOT_REPEATABLE_EXTENSION, true));
 

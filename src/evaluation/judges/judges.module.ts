@@ -10,7 +10,7 @@ import { JudgeLimits } from './calls/judge-limit';
 import { JudgeTransports } from './calls/judge-transport';
 import { ClassifierBackend } from './classifier/classifier.backend';
 import { JudgeAnswerRepository } from './judging/judge-answer.repository';
-import { JudgeBackends } from './judge-backends';
+import { JudgeBackends } from './judging/judge-backends';
 import { JudgeMetrics } from './judge.metrics';
 import { JudgeService } from './judging/judge.service';
 import { ChatFeaturesRepository } from './llm/chat-features.repository';

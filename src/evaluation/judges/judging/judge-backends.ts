@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { problem } from '#platform/problem';
-import { GATEWAY_PREFIX } from '../../model-gateway';
-import { type JudgeBackendName, judgeBackendOf, type JudgeDefinition } from '../scorers';
-import type { GatewayBackends } from './gateway/gateway-backends';
-import type { JudgeBackend } from './judge-backend';
+import { GATEWAY_PREFIX } from '../../../model-gateway';
+import { type JudgeBackendName, judgeBackendOf, type JudgeDefinition } from '../../scorers';
+import type { GatewayBackends } from '../gateway/gateway-backends';
+import type { JudgeBackend } from '../judge-backend';
 
 /** A version of a scorer that is judged in its workspace. */
 export interface JudgedScorer {

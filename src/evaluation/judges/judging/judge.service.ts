@@ -12,7 +12,7 @@ import {
   type Judgement,
   type JudgeRequest,
 } from '../judge-backend';
-import { JudgeBackends, type JudgedScorer } from '../judge-backends';
+import { JudgeBackends, type JudgedScorer } from './judge-backends';
 import {
   type AskedQuestion,
   JudgeAnswerRepository,

@@ -1,0 +1,50 @@
+import type { Environment } from '#platform/config';
+import type { CalledModel, InternalCalls } from '../../../model-gateway';
+import { GatewayBackends } from './gateway-backends';
+
+const modelOf = (more: object = {}): CalledModel =>
+  ({
+    model_id: 'model_1',
+    strategy: 'fallback',
+    targets: [{ provider: { provider_id: 'prov_1' }, upstream_model: 'u', price: null, weight: 1 }],
+    ...more,
+  }) as unknown as CalledModel;
+
+describe('judges that are models of the gateway', () => {
+  let found: CalledModel | null;
+  const calls = {
+    findIn: () => Promise.resolve(found),
+    costOf: (model: { cost?: number }) => model.cost ?? null,
+  } as unknown as InternalCalls;
+  const environment = {
+    JUDGE_CONTEXT_TOKENS: 8_000,
+    JUDGE_MAX_TOKENS: 500,
+    JUDGE_TIMEOUT_MS: 1_000,
+  } as Environment;
+  const backends = new GatewayBackends(
+    calls,
+    environment,
+    {} as never,
+    {} as never,
+    {} as never,
+    {} as never,
+  );
+
+  it('are undefined for a model that does not exist', async () => {
+    found = null;
+    expect(await backends.find('wsp_1', 'none')).toBeUndefined();
+  });
+
+  it('are kept as long as the same models answer', async () => {
+    found = modelOf();
+    const first = await backends.find('wsp_1', 'model_1');
+    found = modelOf({ description: 'changed', generation: 2 });
+    expect(await backends.find('wsp_1', 'model_1')).toBe(first);
+    const targets = [{ provider: { provider_id: 'prov_1' }, upstream_model: 'other' }];
+    const others = [{ targets }, { strategy: 'weighted' }, { model_id: 'model_2' }];
+    for (const other of others) {
+      found = modelOf(other);
+      expect(await backends.find('wsp_1', 'model_1')).not.toBe(first);
+    }
+  });
+});

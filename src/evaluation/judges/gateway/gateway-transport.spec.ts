@@ -1,0 +1,93 @@
+import { Problem, problem } from '#platform/problem';
+import type { CalledModel, InternalCalls } from '../../../model-gateway';
+import { GatewayTransport } from './gateway-transport';
+
+const MODEL = { model_id: 'model_1' } as CalledModel;
+const never = new AbortController().signal;
+
+interface Fake {
+  model?: CalledModel | null;
+  call?: (call: { signal: AbortSignal }) => Promise<unknown>;
+}
+
+const transportOn = ({ model = MODEL, call = () => Promise.reject(new Error('unexpected')) }: Fake) =>
+  new GatewayTransport(
+    { findById: () => Promise.resolve(model), call } as unknown as InternalCalls,
+    'model_1',
+    50,
+  );
+
+const answering = (value: unknown, costUsd: number | null = null) =>
+  transportOn({ call: () => Promise.resolve({ bytes: Buffer.from(JSON.stringify(value)), costUsd }) });
+const failing = (error: unknown) =>
+  // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- as the gateway throws
+  transportOn({ call: () => Promise.reject(error) });
+
+describe('a request of a judge to a model of the gateway', () => {
+  it('has the answer, and the cost where gateways report it', async () => {
+    expect(await answering({ choices: [], usage: { prompt_tokens: 1 } }, 0.5).send('{}', never)).toEqual({
+      value: { choices: [], usage: { prompt_tokens: 1, cost: 0.5 } },
+    });
+    expect(await answering({ choices: [], usage: null }, 0).send('{}', never)).toEqual({
+      value: { choices: [], usage: { cost: 0 } },
+    });
+    expect(await answering({ choices: [] }).send('{}', never)).toEqual({ value: { choices: [] } });
+  });
+
+  it('that is answered with too many bytes says so', async () => {
+    expect(await answering({ text: 'x'.repeat(1024 * 1024) }).send('{}', never)).toEqual({ tooLarge: true });
+  });
+
+  it('is refused when the model was archived', async () => {
+    const outcome = await transportOn({ model: null }).send('{}', never);
+    expect(outcome).toMatchObject({ status: 404, text: expect.stringContaining('archived') as string });
+  });
+
+  it.each([
+    ['a refused request', problem.invalidRequest('no'), { status: 400 }],
+    [
+      'a spent budget, which is not tried again',
+      problem.rateLimited('spent', 9).extended({}, { 'X-Should-Retry': 'false' }),
+      { status: 402 },
+    ],
+    [
+      'a limit of the provider',
+      problem.rateLimited('slow down', 7),
+      { isRateLimited: true, retryAfterMs: 7_000 },
+    ],
+    ['a provider that is away', problem.unavailable('away'), { isRateLimited: false }],
+    [
+      'a provider that is late',
+      new Problem('request_timeout', 'late'),
+      { failure: expect.stringContaining('late') as string },
+    ],
+  ])('tells of %s', async (_, error, expected) => {
+    expect(await failing(error).send('{}', never)).toMatchObject(expected);
+  });
+
+  it('ends after its own time', async () => {
+    const hanging = transportOn({
+      call: ({ signal }) =>
+        new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
+    });
+    expect(await hanging.send('{}', never)).toEqual({
+      failure: 'did not answer within 0.05 s',
+      isRateLimited: false,
+      lostAnswer: 'part',
+    });
+  });
+
+  it('throws the reason of its caller, before and during the call, and faults of the service', async () => {
+    const reason = new Error('cancelled');
+    await expect(answering({}).send('{}', AbortSignal.abort(reason))).rejects.toBe(reason);
+    const controller = new AbortController();
+    const cancelled = transportOn({
+      call: () => {
+        controller.abort(reason);
+        return Promise.reject(new Error('other'));
+      },
+    });
+    await expect(cancelled.send('{}', controller.signal)).rejects.toBe(reason);
+    await expect(failing(new TypeError('bug')).send('{}', never)).rejects.toThrow(TypeError);
+  });
+});
