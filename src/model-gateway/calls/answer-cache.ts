@@ -23,18 +23,21 @@ export interface CacheLookup {
 const NOT_KEPT = (): Promise<void> => Promise.resolve();
 
 /**
- * Gives the answer of an earlier call again, for models that keep theirs. Only for the same bytes in the same format, for the same
- * version of the model, and not for streams. Every caller of the model gets it.
+ * Gives the answer of an earlier call again, for models that keep theirs. Only for the same bytes and headers in the same
+ * format, for the same version of the model, and not for streams. Every caller of the model gets it.
  */
 @Injectable()
 export class AnswerCache {
   constructor(private readonly answers: AnswerCacheRepository) {}
 
-  async look({ model, format, body, facts }: Call): Promise<CacheLookup> {
+  async look({ model, format, headers, body, facts }: Call): Promise<CacheLookup> {
     const { cache_ttl_seconds: seconds, model_id: id } = model;
     if (seconds === null) return { body: null, status: undefined, keep: NOT_KEPT };
     if (facts.isStream) return { body: null, status: `${CACHE_NAME}; fwd=bypass`, keep: NOT_KEPT };
-    const key = createHash('sha256').update(`${model.generation} ${format} `).update(body).digest();
+    const key = createHash('sha256')
+      .update(JSON.stringify([model.generation, format, headers]))
+      .update(body)
+      .digest();
     const kept = await this.answers.find(id, key);
     if (kept) return { body: kept.body, status: `${CACHE_NAME}; hit; ttl=${kept.seconds}`, keep: NOT_KEPT };
     return {

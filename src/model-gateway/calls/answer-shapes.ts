@@ -1,8 +1,9 @@
+import { callsOf, contentTextOf, firstChoiceOf } from '../formats/chat-outcome';
 import { toMessagesAnswer } from '../formats/chat-to-messages-answer';
 import { toResponsesAnswer } from '../formats/chat-to-responses';
 import {
-  isObject,
   type JsonObject,
+  jsonText,
   listOf,
   nameOf,
   objectOf,
@@ -57,7 +58,10 @@ export function shapeAnswer(
   if (!ANSWERS[wire](answer)) return { fault: `did not answer with ${NOUNS[wire]}` };
   const facts = factsOf(answer, wire);
   if (wire === format) return { text, facts };
-  return { text: JSON.stringify(translated(answer, wire, format, request)), facts };
+  const shaped = jsonText(translated(answer, wire, format, request));
+  return shaped === undefined
+    ? { fault: 'answered with JSON that is nested too deeply' }
+    : { text: shaped, facts };
 }
 
 /** Whether an object is an answer of a format, and not an error page of something in between. */
@@ -106,13 +110,13 @@ const CONTENTS: Readonly<Record<CallFormat, (answer: JsonObject) => Contents>> =
   embeddings: () => ({ text: '', toolCalls: [], finishReason: undefined }),
 };
 
-function chatContents({ choices }: JsonObject): Contents {
-  const choice = objectOf(listOf(choices)[0]);
-  const message = objectOf(choice.message);
+function chatContents(answer: JsonObject): Contents {
+  const { message, finish_reason: finishReason } = firstChoiceOf(answer);
+  const { content, ...rest } = objectOf(message);
   return {
-    text: textOf(message.content) ?? '',
-    toolCalls: listOf(message.tool_calls).filter(isObject),
-    finishReason: choice.finish_reason,
+    text: contentTextOf(content) ?? '',
+    toolCalls: callsOf(rest).map(({ id, ...called }) => ({ id, type: 'function', function: called })),
+    finishReason,
   };
 }
 
@@ -124,9 +128,9 @@ function responseContents({ output, status }: JsonObject): Contents {
     toolCalls: items
       .filter((item) => item.type === 'function_call')
       .map((item) => ({
-        id: item.call_id,
+        id: textOf(item.call_id),
         type: 'function',
-        function: { name: item.name, arguments: item.arguments },
+        function: { name: textOf(item.name), arguments: textOf(item.arguments) },
       })),
     finishReason: status,
   };

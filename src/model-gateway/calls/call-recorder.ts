@@ -20,7 +20,7 @@ export class CallRecorder {
   ) {}
 
   /**
-   * Records a call. Resolves when it is committed and can be read.
+   * Records a call. Resolves when it is committed and can be read. Whatever happens, the call learns that it has ended.
    *
    * @param startedAt milliseconds since 1970
    * @param answeredLength characters of an answer that broke off, from which its tokens are estimated; null for a call without one
@@ -46,6 +46,18 @@ export class CallRecorder {
       startedAt,
       endedAt: Date.now(),
     };
+    const recorded = { usage, costUsd: cost };
+    try {
+      await this.write(ended);
+    } finally {
+      call.onRecorded(recorded);
+    }
+    return recorded;
+  }
+
+  private async write(ended: EndedCall): Promise<void> {
+    const { call, outcome, usage, costUsd } = ended;
+    const { target, isCached, error } = outcome;
     const { caller, model } = call;
     await Promise.all([
       this.usage.add({
@@ -55,15 +67,12 @@ export class CallRecorder {
         providerId: target?.provider.provider_id ?? '',
         upstreamModel: target?.upstream_model ?? '',
         usage: isCached ? NOTHING_USED : usage,
-        costUsd: cost,
+        costUsd,
         isFailed: error !== null,
         isCached,
       }),
       model.record_spans && this.spans.add(caller.orgId, model.workspace_id, spanOf(ended)),
     ]);
-    const recorded = { usage, costUsd: cost };
-    call.onRecorded(recorded);
-    return recorded;
   }
 }
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, listOf, textOf } from '../formats/json-shape';
+import { isObject, type JsonObject, jsonText, listOf, objectOf, textOf } from '../formats/json-shape';
 import type { Usage } from '../formats/usage';
 import type { Call, CallOutcome } from './call.types';
 import { messagesOf } from './request-shapes';
@@ -85,15 +85,15 @@ function encodedValue(value: unknown): JsonObject | undefined {
   return undefined;
 }
 
-/** Returns the messages as the conventions write them, as JSON texts. */
-function contentOf(call: Call, { facts }: CallOutcome): Record<string, string> {
+/** Returns the messages as the conventions write them, as JSON texts; none that are nested too deeply. */
+function contentOf(call: Call, { facts }: CallOutcome): Record<string, unknown> {
   const messages =
     call.body.length <= CONTENT_MAX ? messagesOf(call.body.toString(), call.format) : undefined;
   const answer = { role: 'assistant', content: facts.text, tool_calls: facts.toolCalls };
   const hasAnswer = facts.text !== '' || facts.toolCalls.length > 0;
   return {
-    ...(Array.isArray(messages) && { 'gen_ai.input.messages': JSON.stringify(messages.map(messageOf)) }),
-    ...(hasAnswer && { 'gen_ai.output.messages': JSON.stringify([messageOf(answer)]) }),
+    ...(Array.isArray(messages) && { 'gen_ai.input.messages': jsonText(messages.map(messageOf)) }),
+    ...(hasAnswer && { 'gen_ai.output.messages': jsonText([messageOf(answer)]) }),
   };
 }
 
@@ -104,9 +104,7 @@ function messageOf(message: unknown): JsonObject {
     return { role, parts: [{ type: 'tool_call_response', id: tool_call_id, response: content }] };
   }
   const texts =
-    typeof content === 'string'
-      ? [content]
-      : listOf(content).map((part) => textOf((part as JsonObject).text));
+    typeof content === 'string' ? [content] : listOf(content).map((part) => textOf(objectOf(part).text));
   return {
     role: role ?? 'user',
     parts: [

@@ -4,15 +4,13 @@ import { StreamFailure } from '../formats/stream-failure';
 import type { CalledTarget } from '../models/model-directory';
 import type { Call } from './call.types';
 
-const MESSAGE_MAX = 1_000;
-
 /** Returns the problem of a stream that broke off. Nobody receives it, because the response has begun. */
 export const brokenOff = ({ provider }: CalledTarget, cause: unknown): Problem =>
   problem.unavailable(`The provider ${provider.name} ended its answer early.`, { isUpstream: true, cause });
 
 /** Returns the event that tells a client that its stream has broken off, in the client's format. */
 export function failureEvent({ format }: Call, { provider }: CalledTarget, error: unknown): Buffer {
-  const why = error instanceof StreamFailure ? error.message.slice(0, MESSAGE_MAX) : 'The connection broke.';
+  const why = error instanceof StreamFailure ? error.message : 'The connection broke.';
   const message = `The provider ${provider.name} ended its answer early: ${why}`;
   const type = error instanceof StreamFailure ? error.type : 'api_error';
   const failure = { message, type, code: 'service_unavailable', param: null };

@@ -3,6 +3,7 @@ import { type Member, type Role, rolesIn } from '#platform/auth';
 import type { ByteLease } from '#platform/concurrency';
 import { randomHex } from '#platform/ids';
 import { Reply, StreamedBody } from '#platform/http';
+import { rootLogger } from '#platform/logging';
 import { Problem, problem } from '#platform/problem';
 import type { KeyLimits } from '../keys/key-directory';
 import { type CalledModel, ModelDirectory } from '../models/model-directory';
@@ -86,7 +87,7 @@ export class GatewayService {
       lease: request.lease,
       onRecorded: (recorded) => {
         release();
-        if (limits) void this.limits.count(limits, recorded);
+        if (limits) this.limits.count(limits, recorded).catch(logUncounted);
       },
     };
     return facts.isStream ? this.stream(call) : this.plain(call);
@@ -137,6 +138,9 @@ const callerOf = ({ orgId, id, type }: Member): Caller => ({
   principalId: id,
   serviceAccountId: type === 'service_account' ? id : null,
 });
+
+const logUncounted = (err: unknown): void =>
+  rootLogger.warn({ err }, 'tokens of a gateway key could not be counted');
 
 const statusHeader = (status: string | undefined): Record<string, string> =>
   status === undefined ? {} : { 'Cache-Status': status };

@@ -1,4 +1,6 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { withDeadline } from '#platform/concurrency';
+import { rootLogger } from '#platform/logging';
 import { Problem } from '#platform/problem';
 import { StreamFailure } from '../formats/stream-failure';
 import { AnswerCache } from './answer-cache';
@@ -20,9 +22,16 @@ export interface ModelStream {
   cacheStatus: string | undefined;
 }
 
+/** How long a process that stops waits for calls to be recorded, in milliseconds. */
+const RECORDING_MS = 5_000;
+
 /** Calls a model: looks for a kept answer, calls its targets, and records the call however it ends. */
 @Injectable()
-export class ModelCaller {
+export class ModelCaller implements OnApplicationShutdown {
+  /** Calls that are not recorded yet. */
+  private open = 0;
+  private onAllRecorded: (() => void) | undefined;
+
   constructor(
     private readonly targets: TargetCaller,
     private readonly recorder: CallRecorder,
@@ -31,8 +40,31 @@ export class ModelCaller {
 
   /** Returns the whole answer. Throws a `Problem`, or the signal's reason. */
   async plain(call: Call): Promise<ModelAnswer> {
+    this.open++;
+    try {
+      return await this.answered(call);
+    } finally {
+      this.end();
+    }
+  }
+
+  /** Waits for the calls whose clients have gone, because their usage counts too. */
+  async onApplicationShutdown(): Promise<void> {
+    if (this.open === 0) return;
+    const allRecorded = new Promise<void>((resolve) => (this.onAllRecorded = resolve));
+    await withDeadline(allRecorded, RECORDING_MS, 'calls of models are not recorded yet').catch(
+      (err: unknown) => rootLogger.error({ err, calls: this.open }, 'calls of models are lost'),
+    );
+  }
+
+  private end(): void {
+    this.open--;
+    if (this.open === 0) this.onAllRecorded?.();
+  }
+
+  private async answered(call: Call): Promise<ModelAnswer> {
     const startedAt = Date.now();
-    const cached = await this.cache.look(call);
+    const cached = await this.recordingFailures(call, startedAt, () => this.cache.look(call));
     if (cached.body) {
       const outcome = { ...NOBODY, isCached: true };
       const recorded = await this.recorder.record(call, outcome, startedAt, null);
@@ -56,9 +88,17 @@ export class ModelCaller {
    */
   async stream(call: Call): Promise<ModelStream> {
     const startedAt = Date.now();
-    const { status: cacheStatus } = await this.cache.look(call);
-    const begun = await this.recordingFailures(call, startedAt, () => this.targets.stream(call));
-    return { parts: this.partsOf(call, begun, startedAt), cacheStatus };
+    this.open++;
+    try {
+      const [{ status: cacheStatus }, begun] = await this.recordingFailures(call, startedAt, async () => [
+        await this.cache.look(call),
+        await this.targets.stream(call),
+      ]);
+      return { parts: this.partsOf(call, begun, startedAt), cacheStatus };
+    } catch (error) {
+      this.end();
+      throw error;
+    }
   }
 
   private async *partsOf(
@@ -88,9 +128,13 @@ export class ModelCaller {
       await record(null);
       yield last;
     } finally {
-      await rest.return();
-      // the client has gone, and the tokens were used all the same
-      if (!isRecorded) await record('client_gone');
+      try {
+        await rest.return();
+      } finally {
+        // the client has gone, and the tokens were used all the same
+        if (!isRecorded) await record('client_gone').finally(() => this.end());
+        else this.end();
+      }
     }
   }
 

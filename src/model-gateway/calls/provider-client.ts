@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Dispatcher } from 'undici';
-import { OutboundHttp, retryAfterMs, undici } from '#platform/outbound';
+import { OutboundHttp, readCapped, retryAfterMs, undici } from '#platform/outbound';
 import { SealedSecretError } from '#platform/secrets';
 import { tracing } from '#platform/tracing';
 import { type CalledProvider, ModelDirectory } from '../models/model-directory';
@@ -30,6 +30,8 @@ export interface ProviderRequest {
 
 /** A response with status 200. Its body must be read or destroyed. */
 export interface ProviderResponse {
+  /** The provider, for failures of the body. */
+  failing: Failing;
   contentType: string;
   body: Dispatcher.ResponseData['body'];
 }
@@ -63,7 +65,7 @@ export class ProviderClient {
       throw connectionFailure(failing, error);
     }
     const { statusCode, headers, body } = response;
-    if (statusCode === 200) return { contentType: String(headers['content-type'] ?? ''), body };
+    if (statusCode === 200) return { failing, contentType: String(headers['content-type'] ?? ''), body };
     throw await this.refused(failing, response, signal);
   }
 
@@ -72,17 +74,10 @@ export class ProviderClient {
     { statusCode, headers, body }: Dispatcher.ResponseData,
     signal: AbortSignal,
   ) {
-    let text = '';
-    try {
-      for await (const chunk of body) {
-        text += String(chunk);
-        if (text.length > REFUSAL_MAX) break;
-      }
-    } catch {
-      signal.throwIfAborted();
-      // the status says enough
-    }
-    return refusal(failing, statusCode, text, retryAfterMs(headers));
+    const text = await readCapped(body, REFUSAL_MAX).catch(() => undefined);
+    signal.throwIfAborted();
+    // without a text, the status says enough
+    return refusal(failing, statusCode, text ?? '', retryAfterMs(headers));
   }
 
   private apiKeyOf(provider: CalledProvider): string | null {

@@ -1,10 +1,13 @@
 import { outboundFailure } from '#platform/outbound';
 import { Problem, problem } from '#platform/problem';
 import { isObject, nameOf, objectOf, parsedObject } from '../formats/json-shape';
+import { StreamFailure } from '../formats/stream-failure';
 import { CallFailure } from './call-failure';
 
 /** Characters of a provider's message that a client gets. */
 const MESSAGE_MAX = 1_000;
+/** Characters of the type of an error. */
+const TYPE_MAX = 100;
 
 /** Seconds after which a client should try again if the provider does not say. */
 const RETRY_SECONDS = 1;
@@ -101,6 +104,31 @@ export const late = (name: string): CallFailure =>
 export const unusable = (name: string, how: string): CallFailure =>
   new CallFailure(unavailable(`The provider ${name} ${how}.`), true, true);
 
+/** Returns the failure of a provider whose answer is too large to be read. It would be no smaller the next time. */
+export const answeredTooMuch = (name: string, maxBytes: number): CallFailure =>
+  ofTarget(unavailable(`The provider ${name} answered with more than ${maxBytes} bytes.`));
+
+/** Errors of the request that providers send as the first event of a stream. */
+const OF_REQUEST: ReadonlySet<string> = new Set(['invalid_request_error', 'request_too_large']);
+
+/** Returns the failure of a stream whose first event is an error, or cannot be used. */
+export function streamRefusal(name: string, { type, message }: StreamFailure): CallFailure {
+  if (OF_REQUEST.has(type)) {
+    const detail = `The provider ${name} refused the request: ${message}`;
+    return ofRequest(new Problem('invalid_request', detail, upstream()));
+  }
+  if (type === 'rate_limit_error') return limited(name, `: ${message}`, undefined, true);
+  return new CallFailure(
+    unavailable(`The provider ${name} did not begin its answer: ${message}`),
+    true,
+    true,
+  );
+}
+
+/** Returns the failure of a stream as clients may see it: cut, and without the API key of the provider. */
+export const shownFailure = ({ type, message }: StreamFailure, { apiKey }: Failing): StreamFailure =>
+  new StreamFailure(shown(type, apiKey).slice(0, TYPE_MAX), shown(message, apiKey));
+
 /** Returns the failure of a target that cannot be called now. */
 export const notCallable = (detail: string): CallFailure => ofTarget(unavailable(detail));
 
@@ -125,9 +153,12 @@ function limited(
 function messageOf(text: string, apiKey: string | null): string {
   const body = parsedObject(text) ?? {};
   const message = nameOf(objectOf(body.error).message) ?? nameOf(body.error) ?? '';
-  const redacted = apiKey === null ? message : message.replaceAll(apiKey, '…');
-  return redacted.slice(0, MESSAGE_MAX);
+  return shown(message, apiKey);
 }
+
+/** Returns a text of a provider as clients may see it. */
+const shown = (text: string, apiKey: string | null): string =>
+  (apiKey === null ? text : text.replaceAll(apiKey, '…')).slice(0, MESSAGE_MAX);
 
 /** Tells whether the body of a response is an error, whatever its status. */
 export const isErrorBody = (text: string): boolean => isObject(parsedObject(text)?.error);

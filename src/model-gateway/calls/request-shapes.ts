@@ -3,6 +3,7 @@ import { isObject, type JsonObject, nameOf, numberOf, objectOf } from '../format
 import { toChatRequest } from '../formats/messages-to-chat';
 import { responsesToChatRequest } from '../formats/responses-to-chat';
 import { UntranslatableError } from '../formats/untranslatable.error';
+import { tokensOf } from '../formats/usage';
 import type { ProviderKind } from '../providers/provider.entity';
 import { type CallFormat, wireFormatOf } from './call-format';
 import { splice } from './json-splice';
@@ -54,7 +55,7 @@ export function inspect(text: string): Inspected {
       model: model as string,
       isStream: stream === true,
       includesUsage: objectOf(body.stream_options).include_usage === true,
-      maxTokens: numberOf(limit) ?? null,
+      maxTokens: tokensOf(limit),
       temperature: numberOf(body.temperature) ?? null,
     },
   };
@@ -75,16 +76,17 @@ export type Shaped = { text: string } | { fault: RequestFault };
 
 /** Returns a request as a provider of a kind takes it, or why that is impossible. */
 export function shape(text: string, { format, kind, model, isStream }: Shape): Shaped {
-  if (wireFormatOf(kind, format) === format) {
-    // the provider tells the usage of a stream only if asked
-    const usage: Record<string, string> =
-      format === 'chat' && isStream ? { stream_options: streamOptions(text) } : {};
-    return { text: splice(text, { model: JSON.stringify(model), ...usage }) };
-  }
   try {
+    if (wireFormatOf(kind, format) === format) {
+      // the provider tells the usage of a stream only if asked
+      const usage: Record<string, string> =
+        format === 'chat' && isStream ? { stream_options: streamOptions(text) } : {};
+      return { text: splice(text, { model: JSON.stringify(model), ...usage }) };
+    }
     const request = TRANSLATIONS[`${kind} ${format}`]!(JSON.parse(text) as JsonObject);
     return { text: JSON.stringify({ ...request, model }) };
   } catch (error) {
+    if (error instanceof RangeError) return { fault: { pointer: '', detail: 'is nested too deeply' } };
     if (!(error instanceof UntranslatableError)) throw error;
     return { fault: { pointer: error.pointer, detail: error.message } };
   }

@@ -1,16 +1,18 @@
-import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { NO_ROLES, type Scope, workspaceScope } from '#platform/auth';
 import { rootLogger } from '#platform/logging';
 import { TraceExportService } from '../../telemetry';
 import type { JsonObject } from '../formats/json-shape';
 
-/** Spans of one export. */
+/** Spans of one export, and their characters, unless a single one has more. */
 const EXPORT_MAX = 500;
+const EXPORT_LENGTH_MAX = 4 * 1024 * 1024;
 /** Longest time for an export, in milliseconds. */
 const EXPORT_MS = 10_000;
 
 interface Pending {
-  span: JsonObject;
+  /** In JSON. */
+  span: string;
   resolve: () => void;
 }
 
@@ -18,12 +20,11 @@ interface Pending {
 interface Queue {
   scope: Scope;
   pending: Pending[];
-  writing: Promise<void>;
 }
 
 /** Stores the spans of calls in the trace store, those of a workspace together. */
 @Injectable()
-export class SpanWriter implements OnModuleDestroy {
+export class SpanWriter {
   private readonly queues = new Map<string, Queue>();
 
   constructor(private readonly traces: TraceExportService) {}
@@ -31,26 +32,24 @@ export class SpanWriter implements OnModuleDestroy {
   /** Stores a span. Resolves when it can be read, or when it could not be stored: the answer is worth more than its span. */
   add(orgId: string, workspaceId: string, span: JsonObject): Promise<void> {
     return new Promise((resolve) => {
+      const added = { span: JSON.stringify(span), resolve };
       const queue = this.queues.get(workspaceId);
-      if (queue) return void queue.pending.push({ span, resolve });
+      if (queue) return void queue.pending.push(added);
       const scope = workspaceScope(orgId, workspaceId, 'model-gateway', NO_ROLES);
-      const created: Queue = { scope, pending: [{ span, resolve }], writing: Promise.resolve() };
+      const created: Queue = { scope, pending: [added] };
       this.queues.set(workspaceId, created);
-      created.writing = this.write(created);
+      void this.write(created);
     });
   }
 
-  async onModuleDestroy(): Promise<void> {
-    await Promise.all([...this.queues.values()].map(({ writing }) => writing));
-  }
-
+  /** Writes until nothing waits. Never rejects. */
   private async write(queue: Queue): Promise<void> {
     // spans that end in the same turn of the event loop are one export
     await Promise.resolve();
     while (queue.pending.length > 0) {
-      const group = queue.pending.splice(0, EXPORT_MAX);
-      const bytes = Buffer.from(JSON.stringify(exportOf(group.map(({ span }) => span))));
+      const group = queue.pending.splice(0, groupSize(queue.pending));
       try {
+        const bytes = Buffer.from(exportOf(group.map(({ span }) => span)));
         await this.traces.export(queue.scope, { bytes, encoding: 'json' }, AbortSignal.timeout(EXPORT_MS));
       } catch (err) {
         rootLogger.warn(
@@ -64,11 +63,19 @@ export class SpanWriter implements OnModuleDestroy {
   }
 }
 
-const exportOf = (spans: readonly JsonObject[]): JsonObject => ({
-  resourceSpans: [
-    {
-      resource: { attributes: [{ key: 'service.name', value: { stringValue: 'model-gateway' } }] },
-      scopeSpans: [{ scope: { name: 'agent-registry.model-gateway' }, spans }],
-    },
-  ],
-});
+/** Returns how many of the next spans are one export. */
+function groupSize(pending: readonly Pending[]): number {
+  let length = 0;
+  const end = pending.findIndex(({ span }, at) => {
+    length += span.length;
+    return at === EXPORT_MAX || (at > 0 && length > EXPORT_LENGTH_MAX);
+  });
+  return end < 0 ? pending.length : end;
+}
+
+const RESOURCE = { attributes: [{ key: 'service.name', value: { stringValue: 'model-gateway' } }] };
+const SCOPE = { name: 'agent-registry.model-gateway' };
+
+/** Returns an export of OTLP/JSON. @param spans in JSON */
+const exportOf = (spans: readonly string[]): string =>
+  `{"resourceSpans":[{"resource":${JSON.stringify(RESOURCE)},"scopeSpans":[{"scope":${JSON.stringify(SCOPE)},"spans":[${spans.join(',')}]}]}]}`;

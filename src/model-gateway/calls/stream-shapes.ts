@@ -206,7 +206,7 @@ class NativeMessages extends Shape {
     }
     if (event.type === 'message_delta') {
       this.answer.describe(undefined, undefined, delta.stop_reason);
-      Object.assign(this.counted, withoutNulls(objectOf(event.usage)));
+      this.counted = { ...this.counted, ...withoutNulls(objectOf(event.usage)) };
     }
     this.answer.addText(textOf(delta.text) ?? textOf(delta.partial_json) ?? textOf(delta.thinking) ?? '');
     if (event.type !== 'message_stop') return raw;

@@ -2,8 +2,10 @@ import { isObject, type JsonObject, listOf, nameOf, objectOf, textOf } from '../
 import type { Usage } from '../formats/usage';
 import type { AnswerFacts } from './answer-shapes';
 
-/** Most characters of a streamed answer that are kept for its span. */
+/** Most characters of the text of a streamed answer that are kept for its span, and of its calls. */
 const KEPT_MAX = 256 * 1024;
+/** What a call counts besides its texts, in characters. */
+const CALL_SIZE = 64;
 
 interface StreamedCall {
   id: string;
@@ -17,6 +19,7 @@ export class StreamedAnswer {
   length = 0;
   private text = '';
   private readonly calls = new Map<number, StreamedCall>();
+  private keptOfCalls = 0;
   private id: string | null = null;
   private model: string | null = null;
   private finishReason: string | null = null;
@@ -32,7 +35,7 @@ export class StreamedAnswer {
 
   addText(text: string): void {
     this.length += text.length;
-    if (this.keepsContent && this.text.length < KEPT_MAX) this.text += text;
+    if (this.keepsContent) this.text += text.slice(0, KEPT_MAX - this.text.length);
   }
 
   /** Adds a chunk of a chat completion. */
@@ -56,15 +59,18 @@ export class StreamedAnswer {
   }
 
   private addCall(delta: JsonObject): void {
-    const { name, arguments: more } = objectOf(delta.function);
-    const text = textOf(more) ?? '';
-    this.length += text.length;
-    if (!this.keepsContent || this.length > KEPT_MAX) return;
+    const called = objectOf(delta.function);
+    const [id, name, text] = [delta.id, called.name, called.arguments].map((one) => textOf(one) ?? '');
+    this.length += text!.length;
+    if (!this.keepsContent) return;
     const index = typeof delta.index === 'number' ? delta.index : 0;
-    const call = this.calls.get(index) ?? { id: '', name: '', arguments: '' };
-    call.id ||= textOf(delta.id) ?? '';
-    call.name ||= textOf(name) ?? '';
-    call.arguments += text;
+    const known = this.calls.get(index);
+    this.keptOfCalls += (known ? 0 : CALL_SIZE) + id!.length + name!.length + text!.length;
+    if (this.keptOfCalls > KEPT_MAX) return;
+    const call = known ?? { id: '', name: '', arguments: '' };
+    call.id ||= id!;
+    call.name ||= name!;
+    call.arguments += text!;
     this.calls.set(index, call);
   }
 }

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { backOffMs, pause } from '#platform/concurrency';
+import { readCapped } from '#platform/outbound';
 import { Problem, problem } from '#platform/problem';
-import { SseReader } from '../formats/sse';
+import { SseReader, SseTooLarge } from '../formats/sse';
 import { StreamFailure } from '../formats/stream-failure';
 import type { CalledTarget } from '../models/model-directory';
 import type { AnswerFacts } from './answer-shapes';
@@ -9,7 +10,18 @@ import type { Call } from './call.types';
 import { CallFailure } from './call-failure';
 import { wireFormatOf } from './call-format';
 import { ProviderClient, type ProviderResponse } from './provider-client';
-import { connectionFailure, isErrorBody, late, notCallable, refusal, unusable } from './provider-failures';
+import { JoinedChunks } from './joined-chunks';
+import {
+  answeredTooMuch,
+  connectionFailure,
+  isErrorBody,
+  late,
+  notCallable,
+  refusal,
+  shownFailure,
+  streamRefusal,
+  unusable,
+} from './provider-failures';
 import { Shaper } from './shaper';
 import { type StreamShape, streamShapeOf } from './stream-shapes';
 import { targetOrder } from './target-order';
@@ -18,6 +30,8 @@ import { targetOrder } from './target-order';
 const ANSWER_MAX = 64 * 1024 * 1024;
 /** Largest event of a stream, in bytes. */
 const EVENT_MAX = 4 * 1024 * 1024;
+/** Largest error in place of a stream, in bytes. */
+const ERROR_MAX = 64 * 1024;
 /** Longest wait before the same target is called again. If it asks for more, the next target is called. */
 const WAIT_MAX_MS = 10_000;
 
@@ -100,16 +114,15 @@ export class TargetCaller {
 
   private async plainOf(call: Call, target: CalledTarget): Promise<PlainAnswer> {
     const { name, kind } = target.provider;
-    const timeout = AbortSignal.timeout(call.model.timeout_ms);
-    const signal = AbortSignal.any([call.signal, timeout]);
-    const bytes = await this.within(call, target, timeout, async () =>
+    const bytes = await this.within(call, target, async (signal) =>
       this.read(call, target, await this.send(call, target, signal)),
     );
     const shaped = await this.shaper.answer(call.owner, call.signal, {
       bytes,
       format: call.format,
       kind,
-      request: call.body,
+      // only responses repeat it
+      request: call.format === 'responses' ? call.body : NOTHING,
     });
     if ('fault' in shaped) throw unusable(name, shaped.fault);
     return shaped;
@@ -117,9 +130,6 @@ export class TargetCaller {
 
   private async streamOf(call: Call, target: CalledTarget): Promise<StreamAnswer> {
     const { provider } = target;
-    const beginning = new AbortController();
-    const timer = setTimeout(() => beginning.abort(new Error('no first event')), call.model.timeout_ms);
-    const signal = AbortSignal.any([call.signal, beginning.signal]);
     const { format, facts, body, model } = call;
     const shape = streamShapeOf({
       format,
@@ -128,36 +138,34 @@ export class TargetCaller {
       request: format === 'responses' ? body.toString() : '',
       keepsContent: model.capture_content && model.record_spans,
     });
-    try {
-      return await this.within(call, target, beginning.signal, async () => {
-        const response = await this.send(call, target, signal);
-        if (!/^text\/event-stream\b/i.test(response.contentType))
-          throw await this.notStreamed(target, response);
-        const rest = shapedParts(response.body, shape);
-        const { value, done } = await rest.next();
-        if (done) throw unusable(provider.name, 'closed the stream before its first event');
-        return { first: value, rest, shape };
-      });
-    } finally {
-      clearTimeout(timer);
-    }
+    return this.within(call, target, async (signal) => {
+      const response = await this.send(call, target, signal);
+      if (!/^text\/event-stream\b/i.test(response.contentType)) throw await this.notStreamed(response);
+      const rest = shapedParts(response, shape);
+      const { value, done } = await rest.next();
+      if (done) throw unusable(provider.name, 'closed the stream before its first event');
+      return { first: value, rest, shape };
+    });
   }
 
-  /** Turns errors into failures of the call. */
+  /** Does the work of one attempt within its time, and turns errors into failures of the call. */
   private async within<Result>(
     call: Call,
     { provider }: CalledTarget,
-    timeout: AbortSignal,
-    work: () => Promise<Result>,
+    work: (signal: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
+    const time = new AbortController();
+    const timer = setTimeout(() => time.abort(new Error('the time is over')), call.model.timeout_ms);
     try {
-      return await work();
+      return await work(AbortSignal.any([call.signal, time.signal]));
     } catch (error) {
       call.signal.throwIfAborted();
-      if (timeout.aborted) throw late(provider.name);
+      if (time.signal.aborted) throw late(provider.name);
       if (error instanceof CallFailure || error instanceof Problem) throw error;
       if (error instanceof StreamFailure) throw streamRefusal(provider.name, error);
       throw connectionFailure({ name: provider.name, apiKey: null }, error);
+    } finally {
+      clearTimeout(timer);
     }
   }
 
@@ -184,35 +192,41 @@ export class TargetCaller {
   }
 
   private async read(call: Call, target: CalledTarget, { body }: ProviderResponse): Promise<Buffer> {
-    const chunks: Buffer[] = [];
-    let size = 0;
+    const chunks = new JoinedChunks();
     for await (const chunk of body) {
       const bytes = chunk as Buffer;
-      size += bytes.length;
+      chunks.add(bytes);
       // leaving the loop destroys the body
-      if (size > ANSWER_MAX)
-        throw unusable(target.provider.name, `answered with more than ${ANSWER_MAX} bytes`);
+      if (chunks.size > ANSWER_MAX) throw answeredTooMuch(target.provider.name, ANSWER_MAX);
       call.lease?.grow(bytes.length);
-      chunks.push(bytes);
     }
-    return Buffer.concat(chunks);
+    return chunks.joined();
   }
 
   /** Reads the beginning of a response that is no stream. It may be an error with status 200. */
-  private async notStreamed({ provider }: CalledTarget, { body }: ProviderResponse): Promise<CallFailure> {
-    let text = '';
-    for await (const chunk of body) {
-      text += String(chunk);
-      if (text.length > 64 * 1024) break;
-    }
-    return isErrorBody(text)
-      ? refusal({ name: provider.name, apiKey: null }, 500, text, undefined)
-      : unusable(provider.name, 'did not answer with a stream of events');
+  private async notStreamed({ failing, body }: ProviderResponse): Promise<CallFailure> {
+    const text = await readCapped(body, ERROR_MAX);
+    return text !== undefined && isErrorBody(text)
+      ? refusal(failing, 500, text, undefined)
+      : unusable(failing.name, 'did not answer with a stream of events');
   }
 }
 
 /** Yields what the client gets of a stream, for each chunk that arrives. Ends when the answer is complete. */
 async function* shapedParts(
+  { body, failing }: ProviderResponse,
+  shape: StreamShape,
+): AsyncGenerator<Buffer, void, undefined> {
+  try {
+    yield* readParts(body, shape);
+  } catch (error) {
+    if (error instanceof StreamFailure) throw shownFailure(error, failing);
+    if (error instanceof SseTooLarge) throw new StreamFailure('api_error', error.message);
+    throw error;
+  }
+}
+
+async function* readParts(
   body: ProviderResponse['body'],
   shape: StreamShape,
 ): AsyncGenerator<Buffer, void, undefined> {
@@ -232,13 +246,7 @@ async function* shapedParts(
     throw new StreamFailure('api_error', 'The provider closed the stream before the answer was complete.');
 }
 
-/** Errors of the request that providers send as the first event of a stream. */
-const OF_REQUEST: ReadonlySet<string> = new Set(['invalid_request_error', 'request_too_large']);
-
-function streamRefusal(name: string, { type, message }: StreamFailure): CallFailure {
-  const status = OF_REQUEST.has(type) ? 400 : type === 'rate_limit_error' ? 429 : 500;
-  return refusal({ name, apiKey: null }, status, JSON.stringify({ error: { message } }), undefined);
-}
+const NOTHING = Buffer.alloc(0);
 
 const NOUNS = {
   chat: 'chat completions',

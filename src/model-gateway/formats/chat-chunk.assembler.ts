@@ -16,6 +16,11 @@ export interface AnswerBlock {
   text: string;
 }
 
+/** Most blocks of an answer, which are kept until it ends. */
+const BLOCKS_MAX = 10_000;
+/** Most characters of an answer, which is kept until it ends. */
+const LENGTH_MAX = 16 * 1024 * 1024;
+
 /** What happens to a block. At most one block is open at a time, and the next one starts after its `stop`. */
 export type AnswerStep =
   | { type: 'start'; block: AnswerBlock }
@@ -41,6 +46,7 @@ export class ChatChunkAssembler {
   readonly #calls = new Map<unknown, AnswerBlock>();
   #lastCall: unknown;
   #count = 0;
+  #length = 0;
 
   get usage(): Usage {
     return usageOfChat(this.usageChunk);
@@ -49,7 +55,7 @@ export class ChatChunkAssembler {
   /**
    * Adds a chunk, and returns the steps that it causes.
    *
-   * @throws StreamFailure if the chunk reports an error
+   * @throws StreamFailure if the chunk reports an error, and if the answer is too large to be kept
    */
   push(chunk: JsonObject): AnswerStep[] {
     throwIfError(chunk);
@@ -77,7 +83,7 @@ export class ChatChunkAssembler {
     this.#close(steps);
     for (const [block, texts] of this.#waiting) {
       this.#start(block, steps);
-      for (const text of texts) this.#add(block, text, steps);
+      for (const text of texts) extend(block, text, steps);
       this.#close(steps);
     }
     this.#waiting.clear();
@@ -116,6 +122,7 @@ export class ChatChunkAssembler {
   }
 
   #begin(members: Pick<AnswerBlock, 'kind' | 'id' | 'name'>, steps: AnswerStep[]): AnswerBlock {
+    if (this.#count === BLOCKS_MAX) throw tooLarge(`${BLOCKS_MAX} parts`);
     const block = { ...members, index: this.#count++, text: '' };
     this.#last = block;
     if (this.#waiting.size === 0 && (this.#open === undefined || isComplete(this.#open))) {
@@ -134,9 +141,10 @@ export class ChatChunkAssembler {
 
   /** Adds text to the open block or to a waiting one. A closed call is complete, so there is nothing to add. */
   #add(block: AnswerBlock, text: string, steps: AnswerStep[]): void {
+    this.#length += text.length;
+    if (this.#length > LENGTH_MAX) throw tooLarge(`${LENGTH_MAX} characters`);
     if (block === this.#open) {
-      block.text += text;
-      steps.push({ type: 'delta', block, text });
+      extend(block, text, steps);
     } else {
       this.#waiting.get(block)?.push(text);
     }
@@ -147,6 +155,14 @@ export class ChatChunkAssembler {
     this.#open = undefined;
   }
 }
+
+function extend(block: AnswerBlock, text: string, steps: AnswerStep[]): void {
+  block.text += text;
+  steps.push({ type: 'delta', block, text });
+}
+
+const tooLarge = (what: string): StreamFailure =>
+  new StreamFailure('api_error', `The provider sent an answer with more than ${what}.`);
 
 /** Texts are complete when something else comes. */
 function isComplete(block: AnswerBlock): boolean {

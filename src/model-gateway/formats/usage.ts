@@ -1,5 +1,8 @@
 import { countOf, type JsonObject, objectOf } from './json-shape';
 
+/** More tokens than any call has. Sums of larger counts would exceed the columns that they are added to. */
+const TOKENS_MAX = 1_000_000_000;
+
 /** The tokens of one call. Null means that the provider did not say, or said something that is no count. */
 export interface Usage {
   /** Includes tokens read from a cache and tokens written to one. */
@@ -8,6 +11,12 @@ export interface Usage {
   outputTokens: number | null;
   cachedInputTokens: number | null;
   cacheWriteTokens: number | null;
+}
+
+/** Returns a number of tokens, and null for what cannot be one. */
+export function tokensOf(value: unknown): number | null {
+  const count = countOf(value);
+  return count === null || count > TOKENS_MAX ? null : count;
 }
 
 /** Reads the usage of a chat completion, or of the chunk that carries it. */
@@ -25,13 +34,13 @@ export function usageOfResponses(answer: unknown): Usage {
 /** Reads the usage of a message. Anthropic counts tokens of the cache apart from `input_tokens`. */
 export function usageOfMessages(answer: unknown): Usage {
   const usage = objectOf(objectOf(answer).usage);
-  const uncached = countOf(usage.input_tokens);
-  const cachedInputTokens = countOf(usage.cache_read_input_tokens);
-  const cacheWriteTokens = countOf(usage.cache_creation_input_tokens);
+  const uncached = tokensOf(usage.input_tokens);
+  const cachedInputTokens = tokensOf(usage.cache_read_input_tokens);
+  const cacheWriteTokens = tokensOf(usage.cache_creation_input_tokens);
   return {
     inputTokens:
-      uncached === null ? null : countOf(uncached + (cachedInputTokens ?? 0) + (cacheWriteTokens ?? 0)),
-    outputTokens: countOf(usage.output_tokens),
+      uncached === null ? null : tokensOf(uncached + (cachedInputTokens ?? 0) + (cacheWriteTokens ?? 0)),
+    outputTokens: tokensOf(usage.output_tokens),
     cachedInputTokens,
     cacheWriteTokens,
   };
@@ -39,7 +48,7 @@ export function usageOfMessages(answer: unknown): Usage {
 
 /** Reads the usage of embeddings, which have no output. */
 export function usageOfEmbeddings(answer: unknown): Usage {
-  const inputTokens = countOf(objectOf(objectOf(answer).usage).prompt_tokens);
+  const inputTokens = tokensOf(objectOf(objectOf(answer).usage).prompt_tokens);
   return {
     inputTokens,
     outputTokens: inputTokens === null ? null : 0,
@@ -51,10 +60,10 @@ export function usageOfEmbeddings(answer: unknown): Usage {
 function openAiUsage(input: unknown, output: unknown, inputDetails: unknown): Usage {
   const details = objectOf(inputDetails);
   return {
-    inputTokens: countOf(input),
-    outputTokens: countOf(output),
-    cachedInputTokens: countOf(details.cached_tokens),
-    cacheWriteTokens: countOf(details.cache_write_tokens),
+    inputTokens: tokensOf(input),
+    outputTokens: tokensOf(output),
+    cachedInputTokens: tokensOf(details.cached_tokens),
+    cacheWriteTokens: tokensOf(details.cache_write_tokens),
   };
 }
 

@@ -63,7 +63,10 @@ export class Budgets {
     if (priced.length === 0) throw unpriced(model.targets, budgets[0]!);
     const subjects = budgets.map(({ subject }) => subject);
     const spent = await this.spent.of(subjects);
-    const exhausted = budgets.find(({ subject, usd }) => (spent.get(subject) ?? 0) >= usd);
+    // nothing waits from here on, so that calls at the same time see what others have reserved
+    const exhausted = budgets.find(
+      ({ subject, usd }) => (spent.get(subject) ?? 0) + this.spent.reservedBy(subject) >= usd,
+    );
     if (exhausted) throw exhaustedProblem(exhausted);
     const cost = Math.max(...priced.map((target) => this.likelyCost(target, spending) ?? 0));
     return { model: { ...model, targets: priced }, release: this.spent.reserve(subjects, cost) };

@@ -1,4 +1,4 @@
-import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { retry } from '#platform/concurrency';
 import { rootLogger } from '#platform/logging';
 import { SpentCache } from './spent.cache';
@@ -20,9 +20,9 @@ interface Waiting {
  * Adds calls to the usage in groups: while one group is written, the next one gathers. A call is acknowledged once it is committed.
  */
 @Injectable()
-export class UsageWriter implements OnModuleDestroy {
+export class UsageWriter {
   private waiting: Waiting[] = [];
-  private writing: Promise<void> | undefined;
+  private isWriting = false;
 
   constructor(
     private readonly repository: UsageWriteRepository,
@@ -36,15 +36,13 @@ export class UsageWriter implements OnModuleDestroy {
   add(call: UsedCall): Promise<void> {
     return new Promise((resolve) => {
       this.waiting.push({ call, at: new Date(), resolve });
-      this.writing ??= this.write().finally(() => (this.writing = undefined));
+      if (!this.isWriting) void this.write();
     });
   }
 
-  async onModuleDestroy(): Promise<void> {
-    await this.writing;
-  }
-
+  /** Writes until nothing waits. Never rejects. */
   private async write(): Promise<void> {
+    this.isWriting = true;
     // calls that end in the same turn of the event loop are one group
     await Promise.resolve();
     while (this.waiting.length > 0) {
@@ -59,6 +57,8 @@ export class UsageWriter implements OnModuleDestroy {
       }
       group.forEach(({ resolve }) => resolve());
     }
+    // in the same turn as the last look at what waits, so that no call is forgotten
+    this.isWriting = false;
   }
 
   private async store(group: readonly Waiting[]): Promise<void> {

@@ -1,0 +1,90 @@
+import fc from 'fast-check';
+import { splice } from './json-splice';
+
+/** The texts around the tokens of an object. */
+const blank = fc.stringMatching(/^[ \t\r\n]{0,3}$/);
+/** A JSON text, compact or with line breaks. */
+const valueText = fc
+  .tuple(fc.jsonValue({ maxDepth: 4 }), fc.constantFrom(undefined, 2))
+  .map(([value, indent]) => JSON.stringify(value, null, indent));
+/** A name as a JSON text: with the letters of `model` escaped or not, so that some names only look different. */
+const nameText = fc.oneof(
+  fc.constantFrom('"model"', '"mod\\u0065l"', '"\\u006dodel"', '"models"', '"__proto__"', '"\\"model"', '""'),
+  fc.string().map((name) => JSON.stringify(name)),
+);
+const member = fc.record({ name: nameText, value: valueText, blanks: fc.tuple(blank, blank, blank, blank) });
+
+interface Member {
+  name: string;
+  value: string;
+  blanks: [string, string, string, string];
+}
+
+const written = (members: readonly Member[], before: string, after: string): string => {
+  const texts = members.map(
+    ({ name, value, blanks: [first, second, third, fourth] }) =>
+      `${first}${name}${second}:${third}${value}${fourth}`,
+  );
+  return `${before}{${texts.join(',')}}${after}`;
+};
+
+const nameOf = ({ name }: Member): string => JSON.parse(name) as string;
+
+describe('splicing', () => {
+  it('replaces each top-level member of a name, and keeps every other byte', () => {
+    fc.assert(
+      fc.property(
+        fc.array(member, { maxLength: 8 }),
+        blank,
+        blank,
+        valueText,
+        (members, before, after, value) => {
+          const given = [...members, { ...MODEL, value: '{"model": ["model", "}"]}' }];
+          const expected = given.map((one) => (nameOf(one) === 'model' ? { ...one, value } : one));
+          expect(splice(written(given, before, after), { model: value })).toBe(
+            written(expected, before, after),
+          );
+        },
+      ),
+    );
+  });
+
+  it('adds members that are missing at the end', () => {
+    fc.assert(
+      fc.property(fc.array(member, { maxLength: 8 }), blank, blank, (members, before, after) => {
+        const others = members.filter((one) => nameOf(one) !== 'model' && nameOf(one) !== 'stream_options');
+        const text = written(others, before, after);
+        const spliced = splice(text, { model: '"new"', stream_options: '{"a":1}' });
+        expect(Object.entries(JSON.parse(spliced) as object).sort()).toEqual(
+          Object.entries({ ...parsed(text), model: 'new', stream_options: { a: 1 } }).sort(),
+        );
+        expect(spliced.startsWith(text.slice(0, text.lastIndexOf('}')).trimEnd())).toBe(true);
+      }),
+    );
+  });
+
+  it.each([
+    ['numbers digit for digit', '{"a":12345678901234567890,"b":1.0e+2,"model":1}'],
+    ['members of members', '{"a":{"model":1},"b":[{"model":2}],"model":1}'],
+    ['texts that look like members', '{"a":"\\"model\\":1","b":"\\\\","c":"{\\"model\\"","model":1}'],
+    ['a member named __proto__', '{"__proto__":{"model":1},"constructor":2,"model":1}'],
+  ])('keeps %s', (_, text) => {
+    expect(splice(text, { model: '"x"' })).toBe(text.replace(/1\}$/, '"x"}'));
+  });
+
+  it('takes linear time for a text of backslashes and for deep nesting', () => {
+    const depth = 100_000;
+    const nested = `{"a":${'['.repeat(depth)}${']'.repeat(depth)},"model":1}`;
+    expect(splice(nested, { model: '2' })).toBe(nested.replace('"model":1', '"model":2'));
+    const escaped = `{"a":"${'\\\\'.repeat(500_000)}","model":1}`;
+    const startedAt = performance.now();
+    expect(splice(escaped, { model: '2' })).toBe(escaped.replace('"model":1', '"model":2'));
+    const quoted = `{"a":"${'\\"'.repeat(500_000)}","model":1}`;
+    expect(splice(quoted, { model: '2' })).toBe(quoted.replace('"model":1', '"model":2'));
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+  });
+});
+
+const MODEL: Member = { name: '"model"', value: '1', blanks: ['', '', '', ''] };
+
+const parsed = (text: string): object => JSON.parse(text) as object;

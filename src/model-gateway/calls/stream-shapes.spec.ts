@@ -1,0 +1,134 @@
+import { SseReader } from '../formats/sse';
+import { StreamFailure } from '../formats/stream-failure';
+import { type StreamRequest, type StreamShape, streamShapeOf } from './stream-shapes';
+
+const REQUEST: StreamRequest = {
+  format: 'chat',
+  kind: 'openai',
+  includesUsage: false,
+  request: '{}',
+  keepsContent: true,
+};
+const SHAPES = [
+  ['a chat completion as it is', {}],
+  ['a chat completion as a message', { format: 'messages' }],
+  ['a response as it is', { format: 'responses' }],
+  ['a message as it is', { format: 'messages', kind: 'anthropic' }],
+  ['a message as a chat completion', { kind: 'anthropic' }],
+  ['a message as a response', { format: 'responses', kind: 'anthropic' }],
+] as const satisfies readonly [string, Partial<StreamRequest>][];
+
+const shapeOf = (more: Partial<StreamRequest>): StreamShape => streamShapeOf({ ...REQUEST, ...more });
+
+/** Pushes events, given as JSON texts. */
+const pushed = (shape: StreamShape, ...texts: string[]): string =>
+  texts
+    .flatMap((text) => new SseReader().push(Buffer.from(`data: ${text}\n\n`)))
+    .map((event) => shape.push(event).toString())
+    .join('');
+
+const delta = (members: object, more: object = {}): string =>
+  JSON.stringify({ id: 'c', model: 'u', choices: [{ index: 0, delta: members, ...more }] });
+
+describe.each(SHAPES)('%s', (_, more) => {
+  it.each(['not JSON', '[]', 'null', '7', '"text"', '{"a":', ''])('refuses an event that is %j', (text) => {
+    expect(() => pushed(shapeOf(more), text)).toThrow(StreamFailure);
+  });
+
+  it.each([
+    ['members of wrong types', { id: 1, model: {}, choices: 'x', delta: 7, usage: [], type: {} }],
+    ['nulls', { id: null, choices: [null], delta: null, usage: null, message: null, type: null }],
+    ['deltas of wrong types', { choices: [{ delta: { content: {}, tool_calls: [null, 7, {}] } }] }],
+    ['an unknown type', { type: 'ping', content: 'x' }],
+    ['usage that is no count', { usage: { prompt_tokens: -1, output_tokens: 1e300, input_tokens: '9' } }],
+  ])('takes %s without a fault, and counts nothing', (_name, event) => {
+    const shape = shapeOf(more);
+    pushed(shape, JSON.stringify(event));
+    const { usage, text } = shape.facts;
+    expect([usage.inputTokens, usage.outputTokens, text]).toEqual([null, null, '']);
+  });
+
+  it('does not take __proto__ for a prototype', () => {
+    const shape = shapeOf(more);
+    const text = '{"input_tokens":9,"prompt_tokens":9,"output_tokens":9}';
+    pushed(
+      shape,
+      `{"type":"message_start","message":{"__proto__":{"id":"x"},"usage":{"__proto__":${text}}}}`,
+      `{"type":"message_delta","delta":{"__proto__":{"text":"x"}},"usage":{"__proto__":${text}}}`,
+      `{"__proto__":{"choices":[{"delta":{"content":"x"}}],"usage":${text}}}`,
+    );
+    const { id, text: answered, usage } = shape.facts;
+    expect([id === 'x', answered, usage.inputTokens]).toEqual([false, '', null]);
+    expect(({} as { input_tokens?: unknown }).input_tokens).toBeUndefined();
+  });
+
+  it('keeps no more of an endless answer than a span has', () => {
+    const shape = shapeOf({ ...more, kind: 'openai', format: 'chat' });
+    const text = 'x'.repeat(100_000);
+    for (let one = 0; one < 20; one++) pushed(shape, delta({ content: text }));
+    for (let index = 0; index < 20_000; index++) {
+      pushed(shape, delta({ tool_calls: [{ index, id: 'i'.repeat(20), function: { name: 'n' } }] }));
+    }
+    const { text: kept, toolCalls } = shape.facts;
+    expect([shape.length, kept.length]).toEqual([2_000_000, 256 * 1024]);
+    expect(toolCalls.length).toBeLessThan(4_000);
+  });
+});
+
+describe('a chat completion', () => {
+  it('keeps the bytes of its events, and its last ones until the end', () => {
+    const shape = shapeOf({});
+    const text = delta({ content: 'Hi' });
+    expect(pushed(shape, text)).toBe(`data: ${text}\n\n`);
+    expect([pushed(shape, '[DONE]'), shape.isDone]).toEqual(['', true]);
+    expect(shape.end().toString()).toBe('data: [DONE]\n\n');
+    expect(shape.facts).toMatchObject({ id: 'c', model: 'u', text: 'Hi' });
+  });
+
+  it('shows a chunk with only the usage if the client asked for it', () => {
+    const usage = '{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2}}';
+    for (const includesUsage of [false, true]) {
+      const shape = shapeOf({ includesUsage });
+      expect(pushed(shape, usage) !== '').toBe(includesUsage);
+      expect(shape.facts.usage).toMatchObject({ inputTokens: 1, outputTokens: 2 });
+    }
+  });
+
+  it('fails for an error in place of a chunk', () => {
+    const failed = (): string =>
+      pushed(shapeOf({}), '{"error":{"message":"full","type":"overloaded_error"}}');
+    expect(failed).toThrow(new StreamFailure('overloaded_error', 'full'));
+  });
+});
+
+describe('a translated answer', () => {
+  const shape = (): StreamShape => shapeOf({ format: 'messages', keepsContent: false });
+
+  it('may not have endless parts', () => {
+    const calls = Array.from({ length: 1_000 }, (_, at) => ({ id: `c${at}`, function: { name: 'n' } }));
+    const flooded = shape();
+    const flood = (): void => {
+      for (let one = 0; one < 11; one++) {
+        const named = calls.map((call) => ({ ...call, index: `${one} ${call.id}` }));
+        pushed(flooded, delta({ tool_calls: named }));
+      }
+    };
+    expect(flood).toThrow(/more than 10000 parts/);
+  });
+
+  it('may not have endless text', () => {
+    const flooded = shape();
+    const content = 'x'.repeat(1024 * 1024);
+    const flood = (): void => {
+      for (let one = 0; one < 17; one++) pushed(flooded, delta({ content }));
+    };
+    expect(flood).toThrow(/more than 16777216 characters/);
+  });
+
+  it('that breaks off has no end', () => {
+    const broken = shape();
+    pushed(broken, delta({ content: 'half' }), '[DONE]');
+    expect(() => broken.end()).toThrow(StreamFailure);
+    expect(broken.length).toBe(4);
+  });
+});

@@ -1,0 +1,96 @@
+import { ModelPrices } from '../../telemetry';
+import type { BudgetDirectory } from '../budgets/budget-directory';
+import type { CalledModel } from '../models/model-directory';
+import { Budgets, type Spending } from './budgets';
+import { monthOf, SpentCache } from './spent.cache';
+import type { SpendRow, UsageWriteRepository } from './usage-write.repository';
+
+const month = monthOf(new Date());
+const row = (subject: string, spent_usd: number): SpendRow => ({ subject, month, spent_usd });
+
+/** A cache on rows that a test gives. */
+function cacheOn(read: (subjects: readonly string[]) => Promise<SpendRow[]>): SpentCache {
+  return new SpentCache({ spent: read } as unknown as UsageWriteRepository);
+}
+
+describe('what was spent', () => {
+  it('is read once a second for each subject', async () => {
+    const asked: string[][] = [];
+    const cache = cacheOn((subjects) => {
+      asked.push([...subjects]);
+      return Promise.resolve([row('a', 3)]);
+    });
+    expect([...(await cache.of(['a', 'b']))]).toEqual([
+      ['a', 3],
+      ['b', 0],
+    ]);
+    expect([...(await cache.of(['b', 'c']))]).toEqual([
+      ['b', 0],
+      ['c', 0],
+    ]);
+    expect(asked).toEqual([['a', 'b'], ['c']]);
+  });
+
+  it('is not taken back by rows that were read before a call was recorded', async () => {
+    let answer!: (rows: SpendRow[]) => void;
+    const cache = cacheOn(() => new Promise((resolve) => (answer = resolve)));
+    const reading = cache.of(['a']);
+    cache.learn([row('a', 5)]);
+    answer([row('a', 4)]);
+    expect([...(await reading)]).toEqual([['a', 5]]);
+    expect([...(await cache.of(['a']))]).toEqual([['a', 5]]);
+  });
+
+  it('of another month does not count', async () => {
+    const cache = cacheOn(() => Promise.resolve([]));
+    cache.learn([{ subject: 'a', month: '2020-01-01', spent_usd: 9 }]);
+    expect([...(await cache.of(['a']))]).toEqual([['a', 0]]);
+  });
+});
+
+describe('a reservation', () => {
+  it('ends once, and leaves nothing of rounded sums', () => {
+    const cache = cacheOn(() => Promise.resolve([]));
+    const releases = [0.1, 0.2, 1e9, 0.3].map((usd) => cache.reserve(['a', 'b'], usd));
+    expect(cache.reservedBy('a')).toBeCloseTo(1e9 + 0.6, 6);
+    releases[2]!();
+    releases[2]!();
+    expect(cache.reservedBy('a')).toBeCloseTo(0.6, 6);
+    releases.forEach((release) => release());
+    expect([cache.reservedBy('a'), cache.reservedBy('b')]).toEqual([0, 0]);
+  });
+});
+
+describe('a budget', () => {
+  const price = { input_usd_per_million: 1, output_usd_per_million: 1 };
+  const model = {
+    model_id: 'model_1',
+    workspace_id: 'wsp_1',
+    name: 'm',
+    monthly_budget_usd: 10,
+    targets: [{ upstream_model: 'u', price }],
+  } as unknown as CalledModel;
+  const spending = (maxTokens: number): Spending => ({ model, requestBytes: 4, maxTokens, limits: null });
+  const newBudgets = (): { budgets: Budgets; spent: SpentCache } => {
+    const spent = cacheOn(() => Promise.resolve([]));
+    const directory = { cached: () => null } as unknown as BudgetDirectory;
+    return { budgets: new Budgets(directory, spent, { table: {} } as ModelPrices), spent };
+  };
+
+  it('sees the reservations of calls that asked at the same moment', async () => {
+    const { budgets } = newBudgets();
+    const asked = await Promise.allSettled(
+      Array.from({ length: 20 }, () => budgets.allow(spending(5_000_000))),
+    );
+    expect(asked.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
+  });
+
+  it('is whole again after calls that have ended', async () => {
+    const { budgets, spent } = newBudgets();
+    for (let one = 0; one < 5; one++) {
+      const { release } = await budgets.allow(spending(5_000_000));
+      release();
+    }
+    expect(spent.reservedBy('model_1')).toBe(0);
+  });
+});

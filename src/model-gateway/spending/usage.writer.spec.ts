@@ -1,0 +1,46 @@
+import { SpentCache } from './spent.cache';
+import type { UsedCall } from './usage.types';
+import type { UsageRow, UsageWriteRepository } from './usage-write.repository';
+import { UsageWriter } from './usage.writer';
+
+const CALL: UsedCall = {
+  orgId: 'org_1',
+  workspaceId: 'wsp_1',
+  principalId: 'user',
+  serviceAccountId: null,
+  modelId: 'model_1',
+  providerId: 'prov_1',
+  upstreamModel: 'u',
+  usage: { inputTokens: 1, outputTokens: 2, cachedInputTokens: null, cacheWriteTokens: null },
+  costUsd: 1,
+  isFailed: false,
+  isCached: false,
+};
+
+describe('usage', () => {
+  const added: UsageRow[][] = [];
+  const repository = {
+    add: (usage: UsageRow[]) => {
+      added.push(usage);
+      return Promise.resolve([]);
+    },
+  } as unknown as UsageWriteRepository;
+  let writer: UsageWriter;
+
+  beforeEach(() => {
+    added.length = 0;
+    writer = new UsageWriter(repository, new SpentCache(repository));
+  });
+
+  it('of calls that end together is one row', async () => {
+    await Promise.all([writer.add(CALL), writer.add(CALL), writer.add({ ...CALL, isFailed: true })]);
+    expect(added).toEqual([[expect.objectContaining({ call_count: 3, failed_count: 1, cost_usd: 3 })]]);
+  });
+
+  it('of a call that ends at the moment in which the previous group is done is written too', async () => {
+    await writer.add(CALL);
+    // at once, before anything else runs
+    await writer.add(CALL);
+    expect(added).toHaveLength(2);
+  });
+});

@@ -1,0 +1,484 @@
+import { once } from 'node:events';
+import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { readEnvironment } from '#platform/config';
+import { OutboundHttp } from '#platform/outbound';
+import {
+  type Answer,
+  type ApiClient,
+  createTestApp,
+  newOrganization,
+  type TestApp,
+  type TestOrganization,
+  until,
+} from '#testing';
+import { ShapingPool } from '../../../src/model-gateway/calls/shaper';
+import { pointersIn } from './gateway.fixture';
+import {
+  begin,
+  chat,
+  chatCompletion,
+  contentChunk,
+  FakeProvider,
+  json,
+  message,
+  modelOf,
+  send,
+} from './provider.fixture';
+
+const MIB = 1024 * 1024;
+const BODY_LIMIT = 12 * MIB;
+const COMPLETIONS = '/model/v1/chat/completions';
+const SECRET = 'sk-of-the-provider';
+const DEEP = '['.repeat(100_000) + ']'.repeat(100_000);
+const messages = [{ role: 'user', content: 'Hi' }];
+
+let app: TestApp;
+let org: TestOrganization;
+let admin: ApiClient;
+let key: string;
+let provider: FakeProvider;
+
+beforeAll(async () => {
+  app = await createTestApp({
+    env: { OUTBOUND_ALLOW: '127.0.0.0/8', BODY_LIMIT_BYTES: String(BODY_LIMIT) },
+  });
+});
+afterAll(() => app.close());
+beforeEach(async () => {
+  org = await newOrganization(app);
+  admin = await org.member('admin');
+  key = (await org.serviceAccount('runtime')).key;
+  provider = await FakeProvider.listen();
+});
+afterEach(() => provider.close());
+
+const model = (more: Record<string, unknown> = {}): Promise<string> =>
+  modelOf(admin, org.workspaceId, provider, more);
+
+/** Calls a model for a chat completion. */
+const ask = (name: string, more: object = {}): Promise<Answer> =>
+  app.api(key).post(COMPLETIONS, { model: name, messages, ...more });
+
+/** Sends a body as it is, and returns the status and the text of the answer, which no JSON reader sees. */
+async function exchanged(
+  path: string,
+  body: string | Buffer,
+  headers: Record<string, string> = {},
+): Promise<{ status: number; text: string }> {
+  const answer = await fetch(app.url + path, {
+    method: 'POST',
+    body: body as never,
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+  });
+  return { status: answer.status, text: await answer.text() };
+}
+
+const streamed = (name: string, path = COMPLETIONS) =>
+  exchanged(path, JSON.stringify({ model: name, messages, stream: true, max_tokens: 9 }));
+
+/** Writes until the connection is closed or full, and goes on when it is empty again. Counts the bytes. */
+function flood(response: ServerResponse, part: Buffer): { readonly bytes: number } {
+  const sent = { bytes: 0 };
+  const write = (): void => {
+    while (!response.destroyed) {
+      sent.bytes += part.length;
+      if (!response.write(part)) return void response.once('drain', write);
+    }
+  };
+  write();
+  return sent;
+}
+
+/** The longest time that a probe of the process takes while something else runs, in milliseconds. */
+async function slowestProbe(work: Promise<unknown>): Promise<number> {
+  let isDone = false;
+  const done = work.finally(() => (isDone = true));
+  let slowest = 0;
+  while (!isDone) {
+    const startedAt = performance.now();
+    expect((await fetch(`${app.url}/health/live`)).status).toBe(200);
+    slowest = Math.max(slowest, performance.now() - startedAt);
+    await pause(10);
+  }
+  await done;
+  return slowest;
+}
+
+const usage = async (): Promise<any> =>
+  (await admin.get(`/model/v1/usage?workspace_id=${org.workspaceId}`)).body.total;
+
+const expectUnavailable = ({ status, body }: Answer, detail: RegExp): void => {
+  expect([status, body.code]).toEqual([503, 'service_unavailable']);
+  expect(body.detail).toMatch(detail);
+};
+
+describe('an answer', () => {
+  it('without an end is read up to 64 MiB', async () => {
+    let sent = { bytes: 0 };
+    provider.answer = (_call, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      sent = flood(response, Buffer.alloc(64 * 1024, ' '));
+    };
+    // not tried again, because it would be no smaller
+    expectUnavailable(await ask(await model({ retries: 2 })), /answered with more than 67108864 bytes/);
+    await until(() => provider.aborted === 1);
+    expect(sent.bytes).toBeLessThan(80 * MIB);
+    expect(provider.calls).toHaveLength(1);
+  });
+
+  it('with 100,000 levels is passed on, and is no fault of the service if it must be translated', async () => {
+    const text = `{"choices":[{"message":{"content":"Hi","extra":${DEEP}}}]}`;
+    provider.answer = (_call, response) => void response.end(text);
+    const body = (name: string): string => JSON.stringify({ model: name, messages });
+    const own = await exchanged(COMPLETIONS, body(await model({ capture_content: true })));
+    expect([own.status, own.text === text]).toEqual([200, true]);
+    const input = `{"content":[{"type":"tool_use","id":"1","name":"f","input":{"a":${DEEP}}}]}`;
+    provider.answer = (_call, response) => void response.end(input);
+    const translated = await exchanged(COMPLETIONS, body(await model({ kind: 'anthropic' })));
+    expect([200, 503]).toContain(translated.status);
+    const called = chatCompletion({
+      tool_calls: [{ id: '1', function: { name: 'f', arguments: `{"a":${DEEP}}` } }],
+    });
+    provider.answer = (_call, response) => json(response, called);
+    const asMessage = await exchanged('/model/v1/messages', body(await model()));
+    expect([asMessage.status, asMessage.text]).toEqual([503, expect.stringContaining('nested too deeply')]);
+    expect(await usage()).toMatchObject({ call_count: 3 });
+  });
+
+  it('with __proto__ members keeps them, and changes no prototype', async () => {
+    const text =
+      '{"__proto__":{"polluted":1},"choices":[{"__proto__":{"polluted":1},"message":{"content":"Hi"}}],"usage":{"__proto__":{"prompt_tokens":5}}}';
+    provider.answer = (_call, response) => void response.end(text);
+    const { status, text: answered } = await exchanged(
+      COMPLETIONS,
+      JSON.stringify({ model: await model(), messages }),
+    );
+    expect([status, answered]).toEqual([200, text]);
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+  });
+
+  it('with headers over 16 KiB is not read', async () => {
+    provider.answer = (_call, response) => json(response, {}, 200, { 'x-long': 'x'.repeat(17 * 1024) });
+    expectUnavailable(await ask(await model()), /answers with too many bytes/);
+  });
+
+  it('that redirects to the metadata of a cloud is not followed', async () => {
+    provider.answer = (_call, response) =>
+      json(response, {}, 307, { location: 'http://169.254.169.254/latest/meta-data/' });
+    expectUnavailable(await ask(await model()), /answered 307/);
+    expect(provider.calls).toHaveLength(1);
+  });
+
+  it('in gzip, which was not asked for, is not decoded', async () => {
+    const body = gzipSync(Buffer.alloc(10 * MIB, ' '));
+    provider.answer = (_call, response) =>
+      void response
+        .writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
+        .end(body);
+    expectUnavailable(await ask(await model()), /did not answer with a JSON object/);
+  });
+
+  it('that asks to wait for a year is passed on at once', async () => {
+    provider.answer = (_call, response) => json(response, {}, 429, { 'retry-after': '31536000' });
+    const startedAt = performance.now();
+    const answer = await ask(await model({ retries: 3 }));
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '31536000']);
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    expect(provider.calls).toHaveLength(1);
+  });
+
+  it.each([
+    ['of 60 KiB', 60 * 1024],
+    ['of 1 MiB', MIB],
+  ])('with an error %s that repeats the API key is cut, and the key is left out', async (_, size) => {
+    const said = { error: { message: `${SECRET} is wrong ${'x'.repeat(size)}` } };
+    provider.answer = (_call, response) => json(response, said, 500);
+    const answer = await ask(await model());
+    expectUnavailable(answer, /answered 500/);
+    const text = JSON.stringify(answer.body);
+    expect(text).not.toContain(SECRET);
+    expect(text.length).toBeLessThan(5_000);
+  });
+
+  it('with status 200 that is a page is 503, plain and streamed', async () => {
+    provider.answer = (_call, response) =>
+      void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Sign in</html>');
+    const name = await model();
+    expectUnavailable(await ask(name), /did not answer with a JSON object/);
+    expectUnavailable(await ask(name, { stream: true }), /did not answer with a stream of events/);
+  });
+
+  it('that closes after its headers is 503', async () => {
+    provider.answer = (_call, response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
+      response.flushHeaders();
+      setTimeout(() => response.destroy(), 20);
+    };
+    expectUnavailable(await ask(await model()), /closed the connection/);
+  });
+
+  it.each([
+    ['negative', -5],
+    ['huge', Number.MAX_SAFE_INTEGER],
+    ['text', '12'],
+    ['broken', 1.5],
+  ])('with usage that is %s is estimated instead, and later calls are still counted', async (_, tokens) => {
+    const name = await model();
+    provider.answer = chat('Hello', { prompt_tokens: tokens, completion_tokens: tokens });
+    for (let one = 0; one < 3; one++) expect((await ask(name)).status).toBe(200);
+    const { call_count, input_tokens, output_tokens } = await usage();
+    expect(call_count).toBe(3);
+    expect([input_tokens > 0, input_tokens < 1_000, output_tokens < 1_000]).toEqual([true, true, true]);
+  });
+
+  it('of a name that has moved to a private address is not asked for', async () => {
+    const addresses = ['127.0.0.1', '10.0.0.1'];
+    const resolve = (): Promise<any> =>
+      Promise.resolve([{ address: addresses.shift() ?? '10.0.0.1', family: 4 }]);
+    const outbound = new OutboundHttp(readEnvironment(app.env).OUTBOUND_ALLOW, resolve);
+    const spy = jest.spyOn(app.get(OutboundHttp), 'dispatcher', 'get').mockReturnValue(outbound.dispatcher);
+    try {
+      const moving = provider.url.replace('127.0.0.1', 'models.example.com');
+      const name = await modelOf(admin, org.workspaceId, moving);
+      provider.answer = (_call, response) =>
+        json(response, chatCompletion({ content: 'Hi' }), 200, { connection: 'close' });
+      expect((await ask(name)).status).toBe(200);
+      const moved = await ask(name);
+      expect([moved.status, moved.body.code]).toEqual([403, 'forbidden']);
+    } finally {
+      spy.mockRestore();
+      await outbound.onApplicationShutdown();
+    }
+  });
+});
+
+describe('a stream', () => {
+  it('with an endless event is read up to 4 MiB', async () => {
+    let sent = { bytes: 0 };
+    provider.answer = (_call, response) => {
+      begin(response);
+      response.write('data: ');
+      sent = flood(response, Buffer.alloc(64 * 1024, 'x'));
+    };
+    expectUnavailable(await ask(await model(), { stream: true }), /more than 4194304 bytes/);
+    await until(() => provider.aborted === 1);
+    expect(sent.bytes).toBeLessThan(16 * MIB);
+  });
+
+  it('that its client does not read is not read from the provider either', async () => {
+    let sent = { bytes: 0 };
+    provider.answer = (_call, response) => {
+      begin(response);
+      sent = flood(response, Buffer.from(`data: ${JSON.stringify(contentChunk('x'.repeat(1_000)))}\n\n`));
+    };
+    const body = JSON.stringify({ model: await model(), messages, stream: true });
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const request = http.request(app.url + COMPLETIONS, { method: 'POST', headers });
+    request.on('error', () => undefined).end(body);
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    response.on('error', () => undefined);
+    let last = -1;
+    await until(async () => {
+      const before = last;
+      last = sent.bytes;
+      await pause(300);
+      return before === sent.bytes;
+    });
+    expect(sent.bytes).toBeLessThan(32 * MIB);
+    request.destroy();
+    await until(() => provider.aborted === 1);
+    await until(async () => (await usage()).call_count === 1);
+  });
+
+  it('of millions of comments is read through, and the process stays responsive', async () => {
+    provider.answer = async (call, response) => {
+      begin(response);
+      const comments = Buffer.from(':\n\n'.repeat(20_000));
+      for (let one = 0; one < 100; one++) if (!response.write(comments)) await once(response, 'drain');
+      send(response, contentChunk('at last'));
+      response.end('data: [DONE]\n\n');
+      void call;
+    };
+    const answering = streamed(await model());
+    expect(await slowestProbe(answering)).toBeLessThan(2_000);
+    const { status, text } = await answering;
+    expect([status, text.includes('at last'), text.length < 1_000]).toEqual([200, true, true]);
+  });
+
+  it('of one comment with millions of lines is read up to 4 MiB', async () => {
+    let sent = { bytes: 0 };
+    provider.answer = (_call, response) => {
+      begin(response);
+      sent = flood(response, Buffer.from(':\n'.repeat(32 * 1024)));
+    };
+    expectUnavailable(await ask(await model(), { stream: true }), /more than 4194304 bytes/);
+    expect(sent.bytes).toBeLessThan(16 * MIB);
+  });
+
+  it('whose events are not JSON is 503 at its beginning, and ends with an error later', async () => {
+    const name = await model();
+    provider.answer = (_call, response) => {
+      begin(response);
+      response.end('data: {"half\n\n');
+    };
+    expectUnavailable(await ask(name, { stream: true }), /not a JSON object/);
+    provider.answer = (_call, response) => {
+      begin(response);
+      send(response, contentChunk('Hel'));
+      response.end('data: [1]\n\n');
+    };
+    const { status, text } = await streamed(name).catch((error: Error) => ({
+      status: 0,
+      text: error.message,
+    }));
+    // the connection is closed after the event, so a client may see only that
+    expect(status === 0 || text.includes('not a JSON object')).toBe(true);
+  });
+
+  it('whose errors repeat the API key does not show it, at its beginning and later', async () => {
+    const name = await model();
+    const error = { type: `t-${SECRET}`, message: `${SECRET} is wrong ${'x'.repeat(60_000)}` };
+    provider.answer = (_call, response) => {
+      begin(response);
+      send(response, { error });
+      response.end();
+    };
+    const first = await ask(name, { stream: true });
+    expectUnavailable(first, /did not begin its answer/);
+    provider.answer = (_call, response) => json(response, { error });
+    const plain = await ask(name, { stream: true });
+    expectUnavailable(plain, /answered 500/);
+    provider.answer = (_call, response) => {
+      begin(response);
+      send(response, contentChunk('Hel'));
+      setTimeout(() => send(response, { error }), 50);
+    };
+    const later = await received(name);
+    expect(later).toContain('ended its answer early');
+    for (const text of [JSON.stringify(first.body), JSON.stringify(plain.body), later]) {
+      expect(text).not.toContain(SECRET);
+      expect(text.length).toBeLessThan(5_000);
+    }
+  });
+
+  it('in which nothing comes for timeout_ms ends with an error', async () => {
+    provider.answer = (_call, response) => {
+      begin(response);
+      send(response, contentChunk('Hel'));
+    };
+    const startedAt = performance.now();
+    expect(await received(await model({ timeout_ms: 500 }))).toContain('ended its answer early');
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
+    await until(() => provider.aborted === 1);
+    await until(async () => (await usage()).failed_count === 1);
+  });
+
+  describe('with two million deltas of calls', () => {
+    const floodCalls = async (response: ServerResponse): Promise<void> => {
+      begin(response);
+      for (let event = 0; event < 2_000 && !response.destroyed; event++) {
+        const tool_calls = Array.from({ length: 1_000 }, (_, at) => ({ index: event * 1_000 + at }));
+        const text = JSON.stringify({ choices: [{ index: 0, delta: { tool_calls } }] });
+        if (!response.write(`data: ${text}\n\n`)) {
+          await Promise.race([once(response, 'drain'), once(response, 'close')]);
+        }
+      }
+      if (!response.destroyed) response.end('data: [DONE]\n\n');
+    };
+
+    it('is passed on in bounded memory, and the process stays responsive', async () => {
+      provider.answer = (_call, response) => floodCalls(response);
+      const before = process.memoryUsage().heapUsed;
+      const answering = streamed(await model({ capture_content: true })).then(({ status, text }) => {
+        expect([status, text.endsWith('data: [DONE]\n\n')]).toEqual([200, true]);
+      });
+      expect(await slowestProbe(answering)).toBeLessThan(2_000);
+      // without the text of the answer that the test itself holds, about 40 MB
+      expect(process.memoryUsage().heapUsed - before).toBeLessThan(400 * MIB);
+    }, 120_000);
+
+    it('ends with an error if it must be translated', async () => {
+      provider.answer = (_call, response) => floodCalls(response);
+      const text = await received(await model(), '/model/v1/messages');
+      expect(text).toContain('more than 10000 parts');
+    }, 120_000);
+  });
+
+  /** Returns what a client receives until the connection is closed. */
+  async function received(name: string, path = COMPLETIONS): Promise<string> {
+    const body = JSON.stringify({ model: name, messages, stream: true, max_tokens: 9 });
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const request = http.request(app.url + path, { method: 'POST', headers });
+    request.on('error', () => undefined).end(body);
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    let text = '';
+    response
+      .setEncoding('utf8')
+      .on('data', (chunk: string) => (text += chunk))
+      .on('error', () => undefined);
+    await new Promise((resolve) => response.on('close', resolve));
+    return text;
+  }
+});
+
+describe('a request', () => {
+  it('over BODY_LIMIT_BYTES is 413', async () => {
+    const body = JSON.stringify({
+      model: 'x',
+      messages: [{ role: 'user', content: 'x'.repeat(BODY_LIMIT) }],
+    });
+    const { status, text } = await exchanged(COMPLETIONS, body);
+    expect([status, (JSON.parse(text) as { code: string }).code]).toEqual([413, 'payload_too_large']);
+  });
+
+  it('that is a gzip bomb is 413', async () => {
+    const bomb = gzipSync(Buffer.alloc(64 * MIB, ' '));
+    const { status, text } = await exchanged(COMPLETIONS, bomb, { 'content-encoding': 'gzip' });
+    expect([status, (JSON.parse(text) as { code: string }).code]).toEqual([
+      413,
+      'compressed_payload_too_large',
+    ]);
+    expect(provider.calls).toEqual([]);
+  });
+
+  it('with 10 MiB of messages is translated in threads, and the process stays responsive', async () => {
+    const name = await model({ kind: 'anthropic' });
+    provider.answer = (_call, response) => json(response, message([{ type: 'text', text: 'Hi' }]));
+    const many = Array.from({ length: 100_000 }, (_, at) => ({
+      role: at % 2 === 0 ? 'user' : 'assistant',
+      content: `message ${at} ${'x'.repeat(50)}`,
+    }));
+    const body = JSON.stringify({ model: name, messages: many });
+    expect(body.length).toBeGreaterThan(9 * MIB);
+    const run = jest.spyOn(app.get(ShapingPool), 'run');
+    const answering = exchanged(COMPLETIONS, body);
+    expect(await slowestProbe(answering)).toBeLessThan(2_000);
+    expect((await answering).status).toBe(200);
+    expect(run.mock.calls.map(([, , task]) => task)).toEqual(['inspectBytes', 'shapeBytes']);
+    run.mockRestore();
+  });
+
+  it('with 100,000 levels is passed on, and is 400 if it must be translated', async () => {
+    const text = (name: string): string =>
+      `{"model":"${name}","messages":[{"role":"tool","tool_call_id":"1","content":${DEEP}},{"role":"user","content":[null]}]}`;
+    const own = await exchanged(COMPLETIONS, text(await model({ capture_content: true })));
+    expect(own.status).toBe(200);
+    const translated = await exchanged(COMPLETIONS, text(await model({ kind: 'anthropic' })));
+    expect(translated.status).toBe(400);
+    expect(await usage()).toMatchObject({ call_count: 2 });
+  });
+
+  it.each([
+    ['a model name of 256 characters', { model: 'm'.repeat(256) }, '/model'],
+    ['a stream that is a text', { model: 'm', stream: 'true' }, '/stream'],
+  ])('with %s is 400', async (_, body, pointer) => {
+    const answer = await app.api(key).post(COMPLETIONS, { messages, ...body });
+    expect([answer.status, pointersIn(answer)]).toEqual([400, [pointer]]);
+  });
+
+  it('with a model name of 255 characters is 404', async () => {
+    expect((await app.api(key).post(COMPLETIONS, { messages, model: 'm'.repeat(255) })).status).toBe(404);
+  });
+});

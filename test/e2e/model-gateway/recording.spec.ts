@@ -1,0 +1,197 @@
+import { once } from 'node:events';
+import http, { type IncomingMessage } from 'node:http';
+import {
+  type ApiClient,
+  createTestApp,
+  newOrganization,
+  type TestApp,
+  type TestOrganization,
+  until,
+} from '#testing';
+import { RateLimits } from '#platform/rate-limit';
+import { AnswerCacheRepository } from '../../../src/model-gateway/calls/answer-cache.repository';
+import { SpentCache } from '../../../src/model-gateway/spending/spent.cache';
+import { begin, chat, contentChunk, FakeProvider, json, modelOf, send } from './provider.fixture';
+
+const COMPLETIONS = '/model/v1/chat/completions';
+const messages = [{ role: 'user', content: 'Hi' }];
+/** Costs more than any call here. */
+const BUDGET = { monthly_budget_usd: 1_000 };
+
+/** However a call ends, it is recorded once, and what was reserved for it is free again. */
+describe('a call', () => {
+  let app: TestApp;
+  let org: TestOrganization;
+  let admin: ApiClient;
+  let key: string;
+  let provider: FakeProvider;
+
+  beforeAll(async () => {
+    const prices = { 'gpt-test': { input_usd_per_million: 2, output_usd_per_million: 10 } };
+    app = await createTestApp({
+      env: { OUTBOUND_ALLOW: '127.0.0.0/8', MODEL_PRICES: JSON.stringify(prices) },
+    });
+  });
+  afterAll(() => app.close());
+  beforeEach(async () => {
+    org = await newOrganization(app);
+    admin = await org.member('admin');
+    key = (await org.serviceAccount('runtime')).key;
+    provider = await FakeProvider.listen();
+  });
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    await provider.close();
+  });
+
+  const model = (more: Record<string, unknown> = {}): Promise<string> =>
+    modelOf(admin, org.workspaceId, provider, { ...BUDGET, ...more });
+  const ask = (name: string, more: object = {}) =>
+    app.api(key).post(COMPLETIONS, { model: name, messages, ...more });
+  const total = async (of: ApiClient = admin): Promise<any> =>
+    (await of.get(`/model/v1/usage?workspace_id=${org.workspaceId}`)).body.total;
+  const reservedOf = async (name: string): Promise<number> => {
+    const { body } = await admin.get(`/model/v1/models/${name}`);
+    return app.get(SpentCache).reservedBy(body.model_id as string);
+  };
+
+  /** Begins a stream, and waits for the headers of its answer. */
+  async function begun(url: string, name: string) {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const request = http.request(url + COMPLETIONS, { method: 'POST', headers });
+    request.on('error', () => undefined).end(JSON.stringify({ model: name, messages, stream: true }));
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    response.on('error', () => undefined);
+    return { request, response };
+  }
+
+  it.each([-1_000_000_000, 1e300, 0.5])(
+    'whose max_tokens is %d leaves no reservation',
+    async (max_tokens) => {
+      const name = await model();
+      expect((await ask(name, { max_tokens })).status).toBe(200);
+      expect(await reservedOf(name)).toBe(0);
+      expect((await ask(name)).status).toBe(200);
+      expect(await total()).toMatchObject({ call_count: 2, failed_count: 0 });
+    },
+  );
+
+  it.each([false, true])(
+    'whose kept answer cannot be looked for is recorded (stream: %s)',
+    async (stream) => {
+      const name = await model({ cache_ttl_seconds: 60 });
+      const cache = app.get(AnswerCacheRepository);
+      jest.spyOn(cache, 'find').mockRejectedValue(new Error('the database is away'));
+      provider.answer = chat('Hello');
+      const { status } = await ask(name, { stream });
+      // answers of streams are not kept
+      expect(status).toBe(stream ? 200 : 500);
+      expect(await reservedOf(name)).toBe(0);
+      expect(await total()).toMatchObject({ call_count: 1, failed_count: stream ? 0 : 1 });
+    },
+  );
+
+  it('with content that has no text is recorded, with its span', async () => {
+    const name = await model({ capture_content: true });
+    const odd = [null, 7, { role: 'user', content: [null, 7] }, { role: 'user', content: {} }];
+    expect((await ask(name, { messages: odd })).status).toBe(200);
+    expect(await reservedOf(name)).toBe(0);
+    expect(await total()).toMatchObject({ call_count: 1 });
+  });
+
+  it('whose tokens cannot be counted is answered all the same', async () => {
+    const name = await model();
+    const { body } = await admin.post('/model/v1/keys', {
+      workspace_id: org.workspaceId,
+      name: 'limited',
+      tokens_per_minute: 1_000_000,
+    });
+    const rates = app.get(RateLimits);
+    const rejected = jest.fn();
+    process.on('unhandledRejection', rejected);
+    jest
+      .spyOn(rates, 'checkOwn')
+      .mockImplementation((_limit, points) =>
+        points === 0 ? Promise.resolve(null) : Promise.reject(new Error('the counter is away')),
+      );
+    try {
+      const answer = await app.api(body.key as string).post(COMPLETIONS, { model: name, messages });
+      expect(answer.status).toBe(200);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      expect(rejected).not.toHaveBeenCalled();
+    } finally {
+      process.off('unhandledRejection', rejected);
+    }
+  });
+
+  it.each([
+    ['before its provider has answered', () => undefined],
+    ['after the headers of its provider', begin],
+  ] as const)('whose client goes %s is recorded', async (_, answer) => {
+    const name = await model();
+    provider.answer = (_call, response) => answer(response);
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    for (const stream of [false, true]) {
+      const calls = provider.calls.length;
+      const request = http.request(app.url + COMPLETIONS, { method: 'POST', headers });
+      request.on('error', () => undefined).end(JSON.stringify({ model: name, messages, stream }));
+      await until(() => provider.calls.length === calls + 1);
+      request.destroy();
+      await until(async () => (await total()).failed_count === calls + 1);
+      expect(await reservedOf(name)).toBe(0);
+    }
+    expect((await total()).call_count).toBe(2);
+    expect(provider.aborted).toBe(2);
+  });
+
+  it('whose stream breaks off is recorded once', async () => {
+    const name = await model();
+    provider.answer = (_call, response) => {
+      begin(response);
+      send(response, contentChunk('half'));
+      setTimeout(() => response.destroy(), 20);
+    };
+    const { response } = await begun(app.url, name);
+    await new Promise((resolve) => response.resume().on('close', resolve));
+    await until(async () => (await total()).call_count === 1);
+    expect(await total()).toMatchObject({ call_count: 1, failed_count: 1 });
+    expect(await reservedOf(name)).toBe(0);
+  });
+
+  it('with other headers of its format does not get the kept answer', async () => {
+    const name = await model({ cache_ttl_seconds: 60 });
+    const by = app.api(key);
+    const body = { model: name, messages };
+    for (const beta of ['one', 'two']) {
+      const { headers } = await by.post(COMPLETIONS, body, { 'openai-beta': beta });
+      expect(headers.get('cache-status')).toBe('model-gateway; fwd=miss');
+    }
+    const again = await by.post(COMPLETIONS, body, { 'openai-beta': 'one' });
+    expect(again.headers.get('cache-status')).toMatch(/hit/);
+  });
+
+  it('that runs when the process stops is recorded, also if its client goes at that moment', async () => {
+    const name = await model({ ...BUDGET, monthly_budget_usd: null });
+    provider.answer = (_call, response) => {
+      begin(response);
+      for (let one = 0; one < 100; one++) send(response, contentChunk('word '));
+    };
+    const stopping = await app.another({ SHUTDOWN_SECONDS: '2' });
+    const streams = await Promise.all([begun(stopping.url, name), begun(stopping.url, name)]);
+    for (const { response } of streams) await once(response, 'readable');
+    const closed = stopping.close();
+    streams[0]!.request.destroy();
+    await closed;
+    expect((await total()).call_count).toBe(2);
+    const { body } = await admin.in(org.workspaceId).get('/telemetry/v1/traces');
+    expect(body.items).toHaveLength(2);
+  });
+
+  it('that fails is recorded with its error', async () => {
+    const name = await model();
+    provider.answer = (_call, response) => json(response, { error: { message: 'no' } }, 400);
+    expect((await ask(name)).status).toBe(400);
+    expect(await total()).toMatchObject({ call_count: 1, failed_count: 1 });
+    expect(await reservedOf(name)).toBe(0);
+  });
+});
