@@ -93,24 +93,45 @@ interface ProblemFamily {
   path: RegExp;
   prefix: string;
   content: Record<string, { schema: object }>;
+  /** Of the statuses that clients retry. */
+  headers?: Record<string, object>;
 }
 
 const FAMILIES: readonly ProblemFamily[] = [
-  { path: /^\/model\/v1\//, prefix: 'model_', content: problemOf('GatewayProblemDto') },
+  {
+    path: /^\/model\/v1\//,
+    prefix: 'model_',
+    content: problemOf('GatewayProblemDto'),
+    headers: {
+      'X-Should-Retry': header(
+        '`false` if a retry cannot succeed until something is changed. The clients of OpenAI and Anthropic obey it.',
+        { type: 'string', const: 'false' },
+        false,
+      ),
+    },
+  },
   { path: /^/, prefix: '', content: problemOf('ProblemDto') },
 ];
+
+/** Statuses that clients retry by themselves. */
+const RETRIED: ReadonlySet<string> = new Set(['409', '429', '503']);
 
 /** Returns the prefix of the names of an operation's shared responses. */
 export const responsePrefixOf = (path: string): string => FAMILIES.find((one) => one.path.test(path))!.prefix;
 
 /** The shared responses that operations refer to. */
 export const SHARED_RESPONSES = Object.fromEntries(
-  FAMILIES.flatMap(({ prefix, content }) =>
+  FAMILIES.flatMap(({ prefix, content, headers }) =>
     Object.entries(REASONS).map(([status, description]) => [
       `${prefix}${status}`,
       {
         description,
-        headers: { ...REQUEST_ID_HEADER, ...RATE_LIMIT_HEADERS, ...ERROR_HEADERS[status] },
+        headers: {
+          ...REQUEST_ID_HEADER,
+          ...RATE_LIMIT_HEADERS,
+          ...ERROR_HEADERS[status],
+          ...(RETRIED.has(status) && headers),
+        },
         ...(status !== '304' && { content }),
       },
     ]),

@@ -181,7 +181,7 @@ const BLOCK_BYTES = 16 * 1024;
  * The bytes of a body as they arrived, in blocks. A list of all chunks, as `raw-body` keeps it, takes some 400 times the
  * body when a client sends single bytes.
  */
-class Blocks {
+export class Blocks {
   size = 0;
   private readonly blocks: Buffer[] = [];
   private chunks: Buffer[] = [];

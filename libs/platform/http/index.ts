@@ -11,7 +11,7 @@ export {
   type SpooledRequest,
 } from './body.decorator';
 export { decodeBase64 } from './body.decoder';
-export { receiveBody } from './body.reader';
+export { Blocks, receiveBody } from './body.reader';
 export { outlineOf } from './body-outline';
 export { BodyBudgets, type BudgetRule, MEMORY_BUDGET } from './body-budgets';
 export { baseUrlOf } from './base-url';

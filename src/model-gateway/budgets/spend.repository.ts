@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database, sql } from '#platform/db';
+import { roundedUsd } from './month';
 
 /** Reads what was spent against budgets in a month. */
 @Injectable()
@@ -16,6 +17,6 @@ export class SpendRepository {
     const [row] = await this.database.query<{ spent_usd: number }>(
       sql`SELECT spent_usd FROM model_spend WHERE subject = ${subject} AND month = ${`${month}-01`}::date`,
     );
-    return row?.spent_usd ?? 0;
+    return roundedUsd(row?.spent_usd ?? 0);
   }
 }

@@ -2,7 +2,7 @@ import { type MiddlewareConsumer, Module, type NestModule } from '@nestjs/common
 import { ModelGatewayModule } from '../model-gateway.module';
 import { CallLimits } from './call-limits';
 import { CallsModule } from './calls.module';
-import { gatewayProblems } from './gateway-problems.middleware';
+import { acceptApiKey, gatewayProblems } from './gateway-problems.middleware';
 import { GatewayController } from './gateway.controller';
 import { GatewayService } from './gateway.service';
 
@@ -15,5 +15,6 @@ import { GatewayService } from './gateway.service';
 export class CallsHttpModule implements NestModule {
   configure(consumer: MiddlewareConsumer): void {
     consumer.apply(gatewayProblems).forRoutes('model/v1/*path');
+    consumer.apply(acceptApiKey).forRoutes('model/v1/messages');
   }
 }

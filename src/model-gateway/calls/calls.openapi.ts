@@ -6,7 +6,12 @@ import { GatewayProblemDto } from './gateway-problem.dto';
 const MODEL = { type: 'string', minLength: 1, maxLength: 255, description: 'The name or the id of a model.' };
 const STREAM = { type: 'boolean', description: 'Whether the answer comes as server-sent events.' };
 
-const CACHE_STATUS = {
+const HEADERS = {
+  traceresponse: {
+    description:
+      'The trace and the span of the call (W3C Trace Context, level 2). Its span is there unless the model has `record_spans` false.',
+    schema: { type: 'string' as const },
+  },
   'Cache-Status': {
     description:
       'Whether the answer was given before (RFC 9211): `hit`, `fwd=miss`, or `fwd=bypass` for streams. Absent for models without `cache_ttl_seconds`.',
@@ -36,7 +41,7 @@ export const DescribesCall = (
     }) as ClassDecorator & MethodDecorator,
     ApiOkResponse({
       description: 'The answer of the model.',
-      headers: CACHE_STATUS,
+      headers: HEADERS,
       content: {
         'application/json': { schema: { type: 'object', additionalProperties: true } },
         ...(isStreamed && { 'text/event-stream': { schema: { type: 'string' } } }),

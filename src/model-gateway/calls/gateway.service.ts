@@ -96,12 +96,12 @@ export class GatewayService {
   private async plain(call: Call): Promise<Reply> {
     const { bytes, cacheStatus } = await this.caller.plain(call);
     const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-    return new Reply(200, body, { 'Content-Type': 'application/json', ...statusHeader(cacheStatus) });
+    return new Reply(200, body, { 'Content-Type': 'application/json', ...headersOf(call, cacheStatus) });
   }
 
   private async stream(call: Call): Promise<Reply> {
     const { parts, cacheStatus } = await this.caller.stream(call);
-    const headers = { ...STREAM_HEADERS, ...statusHeader(cacheStatus) };
+    const headers = { ...STREAM_HEADERS, ...headersOf(call, cacheStatus) };
     return new Reply(200, await StreamedBody.begin(parts), headers);
   }
 
@@ -142,8 +142,10 @@ const callerOf = ({ orgId, id, type }: Member): Caller => ({
 const logUncounted = (err: unknown): void =>
   rootLogger.warn({ err }, 'tokens of a gateway key could not be counted');
 
-const statusHeader = (status: string | undefined): Record<string, string> =>
-  status === undefined ? {} : { 'Cache-Status': status };
+const headersOf = ({ span }: Call, cacheStatus: string | undefined): Record<string, string> => ({
+  traceresponse: `00-${span.traceId}-${span.spanId}-01`,
+  ...(cacheStatus !== undefined && { 'Cache-Status': cacheStatus }),
+});
 
 function ambiguous(name: string, models: readonly CalledModel[]): Problem {
   const ids = models

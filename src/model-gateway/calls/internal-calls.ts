@@ -10,6 +10,12 @@ import { Shaper } from './shaper';
 /** The prefix of names by which settings and scorers mean models of the gateway. */
 export const GATEWAY_PREFIX = 'gateway:';
 
+/**
+ * How calls of the service itself differ. They have retries of their own, and every sample of a judge must be a new answer. They
+ * leave no spans: a rule that judges new traces would judge the trace of its own judge, and that of the next, without end.
+ */
+const OF_THE_SERVICE = { retries: 0, cache_ttl_seconds: null, record_spans: false } as const;
+
 /** A call that the service makes itself. */
 export interface InternalCall {
   model: CalledModel;
@@ -21,7 +27,7 @@ export interface InternalCall {
   signal: AbortSignal;
 }
 
-/** Calls models of the gateway for other parts of the service: within budgets, and with usage and spans. */
+/** Calls models of the gateway for other parts of the service, within budgets and with usage. */
 @Injectable()
 export class InternalCalls {
   constructor(
@@ -62,7 +68,7 @@ export class InternalCalls {
     });
     return this.caller.plain({
       caller: { orgId: found.org_id, principalId, serviceAccountId: null },
-      model: { ...model, retries: 0 },
+      model: { ...model, ...OF_THE_SERVICE },
       format,
       body: bytes,
       facts: { ...facts, isStream: false },

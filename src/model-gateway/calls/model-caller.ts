@@ -4,10 +4,12 @@ import { rootLogger } from '#platform/logging';
 import { Problem } from '#platform/problem';
 import { StreamFailure } from '../formats/stream-failure';
 import { AnswerCache } from './answer-cache';
-import { type Call, type CallOutcome, NO_FACTS, type Recorded } from './call.types';
+import type { AnswerFacts } from './answer-shapes';
+import { type Call, type CallOutcome, NO_FACTS, NO_USAGE, type Recorded } from './call.types';
 import { CallRecorder } from './call-recorder';
 import { brokenOff, failureEvent } from './failure-events';
-import { type Answered, type StreamAnswer, TargetCaller, Unanswered } from './target-caller';
+import { Shaper } from './shaper';
+import { type Answered, Interrupted, type StreamAnswer, TargetCaller, Unanswered } from './target-caller';
 
 /** The answer of a model, recorded. */
 export interface ModelAnswer extends Recorded {
@@ -36,6 +38,7 @@ export class ModelCaller implements OnApplicationShutdown {
     private readonly targets: TargetCaller,
     private readonly recorder: CallRecorder,
     private readonly cache: AnswerCache,
+    private readonly shaper: Shaper,
   ) {}
 
   /** Returns the whole answer. Throws a `Problem`, or the signal's reason. */
@@ -66,7 +69,8 @@ export class ModelCaller implements OnApplicationShutdown {
     const startedAt = Date.now();
     const cached = await this.recordingFailures(call, startedAt, () => this.cache.look(call));
     if (cached.body) {
-      const outcome = { ...NOBODY, isCached: true };
+      const facts = await this.factsOf(call, cached.body);
+      const outcome = { ...NOBODY, facts, isCached: true };
       const recorded = await this.recorder.record(call, outcome, startedAt, null);
       return { ...recorded, bytes: cached.body, cacheStatus: cached.status };
     }
@@ -146,14 +150,40 @@ export class ModelCaller implements OnApplicationShutdown {
     try {
       return await work();
     } catch (error) {
-      const { target, attempts } = error instanceof Unanswered ? error : { target: null, attempts: 0 };
+      if (error instanceof Interrupted) {
+        // the provider has the request, and may charge for it
+        await this.recordFailure(call, startedAt, error, 'client_gone', 0);
+        throw error.reason;
+      }
       const found = error instanceof Unanswered ? error.problem : error;
       const name = found instanceof Problem ? found.code : 'internal_error';
-      await this.recorder.record(call, { ...NOBODY, target, attempts, error: name }, startedAt, null);
+      await this.recordFailure(call, startedAt, error, name, null);
       throw found;
     }
   }
+
+  private async recordFailure(
+    call: Call,
+    startedAt: number,
+    failure: unknown,
+    error: string,
+    answeredLength: number | null,
+  ): Promise<void> {
+    const isSent = failure instanceof Unanswered || failure instanceof Interrupted;
+    const { target, attempts } = isSent ? failure : NOBODY;
+    await this.recorder.record(call, { ...NOBODY, target, attempts, error }, startedAt, answeredLength);
+  }
+
+  /** Returns what a kept answer says about itself. It used nothing. */
+  private async factsOf(call: Call, bytes: Uint8Array): Promise<AnswerFacts> {
+    const { format, owner, signal } = call;
+    const kind = format === 'messages' ? 'anthropic' : 'openai';
+    const shaped = await this.shaper.answer(owner, signal, { bytes, format, kind, request: NOTHING });
+    return 'facts' in shaped ? { ...shaped.facts, usage: NO_USAGE } : NO_FACTS;
+  }
 }
+
+const NOTHING = new Uint8Array();
 
 const NOBODY: CallOutcome = {
   target: null,

@@ -2,6 +2,7 @@ import { outboundFailure } from '#platform/outbound';
 import { Problem, problem } from '#platform/problem';
 import { isObject, nameOf, objectOf, parsedObject } from '../formats/json-shape';
 import { StreamFailure } from '../formats/stream-failure';
+import { NO_RETRY } from '../spending/no-retry';
 import { CallFailure } from './call-failure';
 
 /** Characters of a provider's message that a client gets. */
@@ -48,11 +49,11 @@ export function refusal(
     case 403:
       // its message may repeat the key
       return ofTarget(
-        unavailable(`The provider ${name} rejected its API key (${status}). Set \`api_key\` again.`),
+        permanent(`The provider ${name} rejected its API key (${status}). Set \`api_key\` again.`),
       );
     case 404:
       return ofTarget(
-        unavailable(`The provider ${name} does not know the model or the operation (404)${because}`),
+        permanent(`The provider ${name} does not know the model or the operation (404)${because}`),
       );
     case 429:
       return limited(name, because, retryAfterMs, !/insufficient_quota/.test(text));
@@ -130,11 +131,14 @@ export const shownFailure = ({ type, message }: StreamFailure, { apiKey }: Faili
   new StreamFailure(shown(type, apiKey).slice(0, TYPE_MAX), shown(message, apiKey));
 
 /** Returns the failure of a target that cannot be called now. */
-export const notCallable = (detail: string): CallFailure => ofTarget(unavailable(detail));
+export const notCallable = (detail: string): CallFailure => ofTarget(permanent(detail));
 
 const upstream = () => ({ isUpstream: true });
 const unavailable = (detail: string, cause?: unknown): Problem =>
   problem.unavailable(detail, { isUpstream: true, cause });
+/** Returns a 503 that only a change of the provider or of the model can end. */
+const permanent = (detail: string): Problem =>
+  problem.unavailable(detail, { isUpstream: true, headers: NO_RETRY });
 const ofRequest = (found: Problem): CallFailure => new CallFailure(found, false, false);
 const ofTarget = (found: Problem): CallFailure => new CallFailure(found, false, true);
 

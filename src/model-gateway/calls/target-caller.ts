@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { backOffMs, pause } from '#platform/concurrency';
 import { readCapped } from '#platform/outbound';
+import { Blocks } from '#platform/http';
 import { Problem, problem } from '#platform/problem';
 import { SseReader, SseTooLarge } from '../formats/sse';
 import { StreamFailure } from '../formats/stream-failure';
@@ -10,7 +11,6 @@ import type { Call } from './call.types';
 import { CallFailure } from './call-failure';
 import { wireFormatOf } from './call-format';
 import { ProviderClient, type ProviderResponse } from './provider-client';
-import { JoinedChunks } from './joined-chunks';
 import {
   answeredTooMuch,
   connectionFailure,
@@ -66,6 +66,18 @@ export class Unanswered extends Error {
   }
 }
 
+/** A call whose client has gone, or that took too long, after it was sent. */
+export class Interrupted extends Error {
+  /** @param reason of the signal */
+  constructor(
+    readonly reason: unknown,
+    readonly target: CalledTarget,
+    readonly attempts: number,
+  ) {
+    super('interrupted', { cause: reason });
+  }
+}
+
 /** Calls the targets of a model until one answers. Once a byte has been passed on, no other target is called. */
 @Injectable()
 export class TargetCaller {
@@ -74,12 +86,12 @@ export class TargetCaller {
     private readonly shaper: Shaper,
   ) {}
 
-  /** Returns the whole answer. Throws `Unanswered`, or the signal's reason. */
+  /** Returns the whole answer. Throws `Unanswered` or `Interrupted`. */
   plain(call: Call): Promise<Answered<PlainAnswer>> {
     return this.anyOf(call, (target) => this.plainOf(call, target));
   }
 
-  /** Returns the answer once it has begun. Throws `Unanswered`, or the signal's reason. */
+  /** Returns the answer once it has begun. Throws `Unanswered` or `Interrupted`. */
   stream(call: Call): Promise<Answered<StreamAnswer>> {
     return this.anyOf(call, (target) => this.streamOf(call, target));
   }
@@ -96,6 +108,7 @@ export class TargetCaller {
         try {
           return { answer: await attempt(target), target, attempts };
         } catch (error) {
+          if (call.signal.aborted) throw new Interrupted(error, target, attempts);
           if (!(error instanceof CallFailure)) throw error;
           last = { problem: error.problem, target };
           if (!error.isOfTarget) throw new Unanswered(error.problem, target, attempts);
@@ -192,15 +205,15 @@ export class TargetCaller {
   }
 
   private async read(call: Call, target: CalledTarget, { body }: ProviderResponse): Promise<Buffer> {
-    const chunks = new JoinedChunks();
+    const blocks = new Blocks();
     for await (const chunk of body) {
       const bytes = chunk as Buffer;
-      chunks.add(bytes);
+      blocks.append(bytes);
       // leaving the loop destroys the body
-      if (chunks.size > ANSWER_MAX) throw answeredTooMuch(target.provider.name, ANSWER_MAX);
+      if (blocks.size > ANSWER_MAX) throw answeredTooMuch(target.provider.name, ANSWER_MAX);
       call.lease?.grow(bytes.length);
     }
-    return chunks.joined();
+    return Buffer.concat(blocks.all());
   }
 
   /** Reads the beginning of a response that is no stream. It may be an error with status 200. */

@@ -4,6 +4,7 @@ import { ModelPrices } from '../../telemetry';
 import { BudgetDirectory } from '../budgets/budget-directory';
 import type { KeyLimits } from '../keys/key-directory';
 import type { CalledModel, CalledTarget } from '../models/model-directory';
+import { NO_RETRY } from './no-retry';
 import { costOfCall } from './prices';
 import { SpentCache } from './spent.cache';
 
@@ -107,20 +108,18 @@ export class Budgets {
   }
 }
 
-/** Tells the clients of OpenAI and Anthropic not to try again by themselves. */
-const NO_RETRY = { 'X-Should-Retry': 'false' };
-
 function exhaustedProblem({ noun, usd }: Budget): Problem {
   const now = new Date();
   const next = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1);
   const seconds = Math.ceil((next - now.getTime()) / 1000);
   const detail = `The monthly budget of ${noun} (${usd} US dollars) is spent. Raise it, or wait until the next month (UTC).`;
-  return problem.rateLimited(detail, seconds).extended({}, NO_RETRY);
+  return problem.rateLimited(detail, seconds).extended({ error_code: 'insufficient_quota' }, NO_RETRY);
 }
 
 function unpriced(targets: readonly CalledTarget[], { noun }: Budget): Problem {
   const names = targets.map(({ upstream_model }) => upstream_model).join(', ');
   return problem.conflict(
     `The call cannot be counted against the monthly budget of ${noun}, because no price is known for ${names}. Set \`price\` in the model's targets.`,
+    { headers: NO_RETRY },
   );
 }

@@ -35,7 +35,8 @@ const COUNTERS = [
 const SUMS = raw(
   [
     ...COUNTERS.map((counter) => `coalesce(sum(${counter}), 0)::bigint AS ${counter}`),
-    'coalesce(sum(cost_usd), 0) AS cost_usd',
+    // sums of floating-point numbers end in noise
+    'round(coalesce(sum(cost_usd), 0)::numeric, 12)::float8 AS cost_usd',
   ].join(', '),
 );
 

@@ -48,8 +48,8 @@ export class GatewayTransport {
 
 function outcomeOf(error: unknown): AttemptOutcome {
   if (!(error instanceof Problem)) throw error;
-  const { status, detail, headers } = error;
-  const isBudget = headers['X-Should-Retry'] === 'false';
+  const { status, detail, headers, members } = error;
+  const isBudget = members.error_code === 'insufficient_quota';
   if (isBudget || (status < 500 && status !== 429))
     return { status: isBudget ? 402 : status, text: refusalText(detail) };
   const seconds = Number(headers['Retry-After'] ?? NaN);

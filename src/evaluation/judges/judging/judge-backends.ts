@@ -34,9 +34,8 @@ export class JudgeBackends {
     const backend = await this.find(scorer);
     if (backend) return backend;
     const model = this.gatewayModelOf(scorer);
-    throw problem.unavailable(
-      model === undefined ? missing(judgeBackendOf(scorer.definition)) : missingModel(model),
-    );
+    if (model === undefined) throw problem.unavailable(missing(judgeBackendOf(scorer.definition)));
+    throw problem.unavailable(missingModel(model), { isUpstream: true });
   }
 
   /** Returns the name of the gateway's model that a scorer uses, or undefined. */
