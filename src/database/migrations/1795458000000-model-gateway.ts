@@ -66,12 +66,11 @@ export class ModelGateway1795458000000 extends SqlMigration {
       search tsvector GENERATED ALWAYS AS (search_words(name || ' ' || coalesce(description, ''))) STORED
     );
     CREATE UNIQUE INDEX models_name ON models (workspace_id, name) WHERE archived_at IS NULL;
-    -- a call looks its model up by name in the organization
-    CREATE INDEX models_called ON models (org_id, name) WHERE archived_at IS NULL;
     -- GET /model/v1/models: sorts created_at, updated_at and name, in the organization and in one workspace, and filters
     -- name, strategy, provider_id and q
     CREATE INDEX models_by_creation ON models (org_id, model_id);
     CREATE INDEX models_by_update ON models (org_id, updated_at, model_id);
+    -- also used by calls, which look their model up by name in the organization
     CREATE INDEX models_by_name ON models (org_id, name, model_id);
     CREATE INDEX models_of_workspace_by_creation ON models (workspace_id, model_id);
     CREATE INDEX models_of_workspace_by_update ON models (workspace_id, updated_at, model_id);
@@ -102,7 +101,8 @@ export class ModelGateway1795458000000 extends SqlMigration {
     CREATE INDEX gateway_keys_by_creation ON gateway_keys (org_id, key_id);
     CREATE INDEX gateway_keys_by_update ON gateway_keys (org_id, updated_at, key_id);
     CREATE INDEX gateway_keys_by_name ON gateway_keys (org_id, (name COLLATE "C"), key_id);
-    CREATE INDEX gateway_keys_of_workspace_by_creation ON gateway_keys (workspace_id, key_id);
+    -- with both conditions of the list, which two bitmaps would meet as long as the table is not analyzed
+    CREATE INDEX gateway_keys_of_workspace_by_creation ON gateway_keys (workspace_id, org_id, key_id);
     CREATE INDEX gateway_keys_of_workspace_by_update ON gateway_keys (workspace_id, updated_at, key_id);
     CREATE INDEX gateway_keys_of_workspace_by_name ON gateway_keys (workspace_id, (name COLLATE "C"), key_id);
 

@@ -28,18 +28,18 @@ export class CalledModelRepository {
 
   /** Finds the live models of an organization with this name or id. Their workspaces and providers may be archived. */
   find(orgId: string, nameOrId: string): Promise<CalledModelRow[]> {
-    const condition = sql`m.org_id = ${orgId} AND (m.name = ${nameOrId} OR m.model_id = ${nameOrId})`;
-    return this.select('model.find', condition);
+    const [by, one] = namedBy(nameOrId);
+    return this.select(`model.find-by-${by}`, sql`m.org_id = ${orgId} AND ${one}`);
   }
 
   /** Finds the live model of a workspace with this name or id. */
   findIn(workspaceId: string, nameOrId: string): Promise<CalledModelRow[]> {
-    const condition = sql`m.workspace_id = ${workspaceId} AND (m.name = ${nameOrId} OR m.model_id = ${nameOrId})`;
-    return this.select('model.find-in', condition);
+    const [by, one] = namedBy(nameOrId);
+    return this.select(`model.find-in-by-${by}`, sql`m.workspace_id = ${workspaceId} AND ${one}`);
   }
 
   findById(modelId: string): Promise<CalledModelRow[]> {
-    return this.select('model.find-by-id', sql`m.model_id = ${modelId}`);
+    return this.select('model.find', sql`m.model_id = ${modelId}`);
   }
 
   private select(name: string, condition: Sql): Promise<CalledModelRow[]> {
@@ -48,7 +48,7 @@ export class CalledModelRepository {
             'base_url', p.base_url, 'headers', p.headers, 'api_key', p.api_key,
             'is_archived', p.archived_at IS NOT NULL)), '[]')
           FROM model_providers p
-          WHERE p.provider_id IN (SELECT t ->> 'provider_id' FROM jsonb_array_elements(m.targets) t)
+          WHERE p.provider_id = ANY (ARRAY(SELECT t ->> 'provider_id' FROM jsonb_array_elements(m.targets) t))
             AND p.workspace_id = m.workspace_id) AS providers
       FROM models m JOIN workspaces w USING (workspace_id)
       WHERE ${condition} AND m.archived_at IS NULL
@@ -56,3 +56,7 @@ export class CalledModelRepository {
     return this.database.query<CalledModelRow>(prepared(name, statement));
   }
 }
+
+/** Returns whether a caller means a model by its id or by its name, which never begins like an id, and the condition. */
+const namedBy = (nameOrId: string): ['id' | 'name', Sql] =>
+  nameOrId.startsWith('model_') ? ['id', sql`m.model_id = ${nameOrId}`] : ['name', sql`m.name = ${nameOrId}`];

@@ -1,0 +1,150 @@
+import { type ApiClient, createTestApp, type TestApp } from '#testing';
+import { type Work, workOf } from '../evaluation/work.harness';
+import { ModelDirectory } from '../../../src/model-gateway/models/model-directory';
+import { created, GatewayFixture, KEYS, MODELS, PROVIDERS } from './gateway.fixture';
+
+const ROWS = 20_000;
+/** One of so many rows lies in the workspace of the reader. */
+const WORKSPACES = 200;
+const OWN = ROWS / WORKSPACES;
+const LIMIT = 10;
+/** Rows that the nodes of a plan may go through for each row of a page: its index, its table, its sort, and what it joins. */
+const EACH = 12;
+
+/** The id of a copy. */
+const COPY = `'copy_' || lpad(n::text, 26, '0')`;
+
+/** The rows that are read stay near those that are returned, also right after the tables were loaded, before they are analyzed. */
+describe('on freshly loaded tables', () => {
+  let app: TestApp;
+  let on: GatewayFixture;
+  let reader: ApiClient;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    on = await GatewayFixture.create(app);
+    reader = await on.memberOf(on.org.workspaceId, 'admin');
+    const { workspaceId: workspace_id } = on.org;
+    const base_url = 'https://orders.example.com/v2';
+    created(await on.admin.post('/registry/v1/apis', { workspace_id, name: 'one', base_url }));
+    created(await on.model());
+    created(await on.key());
+    await multiplied('workspaces', 'workspace_id', {}, WORKSPACES);
+    await multiplied('service_accounts', 'service_account_id');
+    await multiplied('apis', 'api_id');
+    await multiplied('model_providers', 'provider_id');
+    await multiplied('models', 'model_id');
+    await multiplied('api_keys', 'key_id', { hash: "decode(md5(n::text), 'hex')", service_account_id: COPY });
+    await multiplied('gateway_keys', 'key_id', { service_account_id: COPY });
+    await app.database.query(
+      `INSERT INTO model_usage (workspace_id, day, model_id, principal_id, provider_id, upstream_model, org_id, call_count,
+         failed_count, cached_count, unpriced_count, input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, cost_usd)
+       SELECT w.workspace_id, date_trunc('month', now())::date - 400 + n % 400, 'model_' || n, 'user', 'prov', 'm', w.org_id,
+         1, 0, 0, 0, 1, 1, 0, 0, 1
+       FROM generate_series(1, ${ROWS}) n, workspaces w WHERE w.workspace_id = $1`,
+      [workspace_id],
+    );
+    await app.database.query(
+      `INSERT INTO model_usage (workspace_id, day, model_id, principal_id, provider_id, upstream_model, org_id, call_count,
+         failed_count, cached_count, unpriced_count, input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, cost_usd)
+       SELECT w.workspace_id, date_trunc('month', now())::date, 'model_' || n, 'user', 'prov', 'm', w.org_id,
+         1, 0, 0, 0, 1, 1, 0, 0, 1
+       FROM generate_series(1, ${OWN}) n, workspaces w WHERE w.workspace_id = $1`,
+      [workspace_id],
+    );
+  });
+  afterAll(() => app.close());
+
+  /** Copies a row of a table into many workspaces. @param others the expressions of further columns */
+  async function multiplied(
+    table: string,
+    id: string,
+    others: Record<string, string> = {},
+    rows = ROWS,
+  ): Promise<void> {
+    const columns = await app.database.query<{ name: string }>(
+      `SELECT column_name AS name FROM information_schema.columns
+       WHERE table_name = $1 AND table_schema = 'public' AND is_generated = 'NEVER'`,
+      [table],
+    );
+    const expressions: Record<string, string> = {
+      name: `t.name || ' ' || n`,
+      workspace_id: `CASE n % ${WORKSPACES} WHEN 0 THEN t.workspace_id ELSE ${COPY.replace('n::', `(n % ${WORKSPACES})::`)} END`,
+      ...others,
+      [id]: COPY,
+    };
+    const names = columns.map(({ name }) => name);
+    await app.database.query(
+      `INSERT INTO ${table} (${names.join(', ')})
+       SELECT ${names.map((name) => expressions[name] ?? `t.${name}`).join(', ')}
+       FROM (SELECT * FROM ${table} LIMIT 1) t, generate_series(1, ${rows}) n`,
+    );
+  }
+
+  async function worksOf(table: string, path: string, count: number): Promise<Work[]> {
+    let items: unknown[] = [];
+    const works = await workOf(app.database, async () => {
+      const { status, body } = await reader.get(path);
+      expect(status).toBe(200);
+      items = body.items as unknown[];
+    });
+    expect(items).toHaveLength(count);
+    const reading = works.filter(({ statement }) =>
+      new RegExp(`\\bFROM \\(?.*${table}\\b`, 's').test(statement),
+    );
+    expect(reading.length).toBeGreaterThan(0);
+    return reading;
+  }
+
+  const expectLight = (works: Work[], most: number): void => {
+    const heavy = works.filter(({ rows }) => rows > most);
+    if (heavy.length > 0) throw new Error(JSON.stringify(heavy, null, 1).slice(0, 20_000));
+  };
+
+  it.each([
+    ['apis', '/registry/v1/apis'],
+    ['model_providers', PROVIDERS],
+    ['models', MODELS],
+    ['gateway_keys', KEYS],
+  ])('the list of %s reads few rows more than it returns or counts', async (table, path) => {
+    const { workspaceId } = on.org;
+    for (const query of [
+      '',
+      'sort=name&',
+      'sort=updated_at&',
+      'offset=50&',
+      `workspace_id=${workspaceId}&`,
+    ]) {
+      const works = await worksOf(table, `${path}?${query}limit=${LIMIT}`, LIMIT);
+      const counts = works.filter(({ statement }) => /count\(/.test(statement));
+      expectLight(counts, (OWN + 1) * EACH);
+      const skipped = query.startsWith('offset') ? 50 : 0;
+      const pages = works.filter((one) => !counts.includes(one));
+      // a page that is sorted after it was found goes through the rows of the workspace
+      expectLight(pages, (OWN + LIMIT + skipped) * EACH);
+    }
+  });
+
+  it('a call finds its model by its name and by its id', async () => {
+    const { model_id, name } = created(await on.model()).body as Record<string, string>;
+    const directory = app.get(ModelDirectory);
+    for (const one of [name!, model_id!]) {
+      for (const find of [
+        () => directory.find(on.org.orgId, one),
+        () => directory.findIn(on.org.workspaceId, one),
+      ]) {
+        let found: unknown;
+        const works = await workOf(app.database, async () => (found = await find()));
+        expect(found).toBeTruthy();
+        expectLight(works, EACH);
+      }
+    }
+  });
+
+  it('the usage reads the days that it sums', async () => {
+    for (const query of ['', 'group_by=day,model,provider&', `workspace_id=${on.org.workspaceId}&`]) {
+      const works = await worksOf('model_usage', `/model/v1/usage?${query}limit=${LIMIT}`, LIMIT);
+      expectLight(works, OWN * EACH);
+    }
+  });
+});
