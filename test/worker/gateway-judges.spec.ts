@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import {
   type ApiClient,
   createTestApp,
@@ -100,6 +101,8 @@ describe('a judge that is a model of the gateway', () => {
     await admin.patch(`/model/v1/models/${body.model_id}`, {
       targets: [{ provider_id, upstream_model: 'gpt-next' }],
     });
+    // the worker may go on with the model that it has read for a second
+    await pause(1_100);
     await on.scored(scorer, experiment);
     expect(judge.asked).toHaveLength(2);
     expect(judge.asked[1]!.json.model).toBe('gpt-next');

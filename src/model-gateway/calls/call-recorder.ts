@@ -32,8 +32,9 @@ export class CallRecorder {
     answeredLength: number | null,
   ): Promise<Recorded> {
     const { target, facts, isCached, error } = outcome;
-    const isEstimated = facts.usage.inputTokens === null && answeredLength !== null;
-    const usage = isEstimated ? estimated(call, answeredLength) : facts.usage;
+    // what broke off may have told only how it began
+    const isEstimated = answeredLength !== null && (facts.usage.inputTokens === null || error !== null);
+    const usage = isEstimated ? estimated(call, facts.usage, answeredLength) : facts.usage;
     const costUsd = isCached || !target ? 0 : costOfCall(target, usage, this.prices);
     // a call that reached nobody has no price either, and cost nothing
     const cost = costUsd ?? (usage.inputTokens === null && error !== null ? 0 : null);
@@ -78,9 +79,9 @@ export class CallRecorder {
 
 const NOTHING_USED: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0 };
 
-const estimated = ({ body }: Call, answeredLength: number): Usage => ({
-  inputTokens: Math.ceil(body.length / BYTES_PER_TOKEN),
-  outputTokens: Math.ceil(answeredLength / BYTES_PER_TOKEN),
-  cachedInputTokens: null,
-  cacheWriteTokens: null,
+/** Returns what a provider has told, and at least what the answer so far has. */
+const estimated = ({ body }: Call, told: Usage, answeredLength: number): Usage => ({
+  ...told,
+  inputTokens: told.inputTokens ?? Math.ceil(body.length / BYTES_PER_TOKEN),
+  outputTokens: Math.max(told.outputTokens ?? 0, Math.ceil(answeredLength / BYTES_PER_TOKEN)),
 });

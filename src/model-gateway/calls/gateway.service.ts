@@ -59,7 +59,8 @@ export class GatewayService {
     const owner = { orgId: principal.orgId, workspaceId: '' };
     const inspected = await this.shaper.inspect(owner, signal, body);
     if ('fault' in inspected) throw problem.invalidFields([inspected.fault]);
-    const { facts } = inspected;
+    // embeddings are never streamed, so the member means nothing there
+    const facts = { ...inspected.facts, isStream: inspected.facts.isStream && format !== 'embeddings' };
     const caller = callerOf(principal);
     const limits = await this.limits.limitsOf(caller);
     const found = await this.find(principal, facts.model, limits);

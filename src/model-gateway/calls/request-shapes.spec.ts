@@ -17,7 +17,7 @@ describe('a request', () => {
     const native = { format: 'chat', kind: 'openai', model: 'u', isStream: false } as const;
     expect(shape(text, native)).toEqual({ text: text.replace('"m"', '"u"') });
     const options = `{"model":"m","stream_options":{"a":${DEEP}}}`;
-    const fault = { fault: { pointer: '', detail: 'is nested too deeply' } };
+    const fault = { fault: { pointer: '', detail: 'The body is nested too deeply.' } };
     expect(shape(options, { ...native, isStream: true })).toEqual(fault);
     const tools = `{"model":"m","messages":[{"role":"user","content":"Hi"}],"tools":[{"type":"function","function":{"name":"f","parameters":{"a":${DEEP}}}}]}`;
     expect(shape(tools, { ...native, kind: 'anthropic' })).toEqual(fault);

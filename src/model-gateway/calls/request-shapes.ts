@@ -86,7 +86,8 @@ export function shape(text: string, { format, kind, model, isStream }: Shape): S
     const request = TRANSLATIONS[`${kind} ${format}`]!(JSON.parse(text) as JsonObject);
     return { text: JSON.stringify({ ...request, model }) };
   } catch (error) {
-    if (error instanceof RangeError) return { fault: { pointer: '', detail: 'is nested too deeply' } };
+    if (error instanceof RangeError)
+      return { fault: { pointer: '', detail: 'The body is nested too deeply.' } };
     if (!(error instanceof UntranslatableError)) throw error;
     return { fault: { pointer: error.pointer, detail: error.message } };
   }

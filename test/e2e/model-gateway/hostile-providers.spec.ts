@@ -91,6 +91,16 @@ function flood(response: ServerResponse, part: Buffer): { readonly bytes: number
   return sent;
 }
 
+/** Resolves when a response can be written to again, or is closed. */
+const drained = (response: ServerResponse): Promise<void> =>
+  new Promise((resolve) => {
+    const done = (): void => {
+      response.off('drain', done).off('close', done);
+      resolve();
+    };
+    response.on('drain', done).on('close', done);
+  });
+
 /** The longest time that a probe of the process takes while something else runs, in milliseconds. */
 async function slowestProbe(work: Promise<unknown>): Promise<number> {
   let isDone = false;
@@ -293,13 +303,12 @@ describe('a stream', () => {
   });
 
   it('of millions of comments is read through, and the process stays responsive', async () => {
-    provider.answer = async (call, response) => {
+    provider.answer = async (_call, response) => {
       begin(response);
       const comments = Buffer.from(':\n\n'.repeat(20_000));
-      for (let one = 0; one < 100; one++) if (!response.write(comments)) await once(response, 'drain');
+      for (let one = 0; one < 100; one++) if (!response.write(comments)) await drained(response);
       send(response, contentChunk('at last'));
       response.end('data: [DONE]\n\n');
-      void call;
     };
     const answering = streamed(await model());
     expect(await slowestProbe(answering)).toBeLessThan(2_000);
@@ -381,9 +390,7 @@ describe('a stream', () => {
       for (let event = 0; event < 2_000 && !response.destroyed; event++) {
         const tool_calls = Array.from({ length: 1_000 }, (_, at) => ({ index: event * 1_000 + at }));
         const text = JSON.stringify({ choices: [{ index: 0, delta: { tool_calls } }] });
-        if (!response.write(`data: ${text}\n\n`)) {
-          await Promise.race([once(response, 'drain'), once(response, 'close')]);
-        }
+        if (!response.write(`data: ${text}\n\n`)) await drained(response);
       }
       if (!response.destroyed) response.end('data: [DONE]\n\n');
     };
@@ -476,6 +483,13 @@ describe('a request', () => {
   ])('with %s is 400', async (_, body, pointer) => {
     const answer = await app.api(key).post(COMPLETIONS, { messages, ...body });
     expect([answer.status, pointersIn(answer)]).toEqual([400, [pointer]]);
+  });
+
+  it('for embeddings with a stream is answered whole', async () => {
+    provider.answer = (_call, response) => json(response, { object: 'list', data: [] });
+    const body = { model: await model(), input: 'x', stream: true };
+    const answer = await app.api(key).post('/model/v1/embeddings', body);
+    expect([answer.status, answer.body]).toEqual([200, { object: 'list', data: [] }]);
   });
 
   it('with a model name of 255 characters is 404', async () => {

@@ -11,7 +11,7 @@ import {
 import { RateLimits } from '#platform/rate-limit';
 import { AnswerCacheRepository } from '../../../src/model-gateway/calls/answer-cache.repository';
 import { SpentCache } from '../../../src/model-gateway/spending/spent.cache';
-import { begin, chat, contentChunk, FakeProvider, json, modelOf, send } from './provider.fixture';
+import { begin, chat, contentChunk, FakeProvider, json, message, modelOf, send } from './provider.fixture';
 
 const COMPLETIONS = '/model/v1/chat/completions';
 const messages = [{ role: 'user', content: 'Hi' }];
@@ -156,6 +156,24 @@ describe('a call', () => {
     await until(async () => (await total()).call_count === 1);
     expect(await total()).toMatchObject({ call_count: 1, failed_count: 1 });
     expect(await reservedOf(name)).toBe(0);
+  });
+
+  it('whose client goes before a provider of Anthropic has told the output pays for what it got', async () => {
+    const name = await model({ kind: 'anthropic' });
+    provider.answer = (_call, response) => {
+      begin(response);
+      const usage = { input_tokens: 7, output_tokens: 1 };
+      send(response, { type: 'message_start', message: message([], { usage }) }, 'message_start');
+      const delta = { type: 'text_delta', text: 'word '.repeat(400) };
+      send(response, { type: 'content_block_delta', index: 0, delta }, 'content_block_delta');
+    };
+    const { request, response } = await begun(app.url, name);
+    let length = 0;
+    response.on('data', (chunk: Buffer) => (length += chunk.length));
+    await until(() => length > 2_000);
+    request.destroy();
+    await until(async () => (await total()).call_count === 1);
+    expect(await total()).toMatchObject({ input_tokens: 7, output_tokens: 500 });
   });
 
   it('with other headers of its format does not get the kept answer', async () => {

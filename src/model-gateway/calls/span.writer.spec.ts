@@ -1,0 +1,59 @@
+import type { TraceExportService } from '../../telemetry';
+import type { JsonObject } from '../formats/json-shape';
+import { SpanWriter } from './span.writer';
+
+interface Exported {
+  workspaceId: string;
+  spans: JsonObject[];
+}
+
+describe('spans of calls', () => {
+  const exported: Exported[] = [];
+  let failures = 0;
+  const traces = {
+    export: ({ workspaceId }: { workspaceId: string }, { bytes }: { bytes: Buffer }) => {
+      if (failures > 0) return Promise.reject(new Error(`failure ${failures--}`));
+      const { resourceSpans } = JSON.parse(bytes.toString()) as { resourceSpans: any[] };
+      exported.push({ workspaceId, spans: resourceSpans[0].scopeSpans[0].spans as JsonObject[] });
+      return Promise.resolve();
+    },
+  } as unknown as TraceExportService;
+  let writer: SpanWriter;
+
+  beforeEach(() => {
+    exported.length = 0;
+    failures = 0;
+    writer = new SpanWriter(traces);
+  });
+
+  const span = (name: string): JsonObject => ({ name });
+
+  it('that end together are one export for each workspace', async () => {
+    await Promise.all([
+      writer.add('org', 'one', span('a')),
+      writer.add('org', 'two', span('b')),
+      writer.add('org', 'one', span('c')),
+    ]);
+    expect(exported).toEqual([
+      { workspaceId: 'one', spans: [span('a'), span('c')] },
+      { workspaceId: 'two', spans: [span('b')] },
+    ]);
+  });
+
+  it('are several exports if they are many or large', async () => {
+    const large = span('x'.repeat(3 * 1024 * 1024));
+    await Promise.all([large, large, span('a'), large].map((one) => writer.add('org', 'one', one)));
+    expect(exported.map(({ spans }) => spans.length)).toEqual([1, 2, 1]);
+    exported.length = 0;
+    await Promise.all(Array.from({ length: 501 }, () => writer.add('org', 'one', span('a'))));
+    expect(exported.map(({ spans }) => spans.length)).toEqual([500, 1]);
+  });
+
+  it('that cannot be stored hold up neither their calls nor later ones', async () => {
+    failures = 1;
+    await writer.add('org', 'one', span('lost'));
+    // at once, before anything else runs
+    await writer.add('org', 'one', span('stored'));
+    expect(exported).toEqual([{ workspaceId: 'one', spans: [span('stored')] }]);
+  });
+});
