@@ -63,6 +63,17 @@ describe('a judge that is a model of the gateway', () => {
     ]);
   });
 
+  it('gives a new answer to each sample, also if the model keeps answers, and leaves no traces', async () => {
+    const name = await modelOf(admin, workspace(), base(), { cache_ttl_seconds: 600, capture_content: true });
+    const scorer = await on.scorer({ model: `gateway:${name}`, samples: 3 });
+    await on.scored(scorer, await on.experiment());
+    expect(judge.asked).toHaveLength(3);
+    expect((await usage()).total).toMatchObject({ call_count: 3, cached_count: 0 });
+    // a rule would judge them
+    const { body } = await admin.in(workspace()).get('/telemetry/v1/traces');
+    expect(body.items).toEqual([]);
+  });
+
   it('is one of many: each scorer has its own', async () => {
     const names = [await newJudge(), await newJudge()];
     for (const name of names) {

@@ -299,17 +299,18 @@ describe('a failing provider', () => {
   });
 
   it.each([
-    [401, 503, 'service_unavailable'],
-    [403, 503, 'service_unavailable'],
-    [404, 503, 'service_unavailable'],
-    [500, 503, 'service_unavailable'],
-    [413, 413, 'payload_too_large'],
-    [422, 400, 'invalid_request'],
-  ])('that answers %i is %i %s', async (status, expected, code) => {
+    [401, 503, 'service_unavailable', 'false'],
+    [403, 503, 'service_unavailable', 'false'],
+    [404, 503, 'service_unavailable', 'false'],
+    [500, 503, 'service_unavailable', null],
+    [413, 413, 'payload_too_large', null],
+    [422, 400, 'invalid_request', null],
+  ])('that answers %i is %i %s, with X-Should-Retry %s', async (status, expected, code, shouldRetry) => {
     provider.answer = (_call, response) =>
       json(response, { error: { message: 'sk-of-the-provider is wrong' } }, status);
     const refused = await app.api(key).post('/model/v1/chat/completions', { model: await model(), messages });
     expect([refused.status, refused.body.code]).toEqual([expected, code]);
+    expect(refused.headers.get('x-should-retry')).toBe(shouldRetry);
     expect(JSON.stringify(refused.body)).not.toContain('sk-of-the-provider');
   });
 

@@ -22,6 +22,7 @@ import {
 let app: TestApp;
 let org: TestOrganization;
 let admin: ApiClient;
+let key: string;
 let openai: OpenAI;
 let anthropic: Anthropic;
 let provider: FakeProvider;
@@ -30,7 +31,7 @@ beforeAll(async () => {
   app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
   org = await newOrganization(app);
   admin = await org.member('admin');
-  const { key } = await org.serviceAccount('runtime');
+  key = (await org.serviceAccount('runtime')).key;
   openai = new OpenAI({ baseURL: `${app.url}/model/v1`, apiKey: key, maxRetries: 0 });
   anthropic = new Anthropic({ baseURL: `${app.url}/model`, authToken: key, apiKey: null, maxRetries: 0 });
 });
@@ -147,6 +148,24 @@ describe("Anthropic's client", () => {
     expect(provider.last.headers['x-api-key']).toBe('sk-of-the-provider');
     expect(provider.last.headers['anthropic-version']).toMatch(/^\d{4}-\d{2}-\d{2}$/);
     expect(JSON.stringify(provider.last.headers)).not.toContain('rsk_');
+  });
+
+  it('may send its key as x-api-key, which counts nowhere else', async () => {
+    const named = await model('openai');
+    const withKey = (apiKey: string) =>
+      new Anthropic({ baseURL: `${app.url}/model`, apiKey, maxRetries: 0 }).messages.create({
+        model: named,
+        ...ask,
+      });
+    expect((await withKey(key)).content).toMatchObject([{ text: 'Hello' }]);
+    await expect(withKey('rsk_wrong')).rejects.toMatchObject({
+      status: 401,
+      error: { type: 'error', error: { type: 'authentication_error' } },
+    });
+    const chat = { model: named, ...ask };
+    const headers = { 'x-api-key': key };
+    expect((await app.api().post('/model/v1/chat/completions', chat, headers)).status).toBe(401);
+    expect((await app.api().get('/model/v1/models', headers)).status).toBe(401);
   });
 
   it('streams from a provider of Anthropic', async () => {
