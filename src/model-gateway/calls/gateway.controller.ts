@@ -82,7 +82,7 @@ export class GatewayController {
   /**
    * Create a message, plain or streamed
    *
-   * @remarks As Anthropic's `POST /v1/messages`: its clients work with the base URL `/model` and an `authToken`. A provider of OpenAI is asked for a chat completion.
+   * @remarks As Anthropic's `POST /v1/messages`: its clients work with the base URL `/model`. The credential may also be in `x-api-key`. A provider of OpenAI is asked for a chat completion.
    */
   @CallsModel('messages')
   @DescribesCall({ messages: { type: 'array', items: {} }, max_tokens: { type: 'integer' } }, ['messages'])
