@@ -1,4 +1,4 @@
-import { ModelPrices } from '../../telemetry';
+import type { ModelPrices } from '../../telemetry';
 import type { BudgetDirectory } from '../budgets/budget-directory';
 import type { CalledModel } from '../models/model-directory';
 import { Budgets, type Spending } from './budgets';
