@@ -59,7 +59,7 @@ describe('usage', () => {
     const name = await model();
     await client.chat.completions.create({ model: name, messages });
     for await (const one of await client.chat.completions.create({ model: name, messages, stream: true }))
-      String(one.id);
+      expect(one.id).toBeTruthy();
     const { items, total } = await usage();
     expect(items).toEqual([
       expect.objectContaining({
@@ -134,7 +134,7 @@ describe('the span of a call', () => {
     const name = await model();
     const { response } = await client.chat.completions
       .create(
-        { model: name, messages, temperature: 0.5, max_tokens: 20 },
+        { model: name, messages, temperature: 0.5, max_completion_tokens: 20 },
         { headers: { traceparent: `00-${traceId}-${parent}-01` } },
       )
       .withResponse();
@@ -233,7 +233,7 @@ describe('a budget', () => {
     provider.answer = (call, response) => void setTimeout(() => void chat('ok')(call, response), 50);
     const outcomes = await Promise.allSettled(
       Array.from({ length: 30 }, () =>
-        client.chat.completions.create({ model: name, messages, max_tokens: 5 }),
+        client.chat.completions.create({ model: name, messages, max_completion_tokens: 5 }),
       ),
     );
     const answered = outcomes.filter(({ status }) => status === 'fulfilled').length;
