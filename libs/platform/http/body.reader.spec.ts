@@ -76,9 +76,22 @@ describe('the body of a request', () => {
     expect(await answered(chunked)).toBe('413 payload_too_large');
   });
 
-  it('is 408 when it is read whole and takes too long, though it never stalls', async () => {
-    const socket = send('/slow', CHUNKED);
-    const trickle = setInterval(() => socket.write('1\r\nx\r\n'), 20);
+  it('is received in the pieces in which it comes, if it is small and its size is known', async () => {
+    const socket = send('/whole', 'Content-Length: 6');
+    for (const piece of ['ab', 'cd', 'ef']) {
+      socket.write(piece);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    expect(await answered(socket)).toBe('6');
+    expect(await answered(send('/whole', 'Content-Length: 0'))).toBe('0');
+  });
+
+  it.each([
+    [CHUNKED, '1\r\nx\r\n'],
+    ['Content-Length: 1000', 'x'],
+  ])('is 408 when it is read whole and takes too long, though it never stalls (%s)', async (head, piece) => {
+    const socket = send('/slow', head);
+    const trickle = setInterval(() => socket.write(piece), 20);
     expect(await answered(socket)).toBe('408 request_timeout');
     clearInterval(trickle);
   });
@@ -92,9 +105,9 @@ describe('the body of a request', () => {
     expect(budget.used).toBe(0);
   });
 
-  it('gives up when the connection breaks off', async () => {
+  it.each(['/whole', '/streamed'])('gives up at %s when the connection breaks off', async (path) => {
     const arrival = once(server, 'request');
-    const socket = send('/streamed', 'Content-Length: 1000');
+    const socket = send(path, 'Content-Length: 1000');
     socket.write('x');
     await arrival;
     socket.destroy();

@@ -39,6 +39,11 @@ export interface BodyRules {
 export async function readBody(request: ServiceRequest, rules: BodyRules): Promise<Buffer> {
   const { limit, codings, lease, timeoutMs } = rules;
   const announced = Number(request.headers['content-length'] ?? 0);
+  const isSmall = request.headers['content-length'] !== undefined && announced <= BLOCK_BYTES;
+  if (isSmall && codings.length === 0 && announced <= limit) {
+    lease.grow(announced);
+    return readSmall(request, timeoutMs);
+  }
   const body = codings.length === 0 && announced > BLOCK_BYTES ? new SizedBody(announced) : new Blocks();
   async function* stored(): AsyncGenerator<Buffer, void, undefined> {
     let held = 0;
@@ -63,6 +68,41 @@ export async function readBody(request: ServiceRequest, rules: BodyRules): Promi
   let at = 0;
   for await (const chunk of decode(body.all(), codings, limit)) at += chunk.copy(decoded, at);
   return decoded;
+}
+
+/**
+ * Reads a small body of known size by its events, because an iterator with its promises takes longer than the rest of many requests.
+ * Errors: as `receiveBody`.
+ */
+function readSmall(request: ServiceRequest, timeoutMs: number): Promise<Buffer> {
+  request.askForBody?.();
+  return new Promise((resolve, reject) => {
+    const body = new Blocks();
+    const endsAt = performance.now() + timeoutMs;
+    let timer: NodeJS.Timeout | undefined;
+    const wait = (): void => {
+      clearTimeout(timer);
+      const leftMs = endsAt - performance.now();
+      const isLast = leftMs < STALL_MS;
+      const late = (): void => settle(() => reject(isLast ? tooSlow(timeoutMs) : stalled()));
+      // a client that was answered early may never send on, which keeps no process alive
+      timer = setTimeout(late, isLast ? leftMs : STALL_MS).unref();
+    };
+    const receive = (chunk: Buffer): void => {
+      body.append(chunk);
+      wait();
+    };
+    const end = (): void => settle(() => resolve(joined(body.all())));
+    const breakOff = (cause?: unknown): void => settle(() => reject(brokenOff(cause)));
+    const settle = (done: () => void): void => {
+      clearTimeout(timer);
+      request.off('data', receive).off('end', end).off('error', breakOff).off('close', breakOff);
+      done();
+    };
+    if (request.destroyed) return breakOff();
+    wait();
+    request.on('data', receive).on('end', end).on('error', breakOff).on('close', breakOff);
+  });
 }
 
 /**
@@ -128,13 +168,16 @@ class Arrival {
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<never>((_, reject) => {
       // a client that was answered early may never send on, which keeps no process alive
-      timer = setTimeout(() => reject(waitMs < STALL_MS ? this.tooSlow() : stalled()), waitMs).unref();
+      timer = setTimeout(
+        () => reject(waitMs < STALL_MS ? tooSlow(this.timeoutMs!) : stalled()),
+        waitMs,
+      ).unref();
     });
     try {
       return await Promise.race([next, timeout]);
     } catch (error) {
       if (error instanceof Problem) throw error;
-      throw problem.invalidRequest('The connection closed before the end of the body.', { cause: error });
+      throw brokenOff(error);
     } finally {
       clearTimeout(timer);
     }
@@ -149,11 +192,13 @@ class Arrival {
     this.waitedMs = 0;
     this.bytes = 0;
   }
-
-  private tooSlow(): Problem {
-    return timedOut(`The body did not arrive within ${this.timeoutMs! / 1000} s.`);
-  }
 }
+
+const brokenOff = (cause: unknown): Problem =>
+  problem.invalidRequest('The connection closed before the end of the body.', { cause });
+
+const tooSlow = (timeoutMs: number): Problem =>
+  timedOut(`The body did not arrive within ${timeoutMs / 1000} s.`);
 
 const stalled = (): Problem => timedOut(`No byte of the body arrived for ${STALL_MS / 1000} s.`);
 
