@@ -1,6 +1,6 @@
+import type { ServerResponse } from 'node:http';
 import { getHeapStatistics } from 'node:v8';
 import { Injectable } from '@nestjs/common';
-import type { Response } from 'express';
 import { ByteBudget, type ByteLease } from '#platform/concurrency';
 import { Environment } from '#platform/config';
 import { type Gauge, Metrics } from '#platform/metrics';
@@ -52,7 +52,7 @@ export class BodyBudgets {
   }
 
   /** Returns a lease of the caller that lasts until the response is closed and the handler has ended. */
-  leaseFor(request: ServiceRequest, response: Response, rule: BudgetRule): ByteLease {
+  leaseFor(request: ServiceRequest, response: ServerResponse, rule: BudgetRule): ByteLease {
     const lease = this.of(rule).acquire(request.user?.orgId ?? '');
     onEnd(request, response, () => lease.release());
     return lease;

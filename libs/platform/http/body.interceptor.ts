@@ -4,18 +4,17 @@ import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants';
 import { Reflector } from '@nestjs/core';
 import type { Response } from 'express';
 import { from, mergeMap, type Observable } from 'rxjs';
-import type { ByteLease } from '#platform/concurrency';
-import { Environment } from '#platform/config';
 import { estimateMemory, INLINE_JSON_MAX } from '#platform/json';
 import { Problem, problem } from '#platform/problem';
 import { BODY_RULE, type BodyRule } from './body.decorator';
-import { BodyBudgets, MEMORY_BUDGET } from './body-budgets';
-import { readBody, receiveBody } from './body.reader';
-import { checkCharset, type ContentCoding, codingsOf, mediaTypeOf } from './content-headers';
+import { BodyBudgets } from './body-budgets';
+import { receiveBody } from './body.reader';
+import { checkCharset, codingsOf } from './content-headers';
 import { endingOf } from './deadline';
 import { JsonBodies, parseBody } from './json-bodies';
 import { IncomingBytes } from './incoming-bytes';
 import type { Constructor } from './members';
+import { checkMedia, RequestBytes } from './request-bytes';
 import type { ServiceRequest } from './request-context';
 import { SpooledFile } from './spooled-file';
 
@@ -33,7 +32,7 @@ export class BodyInterceptor implements NestInterceptor {
 
   constructor(
     private readonly reflector: Reflector,
-    private readonly environment: Environment,
+    private readonly bytes: RequestBytes,
     private readonly budgets: BodyBudgets,
     private readonly bodies: JsonBodies,
   ) {}
@@ -52,11 +51,14 @@ export class BodyInterceptor implements NestInterceptor {
     );
   }
 
-  private receive(request: ServiceRequest, response: Response, { rule, type }: HandlerBody): Promise<void> {
+  private async receive(
+    request: ServiceRequest,
+    response: Response,
+    { rule, type }: HandlerBody,
+  ): Promise<void> {
     if (rule.kind === 'file') return this.spool(request, response, rule);
-    return rule.kind === 'bytes'
-      ? this.readBytes(request, response, rule)
-      : this.readJson(request, response, rule, type);
+    if (rule.kind === 'json') return this.readJson(request, response, rule, type);
+    request.rawBody = await this.bytes.read(request, response, rule);
   }
 
   private async readJson(
@@ -76,8 +78,8 @@ export class BodyInterceptor implements NestInterceptor {
       checkCharset(media);
       throw new Problem('unsupported_media_type', 'Send the body as application/json.');
     }
-    const lease = this.leaseFor(request, response, rule);
-    const bytes = await this.read(request, rule, codings, lease);
+    const bytes = await this.bytes.decoded(request, response, rule, codings);
+    const lease = request.lease!;
     request.bodyReadAt = performance.now();
     if (bytes.length === 0) throw problem.invalidRequest('A JSON body is required.');
     // the bytes of a large body are not kept
@@ -93,28 +95,6 @@ export class BodyInterceptor implements NestInterceptor {
     request.body = await this.bodies.parse(owner, endingOf(request, response).signal, bytes, type);
   }
 
-  private async readBytes(request: ServiceRequest, response: Response, rule: BodyRule): Promise<void> {
-    const { codings: allowed } = rule;
-    const codings = allowed ? codingsOf(request.headers['content-encoding'], allowed) : [];
-    checkMedia(request, rule);
-    request.rawBody = await this.read(request, rule, codings, this.leaseFor(request, response, rule));
-  }
-
-  private read(
-    request: ServiceRequest,
-    rule: BodyRule,
-    codings: readonly ContentCoding[],
-    lease: ByteLease,
-  ): Promise<Buffer> {
-    const timeoutMs = this.environment.BODY_TIMEOUT_MS;
-    return readBody(request, { limit: this.limitOf(request, rule), codings, lease, timeoutMs });
-  }
-
-  private leaseFor(request: ServiceRequest, response: Response, { budget }: BodyRule): ByteLease {
-    request.lease = this.budgets.leaseFor(request, response, budget ?? MEMORY_BUDGET);
-    return request.lease;
-  }
-
   /** Writes the body to a file, which is closed with the response, even after a 504 or when the client has gone. */
   private async spool(request: ServiceRequest, response: Response, rule: BodyRule): Promise<void> {
     codingsOf(request.headers['content-encoding'], []);
@@ -125,7 +105,8 @@ export class BodyInterceptor implements NestInterceptor {
     const close = (): void => void file.close();
     if (response.closed || response.destroyed) close();
     else response.once('close', close);
-    for await (const chunk of receiveBody(request, this.limitOf(request, rule))) await file.append(chunk);
+    for await (const chunk of receiveBody(request, this.bytes.limitOf(request, rule)))
+      await file.append(chunk);
     file.finish();
   }
 
@@ -133,11 +114,10 @@ export class BodyInterceptor implements NestInterceptor {
   private admit(request: ServiceRequest, rule: BodyRule): void {
     codingsOf(request.headers['content-encoding'], []);
     checkMedia(request, rule);
-    request.incoming = new IncomingBytes(request.headers, receiveBody(request, this.limitOf(request, rule)));
-  }
-
-  private limitOf(request: ServiceRequest, { limit = this.environment.BODY_LIMIT_BYTES }: BodyRule): number {
-    return typeof limit === 'number' ? limit : limit(this.environment, mediaTypeOf(request) ?? '');
+    request.incoming = new IncomingBytes(
+      request.headers,
+      receiveBody(request, this.bytes.limitOf(request, rule)),
+    );
   }
 
   private bodyOf(context: ExecutionContext): HandlerBody | null {
@@ -189,11 +169,6 @@ export function parametersOf(
   return Object.entries(parameters ?? {})
     .filter(([key]) => key.startsWith(`${PARAMETER_KINDS[kind]}:`))
     .map(([, parameter]) => parameter);
-}
-
-function checkMedia(request: ServiceRequest, { media }: BodyRule): void {
-  if (!media || media.includes(mediaTypeOf(request) ?? '')) return;
-  throw new Problem('unsupported_media_type', `Send the body as ${media.join(' or ')}.`);
 }
 
 const hasBody = ({ headers }: ServiceRequest): boolean =>

@@ -15,6 +15,7 @@ import { IdempotencyRepository } from './idempotency.repository';
 import { JsonBodiesModule } from './json-bodies';
 import { ProblemFilter } from './problem.filter';
 import { QueryInterceptor } from './query.interceptor';
+import { RequestBytes } from './request-bytes';
 import { ResponseInterceptor } from './response.interceptor';
 import { beginRequest, requestContext } from './request-context';
 import { ServiceAdapter } from './service-adapter';
@@ -44,6 +45,7 @@ class HttpShutdown implements OnModuleDestroy {
     HttpShutdown,
     IdempotencyRepository,
     ProblemFilter,
+    RequestBytes,
     { provide: APP_FILTER, useExisting: ProblemFilter },
     { provide: APP_INTERCEPTOR, useClass: ResponseInterceptor },
     { provide: APP_INTERCEPTOR, useClass: QueryInterceptor },

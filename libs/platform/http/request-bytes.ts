@@ -1,0 +1,54 @@
+import type { ServerResponse } from 'node:http';
+import { Injectable } from '@nestjs/common';
+import type { ByteLease } from '#platform/concurrency';
+import { Environment } from '#platform/config';
+import { Problem } from '#platform/problem';
+import type { BodyRule } from './body.decorator';
+import { BodyBudgets, MEMORY_BUDGET } from './body-budgets';
+import { readBody } from './body.reader';
+import { type ContentCoding, codingsOf, mediaTypeOf } from './content-headers';
+import type { ServiceRequest } from './request-context';
+
+/** Reads bodies into memory, which they hold from a budget until their requests are answered. */
+@Injectable()
+export class RequestBytes {
+  constructor(
+    private readonly environment: Environment,
+    private readonly budgets: BodyBudgets,
+  ) {}
+
+  /** Returns the decoded body of a request. Errors: 415 for its encoding or media type; those of `readBody`. */
+  async read(request: ServiceRequest, response: ServerResponse, rule: BodyRule): Promise<Buffer> {
+    const codings = rule.codings ? codingsOf(request.headers['content-encoding'], rule.codings) : [];
+    checkMedia(request, rule);
+    return this.decoded(request, response, rule, codings);
+  }
+
+  /** Returns the body of a request, decoded from these codings. Errors: those of `readBody`. */
+  decoded(
+    request: ServiceRequest,
+    response: ServerResponse,
+    rule: BodyRule,
+    codings: readonly ContentCoding[],
+  ): Promise<Buffer> {
+    const timeoutMs = this.environment.BODY_TIMEOUT_MS;
+    const lease = this.leaseFor(request, response, rule);
+    return readBody(request, { limit: this.limitOf(request, rule), codings, lease, timeoutMs });
+  }
+
+  /** Returns the largest body that a rule allows, in bytes. */
+  limitOf(request: ServiceRequest, { limit = this.environment.BODY_LIMIT_BYTES }: BodyRule): number {
+    return typeof limit === 'number' ? limit : limit(this.environment, mediaTypeOf(request) ?? '');
+  }
+
+  private leaseFor(request: ServiceRequest, response: ServerResponse, { budget }: BodyRule): ByteLease {
+    request.lease = this.budgets.leaseFor(request, response, budget ?? MEMORY_BUDGET);
+    return request.lease;
+  }
+}
+
+/** Throws 415 for a media type that the rule does not name. */
+export function checkMedia(request: ServiceRequest, { media }: BodyRule): void {
+  if (!media || media.includes(mediaTypeOf(request) ?? '')) return;
+  throw new Problem('unsupported_media_type', `Send the body as ${media.join(' or ')}.`);
+}
