@@ -9,6 +9,7 @@ import { limitDocuments } from '#platform/rate-limit';
 import { checkSecretsKey } from '#platform/secrets';
 import { ApiModule, type ApiOptions } from './api.module';
 import { ApiProxyEndpoint, PROXY_PATHS, PROXY_PREFIX } from './api-proxy';
+import { CALL_PATHS, CALLS_PATHS, GatewayEndpoint } from './model-gateway';
 import { buildDocument, OpenApiSource, serveDocs } from './openapi';
 
 /** Creates the API application, ready to listen. Throws if the configuration is invalid. */
@@ -30,8 +31,11 @@ export async function createApi(
   configureHttp(app);
   app.use(steps.after);
   mountEndpoint(app, PROXY_PREFIX, steps, app.get(ApiProxyEndpoint));
+  for (const path of CALL_PATHS.keys()) mountEndpoint(app, path, steps, app.get(GatewayEndpoint));
   limitDocuments(app);
   serveDocs(app);
-  app.get(OpenApiSource).provide(() => buildDocument(app, environment.PUBLIC_URL, PROXY_PATHS));
+  app
+    .get(OpenApiSource)
+    .provide(() => buildDocument(app, environment.PUBLIC_URL, { ...PROXY_PATHS, ...CALLS_PATHS }));
   return app;
 }

@@ -71,7 +71,7 @@ type Paths = Record<string, Partial<Record<Method, Operation>>>;
 /**
  * Adds the parts of the document that decorators cannot express, or would have to repeat on every operation.
  *
- * @param mounted paths that are not routes of Nest. They describe themselves, except for headers of every response
+ * @param mounted paths that are not routes of Nest. Operations without an access rule describe themselves, except for headers of every response
  */
 export function completeDocument(document: OpenAPIObject, mounted: OpenAPIObject['paths']): OpenAPIObject {
   const completed = document as unknown as {
@@ -84,20 +84,15 @@ export function completeDocument(document: OpenAPIObject, mounted: OpenAPIObject
   delete completed.info.contact;
   completed.info.license = { name: 'Apache-2.0', identifier: 'Apache-2.0' };
   completed.jsonSchemaDialect = 'https://json-schema.org/draft/2020-12/schema';
+  Object.assign(completed.paths, structuredClone(mounted));
   const tags = new Set<string>();
   for (const [path, methods] of Object.entries(completed.paths)) {
     for (const [method, operation] of Object.entries(methods) as [Method, Operation][]) {
       Object.assign((completed.components.schemas ??= {}), operation[SCHEMAS_EXTENSION]);
       Reflect.deleteProperty(operation, SCHEMAS_EXTENSION);
-      completeOperation(operation, traitsOf(completed.paths, path, method, operation));
+      if (mounted[path] && !operation[ACCESS_EXTENSION]) addHeaders(operation.responses);
+      else completeOperation(operation, traitsOf(completed.paths, path, method, operation));
       for (const tag of operation.tags ?? []) tags.add(tag);
-    }
-  }
-  for (const [path, methods] of Object.entries(structuredClone(mounted) as Paths)) {
-    completed.paths[path] = methods;
-    for (const { tags: own = [], responses } of Object.values(methods)) {
-      addHeaders(responses);
-      for (const tag of own) tags.add(tag);
     }
   }
   closeBodies(completed.paths, completed.components.schemas ?? {});

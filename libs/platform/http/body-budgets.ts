@@ -4,6 +4,7 @@ import { Injectable } from '@nestjs/common';
 import { ByteBudget, type ByteLease } from '#platform/concurrency';
 import { Environment } from '#platform/config';
 import { type Gauge, Metrics } from '#platform/metrics';
+import { type Problem, problem } from '#platform/problem';
 import { onEnd, type ServiceRequest } from './request-context';
 
 /** A budget that bodies take their memory from. Routes with the same object share it. */
@@ -51,6 +52,11 @@ export class BodyBudgets {
     return budget;
   }
 
+  /** Throws 503 if an owner holds nearly all the memory for bodies and responses that it may hold. */
+  checkRoom(owner: string): void {
+    if (this.of(MEMORY_BUDGET).isNearlyExhausted(owner)) throw unread();
+  }
+
   /** Returns a lease of the caller that lasts until the response is closed and the handler has ended. */
   leaseFor(request: ServiceRequest, response: ServerResponse, rule: BudgetRule): ByteLease {
     const lease = this.of(rule).acquire(request.user?.orgId ?? '');
@@ -58,3 +64,9 @@ export class BodyBudgets {
     return lease;
   }
 }
+
+/** Returns the 503 of a caller whose organization does not read its responses. */
+export const unread = (): Problem =>
+  problem.overloaded(
+    'Your organization holds its share of the memory for bodies and unread responses. Read them, then try again.',
+  );

@@ -44,16 +44,18 @@ export const LIMIT_EXTENSION = 'x-body-limit';
 export const RequestBody = (rule: BodyRule) =>
   applyDecorators(
     SetMetadata(BODY_RULE, rule),
-    ...(rule.codings ? [encodingHeader(rule.codings)] : []),
+    ...(rule.codings ? [ApiHeader(contentEncoding(rule.codings))] : []),
     ...(typeof rule.limit === 'number' ? [ApiExtension(LIMIT_EXTENSION, rule.limit)] : []),
   );
 
-const encodingHeader = (codings: readonly ContentCoding[]) =>
-  ApiHeader({
-    name: 'Content-Encoding',
-    required: false,
-    description: `The codings of the body, in the order in which they were applied: ${codings.join(', ')}${codings.length > 1 ? ', each at most once' : ''}. Others are 415 \`unsupported_content_encoding\`. A body that is too large after decoding is 413 \`compressed_payload_too_large\`.${codings.includes('base64') ? ' Invalid base64 (RFC 4648, section 4; line breaks are allowed) is 400 `invalid_base64`.' : ''}`,
-  });
+/** Returns the parameter of an OpenAPI document for bodies with these codings. */
+export const contentEncoding = (codings: readonly ContentCoding[]) => ({
+  name: 'Content-Encoding',
+  in: 'header',
+  required: false,
+  schema: { type: 'string' as const },
+  description: `The codings of the body, in the order in which they were applied: ${codings.join(', ')}${codings.length > 1 ? ', each at most once' : ''}. Others are 415 \`unsupported_content_encoding\`. A body that is too large after decoding is 413 \`compressed_payload_too_large\`.${codings.includes('base64') ? ' Invalid base64 (RFC 4648, section 4; line breaks are allowed) is 400 `invalid_base64`.' : ''}`,
+});
 
 /** A body in a temporary file. */
 export interface SpooledRequest {

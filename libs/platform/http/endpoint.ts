@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Problem } from '#platform/problem';
-import type { ProblemFilter } from './problem.filter';
+import type { ProblemFilter, ProblemWriter } from './problem.filter';
 import type { ServiceRequest } from './request-context';
 
 /** A step before the handler of a request. It continues, or answers with a problem. */
@@ -15,7 +15,9 @@ export interface Endpoint {
   /** Answers a request, with all headers of the response. What it throws becomes a problem. */
   handle(request: ServiceRequest, response: ServerResponse): Promise<void>;
   /** Returns more headers of the problem of an error, which a step or `handle` has thrown. Those of the problem replace them. */
-  problemHeaders(error: unknown): Readonly<Record<string, string>>;
+  problemHeaders?(error: unknown): Readonly<Record<string, string>>;
+  /** Returns how the problems of a request are written, unless as those of the service. */
+  problemWriter?(request: ServiceRequest): ProblemWriter;
 }
 
 /** Sets the headers of the service's own responses. They are private to their caller and revalidated by ETag. */
@@ -36,15 +38,15 @@ export function listenerOf(
       if (!response.headersSent) {
         response.setHeader('X-Request-Id', request.context.requestId);
         setOwnHeaders(response);
-        for (const [name, value] of Object.entries(endpoint.problemHeaders(error)))
+        for (const [name, value] of Object.entries(endpoint.problemHeaders?.(error) ?? {}))
           response.setHeader(name, value);
       }
-      filter.respond(error, request, response);
+      filter.respond(error, request, response, endpoint.problemWriter?.(request));
     };
     const run = (index: number): void => {
       const step = steps[index];
       if (step) step(request, response, (refused) => (refused ? fail(refused) : run(index + 1)));
-      else endpoint.handle(request, response).catch(fail);
+      else request.handled = endpoint.handle(request, response).catch(fail);
     };
     run(0);
   };

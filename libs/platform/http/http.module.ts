@@ -39,6 +39,7 @@ class HttpShutdown implements OnModuleDestroy {
 /** Handles a request after its guards, in this order: query, body, deadline, idempotency, validation, handler, response. */
 @Module({
   imports: [JsonBodiesModule, MetricsModule],
+  exports: [BodyBudgets, RequestBytes],
   providers: [
     BodyBudgets,
     HttpMetrics,
@@ -61,6 +62,7 @@ export class HttpModule {}
 const EXPOSED = [
   'Accept-Ranges',
   'Allow',
+  'Cache-Status',
   'Content-Disposition',
   'Content-Range',
   'ETag',
@@ -73,6 +75,8 @@ const EXPOSED = [
   'Retry-After',
   'WWW-Authenticate',
   'X-Request-Id',
+  'X-Should-Retry',
+  'traceresponse',
 ];
 
 /** How long browsers may keep the answer to a preflight. */

@@ -2,6 +2,7 @@ export {
   ApiBodies,
   ApiSchemas,
   BODIES_EXTENSION,
+  contentEncoding,
   IncomingBody,
   LIMIT_EXTENSION,
   RequestBody,
@@ -13,14 +14,14 @@ export {
 export { decodeBase64 } from './body.decoder';
 export { Blocks, receiveBody } from './body.reader';
 export { outlineOf } from './body-outline';
-export { BodyBudgets, type BudgetRule, MEMORY_BUDGET } from './body-budgets';
+export { BodyBudgets, type BudgetRule, MEMORY_BUDGET, unread } from './body-budgets';
 export { baseUrlOf } from './base-url';
 export { CachedDocument, DocumentsByUrl } from './cached-document';
 export { checkIfMatch, ETAG_HEADER, IfMatch } from './conditions';
 export { checkCharset, mediaTypeOf } from './content-headers';
 export { endingOf, LongRunning, RequestSignal, UnavailableWhenLate } from './deadline';
 export { type FormFile, MULTIPART_MEDIA, readFormFiles, readIncomingForm, readMultipart } from './form';
-export type { Endpoint } from './endpoint';
+export { type Endpoint, setOwnHeaders } from './endpoint';
 export { configureHttp, HttpModule, mountEndpoint } from './http.module';
 export { NOT_REPEATABLE_EXTENSION, NotRepeatable } from './idempotency.interceptor';
 export { IdempotencyRepository } from './idempotency.repository';
@@ -57,10 +58,11 @@ export {
   type StoredContent,
 } from './stored-content';
 export { created, etagOf, Reply, streamed, Versioned, versioned } from './reply';
+export { RequestBytes } from './request-bytes';
 export { givenTrace, onEnd, pathOf, requestContext, type ServiceRequest, targetOf } from './request-context';
 export { ServiceAdapter } from './service-adapter';
 export { SpooledFile } from './spooled-file';
-export { StreamedBody } from './streamed-body';
+export { sendBytes, StreamedBody } from './streamed-body';
 export { firstMicrosecond, firstMillisecond, instantOf, IsTime, parseTime } from './time';
 export { checkValues, pointerToken, valueErrors } from './validation';
-export { pathNumber, validateBody } from './validation.pipe';
+export { pathNumber, unknownParameters, validateBody } from './validation.pipe';

@@ -7,7 +7,7 @@ import { Problem, problem, type ProblemBody, problemOfDatabaseError } from '#pla
 import type { ServiceRequest } from './request-context';
 
 /** Writes a problem in another format than JSON, such as the `google.rpc.Status` of OTLP. */
-export type ProblemWriter = (response: Response, body: ProblemBody) => void;
+export type ProblemWriter = (response: ServerResponse, body: ProblemBody) => void;
 
 /** Key of a route's own writer in `response.locals`. */
 export const PROBLEM_WRITER = 'problemWriter';
@@ -49,15 +49,20 @@ export class ProblemFilter implements ExceptionFilter {
   }
 
   /** Answers a request with the problem of an error. */
-  respond(error: unknown, request: ServiceRequest, response: ServerResponse): void {
+  respond(error: unknown, request: ServiceRequest, response: ServerResponse, writer?: ProblemWriter): void {
     const found = this.problemOf(error, request);
-    const answer = (limited?: Problem): void => this.answer(limited ?? found, request, response);
+    const answer = (limited?: Problem): void => this.answer(limited ?? found, request, response, writer);
     // every way to a 401 ends here; one that cannot be counted is answered
     if (found.status !== 401) answer();
     else void this.unauthorized.check(request, response).then(answer, () => answer());
   }
 
-  private answer(found: Problem, request: ServiceRequest, response: ServerResponse): void {
+  private answer(
+    found: Problem,
+    request: ServiceRequest,
+    response: ServerResponse,
+    ownWriter: ProblemWriter | undefined,
+  ): void {
     const { requestId: request_id, traceId: trace_id } = request.context ?? {};
     logFailure(found, { request_id, trace_id }, 'request failed');
     // a stream that fails after its first byte must not end as if it were complete
@@ -75,8 +80,8 @@ export class ProblemFilter implements ExceptionFilter {
     const body = found.toBody(request.context?.traceId ?? null);
     response.statusCode = found.status;
     for (const name of OF_SUCCESS) response.removeHeader(name);
-    const writer = locals[PROBLEM_WRITER] as ProblemWriter | undefined;
-    if (writer) return writer(response as Response, body);
+    const writer = ownWriter ?? (locals[PROBLEM_WRITER] as ProblemWriter | undefined);
+    if (writer) return writer(response, body);
     const bytes = Buffer.from(JSON.stringify(body));
     response.setHeader('Content-Type', 'application/problem+json');
     response.setHeader('Content-Length', bytes.length);

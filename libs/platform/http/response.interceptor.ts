@@ -4,9 +4,8 @@ import type { Response } from 'express';
 import { mergeMap, type Observable } from 'rxjs';
 import { type ByteLease, setCurrentCheck } from '#platform/concurrency';
 import { toJsonText } from '#platform/json';
-import { type Problem, problem } from '#platform/problem';
 import { isRead } from '#platform/scope';
-import { BodyBudgets, MEMORY_BUDGET } from './body-budgets';
+import { BodyBudgets, MEMORY_BUDGET, unread } from './body-budgets';
 import { CachedDocument } from './cached-document';
 import { namesETag } from './conditions';
 import { etagOf, Reply, Versioned } from './reply';
@@ -46,10 +45,8 @@ export class ResponseInterceptor implements NestInterceptor {
    * connection that is opened meanwhile keeps its asynchronous context.
    */
   private checkOf(owner: string): () => void {
-    const budget = this.budgets.of(MEMORY_BUDGET);
-    return () => {
-      if (budget.isNearlyExhausted(owner)) throw unread();
-    };
+    const { budgets } = this;
+    return () => budgets.checkRoom(owner);
   }
 
   private async write(request: ServiceRequest, response: Response, result: unknown): Promise<unknown> {
@@ -112,11 +109,6 @@ export class ResponseInterceptor implements NestInterceptor {
 
 const isOnlyRead = ({ method, rule }: ServiceRequest): boolean =>
   method === 'GET' || method === 'HEAD' || isRead(rule);
-
-const unread = (): Problem =>
-  problem.overloaded(
-    'Your organization holds its share of the memory for bodies and unread responses. Read them, then try again.',
-  );
 
 /** Removes the headers that describe the missing content (RFC 9110, section 15.4.5). */
 function notModified(response: Response): undefined {

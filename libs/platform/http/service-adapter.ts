@@ -6,8 +6,8 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Response } from 'express';
 import { Problem } from '#platform/problem';
 import { Connection } from './connection';
-import { type ServiceRequest, targetOf } from './request-context';
-import { SLICE_BYTES, StreamedBody } from './streamed-body';
+import { pathOf, type ServiceRequest } from './request-context';
+import { sendBytes, StreamedBody } from './streamed-body';
 
 const MAX_HEADER_BYTES = 16 * 1024;
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -40,14 +40,15 @@ export class ServiceAdapter extends ExpressAdapter {
     const isStreamed = body instanceof StreamedBody;
     if (!isStreamed && !Buffer.isBuffer(body)) return super.reply(response, body, statusCode) as unknown;
     if (statusCode !== undefined) response.status(statusCode);
-    if (isStreamed) return body.send(response);
-    // in slices, so that it shows whether the client reads
-    return body.length > SLICE_BYTES ? StreamedBody.of(body).send(response) : response.end(body);
+    return isStreamed ? body.send(response) : sendBytes(response, body);
   }
 
-  /** Hands requests whose path begins with this prefix to a listener, instead of to the routes of Express. */
-  mount(prefix: string, listener: http.RequestListener): void {
-    this.mounted.set(prefix, listener);
+  /**
+   * Hands requests to a listener, instead of to the routes of Express: those with this path, or with every path that begins with
+   * it if it ends with a slash.
+   */
+  mount(path: string, listener: http.RequestListener): void {
+    this.mounted.set(path, listener);
   }
 
   /** @param args the address, and the function that Nest waits for */
@@ -109,14 +110,17 @@ export class ServiceAdapter extends ExpressAdapter {
     this.httpServer = server as typeof this.httpServer;
   }
 
-  /** The prefixes whose requests do not reach the routes of Express. */
+  /** The paths whose requests do not reach the routes of Express. */
   get mounts(): string[] {
     return [...this.mounted.keys()];
   }
 
   private mountedAt(request: http.IncomingMessage): http.RequestListener | undefined {
-    const target = targetOf(request);
-    for (const [prefix, listener] of this.mounted) if (target.startsWith(prefix)) return listener;
+    const path = pathOf(request);
+    const exact = this.mounted.get(path);
+    if (exact) return exact;
+    for (const [prefix, listener] of this.mounted)
+      if (prefix.endsWith('/') && path.startsWith(prefix)) return listener;
     return undefined;
   }
 

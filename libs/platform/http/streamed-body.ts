@@ -1,4 +1,4 @@
-import type { Response } from 'express';
+import type { ServerResponse } from 'node:http';
 import type { ByteLease } from '#platform/concurrency';
 
 /** Bytes written at once. A client that reads this much within the stall limit is slow, but has not stalled. */
@@ -45,7 +45,7 @@ export class StreamedBody {
   }
 
   /** Sends everything, or stops when the client has gone. Throws what the source throws. */
-  async send(response: Response): Promise<void> {
+  async send(response: ServerResponse): Promise<void> {
     try {
       if (response.req.method !== 'HEAD') await this.sendParts(response);
       if (!response.destroyed) response.end();
@@ -54,7 +54,7 @@ export class StreamedBody {
     }
   }
 
-  private async sendParts(response: Response): Promise<void> {
+  private async sendParts(response: ServerResponse): Promise<void> {
     // the first part may be empty, and the next one may take long
     response.flushHeaders();
     while (!this.part.done) {
@@ -70,12 +70,17 @@ export class StreamedBody {
   }
 }
 
+/** Sends bytes and ends the response, in slices, so that it shows whether the client reads. */
+export function sendBytes(response: ServerResponse, bytes: Buffer): unknown {
+  return bytes.length > SLICE_BYTES ? StreamedBody.of(bytes).send(response) : response.end(bytes);
+}
+
 const NO_MORE: AsyncIterator<Buffer, void, undefined> = {
   next: () => Promise.resolve({ done: true, value: undefined }),
 };
 
 /** Writes bytes, and waits until they have left, so that their memory can be used again, or the client has gone. */
-function written(response: Response, bytes: Buffer): Promise<void> {
+function written(response: ServerResponse, bytes: Buffer): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
       response.off('close', done);

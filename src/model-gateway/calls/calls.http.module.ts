@@ -1,20 +1,19 @@
 import { type MiddlewareConsumer, Module, type NestModule } from '@nestjs/common';
+import { HttpModule } from '#platform/http';
 import { ModelGatewayModule } from '../model-gateway.module';
 import { CallLimits } from './call-limits';
 import { CallsModule } from './calls.module';
-import { acceptApiKey, gatewayProblems } from './gateway-problems.middleware';
-import { GatewayController } from './gateway.controller';
+import { gatewayProblems } from './gateway-problems.middleware';
+import { GatewayEndpoint } from './gateway.endpoint';
 import { GatewayService } from './gateway.service';
 
 /** The routes that call models. */
 @Module({
-  imports: [CallsModule, ModelGatewayModule],
-  controllers: [GatewayController],
-  providers: [CallLimits, GatewayService],
+  imports: [CallsModule, HttpModule, ModelGatewayModule],
+  providers: [CallLimits, GatewayEndpoint, GatewayService],
 })
 export class CallsHttpModule implements NestModule {
   configure(consumer: MiddlewareConsumer): void {
     consumer.apply(gatewayProblems).forRoutes('model/v1/*path');
-    consumer.apply(acceptApiKey).forRoutes('model/v1/messages');
   }
 }

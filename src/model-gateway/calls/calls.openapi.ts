@@ -1,7 +1,7 @@
-import { applyDecorators } from '@nestjs/common';
-import { ApiExtraModels, ApiOkResponse } from '@nestjs/swagger';
-import { ApiBodies } from '#platform/http';
-import { GatewayProblemDto } from './gateway-problem.dto';
+import type { OpenAPIObject } from '@nestjs/swagger';
+import { ACCESS_EXTENSION, type AccessRule } from '#platform/auth';
+import { BODIES_EXTENSION, contentEncoding, NOT_REPEATABLE_EXTENSION } from '#platform/http';
+import { CALLING_ROLES } from './gateway.service';
 
 const MODEL = { type: 'string', minLength: 1, maxLength: 255, description: 'The name or the id of a model.' };
 const STREAM = { type: 'boolean', description: 'Whether the answer comes as server-sent events.' };
@@ -10,41 +10,99 @@ const HEADERS = {
   traceresponse: {
     description:
       'The trace and the span of the call (W3C Trace Context, level 2). Its span is there unless the model has `record_spans` false.',
-    schema: { type: 'string' as const },
+    schema: { type: 'string' },
   },
   'Cache-Status': {
     description:
       'Whether the answer was given before (RFC 9211): `hit`, `fwd=miss`, or `fwd=bypass` for streams. Absent for models without `cache_ttl_seconds`.',
-    schema: { type: 'string' as const },
+    schema: { type: 'string' },
   },
 };
 
-/**
- * Describes a call of a model. Its body and its answer are those of the named API, and unknown members are passed on.
- *
- * @param members the members that the gateway reads, besides `model`
- */
-export const DescribesCall = (
-  members: Record<string, object>,
-  required: readonly string[],
-  isStreamed = true,
-) =>
-  applyDecorators(
-    ApiExtraModels(GatewayProblemDto),
-    ApiBodies({
+const ACCESS: AccessRule = { kind: 'roles_somewhere', anyOf: CALLING_ROLES };
+
+interface CallOperation {
+  operationId: string;
+  summary: string;
+  description: string;
+  /** The members that the gateway reads, besides `model` and `stream`. */
+  members: Record<string, object>;
+  required: readonly string[];
+  isStreamed?: boolean;
+}
+
+/** Describes a call of a model. Its body and its answer are those of the named API, and unknown members are passed on. */
+function operationOf({ members, required, isStreamed = true, ...texts }: CallOperation) {
+  return {
+    ...texts,
+    tags: ['Model gateway'],
+    security: [{ bearer: [] }],
+    parameters: [contentEncoding(['gzip'])],
+    [ACCESS_EXTENSION]: ACCESS,
+    [NOT_REPEATABLE_EXTENSION]: true,
+    [BODIES_EXTENSION]: {
       'application/json': {
         type: 'object',
         required: ['model', ...required],
         properties: { model: MODEL, ...(isStreamed && { stream: STREAM }), ...members },
         additionalProperties: true,
       },
-    }) as ClassDecorator & MethodDecorator,
-    ApiOkResponse({
-      description: 'The answer of the model.',
-      headers: HEADERS,
-      content: {
-        'application/json': { schema: { type: 'object', additionalProperties: true } },
-        ...(isStreamed && { 'text/event-stream': { schema: { type: 'string' } } }),
+    },
+    responses: {
+      200: {
+        description: 'The answer of the model.',
+        headers: HEADERS,
+        content: {
+          'application/json': { schema: { type: 'object', additionalProperties: true } },
+          ...(isStreamed && { 'text/event-stream': { schema: { type: 'string' } } }),
+        },
       },
+    },
+  };
+}
+
+const MESSAGES = { type: 'array', items: {} };
+
+/** The operations that call models for the OpenAPI document, which cannot find them among the controllers. */
+export const CALLS_PATHS = {
+  '/model/v1/chat/completions': {
+    post: operationOf({
+      operationId: 'createChatCompletion',
+      summary: 'Create a chat completion, plain or streamed',
+      description:
+        "As OpenAI's `POST /v1/chat/completions`: its clients work with the base URL `/model/v1`. A provider of Anthropic is asked in its own format. Members that the gateway does not know are passed on.",
+      members: { messages: MESSAGES },
+      required: ['messages'],
     }),
-  );
+  },
+  '/model/v1/responses': {
+    post: operationOf({
+      operationId: 'createModelResponse',
+      summary: 'Create a response, plain or streamed',
+      description:
+        "As OpenAI's `POST /v1/responses`. A provider of Anthropic is asked in its own format, and then nothing that needs stored responses is possible.",
+      members: { input: {} },
+      required: [],
+    }),
+  },
+  '/model/v1/embeddings': {
+    post: operationOf({
+      operationId: 'createEmbeddings',
+      summary: 'Create embeddings',
+      description: "As OpenAI's `POST /v1/embeddings`. Providers of Anthropic have none.",
+      members: { input: {} },
+      required: ['input'],
+      isStreamed: false,
+    }),
+  },
+  '/model/v1/messages': {
+    post: operationOf({
+      operationId: 'createModelMessage',
+      summary: 'Create a message, plain or streamed',
+      description:
+        "As Anthropic's `POST /v1/messages`: its clients work with the base URL `/model`. The credential may also be in `x-api-key`. A provider of OpenAI is asked for a chat completion.",
+      members: { messages: MESSAGES, max_tokens: { type: 'integer' } },
+      required: ['messages'],
+    }),
+  },
+} as unknown as OpenAPIObject['paths'];

@@ -4,8 +4,14 @@ import type { ProblemBody } from '#platform/problem';
 
 /** Adds `error` to the problems of the gateway, in the form that the clients of OpenAI and of Anthropic read. */
 export function gatewayProblems(request: Request, response: Response, next: NextFunction): void {
-  const isAnthropic = request.originalUrl.startsWith('/model/v1/messages');
-  const write: ProblemWriter = (answer, written) => {
+  response.locals[PROBLEM_WRITER] = gatewayProblemWriter(request.originalUrl);
+  next();
+}
+
+/** Returns the writer of problems at a path. */
+export function gatewayProblemWriter(path: string): ProblemWriter {
+  const isAnthropic = path.startsWith('/model/v1/messages');
+  return (answer, written) => {
     const { error_code: errorCode, ...body } = written as ProblemBody & { error_code?: string };
     const code = errorCode ?? body.code;
     const type = isAnthropic ? anthropicType(body.status, code) : openAiType(body.status, code);
@@ -15,8 +21,6 @@ export function gatewayProblems(request: Request, response: Response, next: Next
     answer.setHeader('Content-Length', bytes.length);
     answer.end(bytes);
   };
-  response.locals[PROBLEM_WRITER] = write;
-  next();
 }
 
 function openAiType(status: number, code: string): string {
@@ -40,17 +44,4 @@ function anthropicType(status: number, code: string): string {
     504: 'timeout_error',
   };
   return types[status] ?? (status >= 500 ? 'api_error' : 'invalid_request_error');
-}
-
-/**
- * Takes the key from `x-api-key`, as the clients of Anthropic send it by default, if the request has no `Authorization`. Runs before
- * authentication.
- */
-export function acceptApiKey(request: Request, _response: Response, next: NextFunction): void {
-  const key = request.headers['x-api-key'];
-  if (request.headers.authorization === undefined && typeof key === 'string') {
-    request.headers.authorization = `Bearer ${key}`;
-    request.rawHeaders.push('Authorization', `Bearer ${key}`);
-  }
-  next();
 }

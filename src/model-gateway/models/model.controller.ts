@@ -1,5 +1,6 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOkResponse, ApiParam, ApiTags } from '@nestjs/swagger';
+import { ApiCreatedResponse, ApiOkResponse, ApiParam, ApiExtraModels, ApiTags } from '@nestjs/swagger';
+import { GatewayProblemDto } from '../gateway-problem.dto';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import { created, IfMatch, type Reply, type Versioned } from '#platform/http';
 import { ModelDto, ModelPageDto } from './model-view.dto';
@@ -7,6 +8,7 @@ import { CreateModelDto, ModelListQueryDto, PatchModelDto } from './model.dto';
 import { ModelService } from './model.service';
 
 @ApiTags('Model gateway')
+@ApiExtraModels(GatewayProblemDto)
 @Controller('model/v1/models')
 export class ModelController {
   constructor(private readonly models: ModelService) {}

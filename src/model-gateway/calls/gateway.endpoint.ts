@@ -1,0 +1,148 @@
+import type { ServerResponse } from 'node:http';
+import { Injectable } from '@nestjs/common';
+import { type Member, PrincipalReader, WORKSPACE_HEADER, WorkspaceScopes } from '#platform/auth';
+import {
+  BodyBudgets,
+  type Endpoint,
+  endingOf,
+  givenTrace,
+  pathOf,
+  type ProblemWriter,
+  type Reply,
+  RequestBytes,
+  sendBytes,
+  type ServiceRequest,
+  setOwnHeaders,
+  StreamedBody,
+  targetOf,
+  unknownParameters,
+  unread,
+} from '#platform/http';
+import { Problem } from '#platform/problem';
+import { rateLimitKeyOf, RateLimits } from '#platform/rate-limit';
+import { CALL_FORMATS, type CallFormat, WIRE_PATHS } from './call-format';
+import { gatewayProblemWriter } from './gateway-problems.middleware';
+import { GatewayService } from './gateway.service';
+
+/** Longest time for a call with all its attempts, until its answer begins. */
+const CALL_MS = 600_000;
+
+/** The format of each path at which models are called. */
+export const CALL_PATHS: ReadonlyMap<string, CallFormat> = new Map(
+  CALL_FORMATS.map((format) => [`/model/v1${WIRE_PATHS[format]}`, format]),
+);
+
+/** Headers of a client that its provider gets, by format. */
+const FORWARDED: Readonly<Record<CallFormat, readonly string[]>> = {
+  chat: ['openai-beta'],
+  responses: ['openai-beta'],
+  embeddings: [],
+  messages: ['anthropic-version', 'anthropic-beta'],
+};
+
+const BODY = { kind: 'bytes', media: ['application/json'], codings: ['gzip'] } as const;
+
+/**
+ * Answers calls of models. It is not a Nest controller, because routing, interceptors and their promises would cost more than the
+ * call itself. It authenticates and limits callers with the same parts as the guards, in the same order.
+ */
+@Injectable()
+export class GatewayEndpoint implements Endpoint {
+  constructor(
+    private readonly principals: PrincipalReader,
+    private readonly rates: RateLimits,
+    private readonly workspaces: WorkspaceScopes,
+    private readonly bytes: RequestBytes,
+    private readonly budgets: BodyBudgets,
+    private readonly gateway: GatewayService,
+  ) {}
+
+  /** Handles a request at one of `CALL_PATHS`. Throws a `Problem` if nothing was answered. */
+  async handle(request: ServiceRequest, response: ServerResponse): Promise<void> {
+    const path = pathOf(request);
+    const format = CALL_PATHS.get(path)!;
+    request.route = { path };
+    if (request.method !== 'POST') throw onlyPost();
+    const { headers } = request;
+    if (format === 'messages') acceptApiKey(request);
+    const principal = this.principals.cached(request) ?? (await this.principals.read(request));
+    if (!this.rates.isOff('proxy')) await this.countRequest(principal, response);
+    if (headers[WORKSPACE] !== undefined) await this.workspaces.checkHeader(principal, headers);
+    // Anthropic's client sends `beta=true`
+    if (format !== 'messages') checkQuery(request);
+    this.budgets.checkRoom(principal.orgId);
+    const ending = endingOf(request, response);
+    const body = await this.bytes.read(request, response, BODY);
+    const timer = setTimeout(() => ending.abort(tooLate()), CALL_MS).unref();
+    const answer = this.gateway.call({
+      principal,
+      format,
+      body,
+      headers: forwarded(headers, format),
+      parent: givenTrace(request),
+      traceId: request.context.traceId,
+      signal: ending.signal,
+      lease: request.lease,
+    });
+    await this.send(request, response, await answer.finally(() => clearTimeout(timer)));
+  }
+
+  problemWriter(request: ServiceRequest): ProblemWriter {
+    return gatewayProblemWriter(pathOf(request));
+  }
+
+  private async send(
+    request: ServiceRequest,
+    response: ServerResponse,
+    { status, headers, body }: Reply,
+  ): Promise<void> {
+    const lease = request.lease!;
+    if (body instanceof StreamedBody && !lease.tryResize(body.firstBytes)) {
+      await body.cancel();
+      throw unread();
+    }
+    setOwnHeaders(response);
+    response.statusCode = status;
+    response.setHeader('X-Request-Id', request.context.requestId);
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+    if (body instanceof StreamedBody) return body.within(lease).send(response);
+    const bytes = body as Buffer;
+    response.setHeader('Content-Length', bytes.length);
+    await sendBytes(response, bytes);
+  }
+
+  private async countRequest(principal: Member, response: ServerResponse): Promise<void> {
+    const limited = await this.rates.check('proxy', rateLimitKeyOf(principal), response);
+    if (limited) throw limited;
+  }
+}
+
+const WORKSPACE = WORKSPACE_HEADER.toLowerCase();
+
+const forwarded = (headers: ServiceRequest['headers'], format: CallFormat): Record<string, string> =>
+  Object.fromEntries(
+    FORWARDED[format].flatMap((name) => {
+      const value = headers[name];
+      return typeof value === 'string' ? [[name, value] as const] : [];
+    }),
+  );
+
+/** Takes the key from `x-api-key`, as the clients of Anthropic send it by default, if the request has no `Authorization`. */
+function acceptApiKey({ headers, rawHeaders }: ServiceRequest): void {
+  const key = headers['x-api-key'];
+  if (headers.authorization !== undefined || typeof key !== 'string') return;
+  headers.authorization = `Bearer ${key}`;
+  rawHeaders.push('Authorization', `Bearer ${key}`);
+}
+
+const tooLate = (): Problem =>
+  new Problem('request_timeout', `The request took longer than ${CALL_MS / 1000} s.`);
+
+const onlyPost = (): Problem =>
+  new Problem('method_not_allowed', 'This path supports POST.', { headers: { Allow: 'POST' } });
+
+/** Throws 400 for query parameters. */
+function checkQuery(request: ServiceRequest): void {
+  const { searchParams } = new URL(targetOf(request), 'http://service');
+  if (searchParams.size > 0) throw unknownParameters([...searchParams.keys()]);
+}
