@@ -47,6 +47,7 @@ describe('the periodic tasks of a worker', () => {
       'apps',
       'idempotency keys',
       'interrupted uploads',
+      'kept answers of models',
       'lost scoring runs',
       'old answers of judges',
       'old features of judges',

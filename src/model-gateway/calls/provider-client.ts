@@ -1,12 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import type { Dispatcher } from 'undici';
-import { OutboundHttp, readCapped, retryAfterMs, undici } from '#platform/outbound';
+import type { ByteLease } from '#platform/concurrency';
+import { OutboundHttp, readCapped, retryAfterMs } from '#platform/outbound';
 import { SealedSecretError } from '#platform/secrets';
 import { tracing } from '#platform/tracing';
 import { type CalledProvider, ModelDirectory } from '../models/model-directory';
+import type { Attempt } from './attempt';
 import { type CallFormat, WIRE_PATHS } from './call-format';
-import { connectionFailure, type Failing, notCallable, refusal } from './provider-failures';
+import { answeredTooMuch, type Failing, notCallable, refusal } from './provider-failures';
+import { wholeResponse } from './whole-response';
 
+/** Largest answer that is read, in bytes. */
+const ANSWER_MAX = 64 * 1024 * 1024;
 /** Largest refusal that is read, in bytes. */
 const REFUSAL_MAX = 64 * 1024;
 
@@ -25,7 +30,7 @@ export interface ProviderRequest {
   traceparent: string;
   /** Milliseconds for the headers of the response, and then for each part of it. */
   timeoutMs: number;
-  signal: AbortSignal;
+  attempt: Attempt;
 }
 
 /** A response with status 200. Its body must be read or destroyed. */
@@ -44,40 +49,46 @@ export class ProviderClient {
     private readonly models: ModelDirectory,
   ) {}
 
-  /** Sends a request, and returns the response once its headers are there. Throws `CallFailure`, or the signal's reason. */
-  async send(request: ProviderRequest): Promise<ProviderResponse> {
-    const { provider, wire, signal, timeoutMs } = request;
-    const failing: Failing = { name: provider.name, apiKey: this.apiKeyOf(provider) };
-    let response: Dispatcher.ResponseData;
-    try {
-      this.outbound.checkUrl(provider.base);
-      response = await undici().request(`${provider.base.href.replace(/\/$/, '')}${WIRE_PATHS[wire]}`, {
-        method: 'POST',
-        dispatcher: this.outbound.dispatcher,
-        headers: headersOf(request, failing.apiKey),
-        body: request.body,
-        signal,
-        headersTimeout: timeoutMs,
-        bodyTimeout: timeoutMs,
-      });
-    } catch (error) {
-      signal.throwIfAborted();
-      throw connectionFailure(failing, error);
-    }
-    const { statusCode, headers, body } = response;
-    if (statusCode === 200) return { failing, contentType: String(headers['content-type'] ?? ''), body };
-    throw await this.refused(failing, response, signal);
+  /**
+   * Sends a request, and returns the body of a response with status 200. Throws `CallFailure`, the error of `lease`, or what has
+   * stopped the attempt.
+   */
+  async whole(request: ProviderRequest, lease: ByteLease | undefined): Promise<Buffer> {
+    const { provider, attempt } = request;
+    const failing = this.failingOf(provider);
+    this.outbound.checkUrl(provider.base);
+    const { statusCode, headers, body } = await wholeResponse(
+      this.outbound.dispatcher,
+      optionsOf(request, failing.apiKey),
+      {
+        maxBytes: (status) => (status === 200 ? ANSWER_MAX : REFUSAL_MAX),
+        onBytes: (bytes) => lease?.grow(bytes),
+        onStart: (abort) => attempt.onStop(abort),
+      },
+    );
+    // without a text, the status says enough
+    if (statusCode !== 200)
+      throw refusal(failing, statusCode, body?.toString() ?? '', retryAfterMs(headers()));
+    if (!body) throw answeredTooMuch(provider.name, ANSWER_MAX);
+    return body;
   }
 
-  private async refused(
-    failing: Failing,
-    { statusCode, headers, body }: Dispatcher.ResponseData,
-    signal: AbortSignal,
-  ) {
+  /** Sends a request, and returns the response once its headers are there. Errors: as `whole`. */
+  async stream(request: ProviderRequest): Promise<ProviderResponse> {
+    const { provider, attempt } = request;
+    const failing = this.failingOf(provider);
+    this.outbound.checkUrl(provider.base);
+    const { statusCode, headers, body } = await this.outbound.dispatcher.request({
+      ...optionsOf(request, failing.apiKey),
+      signal: attempt.signal(),
+    });
+    if (statusCode === 200) return { failing, contentType: String(headers['content-type'] ?? ''), body };
     const text = await readCapped(body, REFUSAL_MAX).catch(() => undefined);
-    signal.throwIfAborted();
-    // without a text, the status says enough
-    return refusal(failing, statusCode, text ?? '', retryAfterMs(headers));
+    throw refusal(failing, statusCode, text ?? '', retryAfterMs(headers));
+  }
+
+  private failingOf(provider: CalledProvider): Failing {
+    return { name: provider.name, apiKey: this.apiKeyOf(provider) };
   }
 
   private apiKeyOf(provider: CalledProvider): string | null {
@@ -90,6 +101,20 @@ export class ProviderClient {
       );
     }
   }
+}
+
+function optionsOf(request: ProviderRequest, apiKey: string | null) {
+  const { provider, wire, body, timeoutMs } = request;
+  const { origin, pathname } = provider.base;
+  return {
+    origin,
+    path: `${pathname.replace(/\/$/, '')}${WIRE_PATHS[wire]}`,
+    method: 'POST' as const,
+    headers: headersOf(request, apiKey),
+    body,
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+  };
 }
 
 function headersOf(

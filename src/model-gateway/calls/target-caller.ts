@@ -1,18 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { backOffMs, pause } from '#platform/concurrency';
 import { readCapped } from '#platform/outbound';
-import { Blocks } from '#platform/http';
 import { Problem, problem } from '#platform/problem';
 import { SseReader, SseTooLarge } from '../formats/sse';
 import { StreamFailure } from '../formats/stream-failure';
 import type { CalledTarget } from '../models/model-directory';
 import type { AnswerFacts } from './answer-shapes';
 import type { Call } from './call.types';
+import { Attempt } from './attempt';
 import { CallFailure } from './call-failure';
 import { wireFormatOf } from './call-format';
-import { ProviderClient, type ProviderResponse } from './provider-client';
+import { ProviderClient, type ProviderRequest, type ProviderResponse } from './provider-client';
 import {
-  answeredTooMuch,
   connectionFailure,
   isErrorBody,
   late,
@@ -26,8 +25,6 @@ import { Shaper } from './shaper';
 import { type StreamShape, streamShapeOf } from './stream-shapes';
 import { targetOrder } from './target-order';
 
-/** Largest answer that is read, in bytes. */
-const ANSWER_MAX = 64 * 1024 * 1024;
 /** Largest event of a stream, in bytes. */
 const EVENT_MAX = 4 * 1024 * 1024;
 /** Largest error in place of a stream, in bytes. */
@@ -127,8 +124,8 @@ export class TargetCaller {
 
   private async plainOf(call: Call, target: CalledTarget): Promise<PlainAnswer> {
     const { name, kind } = target.provider;
-    const bytes = await this.within(call, target, async (signal) =>
-      this.read(call, target, await this.send(call, target, signal)),
+    const bytes = await this.within(call, target, async (attempt) =>
+      this.client.whole(await this.requestOf(call, target, attempt), call.lease),
     );
     const shaped = await this.shaper.answer(call.owner, call.signal, {
       bytes,
@@ -151,8 +148,8 @@ export class TargetCaller {
       request: format === 'responses' ? body.toString() : '',
       keepsContent: model.capture_content && model.record_spans,
     });
-    return this.within(call, target, async (signal) => {
-      const response = await this.send(call, target, signal);
+    return this.within(call, target, async (attempt) => {
+      const response = await this.client.stream(await this.requestOf(call, target, attempt));
       if (!/^text\/event-stream\b/i.test(response.contentType)) throw await this.notStreamed(response);
       const rest = shapedParts(response, shape);
       const { value, done } = await rest.next();
@@ -165,15 +162,27 @@ export class TargetCaller {
   private async within<Result>(
     call: Call,
     { provider }: CalledTarget,
-    work: (signal: AbortSignal) => Promise<Result>,
+    work: (attempt: Attempt) => Promise<Result>,
   ): Promise<Result> {
-    const time = new AbortController();
-    const timer = setTimeout(() => time.abort(new Error('the time is over')), call.model.timeout_ms);
+    const { signal } = call;
+    signal.throwIfAborted();
+    const attempt = new Attempt();
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      attempt.stop(new Error('the time is over'));
+    }, call.model.timeout_ms);
+    // stays for a stream, which goes on after its beginning
+    signal.addEventListener('abort', () => attempt.stop(signal.reason as Error));
     try {
-      return await work(AbortSignal.any([call.signal, time.signal]));
+      return await new Promise<Result>((resolve, reject) => {
+        // also while it waits for a connection, which cannot be aborted
+        attempt.onStop(reject);
+        work(attempt).then(resolve, reject);
+      });
     } catch (error) {
-      call.signal.throwIfAborted();
-      if (time.signal.aborted) throw late(provider.name);
+      signal.throwIfAborted();
+      if (isLate) throw late(provider.name);
       if (error instanceof CallFailure || error instanceof Problem) throw error;
       if (error instanceof StreamFailure) throw streamRefusal(provider.name, error);
       throw connectionFailure({ name: provider.name, apiKey: null }, error);
@@ -182,7 +191,7 @@ export class TargetCaller {
     }
   }
 
-  private async send(call: Call, target: CalledTarget, signal: AbortSignal): Promise<ProviderResponse> {
+  private async requestOf(call: Call, target: CalledTarget, attempt: Attempt): Promise<ProviderRequest> {
     const { provider, upstream_model } = target;
     if (provider.is_archived) throw notCallable(`The provider ${provider.name} is archived.`);
     const wire = wireFormatOf(provider.kind, call.format);
@@ -192,7 +201,7 @@ export class TargetCaller {
     const shaped = await this.shaper.shape(call.owner, call.signal, call.body, shape);
     if ('fault' in shaped) throw new CallFailure(problem.invalidFields([shaped.fault]), false, true);
     const { traceId, spanId } = call.span;
-    return this.client.send({
+    return {
       provider,
       wire,
       body: shaped.bytes,
@@ -200,20 +209,8 @@ export class TargetCaller {
       headers: wire === call.format ? call.headers : {},
       traceparent: `00-${traceId}-${spanId}-01`,
       timeoutMs: call.model.timeout_ms,
-      signal,
-    });
-  }
-
-  private async read(call: Call, target: CalledTarget, { body }: ProviderResponse): Promise<Buffer> {
-    const blocks = new Blocks();
-    for await (const chunk of body) {
-      const bytes = chunk as Buffer;
-      blocks.append(bytes);
-      // leaving the loop destroys the body
-      if (blocks.size > ANSWER_MAX) throw answeredTooMuch(target.provider.name, ANSWER_MAX);
-      call.lease?.grow(bytes.length);
-    }
-    return Buffer.concat(blocks.all());
+      attempt,
+    };
   }
 
   /** Reads the beginning of a response that is no stream. It may be an error with status 200. */

@@ -116,6 +116,21 @@ async function slowestProbe(work: Promise<unknown>): Promise<number> {
   return slowest;
 }
 
+/** Runs a test with another resolver, which is asked for the name of the provider's URL. */
+async function resolving(
+  resolve: ConstructorParameters<typeof OutboundHttp>[1],
+  test: (url: string) => Promise<void>,
+): Promise<void> {
+  const outbound = new OutboundHttp(readEnvironment(app.env).OUTBOUND_ALLOW, resolve);
+  const spy = jest.spyOn(app.get(OutboundHttp), 'dispatcher', 'get').mockReturnValue(outbound.dispatcher);
+  try {
+    await test(provider.url.replace('127.0.0.1', 'models.example.com'));
+  } finally {
+    spy.mockRestore();
+    await outbound.onApplicationShutdown();
+  }
+}
+
 const usage = async (): Promise<any> =>
   (await admin.get(`/model/v1/usage?workspace_id=${org.workspaceId}`)).body.total;
 
@@ -245,22 +260,32 @@ describe('an answer', () => {
 
   it('of a name that has moved to a private address is not asked for', async () => {
     const addresses = ['127.0.0.1', '10.0.0.1'];
-    const resolve = (): Promise<any> =>
-      Promise.resolve([{ address: addresses.shift() ?? '10.0.0.1', family: 4 }]);
-    const outbound = new OutboundHttp(readEnvironment(app.env).OUTBOUND_ALLOW, resolve);
-    const spy = jest.spyOn(app.get(OutboundHttp), 'dispatcher', 'get').mockReturnValue(outbound.dispatcher);
-    try {
-      const moving = provider.url.replace('127.0.0.1', 'models.example.com');
-      const name = await modelOf(admin, org.workspaceId, moving);
-      provider.answer = (_call, response) =>
-        json(response, chatCompletion({ content: 'Hi' }), 200, { connection: 'close' });
-      expect((await ask(name)).status).toBe(200);
-      const moved = await ask(name);
-      expect([moved.status, moved.body.code]).toEqual([403, 'forbidden']);
-    } finally {
-      spy.mockRestore();
-      await outbound.onApplicationShutdown();
-    }
+    await resolving(
+      () => Promise.resolve([{ address: addresses.shift() ?? '10.0.0.1', family: 4 }]),
+      async (moving) => {
+        const name = await modelOf(admin, org.workspaceId, moving);
+        provider.answer = (_call, response) =>
+          json(response, chatCompletion({ content: 'Hi' }), 200, { connection: 'close' });
+        expect((await ask(name)).status).toBe(200);
+        const moved = await ask(name);
+        expect([moved.status, moved.body.code]).toEqual([403, 'forbidden']);
+      },
+    );
+  });
+
+  it('of a name whose name server hangs is 504 after timeout_ms, plain and streamed', async () => {
+    let end: (error: Error) => void = () => undefined;
+    const hanging = new Promise<never>((_resolve, reject) => (end = reject));
+    hanging.catch(() => undefined);
+    await resolving(
+      () => hanging,
+      async (unresolved) => {
+        const name = await modelOf(admin, org.workspaceId, unresolved, { timeout_ms: 1_000 });
+        expect((await ask(name)).status).toBe(504);
+        expect((await streamed(name)).status).toBe(504);
+        end(new Error('the test is over'));
+      },
+    );
   });
 });
 

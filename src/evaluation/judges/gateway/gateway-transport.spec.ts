@@ -47,7 +47,7 @@ describe('a request of a judge to a model of the gateway', () => {
     ['a refused request', problem.invalidRequest('no'), { status: 400 }],
     [
       'a spent budget, which is not tried again',
-      problem.rateLimited('spent', 9).extended({}, { 'X-Should-Retry': 'false' }),
+      problem.rateLimited('spent', 9).extended({ error_code: 'insufficient_quota' }),
       { status: 402 },
     ],
     [
