@@ -29,14 +29,16 @@ const stream = Buffer.from(
   ].join(''),
 );
 
+const JSON_HEADERS = { 'Content-Type': 'application/json', 'Content-Length': plain.length };
+
 const server = http.createServer((request, response) => {
   let body = '';
   request.on('data', (chunk: Buffer) => (body += chunk.toString()));
   request.on('end', () => {
     const isStream = body.includes('"stream":true');
-    const bytes = isStream ? stream : plain;
-    const type = isStream ? 'text/event-stream' : 'application/json';
-    response.writeHead(200, { 'Content-Type': type, 'Content-Length': bytes.length }).end(bytes);
+    // a stream has no length, as those of real providers
+    if (isStream) response.writeHead(200, { 'Content-Type': 'text/event-stream' }).end(stream);
+    else response.writeHead(200, JSON_HEADERS).end(plain);
   });
 });
 server.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port));

@@ -32,14 +32,16 @@ interface GatewaySide {
   model: string;
 }
 
-/** The model gateway against `@portkey-ai/gateway`, in front of the same provider. The service also records usage and a span. */
+/** The model gateway against `@portkey-ai/gateway`, in front of the same provider. The service also records
+ * usage, and a span where nothing else is said. */
 export async function modelGateway(bench: Bench): Promise<void> {
   const provider = fork(path.join(__dirname, '../model-provider.child.js'));
   const [port] = (await once(provider, 'message')) as [number];
   const portkey = await Portkey.start();
   const root = await mkdtemp(path.join(os.tmpdir(), 'gateway-'));
   try {
-    const model = await newModel(bench, port);
+    const recorded = await newModel(bench, port, true);
+    const unrecorded = await newModel(bench, port, false);
     const service = bench.http.target;
     const sides: GatewaySide[] = [
       {
@@ -53,13 +55,15 @@ export async function modelGateway(bench: Bench): Promise<void> {
         },
         model: 'gpt-4o-mini',
       },
-      {
-        name: 'service',
+      ...[
+        { name: 'service', model: recorded },
+        { name: 'service without spans', model: unrecorded },
+      ].map((one) => ({
+        ...one,
         port: service.port,
         path: '/model/v1/chat/completions',
         headers: service.headers,
-        model,
-      },
+      })),
       { name: 'no gateway', port, path: '/v1/chat/completions', headers: {}, model: 'gpt-4o-mini' },
     ];
     await compareThroughput(bench, sides, root);
@@ -144,8 +148,12 @@ function firstByteMs({ port, path: target, headers, model }: GatewaySide): Promi
   });
 }
 
-async function newModel({ http: client, scope }: Bench, port: number): Promise<string> {
-  const name = `bench-${Date.now()}`;
+async function newModel(
+  { http: client, scope }: Bench,
+  port: number,
+  record_spans: boolean,
+): Promise<string> {
+  const name = `bench-${record_spans}-${Date.now()}`;
   const { provider_id } = await client.json<{ provider_id: string }>('POST', '/model/v1/providers', 201, {
     workspace_id: scope.workspaceId,
     name,
@@ -157,6 +165,7 @@ async function newModel({ http: client, scope }: Bench, port: number): Promise<s
   await client.json('POST', '/model/v1/models', 201, {
     workspace_id: scope.workspaceId,
     name,
+    record_spans,
     targets: [{ provider_id, upstream_model: 'gpt-4o-mini', price }],
   });
   return name;

@@ -60,20 +60,22 @@ export class CallRecorder {
     const { call, outcome, usage, costUsd } = ended;
     const { target, isCached, error } = outcome;
     const { caller, model } = call;
-    await Promise.all([
-      this.usage.add({
-        ...caller,
-        workspaceId: model.workspace_id,
-        modelId: model.model_id,
-        providerId: target?.provider.provider_id ?? '',
-        upstreamModel: target?.upstream_model ?? '',
-        usage: isCached ? NOTHING_USED : usage,
-        costUsd,
-        isFailed: error !== null,
-        isCached,
-      }),
-      model.record_spans && this.spans.add(caller.orgId, model.workspace_id, spanOf(ended)),
-    ]);
+    // neither rejects, and they are written at the same time
+    const counted = this.usage.add({
+      orgId: caller.orgId,
+      principalId: caller.principalId,
+      serviceAccountId: caller.serviceAccountId,
+      workspaceId: model.workspace_id,
+      modelId: model.model_id,
+      providerId: target?.provider.provider_id ?? '',
+      upstreamModel: target?.upstream_model ?? '',
+      usage: isCached ? NOTHING_USED : usage,
+      costUsd,
+      isFailed: error !== null,
+      isCached,
+    });
+    if (model.record_spans) await this.spans.add(caller.orgId, model.workspace_id, spanOf(ended));
+    await counted;
   }
 }
 

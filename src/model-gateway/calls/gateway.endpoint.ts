@@ -143,6 +143,8 @@ const onlyPost = (): Problem =>
 
 /** Throws 400 for query parameters. */
 function checkQuery(request: ServiceRequest): void {
-  const { searchParams } = new URL(targetOf(request), 'http://service');
+  const target = targetOf(request);
+  if (!target.includes('?')) return;
+  const { searchParams } = new URL(target, 'http://service');
   if (searchParams.size > 0) throw unknownParameters([...searchParams.keys()]);
 }

@@ -29,6 +29,9 @@ export class ModelDirectory {
   /** For calls of the service itself, which know no organization. */
   private readonly byPlace = new BriefCache<readonly CalledModel[]>((found) => found.length > 0);
 
+  /** Opened keys, for as long as their providers are cached. */
+  private readonly apiKeys = new WeakMap<CalledProvider, string>();
+
   constructor(
     private readonly models: CalledModelRepository,
     private readonly box: SecretBox,
@@ -76,8 +79,14 @@ export class ModelDirectory {
    *
    * @throws SealedSecretError if it was sealed under another `SECRETS_KEY` or for another provider
    */
-  apiKeyOf({ provider_id, api_key }: Pick<CalledProvider, 'provider_id' | 'api_key'>): string | null {
-    return api_key === null ? null : this.box.open(api_key, providerSecretUse(provider_id));
+  apiKeyOf(provider: CalledProvider): string | null {
+    const { provider_id, api_key } = provider;
+    if (api_key === null) return null;
+    const known = this.apiKeys.get(provider);
+    if (known !== undefined) return known;
+    const opened = this.box.open(api_key, providerSecretUse(provider_id));
+    this.apiKeys.set(provider, opened);
+    return opened;
   }
 }
 

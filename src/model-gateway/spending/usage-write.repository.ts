@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database, raw, sql } from '#platform/db';
+import { Database, prepared, raw, sql } from '#platform/db';
 import { toJsonText } from '#platform/json';
 import { USAGE_COUNTS, type UsageCounts } from './usage.types';
 
@@ -34,28 +34,28 @@ export class UsageWriteRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Adds rows in one transaction. Rows with one key must be added up before. They are written in the order of their keys, so that
+   * Adds rows in one statement. Rows with one key must be added up before. They are written in the order of their keys, so that
    * processes do not deadlock.
    *
    * @returns the spending afterwards
    */
-  async add(usage: readonly UsageRow[], spending: readonly SpendRow[]): Promise<SpendRow[]> {
-    return this.database.transaction(async (tx) => {
-      await tx.query(
-        sql`INSERT INTO model_usage (${raw(COLUMNS)})
-          SELECT ${raw(COLUMNS)} FROM json_populate_recordset(NULL::model_usage, ${toJsonText(usage)})
-          ORDER BY ${raw(KEY.join(', '))}
-          ON CONFLICT (${raw(KEY.join(', '))}) DO UPDATE SET ${raw(ADDED)}`,
-      );
-      if (spending.length === 0) return [];
-      return tx.query<SpendRow>(
-        sql`INSERT INTO model_spend (subject, month, spent_usd)
+  add(usage: readonly UsageRow[], spending: readonly SpendRow[]): Promise<SpendRow[]> {
+    return this.database.query<SpendRow>(
+      prepared(
+        'model-usage.add',
+        sql`WITH used AS (
+            INSERT INTO model_usage (${raw(COLUMNS)})
+            SELECT ${raw(COLUMNS)} FROM json_populate_recordset(NULL::model_usage, ${toJsonText(usage)})
+            ORDER BY ${raw(KEY.join(', '))}
+            ON CONFLICT (${raw(KEY.join(', '))}) DO UPDATE SET ${raw(ADDED)}
+          )
+          INSERT INTO model_spend (subject, month, spent_usd)
           SELECT subject, month, spent_usd FROM json_populate_recordset(NULL::model_spend, ${toJsonText(spending)})
           ORDER BY subject, month
           ON CONFLICT (subject, month) DO UPDATE SET spent_usd = model_spend.spent_usd + excluded.spent_usd
           RETURNING subject, month::text, spent_usd`,
-      );
-    });
+      ),
+    );
   }
 
   /** Returns what subjects have spent in a month. Subjects that have spent nothing are missing. */
