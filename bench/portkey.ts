@@ -6,7 +6,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const START_MS = 30_000;
 
-/** `@portkey-ai/gateway` in a process of its own, as its users run it without its console. */
+/**
+ * `@portkey-ai/gateway` in a process of its own, as its users run it without its console. `package.json` pins its
+ * `@hono/node-server`, because with 1.19 every stream that it passes on fails.
+ */
 export class Portkey {
   private constructor(
     private readonly child: ChildProcess,
