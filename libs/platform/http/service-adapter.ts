@@ -117,7 +117,8 @@ export class ServiceAdapter extends ExpressAdapter {
 
   private mountedAt(request: http.IncomingMessage): http.RequestListener | undefined {
     const path = pathOf(request);
-    const exact = this.mounted.get(path);
+    // a slash at the end does not matter, as with the routes of Express
+    const exact = this.mounted.get(path) ?? this.mounted.get(path.replace(/\/$/, ''));
     if (exact) return exact;
     for (const [prefix, listener] of this.mounted)
       if (prefix.endsWith('/') && path.startsWith(prefix)) return listener;

@@ -59,7 +59,7 @@ export class GatewayEndpoint implements Endpoint {
 
   /** Handles a request at one of `CALL_PATHS`. Throws a `Problem` if nothing was answered. */
   async handle(request: ServiceRequest, response: ServerResponse): Promise<void> {
-    const path = pathOf(request);
+    const path = pathOf(request).replace(/\/$/, '');
     const format = CALL_PATHS.get(path)!;
     request.route = { path };
     if (request.method !== 'POST') throw onlyPost();

@@ -1,0 +1,160 @@
+import http from 'node:http';
+import { gzipSync } from 'node:zlib';
+import {
+  type Answer,
+  type ApiClient,
+  createTestApp,
+  newOrganization,
+  type TestApp,
+  type TestOrganization,
+} from '#testing';
+import { BodyBudgets, MEMORY_BUDGET } from '#platform/http';
+import { chat, FakeProvider, modelOf } from './provider.fixture';
+
+const MEMORY_BUDGET_BYTES = 64 * 1024 * 1024;
+const PATHS = ['chat/completions', 'responses', 'embeddings', 'messages'].map((path) => `/model/v1/${path}`);
+const [COMPLETIONS, , , MESSAGES] = PATHS as [string, string, string, string];
+
+let app: TestApp;
+let org: TestOrganization;
+let key: string;
+let caller: ApiClient;
+let provider: FakeProvider;
+let name: string;
+
+beforeAll(async () => {
+  app = await createTestApp({
+    env: {
+      OUTBOUND_ALLOW: '127.0.0.0/8',
+      CORS_ORIGINS: 'https://app.example',
+      MEMORY_BUDGET_BYTES: String(MEMORY_BUDGET_BYTES),
+      RATE_LIMIT_PROXY: '1200',
+    },
+  });
+  org = await newOrganization(app);
+  provider = await FakeProvider.listen();
+  provider.answer = chat('Hello');
+  name = await modelOf(await org.member('admin'), org.workspaceId, provider);
+  key = (await org.serviceAccount('runtime')).key;
+  caller = app.api(key);
+});
+afterAll(async () => {
+  await app.close();
+  await provider.close();
+});
+beforeEach(() => (provider.calls.length = 0));
+
+const request = () => ({ model: name, max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] });
+const codeOf = ({ status, body }: Answer): unknown[] => [status, body?.code];
+
+describe('the paths at which models are called', () => {
+  it.each(PATHS)('%s supports only POST', async (path) => {
+    for (const method of ['get', 'put', 'patch', 'delete'] as const) {
+      const refused = await caller[method](path);
+      expect([...codeOf(refused), refused.headers.get('allow')]).toEqual([405, 'method_not_allowed', 'POST']);
+    }
+    const head = await fetch(app.url + path, { method: 'HEAD' });
+    expect([head.status, head.headers.get('allow')]).toEqual([405, 'POST']);
+  });
+
+  it('have no other paths below them, and do not mind a slash at the end', async () => {
+    expect(codeOf(await caller.post(`${COMPLETIONS}/x`, request()))).toEqual([404, 'not_found']);
+    expect(codeOf(await caller.post(COMPLETIONS.toUpperCase(), request()))).toEqual([404, 'not_found']);
+    expect((await caller.post(`${COMPLETIONS}/`, request())).status).toBe(200);
+  });
+
+  it('refuse query parameters, except for messages, where clients send some', async () => {
+    for (const path of PATHS.filter((one) => one !== MESSAGES)) {
+      const refused = await caller.post(`${path}?beta=true`, request());
+      expect([path, ...codeOf(refused)]).toEqual([path, 400, 'invalid_query']);
+      expect(refused.body.error.message).toContain('beta');
+    }
+    expect((await caller.post(`${MESSAGES}?beta=true`, request())).status).toBe(200);
+    expect(provider.calls).toHaveLength(1);
+  });
+
+  it('take JSON alone, also in gzip', async () => {
+    const send = (type: string, coding: string, body: string | Buffer) =>
+      fetch(app.url + COMPLETIONS, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': type, 'content-encoding': coding },
+        body: body as never,
+      });
+    const text = JSON.stringify(request());
+    expect((await send('text/plain', 'identity', text)).status).toBe(415);
+    expect((await send('application/json', 'br', text)).status).toBe(415);
+    expect((await send('application/json', 'gzip', text)).status).toBe(400);
+    expect(provider.calls).toEqual([]);
+    expect((await send('application/json; charset=utf-8', 'gzip', gzipSync(text))).status).toBe(200);
+  });
+
+  it('check the workspace header', async () => {
+    const inside = { 'X-Service-Workspace-Id': org.workspaceId };
+    expect((await caller.post(COMPLETIONS, request(), inside)).status).toBe(200);
+    const other = { 'X-Service-Workspace-Id': (await newOrganization(app)).workspaceId };
+    const refused = await caller.post(COMPLETIONS, request(), other);
+    const elsewhere = await caller.get('/model/v1/models', other);
+    expect(codeOf(refused)).toEqual(codeOf(elsewhere));
+    expect(refused.status).toBeGreaterThanOrEqual(400);
+  });
+
+  it('count towards the limit of their caller, and say what is left', async () => {
+    const answers = [await caller.post(COMPLETIONS, request()), await caller.post(COMPLETIONS, request())];
+    const left = answers.map(({ headers }) => Number(/r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1]));
+    expect(left[0]! - left[1]!).toBe(1);
+  });
+
+  it('answer with the headers of every answer, and let pages of CORS_ORIGINS read theirs', async () => {
+    const origin = 'https://app.example';
+    const { headers } = await caller.post(COMPLETIONS, request(), { origin });
+    const shown = ['x-content-type-options', 'cache-control', 'access-control-allow-origin'];
+    expect(shown.map((header) => headers.get(header))).toEqual(['nosniff', 'private, no-cache', origin]);
+    expect(headers.get('x-request-id')).toMatch(/./);
+    expect(headers.get('access-control-expose-headers')).toContain('traceresponse');
+    const preflight = await fetch(app.url + COMPLETIONS, {
+      method: 'OPTIONS',
+      headers: { origin, 'access-control-request-method': 'POST' },
+    });
+    expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([204, origin]);
+  });
+
+  it('are 503 while the organization holds its share of the memory for bodies', async () => {
+    // an organization may hold half of it
+    const lease = app
+      .get(BodyBudgets)
+      .of(MEMORY_BUDGET)
+      .acquire(org.orgId, MEMORY_BUDGET_BYTES / 2);
+    try {
+      const refused = await caller.post(COMPLETIONS, request());
+      expect(codeOf(refused)).toEqual([503, 'service_overloaded']);
+      expect(refused.body.error.type).toBe('server_error');
+    } finally {
+      lease.release();
+    }
+    expect((await caller.post(COMPLETIONS, request())).status).toBe(200);
+  });
+
+  it('reuse the connection of a request that was refused', async () => {
+    const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+    const ports = new Set<number>();
+    const post = (body: string): Promise<number> =>
+      new Promise((resolve, reject) => {
+        const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+        http
+          .request(app.url + COMPLETIONS, { agent, method: 'POST', headers }, (response) => {
+            ports.add(response.socket.localPort!);
+            response.resume().on('end', () => resolve(response.statusCode!));
+          })
+          .on('error', reject)
+          .end(body);
+      });
+    const statuses = [
+      await post('{'),
+      await post('{"model":"unknown"}'),
+      await post(JSON.stringify(request())),
+    ];
+    agent.destroy();
+    expect(statuses).toEqual([400, 404, 200]);
+    expect(ports.size).toBe(1);
+  });
+});
