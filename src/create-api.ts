@@ -9,7 +9,7 @@ import { limitDocuments } from '#platform/rate-limit';
 import { checkSecretsKey } from '#platform/secrets';
 import { ApiModule, type ApiOptions } from './api.module';
 import { ApiProxyEndpoint, PROXY_PATHS, PROXY_PREFIX } from './api-proxy';
-import { CALL_PATHS, CALLS_PATHS, GatewayEndpoint } from './model-gateway';
+import { CALL_PATHS, CALL_OPERATIONS, GatewayEndpoint } from './model-gateway';
 import { buildDocument, OpenApiSource, serveDocs } from './openapi';
 
 /** Creates the API application, ready to listen. Throws if the configuration is invalid. */
@@ -36,6 +36,6 @@ export async function createApi(
   serveDocs(app);
   app
     .get(OpenApiSource)
-    .provide(() => buildDocument(app, environment.PUBLIC_URL, { ...PROXY_PATHS, ...CALLS_PATHS }));
+    .provide(() => buildDocument(app, environment.PUBLIC_URL, { ...PROXY_PATHS, ...CALL_OPERATIONS }));
   return app;
 }

@@ -1,7 +1,7 @@
 export { BudgetDirectory } from './budgets/budget-directory';
 export { KeyDirectory, type KeyLimits } from './keys/key-directory';
 export { GatewayEmbeddingsModule } from './calls/embeddings.module';
-export { CALLS_PATHS } from './calls/calls.openapi';
+export { CALL_OPERATIONS } from './calls/calls.openapi';
 export { CALL_PATHS, GatewayEndpoint } from './calls/gateway.endpoint';
 export { GATEWAY_PREFIX, InternalCalls } from './calls/internal-calls';
 export { CallsModule } from './calls/calls.module';

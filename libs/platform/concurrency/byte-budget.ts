@@ -15,6 +15,8 @@ export interface ByteBudgetOptions {
 
 /** Bytes held by one piece of work, until it releases them. */
 export interface ByteLease {
+  /** Bytes that it holds. */
+  readonly bytes: number;
   /** Takes more bytes. Throws 503 `service_overloaded` with `Retry-After` when they do not fit. */
   grow(bytes: number): void;
   /** Takes more bytes and returns true, or takes none and returns false. */
@@ -72,6 +74,9 @@ export class ByteBudget {
       return true;
     };
     return {
+      get bytes() {
+        return held;
+      },
       tryGrow,
       tryResize: (bytes) => {
         if (bytes >= held || isReleased) return tryGrow(bytes - held);

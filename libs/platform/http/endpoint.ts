@@ -12,6 +12,8 @@ export type RequestStep = (
 
 /** Serves the requests below a path without the routes and the interceptors of Nest. */
 export interface Endpoint {
+  /** Changes a request before any step reads it. */
+  prepare?(request: ServiceRequest): void;
   /** Answers a request, with all headers of the response. What it throws becomes a problem. */
   handle(request: ServiceRequest, response: ServerResponse): Promise<void>;
   /** Returns more headers of the problem of an error, which a step or `handle` has thrown. Those of the problem replace them. */
@@ -48,6 +50,7 @@ export function listenerOf(
       if (step) step(request, response, (refused) => (refused ? fail(refused) : run(index + 1)));
       else request.handled = endpoint.handle(request, response).catch(fail);
     };
+    endpoint.prepare?.(request);
     run(0);
   };
 }

@@ -17,7 +17,7 @@ import { ProblemFilter } from './problem.filter';
 import { QueryInterceptor } from './query.interceptor';
 import { RequestBytes } from './request-bytes';
 import { ResponseInterceptor } from './response.interceptor';
-import { beginRequest, requestContext } from './request-context';
+import { beginRequest, requestContext, type ServiceRequest } from './request-context';
 import { ServiceAdapter } from './service-adapter';
 import { ServiceValidationPipe } from './validation.pipe';
 
@@ -103,10 +103,14 @@ function corsSteps({ CORS_ORIGINS }: Environment): RequestStep[] {
   return [
     (request, response, next) => {
       const { headers, method } = request;
-      const isPreflight = headers['access-control-request-method'] !== undefined;
+      if (method !== 'OPTIONS') return allow(request as never, response, () => next());
       // the package takes every OPTIONS for a preflight, and answers it
-      const asked = method === 'OPTIONS' && !isPreflight ? { method: 'GET', headers } : request;
-      allow(asked as never, response, () => next());
+      const isPreflight = headers['access-control-request-method'] !== undefined;
+      if (isPreflight) {
+        response.setHeader('X-Request-Id', (request as ServiceRequest).context.requestId);
+        setOwnHeaders(response);
+      }
+      allow((isPreflight ? request : { method: 'GET', headers }) as never, response, () => next());
     },
   ];
 }
@@ -117,7 +121,7 @@ export interface EndpointSteps {
   after: RequestStep;
 }
 
-/** Serves all requests below a path by an endpoint, with the steps of every other request, which set no headers here. */
+/** Serves all requests below a path by an endpoint, with the steps of every other request. Only CORS sets headers here. */
 export function mountEndpoint(
   app: NestExpressApplication,
   prefix: string,

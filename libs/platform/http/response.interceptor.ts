@@ -73,8 +73,7 @@ export class ResponseInterceptor implements NestInterceptor {
         await body.cancel();
         return notModified(response);
       }
-      const lease = this.leaseOf(request, response);
-      if (lease.tryResize(body.firstBytes)) return body.within(lease);
+      if (body.fitsInto(this.leaseOf(request, response))) return body;
       await body.cancel();
       throw unread();
     }

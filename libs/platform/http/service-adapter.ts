@@ -44,8 +44,8 @@ export class ServiceAdapter extends ExpressAdapter {
   }
 
   /**
-   * Hands requests to a listener, instead of to the routes of Express: those with this path, or with every path that begins with
-   * it if it ends with a slash.
+   * Hands requests to a listener, instead of to the routes of Express: those with this path, also with a slash at its end, or with
+   * every path that begins with it if it ends with a slash.
    */
   mount(path: string, listener: http.RequestListener): void {
     this.mounted.set(path, listener);

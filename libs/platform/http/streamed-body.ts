@@ -11,6 +11,7 @@ export const SLICE_BYTES = 64 * 1024;
  */
 export class StreamedBody {
   private lease: ByteLease | undefined;
+  private otherBytes = 0;
 
   private constructor(
     private readonly parts: AsyncIterator<Buffer, void, undefined>,
@@ -28,15 +29,21 @@ export class StreamedBody {
     return new StreamedBody(iterator, await iterator.next());
   }
 
-  /** Size of the part that is read, in bytes. */
-  get firstBytes(): number {
-    return this.part.value?.length ?? 0;
+  /**
+   * Counts each part in a lease until the client has read it. A part that does not fit ends the response midway.
+   *
+   * @param otherBytes what the lease holds besides, until the end
+   * @returns whether the first part fits
+   */
+  fitsInto(lease: ByteLease, otherBytes = 0): boolean {
+    this.lease = lease;
+    this.otherBytes = otherBytes;
+    return this.takePart();
   }
 
-  /** Counts each part in a lease until the client has read it. A part that does not fit ends the response midway. */
-  within(lease: ByteLease): this {
-    this.lease = lease;
-    return this;
+  /** Holds the current part instead of the one before. */
+  private takePart(): boolean {
+    return !this.lease || this.lease.tryResize(this.otherBytes + (this.part.value?.length ?? 0));
   }
 
   /** Closes the source, when another response is sent instead. */
@@ -65,7 +72,7 @@ export class StreamedBody {
       }
       if (response.destroyed) return;
       this.part = await this.parts.next();
-      if (this.lease && !this.lease.tryResize(this.firstBytes)) response.destroy();
+      if (!this.takePart()) response.destroy();
     }
   }
 }

@@ -29,15 +29,16 @@ interface CallOperation {
   members: Record<string, object>;
   required: readonly string[];
   isStreamed?: boolean;
+  parameters?: readonly object[];
 }
 
 /** Describes a call of a model. Its body and its answer are those of the named API, and unknown members are passed on. */
-function operationOf({ members, required, isStreamed = true, ...texts }: CallOperation) {
+function operationOf({ members, required, isStreamed = true, parameters = [], ...texts }: CallOperation) {
   return {
     ...texts,
     tags: ['Model gateway'],
     security: [{ bearer: [] }],
-    parameters: [contentEncoding(['gzip'])],
+    parameters: [contentEncoding(['gzip']), ...parameters],
     [ACCESS_EXTENSION]: ACCESS,
     [NOT_REPEATABLE_EXTENSION]: true,
     [BODIES_EXTENSION]: {
@@ -64,7 +65,7 @@ function operationOf({ members, required, isStreamed = true, ...texts }: CallOpe
 const MESSAGES = { type: 'array', items: {} };
 
 /** The operations that call models for the OpenAPI document, which cannot find them among the controllers. */
-export const CALLS_PATHS = {
+export const CALL_OPERATIONS = {
   '/model/v1/chat/completions': {
     post: operationOf({
       operationId: 'createChatCompletion',
@@ -103,6 +104,14 @@ export const CALLS_PATHS = {
         "As Anthropic's `POST /v1/messages`: its clients work with the base URL `/model`. The credential may also be in `x-api-key`. A provider of OpenAI is asked for a chat completion.",
       members: { messages: MESSAGES, max_tokens: { type: 'integer' } },
       required: ['messages'],
+      parameters: [
+        {
+          name: 'beta',
+          in: 'query',
+          description: "Sent by Anthropic's clients, and ignored.",
+          schema: { type: 'string' },
+        },
+      ],
     }),
   },
 } as unknown as OpenAPIObject['paths'];

@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
-import { type Member, PrincipalReader, WORKSPACE_HEADER, WorkspaceScopes } from '#platform/auth';
+import { type Member, PrincipalReader, type Role, WORKSPACE_HEADER, WorkspaceScopes } from '#platform/auth';
 import {
   BodyBudgets,
+  checkCharset,
   type Endpoint,
   endingOf,
   givenTrace,
@@ -18,11 +19,12 @@ import {
   unknownParameters,
   unread,
 } from '#platform/http';
-import { Problem } from '#platform/problem';
+import { Problem, problem } from '#platform/problem';
 import { rateLimitKeyOf, RateLimits } from '#platform/rate-limit';
+import { workspacesWith } from '#platform/scope';
 import { CALL_FORMATS, type CallFormat, WIRE_PATHS } from './call-format';
 import { gatewayProblemWriter } from './gateway-problems.middleware';
-import { GatewayService } from './gateway.service';
+import { CALLING_ROLES, GatewayService } from './gateway.service';
 
 /** Longest time for a call with all its attempts, until its answer begins. */
 const CALL_MS = 600_000;
@@ -57,19 +59,24 @@ export class GatewayEndpoint implements Endpoint {
     private readonly gateway: GatewayService,
   ) {}
 
+  /** Takes the credential of Anthropic's clients for that of the request. */
+  prepare(request: ServiceRequest): void {
+    if (formatOf(request) === 'messages') acceptApiKey(request);
+  }
+
   /** Handles a request at one of `CALL_PATHS`. Throws a `Problem` if nothing was answered. */
   async handle(request: ServiceRequest, response: ServerResponse): Promise<void> {
-    const path = pathOf(request).replace(/\/$/, '');
-    const format = CALL_PATHS.get(path)!;
-    request.route = { path };
+    const format = formatOf(request);
+    request.route = { path: `/model/v1${WIRE_PATHS[format]}` };
     if (request.method !== 'POST') throw onlyPost();
     const { headers } = request;
-    if (format === 'messages') acceptApiKey(request);
     const principal = this.principals.cached(request) ?? (await this.principals.read(request));
     if (!this.rates.isOff('proxy')) await this.countRequest(principal, response);
     if (headers[WORKSPACE] !== undefined) await this.workspaces.checkHeader(principal, headers);
-    // Anthropic's client sends `beta=true`
-    if (format !== 'messages') checkQuery(request);
+    if (!CALLING_ROLES.some((role) => hasSomewhere(principal, role))) throw notCalling();
+    // Anthropic's client sends `beta=true`, which means nothing here
+    checkQuery(request, format === 'messages' ? ['beta'] : []);
+    checkCharset(headers['content-type'] ?? '');
     this.budgets.checkRoom(principal.orgId);
     const ending = endingOf(request, response);
     const body = await this.bytes.read(request, response, BODY);
@@ -97,15 +104,18 @@ export class GatewayEndpoint implements Endpoint {
     { status, headers, body }: Reply,
   ): Promise<void> {
     const lease = request.lease!;
-    if (body instanceof StreamedBody && !lease.tryResize(body.firstBytes)) {
+    // a stream still holds its request
+    if (body instanceof StreamedBody && !body.fitsInto(lease, lease.bytes)) {
       await body.cancel();
       throw unread();
     }
+    // the call is paid, so a problem would be wrong
+    if (Buffer.isBuffer(body) && !lease.tryResize(body.length)) return void response.destroy();
     setOwnHeaders(response);
     response.statusCode = status;
     response.setHeader('X-Request-Id', request.context.requestId);
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-    if (body instanceof StreamedBody) return body.within(lease).send(response);
+    if (body instanceof StreamedBody) return body.send(response);
     const bytes = body as Buffer;
     response.setHeader('Content-Length', bytes.length);
     await sendBytes(response, bytes);
@@ -116,6 +126,13 @@ export class GatewayEndpoint implements Endpoint {
     if (limited) throw limited;
   }
 }
+
+/** Returns the format of a request at one of `CALL_PATHS`, which may end with a slash. */
+const formatOf = (request: ServiceRequest): CallFormat => CALL_PATHS.get(pathOf(request).replace(/\/$/, ''))!;
+
+const hasSomewhere = (principal: Member, role: Role): boolean => workspacesWith(principal, role)?.size !== 0;
+
+const notCalling = (): Problem => problem.accessDenied(`Requires the role ${CALLING_ROLES.join(' or ')}.`);
 
 const WORKSPACE = WORKSPACE_HEADER.toLowerCase();
 
@@ -141,10 +158,11 @@ const tooLate = (): Problem =>
 const onlyPost = (): Problem =>
   new Problem('method_not_allowed', 'This path supports POST.', { headers: { Allow: 'POST' } });
 
-/** Throws 400 for query parameters. */
-function checkQuery(request: ServiceRequest): void {
+/** Throws 400 for query parameters that are not known. */
+function checkQuery(request: ServiceRequest, known: readonly string[]): void {
   const target = targetOf(request);
   if (!target.includes('?')) return;
-  const { searchParams } = new URL(target, 'http://service');
-  if (searchParams.size > 0) throw unknownParameters([...searchParams.keys()]);
+  const names = [...new URL(target, 'http://service').searchParams.keys()];
+  const unknown = names.filter((name) => !known.includes(name));
+  if (unknown.length > 0) throw unknownParameters(unknown);
 }

@@ -69,7 +69,8 @@ export class ModelCaller implements OnApplicationShutdown {
     const startedAt = Date.now();
     const cached = await this.recordingFailures(call, startedAt, () => this.cache.look(call));
     if (cached.body) {
-      const facts = await this.factsOf(call, cached.body);
+      const { body } = cached;
+      const facts = await this.recordingFailures(call, startedAt, () => this.factsOf(call, body));
       const outcome = { ...NOBODY, facts, isCached: true };
       const recorded = await this.recorder.record(call, outcome, startedAt, null);
       return { ...recorded, bytes: cached.body, cacheStatus: cached.status };
@@ -150,14 +151,12 @@ export class ModelCaller implements OnApplicationShutdown {
     try {
       return await work();
     } catch (error) {
-      if (error instanceof Interrupted) {
-        // the provider has the request, and may charge for it
-        await this.recordFailure(call, startedAt, error, 'client_gone', 0);
-        throw error.reason;
-      }
-      const found = error instanceof Unanswered ? error.problem : error;
-      const name = found instanceof Problem ? found.code : 'internal_error';
-      await this.recordFailure(call, startedAt, error, name, null);
+      let found = error;
+      if (error instanceof Unanswered) found = error.problem;
+      if (error instanceof Interrupted) found = error.reason;
+      // the provider has the request, and may charge for it
+      const answeredLength = error instanceof Interrupted ? 0 : null;
+      await this.recordFailure(call, startedAt, error, errorTypeOf(call, found), answeredLength);
       throw found;
     }
   }
@@ -184,6 +183,12 @@ export class ModelCaller implements OnApplicationShutdown {
 }
 
 const NOTHING = new Uint8Array();
+
+/** Names why a call has failed. 408 is a client that has gone; a deadline is 504. */
+function errorTypeOf({ signal }: Call, error: unknown): string {
+  if (error instanceof Problem && error.status !== 408) return error.code;
+  return signal.aborted ? 'client_gone' : 'internal_error';
+}
 
 const NOBODY: CallOutcome = {
   target: null,

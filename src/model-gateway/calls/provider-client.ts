@@ -57,6 +57,7 @@ export class ProviderClient {
     const { provider, attempt } = request;
     const failing = this.failingOf(provider);
     this.outbound.checkUrl(provider.base);
+    attempt.isSent = true;
     const { statusCode, headers, body } = await wholeResponse(
       this.outbound.dispatcher,
       optionsOf(request, failing.apiKey),
@@ -78,6 +79,7 @@ export class ProviderClient {
     const { provider, attempt } = request;
     const failing = this.failingOf(provider);
     this.outbound.checkUrl(provider.base);
+    attempt.isSent = true;
     const { statusCode, headers, body } = await this.outbound.dispatcher.request({
       ...optionsOf(request, failing.apiKey),
       signal: attempt.signal(),

@@ -44,7 +44,7 @@ export class Shaper {
   inspect(owner: Owner, signal: AbortSignal, bytes: Buffer): Promise<Inspected> {
     return bytes.length <= INLINE_JSON_MAX
       ? Promise.resolve(tasks.inspectBytes(bytes))
-      : withinLimits(this.pool.run(owner, signal, 'inspectBytes', bytes));
+      : withinLimits(TOO_LARGE, this.pool.run(owner, signal, 'inspectBytes', bytes));
   }
 
   async shape(
@@ -55,7 +55,7 @@ export class Shaper {
   ): Promise<{ bytes: Uint8Array } | { fault: RequestFault }> {
     return bytes.length <= INLINE_JSON_MAX
       ? tasks.shapeBytes({ bytes, shape })
-      : withinLimits(this.pool.run(owner, signal, 'shapeBytes', { bytes, shape }));
+      : withinLimits(TOO_LARGE, this.pool.run(owner, signal, 'shapeBytes', { bytes, shape }));
   }
 
   async answer(
@@ -65,21 +65,19 @@ export class Shaper {
   ): Promise<{ bytes: Uint8Array; facts: AnswerFacts } | { fault: string }> {
     return input.bytes.length + input.request.length <= INLINE_JSON_MAX
       ? tasks.shapeAnswerBytes(input)
-      : withinLimits(this.pool.run(owner, signal, 'shapeAnswerBytes', input));
+      : withinLimits(ANSWERED_TOO_LARGE, this.pool.run(owner, signal, 'shapeAnswerBytes', input));
   }
 }
 
-async function withinLimits<Result>(work: Promise<Result>): Promise<Result> {
+const TOO_LARGE = 'The body takes too much time or memory to read. Send a smaller one.';
+const ANSWERED_TOO_LARGE =
+  'The answer of the model takes too much time or memory to read. Ask for a smaller one.';
+
+async function withinLimits<Result>(detail: string, work: Promise<Result>): Promise<Result> {
   try {
     return await work;
   } catch (error) {
     if (!isExhausted(error)) throw error;
-    throw new Problem(
-      'payload_too_large',
-      'The body takes too much time or memory to read. Send a smaller one.',
-      {
-        cause: error,
-      },
-    );
+    throw new Problem('payload_too_large', detail, { cause: error });
   }
 }

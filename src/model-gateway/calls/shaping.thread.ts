@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { shapeAnswer } from './answer-shapes';
 import type { CallFormat } from './call-format';
 import type { ProviderKind } from '../providers/provider.entity';
@@ -6,7 +7,8 @@ import type { AnswerFacts } from './answer-shapes';
 
 /** The tasks of `Shaper`, which take and return bytes, because those are moved between threads instead of copied. */
 
-export const inspectBytes = (bytes: Uint8Array): Inspected => inspect(textOf(bytes));
+export const inspectBytes = (bytes: Uint8Array): Inspected =>
+  isUtf8(bytes) ? inspect(textOf(bytes)) : { fault: { pointer: '', detail: 'The body is not valid UTF-8.' } };
 
 export function shapeBytes(input: {
   bytes: Uint8Array;

@@ -29,6 +29,9 @@ import { targetOrder } from './target-order';
 const EVENT_MAX = 4 * 1024 * 1024;
 /** Largest error in place of a stream, in bytes. */
 const ERROR_MAX = 64 * 1024;
+/** Bytes after the last event of a stream that are read, and for how long. */
+const REST_MAX = 4 * 1024;
+const REST_MS = 1_000;
 /** Longest wait before the same target is called again. If it asks for more, the next target is called. */
 const WAIT_MAX_MS = 10_000;
 
@@ -63,9 +66,8 @@ export class Unanswered extends Error {
   }
 }
 
-/** A call whose client has gone, or that took too long, after it was sent. */
+/** A call that ended after it was sent: its client has gone, it took too long, or the service could not read the answer. */
 export class Interrupted extends Error {
-  /** @param reason of the signal */
   constructor(
     readonly reason: unknown,
     readonly target: CalledTarget,
@@ -85,33 +87,40 @@ export class TargetCaller {
 
   /** Returns the whole answer. Throws `Unanswered` or `Interrupted`. */
   plain(call: Call): Promise<Answered<PlainAnswer>> {
-    return this.anyOf(call, (target) => this.plainOf(call, target));
+    return this.anyOf(call, (target, attempt) => this.plainOf(call, target, attempt));
   }
 
   /** Returns the answer once it has begun. Throws `Unanswered` or `Interrupted`. */
   stream(call: Call): Promise<Answered<StreamAnswer>> {
-    return this.anyOf(call, (target) => this.streamOf(call, target));
+    return this.anyOf(call, (target, attempt) => this.streamOf(call, target, attempt));
   }
 
   private async anyOf<Answer>(
     call: Call,
-    attempt: (target: CalledTarget) => Promise<Answer>,
+    work: (target: CalledTarget, attempt: Attempt) => Promise<Answer>,
   ): Promise<Answered<Answer>> {
+    const { signal, model, lease } = call;
+    const heldBytes = lease?.bytes ?? 0;
     let attempts = 0;
     let last: { problem: Problem; target: CalledTarget } | undefined;
-    for (const target of targetOrder(call.model)) {
+    for (const target of targetOrder(model)) {
       for (let tried = 1; ; tried++) {
         attempts++;
+        signal.throwIfAborted();
+        const attempt = new Attempt(signal);
         try {
-          return { answer: await attempt(target), target, attempts };
+          return { answer: await work(target, attempt), target, attempts };
         } catch (error) {
-          if (call.signal.aborted) throw new Interrupted(error, target, attempts);
-          if (!(error instanceof CallFailure)) throw error;
+          attempt.release();
+          lease?.tryResize(heldBytes);
+          if (!(error instanceof CallFailure)) {
+            throw attempt.isSent ? new Interrupted(error, target, attempts) : error;
+          }
           last = { problem: error.problem, target };
           if (!error.isOfTarget) throw new Unanswered(error.problem, target, attempts);
           const waitMs = backOffMs(tried, { retryAfterMs: error.retryAfterMs });
-          if (!error.isRetryable || tried > call.model.retries || waitMs > WAIT_MAX_MS) break;
-          await pause(waitMs, call.signal);
+          if (!error.isRetryable || tried > model.retries || waitMs > WAIT_MAX_MS) break;
+          await pause(waitMs, signal);
         }
       }
     }
@@ -122,11 +131,12 @@ export class TargetCaller {
     );
   }
 
-  private async plainOf(call: Call, target: CalledTarget): Promise<PlainAnswer> {
+  private async plainOf(call: Call, target: CalledTarget, attempt: Attempt): Promise<PlainAnswer> {
     const { name, kind } = target.provider;
-    const bytes = await this.within(call, target, async (attempt) =>
+    const bytes = await this.within(call, target, attempt, async () =>
       this.client.whole(await this.requestOf(call, target, attempt), call.lease),
     );
+    attempt.release();
     const shaped = await this.shaper.answer(call.owner, call.signal, {
       bytes,
       format: call.format,
@@ -138,7 +148,7 @@ export class TargetCaller {
     return shaped;
   }
 
-  private async streamOf(call: Call, target: CalledTarget): Promise<StreamAnswer> {
+  private async streamOf(call: Call, target: CalledTarget, attempt: Attempt): Promise<StreamAnswer> {
     const { provider } = target;
     const { format, facts, body, model } = call;
     const shape = streamShapeOf({
@@ -148,10 +158,10 @@ export class TargetCaller {
       request: format === 'responses' ? body.toString() : '',
       keepsContent: model.capture_content && model.record_spans,
     });
-    return this.within(call, target, async (attempt) => {
+    return this.within(call, target, attempt, async () => {
       const response = await this.client.stream(await this.requestOf(call, target, attempt));
       if (!/^text\/event-stream\b/i.test(response.contentType)) throw await this.notStreamed(response);
-      const rest = shapedParts(response, shape);
+      const rest = shapedParts(response, shape, attempt);
       const { value, done } = await rest.next();
       if (done) throw unusable(provider.name, 'closed the stream before its first event');
       return { first: value, rest, shape };
@@ -160,25 +170,21 @@ export class TargetCaller {
 
   /** Does the work of one attempt within its time, and turns errors into failures of the call. */
   private async within<Result>(
-    call: Call,
+    { signal, model }: Call,
     { provider }: CalledTarget,
-    work: (attempt: Attempt) => Promise<Result>,
+    attempt: Attempt,
+    work: () => Promise<Result>,
   ): Promise<Result> {
-    const { signal } = call;
-    signal.throwIfAborted();
-    const attempt = new Attempt();
     let isLate = false;
     const timer = setTimeout(() => {
       isLate = true;
       attempt.stop(new Error('the time is over'));
-    }, call.model.timeout_ms);
-    // stays for a stream, which goes on after its beginning
-    signal.addEventListener('abort', () => attempt.stop(signal.reason as Error));
+    }, model.timeout_ms);
     try {
       return await new Promise<Result>((resolve, reject) => {
         // also while it waits for a connection, which cannot be aborted
         attempt.onStop(reject);
-        work(attempt).then(resolve, reject);
+        work().then(resolve, reject);
       });
     } catch (error) {
       signal.throwIfAborted();
@@ -200,6 +206,8 @@ export class TargetCaller {
     const shape = { format: call.format, kind: provider.kind, model: upstream_model, isStream };
     const shaped = await this.shaper.shape(call.owner, call.signal, call.body, shape);
     if ('fault' in shaped) throw new CallFailure(problem.invalidFields([shaped.fault]), false, true);
+    // until its response has ended
+    call.lease?.grow(shaped.bytes.length);
     const { traceId, spanId } = call.span;
     return {
       provider,
@@ -226,6 +234,7 @@ export class TargetCaller {
 async function* shapedParts(
   { body, failing }: ProviderResponse,
   shape: StreamShape,
+  attempt: Attempt,
 ): AsyncGenerator<Buffer, void, undefined> {
   try {
     yield* readParts(body, shape);
@@ -233,7 +242,18 @@ async function* shapedParts(
     if (error instanceof StreamFailure) throw shownFailure(error, failing);
     if (error instanceof SseTooLarge) throw new StreamFailure('api_error', error.message);
     throw error;
+  } finally {
+    attempt.release();
+    // it may still fail, and nobody reads it any more
+    body.on('error', () => undefined);
+    if (shape.isDone) readRest(body);
+    else body.destroy();
   }
+}
+
+/** Reads what follows the last event, so that the connection can be used again. */
+function readRest(body: ProviderResponse['body']): void {
+  body.dump({ limit: REST_MAX, signal: AbortSignal.timeout(REST_MS) }).catch(() => undefined);
 }
 
 async function* readParts(
@@ -241,7 +261,7 @@ async function* readParts(
   shape: StreamShape,
 ): AsyncGenerator<Buffer, void, undefined> {
   const reader = new SseReader(EVENT_MAX);
-  for await (const chunk of body) {
+  for await (const chunk of body.iterator({ destroyOnReturn: false })) {
     const parts: Buffer[] = [];
     for (const event of reader.push(chunk as Buffer)) {
       if (!shape.isDone) parts.push(shape.push(event));

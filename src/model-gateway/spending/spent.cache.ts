@@ -62,7 +62,7 @@ export class SpentCache {
     else this.reserved.set(subject, { usd: usd - costUsd, calls: calls - 1 });
   }
 
-  /** Takes over what a transaction has returned. */
+  /** Takes over what the database has returned. */
   learn(rows: readonly SpendRow[]): void {
     for (const { subject, month, spent_usd } of rows) this.spent.set(key(subject, month), spent_usd);
   }

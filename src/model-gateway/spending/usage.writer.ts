@@ -5,7 +5,7 @@ import { SpentCache } from './spent.cache';
 import { type SpendRow, type UsageRow, UsageWriteRepository } from './usage-write.repository';
 import { USAGE_COUNTS, type UsageCounts, type UsedCall } from './usage.types';
 
-/** Calls that one transaction adds. */
+/** Calls that one statement adds. */
 const BATCH_MAX = 1_000;
 /** How often a group is written before its calls are only logged. */
 const ATTEMPTS = 5;
@@ -18,6 +18,7 @@ interface Waiting {
 
 /**
  * Adds calls to the usage in groups: while one group is written, the next one gathers. A call is acknowledged once it is committed.
+ * If the connection breaks during a commit, the group may be counted twice, because not to count it would be worse.
  */
 @Injectable()
 export class UsageWriter {

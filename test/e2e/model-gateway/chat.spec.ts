@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
 import OpenAI from 'openai';
 import {
   type ApiClient,
@@ -328,6 +329,22 @@ describe('a failing provider', () => {
     const refused = await app.api(key).post('/model/v1/chat/completions', { model: name, messages });
     expect([refused.status, refused.body.code]).toEqual([403, 'forbidden']);
   });
+});
+
+it('uses the connection of a stream again, also if its end comes after its last event', async () => {
+  const name = await model();
+  provider.answer = async (_call, response) => {
+    begin(response);
+    send(response, contentChunk('Hello'));
+    response.write('data: [DONE]\n\n');
+    await pause(5);
+    response.end();
+  };
+  for (let one = 0; one < 5; one++) {
+    await textOf(await client.chat.completions.create({ model: name, messages, stream: true }));
+    await pause(50);
+  }
+  expect(provider.connections).toBe(1);
 });
 
 it('cancels the request to the provider at once when the client has gone', async () => {

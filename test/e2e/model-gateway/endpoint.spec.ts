@@ -1,5 +1,6 @@
 import http from 'node:http';
 import { gzipSync } from 'node:zlib';
+import { BodyBudgets, MEMORY_BUDGET } from '#platform/http';
 import {
   type Answer,
   type ApiClient,
@@ -7,11 +8,12 @@ import {
   newOrganization,
   type TestApp,
   type TestOrganization,
+  until,
 } from '#testing';
-import { BodyBudgets, MEMORY_BUDGET } from '#platform/http';
-import { chat, FakeProvider, modelOf } from './provider.fixture';
+import { begin, chat, contentChunk, FakeProvider, modelOf, send } from './provider.fixture';
 
-const MEMORY_BUDGET_BYTES = 64 * 1024 * 1024;
+const MIB = 1024 * 1024;
+const MEMORY_BUDGET_BYTES = 64 * MIB;
 const PATHS = ['chat/completions', 'responses', 'embeddings', 'messages'].map((path) => `/model/v1/${path}`);
 const [COMPLETIONS, , , MESSAGES] = PATHS as [string, string, string, string];
 
@@ -33,7 +35,6 @@ beforeAll(async () => {
   });
   org = await newOrganization(app);
   provider = await FakeProvider.listen();
-  provider.answer = chat('Hello');
   name = await modelOf(await org.member('admin'), org.workspaceId, provider);
   key = (await org.serviceAccount('runtime')).key;
   caller = app.api(key);
@@ -42,7 +43,10 @@ afterAll(async () => {
   await app.close();
   await provider.close();
 });
-beforeEach(() => (provider.calls.length = 0));
+beforeEach(() => {
+  provider.calls.length = 0;
+  provider.answer = chat('Hello');
+});
 
 const request = () => ({ model: name, max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] });
 const codeOf = ({ status, body }: Answer): unknown[] => [status, body?.code];
@@ -70,10 +74,19 @@ describe('the paths at which models are called', () => {
       expect(refused.body.error.message).toContain('beta');
     }
     expect((await caller.post(`${MESSAGES}?beta=true`, request())).status).toBe(200);
+    expect(codeOf(await caller.post(`${MESSAGES}?gamma=true`, request()))).toEqual([400, 'invalid_query']);
     expect(provider.calls).toHaveLength(1);
   });
 
-  it('take JSON alone, also in gzip', async () => {
+  it('check the role before they read the body', async () => {
+    const viewer = await org.member('viewer');
+    for (const path of PATHS) {
+      const refused = await viewer.post(path, '{', { 'content-type': 'application/json' });
+      expect(codeOf(refused)).toEqual([403, 'access_denied']);
+    }
+  });
+
+  it('take JSON in UTF-8 alone, also in gzip', async () => {
     const send = (type: string, coding: string, body: string | Buffer) =>
       fetch(app.url + COMPLETIONS, {
         method: 'POST',
@@ -83,7 +96,10 @@ describe('the paths at which models are called', () => {
     const text = JSON.stringify(request());
     expect((await send('text/plain', 'identity', text)).status).toBe(415);
     expect((await send('application/json', 'br', text)).status).toBe(415);
+    expect((await send('application/json; charset=iso-8859-1', 'identity', text)).status).toBe(415);
     expect((await send('application/json', 'gzip', text)).status).toBe(400);
+    const latin1 = Buffer.from(text.replace('Hi', 'Grüße'), 'latin1');
+    expect((await send('application/json', 'identity', latin1)).status).toBe(400);
     expect(provider.calls).toEqual([]);
     expect((await send('application/json; charset=utf-8', 'gzip', gzipSync(text))).status).toBe(200);
   });
@@ -116,6 +132,62 @@ describe('the paths at which models are called', () => {
       headers: { origin, 'access-control-request-method': 'POST' },
     });
     expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([204, origin]);
+    expect(preflight.headers.get('x-request-id')).toMatch(/./);
+    expect(preflight.headers.get('x-content-type-options')).toBe('nosniff');
+  });
+
+  it('count a request in the memory until its stream ends', async () => {
+    const budget = app.get(BodyBudgets).of(MEMORY_BUDGET);
+    let end: () => void = () => undefined;
+    provider.answer = (_call, response) => {
+      begin(response);
+      send(response, contentChunk('Hel'));
+      end = () => response.end('data: [DONE]\n\n');
+    };
+    const messages = [{ role: 'user', content: 'x'.repeat(5 * MIB) }];
+    const answer = await fetch(app.url + COMPLETIONS, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ ...request(), messages, stream: true }),
+    });
+    expect(answer.status).toBe(200);
+    // as it was received, and as it was sent
+    expect(budget.usedBy(org.orgId)).toBeGreaterThan(10 * MIB);
+    end();
+    await answer.text();
+    await until(() => budget.usedBy(org.orgId) === 0);
+  });
+
+  it('do not count the answers of failed attempts', async () => {
+    const models = await modelOf(await org.member('admin'), org.workspaceId, provider, { retries: 2 });
+    provider.answer = (call, response) => {
+      if (provider.calls.length > 2) return chat('Hello')(call, response);
+      response.writeHead(200, { 'content-type': 'application/json' }).end('x'.repeat(20 * MIB));
+    };
+    // so that one answer may not exceed the share
+    const lease = app.get(BodyBudgets).of(MEMORY_BUDGET).acquire(org.orgId, 1);
+    try {
+      expect((await caller.post(COMPLETIONS, { ...request(), model: models })).status).toBe(200);
+      expect(provider.calls).toHaveLength(3);
+    } finally {
+      lease.release();
+    }
+  });
+
+  it('count callers with x-api-key for their organization, however many calls they have in flight', async () => {
+    const ends: (() => void)[] = [];
+    provider.answer = (call, response) => void ends.push(() => void chat('Hello')(call, response));
+    const ask = () =>
+      fetch(app.url + MESSAGES, {
+        method: 'POST',
+        headers: { 'x-api-key': key, 'content-type': 'application/json' },
+        body: JSON.stringify(request()),
+      });
+    // more than one address may have without a credential
+    const answers = Array.from({ length: 70 }, ask);
+    await until(() => ends.length === answers.length);
+    ends.forEach((end) => end());
+    for (const answer of await Promise.all(answers)) expect(answer.status).toBe(200);
   });
 
   it('are 503 while the organization holds its share of the memory for bodies', async () => {

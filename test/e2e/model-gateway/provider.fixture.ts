@@ -18,9 +18,11 @@ export class FakeProvider {
   readonly calls: ProviderCall[] = [];
   /** Calls whose client has gone before the end of the answer. */
   aborted = 0;
+  connections = 0;
   answer: ProviderAnswer = chat('Hello');
 
   private constructor(private readonly server: http.Server) {
+    server.on('connection', () => this.connections++);
     server.on('request', (request, response) => {
       const chunks: Buffer[] = [];
       request.on('error', () => undefined).on('data', (chunk: Buffer) => chunks.push(chunk));

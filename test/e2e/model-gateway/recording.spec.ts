@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { getEventListeners, once } from 'node:events';
 import http, { type IncomingMessage } from 'node:http';
 import {
   type ApiClient,
@@ -8,8 +8,11 @@ import {
   type TestOrganization,
   until,
 } from '#testing';
+import { problem } from '#platform/problem';
 import { RateLimits } from '#platform/rate-limit';
 import { AnswerCacheRepository } from '../../../src/model-gateway/calls/answer-cache.repository';
+import { InternalCalls } from '../../../src/model-gateway/calls/internal-calls';
+import { Shaper } from '../../../src/model-gateway/calls/shaper';
 import { SpentCache } from '../../../src/model-gateway/spending/spent.cache';
 import { begin, chat, contentChunk, FakeProvider, json, message, modelOf, send } from './provider.fixture';
 
@@ -206,6 +209,38 @@ describe('a call', () => {
     expect((await total()).call_count).toBe(2);
     const { body } = await admin.in(org.workspaceId).get('/telemetry/v1/traces');
     expect(body.items).toHaveLength(2);
+  });
+
+  it('whose answer cannot be read counts what its provider has received', async () => {
+    const name = await model();
+    const full = () => Promise.reject(problem.overloaded('The threads are busy.'));
+    jest.spyOn(app.get(Shaper), 'answer').mockImplementationOnce(full);
+    expect((await ask(name)).status).toBe(503);
+    const { call_count, failed_count, input_tokens, cost_usd } = await total();
+    expect([call_count, failed_count, input_tokens > 0, cost_usd > 0]).toEqual([1, 1, true, true]);
+    expect(await reservedOf(name)).toBe(0);
+  });
+
+  it('whose kept answer cannot be read leaves no reservation', async () => {
+    const name = await model({ cache_ttl_seconds: 60 });
+    expect((await ask(name)).status).toBe(200);
+    const full = () => Promise.reject(problem.overloaded('The threads are busy.'));
+    jest.spyOn(app.get(Shaper), 'answer').mockImplementationOnce(full);
+    expect((await ask(name)).status).toBe(503);
+    expect(await reservedOf(name)).toBe(0);
+    expect(await total()).toMatchObject({ call_count: 2, failed_count: 1 });
+  });
+
+  it('leaves nothing at the signal of its caller', async () => {
+    const { signal } = new AbortController();
+    const calls = app.get(InternalCalls);
+    const found = await calls.findIn(org.workspaceId, await model());
+    const call = { model: found!, format: 'chat', principalId: 'test', signal } as const;
+    const body = JSON.stringify({ model: 'any', messages });
+    await calls.call({ ...call, body });
+    provider.answer = (_call, response) => json(response, {}, 500);
+    await expect(calls.call({ ...call, body })).rejects.toThrow('500');
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
   it('that fails is recorded with its error', async () => {
