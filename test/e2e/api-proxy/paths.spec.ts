@@ -68,6 +68,7 @@ const ESCAPES: [string, string][] = [
   ['three times encoded', '%25252e%25252e/t2'],
   ['four times encoded', '%2525252e%2525252e/t2'],
   ['five times encoded', '%252525252e%252525252e/t2'],
+  ['anything that still changes after three decodings', '%25252541'],
   ['parameters', '..;/t2'],
   ['parameters with a value', '..;a=b/t2'],
   ['encoded parameters', '..%3b/t2'],
@@ -133,6 +134,7 @@ describe('a path that could leave the base path is 400 base_path_escaped', () =>
 
 describe('any other path is forwarded byte for byte', () => {
   it.each([
+    '%252541',
     'a',
     'a/b/c/',
     'a//b',
