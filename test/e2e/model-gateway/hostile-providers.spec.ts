@@ -153,6 +153,18 @@ describe('an answer', () => {
     expect(provider.calls).toHaveLength(1);
   });
 
+  it.each([false, true])('that refuses without an end is read up to 64 KiB (stream: %s)', async (stream) => {
+    let sent = { bytes: 0 };
+    provider.answer = (_call, response) => {
+      response.writeHead(500, { 'content-type': 'application/json' });
+      sent = flood(response, Buffer.alloc(64 * 1024, 'x'));
+    };
+    expectUnavailable(await ask(await model(), { stream }), /answered 500/);
+    // with what the buffers of both sides hold
+    expect(sent.bytes).toBeLessThan(16 * MIB);
+    await until(() => provider.aborted === 1);
+  });
+
   it('with 100,000 levels is passed on, and is no fault of the service if it must be translated', async () => {
     const text = `{"choices":[{"message":{"content":"Hi","extra":${DEEP}}}]}`;
     provider.answer = (_call, response) => void response.end(text);
