@@ -25,7 +25,7 @@ describe('a brief cache', () => {
     expect([cache.cached('a'), await cache.find('a', source.read), source.reads]).toEqual([null, null, 1]);
   });
 
-  it('does not keep what it is told not to', async () => {
+  it('keeps only values that `isKept` accepts', async () => {
     const [cache, source] = [new BriefCache<number | null>((value) => value !== null), new Source()];
     const found = cache.find('a', source.read);
     source.answer(null);

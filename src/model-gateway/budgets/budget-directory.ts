@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { BriefCache } from '#platform/concurrency';
 import { BudgetRepository } from './budget.repository';
 
-/** Finds the monthly budgets of workspaces. Caches each, and that there is none, for at most 1 s. */
+/** Finds the monthly budgets of workspaces. Caches each, or its absence, for at most 1 s. */
 @Injectable()
 export class BudgetDirectory {
   private readonly cache = new BriefCache<number | null>();

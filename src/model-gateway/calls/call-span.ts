@@ -45,7 +45,7 @@ function attributesOf({ call, outcome, usage, isEstimated, costUsd }: EndedCall)
   const attributes: Record<string, unknown> = {
     'gen_ai.operation.name': operationOf(call),
     'gen_ai.provider.name': target?.provider.kind,
-    // the name at the gateway is none that prices and statistics know
+    // prices and statistics do not know the name at the gateway
     'gen_ai.request.model': (target ?? call.model.targets[0])?.upstream_model,
     'gen_ai.request.stream': call.facts.isStream || undefined,
     'gen_ai.request.max_tokens': call.facts.maxTokens,
