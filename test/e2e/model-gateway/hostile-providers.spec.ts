@@ -298,6 +298,17 @@ describe('an answer', () => {
         end(new Error('the test is over'));
       },
     );
+    // well before the time for a connection is over
+  }, 9_000);
+
+  it('that comes byte by byte without an end is 504 after timeout_ms', async () => {
+    provider.answer = (_call, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      const timer = setInterval(() => response.write(' '), 50);
+      response.on('close', () => clearInterval(timer));
+    };
+    expect((await ask(await model({ timeout_ms: 1_000 }))).status).toBe(504);
+    await until(() => provider.aborted === 1);
   });
 });
 
