@@ -10,6 +10,7 @@ import {
   type TestOrganization,
   until,
 } from '#testing';
+import { created, GatewayFixture } from './gateway.fixture';
 import { begin, chat, contentChunk, FakeProvider, modelOf, send } from './provider.fixture';
 
 const MIB = 1024 * 1024;
@@ -84,6 +85,23 @@ describe('the paths at which models are called', () => {
       const refused = await viewer.post(path, '{', { 'content-type': 'application/json' });
       expect(codeOf(refused)).toEqual([403, 'access_denied']);
     }
+  });
+
+  it('check the role in the workspace of the model', async () => {
+    const on = await GatewayFixture.create(app);
+    const elsewhere = await on.org.newWorkspace();
+    const member = await on.memberOf(on.org.workspaceId, 'viewer');
+    const { principal_id } = (await member.get('/registry/v1/me')).body.principal;
+    const owner = await on.org.member('owner');
+    created(
+      await owner.put(`/registry/v1/workspaces/${elsewhere}/members/${principal_id}`, { roles: ['runtime'] }),
+    );
+    const askIn = async (workspaceId: string): Promise<Answer> => {
+      const model = await modelOf(on.admin, workspaceId, provider);
+      return member.post(COMPLETIONS, { ...request(), model });
+    };
+    expect(codeOf(await askIn(on.org.workspaceId))).toEqual([403, 'access_denied']);
+    expect((await askIn(elsewhere)).status).toBe(200);
   });
 
   it('take JSON in UTF-8 alone, also in gzip', async () => {
