@@ -208,7 +208,7 @@ describe('the paths at which models are called', () => {
     for (const answer of await Promise.all(answers)) expect(answer.status).toBe(200);
   });
 
-  it('are 503 while the organization holds its share of the memory for bodies', async () => {
+  it('are 503 while the organization holds nearly its share of the memory for bodies', async () => {
     // an organization may hold half of it
     const lease = app
       .get(BodyBudgets)
