@@ -7,7 +7,7 @@ import path from 'node:path';
 import type { Bench } from '../bench';
 import { compare, median } from '../measure';
 import { Portkey } from '../portkey';
-import { load } from '../wrk';
+import { loadWarm } from '../wrk';
 
 const CONNECTIONS = 32;
 const SECONDS = 5;
@@ -89,7 +89,7 @@ async function compareThroughput(bench: Bench, sides: readonly GatewaySide[], ro
         const options = { connections: CONNECTIONS, seconds: SECONDS, headers, script };
         return {
           name,
-          measure: async () => (await load(`http://127.0.0.1:${port}${target}`, options)).perSecond,
+          measure: async () => (await loadWarm(`http://127.0.0.1:${port}${target}`, options)).perSecond,
         };
       }),
     ),

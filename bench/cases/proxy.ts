@@ -7,7 +7,7 @@ import type { Bench } from '../bench';
 import { Http } from '../http';
 import { compare, median } from '../measure';
 import { Nginx } from '../nginx';
-import { load, type Load } from '../wrk';
+import { load, loadWarm, type Load } from '../wrk';
 
 const CONNECTIONS = 32;
 const SECONDS = 5;
@@ -71,15 +71,10 @@ interface ProxySide {
 
 async function compareRequests(bench: Bench, sides: readonly ProxySide[]): Promise<void> {
   const options = { connections: CONNECTIONS, seconds: SECONDS };
-  const loads = sides.map((): Load[] => []);
   const throughput = await compare(
-    sides.map(({ name, base, headers }, index) => ({
+    sides.map(({ name, base, headers }) => ({
       name,
-      measure: async (round) => {
-        const measured = await load(`${base}/answer`, { ...options, headers });
-        if (round > 0) loads[index]!.push(measured);
-        return measured.perSecond;
-      },
+      measure: async () => (await loadWarm(`${base}/answer`, { ...options, headers })).perSecond,
     })),
   );
   const names = sides.map(({ name }) => name);
