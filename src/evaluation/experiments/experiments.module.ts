@@ -4,6 +4,7 @@ import { JsonThreadsModule } from '#platform/json-threads';
 import { ResourcesModule } from '../../resources';
 import { TelemetryModule } from '../../telemetry';
 import { DatasetsModule } from '../datasets';
+import { ExperimentCases } from './experiments/experiment-cases';
 import { ExperimentFinalizer } from './experiments/experiment-finalizer';
 import { ExperimentEntity } from './experiments/experiment.entity';
 import { ExperimentRepository } from './experiments/experiment.repository';
@@ -27,6 +28,7 @@ import { TraceStatsService } from './traces/trace-stats.service';
     TypeOrmModule.forFeature([ExperimentEntity, ResultEntity]),
   ],
   providers: [
+    ExperimentCases,
     ExperimentFinalizer,
     ExperimentRepository,
     ExperimentService,

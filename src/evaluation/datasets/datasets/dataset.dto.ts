@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsOptional, IsString, Length, MaxLength } from 'class-validator';
+import { IsOptional, IsString, length, Length, MaxLength, registerDecorator } from 'class-validator';
 import {
   AnyJsonObject,
   IsJsonObject,
@@ -8,6 +8,7 @@ import {
   NotNull,
   ReadOnlyMembersOf,
 } from '#platform/http';
+import { isJsonObject } from '#platform/json';
 import { PageMetaDto, CreatedListQueryDto } from '#platform/paging';
 import {
   AcquiredFromDto,
@@ -89,6 +90,43 @@ export class PatchDatasetDto extends DatasetMembersDto {
   @IsOptional()
   @IsJsonObject({ nullable: true, description: 'Applies to records written from now on.' })
   expected_schema?: object | null;
+
+  /**
+   * Promotes runs: the name of an evaluation to the id of its completed experiment over this dataset. Merged into the
+   * current baselines. Null removes a name.
+   */
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: { type: ['string', 'null'] },
+    nullable: true,
+    required: false,
+  } as object)
+  @IsOptional()
+  @IsBaselines()
+  baselines?: Record<string, string | null> | null;
+}
+
+/** Baselines of a dataset, at most. */
+export const BASELINES_MAX = 100;
+
+/** Declares an object of names to ids or null. */
+function IsBaselines(): PropertyDecorator {
+  return (target, property) =>
+    registerDecorator({
+      name: 'isBaselines',
+      target: target.constructor,
+      propertyName: String(property),
+      validator: {
+        validate: (value: unknown) =>
+          isJsonObject(value) &&
+          Object.entries(value).length <= BASELINES_MAX &&
+          Object.entries(value).every(
+            ([name, id]) => length(name, 1, 255) && (id === null || typeof id === 'string'),
+          ),
+        defaultMessage: () =>
+          `must be an object with at most ${BASELINES_MAX} names of evaluations, each with the id of an experiment or null`,
+      },
+    });
 }
 
 export class DatasetListQueryDto extends CreatedListQueryDto {
@@ -146,6 +184,12 @@ export class DatasetDto extends StampsDto {
   /** The newest CSV version. Null without one. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true })
   latest_version!: number | null;
+  /**
+   * The promoted runs: eval name to experiment id. Comparisons and gates of experiments with this name and dataset use them
+   * unless they name another baseline.
+   */
+  @ApiProperty({ type: 'object', additionalProperties: { type: 'string' } } as object)
+  baselines!: Record<string, string>;
   /** The store item and release that the dataset is a copy of. Null for a dataset that was not acquired from the store. */
   acquired_from!: AcquiredFromDto | null;
 }
@@ -166,6 +210,7 @@ const FIELDS = [
   'expected_schema',
   'record_count',
   'latest_version',
+  'baselines',
   'acquired_from',
   ...STAMP_FIELDS,
 ] as const;

@@ -43,6 +43,10 @@ export class DatasetEntity extends ArchivableEntity {
   @Column('bigint')
   revision!: number;
 
+  /** The promoted run of each evaluation: eval name to experiment id. */
+  @Column('jsonb')
+  baselines!: Record<string, string>;
+
   /** The published dataset that this is a copy of. */
   @Column('jsonb', { nullable: true })
   acquired_from!: AcquiredFrom | null;

@@ -16,6 +16,15 @@ export interface RecordChange {
   isAcquired?: boolean;
 }
 
+/** An experiment that is to become a baseline. */
+export interface BaselineRow {
+  experiment_id: string;
+  name: string;
+  dataset_id: string | null;
+  experiment_status: string;
+  archived_at: Date | null;
+}
+
 const COPIES = { table: 'datasets', id: 'dataset_id' };
 
 @Injectable()
@@ -78,6 +87,20 @@ export class DatasetRepository extends WorkspaceRepository<DatasetEntity> {
         WHERE dataset_id = ${id} AND workspace_id = ${workspaceId} RETURNING latest_version`,
     );
     return row!.latest_version;
+  }
+
+  /** Returns the experiments with these ids, locked so that they stay as they are until the transaction ends. */
+  async lockExperiments(
+    tx: Tx,
+    { workspaceId }: Scope,
+    ids: readonly string[],
+  ): Promise<Map<string, BaselineRow>> {
+    const rows = await tx.query<BaselineRow>(
+      sql`SELECT experiment_id, name, dataset_id, experiment_status, archived_at FROM experiments
+        WHERE experiment_id = ANY (${ids}::text[]) AND workspace_id = ${workspaceId}
+        ORDER BY experiment_id FOR SHARE`,
+    );
+    return new Map(rows.map((row) => [row.experiment_id, row]));
   }
 
   /** Returns the live copies of published datasets, by the publisher's ids, locked for update. */

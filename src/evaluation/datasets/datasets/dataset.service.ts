@@ -3,11 +3,13 @@ import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { patchMetadata, type Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
-import { toRawJson, toRawJsonOrNull } from '#platform/json';
+import { escapedToken, toRawJson, toRawJsonOrNull } from '#platform/json';
 import { type Page, searchAsList } from '#platform/paging';
+import { problem } from '#platform/problem';
 import {
   type AcquiredFrom,
   changedColumns,
+  checkLive,
   checkWorkspaceOfSearch,
   type InstalledArtifact,
   pick,
@@ -18,6 +20,7 @@ import {
 } from '../../../resources';
 import { DatasetSchemas } from './dataset-schemas';
 import {
+  BASELINES_MAX,
   type CreateDatasetDto,
   type DatasetDto,
   type DatasetListQueryDto,
@@ -26,7 +29,7 @@ import {
   toDatasetDto,
 } from './dataset.dto';
 import type { DatasetEntity } from './dataset.entity';
-import { DatasetRepository, type RecordChange } from './dataset.repository';
+import { type BaselineRow, DatasetRepository, type RecordChange } from './dataset.repository';
 
 const DATASET: ResourceKind<DatasetEntity, DatasetDto> = {
   noun: 'dataset',
@@ -34,7 +37,7 @@ const DATASET: ResourceKind<DatasetEntity, DatasetDto> = {
   id: 'dataset_id',
   generation: 'revision',
   immutable: ['dataset_id'],
-  auditedFields: ['name', 'tags'],
+  auditedFields: ['name', 'tags', 'baselines'],
   createdFields: ['name', 'acquired_from'],
   unique: { constraint: 'datasets_name', field: 'name' },
   toView: toDatasetDto,
@@ -99,7 +102,7 @@ export class DatasetService extends WorkspaceResourceService<DatasetEntity, Data
     return searchAsList(dto, (query) => this.list(scope, query));
   }
 
-  /** Errors: 400 for an unusable JSON Schema; those of every change. */
+  /** Errors: 400 for an unusable JSON Schema, those of `patchedBaselines`, and those of every change. */
   async patch(
     scope: Scope,
     id: string,
@@ -113,13 +116,40 @@ export class DatasetService extends WorkspaceResourceService<DatasetEntity, Data
       expected_schema:
         expected_schema && (await this.schemas.check(scope, expected_schema, '/expected_schema', signal)),
     };
-    return this.change(scope, id, dto, ifMatch, (row) => ({
+    return this.change(scope, id, dto, ifMatch, async (row, tx) => ({
+      baselines: await this.patchedBaselines(tx, scope, row, dto.baselines),
       name: dto.name,
       description: dto.description,
       tags: dto.tags === null ? [] : dto.tags,
       metadata: patchMetadata(row.metadata, dto.metadata),
       ...schemas,
     }));
+  }
+
+  /**
+   * Merges promoted runs into the baselines. Errors: 404 naming an unknown experiment, 400 for one of another name or
+   * dataset and for too many names, 409 for one that is archived or not completed.
+   */
+  private async patchedBaselines(
+    tx: Tx,
+    scope: Scope,
+    { dataset_id, baselines }: DatasetEntity,
+    patch: PatchDatasetDto['baselines'],
+  ): Promise<Record<string, string> | undefined> {
+    if (patch === undefined) return undefined;
+    const given = Object.entries(patch ?? {});
+    const ids = given.flatMap(([, id]) => id ?? []);
+    const experiments = await this.datasets.lockExperiments(tx, scope, ids);
+    const merged = new Map(patch === null ? [] : Object.entries(baselines));
+    for (const [name, id] of given) {
+      if (id === null) merged.delete(name);
+      else merged.set(name, checkBaseline(experiments.get(id), id, name, dataset_id));
+    }
+    if (merged.size > BASELINES_MAX) {
+      const detail = `may have at most ${BASELINES_MAX} names after the merge`;
+      throw problem.invalidFields([{ pointer: '/baselines', detail }]);
+    }
+    return Object.fromEntries(merged);
   }
 
   /** Throws 400 for an unusable JSON Schema. @param row the dataset, whose present schemas are not checked again */
@@ -164,6 +194,31 @@ export class DatasetService extends WorkspaceResourceService<DatasetEntity, Data
   }
 }
 
+/** Returns the id of an experiment that can be promoted. */
+function checkBaseline(
+  experiment: BaselineRow | undefined,
+  id: string,
+  name: string,
+  datasetId: string,
+): string {
+  const pointer = `/baselines/${escapedToken(name)}`;
+  if (!experiment) throw problem.unknownReference(pointer, 'experiment', id);
+  if (experiment.dataset_id !== datasetId) {
+    throw problem.invalidFields([{ pointer, detail: 'must be an experiment over this dataset' }]);
+  }
+  if (experiment.name !== name) {
+    const detail = `must be an experiment of this name; ${id} has another name`;
+    throw problem.invalidFields([{ pointer, detail }]);
+  }
+  checkLive(experiment, 'experiment');
+  if (experiment.experiment_status !== 'completed') {
+    throw problem.conflict(
+      `The experiment ${id} is ${experiment.experiment_status}. Only completed experiments can be baselines.`,
+    );
+  }
+  return id;
+}
+
 const newDataset = (scope: Scope, dto: CreateDatasetDto, from: AcquiredFrom | null): DatasetEntity => ({
   ...stamps(scope),
   workspace_id: scope.workspaceId,
@@ -176,6 +231,7 @@ const newDataset = (scope: Scope, dto: CreateDatasetDto, from: AcquiredFrom | nu
   expected_schema: toRawJsonOrNull(dto.expected_schema),
   record_count: 0,
   latest_version: null,
+  baselines: {},
   revision: 1,
   acquired_from: from,
 });

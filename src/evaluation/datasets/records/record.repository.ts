@@ -3,6 +3,7 @@ import type { Scope } from '#platform/auth';
 import {
   arrayParameter,
   Database,
+  join,
   raw,
   type Sql,
   sql,
@@ -25,6 +26,17 @@ export interface ExistingRecord {
   external_id: string;
   /** Size of the record, in bytes. */
   bytes: number;
+}
+
+/** A part of a dataset that backs an experiment. All conditions must match. */
+export interface CaseFilter {
+  /** All of these tags. */
+  tags?: string[];
+  label?: string;
+  category?: string;
+  recordIds?: string[];
+  /** Rows of a CSV version, by their case ids. */
+  caseIds?: string[];
 }
 
 /** Filters of lists and exports. */
@@ -114,17 +126,24 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
     datasetId: string,
     revision: number,
     limit: number,
+    { recordIds, tags, label, category }: CaseFilter = {},
   ): Promise<{ dataset_record_id: string; version: number }[]> {
+    const conditions = [
+      recordIds && sql`AND r.dataset_record_id = ANY (${arrayParameter('text', recordIds)}::text[])`,
+      tags && sql`AND v.tags @> ${tags}::text[]`,
+      label === undefined ? undefined : sql`AND v.label = ${label}`,
+      category === undefined ? undefined : sql`AND v.category = ${category}`,
+    ].flatMap((condition) => condition ?? []);
     return tx.query(
       sql`SELECT r.dataset_record_id, v.version
         FROM records r
         CROSS JOIN LATERAL (
-          SELECT version FROM record_versions
+          SELECT version, tags, label, category FROM record_versions
           WHERE dataset_id = r.dataset_id AND dataset_record_id = r.dataset_record_id AND revision <= ${revision}
           ORDER BY revision DESC LIMIT 1
         ) v
         WHERE r.workspace_id = ${workspaceId} AND r.dataset_id = ${datasetId} AND r.created_revision <= ${revision}
-          AND NOT r.archived_during @> ${revision}::bigint
+          AND NOT r.archived_during @> ${revision}::bigint ${join(conditions, ' ')}
         ORDER BY r.dataset_record_id LIMIT ${limit}`,
     );
   }

@@ -4,6 +4,7 @@ import { FairLimiter } from '#platform/concurrency';
 import { type Reply, streamed } from '#platform/http';
 import { decodeCursor, encodeCursor, type Page, PAGE_BYTES, PAGE_SIZE_DEFAULT } from '#platform/paging';
 import { problem } from '#platform/problem';
+import type { CaseFilter } from '../records/record.repository';
 import { caseBytes, CaseMaker, type CsvCase } from './csv/csv.case';
 import { CHUNK_BYTES, piecesOf } from './csv/csv.reader';
 import { CsvScanner, type KeptBytes } from './csv/csv.scanner';
@@ -121,6 +122,8 @@ const BY_ROW = 'row';
 /** Concurrent page reads of an organization. One more may run for another organization. Each may take some 60 MiB. */
 const PAGES_AT_ONCE = 2;
 const PAGES_WAITING = 200;
+/** Cases read together when a whole file is read. */
+const CASES_AT_ONCE = 1_000;
 
 @Injectable()
 export class DatasetReadingService {
@@ -142,6 +145,27 @@ export class DatasetReadingService {
       length: version.size_bytes,
       filename: `${datasetId}-v${number}.csv`,
       sha256: version.sha256,
+    });
+  }
+
+  /** Counts the cases of a version that have all of these tags and one of these ids. Reads the file piece by piece. */
+  countCases(
+    scope: Scope,
+    version: DatasetVersionRow,
+    { tags = [], caseIds }: CaseFilter,
+    signal: AbortSignal,
+  ): Promise<number> {
+    const ids = caseIds && new Set(caseIds);
+    const matches = (one: CsvCase): boolean =>
+      (!ids || ids.has(one.id)) && tags.every((tag) => one.tags.includes(tag));
+    return this.limiter.run(scope, signal, async () => {
+      let count = 0;
+      for (let from = 1; from <= version.row_count;) {
+        const cases = await this.content.page(scope, version, from, CASES_AT_ONCE, signal);
+        count += cases.filter(matches).length;
+        from += cases.length;
+      }
+      return count;
     });
   }
 

@@ -4,11 +4,10 @@ import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { canonicalJson, RawJson, toRawJson } from '#platform/json';
 import { DatasetVersionRepository, RecordRepository } from '../../datasets';
+import { SNAPSHOT_RECORDS_MAX, toFilter } from './experiment-cases';
+import type { DatasetFilterDto } from './experiment.dto';
 import type { ExperimentEntity, ExperimentStatus } from './experiment.entity';
 import { SUMMARY_SCORERS_MAX, SummaryRepository } from './summary.repository';
-
-/** Maximum number of records in a dataset snapshot. */
-export const SNAPSHOT_RECORDS_MAX = 10_000;
 
 type FinalColumns = Pick<
   ExperimentEntity,
@@ -36,23 +35,37 @@ export class ExperimentFinalizer {
   ): Promise<FinalColumns> {
     return {
       experiment_status: status,
-      summary: await this.summarize(tx, scope, experiment.experiment_id),
+      summary: await this.summarize(tx, scope, experiment),
       ...(await this.snapshot(tx, scope, experiment)),
       finalized_at: new Date(),
     };
   }
 
-  private async summarize(tx: Tx, scope: Scope, experimentId: string): Promise<RawJson> {
+  private async summarize(
+    tx: Tx,
+    scope: Scope,
+    { experiment_id: experimentId, expected_case_count }: ExperimentEntity,
+  ): Promise<RawJson> {
     const means = await this.summaries.newMeans(tx, scope, experimentId);
     const references = await this.summaries.references(tx, scope, experimentId);
     const scores = means.slice(0, SUMMARY_SCORERS_MAX);
     const scorers = references.slice(0, SUMMARY_SCORERS_MAX);
     await this.summaries.insertMeans(tx, scope, experimentId, scores);
+    const { result_count, error_count } = await this.summaries.countResults(tx, scope, experimentId);
+    const counts = await this.summaries.caseCounts(tx, scope, experimentId);
     return toRawJson({
       scores: Object.fromEntries(scores.map(({ scorer, mean, count }) => [scorer, { mean, count }])),
       scorers: Object.fromEntries(
         scorers.map(({ scorer, scorer_id, scorer_version }) => [scorer, { scorer_id, scorer_version }]),
       ),
+      coverage: {
+        expected_case_count,
+        result_count,
+        error_count,
+        scorers: Object.fromEntries(
+          counts.map(({ scorer, scored_count, null_count }) => [scorer, { scored_count, null_count }]),
+        ),
+      },
       is_truncated: await this.summaries.isTruncated(tx, scope, experimentId),
       is_scorers_truncated: means.length > scores.length || references.length > scorers.length,
     });
@@ -61,19 +74,33 @@ export class ExperimentFinalizer {
   private async snapshot(
     tx: Tx,
     scope: Scope,
-    { dataset_id, dataset_version, dataset_revision }: ExperimentEntity,
+    experiment: ExperimentEntity,
   ): Promise<Pick<FinalColumns, 'dataset_snapshot' | 'snapshot_records'>> {
+    const { dataset_id, dataset_version, dataset_revision, expected_case_count } = experiment;
     if (dataset_id === null || dataset_revision === null) {
       return { dataset_snapshot: null, snapshot_records: null };
     }
     if (dataset_version !== null) {
       // A CSV version never changes, so its digest identifies all of it.
       const version = await this.versions.find(scope, dataset_id, dataset_version, tx);
-      const { row_count: record_count, sha256 } = version!;
-      const head = { dataset_id, source: 'csv', dataset_version, record_count, sha256 };
+      const head = {
+        dataset_id,
+        source: 'csv',
+        dataset_version,
+        record_count: expected_case_count,
+        sha256: version!.sha256,
+      };
       return { dataset_snapshot: toRawJson(head), snapshot_records: new RawJson('[]') };
     }
-    const records = await this.records.asOf(tx, scope, dataset_id, dataset_revision, SNAPSHOT_RECORDS_MAX);
+    const filter = toFilter(experiment.dataset_filter?.parse() as DatasetFilterDto | undefined) ?? {};
+    const records = await this.records.asOf(
+      tx,
+      scope,
+      dataset_id,
+      dataset_revision,
+      SNAPSHOT_RECORDS_MAX,
+      filter,
+    );
     const canonical = canonicalJson(records);
     const sha256 = createHash('sha256').update(canonical).digest('hex');
     const head = { dataset_id, source: 'records', dataset_version, record_count: records.length, sha256 };

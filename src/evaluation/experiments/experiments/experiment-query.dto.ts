@@ -58,6 +58,11 @@ class ExperimentFiltersDto extends CreatedListQueryDto {
 
   @NotNull()
   @IsString()
+  @MaxLength(255)
+  run_key?: string;
+
+  @NotNull()
+  @IsString()
   @Length(1, 255)
   tag?: string;
 

@@ -6,6 +6,7 @@ import {
   IfMatch,
   type Reply,
   RequestBody,
+  RequestSignal,
   SELECTION_MAX_BYTES,
   versioned,
   type Versioned,
@@ -16,6 +17,7 @@ import {
   ExperimentDto,
   ExperimentPageDto,
   PatchExperimentDto,
+  ScorerCoverageDto,
   ScorerReferenceDto,
   ScoreSummaryDto,
 } from './experiment.dto';
@@ -23,19 +25,23 @@ import { ExperimentListQueryDto, ExperimentSearchDto } from './experiment-query.
 import { ExperimentService } from './experiment.service';
 
 @ApiTags('Experiments')
-@ApiExtraModels(ScoreSummaryDto, ScorerReferenceDto)
+@ApiExtraModels(ScoreSummaryDto, ScorerCoverageDto, ScorerReferenceDto)
 @Controller('eval/v1/experiments')
 @RequireWorkspace()
 export class ExperimentController {
   constructor(private readonly experiments: ExperimentService) {}
 
-  /** Create an experiment, or resume one that is running */
+  /** Create an experiment, or resume one */
   @Post()
   @RequireRole('editor')
   @ApiCreatedResponse({ type: ExperimentDto })
-  @ApiOkResponse({ type: ExperimentDto, description: 'The running experiment that is resumed.' })
-  async create(@CurrentScope() scope: Scope, @Body() dto: CreateExperimentDto): Promise<Reply> {
-    const { experiment, isNew } = await this.experiments.create(scope, dto);
+  @ApiOkResponse({ type: ExperimentDto, description: 'The experiment that is resumed.' })
+  async create(
+    @CurrentScope() scope: Scope,
+    @Body() dto: CreateExperimentDto,
+    @RequestSignal() signal: AbortSignal,
+  ): Promise<Reply> {
+    const { experiment, isNew } = await this.experiments.create(scope, dto, signal);
     const { view, version } = experiment;
     return isNew
       ? created(`/eval/v1/experiments/${view.experiment_id}`, experiment)

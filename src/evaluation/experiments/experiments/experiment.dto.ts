@@ -1,5 +1,16 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsBoolean, IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  IsArray,
+  IsBoolean,
+  IsInt,
+  IsOptional,
+  IsString,
+  Length,
+  Max,
+  Min,
+} from 'class-validator';
 import {
   AnyJson,
   AnyJsonObject,
@@ -55,6 +66,41 @@ class ExperimentMembersDto {
   tags?: string[] | null;
 }
 
+/** Ids in a filter, at most. */
+const FILTER_IDS_MAX = 10_000;
+
+/** A part of a dataset. All conditions must match. With `dataset_version`: only `tags` and `case_ids`. */
+export class DatasetFilterDto {
+  /** Cases with all of these tags. */
+  @IsOptional()
+  @IsTags()
+  tags?: string[] | null;
+
+  @IsOptional()
+  @IsString()
+  @Length(1, 255)
+  label?: string | null;
+
+  @IsOptional()
+  @IsString()
+  @Length(1, 255)
+  category?: string | null;
+
+  @IsOptional()
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(FILTER_IDS_MAX)
+  @IsString({ each: true })
+  dataset_record_ids?: string[] | null;
+
+  @IsOptional()
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(FILTER_IDS_MAX)
+  @IsString({ each: true })
+  case_ids?: string[] | null;
+}
+
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ExperimentDto)
 export class CreateExperimentDto extends ExperimentMembersDto {
@@ -81,7 +127,10 @@ export class CreateExperimentDto extends ExperimentMembersDto {
   @IsString()
   dataset_id?: string | null;
 
-  /** Pins a CSV version of the dataset. Without it, the experiment is backed by the dataset's live records. */
+  /**
+   * Pins a CSV version of the dataset. Without it, the experiment is backed by the dataset's live records. Required if the
+   * dataset has CSV versions and no live records.
+   */
   @IsOptional()
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true, required: false })
   @IsInt()
@@ -89,13 +138,28 @@ export class CreateExperimentDto extends ExperimentMembersDto {
   @Max(2_147_483_647)
   dataset_version?: number | null;
 
+  /** Backs the experiment with part of the dataset. A result outside it is 400. */
+  @IsOptional()
+  @Nested(() => DatasetFilterDto)
+  dataset_filter?: DatasetFilterDto | null;
+
+  /**
+   * Identifies the run, such as a commit id. Unique among the experiments of the same name and experiment_name that are
+   * neither failed nor archived: a second create with the key is 409, or returns the experiment with `resume`.
+   */
+  @IsOptional()
+  @IsString()
+  @Length(1, 255)
+  run_key?: string | null;
+
   @IsOptional()
   @IsJsonObject({ maxBytes: METADATA_MAX_BYTES, description: 'Free-form, at most 16 KiB as JSON.' })
   metadata?: object | null;
 
   /**
-   * Returns the running experiment of the same name, experiment_name and dataset (200), if there is one. The other
-   * members of this body do not change it.
+   * Returns the experiment that has the `run_key`, running or completed; without a key, the running one of the same name,
+   * experiment_name and dataset (200). Without such an experiment, creates one (201). 409 if the dataset, its version or
+   * filter, the subject or the config of this body differ. The other members of this body do not change it.
    */
   @IsOptional()
   @IsBoolean()
@@ -152,6 +216,16 @@ export class PatchExperimentDto extends ExperimentMembersDto {
   @IsInt()
   dataset_version?: number | null;
 
+  /** Must be the current value (422 `immutable_field`). */
+  @IsOptional()
+  @Nested(() => DatasetFilterDto)
+  dataset_filter?: DatasetFilterDto | null;
+
+  /** Must be the current value (422 `immutable_field`). */
+  @IsOptional()
+  @IsString()
+  run_key?: string | null;
+
   @IsOptional()
   @IsJsonObject({ nullable: true, description: 'Merged into the current metadata. Null clears it.' })
   metadata?: object | null;
@@ -187,6 +261,31 @@ export class ScorerReferenceDto {
   scorer_version!: number;
 }
 
+/** Numbers of cases that a scorer covers. */
+export class ScorerCoverageDto {
+  /** Cases with a score. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  scored_count!: number;
+  /** Cases for which the scorer stored null on purpose. Results with an error do not count. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  null_count!: number;
+}
+
+/** How much of the dataset the results and their scores cover. */
+export class CoverageDto {
+  /** Number of cases in the dataset's snapshot or the pinned CSV version; null without a dataset. */
+  @ApiProperty({ type: 'integer', minimum: 0, nullable: true })
+  expected_case_count!: number | null;
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  result_count!: number;
+  /** Number of results with an error. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  error_count!: number;
+  /** By scorer name. Counts only expected cases; without a dataset, all cases. */
+  @ApiProperty({ type: 'object', additionalProperties: { $ref: '#/components/schemas/ScorerCoverageDto' } })
+  scorers!: Record<string, ScorerCoverageDto>;
+}
+
 export class ExperimentSummaryDto {
   @ApiProperty({ type: 'object', additionalProperties: { $ref: '#/components/schemas/ScoreSummaryDto' } })
   scores?: Record<string, ScoreSummaryDto>;
@@ -197,6 +296,7 @@ export class ExperimentSummaryDto {
   scorers?: Record<string, ScorerReferenceDto>;
   @AnyJsonObject({ description: METRICS_DESCRIPTION, nullable: true })
   metrics!: object | null;
+  coverage?: CoverageDto;
   /** Whether the experiment has more than the 10,000 results that a summary covers. */
   is_truncated?: boolean;
   /** Whether there are more than the 1,000 scorers that a summary holds, the first by name. */
@@ -245,6 +345,13 @@ export class ExperimentDto extends StampsDto {
   context_manifest!: unknown;
   @ApiProperty({ enum: EXPERIMENT_STATUSES })
   experiment_status!: ExperimentStatus;
+  /** The part of the dataset that backs the experiment; null for all of it. */
+  @ApiProperty({ type: () => DatasetFilterDto, nullable: true })
+  dataset_filter!: unknown;
+  /** Number of cases of the dataset that back the experiment; null without a dataset. */
+  @ApiProperty({ type: 'integer', minimum: 0, nullable: true })
+  expected_case_count!: number | null;
+  run_key!: string | null;
   /** Null until metrics are written or the experiment is finalized. */
   summary!: ExperimentSummaryDto | null;
   /** Null until the experiment is finalized, and for an experiment without a dataset. */
@@ -271,6 +378,9 @@ const FIELDS = [
   'config',
   'dataset_id',
   'dataset_version',
+  'dataset_filter',
+  'expected_case_count',
+  'run_key',
   'baseline_experiment_id',
   'subject_kind',
   'subject_id',

@@ -45,6 +45,18 @@ export class ExperimentEntity extends ArchivableEntity {
   @Column('bigint', { nullable: true })
   dataset_revision!: number | null;
 
+  /** The part of the dataset that backs the experiment, as it was sent; null for all of it. */
+  @JsonColumn({ nullable: true })
+  dataset_filter!: RawJson | null;
+
+  /** Number of cases that the dataset has for the experiment; null without a dataset. */
+  @Column('integer', { nullable: true })
+  expected_case_count!: number | null;
+
+  /** The client's key of the run, such as a commit id. */
+  @Column('text', { nullable: true })
+  run_key!: string | null;
+
   @Column('text', { nullable: true })
   baseline_experiment_id!: string | null;
 
@@ -101,4 +113,5 @@ export type ExperimentState = Pick<
   | 'dataset_id'
   | 'dataset_version'
   | 'dataset_revision'
+  | 'dataset_filter'
 >;

@@ -20,12 +20,15 @@ import { ExperimentEntity } from './experiment.entity';
 import type { ExperimentSearchDto } from './experiment-query.dto';
 
 const COLUMNS = `experiment_id, workspace_id, name, experiment_name, description, config, config_pairs, dataset_id,
-  dataset_version, dataset_revision, baseline_experiment_id, subject_kind, subject_id, context_manifest,
+  dataset_version, dataset_revision, dataset_filter, expected_case_count, run_key, baseline_experiment_id, subject_kind, subject_id, context_manifest,
   experiment_status, metrics, error, summary, dataset_snapshot, tags, metadata, finalized_at, generation, created_at,
   updated_at, created_by, archived_at`;
 
-/** The members that identify the running experiment to resume. */
-export type ResumeKey = Pick<ExperimentEntity, 'name' | 'experiment_name' | 'dataset_id' | 'dataset_version'>;
+/** The members that identify the experiment to resume. */
+export type ResumeKey = Pick<
+  ExperimentEntity,
+  'name' | 'experiment_name' | 'dataset_id' | 'dataset_version' | 'run_key'
+>;
 
 @Injectable()
 export class ExperimentRepository extends WorkspaceRepository<ExperimentEntity> {
@@ -57,6 +60,7 @@ export class ExperimentRepository extends WorkspaceRepository<ExperimentEntity> 
       .addIf(query.experiment_status, (status) => sql`experiment_status = ${status}`)
       .addIf(query.baseline_experiment_id, (id) => sql`baseline_experiment_id = ${id}`)
       .addIf(query.name, (name) => sql`name COLLATE "C" = ${name}`)
+      .addIf(query.run_key, (key) => sql`run_key = ${key}`)
       .addIf(query.tags, (tags) => sql`tags @> ${tags}::text[]`)
       .addIf(query.tag, (tag) => sql`tags @> ARRAY[${tag}::text]`)
       .addIf(query.metadata, (metadata) => sql`metadata::jsonb @> ${toJsonText(metadata)}::jsonb`)
@@ -79,21 +83,38 @@ export class ExperimentRepository extends WorkspaceRepository<ExperimentEntity> 
     );
   }
 
-  /** Locks a resume key until the transaction ends, so that two clients do not both create its experiment. */
-  async lockResume(tx: Tx, { workspaceId }: Scope, key: ResumeKey): Promise<void> {
-    const { name, experiment_name, dataset_id, dataset_version } = key;
-    const text = JSON.stringify([workspaceId, name, experiment_name, dataset_id, dataset_version]);
+  /** Locks the names of a run until the transaction ends, so that two clients do not both create its experiment. */
+  async lockNames(
+    tx: Tx,
+    { workspaceId }: Scope,
+    { name, experiment_name }: Pick<ResumeKey, 'name' | 'experiment_name'>,
+  ): Promise<void> {
+    const text = JSON.stringify([workspaceId, name, experiment_name]);
     await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${text}, 0))`);
   }
 
-  /** Finds the newest running experiment of a resume key. */
+  /** Finds the experiment that has a run key. Failed and archived ones have released theirs. */
+  async findByRunKey(
+    tx: Tx,
+    { workspaceId }: Scope,
+    { name, experiment_name, run_key }: ResumeKey,
+  ): Promise<ExperimentEntity | null> {
+    const [row] = await tx.query<ExperimentEntity>(
+      sql`SELECT ${raw(COLUMNS)} FROM experiments
+        WHERE workspace_id = ${workspaceId} AND name = ${name} AND experiment_name = ${experiment_name}
+          AND run_key = ${run_key} AND experiment_status <> 'failed' AND archived_at IS NULL`,
+    );
+    return row ?? null;
+  }
+
+  /** Finds the newest running experiment of these names, without a run key, over this dataset. */
   async findRunning(tx: Tx, { workspaceId }: Scope, key: ResumeKey): Promise<ExperimentEntity | null> {
     const [row] = await tx.query<ExperimentEntity>(
       sql`SELECT ${raw(COLUMNS)} FROM experiments
         WHERE workspace_id = ${workspaceId} AND name COLLATE "C" = ${key.name}
           AND experiment_name = ${key.experiment_name} AND dataset_id IS NOT DISTINCT FROM ${key.dataset_id}
           AND dataset_version IS NOT DISTINCT FROM ${key.dataset_version} AND experiment_status = 'running'
-          AND archived_at IS NULL
+          AND run_key IS NULL AND archived_at IS NULL
         ORDER BY experiment_id DESC LIMIT 1`,
     );
     return row ?? null;

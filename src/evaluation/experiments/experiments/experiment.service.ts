@@ -3,10 +3,10 @@ import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { checkValues, mergeWithin, patchMetadata, type Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
-import { toRawJson, toRawJsonOrNull } from '#platform/json';
+import { type RawJson, toRawJson, toRawJsonOrNull } from '#platform/json';
 import { JsonThreads } from '#platform/json-threads';
 import { type Page, searchAsList } from '#platform/paging';
-import { problem } from '#platform/problem';
+import { explainConstraint, problem } from '#platform/problem';
 import {
   checkLive,
   checkWorkspaceOfCreate,
@@ -16,10 +16,11 @@ import {
   stamps,
   WorkspaceResourceService,
 } from '../../../resources';
-import { type DatasetEntity, DatasetRepository } from '../../datasets';
-import { ExperimentFinalizer, SNAPSHOT_RECORDS_MAX } from './experiment-finalizer';
+import { type BackingCases, checkCaseSource, ExperimentCases } from './experiment-cases';
+import { ExperimentFinalizer } from './experiment-finalizer';
 import {
   type CreateExperimentDto,
+  type DatasetFilterDto,
   type ExperimentDto,
   type PatchExperimentDto,
   toExperimentDto,
@@ -33,7 +34,7 @@ const EXPERIMENT: ResourceKind<ExperimentEntity, ExperimentDto> = {
   type: 'experiment',
   id: 'experiment_id',
   generation: 'generation',
-  immutable: ['experiment_id', 'dataset_id', 'dataset_version'],
+  immutable: ['experiment_id', 'dataset_id', 'dataset_version', 'run_key'],
   auditedFields: [
     'name',
     'experiment_name',
@@ -43,10 +44,16 @@ const EXPERIMENT: ResourceKind<ExperimentEntity, ExperimentDto> = {
     'subject_id',
     'tags',
   ],
-  createdFields: ['name'],
+  createdFields: ['name', 'run_key'],
   derived: (_, { finalized_at }) => (finalized_at ? { updated_at: finalized_at } : {}),
   toView: toExperimentDto,
 };
+
+explainConstraint(
+  'experiments_run_key',
+  'conflict',
+  'Another experiment with this name and experiment_name has the run_key.',
+);
 
 /**
  * Columns that change only with another one, which the audit log shows: `experiment_status` for finalizing, or `config`.
@@ -59,7 +66,7 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
   constructor(
     kit: ResourceKit,
     private readonly experiments: ExperimentRepository,
-    private readonly datasets: DatasetRepository,
+    private readonly cases: ExperimentCases,
     private readonly finalizer: ExperimentFinalizer,
     private readonly threads: JsonThreads,
   ) {
@@ -67,35 +74,77 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
   }
 
   /**
-   * Creates an experiment. With `resume`, returns the running one of the same name, experiment_name and dataset instead.
-   * Errors: 400 for half a subject pair or a dataset too large to snapshot, 404 naming an unknown dataset or baseline,
-   * 409 for an archived dataset.
+   * Creates an experiment. With `resume`, returns the one that has the run key, or else the running one of the same name,
+   * experiment_name and dataset. Errors: 400 for half a subject pair; those of `ExperimentCases`; 404 naming an unknown
+   * baseline; 409 for a run key that is taken, and for a resume with other values.
    */
   async create(
     scope: Scope,
     dto: CreateExperimentDto,
+    signal: AbortSignal,
   ): Promise<{ experiment: Versioned<ExperimentDto>; isNew: boolean }> {
     checkWorkspaceOfCreate(scope, dto.workspace_id);
     checkSubject(dto.subject_kind ?? null, dto.subject_id ?? null);
-    const { dataset_id = null, dataset_version = null } = dto;
-    if (dataset_version !== null && dataset_id === null) {
-      throw invalid('/dataset_version', 'requires dataset_id');
-    }
+    checkCaseSource(dto);
+    const { dataset_id = null } = dto;
     const pairs = await this.threads.pairs(scope, dto.config ?? {});
+    const inFile = await this.cases.countInFile(scope, dto, signal);
     return this.transaction(scope, async (tx) => {
       await this.checkBaseline(tx, scope, dto.baseline_experiment_id ?? null);
-      const dataset =
-        dataset_id === null ? null : await this.lockDataset(tx, scope, dataset_id, dataset_version);
+      const cases = dataset_id && (await this.cases.lock(tx, scope, { ...dto, dataset_id }, inFile));
       checkValues(dto);
-      const row = newRow(scope, dto, pairs, dataset?.revision ?? null);
-      if (dto.resume === true) {
-        await this.experiments.lockResume(tx, scope, row);
-        const running = await this.experiments.findRunning(tx, scope, row);
-        if (running) return { experiment: this.versioned(running), isNew: false };
-      }
-      if (dataset && dataset_version === null) checkSnapshotSize(dataset);
+      const row = newRow(scope, dto, pairs, cases || null);
+      const known = await this.findRun(tx, scope, row, dto);
+      if (known) return { experiment: this.versioned(known), isNew: false };
       return { experiment: this.versioned(await this.insert(tx, scope, row)), isNew: true };
     });
+  }
+
+  /** Returns the experiment to resume, or null. Errors: 409 for a run key that is taken, and for other values. */
+  private async findRun(
+    tx: Tx,
+    scope: Scope,
+    row: ExperimentEntity,
+    dto: CreateExperimentDto,
+  ): Promise<ExperimentEntity | null> {
+    const { run_key } = row;
+    if (run_key === null && dto.resume !== true) return null;
+    await this.experiments.lockNames(tx, scope, row);
+    const known =
+      run_key === null
+        ? await this.experiments.findRunning(tx, scope, row)
+        : await this.experiments.findByRunKey(tx, scope, row);
+    if (!known) return null;
+    const { experiment_id: id } = known;
+    if (dto.resume !== true) {
+      throw problem.conflict(`The experiment ${id} has this run_key. Set resume to continue it.`);
+    }
+    const differing = await this.differing(scope, known, row, dto);
+    if (differing.length === 0) return known;
+    throw problem.conflict(
+      `The experiment ${id} cannot be resumed, because it has another ${differing.join(', ')}. ` +
+        'Send the values that it was created with, or another run_key.',
+    );
+  }
+
+  /** Returns the members of a body that differ from an experiment. Absent members do not differ. */
+  private async differing(
+    scope: Scope,
+    known: ExperimentEntity,
+    row: ExperimentEntity,
+    dto: CreateExperimentDto,
+  ): Promise<string[]> {
+    const scalars = RESUMED_SCALARS.filter((member) => known[member] !== row[member]);
+    const documents = await Promise.all(
+      RESUMED_DOCUMENTS.map(async (member) => {
+        const [own, given] = [known[member], row[member]];
+        if (own?.text === given?.text) return [];
+        if (!own || !given) return [member];
+        const [one, other] = await this.threads.digests(scope, [own, given]);
+        return one === other ? [] : [member];
+      }),
+    );
+    return [...scalars, ...documents.flat()].filter((member) => dto[member] !== undefined);
   }
 
   async list(
@@ -127,6 +176,7 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
       const columns = { ...patchedColumns(row, dto), config_pairs: pairs };
       await this.checkBaseline(tx, scope, dto.baseline_experiment_id ?? null, id);
       await this.checkChange(tx, scope, row, dto, ifMatch);
+      await this.checkSameFilter(scope, row, dto);
       const status = dto.experiment_status ?? 'running';
       const final = status === 'running' ? {} : await this.finalizer.finalize(tx, scope, row, status);
       return this.versioned(await this.write(tx, scope, row, { ...columns, ...final }, 'update'));
@@ -141,23 +191,18 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
     return super.auditedChanges(row, changed).filter(({ member }) => !DEPENDENT_COLUMNS.includes(member));
   }
 
-  /**
-   * Locks the dataset of a new experiment, so that its revision does not change. Errors: 404 with the unknown reference,
-   * 409 for an archived dataset.
-   */
-  private async lockDataset(
-    tx: Tx,
+  /** Throws 422 for another `dataset_filter` than the experiment has. */
+  private async checkSameFilter(
     scope: Scope,
-    datasetId: string,
-    version: number | null,
-  ): Promise<DatasetEntity> {
-    const dataset = await this.datasets.lock(tx, scope, datasetId, 'share');
-    if (!dataset) throw problem.unknownReference('/dataset_id', 'dataset', datasetId);
-    if (version !== null && version > (dataset.latest_version ?? 0)) {
-      throw problem.unknownReference('/dataset_version', 'dataset version', String(version));
-    }
-    checkLive(dataset, 'dataset');
-    return dataset;
+    { dataset_filter }: ExperimentEntity,
+    dto: PatchExperimentDto,
+  ): Promise<void> {
+    if (dto.dataset_filter === undefined) return;
+    const given = filterOf(dto.dataset_filter);
+    if (given?.text === dataset_filter?.text) return;
+    const digests =
+      given && dataset_filter ? await this.threads.digests(scope, [given, dataset_filter]) : [0, 1];
+    if (digests[0] !== digests[1]) throw problem.immutableField('/dataset_filter');
   }
 
   /** 404 unless the baseline is an experiment of the workspace, 400 for the experiment itself. */
@@ -195,18 +240,21 @@ function checkSubject(kind: string | null, id: string | null): void {
   throw invalid(`/${missing}`, 'subject_kind and subject_id must be set together, or neither');
 }
 
-/** 400 for a dataset with more live records than a snapshot holds. */
-function checkSnapshotSize({ record_count }: DatasetEntity): void {
-  if (record_count <= SNAPSHOT_RECORDS_MAX) return;
-  const detail = `has ${record_count} records, but a snapshot holds at most ${SNAPSHOT_RECORDS_MAX}; pin a CSV version`;
-  throw invalid('/dataset_id', detail);
+/** Members that a resumed experiment shares with the body. */
+const RESUMED_SCALARS = ['dataset_id', 'dataset_version', 'subject_kind', 'subject_id'] as const;
+const RESUMED_DOCUMENTS = ['dataset_filter', 'config'] as const;
+
+/** Returns a filter as it is stored, without the members that are null. */
+function filterOf(filter: DatasetFilterDto | null | undefined): RawJson | null {
+  const given = Object.entries(filter ?? {}).filter(([, value]) => value !== null && value !== undefined);
+  return given.length > 0 ? toRawJson(Object.fromEntries(given)) : null;
 }
 
 function newRow(
   scope: Scope,
   dto: CreateExperimentDto,
   configPairs: string[],
-  datasetRevision: number | null,
+  cases: BackingCases | null,
 ): ExperimentEntity {
   return {
     ...stamps(scope),
@@ -219,7 +267,10 @@ function newRow(
     config_pairs: configPairs,
     dataset_id: dto.dataset_id ?? null,
     dataset_version: dto.dataset_version ?? null,
-    dataset_revision: datasetRevision,
+    dataset_revision: cases?.revision ?? null,
+    dataset_filter: filterOf(dto.dataset_filter),
+    expected_case_count: cases?.count ?? null,
+    run_key: dto.run_key ?? null,
     baseline_experiment_id: dto.baseline_experiment_id ?? null,
     subject_kind: dto.subject_kind ?? null,
     subject_id: dto.subject_id ?? null,

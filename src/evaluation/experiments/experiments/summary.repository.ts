@@ -21,6 +21,15 @@ export interface ScorerReference {
   scorer_version: number;
 }
 
+/** Numbers of cases that one scorer covers. */
+export interface ScorerCaseCounts {
+  scorer: string;
+  /** Cases with a score. */
+  scored_count: number;
+  /** Cases without a score, but with a null that was stored on purpose: the result has no error. */
+  null_count: number;
+}
+
 /** The experiment whose means are read. */
 export interface SummarizedExperiment {
   experiment_id: string;
@@ -29,8 +38,9 @@ export interface SummarizedExperiment {
 
 /** The results that a summary covers. Their ids sort by arrival. */
 const covered = ({ workspaceId }: Scope, experimentId: string): Sql => sql`covered AS (
-  SELECT result_id, scores, score_details FROM results
-  WHERE experiment_id = ${experimentId} AND workspace_id = ${workspaceId}
+  SELECT result_id, scores, score_details, error IS NOT NULL AS has_error, is_expected,
+         coalesce(dataset_record_id, case_id) AS case_key
+  FROM results WHERE experiment_id = ${experimentId} AND workspace_id = ${workspaceId}
   ORDER BY result_id LIMIT ${raw(String(SUMMARY_RESULTS_MAX))}
 )`;
 
@@ -110,6 +120,36 @@ export class SummaryRepository {
         WHERE covered.score_details::text <> '{}' AND detail.value->>'scorer_id' IS NOT NULL
           AND detail.value->>'scorer_version' IS NOT NULL
         ORDER BY detail.key COLLATE "C", covered.result_id DESC LIMIT ${raw(String(SUMMARY_SCORERS_MAX + 1))}`,
+    );
+  }
+
+  /** Counts the results that a summary covers, and those with an error. */
+  async countResults(
+    tx: Tx,
+    scope: Scope,
+    experimentId: string,
+  ): Promise<{ result_count: number; error_count: number }> {
+    const [row] = await tx.query<{ result_count: number; error_count: number }>(
+      sql`WITH ${covered(scope, experimentId)}
+        SELECT count(*) AS result_count, count(*) FILTER (WHERE has_error) AS error_count FROM covered`,
+    );
+    return row!;
+  }
+
+  /** Counts the cases that each scorer covers, by name: of the cases that the dataset has, if there is one. */
+  caseCounts(tx: Tx, scope: Scope, experimentId: string): Promise<ScorerCaseCounts[]> {
+    return tx.query<ScorerCaseCounts>(
+      sql`WITH ${covered(scope, experimentId)}, scored_case AS (
+          SELECT score.key COLLATE "C" AS scorer, bool_or(jsonb_typeof(score.value) = 'number') AS is_scored,
+                 bool_or(NOT has_error) AS is_null
+          FROM covered CROSS JOIN LATERAL jsonb_each(covered.scores) AS score
+          WHERE is_expected OR (SELECT expected_case_count IS NULL FROM experiments
+                                WHERE experiment_id = ${experimentId} AND workspace_id = ${scope.workspaceId})
+          GROUP BY score.key COLLATE "C", case_key
+        )
+        SELECT scorer, count(*) FILTER (WHERE is_scored) AS scored_count,
+               count(*) FILTER (WHERE NOT is_scored AND is_null) AS null_count
+        FROM scored_case GROUP BY scorer ORDER BY scorer LIMIT ${raw(String(SUMMARY_SCORERS_MAX))}`,
     );
   }
 

@@ -1,0 +1,169 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import type { Tx } from '#platform/db';
+import { type FieldError, problem } from '#platform/problem';
+import { checkLive } from '../../../resources';
+import {
+  type CaseFilter,
+  type DatasetEntity,
+  DatasetReadingService,
+  DatasetRepository,
+  DatasetVersionRepository,
+  RecordRepository,
+} from '../../datasets';
+import type { CreateExperimentDto, DatasetFilterDto } from './experiment.dto';
+
+/** Maximum number of records in a dataset snapshot. */
+export const SNAPSHOT_RECORDS_MAX = 10_000;
+
+/** The members of a new experiment that name its cases. */
+type CaseSource = Pick<CreateExperimentDto, 'dataset_id' | 'dataset_version' | 'dataset_filter'>;
+
+/** The cases of a dataset that back an experiment. */
+export interface BackingCases {
+  /** The revision of the dataset whose records are the cases. */
+  revision: number;
+  count: number;
+}
+
+/** Finds the cases of a dataset that back a new experiment. */
+@Injectable()
+export class ExperimentCases {
+  constructor(
+    private readonly datasets: DatasetRepository,
+    private readonly records: RecordRepository,
+    private readonly versions: DatasetVersionRepository,
+    private readonly reading: DatasetReadingService,
+  ) {}
+
+  /**
+   * Counts the cases of a pinned CSV version that a filter selects. Null without a version or a filter. Reads the file, so
+   * it is not for a transaction. Errors: those of `lock` about the version.
+   */
+  async countInFile(scope: Scope, source: CaseSource, signal: AbortSignal): Promise<number | null> {
+    const { dataset_id: id = null, dataset_version: number = null } = source;
+    const filter = toFilter(source.dataset_filter);
+    if (id === null || number === null || filter === null) return null;
+    const version = await this.versions.find(scope, id, number);
+    // a dataset or version that does not exist is refused with the others, in the transaction
+    return version && this.reading.countCases(scope, version, filter, signal);
+  }
+
+  /**
+   * Locks the dataset of a new experiment, so that its revision does not change, and counts the cases. Errors: 400 for a
+   * filter that fits the kind of cases badly or matches none, for more records than a snapshot holds, and for a dataset
+   * that only has CSV versions without `dataset_version`; 404 naming what is unknown; 409 for an archived dataset.
+   *
+   * @param inFile the result of `countInFile`
+   */
+  async lock(
+    tx: Tx,
+    scope: Scope,
+    source: CaseSource & { dataset_id: string },
+    inFile: number | null,
+  ): Promise<BackingCases> {
+    const { dataset_id: id, dataset_version: number = null } = source;
+    const filter = toFilter(source.dataset_filter);
+    const dataset = await this.datasets.lock(tx, scope, id, 'share');
+    if (!dataset) throw problem.unknownReference('/dataset_id', 'dataset', id);
+    if (number !== null && number > (dataset.latest_version ?? 0)) {
+      throw problem.unknownReference('/dataset_version', 'dataset version', String(number));
+    }
+    checkLive(dataset, 'dataset');
+    const { revision } = dataset;
+    if (number === null) return { revision, count: await this.countRecords(tx, scope, dataset, filter) };
+    const count = inFile ?? (await this.versions.find(scope, id, number, tx))!.row_count;
+    if (count === 0) throw matchesNone();
+    return { revision, count };
+  }
+
+  private async countRecords(
+    tx: Tx,
+    scope: Scope,
+    { dataset_id, record_count, latest_version, revision }: DatasetEntity,
+    filter: CaseFilter | null,
+  ): Promise<number> {
+    if (record_count === 0 && latest_version !== null) {
+      throw invalid(
+        '/dataset_version',
+        'is required, because the dataset has CSV versions and no live records',
+      );
+    }
+    const count =
+      filter === null
+        ? record_count
+        : (await this.matchingRecords(tx, scope, dataset_id, revision, filter)).length;
+    if (count > SNAPSHOT_RECORDS_MAX) {
+      const matching = filter === null ? `has ${count}` : `has more than ${SNAPSHOT_RECORDS_MAX} such`;
+      throw invalid(
+        '/dataset_id',
+        `${matching} records, but a snapshot holds at most ${SNAPSHOT_RECORDS_MAX}. Narrow dataset_filter, or pin a CSV version.`,
+      );
+    }
+    return count;
+  }
+
+  private async matchingRecords(
+    tx: Tx,
+    scope: Scope,
+    datasetId: string,
+    revision: number,
+    filter: CaseFilter,
+  ): Promise<unknown[]> {
+    const find = (wanted: CaseFilter) =>
+      this.records.asOf(tx, scope, datasetId, revision, SNAPSHOT_RECORDS_MAX + 1, wanted);
+    const { recordIds } = filter;
+    if (recordIds) {
+      const known = new Set((await find({ recordIds })).map((record) => record.dataset_record_id));
+      const unknown = recordIds.findIndex((id) => !known.has(id));
+      if (unknown >= 0) {
+        const pointer = `/dataset_filter/dataset_record_ids/${unknown}`;
+        throw problem.unknownReference(pointer, 'record', recordIds[unknown]!);
+      }
+    }
+    const found = await find(filter);
+    if (found.length === 0) throw matchesNone();
+    return found;
+  }
+}
+
+const invalid = (pointer: string, detail: string) => problem.invalidFields([{ pointer, detail }]);
+
+const matchesNone = () => invalid('/dataset_filter', 'matches no case of the dataset');
+
+/** Checks the rules between the members of a request, which need nothing from the database. Errors: 400. */
+export function checkCaseSource({ dataset_id, dataset_version, dataset_filter }: CaseSource): void {
+  const errors: FieldError[] = [];
+  const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
+  if (!isGiven(dataset_id)) {
+    if (isGiven(dataset_version)) {
+      errors.push({ pointer: '/dataset_version', detail: 'requires dataset_id' });
+    }
+    if (isGiven(dataset_filter)) errors.push({ pointer: '/dataset_filter', detail: 'requires dataset_id' });
+  }
+  const wrong = isGiven(dataset_version)
+    ? (['label', 'category', 'dataset_record_ids'] as const)
+    : (['case_ids'] as const);
+  for (const member of wrong) {
+    if (!isGiven(dataset_filter?.[member])) continue;
+    const detail = isGiven(dataset_version)
+      ? 'cannot select rows of a CSV version. Use tags or case_ids.'
+      : 'selects rows of a CSV version. Set dataset_version, or use dataset_record_ids.';
+    errors.push({ pointer: `/dataset_filter/${member}`, detail });
+  }
+  if (errors.length > 0) throw problem.invalidFields(errors);
+}
+
+/** Returns the conditions of a filter, or null for one without any. */
+export function toFilter(dto: DatasetFilterDto | null | undefined): CaseFilter | null {
+  const filter: CaseFilter = {
+    ...(dto?.tags && dto.tags.length > 0 && { tags: dto.tags }),
+    ...(isText(dto?.label) && { label: dto.label }),
+    ...(isText(dto?.category) && { category: dto.category }),
+    ...(dto?.dataset_record_ids && { recordIds: [...new Set(dto.dataset_record_ids)] }),
+    ...(dto?.case_ids && { caseIds: [...new Set(dto.case_ids)] }),
+  };
+  return Object.keys(filter).length > 0 ? filter : null;
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string';
