@@ -2,7 +2,6 @@ import {
   type ComparedExperiment,
   ComparisonRepository,
 } from '../../src/evaluation/analysis/comparison/comparison.repository';
-import { SummaryRepository } from '../../src/evaluation/experiments/experiments/summary.repository';
 import type { Bench } from '../bench';
 import { compare } from '../measure';
 
@@ -28,6 +27,7 @@ export async function compareExperiments(bench: Bench): Promise<void> {
        WHERE experiment_id = $1`,
       [id],
     );
+    await bench.fillScores(id);
   }
   await bench.direct.query('VACUUM (FULL, ANALYZE) results');
   const path = `/eval/v1/experiments/${candidate}/compare?baseline_experiment_id=${baseline}&limit=${PAGE_SIZE}`;
@@ -62,13 +62,19 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 
 /** Runs the statements of the service. */
 async function read({ scope, direct }: Bench, ids: string[]): Promise<void> {
-  const comparisons = new ComparisonRepository(direct.database, new SummaryRepository());
+  const comparisons = new ComparisonRepository(direct.database);
   const experiments: ComparedExperiment[] = [];
   for (const id of ids) experiments.push((await comparisons.find(scope, id))!);
+  const chosen = Array.from({ length: SCORERS }, (_, n) => ({ scorer: `scorer ${n + 1}`, version: 0 }));
   await comparisons.inSnapshot(async (tx) => {
-    for (const one of experiments) await comparisons.means(tx, scope, one, null);
-    for (const id of ids) await comparisons.readScores(tx, scope, id, () => undefined);
+    for (const id of ids) await comparisons.scoredVersions(tx, scope, id, null);
+    for (const id of ids) {
+      let last = '';
+      await comparisons.readResults(tx, scope, id, ({ resultIds }) => (last = resultIds.at(-1)!));
+      const reading = { results: RESULTS, last, mixing: false };
+      await comparisons.readScores(tx, scope, id, chosen, reading, () => undefined);
+    }
   });
   const shown = Array.from({ length: PAGE_SIZE }, (_, n) => `res_${String(n + 1).padStart(26, '0')}`);
-  await Promise.all(ids.map((id) => comparisons.readResults(scope, id, shown, shown)));
+  await Promise.all(ids.map((id) => comparisons.readRows(scope, id, shown, shown)));
 }

@@ -46,6 +46,7 @@ export class EvaluationConclusions1795459000000 extends SqlMigration {
     -- GET /eval/v1/experiments/{id}/results: filter and sort by a score
     CREATE INDEX result_scores_by_score ON result_scores (experiment_id, scorer, score, result_id)
       WHERE is_shown AND score IS NOT NULL;
+    CREATE INDEX result_scores_late ON result_scores (experiment_id) WHERE is_late;
     INSERT INTO result_scores (experiment_id, scorer, scorer_version, result_id, source, workspace_id, scorer_id, score,
                                is_shown)
     SELECT r.experiment_id, s.key, coalesce((d.detail ->> 'scorer_version')::integer, 0), r.result_id,

@@ -1,10 +1,10 @@
 export { ExperimentsModule } from './experiments.module';
 export { EXPERIMENT_STATUSES, type ExperimentStatus } from './experiments/experiment.entity';
 export { ExperimentListQueryDto } from './experiments/experiment-query.dto';
-export type { ExperimentDto } from './experiments/experiment.dto';
+export { CoverageDto, type ExperimentDto } from './experiments/experiment.dto';
 export { ExperimentRepository } from './experiments/experiment.repository';
 export { ExperimentService } from './experiments/experiment.service';
-export { type ScorerMean, SUMMARY_RESULTS_MAX, SummaryRepository } from './experiments/summary.repository';
+export { SUMMARY_RESULTS_MAX } from './experiments/summary.repository';
 export {
   type ReferencedPair,
   type ReferencingResult,

@@ -1,7 +1,7 @@
 import { PAGE_BYTES } from '#platform/paging';
 import { createTestApp, type TestApp } from '#testing';
 import type { ComparedCaseDto } from '../../../src/evaluation/analysis/comparison/comparison.dto';
-import { compare, compared, experimentOf, EXPERIMENTS, pages, scored } from './comparison.fixture';
+import { compare, compared, completed, experimentOf, EXPERIMENTS, pages, scored } from './comparison.fixture';
 import { EvaluationWorkspace, outcome, places, UNKNOWN_IDS } from './evaluation.harness';
 
 const times = <Value>(count: number, value: Value): Value[] => new Array<Value>(count).fill(value);
@@ -125,7 +125,7 @@ describe('the cases of a comparison', () => {
     let baseline: string;
 
     beforeEach(async () => {
-      baseline = await experimentOf(space, scored('s', [1, 0]));
+      baseline = await completed(space, scored('s', [1, 0]));
       candidate = await experimentOf(space, scored('s', [0, 1]));
     });
 
@@ -146,7 +146,6 @@ describe('the cases of a comparison', () => {
       expect(outcome(await sibling.get(path))).toEqual([404, 'not_found']);
       // also once the process keeps the comparison
       await space.finalize(candidate);
-      await space.finalize(baseline);
       expect((await space.viewer.get(path)).status).toBe(200);
       expect(outcome(await sibling.get(path))).toEqual([404, 'not_found']);
       expect(outcome(await other.viewer.get(path))).toEqual([404, 'not_found']);
@@ -161,6 +160,8 @@ describe('the cases of a comparison', () => {
       [{ cursor: 'x', offset: '0' }, 'cursor'],
       [{ scorer: 'misspelt' }, 'scorer'],
       [{ scorer: '' }, 'scorer'],
+      [{ scorer_version: '1' }, 'scorer_version'],
+      [{ scorer: 's', scorer_version: '0' }, 'scorer_version'],
       [{ baseline: 'exp_1' }, 'baseline'],
     ])('%j, and names what is wrong', async (query, parameter) => {
       const given: Record<string, string> =

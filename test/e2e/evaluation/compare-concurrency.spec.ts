@@ -7,7 +7,7 @@ import { createTestApp, type TestApp } from '#testing';
 import { AnalysisPool } from '../../../src/evaluation/analysis/computation/analysis.pool';
 import { ComparisonRepository } from '../../../src/evaluation/analysis/comparison/comparison.repository';
 import { ScoreReader } from '../../../src/evaluation/analysis/comparison/score-reader';
-import { compare, compared, experimentOf, EXPERIMENTS, scored } from './comparison.fixture';
+import { compare, compared, completed, experimentOf, EXPERIMENTS, scored } from './comparison.fixture';
 import { EvaluationWorkspace, outcome } from './evaluation.harness';
 
 const NEVER = new AbortController().signal;
@@ -65,12 +65,12 @@ describe('comparisons under load', () => {
 
   const pairOf = async (): Promise<[string, string]> => [
     await experimentOf(space, scored('s', [1, 0, 1])),
-    await experimentOf(space, scored('s', [0, 0, 1])),
+    await completed(space, scored('s', [0, 0, 1])),
   ];
 
   it('serve further pages of frozen experiments without waiting or statistics', async () => {
     const [candidate, baseline] = await pairOf();
-    for (const id of [candidate, baseline]) await space.finalize(id);
+    await space.finalize(candidate);
     const only = { only: 'improved', offset: '1', limit: '1' };
     expect((await compared(space, candidate, baseline, only)).cases.page.total).toBe(1);
     const release = await occupied();
@@ -96,7 +96,7 @@ describe('comparisons under load', () => {
     const further: Record<string, string>[] = [{ cursor }, { offset: '1' }, { offset: '1', only: 'improved' }];
     for (const query of further) expect((await page(query)).scorers).toBeNull();
     expect(read).toHaveBeenCalledTimes(1 + further.length);
-    for (const id of [candidate, baseline]) await space.finalize(id);
+    await space.finalize(candidate);
     // a further page lacks the statistics, which the first one then adds
     expect((await page({ offset: '1' })).scorers).toBeNull();
     expect((await page({})).scorers).toHaveLength(1);
@@ -133,7 +133,7 @@ describe('comparisons under load', () => {
     // another workspace's is let in, for one of those
     const other = await EvaluationWorkspace.open(app);
     const foreign = await experimentOf(other, scored('s', [1]), {
-      baseline_experiment_id: await experimentOf(other, scored('s', [0])),
+      baseline_experiment_id: await completed(other, scored('s', [0])),
     });
     const theirs = compare(other, foreign);
     const [shed, status] = await Promise.race(waiting.map(async (one, n) => [n, await one] as const));
@@ -152,7 +152,7 @@ describe('comparisons under load', () => {
   it('stop when the client disconnects', async () => {
     const [candidate, baseline] = await pairOf();
     const repository = app.get(ComparisonRepository);
-    const read = repository.readScores.bind(repository);
+    const read = repository.readResults.bind(repository);
     const client = new AbortController();
     const server = app.app.getHttpServer() as Server;
     const closed = new Promise<void>((resolve) => {
@@ -162,7 +162,7 @@ describe('comparisons under load', () => {
     });
     let sides = 0;
     // from here on nobody waits, and the service knows
-    repository.readScores = async (...given) => {
+    repository.readResults = async (...given) => {
       sides++;
       client.abort();
       await closed;
@@ -181,7 +181,7 @@ describe('comparisons under load', () => {
       )();
       expect(sides).toBe(1);
     } finally {
-      repository.readScores = read;
+      repository.readResults = read;
     }
     expect((await compared(space, candidate, baseline)).scorers).toHaveLength(1);
   });
@@ -212,19 +212,19 @@ describe('comparisons under load', () => {
 
   it('read two pages of cases at a time, and none for disconnected clients', async () => {
     const [candidate, baseline] = await pairOf();
-    for (const id of [candidate, baseline]) await space.finalize(id);
+    await space.finalize(candidate);
     await compared(space, candidate, baseline);
     const repository = app.get(ComparisonRepository);
-    const { readResults } = repository;
+    const { readRows } = repository;
     let [read, atOnce, most] = [0, 0, 0];
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
-    repository.readResults = async (...given) => {
+    repository.readRows = async (...given) => {
       if (given[2].length === 0) return [];
       read++;
       most = Math.max(most, ++atOnce);
       await released;
-      const rows = await readResults.apply(repository, given);
+      const rows = await readRows.apply(repository, given);
       atOnce--;
       return rows;
     };
@@ -242,7 +242,7 @@ describe('comparisons under load', () => {
       expect([most, read]).toEqual([4, 10]);
     } finally {
       release();
-      repository.readResults = readResults;
+      repository.readRows = readRows;
     }
   });
 });

@@ -23,6 +23,17 @@ export async function experimentOf(
   return id;
 }
 
+/** A completed experiment with these results. */
+export async function completed(
+  space: EvaluationWorkspace,
+  results: Fields[],
+  fields: Fields = {},
+): Promise<string> {
+  const id = await experimentOf(space, results, fields);
+  await space.finalize(id);
+  return id;
+}
+
 /** Results `case 0`, `case 1`, … with these scores of one scorer; null leaves the score out. */
 export const scored = (scorer: string, scores: (number | null)[]): Fields[] =>
   scores.map((score, i) => ({
@@ -37,13 +48,16 @@ export const compare = (
 ): Promise<Answer<ComparisonDto>> =>
   space.viewer.get(`${EXPERIMENTS}/${candidate}/compare?${new URLSearchParams(query).toString()}`);
 
-/** Compares two experiments, which must succeed. */
+/** Compares two experiments, which must succeed. A baseline that is running is completed before. */
 export async function compared(
   space: EvaluationWorkspace,
   candidate: string,
   baseline: string,
   query: Record<string, string> = {},
 ): Promise<ComparisonDto> {
+  const path = `${EXPERIMENTS}/${baseline}`;
+  const { body } = await space.viewer.get<{ experiment_status: string }>(path);
+  if (body.experiment_status === 'running') await space.finalize(baseline);
   const answer = await compare(space, candidate, { baseline_experiment_id: baseline, ...query });
   if (answer.status !== 200) throw new Error(`not compared: ${JSON.stringify(answer.body)}`);
   return answer.body;

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsOptional, IsString, Length } from 'class-validator';
+import { IsBoolean, IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
 import { AnyJson, IsOneOf } from '#platform/http';
-import { PageMetaDto, PageQueryDto } from '#platform/paging';
+import { PageMetaDto, PageQueryDto, ToBoolean, ToInteger } from '#platform/paging';
 import { EXPERIMENT_STATUSES, type ExperimentStatus } from '../../experiments';
 import { CASE_SORTS, type CaseSort } from './case-page';
 import type { ComparedExperiment, ComparedRow } from './comparison.repository';
@@ -12,6 +12,7 @@ import {
   OUTCOMES,
   type PairedCases,
   resultsOf,
+  type ScoreTotals,
 } from '../computation/paired-cases';
 import {
   type ComparedCases,
@@ -19,9 +20,13 @@ import {
   type Verdict,
   VERDICTS,
 } from '../computation/paired-statistics';
+import type { ReadScorer } from './score-reader';
 
 export class CompareQueryDto extends PageQueryDto {
-  /** The experiment to compare with. By default, the experiment's own baseline. */
+  /**
+   * The completed experiment to compare with. By default, the experiment's own baseline, else the one that its dataset has
+   * for experiments of its name.
+   */
   @IsOptional()
   @IsString()
   baseline_experiment_id?: string;
@@ -31,6 +36,21 @@ export class CompareQueryDto extends PageQueryDto {
   @IsString()
   @Length(1, 255)
   scorer?: string;
+
+  /** The version of `scorer` to compare. By default, the newest that both experiments have. */
+  @ApiProperty({ required: false, type: 'integer', format: 'int32', minimum: 1 })
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(2_147_483_647)
+  @ToInteger()
+  scorer_version?: number;
+
+  /** Compares scores by different versions of a scorer, instead of answering `not_comparable`. */
+  @IsOptional()
+  @IsBoolean()
+  @ToBoolean()
+  allow_version_mismatch?: boolean;
 
   /** Returns only cases that improved, regressed, did not change, or lack a score on one side. */
   @IsOptional()
@@ -60,6 +80,12 @@ export class ComparedExperimentDto {
   /** Number of results compared: at most the first 10,000 in order of arrival, as in the summary. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   result_count!: number;
+  /** Number of these results with an error. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  error_count!: number;
+  /** Number of cases that the dataset has for the experiment; null without a dataset. */
+  @ApiProperty({ type: 'integer', minimum: 0, nullable: true })
+  expected_case_count!: number | null;
   /** Whether the experiment has more results than are compared. */
   is_truncated!: boolean;
 }
@@ -76,13 +102,25 @@ export class ComparisonTotalsDto {
   cases_only_in_baseline!: number;
 }
 
-/** Mean and count of scores, as in the summary. */
+/** Mean and count of an experiment's current scores, those that came after it was finalized included. */
 export class ComparedMeanDto {
+  /** The version of the scorer. Null without scores, and for scores that name no version. */
+  @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
+  scorer_version!: number | null;
   /** Mean of the scores that are not null; null without such scores. */
   @ApiProperty({ type: 'number', nullable: true })
   mean!: number | null;
   @ApiProperty({ type: 'integer', minimum: 0 })
   count!: number;
+  /** Number of expected cases with a score; without a dataset, of all cases. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  scored_count!: number;
+  /** Number of expected cases for which the scorer gave null on purpose. Results with an error do not count. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  null_count!: number;
+  /** Number of scores that came after the experiment was finalized. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  late_count!: number;
 }
 
 export class IntervalDto {
@@ -117,9 +155,11 @@ export class ScorerComparisonDto {
   @ApiProperty({
     enum: VERDICTS,
     description:
-      '`improved` or `regressed` if `p_value` is below 0.05 and `confidence_interval` excludes 0, else `inconclusive`.',
+      '`improved` or `regressed` if `p_value` is below 0.05 and `confidence_interval` excludes 0, else `inconclusive`. `not_comparable` if different versions of the scorer made the scores; nothing is then computed from them.',
   })
   verdict!: Verdict;
+  /** Why the scores are not comparable; null if they are. */
+  reason!: string | null;
 }
 
 /** One experiment's result for a case. Each trial is a result. */
@@ -130,7 +170,7 @@ export class ComparedResultDto {
   output!: unknown;
   @AnyJson()
   error!: unknown;
-  /** Score by scorer name; null if the scorer abstained. */
+  /** Current score by scorer name; null if the scorer abstained. */
   @ApiProperty({ type: 'object', additionalProperties: { type: ['number', 'null'] } } as object)
   scores!: Record<string, number | null>;
   trace_id!: string | null;
@@ -193,21 +233,31 @@ export class ComparisonDto {
   cases!: ComparedCasePageDto;
 }
 
-/** Mean and count of one scorer in both experiments. */
-export interface ComparedMeans {
-  scorer: string;
-  candidate: ComparedMeanDto;
-  baseline: ComparedMeanDto;
-}
-
 export const toExperiment = (
-  { baseline_experiment_id: _, ...experiment }: ComparedExperiment,
-  results: { resultIds: readonly string[]; isTruncated: boolean },
+  { baseline_experiment_id: _, promoted_baseline_id: _promoted, ...experiment }: ComparedExperiment,
+  results: { resultIds: readonly string[]; errorCount: number; isTruncated: boolean },
 ): ComparedExperimentDto => ({
   ...experiment,
   result_count: results.resultIds.length,
+  error_count: results.errorCount,
   is_truncated: results.isTruncated,
 });
+
+const toMean = (
+  { mean, count, scoredCount, nullCount }: ScoreTotals,
+  version: number | null,
+  lateCount: number,
+): ComparedMeanDto => ({
+  scorer_version: shownVersion(version),
+  mean,
+  count,
+  scored_count: scoredCount,
+  null_count: nullCount,
+  late_count: lateCount,
+});
+
+/** Returns a version as views show it: null for scores without a version. */
+export const shownVersion = (version: number | null): number | null => version || null;
 
 export function toTotals({ keys, candidate, baseline }: PairedCases): ComparisonTotalsDto {
   const cases_only_in_candidate = keys.length - countCases(baseline);
@@ -217,16 +267,20 @@ export function toTotals({ keys, candidate, baseline }: PairedCases): Comparison
 }
 
 export const toScorer = (
-  means: ComparedMeans,
-  { difference, interval, pValue, cases, outcomes, verdict }: PairedDifference,
+  { scorer, versions, reason }: ReadScorer,
+  late: { candidate: number; baseline: number },
+  { candidate, baseline, difference, interval, pValue, cases, outcomes, verdict }: PairedDifference,
 ): ScorerComparisonDto => ({
-  ...means,
+  scorer,
+  candidate: toMean(candidate, versions.candidate, late.candidate),
+  baseline: toMean(baseline, versions.baseline, late.baseline),
   difference,
   confidence_interval: interval,
   p_value: pValue,
   cases,
   ...outcomes,
   verdict,
+  reason,
 });
 
 /** @param difference that sorts the case; NaN for none @param shown results of each side */

@@ -1,20 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { arrayParameter, Database, prepared, sql, type Tx } from '#platform/db';
+import { arrayParameter, Database, empty, prepared, raw, type Sql, sql, type Tx } from '#platform/db';
 import type { RawJson } from '#platform/json';
-import {
-  type ExperimentStatus,
-  type ScorerMean,
-  SUMMARY_RESULTS_MAX,
-  SummaryRepository,
-} from '../../experiments';
+import { type ExperimentStatus, SUMMARY_RESULTS_MAX } from '../../experiments';
+import type { OtherVersions, ScoredVersion } from './scorer-versions';
 
-/** Results of the first batch, when their size is unknown, and of any batch at most. */
-const BATCH = { first: 25, most: 1_000 };
-/** Characters of scores per batch, exceeded by at most one result. They parse within a few milliseconds. */
-export const BATCH_CHARACTERS = 200_000;
-/** Scorers read per experiment: those with the most scores. */
-export const SCORERS_READ_MAX = 1_000;
+/** Results that are read together. Their ids and keys parse within a few milliseconds. */
+const RESULTS_AT_ONCE = 2_500;
+/** Scores that are read together. */
+const SCORES_AT_ONCE = 20_000;
+/** Versions of scorers counted per experiment: those with the most scores. */
+const VERSIONS_MAX = 10_000;
 
 /** The members of an experiment that a comparison needs. */
 export interface ComparedExperiment {
@@ -23,28 +19,59 @@ export interface ComparedExperiment {
   experiment_name: string;
   experiment_status: ExperimentStatus;
   baseline_experiment_id: string | null;
+  /** The baseline of its dataset for experiments of its name. */
+  promoted_baseline_id: string | null;
   dataset_id: string | null;
   dataset_version: number | null;
+  expected_case_count: number | null;
 }
 
-/** A batch of results as columns: ids, cases, scores and sizes. */
-export interface ScoredBatch {
+/** A batch of results as columns. */
+export interface ResultBatch {
   resultIds: string[];
+  /** The key that pairs a result: `trial_group`, else `dataset_record_id`, else `case_id`. */
   caseKeys: string[];
-  scores: Record<string, number | null>[];
+  /** The key of its expected case; null if it belongs to none. */
+  expectedKeys: (string | null)[];
   /** Approximate size of each result as JSON, in bytes. */
   bytes: number[];
+  errorCount: number;
 }
 
-/** Columns as JSON texts; `scores` lacks the brackets. All are null if there are no results. */
-interface ScoredColumns {
+interface BatchRow {
   last: string | null;
-  /** Number of results found, including those that exceed `BATCH_CHARACTERS` and are missing from the columns. */
-  found: number;
   ids: string;
   keys: string;
+  expected: string;
   bytes: string;
+  errors: number;
+}
+
+/** The scorer version whose scores are read. */
+export interface ChosenScorer {
+  scorer: string;
+  version: number;
+}
+
+/** The current scores of one scorer. */
+export interface ScorerColumn {
+  scorer: string;
+  /** The places of the results that it has scored, in the order of the results. */
+  places: number[];
+  /** Their scores; null if the scorer gave none. */
+  scores: (number | null)[];
+  /** Which of the nulls were stored on purpose: those of results without an error. */
+  deliberate: boolean[];
+  /** Number of scores that came after the experiment was finalized. */
+  lateCount: number;
+}
+
+interface ColumnRow {
+  scorer: string;
+  places: string;
   scores: string;
+  deliberate: string;
+  late: number;
 }
 
 /** The members of a result that a case of a comparison shows. */
@@ -63,13 +90,37 @@ export interface ComparedRow {
   expected: RawJson | null;
 }
 
-/** Reads experiments and their results for comparisons. */
+/**
+ * Selects the current score of each result by the chosen versions: a hosted one before one that a client uploaded.
+ *
+ * @param within a condition on `s.result_id`
+ * @param mixing whether results without a score by the chosen version take the newest one by another
+ */
+const currentScores = (
+  { workspaceId }: Scope,
+  experimentId: string,
+  chosen: readonly ChosenScorer[],
+  within: Sql,
+  mixing: boolean,
+): Sql => {
+  const names = arrayParameter(
+    'text',
+    chosen.map(({ scorer }) => scorer),
+  );
+  const versions = chosen.map(({ version }) => version);
+  return sql`unnest(${names}::text[], ${versions}::integer[]) AS chosen(scorer, version)
+    CROSS JOIN LATERAL (
+      SELECT DISTINCT ON (s.result_id) s.result_id, s.score, s.is_late FROM result_scores s
+      WHERE s.experiment_id = ${experimentId} AND s.workspace_id = ${workspaceId} AND s.scorer = chosen.scorer
+        ${mixing ? empty : sql`AND s.scorer_version = chosen.version`} AND ${within}
+      ORDER BY s.result_id, s.scorer_version = chosen.version DESC, s.scorer_version DESC, s.source = 'client', s.source
+      OFFSET 0) current`;
+};
+
+/** Reads experiments, their results and the current scores for comparisons. */
 @Injectable()
 export class ComparisonRepository {
-  constructor(
-    private readonly database: Database,
-    private readonly summaries: SummaryRepository,
-  ) {}
+  constructor(private readonly database: Database) {}
 
   /** Runs `read` on one snapshot of the database, so that scores and counts are consistent. */
   inSnapshot<Result>(read: (tx: Tx) => Promise<Result>): Promise<Result> {
@@ -79,32 +130,58 @@ export class ComparisonRepository {
     });
   }
 
-  async find(scope: Scope, experimentId: string): Promise<ComparedExperiment | null> {
+  async find({ workspaceId }: Scope, experimentId: string): Promise<ComparedExperiment | null> {
     const [row] = await this.database.query<ComparedExperiment>(
       prepared(
         'comparison.find',
         sql`
-          SELECT experiment_id, name, experiment_name, experiment_status, baseline_experiment_id, dataset_id,
-                 dataset_version
-          FROM experiments WHERE experiment_id = ${experimentId} AND workspace_id = ${scope.workspaceId}`,
+          SELECT experiment_id, e.name, experiment_name, experiment_status, baseline_experiment_id, e.dataset_id,
+                 dataset_version, expected_case_count, d.baselines ->> e.name AS promoted_baseline_id
+          FROM experiments e
+          LEFT JOIN datasets d ON d.dataset_id = e.dataset_id AND d.workspace_id = e.workspace_id
+          WHERE e.experiment_id = ${experimentId} AND e.workspace_id = ${workspaceId}`,
       ),
     );
     return row ?? null;
   }
 
+  /** Returns a digest of the scores that came after an experiment was finalized. It changes with any of them. */
+  async lateDigest({ workspaceId }: Scope, experimentId: string): Promise<string> {
+    const [row] = await this.database.query<{ digest: string }>(
+      prepared(
+        'comparison.late-digest',
+        sql`
+          SELECT count(*) || ' ' || coalesce(sum(hashtextextended(
+            concat_ws(' ', scorer, scorer_version, result_id, source, score), 0)::numeric), 0) AS digest
+          FROM result_scores
+          WHERE experiment_id = ${experimentId} AND workspace_id = ${workspaceId} AND is_late`,
+      ),
+    );
+    return row!.digest;
+  }
+
   /**
-   * Returns the mean and the count of each scorer's scores that are not null, scorers with the most scores first. Reads the
-   * summary if there is one and it contains all scorers.
+   * Returns the versions of scorers that have scored an experiment, with the number of results, most first.
    *
    * @param scorers names of the scorers to return; null for all
    */
-  means(
+  scoredVersions(
     tx: Tx,
-    scope: Scope,
-    experiment: ComparedExperiment,
+    { workspaceId }: Scope,
+    experimentId: string,
     scorers: readonly string[] | null,
-  ): Promise<ScorerMean[]> {
-    return this.summaries.means(tx, scope, experiment, scorers, SCORERS_READ_MAX);
+  ): Promise<ScoredVersion[]> {
+    const names = scorers && arrayParameter('text', scorers);
+    return tx.query<ScoredVersion>(
+      prepared(
+        'comparison.versions',
+        sql`
+          SELECT scorer, scorer_version AS version, count(*) AS count FROM result_scores
+          WHERE experiment_id = ${experimentId} AND workspace_id = ${workspaceId}
+            AND (${names}::text[] IS NULL OR scorer = ANY (${names}))
+          GROUP BY scorer, scorer_version ORDER BY count DESC, scorer, version LIMIT ${raw(String(VERSIONS_MAX))}`,
+      ),
+    );
   }
 
   /**
@@ -112,32 +189,87 @@ export class ComparisonRepository {
    *
    * @returns whether the experiment has more results
    */
-  async readScores(
+  async readResults(
     tx: Tx,
     scope: Scope,
     experimentId: string,
-    take: (batch: ScoredBatch) => void,
+    take: (batch: ResultBatch) => void,
   ): Promise<boolean> {
     let after = '';
-    let size = BATCH.first;
-    for (let left = SUMMARY_RESULTS_MAX; left > 0;) {
-      const limit = Math.min(left, size);
-      const found = await this.readBatch(tx, scope, experimentId, after, limit);
-      if (found.last === null) return false;
-      const batch = toBatch(found);
-      const count = batch.resultIds.length;
-      take(batch);
-      if (count === found.found && count < limit) return false;
-      after = found.last;
-      left -= count;
-      // read about as many results as fit, because the others are read again
-      size = Math.min(BATCH.most, Math.ceil((count * BATCH_CHARACTERS) / found.scores.length));
+    for (let left = SUMMARY_RESULTS_MAX; left > 0; left -= RESULTS_AT_ONCE) {
+      const batch = await this.readBatch(tx, scope, experimentId, after);
+      if (batch.last === null) return false;
+      take(toBatch(batch));
+      after = batch.last;
     }
     return this.hasMore(tx, scope, experimentId, after);
   }
 
+  /**
+   * Reads the current scores of an experiment by the chosen versions, in batches of scorers.
+   *
+   * @param results number of results that were read
+   * @param last id of the last of them
+   * @param mixing see `currentScores`
+   */
+  async readScores(
+    tx: Tx,
+    scope: Scope,
+    experimentId: string,
+    chosen: readonly ChosenScorer[],
+    { results, last, mixing }: { results: number; last: string; mixing: boolean },
+    take: (batch: ScorerColumn[]) => void,
+  ): Promise<void> {
+    const together = Math.max(1, Math.floor(SCORES_AT_ONCE / Math.max(1, results)));
+    const within = sql`s.result_id <= ${last}`;
+    for (let at = 0; at < chosen.length; at += together) {
+      const scorers = chosen.slice(at, at + together);
+      const rows = await tx.query<ColumnRow>(
+        sql`WITH covered AS MATERIALIZED (
+            SELECT result_id, row_number() OVER (ORDER BY result_id) - 1 AS place, error IS NULL AS is_whole
+            FROM results
+            WHERE experiment_id = ${experimentId} AND workspace_id = ${scope.workspaceId} AND result_id <= ${last}
+          )
+          SELECT chosen.scorer, json_agg(place)::text AS places, json_agg(score)::text AS scores,
+                 json_agg(is_whole)::text AS deliberate, count(*) FILTER (WHERE is_late) AS late
+          FROM ${currentScores(scope, experimentId, scorers, within, mixing)}
+          JOIN covered USING (result_id) GROUP BY chosen.scorer`,
+      );
+      take(rows.map(toColumn));
+    }
+  }
+
+  /** Returns for each scorer the results that the chosen version has not scored, but others have. */
+  async otherVersions(
+    tx: Tx,
+    { workspaceId }: Scope,
+    experimentId: string,
+    chosen: readonly ChosenScorer[],
+    last: string,
+  ): Promise<Map<string, OtherVersions>> {
+    if (chosen.length === 0) return new Map();
+    const names = chosen.map(({ scorer }) => scorer);
+    const numbers = chosen.map(({ version }) => version);
+    const rows = await tx.query<OtherVersions & { scorer: string }>(
+      sql`SELECT chosen.scorer, count(DISTINCT other.result_id) AS count,
+                 array_agg(DISTINCT other.scorer_version) AS versions
+        FROM unnest(${names}::text[], ${numbers}::integer[]) AS chosen(scorer, version)
+        CROSS JOIN LATERAL (
+          SELECT s.result_id, s.scorer_version FROM result_scores s
+          WHERE s.experiment_id = ${experimentId} AND s.workspace_id = ${workspaceId} AND s.scorer = chosen.scorer
+            AND s.scorer_version <> chosen.version AND s.result_id <= ${last}
+            AND NOT EXISTS (
+              SELECT FROM result_scores own
+              WHERE own.experiment_id = s.experiment_id AND own.workspace_id = s.workspace_id AND own.scorer = s.scorer
+                AND own.scorer_version = chosen.version AND own.result_id = s.result_id OFFSET 0)
+          OFFSET 0) other
+        GROUP BY chosen.scorer`,
+    );
+    return new Map(rows.map(({ scorer, count, versions }) => [scorer, { count, versions }]));
+  }
+
   /** Reads results of one experiment, in any order. @param withInput ids of the results to read with input and expected */
-  async readResults(
+  async readRows(
     scope: Scope,
     experimentId: string,
     resultIds: readonly string[],
@@ -158,34 +290,43 @@ export class ComparisonRepository {
     );
   }
 
-  /** Reads a batch as columns, because a row per result costs more than its content. */
-  private async readBatch(
-    tx: Tx,
+  /** Returns the current scores of results by the chosen versions: scorer name to score, by result. */
+  async scoresOfResults(
     scope: Scope,
     experimentId: string,
-    after: string,
-    limit: number,
-  ): Promise<ScoredColumns> {
-    const [columns] = await tx.query<ScoredColumns>(
+    resultIds: readonly string[],
+    chosen: readonly ChosenScorer[],
+    mixing: boolean,
+  ): Promise<Map<string, Record<string, number | null>>> {
+    if (resultIds.length === 0 || chosen.length === 0) return new Map();
+    const within = sql`s.result_id = ANY (${arrayParameter('text', resultIds)}::text[])`;
+    const rows = await this.database.query<{ result_id: string; scores: Record<string, number | null> }>(
+      sql`SELECT result_id, json_object_agg(chosen.scorer, score)::jsonb AS scores
+        FROM ${currentScores(scope, experimentId, chosen, within, mixing)} GROUP BY result_id`,
+    );
+    return new Map(rows.map(({ result_id, scores }) => [result_id, scores]));
+  }
+
+  /** Reads a batch as columns, because a row per result costs more than its content. */
+  private async readBatch(tx: Tx, scope: Scope, experimentId: string, after: string): Promise<BatchRow> {
+    const [row] = await tx.query<BatchRow>(
       prepared(
-        'comparison.scores',
+        'comparison.batch',
         sql`
-          SELECT max(result_id) AS last, max(found) AS found, json_agg(result_id)::text AS ids,
-                 json_agg(case_key)::text AS keys, json_agg(bytes)::text AS bytes, string_agg(scores, ',') AS scores
+          SELECT max(result_id) AS last, json_agg(result_id)::text AS ids, json_agg(case_key)::text AS keys,
+                 json_agg(expected_key)::text AS expected, json_agg(bytes)::text AS bytes,
+                 count(*) FILTER (WHERE has_error) AS errors
           FROM (
-            SELECT *, count(*) OVER () AS found,
-                   sum(length(scores)) OVER (ORDER BY result_id) - length(scores) AS characters_before
-            FROM (
-              SELECT result_id, coalesce(trial_group, dataset_record_id, case_id) AS case_key, scores::text AS scores,
-                     bytes
-              FROM results
-              WHERE experiment_id = ${experimentId} AND workspace_id = ${scope.workspaceId} AND result_id > ${after}
-              ORDER BY result_id LIMIT ${limit}
-            ) AS read
-          ) AS batch WHERE characters_before < ${BATCH_CHARACTERS}::integer`,
+            SELECT result_id, coalesce(trial_group, dataset_record_id, case_id) AS case_key, bytes,
+                   error IS NOT NULL AS has_error,
+                   CASE WHEN is_expected THEN coalesce(dataset_record_id, case_id) END AS expected_key
+            FROM results
+            WHERE experiment_id = ${experimentId} AND workspace_id = ${scope.workspaceId} AND result_id > ${after}
+            ORDER BY result_id LIMIT ${raw(String(RESULTS_AT_ONCE))}
+          ) AS batch`,
       ),
     );
-    return columns!;
+    return row!;
   }
 
   private async hasMore(tx: Tx, scope: Scope, experimentId: string, after: string): Promise<boolean> {
@@ -202,9 +343,18 @@ export class ComparisonRepository {
   }
 }
 
-const toBatch = ({ ids, keys, bytes, scores }: ScoredColumns): ScoredBatch => ({
+const toColumn = ({ scorer, places, scores, deliberate, late }: ColumnRow): ScorerColumn => ({
+  scorer,
+  places: JSON.parse(places) as number[],
+  scores: JSON.parse(scores) as (number | null)[],
+  deliberate: JSON.parse(deliberate) as boolean[],
+  lateCount: late,
+});
+
+const toBatch = ({ ids, keys, expected, bytes, errors }: BatchRow): ResultBatch => ({
   resultIds: JSON.parse(ids) as string[],
   caseKeys: JSON.parse(keys) as string[],
+  expectedKeys: JSON.parse(expected) as (string | null)[],
   bytes: JSON.parse(bytes) as number[],
-  scores: JSON.parse(`[${scores}]`) as Record<string, number | null>[],
+  errorCount: errors,
 });

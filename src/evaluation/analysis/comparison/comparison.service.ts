@@ -4,13 +4,11 @@ import type { Scope } from '#platform/auth';
 import { FairLimiter } from '#platform/concurrency';
 import { PAGE_SIZE_DEFAULT } from '#platform/paging';
 import { problem } from '#platform/problem';
-import type { ScorerMean } from '../../experiments';
 import { AnalysisPool } from '../computation/analysis.pool';
 import { type PlannedPage, planPage } from './case-page';
 import {
   type ComparedCaseDto,
   type ComparedCasePageDto,
-  type ComparedMeans,
   type CompareQueryDto,
   type ComparisonDto,
   toCase,
@@ -18,9 +16,14 @@ import {
   toScorer,
   toTotals,
 } from './comparison.dto';
-import { type ComparedExperiment, ComparisonRepository, type ComparedRow } from './comparison.repository';
+import {
+  type ChosenScorer,
+  type ComparedExperiment,
+  ComparisonRepository,
+  type ComparedRow,
+} from './comparison.repository';
 import type { ComparedCases } from '../computation/paired-statistics';
-import { type ExperimentPair, type ExperimentScores, ScoreReader, scoresOf } from './score-reader';
+import { type ExperimentPair, type ExperimentScores, type ReadScorer, ScoreReader } from './score-reader';
 
 interface Pair {
   candidate: ComparedExperiment;
@@ -36,16 +39,23 @@ const PAGES_WAITING = 200;
 const CACHE_BYTES = 64 * 1024 * 1024;
 /** Approximate size of a string without its characters, and of the reference to it. */
 const STRING_BYTES = 32;
-/** Approximate size of a scorer's name, means and statistics. */
+/** Approximate size of a scorer's name, versions and statistics. */
 const SCORER_BYTES = 2_000;
 
 /** The comparison of two experiments, without their outputs. */
 interface Comparison {
   cases: ComparedCases;
-  sides: Record<Side, Pick<ExperimentScores, 'resultIds' | 'sizes' | 'isTruncated'>>;
-  means: ComparedMeans[];
-  /** Number of scorers found in either experiment. `means` has the ones compared. */
+  sides: Record<Side, Omit<ExperimentScores, 'columns'>>;
+  scorers: ReadScorer[];
+  /** Number of scorers found in either experiment. `scorers` has the ones compared. */
   scorerCount: number;
+}
+
+/** Which scores a request compares. */
+interface ScoreChoice {
+  requested: ChosenScorer | undefined;
+  /** Whether scores by different versions are compared. */
+  mixing: boolean;
 }
 
 @Injectable()
@@ -54,7 +64,10 @@ export class ComparisonService {
     share: PAGES_AT_ONCE,
     maxWaiting: PAGES_WAITING,
   });
-  /** Comparisons of frozen experiments, whose results never change. Further pages then read only their own results. */
+  /**
+   * Comparisons of frozen experiments, whose results never change, by the scores that came later. Further pages then read
+   * only their own results.
+   */
   private readonly cache = new LRUCache<string, Comparison>({
     maxSize: CACHE_BYTES,
     sizeCalculation: sizeInBytes,
@@ -68,8 +81,9 @@ export class ComparisonService {
 
   /**
    * Compares an experiment with a baseline and returns a page of the cases. Errors: 404 for an unknown experiment; 400
-   * `invalid_query` without a baseline, for the experiment as its own baseline, and for an unknown scorer; 503 if too
-   * many comparisons or pages wait.
+   * `invalid_query` without a baseline, for the experiment as its own baseline, for an unknown scorer, and for a
+   * `scorer_version` without `scorer`; 409 for a baseline that is not completed; 503 if too many comparisons or pages
+   * wait.
    *
    * @param signal ends the computation
    */
@@ -82,20 +96,27 @@ export class ComparisonService {
     if (query.cursor !== undefined && query.offset !== undefined) {
       throw problem.invalidQuery('cursor', 'cannot be combined with offset');
     }
+    const choice = choiceOf(query);
     const pair = pairOf(
       await this.reader.find(scope, experimentId, query.baseline_experiment_id, (id) =>
         problem.unknownParameter('baseline_experiment_id', 'experiment', id),
       ),
     );
     const withStatistics = !isFurtherPage(query);
-    const comparison = await this.comparison(scope, pair, withStatistics, signal);
-    const { cases, sides, means, scorerCount } = comparison;
+    const comparison = await this.comparison(scope, pair, choice, withStatistics, signal);
+    const { cases, sides, scorers, scorerCount } = comparison;
+    const lateOf = (place: number): Record<Side, number> => ({
+      candidate: sides.candidate.lateCounts[place]!,
+      baseline: sides.baseline.lateCounts[place]!,
+    });
     return {
       candidate: toExperiment(pair.candidate, sides.candidate),
       baseline: toExperiment(pair.baseline, sides.baseline),
       is_truncated: sides.candidate.isTruncated || sides.baseline.isTruncated,
       totals: toTotals(cases),
-      scorers: withStatistics ? cases.statistics!.map((one, i) => toScorer(means[i]!, one)) : null,
+      scorers: withStatistics
+        ? cases.statistics!.map((one, i) => toScorer(scorers[i]!, lateOf(i), one))
+        : null,
       scorer_count: scorerCount,
       cases: await this.page(scope, pair, comparison, query, signal),
     };
@@ -105,41 +126,59 @@ export class ComparisonService {
   private async comparison(
     scope: Scope,
     pair: Pair,
+    choice: ScoreChoice,
     withStatistics: boolean,
     signal: AbortSignal,
   ): Promise<Comparison> {
+    const ids = [pair.candidate.experiment_id, pair.baseline.experiment_id] as const;
     const isFrozen = [pair.candidate, pair.baseline].every((one) => one.experiment_status !== 'running');
-    const key = [scope.workspaceId, pair.candidate.experiment_id, pair.baseline.experiment_id].join(' ');
+    // read before the scores, so that a score that comes between is not taken for one of the digest
+    const key = isFrozen ? await this.cacheKey(scope, ids, choice) : '';
     const cached = isFrozen ? this.cache.get(key) : undefined;
     if (cached && (cached.cases.statistics || !withStatistics)) return cached;
     const comparison = await this.pool.reserve(scope, signal, async (runTask) => {
-      const { scorers, ...read } = await this.reader.read(scope, pair, null, signal);
-      const sides = { candidate: read.candidate, baseline: read.baseline! };
-      const ids = [pair.candidate.experiment_id, pair.baseline.experiment_id] as const;
+      const { scorers, scorerCount, ...read } = await this.reader.read(
+        scope,
+        pair,
+        { scorers: null, ...choice },
+        signal,
+      );
+      const { columns: candidate, ...candidateSide } = read.candidate;
+      const { columns: baseline, ...baselineSide } = read.baseline!;
       const input = {
         pair: ids,
-        scorers,
-        candidate: scoresOf(sides.candidate),
-        baseline: scoresOf(sides.baseline),
+        scorers: scorers.map(({ scorer }) => scorer),
+        isComparable: scorers.map(({ reason }) => reason === null),
+        candidate,
+        baseline,
         withStatistics,
       };
-      const transfer = [sides.candidate.scores.buffer, sides.baseline.scores.buffer];
+      const transfer = [candidate, baseline].flatMap(({ scores, nulls }) => [scores.buffer, nulls.buffer]);
       const cases = await runTask('compareExperiments', input, { transfer });
-      return toComparison(cases, sides, scorers);
+      return { cases, sides: { candidate: candidateSide, baseline: baselineSide }, scorers, scorerCount };
     });
     // a comparison without statistics must not replace one with statistics
     if (isFrozen && (withStatistics || !this.cache.has(key))) this.cache.set(key, comparison);
     return comparison;
   }
 
+  private async cacheKey(
+    scope: Scope,
+    ids: readonly string[],
+    { requested, mixing }: ScoreChoice,
+  ): Promise<string> {
+    const digests = await Promise.all(ids.map((id) => this.comparisons.lateDigest(scope, id)));
+    return JSON.stringify([scope.workspaceId, ids, digests, requested ?? null, mixing]);
+  }
+
   private async page(
     scope: Scope,
     pair: Pair,
-    { cases, sides, means }: Comparison,
-    { scorer, only, sort, limit = PAGE_SIZE_DEFAULT, offset = 0, cursor }: CompareQueryDto,
+    { cases, sides, scorers: readScorers }: Comparison,
+    { scorer, only, allow_version_mismatch: mixing = false, sort, limit = PAGE_SIZE_DEFAULT, offset = 0, cursor }: CompareQueryDto,
     signal: AbortSignal,
   ): Promise<ComparedCasePageDto> {
-    const scorers = means.map((one) => one.scorer);
+    const scorers = readScorers.map((one) => one.scorer);
     const differences =
       scorer === undefined ? cases.meanDifferences : cases.differences[scorers.indexOf(scorer)];
     if (!differences) {
@@ -156,8 +195,23 @@ export class ComparisonService {
     };
     const planned = planPage(sized, differences, selection);
     const read = async (side: Side): Promise<Map<string, ComparedRow>> => {
-      const rows = await this.readResults(scope, pair[side], sides[side].resultIds, planned, side);
-      return new Map(rows.map((row) => [row.result_id, row]));
+      const chosen = readScorers.flatMap(({ scorer: name, versions }): ChosenScorer[] =>
+        versions[side] === null ? [] : [{ scorer: name, version: versions[side] }],
+      );
+      const rows = await this.readRows(scope, pair[side], sides[side].resultIds, planned, side);
+      const current = await this.comparisons.scoresOfResults(
+        scope,
+        pair[side].experiment_id,
+        rows.map((row) => row.result_id),
+        chosen,
+        mixing,
+      );
+      return new Map(
+        rows.map((row) => [
+          row.result_id,
+          { ...row, scores: { ...row.scores, ...current.get(row.result_id) } },
+        ]),
+      );
     };
     const isEmpty = planned.cases.length === 0;
     const [candidate, baseline] = isEmpty
@@ -172,7 +226,7 @@ export class ComparisonService {
     return { items, page: { limit, offset, total: planned.total, next_cursor: planned.nextCursor } };
   }
 
-  private readResults(
+  private readRows(
     scope: Scope,
     { experiment_id }: ComparedExperiment,
     ids: readonly string[],
@@ -182,8 +236,19 @@ export class ComparisonService {
     const idsOf = (places: number[]): string[] => places.map((place) => ids[place]!);
     const all = cases.flatMap((one) => idsOf(one[side]));
     const first = cases.flatMap((one) => idsOf(one[side].slice(0, 1)));
-    return this.comparisons.readResults(scope, experiment_id, all, first);
+    return this.comparisons.readRows(scope, experiment_id, all, first);
   }
+}
+
+/** Errors: 400 for a version without a scorer. */
+function choiceOf({ scorer, scorer_version, allow_version_mismatch }: CompareQueryDto): ScoreChoice {
+  if (scorer_version !== undefined && scorer === undefined) {
+    throw problem.invalidQuery('scorer_version', 'requires scorer');
+  }
+  return {
+    requested: scorer_version === undefined ? undefined : { scorer: scorer!, version: scorer_version },
+    mixing: allow_version_mismatch === true,
+  };
 }
 
 /** Only the first page has statistics. */
@@ -193,7 +258,7 @@ const isFurtherPage = ({ cursor, offset = 0 }: CompareQueryDto): boolean =>
 function pairOf({ candidate, baseline }: ExperimentPair): Pair {
   const parameter = 'baseline_experiment_id';
   if (!baseline) {
-    throw problem.invalidQuery(parameter, 'is required because the experiment has no baseline of its own');
+    throw problem.invalidQuery(parameter, 'is required, because neither the experiment nor its dataset has a baseline');
   }
   if (baseline.experiment_id === candidate.experiment_id) {
     throw problem.invalidQuery(parameter, 'must be another experiment than this one');
@@ -201,32 +266,8 @@ function pairOf({ candidate, baseline }: ExperimentPair): Pair {
   return { candidate, baseline };
 }
 
-function toComparison(
-  cases: ComparedCases,
-  sides: Record<Side, ExperimentScores>,
-  scorers: readonly string[],
-): Comparison {
-  const sideOf = ({ resultIds, sizes, isTruncated }: ExperimentScores): Comparison['sides'][Side] => ({
-    resultIds,
-    sizes,
-    isTruncated,
-  });
-  const [candidate, baseline] = [meansByScorer(sides.candidate.means), meansByScorer(sides.baseline.means)];
-  return {
-    cases,
-    sides: { candidate: sideOf(sides.candidate), baseline: sideOf(sides.baseline) },
-    means: scorers.map((scorer) => ({ scorer, candidate: candidate(scorer), baseline: baseline(scorer) })),
-    scorerCount: new Set([...sides.candidate.means, ...sides.baseline.means].map((mean) => mean.scorer)).size,
-  };
-}
-
-function meansByScorer(means: readonly ScorerMean[]): (scorer: string) => ComparedMeans[Side] {
-  const known = new Map(means.map(({ scorer, mean, count }) => [scorer, { mean, count }]));
-  return (scorer) => known.get(scorer) ?? { mean: null, count: 0 };
-}
-
 /** Estimates the memory of a comparison in bytes. Assumes two bytes per character of a key. */
-function sizeInBytes({ cases, sides, means }: Comparison): number {
+function sizeInBytes({ cases, sides, scorers }: Comparison): number {
   const arrays = [
     ...cases.differences,
     cases.meanDifferences,
@@ -239,6 +280,6 @@ function sizeInBytes({ cases, sides, means }: Comparison): number {
     arrays.reduce((sum, array) => sum + array.byteLength, 0) +
     ids.reduce((sum, id) => sum + STRING_BYTES + id.length, 0) +
     cases.keys.reduce((sum, key) => sum + STRING_BYTES + 2 * key.length, 0) +
-    means.length * SCORER_BYTES
+    scorers.length * SCORER_BYTES
   );
 }

@@ -2,20 +2,31 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { problem } from '#platform/problem';
-import type { ScorerMean } from '../../experiments';
-import { type ComparedExperiment, ComparisonRepository, SCORERS_READ_MAX } from './comparison.repository';
 import type { ScoreColumns } from '../computation/paired-cases';
+import { type ChosenScorer, type ComparedExperiment, ComparisonRepository } from './comparison.repository';
+import {
+  type ChosenVersions,
+  chooseVersions,
+  differingReason,
+  mixedReason,
+  type ScoredVersion,
+} from './scorer-versions';
 
 /** Scorers compared, at most. */
 const SCORERS_MAX = 100;
 
-/** The results of one experiment, in order of arrival. */
-export interface ExperimentScores extends ScoreColumns {
-  /** One per scorer: the requested scorers, or those with the most scores. */
-  means: ScorerMean[];
+/** The results of one experiment in order of arrival, and their current scores. */
+export interface ExperimentScores {
+  /** The scores of the scorers that are read, in their order. */
+  columns: ScoreColumns;
   resultIds: string[];
   /** Approximate size of each result as JSON, in bytes. */
   sizes: Int32Array;
+  errorCount: number;
+  /** Number of distinct cases. */
+  caseCount: number;
+  /** For each scorer, the number of scores that came after the experiment was finalized. */
+  lateCounts: number[];
   /** Whether the experiment has more results than were read. */
   isTruncated: boolean;
 }
@@ -25,13 +36,36 @@ export interface ExperimentPair {
   baseline: ComparedExperiment | null;
 }
 
+/** A scorer whose scores are read. */
+export interface ReadScorer {
+  scorer: string;
+  versions: ChosenVersions;
+  /** Why the candidate's scores have no single scale; null if they have. */
+  candidateReason: string | null;
+  /** Why the scores of both sides cannot be compared; null if they can. */
+  reason: string | null;
+}
+
 /** The scores of two experiments, read from one snapshot of the database. */
 export interface ScorePair {
   candidate: ExperimentScores;
   /** Null if there is no baseline. */
   baseline: ExperimentScores | null;
-  /** The scorers of the columns. */
-  scorers: string[];
+  scorers: ReadScorer[];
+  /** Number of scorers found in either experiment. `scorers` has those that were read. */
+  scorerCount: number;
+}
+
+/** Which scores are read. */
+export interface ScoreSelection {
+  /** Names of the scorers; null for those to compare. */
+  scorers: readonly string[] | null;
+  /** Names of scorers that are not read of the baseline. */
+  withoutBaseline?: ReadonlySet<string>;
+  /** A version of one scorer that is read on both sides. */
+  requested?: ChosenScorer | undefined;
+  /** Whether results without a score by the chosen version take one by another. */
+  mixing: boolean;
 }
 
 /** Reads the scores of two experiments for comparisons and gates. */
@@ -40,8 +74,9 @@ export class ScoreReader {
   constructor(private readonly comparisons: ComparisonRepository) {}
 
   /**
-   * Finds an experiment and its baseline: the requested one, else the experiment's own. Errors: 404 for an unknown
-   * experiment; the error that `unknownBaseline` returns for an unknown baseline.
+   * Finds an experiment and its baseline: the requested one, else the experiment's own, else the one that its dataset has
+   * for its name, unless that is the experiment itself. Errors: 404 for an unknown experiment; the error that
+   * `unknownBaseline` returns for an unknown baseline; 409 for a baseline that is not completed.
    */
   async find(
     scope: Scope,
@@ -51,129 +86,178 @@ export class ScoreReader {
   ): Promise<ExperimentPair> {
     const candidate = await this.comparisons.find(scope, experimentId);
     if (!candidate) throw problem.notFound('experiment', experimentId);
-    const id = baselineId ?? candidate.baseline_experiment_id;
+    const promoted = candidate.promoted_baseline_id;
+    const id =
+      baselineId ?? candidate.baseline_experiment_id ?? (promoted === experimentId ? null : promoted);
     if (id === null) return { candidate, baseline: null };
     const baseline = await this.comparisons.find(scope, id);
     if (!baseline) throw unknownBaseline(id);
+    if (id !== experimentId && baseline.experiment_status !== 'completed') {
+      throw problem.conflict(
+        `The baseline ${id} is ${baseline.experiment_status}. Only a completed experiment can be a baseline.`,
+      );
+    }
     return { candidate, baseline };
   }
 
   /**
-   * Reads the scores and the means of both experiments.
+   * Reads the results and the current scores of both experiments.
    *
-   * @param requested scorers to read; null selects the scorers to compare
    * @throws the signal's reason when it is aborted
    */
   read(
     scope: Scope,
     { candidate, baseline }: ExperimentPair,
-    requested: readonly string[] | null,
+    selection: ScoreSelection,
     signal: AbortSignal,
   ): Promise<ScorePair> {
     return this.comparisons.inSnapshot(async (tx) => {
-      const meansOf = async (
-        experiment: ComparedExperiment | null,
-        scorers: readonly string[] | null,
-      ): Promise<ScorerMean[]> => {
+      const versionsOf = async (experiment: ComparedExperiment | null): Promise<ScoredVersion[]> => {
         signal.throwIfAborted();
-        return experiment ? this.comparisons.means(tx, scope, experiment, scorers) : [];
+        if (!experiment) return [];
+        return this.comparisons.scoredVersions(tx, scope, experiment.experiment_id, selection.scorers);
       };
-      let own = await meansOf(candidate, requested);
-      let other = await meansOf(baseline, requested);
-      const scorers = requested ? [...requested] : scorersToCompare(own, other);
-      if (!requested) {
-        own = await withMissingMeans(own, scorers, (names) => meansOf(candidate, names));
-        other = await withMissingMeans(other, scorers, (names) => meansOf(baseline, names));
-      }
+      const [own, other] = [await versionsOf(candidate), await versionsOf(baseline)];
+      const names = selection.scorers ?? scorersToCompare(own, other);
+      const chosen = names.map((scorer): ReadScorer => {
+        const hasBaseline = baseline !== null && selection.withoutBaseline?.has(scorer) !== true;
+        const requested = selection.requested?.scorer === scorer ? selection.requested.version : undefined;
+        const versions = chooseVersions(
+          numbersOf(own, scorer),
+          hasBaseline ? numbersOf(other, scorer) : null,
+          requested,
+        );
+        return { scorer, versions, candidateReason: null, reason: differingReason(versions) };
+      });
+      const side = new SideReading(this.comparisons, tx, scope, selection, signal);
+      const candidateSide = await side.read(candidate, 'candidate', chosen, own);
+      const baselineSide = baseline && (await side.read(baseline, 'baseline', chosen, other));
       return {
-        candidate: await this.scores(tx, scope, candidate, own, scorers, signal),
-        baseline: baseline && (await this.scores(tx, scope, baseline, other, scorers, signal)),
-        scorers,
+        candidate: candidateSide.scores,
+        baseline: baselineSide && baselineSide.scores,
+        scorers: chosen.map((one, i): ReadScorer => {
+          if (selection.mixing) return { ...one, reason: null };
+          const candidateReason = candidateSide.mixed[i]!;
+          return {
+            ...one,
+            candidateReason,
+            reason: candidateReason ?? baselineSide?.mixed[i] ?? one.reason,
+          };
+        }),
+        scorerCount: new Set([...own, ...other].map(({ scorer }) => scorer)).size,
       };
     });
   }
+}
 
-  private async scores(
-    tx: Tx,
-    scope: Scope,
-    { experiment_id: experimentId }: ComparedExperiment,
-    means: ScorerMean[],
-    scorers: readonly string[],
-    signal: AbortSignal,
-  ): Promise<ExperimentScores> {
+/** Reads the scores of each side. */
+class SideReading {
+  constructor(
+    private readonly comparisons: ComparisonRepository,
+    private readonly tx: Tx,
+    private readonly scope: Scope,
+    private readonly selection: ScoreSelection,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  async read(
+    { experiment_id: id, expected_case_count }: ComparedExperiment,
+    side: 'candidate' | 'baseline',
+    scorers: readonly ReadScorer[],
+    known: readonly ScoredVersion[],
+  ): Promise<{ scores: ExperimentScores; mixed: (string | null)[] }> {
+    const { tx, scope, signal, comparisons } = this;
+    const { mixing, requested } = this.selection;
     const [resultIds, caseKeys, sizes]: [string[], string[], number[]] = [[], [], []];
-    const chunks: Float64Array[] = [];
+    const expectedKeys: (string | null)[] = [];
+    let errorCount = 0;
     signal.throwIfAborted();
-    const isTruncated = await this.comparisons.readScores(tx, scope, experimentId, (batch) => {
+    const isTruncated = await comparisons.readResults(tx, scope, id, (batch) => {
       signal.throwIfAborted();
       resultIds.push(...batch.resultIds);
       caseKeys.push(...batch.caseKeys);
+      // without a dataset, every case counts
+      expectedKeys.push(...(expected_case_count === null ? batch.caseKeys : batch.expectedKeys));
       sizes.push(...batch.bytes);
-      chunks.push(columnsOf(batch.scores, scorers));
+      errorCount += batch.errorCount;
     });
-    const scores = joined(chunks, scorers.length, resultIds.length);
-    return { means, resultIds, caseKeys, sizes: Int32Array.from(sizes), scores, isTruncated };
+    const count = resultIds.length;
+    const last = resultIds.at(-1) ?? '';
+    const columns: ScoreColumns = {
+      caseKeys,
+      scores: new Float64Array(scorers.length * count).fill(NaN),
+      nulls: new Uint8Array(scorers.length * count),
+      expectedCases: numbered(expectedKeys),
+    };
+    const places = new Map(scorers.map(({ scorer }, place) => [scorer, place]));
+    const chosen = scorers.flatMap(({ scorer, versions }): ChosenScorer[] =>
+      versions[side] === null ? [] : [{ scorer, version: versions[side] }],
+    );
+    const lateCounts = scorers.map(() => 0);
+    const reading = { results: count, last, mixing };
+    await comparisons.readScores(tx, scope, id, chosen, reading, (batch) => {
+      signal.throwIfAborted();
+      for (const column of batch) {
+        const place = places.get(column.scorer)!;
+        lateCounts[place] = column.lateCount;
+        column.places.forEach((result, i) => {
+          const score = column.scores[i]!;
+          if (score !== null) columns.scores[place * count + result] = score;
+          else if (column.deliberate[i]!) columns.nulls[place * count + result] = 1;
+        });
+      }
+    });
+    const mayMix = chosen.filter(
+      ({ scorer }) => requested?.scorer !== scorer && numbersOf(known, scorer).length > 1,
+    );
+    const others = mixing ? new Map() : await comparisons.otherVersions(tx, scope, id, mayMix, last);
+    return {
+      scores: {
+        columns,
+        resultIds,
+        sizes: Int32Array.from(sizes),
+        errorCount,
+        caseCount: new Set(caseKeys).size,
+        lateCounts,
+        isTruncated,
+      },
+      mixed: scorers.map(({ scorer, versions }) => mixedReason(side, versions[side], others.get(scorer))),
+    };
   }
 }
 
-/** Returns the columns that are passed to a thread. */
-export const scoresOf = ({ caseKeys, scores }: ExperimentScores): ScoreColumns => ({ caseKeys, scores });
+/** Returns the versions of one scorer. */
+const numbersOf = (versions: readonly ScoredVersion[], scorer: string): number[] =>
+  versions.flatMap((one) => (one.scorer === scorer ? one.version : []));
 
-/** Returns the scores of a batch as columns: all scores of the first scorer, then of the next. NaN for no score. */
-function columnsOf(
-  batch: readonly Record<string, number | null>[],
-  scorers: readonly string[],
-): Float64Array {
-  const columnOf = new Map(scorers.map((scorer, column) => [scorer, column * batch.length]));
-  const columns = new Float64Array(scorers.length * batch.length).fill(NaN);
-  for (const [result, scores] of batch.entries()) {
-    for (const [scorer, score] of Object.entries(scores)) {
-      const column = columnOf.get(scorer);
-      if (column !== undefined && typeof score === 'number') columns[column + result] = score;
-    }
-  }
-  return columns;
-}
-
-/** Joins the columns of the batches. */
-function joined(chunks: readonly Float64Array[], scorers: number, results: number): Float64Array {
-  const all = new Float64Array(scorers * results);
-  let first = 0;
-  for (const chunk of chunks) {
-    const count = chunk.length / scorers;
-    for (let scorer = 0; scorer < scorers; scorer++) {
-      all.set(chunk.subarray(scorer * count, (scorer + 1) * count), scorer * results + first);
-    }
-    first += count;
-  }
-  return all;
+/** Numbers distinct keys in order of appearance; -1 for null. */
+function numbered(keys: readonly (string | null)[]): Int32Array {
+  const numbers = new Map<string, number>();
+  return Int32Array.from(keys, (key) => {
+    if (key === null) return -1;
+    if (!numbers.has(key)) numbers.set(key, numbers.size);
+    return numbers.get(key)!;
+  });
 }
 
 /** Selects the scorers to compare: those of both sides first, then those with the most scores. Sorts them by name. */
-function scorersToCompare(candidate: readonly ScorerMean[], baseline: readonly ScorerMean[]): string[] {
-  const counts = new Map<string, { shared: boolean; count: number }>();
-  for (const { scorer, count } of [...candidate, ...baseline]) {
-    const known = counts.get(scorer);
-    counts.set(scorer, { shared: known !== undefined, count: count + (known?.count ?? 0) });
+function scorersToCompare(
+  candidate: readonly ScoredVersion[],
+  baseline: readonly ScoredVersion[],
+): string[] {
+  const counts = new Map<string, { sides: Set<readonly ScoredVersion[]>; count: number }>();
+  for (const side of [candidate, baseline]) {
+    for (const { scorer, count } of side) {
+      const known = counts.get(scorer) ?? { sides: new Set(), count: 0 };
+      counts.set(scorer, { sides: known.sides.add(side), count: known.count + count });
+    }
   }
   return [...counts]
     .sort(
       ([a, of], [b, other]) =>
-        Number(other.shared) - Number(of.shared) || other.count - of.count || (a < b ? -1 : 1),
+        other.sides.size - of.sides.size || other.count - of.count || (a < b ? -1 : 1),
     )
     .slice(0, SCORERS_MAX)
     .map(([scorer]) => scorer)
     .sort();
-}
-
-/** Adds the missing means of these scorers if the experiment may have more scorers than were read. */
-async function withMissingMeans(
-  means: ScorerMean[],
-  scorers: readonly string[],
-  read: (scorers: readonly string[]) => Promise<ScorerMean[]>,
-): Promise<ScorerMean[]> {
-  if (means.length < SCORERS_READ_MAX) return means;
-  const known = new Set(means.map((mean) => mean.scorer));
-  const others = scorers.filter((scorer) => !known.has(scorer));
-  return others.length === 0 ? means : [...means, ...(await read(others))];
 }

@@ -1,3 +1,5 @@
+import { decimalMean } from '../statistics/numeric';
+
 /** Values with a relative difference below this are equal up to rounding. */
 const ROUNDING = 1e-12;
 
@@ -17,6 +19,43 @@ export interface ScoreColumns {
   caseKeys: string[];
   /** All scores of the first scorer, one per result, then of the next. NaN for a result without a score. */
   scores: Float64Array;
+  /** In the same order: 1 for a result whose score is null on purpose. */
+  nulls: Uint8Array;
+  /** The number of each result's expected case, from 0; -1 for a result of no expected case. */
+  expectedCases: Int32Array;
+}
+
+/** Mean and count of one scorer's scores in one experiment, and the expected cases that they cover. */
+export interface ScoreTotals {
+  /** Null without scores. */
+  mean: number | null;
+  /** Number of results with a score. */
+  count: number;
+  /** Expected cases with a score. */
+  scoredCount: number;
+  /** Expected cases without a score, whose score is null on purpose. */
+  nullCount: number;
+}
+
+/** Returns the scores of one scorer. */
+export function columnOf({ caseKeys, scores }: ScoreColumns, scorer: number): Float64Array {
+  return scores.subarray(scorer * caseKeys.length, (scorer + 1) * caseKeys.length);
+}
+
+export function totalsOf(columns: ScoreColumns, scorer: number): ScoreTotals {
+  const scores = columnOf(columns, scorer);
+  const nulls = columns.nulls.subarray(scorer * scores.length, (scorer + 1) * scores.length);
+  const [scored, empty] = [new Set<number>(), new Set<number>()];
+  let count = 0;
+  for (let i = 0; i < scores.length; i++) {
+    const expected = columns.expectedCases[i]!;
+    if (!Number.isNaN(scores[i]!)) {
+      count++;
+      if (expected >= 0) scored.add(expected);
+    } else if (nulls[i] === 1 && expected >= 0) empty.add(expected);
+  }
+  const nullCount = [...empty].filter((one) => !scored.has(one)).length;
+  return { mean: decimalMean(scores), count, scoredCount: scored.size, nullCount };
 }
 
 /** The results of one side, grouped by case. Case i has `results[starts[i]]` to `results[starts[i + 1] - 1]`. */

@@ -34,12 +34,20 @@ describe('pairedDifference', () => {
     const caseKeys = Array.from({ length: 40 }, (_, i) => `case ${i}`);
     const scores = (step: number) =>
       Float64Array.from({ length: 80 }, (_, i) => ((i * step) % 11) / 11 + Math.floor(i / 40));
+    const columns = { caseKeys, nulls: new Uint8Array(80), expectedCases: Int32Array.from(caseKeys.keys()) };
     const [candidate, baseline] = [
-      { caseKeys, scores: scores(3) },
-      { caseKeys, scores: scores(5) },
+      { ...columns, scores: scores(3) },
+      { ...columns, scores: scores(5) },
     ];
     const pair = ['exp_a', 'exp_b'] as const;
-    const input = { pair, scorers: ['s', 't'], candidate, baseline, withStatistics: true };
+    const input = {
+      pair,
+      scorers: ['s', 't'],
+      isComparable: [true, true],
+      candidate,
+      baseline,
+      withStatistics: true,
+    };
     const { statistics } = compareExperiments(input);
     const needs = { meanInterval: true, difference: true, differenceInterval: true };
     const measures = measureForGate({

@@ -6,23 +6,28 @@ import { clusteredMeanOf, meanOf } from '../statistics/resampled';
 import {
   caseDifferences,
   type CaseResults,
+  columnOf,
   meanDifferences,
   type Outcome,
   outcomeOf,
   pairCases,
   type PairedCases,
   type ScoreColumns,
+  type ScoreTotals,
   sumByCase,
+  totalsOf,
 } from './paired-cases';
 
 /** Significance level. */
 const SIGNIFICANCE = 0.05;
 
-export const VERDICTS = ['improved', 'regressed', 'inconclusive'] as const;
+export const VERDICTS = ['improved', 'regressed', 'inconclusive', 'not_comparable'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
 /** The difference between two experiments by one scorer. */
 export interface PairedDifference {
+  candidate: ScoreTotals;
+  baseline: ScoreTotals;
   /** The mean difference of the cases with scores on both sides; null without such cases, and if it is not finite. */
   difference: number | null;
   /** Number of cases with scores on both sides. */
@@ -39,6 +44,8 @@ export type PairIds = readonly [candidate: string, baseline: string];
 export interface ComparisonInput {
   pair: PairIds;
   scorers: readonly string[];
+  /** Whether the scores of each scorer may be compared. If not, no case has a difference. */
+  isComparable: readonly boolean[];
   candidate: ScoreColumns;
   baseline: ScoreColumns;
   withStatistics: boolean;
@@ -55,13 +62,22 @@ export interface ComparedCases extends PairedCases {
 
 /** Pairs the cases of two experiments and tests their difference by each scorer. */
 export function compareExperiments(input: ComparisonInput): ComparedCases {
-  const { pair, scorers, candidate, baseline, withStatistics } = input;
+  const { pair, scorers, isComparable, candidate, baseline, withStatistics } = input;
   const cases = pairCases(candidate.caseKeys, baseline.caseKeys);
   const differences = scorers.map((_, scorer) =>
-    caseDifferences(cases, columnOf(candidate, scorer), columnOf(baseline, scorer)),
+    isComparable[scorer] === true
+      ? caseDifferences(cases, columnOf(candidate, scorer), columnOf(baseline, scorer))
+      : new Float64Array(cases.keys.length).fill(NaN),
   );
-  const test = (own: Float64Array, scorer: number): PairedDifference =>
-    pairedDifference(own, pair, scorers[scorer]!, scorers.length);
+  const test = (own: Float64Array, scorer: number): PairedDifference => {
+    const tested = pairedDifference(own, pair, scorers[scorer]!, scorers.length);
+    return {
+      ...tested,
+      candidate: totalsOf(candidate, scorer),
+      baseline: totalsOf(baseline, scorer),
+      ...(isComparable[scorer] !== true && { verdict: 'not_comparable' }),
+    };
+  };
   return {
     ...cases,
     differences,
@@ -88,9 +104,15 @@ export interface GateInput {
 }
 
 export interface GateMeasures {
+  candidate: ScoreTotals;
+  /** Null if no rule is about regressions. */
+  baseline: ScoreTotals | null;
   /** Number of cases with scores on both sides. */
   sharedCases: number;
   difference: number | null;
+  /** Number of cases that got worse, and the difference of the case that got worse most. Null without shared cases. */
+  regressedCases: number | null;
+  worstDifference: number | null;
   meanInterval: Interval | null;
   differenceInterval: Interval | null;
 }
@@ -103,8 +125,9 @@ export function measureForGate({ candidateId, candidate, baseline, needed }: Gat
     const meanInterval = wanted.meanInterval
       ? bootstrapMean(cases.candidate, scores, candidateId, scorer)
       : null;
+    const totals = totalsOf(candidate, column);
     if (!baseline || !wanted.difference) {
-      return { sharedCases: 0, difference: null, meanInterval, differenceInterval: null };
+      return { ...NO_DIFFERENCE, candidate: totals, baseline: null, meanInterval };
     }
     const shared = withoutMissing(caseDifferences(cases, scores, columnOf(baseline.scores, column)));
     const difference = meanDifference(shared);
@@ -112,13 +135,27 @@ export function measureForGate({ candidateId, candidate, baseline, needed }: Gat
       wanted.differenceInterval && difference !== null
         ? bootstrapDifference(shared, [candidateId, baseline.experimentId], scorer)
         : null;
-    return { sharedCases: shared.length, difference, meanInterval, differenceInterval };
+    const hasShared = shared.length > 0;
+    return {
+      candidate: totals,
+      baseline: totalsOf(baseline.scores, column),
+      sharedCases: shared.length,
+      difference,
+      regressedCases: hasShared ? shared.filter((one) => one < 0).length : null,
+      worstDifference: hasShared ? shared.reduce((worst, one) => Math.min(worst, one)) : null,
+      meanInterval,
+      differenceInterval,
+    };
   });
 }
 
-function columnOf({ caseKeys, scores }: ScoreColumns, scorer: number): Float64Array {
-  return scores.subarray(scorer * caseKeys.length, (scorer + 1) * caseKeys.length);
-}
+const NO_DIFFERENCE = {
+  sharedCases: 0,
+  difference: null,
+  regressedCases: null,
+  worstDifference: null,
+  differenceInterval: null,
+};
 
 /**
  * Tests the difference between two experiments by one scorer.
@@ -130,7 +167,7 @@ export function pairedDifference(
   pair: PairIds,
   scorer: string,
   scorers: number,
-): PairedDifference {
+): Omit<PairedDifference, 'candidate' | 'baseline'> {
   const outcomes: Record<Outcome, number> = { improved: 0, regressed: 0, unchanged: 0, missing: 0 };
   for (const one of differences) outcomes[outcomeOf(one)]++;
   const shared = withoutMissing(differences);

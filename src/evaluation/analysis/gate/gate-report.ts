@@ -1,4 +1,4 @@
-import type { GateCheckDto, GateResultDto } from './gate.dto';
+import type { CheckStatus, GateCheckDto, GateResultDto } from './gate.dto';
 
 /** Media types of a gate's result. The first is the default. */
 export const GATE_MEDIA = [
@@ -31,24 +31,28 @@ const titleOf = ({ scorer, kind, bound, confident }: GateCheckDto): string =>
 /** Formats the result as a JUnit report for CI systems: the experiment is a test suite, and each check a test case. */
 export function toJUnit(result: GateResultDto): string {
   const { checks } = result;
-  const failures = checks.filter((check) => !check.passed).length;
-  const counts = `tests="${checks.length}" failures="${failures}" errors="0"`;
+  const countOf = (status: CheckStatus): number => checks.filter((check) => check.status === status).length;
+  const counts = `tests="${checks.length}" failures="${countOf('failed')}" errors="0"`;
   const properties = [
     ['experiment_id', result.experiment_id],
     ['experiment_status', result.experiment_status],
     ['baseline_experiment_id', result.baseline_experiment_id ?? ''],
     ['is_truncated', String(result.is_truncated)],
+    ['expected_case_count', String(result.coverage.expected_case_count ?? '')],
+    ['result_count', String(result.coverage.result_count)],
+    ['error_count', String(result.coverage.error_count)],
   ].map(([name, value]) => `<property name="${xml(name!)}" value="${xml(value!)}"/>`);
   const cases = checks.map((check) => {
     const head = `<testcase classname="${xml(result.experiment_name)}" name="${xml(titleOf(check))}"`;
-    if (check.passed) return `${head}><system-out>${xml(check.detail)}</system-out></testcase>`;
-    const failure = `<failure type="${check.kind}" message="${xml(check.detail)}">${xml(check.detail)}</failure>`;
-    return `${head}>${failure}</testcase>`;
+    const reason = xml(check.reason);
+    if (check.status === 'passed') return `${head}><system-out>${reason}</system-out></testcase>`;
+    if (check.status === 'skipped') return `${head}><skipped message="${reason}"/></testcase>`;
+    return `${head}><failure type="${check.kind}" message="${reason}">${reason}</failure></testcase>`;
   });
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
     `<testsuites name="gate" ${counts}>`,
-    `<testsuite name="${xml(result.experiment_name)}" ${counts} skipped="0">`,
+    `<testsuite name="${xml(result.experiment_name)}" ${counts} skipped="${countOf('skipped')}">`,
     `<properties>${properties.join('')}</properties>`,
     ...cases,
     '</testsuite>',
@@ -76,10 +80,10 @@ const xml = (text: string): string =>
 
 /** Formats the result as GitHub Flavored Markdown, for pull request comments and job summaries. */
 export function toMarkdown(result: GateResultDto): string {
-  const failed = result.checks.filter((check) => !check.passed).length;
+  const passed = result.checks.filter((check) => check.status === 'passed').length;
   const rows = result.checks.map(
     (check) =>
-      `| ${check.passed ? '✅ passed' : '❌ failed'} | ${code(check.scorer)} | ${code(check.kind)}${check.confident ? CONFIDENT : ''} | ${numbers(check)} | ${check.detail} |`,
+      `| ${MARKS[check.status]} ${check.status} | ${code(check.scorer)} | ${code(check.kind)}${check.confident ? CONFIDENT : ''} | ${numbers(check)} | ${check.reason} |`,
   );
   const notes = [
     result.experiment_status === 'running' && 'The experiment is still running, so the result may change.',
@@ -88,7 +92,7 @@ export function toMarkdown(result: GateResultDto): string {
   return [
     `### Gate ${result.passed ? 'passed' : 'failed'}: ${code(result.experiment_name)}`,
     '',
-    `${result.checks.length - failed} of ${result.checks.length} checks passed. Experiment ${code(result.experiment_id)}${
+    `${passed} of ${result.checks.length} checks passed. Experiment ${code(result.experiment_id)}${
       result.baseline_experiment_id === null ? '' : `, baseline ${code(result.baseline_experiment_id)}`
     }.`,
     '',
@@ -100,11 +104,18 @@ export function toMarkdown(result: GateResultDto): string {
   ].join('\n');
 }
 
-/** Formats the comparison with the bound. A failed check never shows two equal numbers. */
-function numbers({ passed, actual, bound }: GateCheckDto): string {
-  if (passed) return `${formatBeside(actual, null)} ≥ ${formatBeside(bound, null)}`;
-  if (actual === null) return `none, not ≥ ${formatBeside(bound, null)}`;
-  return `${formatBeside(actual, bound)} < ${formatBeside(bound, actual)}`;
+const MARKS: Record<CheckStatus, string> = { passed: '✅', failed: '❌', skipped: '⏭' };
+
+/** Formats the comparison with the bound. A value that misses it never looks equal to it. */
+function numbers({ kind, status, actual, bound }: GateCheckDto): string {
+  const isUpper = kind === 'max_regressed_cases';
+  const required = isUpper ? '≤' : '≥';
+  if (actual === null) return `none, not ${required} ${formatBeside(bound, null)}`;
+  const meets = isUpper ? actual <= bound : actual >= bound;
+  if (meets || status === 'passed') {
+    return `${formatBeside(actual, null)} ${required} ${formatBeside(bound, null)}`;
+  }
+  return `${formatBeside(actual, bound)} ${isUpper ? '>' : '<'} ${formatBeside(bound, actual)}`;
 }
 
 /**

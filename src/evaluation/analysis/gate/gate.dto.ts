@@ -14,7 +14,7 @@ import {
 } from 'class-validator';
 import { Nested } from '#platform/http';
 import { IntervalDto } from '../comparison/comparison.dto';
-import { EXPERIMENT_STATUSES, type ExperimentStatus, SUMMARY_RESULTS_MAX } from '../../experiments';
+import { CoverageDto, EXPERIMENT_STATUSES, type ExperimentStatus, SUMMARY_RESULTS_MAX } from '../../experiments';
 
 export const RULES_MAX = 100;
 
@@ -51,6 +51,31 @@ export class GateRuleDto {
   min_count?: number | null;
 
   /**
+   * The share of the expected cases that must have a score or a null on purpose. Errors and missing cases do not count.
+   * Expected are the cases of the dataset's snapshot or the pinned CSV version; without a dataset, those with a result. By
+   * default 1 if the experiment has a dataset; 0 turns the check off. The baseline must meet it too.
+   */
+  @IsOptional()
+  @IsNumber()
+  @Min(0)
+  @Max(1)
+  min_coverage?: number | null;
+
+  /** The number of cases that may get worse than in the baseline. */
+  @IsOptional()
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 0, nullable: true, required: false })
+  @IsInt()
+  @Min(0)
+  @Max(SUMMARY_RESULTS_MAX)
+  max_regressed_cases?: number | null;
+
+  /** No case may be worse than in the baseline by more than this. */
+  @IsOptional()
+  @IsNumber()
+  @Min(0)
+  max_case_regression?: number | null;
+
+  /**
    * Compares the lower end of the 95 % confidence interval, instead of the value itself, with `min_mean` and
    * `max_regression`.
    */
@@ -60,10 +85,23 @@ export class GateRuleDto {
 }
 
 export class GateDto {
-  /** The baseline for `max_regression`. By default, the experiment's own baseline. */
+  /**
+   * The completed experiment to compare with. By default, the experiment's own baseline, else the one that its dataset has
+   * for experiments of its name. Without any, the checks that need one are skipped.
+   */
   @IsOptional()
   @IsString()
   baseline_experiment_id?: string | null;
+
+  /** Fails the checks that need a baseline if there is none, instead of skipping them. */
+  @IsOptional()
+  @IsBoolean()
+  require_baseline?: boolean | null;
+
+  /** Compares scores by different versions of a scorer, instead of failing. */
+  @IsOptional()
+  @IsBoolean()
+  allow_version_mismatch?: boolean | null;
 
   /** 1 to 100 rules, all of which must pass. */
   @ApiProperty({ type: [GateRuleDto], minItems: 1, maxItems: RULES_MAX })
@@ -74,8 +112,18 @@ export class GateDto {
   rules!: GateRuleDto[];
 }
 
-export const CHECK_KINDS = ['min_mean', 'max_regression', 'min_count'] as const;
+export const CHECK_KINDS = [
+  'min_mean',
+  'max_regression',
+  'min_count',
+  'min_coverage',
+  'max_regressed_cases',
+  'max_case_regression',
+] as const;
 export type CheckKind = (typeof CHECK_KINDS)[number];
+
+export const CHECK_STATUSES = ['passed', 'failed', 'skipped'] as const;
+export type CheckStatus = (typeof CHECK_STATUSES)[number];
 
 export class GateCheckDto {
   scorer!: string;
@@ -84,26 +132,37 @@ export class GateCheckDto {
   rule!: number;
   @ApiProperty({ enum: CHECK_KINDS })
   kind!: CheckKind;
-  passed!: boolean;
+  /** `skipped` if the check needs a baseline and there is none. It does not fail the gate. */
+  @ApiProperty({ enum: CHECK_STATUSES })
+  status!: CheckStatus;
+  /** The outcome in words. */
+  reason!: string;
   /** Whether the check compares the lower end of the interval with the bound. */
   confident!: boolean;
-  /** The value compared with the bound; for `max_regression`, candidate - baseline. Null if unknown, which fails the check. */
+  /**
+   * The value compared with the bound. For `max_regression`, candidate - baseline; for `max_case_regression`, that of the
+   * worst case. Null if unknown, which fails the check.
+   */
   @ApiProperty({ type: 'number', nullable: true })
   actual!: number | null;
-  /** The lowest `actual` that passes; for `max_regression`, 0 or less. */
+  /** The lowest `actual` that passes, 0 or less for regressions. For `max_regressed_cases`, the highest. */
   bound!: number;
-  /** The mean, the mean difference or the count, whether or not it is compared with the bound. */
+  /** The value itself, whether or not it is compared with the bound. */
   @ApiProperty({ type: 'number', nullable: true })
   estimate!: number | null;
   /** 95 % confidence interval of the estimate. Null unless `confident`, and for fewer than two cases. */
   confidence_interval!: IntervalDto | null;
-  /** The outcome in words. */
-  detail!: string;
+  /** The version of the scorer. Null without scores, and for scores that name no version. */
+  @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
+  scorer_version!: number | null;
+  /** The version that scored the baseline. Null also for checks without a baseline. */
+  @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
+  baseline_scorer_version!: number | null;
 }
 
 /** Result of a gate. */
 export class GateResultDto {
-  /** Whether every check passed. */
+  /** Whether no check failed. */
   passed!: boolean;
   experiment_id!: string;
   name!: string;
@@ -115,6 +174,10 @@ export class GateResultDto {
   baseline_experiment_id!: string | null;
   /** Whether an experiment has more than 10,000 results. Only the first 10,000 count. */
   is_truncated!: boolean;
+  /** What the experiment's results and current scores cover, by the scorers of the rules. */
+  coverage!: CoverageDto;
+  /** The same of the baseline; null if no rule needed one, and without one. */
+  baseline_coverage!: CoverageDto | null;
   /** One check per bound, in the order of the rules. */
   @ApiProperty({ type: [GateCheckDto] })
   checks!: GateCheckDto[];

@@ -1,20 +1,27 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { type FieldError, problem } from '#platform/problem';
+import type { CoverageDto } from '../../experiments';
+import { shownVersion } from '../comparison/comparison.dto';
+import {
+  type ExperimentPair,
+  type ExperimentScores,
+  type ReadScorer,
+  type ScorePair,
+  ScoreReader,
+} from '../comparison/score-reader';
 import { AnalysisPool } from '../computation/analysis.pool';
+import type { ScoreTotals } from '../computation/paired-cases';
 import type { GateMeasures } from '../computation/paired-statistics';
-import { type ExperimentPair, ScoreReader, scoresOf } from '../comparison/score-reader';
-import type { Interval } from '../statistics/bootstrap';
-import { formatBeside } from './gate-report';
-import type { CheckKind, GateCheckDto, GateDto, GateResultDto, GateRuleDto } from './gate.dto';
+import { checksOf, isGiven, type MeasuredScorer, needsBaseline } from './gate-checks';
+import type { GateDto, GateResultDto, GateRuleDto } from './gate.dto';
 
-/** Values with a relative difference below this are equal up to rounding. For example, 0.7 - 0.8 is not below -0.1. */
-const ROUNDING = 1e-12;
-
-/** The measures of one scorer that its rules are checked against. */
-interface Measured extends GateMeasures {
-  mean: number | null;
-  count: number;
+/** The measures of the scorers that rules name, and what they cover. */
+interface Measured {
+  scorers: Map<string, MeasuredScorer>;
+  coverage: CoverageDto;
+  baselineCoverage: CoverageDto | null;
+  isTruncated: boolean;
 }
 
 @Injectable()
@@ -25,167 +32,152 @@ export class GateService {
   ) {}
 
   /**
-   * Checks a running or frozen experiment against rules. A rule fails if its scorer has no scores. Errors: 400 for a
-   * rule without a bound, and for `max_regression` without a baseline; 404 for an unknown experiment; 503 if too many
-   * comparisons and gates wait.
+   * Checks a running or frozen experiment against rules. A rule fails if its scorer has no scores, or too few of the
+   * expected cases have one. Errors: 400 for a rule without a bound, and for the experiment as its own baseline; 404 for
+   * an unknown experiment; 409 for a baseline that is not completed; 503 if too many comparisons and gates wait.
    *
    * @param signal ends the computation
    */
   async check(
     scope: Scope,
     experimentId: string,
-    { rules, baseline_experiment_id }: GateDto,
+    { rules, baseline_experiment_id, require_baseline, allow_version_mismatch }: GateDto,
     signal: AbortSignal,
   ): Promise<GateResultDto> {
     refuse(rules.flatMap(faultsOfRule));
     const pair = await this.reader.find(scope, experimentId, baseline_experiment_id, (id) =>
       problem.unknownReference('/baseline_experiment_id', 'experiment', id),
     );
-    refuse(faultsOfBaseline(pair, rules));
-    const { measured, isTruncated } = await this.measure(scope, pair, rules, signal);
-    const checks = rules.flatMap((rule, place) => checksOf(rule, place, measured.get(rule.scorer)!));
+    const { candidate, baseline } = pair;
+    if (baseline?.experiment_id === candidate.experiment_id) {
+      refuse([{ pointer: '/baseline_experiment_id', detail: 'must be another experiment than this one' }]);
+    }
+    const measured = await this.measure(scope, pair, rules, allow_version_mismatch === true, signal);
+    const checks = rules.flatMap((rule, place) =>
+      checksOf(rule, place, measured.scorers.get(rule.scorer)!, {
+        hasBaseline: baseline !== null,
+        requiresBaseline: require_baseline === true,
+        hasDataset: candidate.expected_case_count !== null,
+      }),
+    );
     return {
-      passed: checks.every((check) => check.passed),
-      experiment_id: pair.candidate.experiment_id,
-      name: pair.candidate.name,
-      experiment_name: pair.candidate.experiment_name,
-      experiment_status: pair.candidate.experiment_status,
-      baseline_experiment_id: pair.baseline?.experiment_id ?? null,
-      is_truncated: isTruncated,
+      passed: checks.every((check) => check.status !== 'failed'),
+      experiment_id: candidate.experiment_id,
+      name: candidate.name,
+      experiment_name: candidate.experiment_name,
+      experiment_status: candidate.experiment_status,
+      baseline_experiment_id: baseline?.experiment_id ?? null,
+      is_truncated: measured.isTruncated,
+      coverage: measured.coverage,
+      baseline_coverage: measured.baselineCoverage,
       checks,
     };
   }
 
-  /** Measures each scorer once, however many rules it has. Reads the baseline only for rules about regressions. */
+  /** Measures each scorer once, however many rules it has. Reads the baseline only for rules that compare with it. */
   private measure(
     scope: Scope,
     pair: ExperimentPair,
     rules: readonly GateRuleDto[],
+    mixing: boolean,
     signal: AbortSignal,
-  ): Promise<{ measured: Map<string, Measured>; isTruncated: boolean }> {
+  ): Promise<Measured> {
     const scorers = [...new Set(rules.map((rule) => rule.scorer))];
     const needed = scorers.map((scorer) => {
       const own = rules.filter((rule) => rule.scorer === scorer);
-      const regressions = own.filter((rule) => isGiven(rule.max_regression));
+      const confident = own.filter((rule) => rule.confident === true);
       return {
         scorer,
-        meanInterval: own.some((rule) => rule.confident === true && isGiven(rule.min_mean)),
-        difference: regressions.length > 0,
-        differenceInterval: regressions.some((rule) => rule.confident === true),
+        meanInterval: confident.some((rule) => isGiven(rule.min_mean)),
+        difference: own.some(needsBaseline),
+        differenceInterval: confident.some((rule) => isGiven(rule.max_regression)),
       };
     });
     const baseline = needed.some((one) => one.difference) ? pair.baseline : null;
+    const withoutBaseline = new Set(needed.flatMap((one) => (one.difference ? [] : one.scorer)));
     return this.pool.reserve(scope, signal, async (runTask) => {
-      const read = await this.reader.read(scope, { candidate: pair.candidate, baseline }, scorers, signal);
-      const input = {
+      const read = await this.reader.read(
+        scope,
+        { candidate: pair.candidate, baseline },
+        { scorers, withoutBaseline, mixing },
+        signal,
+      );
+      const measures = await runTask('measureForGate', {
         candidateId: pair.candidate.experiment_id,
-        candidate: scoresOf(read.candidate),
+        candidate: read.candidate.columns,
         baseline: read.baseline && {
           experimentId: baseline!.experiment_id,
-          scores: scoresOf(read.baseline),
+          scores: read.baseline.columns,
         },
         needed,
-      };
-      const measures = await runTask('measureForGate', input);
-      const means = new Map(read.candidate.means.map((mean) => [mean.scorer, mean]));
-      const measured = scorers.map((scorer, i): [string, Measured] => {
-        const { mean = null, count = 0 } = means.get(scorer) ?? {};
-        return [scorer, { mean, count, ...measures[i]! }];
       });
-      const isTruncated = read.candidate.isTruncated || read.baseline?.isTruncated === true;
-      return { measured: new Map(measured), isTruncated };
+      return toMeasured({ candidate: pair.candidate, baseline }, read, measures);
     });
   }
 }
 
-const isGiven = (bound: number | null | undefined): bound is number => bound !== null && bound !== undefined;
+function toMeasured(
+  { candidate, baseline }: ExperimentPair,
+  read: ScorePair,
+  measures: readonly GateMeasures[],
+): Measured {
+  const expected = (
+    experiment: { expected_case_count: number | null },
+    { caseCount }: ExperimentScores,
+  ): number => experiment.expected_case_count ?? caseCount;
+  const scorers = read.scorers.map(({ versions, reason, candidateReason }, i): MeasuredScorer => {
+    const measured = measures[i]!;
+    return {
+      ...measured,
+      versions: { candidate: shownVersion(versions.candidate), baseline: shownVersion(versions.baseline) },
+      candidateReason,
+      reason,
+      expectedCases: expected(candidate, read.candidate),
+      baselineExpectedCases: baseline && read.baseline && expected(baseline, read.baseline),
+    };
+  });
+  return {
+    scorers: new Map(read.scorers.map(({ scorer }, i) => [scorer, scorers[i]!])),
+    coverage: toCoverage(candidate.expected_case_count, read.candidate, read.scorers, (i) => measures[i]!.candidate),
+    baselineCoverage:
+      baseline &&
+      read.baseline &&
+      toCoverage(baseline.expected_case_count, read.baseline, read.scorers, (i) => measures[i]!.baseline),
+    isTruncated: read.candidate.isTruncated || read.baseline?.isTruncated === true,
+  };
+}
+
+const toCoverage = (
+  expectedCaseCount: number | null,
+  { resultIds, errorCount }: ExperimentScores,
+  scorers: readonly ReadScorer[],
+  totalsOf: (place: number) => ScoreTotals | null,
+): CoverageDto => ({
+  expected_case_count: expectedCaseCount,
+  result_count: resultIds.length,
+  error_count: errorCount,
+  scorers: Object.fromEntries(
+    scorers.flatMap(({ scorer }, i) => {
+      const totals = totalsOf(i);
+      return totals ? [[scorer, { scored_count: totals.scoredCount, null_count: totals.nullCount }]] : [];
+    }),
+  ),
+});
 
 const refuse = (faults: FieldError[]): void => {
   if (faults.length > 0) throw problem.invalidFields(faults);
 };
 
-const faultsOfRule = ({ min_mean, max_regression, min_count }: GateRuleDto, place: number): FieldError[] =>
-  [min_mean, max_regression, min_count].some(isGiven)
+const BOUNDS = [
+  'min_mean',
+  'max_regression',
+  'min_count',
+  'min_coverage',
+  'max_regressed_cases',
+  'max_case_regression',
+] as const satisfies (keyof GateRuleDto)[];
+
+const faultsOfRule = (rule: GateRuleDto, place: number): FieldError[] =>
+  BOUNDS.some((bound) => isGiven(rule[bound]))
     ? []
-    : [{ pointer: `/rules/${place}`, detail: 'must have min_mean, max_regression or min_count' }];
-
-function faultsOfBaseline({ candidate, baseline }: ExperimentPair, rules: GateRuleDto[]): FieldError[] {
-  if (baseline && baseline.experiment_id === candidate.experiment_id) {
-    return [{ pointer: '/baseline_experiment_id', detail: 'must be another experiment than this one' }];
-  }
-  if (baseline) return [];
-  return rules.flatMap((rule, place) =>
-    isGiven(rule.max_regression)
-      ? [
-          {
-            pointer: `/rules/${place}/max_regression`,
-            detail: 'needs baseline_experiment_id, because the experiment has no baseline of its own',
-          },
-        ]
-      : [],
-  );
-}
-
-/** Returns the checks of a rule, one for each of its bounds. */
-function checksOf(rule: GateRuleDto, place: number, measured: Measured): GateCheckDto[] {
-  const confident = rule.confident === true;
-  const check = (kind: CheckKind, bound: number, value: Value): GateCheckDto =>
-    checkOf({ scorer: rule.scorer, rule: place, kind, bound, confident }, value, measured);
-  const checks: GateCheckDto[] = [];
-  const { min_mean, max_regression, min_count } = rule;
-  if (isGiven(min_mean)) {
-    checks.push(check('min_mean', min_mean, { estimate: measured.mean, interval: measured.meanInterval }));
-  }
-  if (isGiven(max_regression)) {
-    const value = { estimate: measured.difference, interval: measured.differenceInterval };
-    checks.push(check('max_regression', max_regression === 0 ? 0 : -max_regression, value));
-  }
-  if (isGiven(min_count)) {
-    const value = { estimate: measured.count, interval: null };
-    checks.push({ ...check('min_count', min_count, value), confident: false });
-  }
-  return checks;
-}
-
-interface Value {
-  estimate: number | null;
-  interval: Interval | null;
-}
-
-type Rule = Pick<GateCheckDto, 'scorer' | 'rule' | 'kind' | 'bound' | 'confident'>;
-
-function checkOf(rule: Rule, measuredValue: Value, measured: Measured): GateCheckDto {
-  const { kind, bound, confident } = rule;
-  const { estimate } = measuredValue;
-  const usesInterval = confident && kind !== 'min_count';
-  // the interval may have been computed for another rule of the scorer
-  const interval = usesInterval ? measuredValue.interval : null;
-  const actual = !usesInterval ? estimate : estimate === null ? null : (interval?.lower ?? null);
-  const passed = actual !== null && actual >= bound - ROUNDING * Math.max(Math.abs(actual), Math.abs(bound));
-  const detail = detailOf(rule, passed, { actual, estimate }, measured);
-  return { ...rule, passed, actual, estimate, confidence_interval: interval, detail };
-}
-
-function detailOf(
-  { kind, bound, confident }: Rule,
-  passed: boolean,
-  { actual, estimate }: { actual: number | null; estimate: number | null },
-  { count, sharedCases }: Measured,
-): string {
-  const shown = (number: number | null): string => formatBeside(number, passed ? null : bound);
-  const required = `at least ${formatBeside(bound, passed ? null : actual)} is required`;
-  if (kind === 'min_count') return `${counted(count, 'score')}; ${required}.`;
-  if (kind === 'min_mean' && count === 0) return `This scorer has no scores; a mean of ${required}.`;
-  if (kind === 'max_regression' && estimate === null) {
-    return `No case has a score by this scorer in both experiments; a difference of ${required}.`;
-  }
-  const what =
-    kind === 'min_mean'
-      ? `Mean ${shown(estimate)} of ${counted(count, 'score')}`
-      : `Difference ${shown(estimate)} to the baseline over ${counted(sharedCases, 'case')}`;
-  if (!confident) return `${what}; ${required}.`;
-  if (actual === null) return `${what}; too few cases for a confidence interval, and ${required}.`;
-  return `${what}, at least ${shown(actual)} with 95 % confidence; ${required}.`;
-}
-
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+    : [{ pointer: `/rules/${place}`, detail: `must have at least one of ${BOUNDS.join(', ')}` }];

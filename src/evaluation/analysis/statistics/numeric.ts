@@ -12,6 +12,44 @@ export function sumOf(values: Float64Array): number {
   return sum;
 }
 
+/** Decimal digits of a quotient. A double has 17. */
+const QUOTIENT_DIGITS = 40;
+const DECIMAL = /^(-?\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/;
+
+/**
+ * Returns the mean of the values that are not NaN, as the decimal numbers that JavaScript writes: the double nearest to
+ * their exact mean, so that the mean of 0.1 and 0.2 is 0.15. Null without values.
+ */
+export function decimalMean(values: Float64Array): number | null {
+  const counts = new Map<number, number>();
+  let count = 0;
+  let sum = 0;
+  let isExact = true;
+  for (const value of values) {
+    if (Number.isNaN(value)) continue;
+    count++;
+    sum += value;
+    isExact &&= Number.isSafeInteger(value) && Number.isSafeInteger(sum);
+    counts.set(value, (counts.get(value) ?? 0) + 1);
+  }
+  if (count === 0) return null;
+  return isExact ? sum / count : meanOfCounted(counts, count);
+}
+
+function meanOfCounted(counts: ReadonlyMap<number, number>, count: number): number {
+  const terms = [...counts].map(([value, times]) => {
+    const [, whole, fraction = '', exponent = '0'] = DECIMAL.exec(String(value))!;
+    return { digits: BigInt(whole + fraction) * BigInt(times), exponent: Number(exponent) - fraction.length };
+  });
+  const lowest = terms.reduce((least, { exponent }) => Math.min(least, exponent), Infinity);
+  const total = terms.reduce(
+    (sum, { digits, exponent }) => sum + digits * 10n ** BigInt(exponent - lowest),
+    0n,
+  );
+  const scaled = total * 10n ** BigInt(QUOTIENT_DIGITS);
+  return Number(`${scaled / BigInt(count)}e${lowest - QUOTIENT_DIGITS}`);
+}
+
 /** Returns the index of the first of the sorted values that is not below `value`. */
 export function lowerBound(sorted: Float64Array, value: number): number {
   let low = 0;

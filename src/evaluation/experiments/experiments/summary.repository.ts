@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { arrayParameter, prepared, raw, type Sql, sql, type Tx } from '#platform/db';
+import { raw, type Sql, sql, type Tx } from '#platform/db';
 
 /** Maximum number of results that a summary covers, in order of arrival. */
 export const SUMMARY_RESULTS_MAX = 10_000;
@@ -30,12 +30,6 @@ export interface ScorerCaseCounts {
   null_count: number;
 }
 
-/** The experiment whose means are read. */
-export interface SummarizedExperiment {
-  experiment_id: string;
-  experiment_status: string;
-}
-
 /** The results that a summary covers. Their ids sort by arrival. */
 const covered = ({ workspaceId }: Scope, experimentId: string): Sql => sql`covered AS (
   SELECT result_id, scores, score_details, error IS NOT NULL AS has_error, is_expected,
@@ -49,20 +43,14 @@ const covered = ({ workspaceId }: Scope, experimentId: string): Sql => sql`cover
  * 400 decimals and returned as text, because PostgreSQL divides to 16 digits and fails on values too small for a
  * double. Only the means within `limit` are divided: 10,000 results have room for a million names.
  */
-const meansOf = (
-  scope: Scope,
-  experimentId: string,
-  order: string,
-  limit: number,
-  condition = sql`true`,
-): Sql =>
+const meansOf = (scope: Scope, experimentId: string, limit: number): Sql =>
   sql`WITH ${covered(scope, experimentId)}, summed AS MATERIALIZED (
     SELECT score.key COLLATE "C" AS scorer, sum(score.value::numeric) AS total, count(*) AS count
     FROM covered CROSS JOIN LATERAL jsonb_each(covered.scores) AS score
-    WHERE jsonb_typeof(score.value) = 'number' AND ${condition}
-    GROUP BY score.key COLLATE "C" ORDER BY ${raw(order)} LIMIT ${raw(String(limit))}
+    WHERE jsonb_typeof(score.value) = 'number'
+    GROUP BY score.key COLLATE "C" ORDER BY scorer LIMIT ${raw(String(limit))}
   )
-  SELECT scorer, ((total + 0::numeric(500, 400)) / count)::text AS mean, count FROM summed ORDER BY ${raw(order)}`;
+  SELECT scorer, ((total + 0::numeric(500, 400)) / count)::text AS mean, count FROM summed ORDER BY scorer`;
 
 type MeanRow = Omit<ScorerMean, 'mean'> & { mean: string };
 
@@ -74,40 +62,7 @@ const toMeans = (rows: MeanRow[]): ScorerMean[] => rows.map((row) => ({ ...row, 
 export class SummaryRepository {
   /** The means of all scorers, by name, for a new summary. Returns one more than a summary holds, if there are more. */
   async newMeans(tx: Tx, scope: Scope, experimentId: string): Promise<ScorerMean[]> {
-    return toMeans(await tx.query(meansOf(scope, experimentId, 'scorer', SUMMARY_SCORERS_MAX + 1)));
-  }
-
-  /**
-   * The means of an experiment's scorers, those with the most scores first. They come from its summary, or from its
-   * results while it runs or where the summary leaves out scorers.
-   *
-   * @param scorers narrows to these names
-   */
-  async means(
-    tx: Tx,
-    scope: Scope,
-    { experiment_id: id, experiment_status }: SummarizedExperiment,
-    scorers: readonly string[] | null,
-    limit: number,
-  ): Promise<ScorerMean[]> {
-    const names = scorers && arrayParameter('text', scorers);
-    if (experiment_status !== 'running' && (await this.isComplete(tx, scope, id))) {
-      return toMeans(
-        await tx.query(
-          prepared(
-            `summary.stored-means-${limit}`,
-            sql`SELECT own.key AS scorer, own.value->>'mean' AS mean, (own.value->>'count')::bigint AS count
-              FROM experiments CROSS JOIN LATERAL json_each(summary->'scores') AS own
-              WHERE experiment_id = ${id} AND workspace_id = ${scope.workspaceId}
-                AND (${names}::text[] IS NULL OR own.key = ANY(${names}))
-              ORDER BY count DESC, own.key COLLATE "C" LIMIT ${raw(String(limit))}`,
-          ),
-        ),
-      );
-    }
-    const isNamed = sql`(${names}::text[] IS NULL OR score.key = ANY(${names}))`;
-    const statement = meansOf(scope, id, 'count DESC, scorer', limit, isNamed);
-    return toMeans(await tx.query(prepared(`summary.counted-means-${limit}`, statement)));
+    return toMeans(await tx.query(meansOf(scope, experimentId, SUMMARY_SCORERS_MAX + 1)));
   }
 
   /** Returns the scorer behind each name, one more than a summary holds. The newest result decides on the version. */
@@ -175,17 +130,5 @@ export class SummaryRepository {
         SELECT ${workspaceId}, ${experimentId}, *
         FROM unnest(${kept.map(({ scorer }) => scorer)}::text[], ${kept.map(({ mean }) => mean)}::float8[])`,
     );
-  }
-
-  /** Whether an experiment has a summary with the means of all its scorers. */
-  private async isComplete(tx: Tx, { workspaceId }: Scope, experimentId: string): Promise<boolean> {
-    const [row] = await tx.query<{ is_complete: boolean }>(
-      prepared(
-        'summary.is-complete',
-        sql`SELECT NOT (summary->>'is_scorers_truncated')::boolean AS is_complete FROM experiments
-          WHERE experiment_id = ${experimentId} AND workspace_id = ${workspaceId} AND summary IS NOT NULL`,
-      ),
-    );
-    return row?.is_complete === true;
   }
 }

@@ -1,0 +1,65 @@
+/** Version number of scores that name no version. */
+export const UNVERSIONED = 0;
+
+/** How many results a version of a scorer has scored. */
+export interface ScoredVersion {
+  scorer: string;
+  /** `UNVERSIONED` for scores that name no version. */
+  version: number;
+  count: number;
+}
+
+/** The version of one scorer that is read on each side. Null for a side that the scorer has not scored. */
+export interface ChosenVersions {
+  candidate: number | null;
+  baseline: number | null;
+}
+
+/**
+ * Chooses the version of a scorer whose scores are compared: the requested one, else the newest that scored both sides,
+ * else the newest of each side.
+ *
+ * @param baseline the versions that scored the baseline; null without one
+ */
+export function chooseVersions(
+  candidate: readonly number[],
+  baseline: readonly number[] | null,
+  requested?: number,
+): ChosenVersions {
+  if (requested !== undefined) return { candidate: requested, baseline: requested };
+  const shared = baseline ? candidate.filter((version) => baseline.includes(version)) : [];
+  return {
+    candidate: newest(shared) ?? newest(candidate),
+    baseline: newest(shared) ?? newest(baseline ?? []),
+  };
+}
+
+const newest = (versions: readonly number[]): number | null =>
+  versions.length === 0 ? null : Math.max(...versions);
+
+/** Results of one side that the chosen version has not scored, but others have. */
+export interface OtherVersions {
+  versions: number[];
+  count: number;
+}
+
+/** Returns why the scores of two versions cannot be compared, or null. A side without scores has nothing to compare. */
+export function differingReason({ candidate, baseline }: ChosenVersions): string | null {
+  if (candidate === null || baseline === null || candidate === baseline) return null;
+  return `The candidate was scored by ${named(candidate)}, the baseline by ${named(baseline)}. Score both with the same version.`;
+}
+
+/** Returns why one side has no single scale, or null. */
+export function mixedReason(
+  side: 'candidate' | 'baseline',
+  chosen: number | null,
+  others: OtherVersions | undefined,
+): string | null {
+  if (chosen === null || !others || others.count === 0) return null;
+  const results = others.count === 1 ? '1 result' : `${others.count} results`;
+  const have = others.count === 1 ? 'has' : 'have';
+  return `The ${side} mixes versions: ${results} ${have} a score by ${others.versions.map(named).join(' or ')}, but none by ${named(chosen)}. Score all results with one version.`;
+}
+
+const named = (version: number): string =>
+  version === UNVERSIONED ? 'a scorer without a version' : `version ${version}`;

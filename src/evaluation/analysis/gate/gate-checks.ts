@@ -1,0 +1,209 @@
+import type { ScoreTotals } from '../computation/paired-cases';
+import type { GateMeasures } from '../computation/paired-statistics';
+import type { Interval } from '../statistics/bootstrap';
+import { formatBeside } from './gate-report';
+import type { CheckKind, CheckStatus, GateCheckDto, GateRuleDto } from './gate.dto';
+
+/** Values with a relative difference below this are equal up to rounding. For example, 0.7 - 0.8 is not below -0.1. */
+const ROUNDING = 1e-12;
+
+/** The measures of one scorer that its rules are checked against. */
+export interface MeasuredScorer extends GateMeasures {
+  /** The versions as views show them. */
+  versions: { candidate: number | null; baseline: number | null };
+  /** Why the candidate's scores have no single scale; null if they have. */
+  candidateReason: string | null;
+  /** Why the scores of both sides cannot be compared; null if they can. */
+  reason: string | null;
+  /** Number of cases that should have a score. */
+  expectedCases: number;
+  /** Null without a baseline. */
+  baselineExpectedCases: number | null;
+}
+
+/** What a gate has to check with. */
+export interface GateSetting {
+  hasBaseline: boolean;
+  requiresBaseline: boolean;
+  /** Whether the number of expected cases is known. */
+  hasDataset: boolean;
+}
+
+export const isGiven = (bound: number | null | undefined): bound is number =>
+  bound !== null && bound !== undefined;
+
+/** Tells whether a rule compares with a baseline. */
+export const needsBaseline = (rule: GateRuleDto): boolean =>
+  [rule.max_regression, rule.max_regressed_cases, rule.max_case_regression].some(isGiven);
+
+/** Returns the checks of a rule, one for each of its bounds. */
+export function checksOf(
+  rule: GateRuleDto,
+  place: number,
+  measured: MeasuredScorer,
+  setting: GateSetting,
+): GateCheckDto[] {
+  return new RuleChecks(rule, place, measured, setting).all();
+}
+
+/** A value, and what is known about it. */
+interface Value {
+  estimate: number | null;
+  interval: Interval | null;
+  /** The interval counts, not the estimate. */
+  confident: boolean;
+}
+
+type Outcome = Pick<GateCheckDto, 'status' | 'reason'>;
+
+class RuleChecks {
+  private readonly minCoverage: number;
+
+  constructor(
+    private readonly rule: GateRuleDto,
+    private readonly place: number,
+    private readonly measured: MeasuredScorer,
+    private readonly setting: GateSetting,
+  ) {
+    this.minCoverage = rule.min_coverage ?? (setting.hasDataset ? 1 : 0);
+  }
+
+  all(): GateCheckDto[] {
+    const { rule, measured } = this;
+    const confident = rule.confident === true;
+    const { mean, count } = measured.candidate;
+    const checks: GateCheckDto[] = [];
+    const add = (kind: CheckKind, bound: number | null | undefined, value: Partial<Value>): void => {
+      if (isGiven(bound)) {
+        checks.push(this.check(kind, bound, { estimate: null, interval: null, confident: false, ...value }));
+      }
+    };
+    add('min_mean', rule.min_mean, { estimate: mean, interval: measured.meanInterval, confident });
+    add('max_regression', minus(rule.max_regression), {
+      estimate: measured.difference,
+      interval: measured.differenceInterval,
+      confident,
+    });
+    add('min_count', rule.min_count, { estimate: count });
+    add('max_regressed_cases', rule.max_regressed_cases, { estimate: measured.regressedCases });
+    add('max_case_regression', minus(rule.max_case_regression), { estimate: measured.worstDifference });
+    if (isGiven(rule.min_coverage) || this.minCoverage > 0) {
+      add('min_coverage', this.minCoverage, {
+        estimate: shareOf(measured.candidate, measured.expectedCases),
+      });
+    }
+    return checks;
+  }
+
+  private check(kind: CheckKind, bound: number, { estimate, interval, confident }: Value): GateCheckDto {
+    const { versions } = this.measured;
+    const isCompared = COMPARED.has(kind);
+    // the interval may have been computed for another rule of the scorer
+    const used = confident ? interval : null;
+    const actual = !confident || estimate === null ? estimate : (used?.lower ?? null);
+    const value = { kind, bound, confident, actual, estimate };
+    return {
+      scorer: this.rule.scorer,
+      rule: this.place,
+      kind,
+      ...(this.obstacle(isCompared) ?? this.outcome(value)),
+      confident,
+      actual,
+      bound,
+      estimate,
+      confidence_interval: used,
+      scorer_version: versions.candidate,
+      baseline_scorer_version: isCompared ? versions.baseline : null,
+    };
+  }
+
+  /** Returns the outcome of a check whose value would mislead or cannot be known; null for all others. */
+  private obstacle(isCompared: boolean): Outcome | null {
+    const { measured, setting } = this;
+    if (!isCompared) {
+      const reason = measured.candidateReason;
+      return reason === null ? null : { status: 'failed', reason };
+    }
+    if (!setting.hasBaseline) {
+      return setting.requiresBaseline
+        ? {
+            status: 'failed',
+            reason: 'There is no baseline. Name one, or promote a run in the baselines of the dataset.',
+          }
+        : { status: 'skipped', reason: 'Skipped, because there is no baseline.' };
+    }
+    if (measured.reason !== null) return { status: 'failed', reason: measured.reason };
+    const { baseline, baselineExpectedCases } = measured;
+    if (!baseline || baselineExpectedCases === null) return null;
+    const covered = shareOf(baseline, baselineExpectedCases);
+    if (covered >= this.minCoverage - ROUNDING) return null;
+    const required = `at least ${percent(this.minCoverage)} is required`;
+    return {
+      status: 'failed',
+      reason: `The baseline has scores for ${coveredCases(baseline, baselineExpectedCases)}; ${required}.`,
+    };
+  }
+
+  private outcome(value: CheckedValue): Outcome {
+    const { kind, bound, actual } = value;
+    const slack = ROUNDING * Math.max(Math.abs(actual ?? 0), Math.abs(bound));
+    const passed =
+      actual !== null && (kind === 'max_regressed_cases' ? actual <= bound : actual >= bound - slack);
+    const status: CheckStatus = passed ? 'passed' : 'failed';
+    return { status, reason: this.reasonOf(value, passed) };
+  }
+
+  private reasonOf({ kind, bound, confident, actual, estimate }: CheckedValue, passed: boolean): string {
+    const { candidate, expectedCases, sharedCases } = this.measured;
+    const shown = (number: number | null): string => formatBeside(number, passed ? null : bound);
+    const required = `at least ${formatBeside(bound, passed ? null : actual)} is required`;
+    if (kind === 'min_count') return `${counted(candidate.count, 'score')}; ${required}.`;
+    if (kind === 'min_coverage') {
+      return `Scores for ${coveredCases(candidate, expectedCases)}; at least ${percent(bound)} is required.`;
+    }
+    if (kind === 'min_mean' && candidate.count === 0) {
+      return `This scorer has no scores; a mean of ${required}.`;
+    }
+    if (kind !== 'min_mean' && sharedCases === 0) {
+      return 'No case has a score by this scorer in both experiments.';
+    }
+    if (kind === 'max_regressed_cases') {
+      return `${shown(estimate)} of ${counted(sharedCases, 'case')} got worse; at most ${bound} may.`;
+    }
+    if (kind === 'max_case_regression') {
+      return `The worst of ${counted(sharedCases, 'case')} differs by ${shown(estimate)}; ${required}.`;
+    }
+    const what =
+      kind === 'min_mean'
+        ? `Mean ${shown(estimate)} of ${counted(candidate.count, 'score')}`
+        : `Difference ${shown(estimate)} to the baseline over ${counted(sharedCases, 'case')}`;
+    if (!confident) return `${what}; ${required}.`;
+    if (actual === null) return `${what}; too few cases for a confidence interval, and ${required}.`;
+    return `${what}, at least ${shown(actual)} with 95 % confidence; ${required}.`;
+  }
+}
+
+type CheckedValue = Pick<GateCheckDto, 'kind' | 'bound' | 'confident' | 'actual' | 'estimate'>;
+
+const COMPARED: ReadonlySet<CheckKind> = new Set([
+  'max_regression',
+  'max_regressed_cases',
+  'max_case_regression',
+]);
+
+/** Returns the lowest difference that a bound on regressions allows. Never -0. */
+const minus = (bound: number | null | undefined): number | null =>
+  isGiven(bound) ? (bound === 0 ? 0 : -bound) : null;
+
+/** Returns the share of the expected cases with a score or a null on purpose. */
+const shareOf = ({ scoredCount, nullCount }: ScoreTotals, expected: number): number =>
+  expected === 0 ? 0 : (scoredCount + nullCount) / expected;
+
+const coveredCases = ({ scoredCount, nullCount }: ScoreTotals, expected: number): string => {
+  const nulls = nullCount > 0 ? ` (${nullCount} of them null on purpose)` : '';
+  return `${scoredCount + nullCount} of ${counted(expected, 'case')}${nulls}`;
+};
+
+const percent = (share: number): string => `${formatBeside(100 * share, null)} %`;
+
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

@@ -1,0 +1,450 @@
+import { createTestApp, type TestApp } from '#testing';
+import type { GateResultDto } from '../../../src/evaluation/analysis/gate/gate.dto';
+import { byScorer, compare, compared, completed, experimentOf, EXPERIMENTS } from './comparison.fixture';
+import { uploaded } from './dataset-versions.fixture';
+import {
+  type Dataset,
+  EvaluationWorkspace,
+  type Experiment,
+  outcome,
+  places,
+  type Result,
+} from './evaluation.harness';
+
+type Fields = Record<string, unknown>;
+
+const times = <Value>(count: number, value: Value): Value[] => new Array<Value>(count).fill(value);
+
+/** Each test is named after the wrong conclusion that it prevents. */
+describe('conclusions from scores', () => {
+  let app: TestApp;
+  let space: EvaluationWorkspace;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  beforeEach(async () => {
+    space = await EvaluationWorkspace.open(app);
+  });
+  afterAll(() => app.close());
+
+  const gate = async (id: string, body: Fields): Promise<GateResultDto> => {
+    const answer = await space.viewer.post<GateResultDto>(`${EXPERIMENTS}/${id}/gate`, body);
+    expect(answer.status).toBe(200);
+    return answer.body;
+  };
+  const create = (fields: Fields) => space.post<Experiment>('/eval/v1/experiments', { name: 'qa', ...fields });
+  /** A CSV version with these many cases, `c1` and so on. */
+  const csvOf = async (count: number): Promise<Fields> => {
+    const { dataset_id } = await space.dataset();
+    const rows = Array.from({ length: count }, (_, i) => `c${i + 1},q${i + 1},a${i + 1}\n`).join('');
+    await uploaded(space, dataset_id, `id,input,expected\n${rows}`);
+    return { dataset_id, dataset_version: 1 };
+  };
+  const casesOf = (scores: unknown[], fields: (i: number) => Fields = () => ({})): Fields[] =>
+    scores.map((score, i) => ({ case_id: `c${i + 1}`, scores: { exact: score }, ...fields(i) }));
+
+  describe('two versions of a scorer are not compared as one', () => {
+    const scoredBy = (version: number | null, scores: number[]): Fields[] =>
+      scores.map((score, i) => ({
+        case_id: `c${i + 1}`,
+        scores: { exact: version === null ? score : { score, scorer_version: version } },
+      }));
+    const worse = [...times(10, 0)];
+    const better = [...times(10, 1)];
+    const rules = [{ scorer: 'exact', min_mean: 0, max_regression: 0.1 }];
+
+    it('identical outputs, scored by a stricter version, do not look like a regression', async () => {
+      const baseline = await completed(space, scoredBy(1, better));
+      const candidate = await completed(space, scoredBy(2, worse));
+      const found = byScorer(await compared(space, candidate, baseline), 'exact');
+      expect(found).toMatchObject({
+        candidate: { mean: 0, scorer_version: 2 },
+        baseline: { mean: 1, scorer_version: 1 },
+        verdict: 'not_comparable',
+        reason: expect.stringMatching(/version 2.*version 1/),
+        p_value: null,
+        difference: null,
+        confidence_interval: null,
+        improved: 0,
+        regressed: 0,
+      });
+      const body = await gate(candidate, { baseline_experiment_id: baseline, rules });
+      expect(body.passed).toBe(false);
+      expect(body.checks.map((check) => [check.kind, check.status, check.scorer_version])).toEqual([
+        ['min_mean', 'passed', 2],
+        ['max_regression', 'failed', 2],
+      ]);
+      expect(body.checks[1]).toMatchObject({
+        baseline_scorer_version: 1,
+        reason: expect.stringMatching(/version 2.*version 1/),
+      });
+    });
+
+    it('unless the caller allows it', async () => {
+      const baseline = await completed(space, scoredBy(1, better));
+      const candidate = await completed(space, scoredBy(2, worse));
+      const query = { allow_version_mismatch: 'true' };
+      const found = byScorer(await compared(space, candidate, baseline, query), 'exact');
+      expect(found).toMatchObject({ verdict: 'regressed', difference: -1, reason: null });
+      const allowed = { baseline_experiment_id: baseline, rules, allow_version_mismatch: true };
+      expect((await gate(candidate, allowed)).checks[1]).toMatchObject({ status: 'failed', actual: -1 });
+    });
+
+    it('scores with a version are not compared with scores without one', async () => {
+      const baseline = await completed(space, scoredBy(null, better));
+      const candidate = await completed(space, scoredBy(1, better));
+      const found = byScorer(await compared(space, candidate, baseline), 'exact');
+      expect(found).toMatchObject({ verdict: 'not_comparable', difference: null });
+      const plain = byScorer(await compared(space, baseline, await completed(space, scoredBy(null, worse))), 'exact');
+      expect(plain).toMatchObject({ verdict: 'improved', candidate: { scorer_version: null }, reason: null });
+    }); // prettier-ignore
+
+    it('half an experiment scored again is not compared with the other half', async () => {
+      const baseline = await completed(space, scoredBy(1, better));
+      const mixed = [...scoredBy(2, worse).slice(0, 5), ...scoredBy(1, better).slice(5)];
+      const candidate = await experimentOf(space, mixed);
+      const found = byScorer(await compared(space, candidate, baseline), 'exact');
+      expect(found).toMatchObject({
+        verdict: 'not_comparable',
+        difference: null,
+        reason: expect.stringMatching(/candidate mixes versions.*5 results/),
+      });
+      const checks = (await gate(candidate, { baseline_experiment_id: baseline, rules })).checks;
+      expect(checks.map((check) => check.status)).toEqual(['failed', 'failed']);
+      // one version can still be asked for, and says how much it covers
+      const asked = await compared(space, candidate, baseline, { scorer: 'exact', scorer_version: '1' });
+      expect(byScorer(asked, 'exact')).toMatchObject({ cases: 5, difference: 0, candidate: { scored_count: 5 } });
+    }); // prettier-ignore
+  });
+
+  describe('a gate does not pass on 3 of 200 cases', () => {
+    it('by default, every case of the dataset needs a score', async () => {
+      const csv = await csvOf(200);
+      const candidate = await completed(space, casesOf([1, 1, 1]), csv);
+      const body = await gate(candidate, { rules: [{ scorer: 'exact', min_mean: 0.9 }] });
+      expect(body.passed).toBe(false);
+      expect(body.coverage).toEqual({
+        expected_case_count: 200,
+        result_count: 3,
+        error_count: 0,
+        scorers: { exact: { scored_count: 3, null_count: 0 } },
+      });
+      expect(body.checks.map((check) => [check.kind, check.status])).toEqual([
+        ['min_mean', 'passed'],
+        ['min_coverage', 'failed'],
+      ]);
+      expect(body.checks[1]!.reason).toContain('3 of 200 cases');
+      const some = await gate(candidate, { rules: [{ scorer: 'exact', min_mean: 0.9, min_coverage: 0.01 }] });
+      expect(some.passed).toBe(true);
+      const summary = (await space.viewer.get<Experiment>(`${EXPERIMENTS}/${candidate}`)).body.summary!;
+      expect(summary.coverage).toEqual(body.coverage);
+    });
+
+    it('errors do not count as covered, nulls on purpose do', async () => {
+      const csv = await csvOf(4);
+      const results = casesOf([1, null, null], (i) => (i === 2 ? { error: 'timed out' } : {}));
+      const candidate = await completed(space, results, csv);
+      const rule = { scorer: 'exact', min_coverage: 0.75 };
+      const body = await gate(candidate, { rules: [rule, { ...rule, min_coverage: 0.5 }] });
+      expect(body.coverage).toMatchObject({
+        error_count: 1,
+        scorers: { exact: { scored_count: 1, null_count: 1 } },
+      });
+      expect(body.checks.map((check) => check.status)).toEqual(['failed', 'passed']);
+      const compared1 = byScorer(await compared(space, candidate, await completed(space, casesOf([1]), csv)), 'exact');
+      expect(compared1).toMatchObject({
+        candidate: { scored_count: 1, null_count: 1 },
+        baseline: { scored_count: 1 },
+      });
+    }); // prettier-ignore
+
+    it('a baseline with few scores does not hide regressions', async () => {
+      const csv = await csvOf(20);
+      const baseline = await completed(space, casesOf([1]), csv);
+      const candidate = await completed(space, casesOf([1, ...times(19, 0)]), csv);
+      const rules = [{ scorer: 'exact', max_regression: 0.01 }];
+      const body = await gate(candidate, { baseline_experiment_id: baseline, rules });
+      expect(body.checks[0]).toMatchObject({ kind: 'max_regression', status: 'failed' });
+      expect(body.checks[0]!.reason).toContain('baseline has scores for 1 of 20 cases');
+      expect(body.baseline_coverage).toMatchObject({ result_count: 1, expected_case_count: 20 });
+      const partly = { baseline_experiment_id: baseline, rules: [{ ...rules[0], min_coverage: 0 }] };
+      expect((await gate(candidate, partly)).passed).toBe(true);
+    });
+
+    it('results for records that were added later do not stand in for missing cases', async () => {
+      const { dataset_id } = await space.dataset();
+      const [first] = [await space.record(dataset_id), await space.record(dataset_id)];
+      const { experiment_id } = await space.experiment({ dataset_id });
+      const late = await space.record(dataset_id);
+      const results = [first!, late].map(({ dataset_record_id }, i) => ({
+        case_id: `c${i}`,
+        dataset_record_id,
+        scores: { exact: 1 },
+      }));
+      expect(await space.results(experiment_id, results)).toEqual([201, 201]);
+      const body = await gate(experiment_id, { rules: [{ scorer: 'exact', min_mean: 1 }] });
+      expect(body.coverage).toMatchObject({ expected_case_count: 2, result_count: 2 });
+      expect(body.checks[1]).toMatchObject({ kind: 'min_coverage', status: 'failed', actual: 0.5 });
+    });
+
+    it('trials of one case do not stand in for others', async () => {
+      const { dataset_id } = await space.dataset();
+      const [{ dataset_record_id }] = [await space.record(dataset_id), await space.record(dataset_id)];
+      const trials = [1, 2].map((i) => ({ case_id: `t${i}`, dataset_record_id, scores: { exact: 1 } }));
+      const candidate = await experimentOf(space, trials, { dataset_id });
+      const body = await gate(candidate, { rules: [{ scorer: 'exact', min_count: 2 }] });
+      expect(body.checks.map((check) => check.status)).toEqual(['passed', 'failed']);
+      expect(body.checks[1]!.reason).toContain('1 of 2 cases');
+    });
+
+    it('one hard break fails a build that the mean would not', async () => {
+      const results = (scores: number[]) => scores.map((s, i) => ({ case_id: `c${i}`, scores: { exact: s } }));
+      const baseline = await completed(space, results(times(50, 0.8)));
+      const candidate = await completed(space, results([...times(48, 0.9), 0.75, 0]));
+      const check = async (rule: Fields) => {
+        const body = await gate(candidate, {
+          baseline_experiment_id: baseline,
+          rules: [{ scorer: 'exact', ...rule }],
+        });
+        return [body.passed, body.checks[0]!.actual];
+      };
+      expect(await check({ max_regression: 0 })).toEqual([true, expect.any(Number)]);
+      expect(await check({ max_regressed_cases: 1 })).toEqual([false, 2]);
+      expect(await check({ max_regressed_cases: 2 })).toEqual([true, 2]);
+      expect(await check({ max_case_regression: 0.79 })).toEqual([false, -0.8]);
+      expect(await check({ max_case_regression: 0.8 })).toEqual([true, -0.8]);
+    });
+  });
+
+  describe('a red build does not turn green on retry', () => {
+    it('a retried job resumes its experiment, completed or not, and makes no second one', async () => {
+      const csv = await csvOf(1);
+      const fields = { ...csv, run_key: 'commit 1', config: { model: 'm' }, resume: true };
+      const first = await create(fields);
+      expect(first.status).toBe(201);
+      const id = first.body.experiment_id;
+      const again = await create(fields);
+      expect([again.status, again.body.experiment_id]).toEqual([200, id]);
+      await space.finalize(id);
+      const done = await create(fields);
+      expect([done.status, done.body.experiment_id, done.body.experiment_status]).toEqual([200, id, 'completed']);
+      expect((await create({ ...fields, run_key: 'commit 2' })).status).toBe(201);
+      const other = await create({ ...fields, experiment_name: 'another model' });
+      expect(other.status).toBe(201);
+    }); // prettier-ignore
+
+    it('a known key without resume is refused with the id of the experiment', async () => {
+      const first = await create({ run_key: 'k' });
+      const second = await create({ run_key: 'k' });
+      expect(outcome(second)).toEqual([409, 'conflict']);
+      expect((second.body as unknown as { detail: string }).detail).toContain(first.body.experiment_id);
+    });
+
+    it('two jobs with one key at once make one experiment', async () => {
+      const answers = await Promise.all(times(8, 0).map(() => create({ run_key: 'k', resume: true })));
+      expect(new Set(answers.map((answer) => answer.body.experiment_id)).size).toBe(1);
+      expect(answers.map((answer) => answer.status).sort()).toEqual([...times(7, 200), 201]);
+    });
+
+    it.each<[string, Fields]>([
+      ['config', { config: { model: 'other' } }],
+      ['subject_kind', { subject_kind: 'agent', subject_id: 'a' }],
+      ['dataset_id', { dataset_id: null, dataset_version: null }],
+      ['dataset_version', { dataset_version: 2 }],
+      ['dataset_filter', { dataset_filter: { case_ids: ['c1'] } }],
+    ])('another %s is not continued as the same run', async (member, change) => {
+      const csv = await csvOf(2);
+      await uploaded(space, csv.dataset_id as string, 'id,input\nc1,x\n');
+      const fields = { ...csv, run_key: 'k', config: { model: 'm' }, resume: true };
+      const { experiment_id } = (await create(fields)).body;
+      const answer = await create({ ...fields, ...change });
+      expect(outcome(answer)).toEqual([409, 'conflict']);
+      const { detail } = answer.body as unknown as { detail: string };
+      expect(detail).toContain(member);
+      expect(detail).toContain(experiment_id);
+    });
+
+    it('a config with its members in another order is the same', async () => {
+      const first = await create({ run_key: 'k', resume: true, config: { a: 1, b: { c: [2], d: null } } });
+      const same = await create({ run_key: 'k', resume: true, config: { b: { d: null, c: [2] }, a: 1 } });
+      expect([same.status, same.body.experiment_id]).toEqual([200, first.body.experiment_id]);
+    });
+
+    it('a failed or archived experiment releases its key, and takes it back only if it is free', async () => {
+      const failed = await create({ run_key: 'k' });
+      await space.finalize(failed.body.experiment_id, { experiment_status: 'failed' });
+      const second = await create({ run_key: 'k', resume: true });
+      expect([second.status, second.body.experiment_id === failed.body.experiment_id]).toEqual([201, false]);
+      const path = `${EXPERIMENTS}/${second.body.experiment_id}`;
+      await space.archive(path);
+      const third = await create({ run_key: 'k', resume: true });
+      expect(third.status).toBe(201);
+      expect(outcome(await space.evaluator.post(`${path}/restore`))).toEqual([409, 'conflict']);
+      await space.archive(`${EXPERIMENTS}/${third.body.experiment_id}`);
+      expect((await space.evaluator.post(`${path}/restore`)).status).toBe(200);
+    });
+
+    it('a run key never changes', async () => {
+      const { experiment_id, run_key } = (await create({ run_key: 'k' })).body;
+      const path = `${EXPERIMENTS}/${experiment_id}`;
+      expect((await space.editor.patch(path, { run_key, tags: ['t'] })).status).toBe(200);
+      expect(outcome(await space.editor.patch(path, { run_key: 'other' }))).toEqual([422, 'immutable_field']);
+      expect(await space.list(`${EXPERIMENTS}?run_key=k`)).toHaveLength(1);
+      expect(await space.list(`${EXPERIMENTS}?run_key=other`)).toEqual([]);
+    });
+
+    it('without a key, only the running experiment is resumed, and not with another config', async () => {
+      const { experiment_id } = (await create({ config: { a: 1 } })).body;
+      expect((await create({ resume: true })).body.experiment_id).toBe(experiment_id);
+      expect(outcome(await create({ resume: true, config: { a: 2 } }))).toEqual([409, 'conflict']);
+      await space.finalize(experiment_id);
+      expect((await create({ resume: true })).status).toBe(201);
+    });
+  });
+
+  describe('the baseline is the promoted run', () => {
+    const promote = (dataset: { dataset_id: string }, baselines: Fields | null) =>
+      space.editor.patch<Dataset>(`/eval/v1/datasets/${dataset.dataset_id}`, { baselines });
+    const rules = [{ scorer: 'exact', max_regression: 0, min_coverage: 0 }];
+
+    it('of the dataset and the name of the evaluation, and never the run itself', async () => {
+      const csv = (await csvOf(2)) as { dataset_id: string };
+      const run = (scores: number[], fields: Fields = {}) =>
+        completed(space, casesOf(scores), { name: 'qa', ...csv, ...fields });
+      const good = await run([1, 1]);
+      expect((await gate(good, { rules })).checks[0]).toMatchObject({ status: 'skipped' });
+      expect((await promote(csv, { qa: good })).body.baselines).toEqual({ qa: good });
+      const bad = await run([1, 0]);
+      expect(await gate(bad, { rules })).toMatchObject({
+        passed: false,
+        baseline_experiment_id: good,
+        checks: [{ status: 'failed', actual: -0.5 }],
+      });
+      expect((await compare(space, bad)).body.baseline.experiment_id).toBe(good);
+      // the promoted run itself has no baseline, and neither has another evaluation
+      expect(await gate(good, { rules })).toMatchObject({ passed: true, baseline_experiment_id: null });
+      expect(await gate(await run([0, 0], { name: 'other' }), { rules })).toMatchObject({ passed: true });
+      // the experiment's own baseline comes first, and the one of the call before it
+      const own = await run([0, 0], { baseline_experiment_id: bad });
+      expect((await gate(own, { rules })).baseline_experiment_id).toBe(bad);
+      const named = await gate(own, { rules, baseline_experiment_id: good });
+      expect(named.baseline_experiment_id).toBe(good);
+      await promote(csv, { qa: null });
+      expect((await gate(bad, { rules })).checks[0]!.status).toBe('skipped');
+    });
+
+    it('without any, a gate can be told to fail, and a comparison is refused', async () => {
+      const candidate = await completed(space, casesOf([1]));
+      const skipped = await gate(candidate, { rules });
+      expect(skipped).toMatchObject({ passed: true, checks: [{ status: 'skipped', actual: null }] });
+      const required = await gate(candidate, { rules, require_baseline: true });
+      expect(required).toMatchObject({ passed: false, checks: [{ status: 'failed' }] });
+      expect([...outcome(await compare(space, candidate))]).toEqual([400, 'invalid_query']);
+      const junit = await space.viewer.post<string>(`${EXPERIMENTS}/${candidate}/gate`, { rules }, { accept: 'application/xml' });
+      expect(junit.body).toMatch(/failures="0".*skipped="1".*<skipped message="Skipped/s);
+    }); // prettier-ignore
+
+    it('a run that has not completed is refused as baseline', async () => {
+      const csv = (await csvOf(1)) as { dataset_id: string };
+      const candidate = await completed(space, casesOf([1]), { name: 'qa', ...csv });
+      const running = await experimentOf(space, casesOf([1]), { name: 'qa', ...csv });
+      expect(outcome(await promote(csv, { qa: running }))).toEqual([409, 'conflict']);
+      expect(outcome(await compare(space, candidate, { baseline_experiment_id: running }))).toEqual([409, 'conflict']);
+      const body = { rules, baseline_experiment_id: running };
+      expect(outcome(await space.viewer.post(`${EXPERIMENTS}/${candidate}/gate`, body))).toEqual([409, 'conflict']);
+      await space.finalize(running, { experiment_status: 'failed' });
+      expect(outcome(await promote(csv, { qa: running }))).toEqual([409, 'conflict']);
+    }); // prettier-ignore
+
+    it('only a run of this dataset and name can be promoted', async () => {
+      const csv = (await csvOf(1)) as { dataset_id: string };
+      const own = await completed(space, casesOf([1]), { name: 'qa', ...csv });
+      const elsewhere = await completed(space, casesOf([1]), { name: 'qa' });
+      for (const [baselines, status, pointer] of [
+        [{ qa: 'exp_unknown' }, 404, '/baselines/qa'],
+        [{ qa: elsewhere }, 400, '/baselines/qa'],
+        [{ 'a/b': own }, 400, '/baselines/a~1b'],
+        [{ qa: 1 }, 400, '/baselines'],
+        [{ '': own }, 400, '/baselines'],
+      ] as const) {
+        const answer = await promote(csv, baselines);
+        expect([answer.status, ...places(answer)]).toEqual([status, pointer]);
+      }
+      const many = Object.fromEntries(times(101, 0).map((_, i) => [`n${i}`, null]));
+      expect((await promote(csv, many)).status).toBe(400);
+      await space.archive(`${EXPERIMENTS}/${own}`);
+      expect(outcome(await promote(csv, { qa: own }))).toEqual([409, 'conflict']);
+    });
+  });
+
+  describe('part of a dataset', () => {
+    it('is what an experiment covers: results outside it are refused, and nothing else is expected', async () => {
+      const { dataset_id } = await space.dataset();
+      const easy = await space.record(dataset_id, { tags: ['easy', 'x'], label: 'l' });
+      const hard = await space.record(dataset_id, { tags: ['hard', 'x'], category: 'c' });
+      const make = async (dataset_filter: Fields) =>
+        (await create({ dataset_id, dataset_filter })).body;
+      for (const filter of [{ tags: ['hard'] }, { tags: ['x', 'hard'] }, { category: 'c' }, { dataset_record_ids: [hard.dataset_record_id] }]) {
+        const made = await make(filter);
+        expect(made).toMatchObject({ expected_case_count: 1, dataset_filter: filter });
+        const item = ({ dataset_record_id }: { dataset_record_id: string }, case_id: string) => ({ case_id, dataset_record_id, scores: { exact: 1 } });
+        expect(await space.results(made.experiment_id, [item(hard, 'h'), item(easy, 'e')])).toEqual([201, 400]);
+        const { dataset_snapshot } = await space.finalize(made.experiment_id);
+        expect(dataset_snapshot).toMatchObject({ record_count: 1, records: [{ dataset_record_id: hard.dataset_record_id }] });
+      }
+      expect(await make({ tags: ['x'] })).toMatchObject({ expected_case_count: 2 });
+    }); // prettier-ignore
+
+    it('of a CSV version is selected by tags and case ids', async () => {
+      const { dataset_id } = await space.dataset();
+      await uploaded(space, dataset_id, 'id,input,kind\nc1,x,easy\nc2,y,"hard,x"\nc3,z,hard\n', {
+        mapping: JSON.stringify({ input: ['input'], tags: ['kind'] }),
+      });
+      const make = (dataset_filter: Fields) => create({ dataset_id, dataset_version: 1, dataset_filter });
+      const hard = (await make({ tags: ['hard'] })).body;
+      expect(hard.expected_case_count).toBe(2);
+      const statuses = await space.results(hard.experiment_id, [
+        { case_id: 'c1' },
+        { case_id: 'c2' },
+        { case_id: 'c3', input: 1, expected: 2, tags: [] },
+      ]);
+      expect(statuses).toEqual([400, 201, 201]);
+      expect((await make({ case_ids: ['c1', 'c3'] })).body.expected_case_count).toBe(2);
+      expect((await make({ case_ids: ['c1', 'c3'], tags: ['hard'] })).body.expected_case_count).toBe(1);
+      const done = await space.finalize(hard.experiment_id);
+      expect(done.dataset_snapshot).toMatchObject({ source: 'csv', record_count: 2 });
+    });
+
+    it.each<[Fields, number, string]>([
+      [{ dataset_filter: { tags: ['none'] } }, 400, '/dataset_filter'],
+      [{ dataset_filter: { dataset_record_ids: ['rec_x'] } }, 404, '/dataset_filter/dataset_record_ids/0'],
+      [{ dataset_filter: { case_ids: ['c1'] } }, 400, '/dataset_filter/case_ids'],
+      [{ dataset_filter: { lable: 'x' } }, 400, '/dataset_filter/lable'],
+      [{ dataset_id: null, dataset_filter: { tags: ['x'] } }, 400, '/dataset_filter'],
+    ])('that cannot be is refused: %j', async (fields, status, pointer) => {
+      const { dataset_id } = await space.dataset();
+      await space.record(dataset_id, { tags: ['x'] });
+      const answer = await create({ dataset_id, ...fields });
+      expect([answer.status, ...places(answer)]).toEqual([status, pointer]);
+    });
+
+    it('needs a version where a dataset has only CSV files, at creation and not at the first result', async () => {
+      const { dataset_id } = await csvOf(2);
+      const answer = await create({ dataset_id });
+      expect([answer.status, ...places(answer)]).toEqual([400, '/dataset_version']);
+      const labelled = await create({ dataset_id, dataset_version: 1, dataset_filter: { label: 'l' } });
+      expect([labelled.status, ...places(labelled)]).toEqual([400, '/dataset_filter/label']);
+    });
+  });
+
+  it('a replaced result is not judged by the scores of its earlier version', async () => {
+    const { experiment_id } = await space.experiment();
+    const path = `${EXPERIMENTS}/${experiment_id}/results`;
+    const first = await space.result(experiment_id, { case_id: 'c1', error: 'timed out', scores: { exact: 0 } });
+    const replaced = await space.post<Result>(path, { case_id: 'c1', output: 'right', on_conflict: 'replace' });
+    expect(replaced.body).toMatchObject({ result_id: first.result_id, version: 2, scores: {}, error: null });
+    const body = await gate(experiment_id, { rules: [{ scorer: 'exact', min_count: 1 }] });
+    expect(body).toMatchObject({ passed: false, coverage: { error_count: 0 } });
+  });
+});
