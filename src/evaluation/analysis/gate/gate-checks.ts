@@ -87,7 +87,7 @@ class RuleChecks {
     add('min_count', rule.min_count, { estimate: count });
     add('max_regressed_cases', rule.max_regressed_cases, { estimate: measured.regressedCases });
     add('max_case_regression', minus(rule.max_case_regression), { estimate: measured.worstDifference });
-    if (isGiven(rule.min_coverage) || this.minCoverage > 0) {
+    if (this.minCoverage > 0) {
       add('min_coverage', this.minCoverage, {
         estimate: shareOf(measured.candidate, measured.expectedCases),
       });
