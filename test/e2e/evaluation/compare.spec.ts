@@ -71,8 +71,22 @@ describe('comparing an experiment with its baseline', () => {
       expect(body.scorers!.map((one) => one.scorer)).toEqual(['exact', 'old', 'own', 'tone']);
       expect(byScorer(body, 'exact')).toEqual({
         scorer: 'exact',
-        candidate: { mean: 0.75, count: 4, scorer_version: null, scored_count: 4, null_count: 0, late_count: 0 },
-        baseline: { mean: 0.75, count: 4, scorer_version: null, scored_count: 4, null_count: 0, late_count: 0 },
+        candidate: {
+          mean: 0.75,
+          count: 4,
+          scorer_version: null,
+          scored_count: 4,
+          null_count: 0,
+          late_count: 0,
+        },
+        baseline: {
+          mean: 0.75,
+          count: 4,
+          scorer_version: null,
+          scored_count: 4,
+          null_count: 0,
+          late_count: 0,
+        },
         difference: 0,
         confidence_interval: { lower: expect.any(Number), upper: expect.any(Number) },
         p_value: 1,

@@ -33,7 +33,8 @@ describe('conclusions from scores', () => {
     expect(answer.status).toBe(200);
     return answer.body;
   };
-  const create = (fields: Fields) => space.post<Experiment>('/eval/v1/experiments', { name: 'qa', ...fields });
+  const create = (fields: Fields) =>
+    space.post<Experiment>('/eval/v1/experiments', { name: 'qa', ...fields });
   /** A CSV version with these many cases, `c1` and so on. */
   const csvOf = async (count: number): Promise<Fields> => {
     const { dataset_id } = await space.dataset();
@@ -199,7 +200,8 @@ describe('conclusions from scores', () => {
     });
 
     it('one hard break fails a build that the mean would not', async () => {
-      const results = (scores: number[]) => scores.map((s, i) => ({ case_id: `c${i}`, scores: { exact: s } }));
+      const results = (scores: number[]) =>
+        scores.map((s, i) => ({ case_id: `c${i}`, scores: { exact: s } }));
       const baseline = await completed(space, results(times(50, 0.8)));
       const candidate = await completed(space, results([...times(48, 0.9), 0.75, 0]));
       const check = async (rule: Fields) => {
@@ -441,8 +443,16 @@ describe('conclusions from scores', () => {
   it('a replaced result is not judged by the scores of its earlier version', async () => {
     const { experiment_id } = await space.experiment();
     const path = `${EXPERIMENTS}/${experiment_id}/results`;
-    const first = await space.result(experiment_id, { case_id: 'c1', error: 'timed out', scores: { exact: 0 } });
-    const replaced = await space.post<Result>(path, { case_id: 'c1', output: 'right', on_conflict: 'replace' });
+    const first = await space.result(experiment_id, {
+      case_id: 'c1',
+      error: 'timed out',
+      scores: { exact: 0 },
+    });
+    const replaced = await space.post<Result>(path, {
+      case_id: 'c1',
+      output: 'right',
+      on_conflict: 'replace',
+    });
     expect(replaced.body).toMatchObject({ result_id: first.result_id, version: 2, scores: {}, error: null });
     const body = await gate(experiment_id, { rules: [{ scorer: 'exact', min_count: 1 }] });
     expect(body).toMatchObject({ passed: false, coverage: { error_count: 0 } });

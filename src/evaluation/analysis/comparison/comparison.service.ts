@@ -175,7 +175,15 @@ export class ComparisonService {
     scope: Scope,
     pair: Pair,
     { cases, sides, scorers: readScorers }: Comparison,
-    { scorer, only, allow_version_mismatch: mixing = false, sort, limit = PAGE_SIZE_DEFAULT, offset = 0, cursor }: CompareQueryDto,
+    {
+      scorer,
+      only,
+      allow_version_mismatch: mixing = false,
+      sort,
+      limit = PAGE_SIZE_DEFAULT,
+      offset = 0,
+      cursor,
+    }: CompareQueryDto,
     signal: AbortSignal,
   ): Promise<ComparedCasePageDto> {
     const scorers = readScorers.map((one) => one.scorer);
@@ -258,7 +266,10 @@ const isFurtherPage = ({ cursor, offset = 0 }: CompareQueryDto): boolean =>
 function pairOf({ candidate, baseline }: ExperimentPair): Pair {
   const parameter = 'baseline_experiment_id';
   if (!baseline) {
-    throw problem.invalidQuery(parameter, 'is required, because neither the experiment nor its dataset has a baseline');
+    throw problem.invalidQuery(
+      parameter,
+      'is required, because neither the experiment nor its dataset has a baseline',
+    );
   }
   if (baseline.experiment_id === candidate.experiment_id) {
     throw problem.invalidQuery(parameter, 'must be another experiment than this one');

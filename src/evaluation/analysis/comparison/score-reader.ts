@@ -241,10 +241,7 @@ function numbered(keys: readonly (string | null)[]): Int32Array {
 }
 
 /** Selects the scorers to compare: those of both sides first, then those with the most scores. Sorts them by name. */
-function scorersToCompare(
-  candidate: readonly ScoredVersion[],
-  baseline: readonly ScoredVersion[],
-): string[] {
+function scorersToCompare(candidate: readonly ScoredVersion[], baseline: readonly ScoredVersion[]): string[] {
   const counts = new Map<string, { sides: Set<readonly ScoredVersion[]>; count: number }>();
   for (const side of [candidate, baseline]) {
     for (const { scorer, count } of side) {
@@ -254,8 +251,7 @@ function scorersToCompare(
   }
   return [...counts]
     .sort(
-      ([a, of], [b, other]) =>
-        other.sides.size - of.sides.size || other.count - of.count || (a < b ? -1 : 1),
+      ([a, of], [b, other]) => other.sides.size - of.sides.size || other.count - of.count || (a < b ? -1 : 1),
     )
     .slice(0, SCORERS_MAX)
     .map(([scorer]) => scorer)

@@ -14,7 +14,12 @@ import {
 } from 'class-validator';
 import { Nested } from '#platform/http';
 import { IntervalDto } from '../comparison/comparison.dto';
-import { CoverageDto, EXPERIMENT_STATUSES, type ExperimentStatus, SUMMARY_RESULTS_MAX } from '../../experiments';
+import {
+  CoverageDto,
+  EXPERIMENT_STATUSES,
+  type ExperimentStatus,
+  SUMMARY_RESULTS_MAX,
+} from '../../experiments';
 
 export const RULES_MAX = 100;
 

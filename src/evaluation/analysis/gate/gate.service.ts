@@ -138,7 +138,12 @@ function toMeasured(
   });
   return {
     scorers: new Map(read.scorers.map(({ scorer }, i) => [scorer, scorers[i]!])),
-    coverage: toCoverage(candidate.expected_case_count, read.candidate, read.scorers, (i) => measures[i]!.candidate),
+    coverage: toCoverage(
+      candidate.expected_case_count,
+      read.candidate,
+      read.scorers,
+      (i) => measures[i]!.candidate,
+    ),
     baselineCoverage:
       baseline &&
       read.baseline &&
