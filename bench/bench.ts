@@ -62,7 +62,13 @@ export class Bench {
        FROM generate_series(1, $3::int) n`,
       [experimentId, this.scope.workspaceId, count, scorers],
     );
-    await this.direct.query('VACUUM (ANALYZE) results');
+    await this.direct.query(
+      `INSERT INTO result_scores (experiment_id, scorer, scorer_version, result_id, source, workspace_id, score, is_shown)
+       SELECT experiment_id, s.key, 0, result_id, 'client', workspace_id, s.value::float8, true
+       FROM results CROSS JOIN LATERAL jsonb_each(scores) s WHERE experiment_id = $1`,
+      [experimentId],
+    );
+    await this.direct.query('VACUUM (ANALYZE) results, result_scores');
   }
 
   report(title: string, unit: string, { medians, ratios }: Comparison, names = ['direct', 'service']): void {

@@ -9,10 +9,12 @@ import { ExperimentEntity } from './experiments/experiment.entity';
 import { ExperimentRepository } from './experiments/experiment.repository';
 import { ExperimentService } from './experiments/experiment.service';
 import { SummaryRepository } from './experiments/summary.repository';
+import { ResultListRepository } from './results/result-list.repository';
 import { ResultLockRepository } from './results/result-lock.repository';
 import { ResultReferenceRepository } from './results/result-reference.repository';
 import { ResultEntity } from './results/result.entity';
 import { ResultRepository } from './results/result.repository';
+import { ResultScoreRepository } from './results/result-score.repository';
 import { ExperimentTraceRepository } from './traces/experiment-trace.repository';
 import { ExperimentTraceService } from './traces/experiment-trace.service';
 import { TraceStatsService } from './traces/trace-stats.service';
@@ -32,9 +34,11 @@ import { TraceStatsService } from './traces/trace-stats.service';
     ExperimentService,
     ExperimentTraceRepository,
     ExperimentTraceService,
+    ResultListRepository,
     ResultLockRepository,
     ResultReferenceRepository,
     ResultRepository,
+    ResultScoreRepository,
     SummaryRepository,
     TraceStatsService,
   ],
@@ -42,9 +46,11 @@ import { TraceStatsService } from './traces/trace-stats.service';
     ExperimentRepository,
     ExperimentService,
     ExperimentTraceService,
+    ResultListRepository,
     ResultLockRepository,
     ResultReferenceRepository,
     ResultRepository,
+    ResultScoreRepository,
     SummaryRepository,
     TraceStatsService,
   ],
