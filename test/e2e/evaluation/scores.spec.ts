@@ -173,7 +173,9 @@ describe('scores of a result', () => {
       const given = (scorer_version: number) => ({ score: 1, scorer_id: id, scorer_version });
       const answer = await create({ ok: given(2), typo: given(22) });
       expect([outcome(answer), places(answer)]).toEqual([[400, 'invalid_request'], ['/scores']]);
-      expect((answer.body as unknown as { detail: string }).detail).toMatch(new RegExp(`typo .*22.*${id}.*2`));
+      expect((answer.body as unknown as { detail: string }).detail).toMatch(
+        new RegExp(`typo .*22.*${id}.*2`),
+      );
       const items = [
         { case_id: 'typo', scores: { s: given(3) } },
         { case_id: 'right', scores: { s: given(1) } },

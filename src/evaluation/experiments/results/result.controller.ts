@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiExtraModels, ApiOkResponse, ApiResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
-import { created, Reply } from '#platform/http';
+import { created, IfMatch, type Reply, versioned, type Versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
 import {
   BulkResultsAnswerDto,
@@ -39,9 +39,9 @@ export class ResultController {
     @Param('experiment_id') experimentId: string,
     @Body() dto: CreateResultDto,
   ): Promise<Reply> {
-    const { status, view } = await this.results.create(scope, experimentId, dto);
-    if (status === 200) return new Reply(status, view);
-    return created(`/eval/v1/experiments/${experimentId}/results/${view.result_id}`, view);
+    const { status, made } = await this.results.create(scope, experimentId, dto);
+    if (status === 200) return versioned(made.view, made.version);
+    return created(`/eval/v1/experiments/${experimentId}/results/${made.view.result_id}`, made);
   }
 
   /** Add the results of up to 100 cases */
@@ -101,7 +101,7 @@ export class ResultController {
     @CurrentScope() scope: Scope,
     @Param('experiment_id') experimentId: string,
     @Param('result_id') id: string,
-  ): Promise<ResultDto> {
+  ): Promise<Versioned<ResultDto>> {
     return this.results.get(scope, experimentId, id);
   }
 
@@ -114,7 +114,8 @@ export class ResultController {
     @Param('experiment_id') experimentId: string,
     @Param('result_id') id: string,
     @Body() dto: PatchResultDto,
-  ): Promise<ResultDto> {
-    return this.results.patch(scope, experimentId, id, dto);
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<ResultDto>> {
+    return this.results.patch(scope, experimentId, id, dto, ifMatch);
   }
 }

@@ -13,6 +13,7 @@ const OWN_COLUMNS = [
   'is_expected',
 ] as const; // prettier-ignore
 const INSERTED_COLUMNS = `${OWN_COLUMNS.join(', ')}, experiment_id, workspace_id, created_at, updated_at, created_by`;
+const REVISION = raw('results.xmin::text AS revision');
 export const RESULT_COLUMNS = `${INSERTED_COLUMNS}, version`;
 
 /** The columns of `OWN_COLUMNS` in the JSON parameter, and which values to take from the record. */
@@ -41,10 +42,16 @@ export interface NewResultRow extends ResultEntity {
   takes_tags: boolean;
 }
 
+/** A result as it is stored. */
+export interface StoredResult extends ResultEntity {
+  /** The transaction that last changed the row, for its ETag. */
+  revision: string;
+}
+
 /** A result that was written. */
 export interface WrittenResult extends Pick<
-  ResultEntity,
-  'result_id' | 'case_id' | 'version' | 'tags' | 'created_at' | 'created_by'
+  StoredResult,
+  'result_id' | 'case_id' | 'version' | 'revision' | 'tags' | 'created_at' | 'created_by'
 > {
   /** Whether its trace or its session has human scores. */
   is_scored: boolean;
@@ -95,7 +102,7 @@ export class ResultRepository {
       ORDER BY given.case_id COLLATE "C"
       ON CONFLICT (experiment_id, case_id)
       ${replaces ? raw(`DO UPDATE SET ${REPLACED}, version = results.version + 1`) : raw('DO NOTHING')}
-      RETURNING result_id, case_id, version, tags, created_at, created_by, EXISTS (
+      RETURNING result_id, case_id, version, ${REVISION}, tags, created_at, created_by, EXISTS (
         SELECT FROM human_scores s WHERE s.workspace_id = results.workspace_id
           AND s.target_id IN (results.trace_id, results.session_id)
           AND s.target_kind <> 'result' AND s.superseded_by_score_id IS NULL) AS is_scored`;
@@ -139,11 +146,11 @@ export class ResultRepository {
     experimentId: string,
     caseIds: readonly string[],
     maxBytes: number,
-  ): Promise<Map<string, ResultEntity>> {
+  ): Promise<Map<string, StoredResult>> {
     if (caseIds.length === 0) return new Map();
-    const rows = await tx.query<ResultEntity>(
-      sql`SELECT ${raw(RESULT_COLUMNS)} FROM (
-          SELECT *, sum(bytes) OVER (ORDER BY result_id ROWS UNBOUNDED PRECEDING) - bytes AS bytes_before
+    const rows = await tx.query<StoredResult>(
+      sql`SELECT ${raw(RESULT_COLUMNS)}, revision FROM (
+          SELECT *, ${REVISION}, sum(bytes) OVER (ORDER BY result_id ROWS UNBOUNDED PRECEDING) - bytes AS bytes_before
           FROM results WHERE ${hasCases(scope, experimentId, caseIds)}) existing
         WHERE bytes_before < ${maxBytes}`,
     );
@@ -155,20 +162,20 @@ export class ResultRepository {
     experimentId: string,
     resultId: string,
     on: SqlExecutor = this.database,
-  ): Promise<ResultEntity | null> {
-    const [row] = await on.query<ResultEntity>(
+  ): Promise<StoredResult | null> {
+    const [row] = await on.query<StoredResult>(
       prepared(
         'result.get',
-        sql`SELECT ${raw(RESULT_COLUMNS)} FROM results WHERE ${isResult(scope, experimentId, resultId)}`,
+        sql`SELECT ${raw(RESULT_COLUMNS)}, ${REVISION} FROM results WHERE ${isResult(scope, experimentId, resultId)}`,
       ),
     );
     return row ?? null;
   }
 
   /** Reads a result and locks it against all other writes. */
-  async lock(tx: Tx, scope: Scope, experimentId: string, resultId: string): Promise<ResultEntity | null> {
-    const [row] = await tx.query<ResultEntity>(
-      sql`SELECT ${raw(RESULT_COLUMNS)} FROM results WHERE ${isResult(scope, experimentId, resultId)} FOR UPDATE`,
+  async lock(tx: Tx, scope: Scope, experimentId: string, resultId: string): Promise<StoredResult | null> {
+    const [row] = await tx.query<StoredResult>(
+      sql`SELECT ${raw(RESULT_COLUMNS)}, ${REVISION} FROM results WHERE ${isResult(scope, experimentId, resultId)} FOR UPDATE`,
     );
     return row ?? null;
   }
@@ -179,9 +186,9 @@ export class ResultRepository {
     scope: Scope,
     { experiment_id, result_id }: ResultId,
     patch: ResultPatch,
-  ): Promise<ResultEntity> {
+  ): Promise<StoredResult> {
     const names = Object.keys(patch.scores);
-    const [row] = await tx.query<ResultEntity>(
+    const [row] = await tx.query<StoredResult>(
       sql`UPDATE results SET updated_at = ${patch.at}, tags = ${patch.tags}::text[], metadata = ${patch.metadata.text},
           scores = scores || ${toJsonText(patch.scores)}::jsonb,
           score_details = (
@@ -189,7 +196,7 @@ export class ResultRepository {
               SELECT key, value FROM json_each(score_details) WHERE key <> ALL (${names}::text[])
               UNION ALL SELECT key, value FROM json_each(${toJsonText(patch.details)}::json)) merged)
         WHERE ${isResult(scope, experiment_id, result_id)}
-        RETURNING ${raw(RESULT_COLUMNS)}`,
+        RETURNING ${raw(RESULT_COLUMNS)}, ${REVISION}`,
     );
     return row!;
   }

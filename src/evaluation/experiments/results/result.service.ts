@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, type Tx } from '#platform/db';
-import { checkValues, patchMetadata, validateBody } from '#platform/http';
+import { checkIfMatch, checkValues, patchMetadata, validateBody, Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
 import { RawJson, toJsonText, toRawJson, toRawJsonOrNull } from '#platform/json';
 import type { Page } from '#platform/paging';
@@ -33,7 +33,7 @@ import type { ResultEntity } from './result.entity';
 import { ResultListRepository } from './result-list.repository';
 import { ResultLockRepository } from './result-lock.repository';
 import type { ResultListQueryDto } from './result-query.dto';
-import { type NewResultRow, ResultRepository } from './result.repository';
+import { type NewResultRow, ResultRepository, type StoredResult } from './result.repository';
 import { ResultScoreRepository } from './result-score.repository';
 import { ScoreWriteBack } from './score-write-back';
 import { scoreRowsOf, SCORES_MAX, type SplitScores, splitScores } from './scores';
@@ -55,7 +55,7 @@ const skippedTooLarge = (): Problem =>
 /** A result as it is stored, and the status of the item that named it. */
 interface Outcome {
   status: 200 | 201;
-  row: ResultEntity;
+  row: StoredResult;
 }
 
 /** A result to write, and its scores. */
@@ -86,7 +86,7 @@ export class ResultService {
     scope: Scope,
     experimentId: string,
     dto: CreateResultDto,
-  ): Promise<{ status: 200 | 201; view: ResultDto }> {
+  ): Promise<{ status: 200 | 201; made: Versioned<ResultDto> }> {
     checkWorkspaceOfCreate(scope, dto.workspace_id);
     return this.database.transaction(async (tx) => {
       const [outcome] = await this.write(tx, scope, experimentId, dto, [dto]);
@@ -96,7 +96,7 @@ export class ResultService {
       const isRead =
         row.dataset_record_id !== null && (dto.input === undefined || dto.expected === undefined);
       const stored = isRead ? await this.results.find(scope, experimentId, row.result_id, tx) : row;
-      return { status, view: toResultDto(stored!) };
+      return { status, made: versioned(stored!) };
     });
   }
 
@@ -121,14 +121,22 @@ export class ResultService {
 
   /**
    * Adds scores to a result, and changes its tags and metadata. A patch that changes nothing writes nothing. Errors: 404,
+   * 412 for a stale `If-Match`,
    * 409 when the experiment is frozen or the result is not in the version that the patch names, 400 for more than 100
    * scores, and those of `checkScorers`.
    */
-  async patch(scope: Scope, experimentId: string, resultId: string, dto: PatchResultDto): Promise<ResultDto> {
+  async patch(
+    scope: Scope,
+    experimentId: string,
+    resultId: string,
+    dto: PatchResultDto,
+    ifMatch?: string,
+  ): Promise<Versioned<ResultDto>> {
     return this.database.transaction(async (tx) => {
       const experiment = await this.locks.lockForUpload(tx, scope, experimentId, []);
       const row = experiment && (await this.results.lock(tx, scope, experimentId, resultId));
       if (!experiment || !row) throw problem.notFound('result', resultId);
+      checkIfMatch(ifMatch, etagOf(row));
       checkRunning(experiment);
       checkVersion(row, dto.version);
       checkScorers(await this.cases.scorerVersions(tx, scope, [dto]), dto.scores);
@@ -140,17 +148,17 @@ export class ResultService {
         metadata: patchMetadata(row.metadata, dto.metadata),
         at: new Date(),
       };
-      if (isUnchanged(row, patch)) return toResultDto(row);
+      if (isUnchanged(row, patch)) return versioned(row);
       const patched = await this.results.patch(tx, scope, row, patch);
       await this.scores.replace(tx, scope, experimentId, resultId, scoreRowsOf(resultId, split));
-      return toResultDto(patched);
+      return versioned(patched);
     });
   }
 
-  async get(scope: Scope, experimentId: string, resultId: string): Promise<ResultDto> {
+  async get(scope: Scope, experimentId: string, resultId: string): Promise<Versioned<ResultDto>> {
     const row = await this.results.find(scope, experimentId, resultId);
     if (!row) throw problem.notFound('result', resultId);
-    return toResultDto(row);
+    return versioned(row);
   }
 
   async list(scope: Scope, experimentId: string, query: ResultListQueryDto): Promise<Page<ResultDto>> {
@@ -216,8 +224,8 @@ export class ResultService {
       scoreRowsOf(result_id, planned.get(case_id)!.split),
     );
     await this.scores.insert(tx, scope, experimentId, scores);
-    const written = new Map<string, ResultEntity>();
-    const scored: ResultEntity[] = [];
+    const written = new Map<string, StoredResult>();
+    const scored: StoredResult[] = [];
     for (const { is_scored, ...columns } of stored) {
       const row = { ...planned.get(columns.case_id)!.row, ...columns };
       written.set(row.result_id, row);
@@ -264,6 +272,10 @@ export class ResultService {
     return experiment;
   }
 }
+
+const etagOf = ({ version, revision }: StoredResult): string => `${version}-${revision}`;
+
+const versioned = (row: StoredResult): Versioned<ResultDto> => new Versioned(toResultDto(row), etagOf(row));
 
 /** Plans items in the order in which they were sent. Of two with one `case_id`, the first wins. */
 function planner(
