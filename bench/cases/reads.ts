@@ -1,5 +1,6 @@
+import { Environment } from '#platform/config';
 import { ExperimentRepository } from '../../src/evaluation/experiments/experiments/experiment.repository';
-import { ResultRepository } from '../../src/evaluation/experiments/results/result.repository';
+import { ResultListRepository } from '../../src/evaluation/experiments/results/result-list.repository';
 import type { Bench } from '../bench';
 import { compare, timeCalls } from '../measure';
 
@@ -34,7 +35,7 @@ export async function listResults(bench: Bench): Promise<void> {
   const experimentId = await bench.newExperiment();
   await bench.fillResults(experimentId, RESULTS, 1);
   const route = `/eval/v1/experiments/${experimentId}/results`;
-  const results = new ResultRepository(bench.direct.database);
+  const results = new ResultListRepository(bench.direct.database, new Environment());
   const cursor = await deepCursor(bench, route);
   const read = (query: { limit: number; cursor?: string }) => ({
     direct: async () =>

@@ -2,8 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { newId } from '#platform/ids';
 import { RawJson } from '#platform/json';
 import { ResultLockRepository } from '../../src/evaluation/experiments/results/result-lock.repository';
-import type { ResultEntity } from '../../src/evaluation/experiments/results/result.entity';
-import { ResultRepository } from '../../src/evaluation/experiments/results/result.repository';
+import { ResultScoreRepository } from '../../src/evaluation/experiments/results/result-score.repository';
+import {
+  type NewResultRow,
+  ResultRepository,
+} from '../../src/evaluation/experiments/results/result.repository';
+import { scoreRowsOf } from '../../src/evaluation/experiments/results/scores';
 import type { Bench } from '../bench';
 import { compare, timeCalls } from '../measure';
 
@@ -30,7 +34,7 @@ function fields(caseId: string) {
 
 const json = (value: unknown): RawJson => new RawJson(JSON.stringify(value));
 
-function row(bench: Bench, experimentId: string, caseId: string, at: Date): ResultEntity {
+function row(bench: Bench, experimentId: string, caseId: string, at: Date): NewResultRow {
   const given = fields(caseId);
   return {
     ...given,
@@ -47,6 +51,11 @@ function row(bench: Bench, experimentId: string, caseId: string, at: Date): Resu
     score_details: json({}),
     trial_group: null,
     trial_index: null,
+    version: 1,
+    is_expected: false,
+    takes_input: false,
+    takes_expected: false,
+    takes_tags: false,
     created_at: at,
     updated_at: at,
     created_by: bench.scope.principalId,
@@ -57,11 +66,14 @@ function row(bench: Bench, experimentId: string, caseId: string, at: Date): Resu
 async function writeDirectly(bench: Bench, experimentId: string, caseIds: string[]): Promise<void> {
   const locks = new ResultLockRepository();
   const results = new ResultRepository(bench.direct.database);
+  const scores = new ResultScoreRepository();
   const at = new Date();
   const rows = caseIds.map((caseId) => row(bench, experimentId, caseId, at));
+  const scoreRows = rows.flatMap((one) => scoreRowsOf(one.result_id, { scores: one.scores, details: {} }));
   await bench.direct.transaction(async (tx) => {
     await locks.lockForUpload(tx, bench.scope, experimentId, rows);
-    await results.insertMany(tx, bench.scope, experimentId, rows, at);
+    await results.writeMany(tx, bench.scope, experimentId, rows, { at, replaces: false });
+    await scores.insert(tx, bench.scope, experimentId, scoreRows);
   });
 }
 

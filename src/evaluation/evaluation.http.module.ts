@@ -15,6 +15,7 @@ import { RecordController } from './datasets/records/record.controller';
 import { RecordTransferController } from './datasets/transfer/record-transfer.controller';
 import { CaseRules } from './experiments/results/case-rules';
 import { ResultController } from './experiments/results/result.controller';
+import { ResultExportService } from './experiments/results/result-export.service';
 import { ResultService } from './experiments/results/result.service';
 import { HumanScoreController } from './scores/human-score.controller';
 import { ScorerController } from './scorers/scorer.controller';
@@ -28,7 +29,7 @@ import { ExperimentTraceController } from './experiments/traces/experiment-trace
 @Module({
   imports: [AnalysisModule, DatasetsModule, ExperimentsModule, ScorersModule, ScoresModule, ScoringModule],
   // here, because results need scorers and human scores, which are built on experiments
-  providers: [CaseRules, ResultService],
+  providers: [CaseRules, ResultExportService, ResultService],
   controllers: [
     DatasetController,
     DatasetVersionController,

@@ -147,7 +147,7 @@ const named = ({ name }: { name?: string }, variant: string, statement: Sql): St
  * Selects the rows of a page that begin within its bytes, and at least the first. PostgreSQL stores large values apart
  * from their rows, and does not read the values of omitted rows.
  */
-const withinBytes = (rows: Sql, sort: Sql): Sql =>
+export const withinBytes = (rows: Sql, sort: Sql): Sql =>
   sql`SELECT * FROM (
     SELECT *, sum(page_bytes) OVER page - page_bytes AS page_bytes_before,
       lead(true, 1, false) OVER page AS page_goes_on

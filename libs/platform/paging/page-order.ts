@@ -92,4 +92,10 @@ const KEYS = {
     form: /^\d{1,17}$/,
     read: (key: string) => microsecondsToTime(sql`${key}`),
   },
+  /** The shortest text that stands for the number. */
+  float8: {
+    written: (expression: string) => `(${expression})::text`,
+    form: /^-?\d{1,400}(\.\d{1,400})?(e[+-]?\d{1,4})?$/,
+    read: (key: string) => sql`${Number(key)}::float8`,
+  },
 };

@@ -1,6 +1,6 @@
 import { empty, raw, type Sql, sql, type SqlExecutor, type Where } from '#platform/db';
 import { decodeCursor, encodeCursor } from './cursor';
-import type { RowPage } from './list-page';
+import { type RowPage, withinBytes } from './list-page';
 import { type ListQueryDto, TOTAL_MAX } from './page.dto';
 import {
   cursorAfter as plainCursorAfter,
@@ -34,6 +34,8 @@ export interface ScanSpec {
   idType?: 'text' | 'int8';
   sorts: Record<string, SortKey>;
   defaultSort: string;
+  /** The expression of a row's size in bytes, see `ListSpec`. */
+  bytes?: string;
 }
 
 /** Limits on the rows that one statement reads and on the cost of its lookups. The row that reaches the second is the last. */
@@ -54,42 +56,117 @@ const COUNT_LIMIT: ScanLimit = { rows: TOTAL_MAX, lookups: 20_000 };
  *
  * The statements of a page must see the same rows, so `on` must be a transaction with one snapshot.
  */
-export async function scanPage<Row>(
+export const scanPage = <Row>(on: SqlExecutor, spec: ScanSpec, query: ListQueryDto): Promise<RowPage<Row>> =>
+  scanRanges(on, [spec], query);
+
+/**
+ * Reads one page of a list that consists of ranges, one after the other, like `scanPage`. For a sort by a value that some
+ * rows do not have: each range has its own key for the sort.
+ *
+ * @param count counts the rows of all ranges in another way than one by one
+ */
+export async function scanRanges<Row>(
   on: SqlExecutor,
-  spec: ScanSpec,
+  ranges: readonly ScanSpec[],
   query: ListQueryDto,
+  count: () => Promise<number | null> = () => countRanges(on, ranges, query),
 ): Promise<RowPage<Row>> {
-  const order = resumed(orderOf(query, spec.sorts, spec.defaultSort));
-  const { limit, cursor } = order;
-  const { found, skipped } =
-    limit === 0 ? { found: [], skipped: order.offset } : await readFound<Row>(on, spec, order);
-  const rows = found.slice(0, limit);
-  const isFull = limit === 0 || found.length > limit;
-  const end = isFull ? rows.at(-1) : await lastScanned(on, spec, order);
-  const isWhole = !isFull && !end && order.offset === 0 && cursor === undefined;
-  const total = isWhole ? rows.length : await countFound(on, spec, order);
-  const next_cursor = end ? cursorAfter(end, order, order.offset - skipped) : null;
+  const { cursor: _, ...uncut } = query;
+  const { sort, limit, offset } = orderOf(query, ranges[0]!.sorts, ranges[0]!.defaultSort);
+  const start = startOf(query.cursor, sort, ranges.length, offset);
+  const rows: Row[] = [];
+  let toSkip = start.toSkip;
+  let next_cursor: string | null = null;
+  for (let index = start.range; limit > 0 && next_cursor === null && index < ranges.length; index++) {
+    const spec = ranges[index]!;
+    if (rows.length === limit) {
+      next_cursor = encodeCursor({ sort: placeOf(sort, index, toSkip), key: null, id: RANGE_START });
+      break;
+    }
+    const order = {
+      ...orderOf(uncut, spec.sorts, spec.defaultSort),
+      limit: limit - rows.length,
+      offset: toSkip,
+      cursor: index === start.range ? start.cursor : undefined,
+    };
+    const part = await scanRange<Row>(on, spec, order);
+    rows.push(...part.rows);
+    toSkip -= part.skipped;
+    if (part.end) next_cursor = plainCursorAfter(part.end, { ...order, sort: placeOf(sort, index, toSkip) });
+  }
+  const isWhole = limit > 0 && next_cursor === null && offset === 0 && query.cursor === undefined;
+  const total = isWhole ? rows.length : await count();
   return { rows, page: { limit, offset: query.offset ?? 0, total, next_cursor } };
 }
 
-/** The sort of a cursor, followed by the number of rows of the offset that remain to be skipped. Other lists refuse it. */
-const RESUMED_SORT = /^(.+)\+([1-9]\d{0,9})$/;
+/** Where a page starts: a range, the cursor within it, and the number of rows to skip. */
+interface PageStart {
+  range: number;
+  cursor: string | undefined;
+  toSkip: number;
+}
 
-const cursorAfter = (row: RowPlace, order: PageOrder, toSkip: number): string =>
-  plainCursorAfter(row, toSkip > 0 ? { ...order, sort: `${order.sort}+${toSkip}` } : order);
+/** The id in the cursor of a page that begins with a range. */
+const RANGE_START = '';
 
-/** Restores the rest of the offset from the cursor. */
-function resumed(order: PageOrder): PageOrder {
-  if (order.cursor === undefined) return order;
-  const position = decodeCursor(order.cursor);
-  const [, sort, toSkip] = RESUMED_SORT.exec(position.sort) ?? [];
-  if (sort === undefined) return order;
-  return { ...order, offset: Number(toSkip), cursor: encodeCursor({ ...position, sort }) };
+/**
+ * The sort of a cursor, followed by its range unless that is the first one, and by the number of rows of the offset that
+ * remain to be skipped. Other lists refuse it.
+ */
+const PLACE = /^(.+?)(?:\/([1-9]))?(?:\+([1-9]\d{0,9}))?$/;
+
+const placeOf = (sort: string, range: number, toSkip: number): string =>
+  `${sort}${range > 0 ? `/${range}` : ''}${toSkip > 0 ? `+${toSkip}` : ''}`;
+
+/** Restores the place of a page from its cursor. */
+function startOf(cursor: string | undefined, sort: string, ranges: number, offset: number): PageStart {
+  if (cursor === undefined) return { range: 0, cursor, toSkip: offset };
+  const position = decodeCursor(cursor);
+  const [, ownSort, range = '0', toSkip = '0'] = PLACE.exec(position.sort) ?? [];
+  if (ownSort !== sort || Number(range) >= ranges) return { range: 0, cursor, toSkip: 0 };
+  const isStart = Number(range) > 0 && position.id === RANGE_START;
+  return {
+    range: Number(range),
+    cursor: isStart ? undefined : encodeCursor({ ...position, sort }),
+    toSkip: Number(toSkip),
+  };
+}
+
+async function countRanges(
+  on: SqlExecutor,
+  ranges: readonly ScanSpec[],
+  { cursor: _, ...query }: ListQueryDto,
+): Promise<number | null> {
+  let total = 0;
+  for (const spec of ranges) {
+    const found = await countFound(on, spec, orderOf(query, spec.sorts, spec.defaultSort));
+    if (found === null) return null;
+    total += found;
+  }
+  return total;
+}
+
+/** The rows of a page that are in one range. */
+interface RangePart<Row> {
+  rows: Row[];
+  /** Number of rows that the offset has skipped. */
+  skipped: number;
+  /** The row after which the next page continues. Undefined if the range ends there. */
+  end: RowPlace | undefined;
+}
+
+async function scanRange<Row>(on: SqlExecutor, spec: ScanSpec, order: PageOrder): Promise<RangePart<Row>> {
+  const { limit } = order;
+  const { found, skipped } = await readFound<Row>(on, spec, order);
+  const rows = found.slice(0, limit);
+  const last = rows.at(-1);
+  const isFull = found.length > limit || last?.page_goes_on === true;
+  return { rows, skipped, end: isFull ? last : await lastScanned(on, spec, order) };
 }
 
 interface Found<Row> {
   /** Up to one more than the limit of the page. */
-  found: (Row & RowPlace)[];
+  found: (Row & RowPlace & { page_goes_on?: boolean })[];
   /** Number of rows that the offset has skipped. */
   skipped: number;
 }
@@ -97,13 +174,18 @@ interface Found<Row> {
 async function readFound<Row>(on: SqlExecutor, spec: ScanSpec, order: PageOrder): Promise<Found<Row>> {
   const { limit, offset } = order;
   const sort = sortOf(spec, order);
-  const place = offset > 0 ? sql`, row_number() OVER (${sort}) AS page_place` : empty;
-  const rows = sql`SELECT ${toSql(spec.columns)}, ${placeColumns(order, spec)}${place}
-    FROM (${rowsOf(spec, startOf(spec, order), order, PAGE_LIMIT)}) t
+  const isSized = spec.bytes !== undefined;
+  const place = offset > 0 || isSized ? sql`, row_number() OVER (${sort}) AS page_place` : empty;
+  const size = isSized ? raw(`, ${spec.bytes} AS page_bytes`) : empty;
+  const rows = sql`SELECT ${toSql(spec.columns)}, ${placeColumns(order, spec)}${place}${size}
+    FROM (${rowsOf(spec, startOfRange(spec, order), order, PAGE_LIMIT)}) t
     WHERE NOT is_beyond AND is_candidate${lookup(spec)}
     ${sort} LIMIT ${offset + limit + 1}`;
-  if (offset === 0) return { found: await on.query(rows), skipped: 0 };
-  const placed = await on.query<Row & RowPlace & { page_place: number }>(afterOffset(offset, rows));
+  const cut = (found: Sql): Sql => (isSized ? withinBytes(found, raw('ORDER BY page_place')) : found);
+  if (offset === 0) return { found: await on.query(cut(rows)), skipped: 0 };
+  const placed = await on.query<Found<Row>['found'][number] & { page_place: number }>(
+    cut(afterOffset(offset, rows)),
+  );
   const found = placed.filter(({ page_place }) => page_place > offset);
   return { found, skipped: Math.min(offset, placed.at(-1)?.page_place ?? 0) };
 }
@@ -118,7 +200,7 @@ async function lastScanned(on: SqlExecutor, spec: ScanSpec, order: PageOrder): P
   const [last] = await on.query<RowPlace>(
     sql`SELECT page_key, page_id FROM (
        SELECT ${placeColumns(order, spec)}, is_beyond, lead(is_beyond) OVER (${sortOf(spec, order)}) AS is_last
-       FROM (${rowsOf(spec, startOf(spec, order), order, PAGE_LIMIT)}) t
+       FROM (${rowsOf(spec, startOfRange(spec, order), order, PAGE_LIMIT)}) t
      ) scanned WHERE is_last AND NOT is_beyond LIMIT 1`,
   );
   return last;
@@ -134,7 +216,7 @@ async function countFound(on: SqlExecutor, spec: ScanSpec, order: PageOrder): Pr
 }
 
 /** Returns the conditions for rows from the cursor on. */
-const startOf = (spec: ScanSpec, order: PageOrder): Where =>
+const startOfRange = (spec: ScanSpec, order: PageOrder): Where =>
   order.cursor === undefined ? spec.where : spec.where.copy().add(isAfter(spec, order, order.cursor));
 
 const sortOf = ({ id }: ScanSpec, order: PageOrder): Sql => orderBy(order, order.key.expression, id);

@@ -3,7 +3,7 @@ export interface SortKey {
   /** SQL expression, never null. An index over (tenant, expression, id) makes every page cost the same. */
   expression: string;
   /** The type of the key in a cursor. Absent: the key is the id itself, which sorts by time of creation. */
-  type?: 'text' | 'timestamptz';
+  type?: 'text' | 'timestamptz' | 'float8';
 }
 
 /** Sorts of lists whose rows never change: by id, which sorts by time of creation. */

@@ -19,8 +19,7 @@ import { ImportSources } from './transfer/import-request';
 import { RecordExportRepository } from './transfer/record-export.repository';
 import { RecordExportService } from './transfer/record-export.service';
 import { RecordImportService } from './transfer/record-import.service';
-import { DatasetContent } from './versions/dataset-reading.service';
-import { DatasetReadingService } from './versions/dataset-reading.service';
+import { DatasetContent, DatasetReadingService } from './versions/dataset-reading.service';
 import { DatasetVersionRepository } from './versions/dataset-version.repository';
 import { DatasetVersionService } from './versions/dataset-version.service';
 
@@ -54,6 +53,7 @@ import { DatasetVersionService } from './versions/dataset-version.service';
     SchemaPool,
   ],
   exports: [
+    DatasetContent,
     DatasetReadingService,
     DatasetRepository,
     DatasetService,

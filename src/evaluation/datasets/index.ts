@@ -4,6 +4,16 @@ export type { DatasetEntity } from './datasets/dataset.entity';
 export { DatasetRepository } from './datasets/dataset.repository';
 export { DatasetService } from './datasets/dataset.service';
 export { CaseEntity } from './records/record.entity';
-export { type CaseFilter, RecordRepository } from './records/record.repository';
-export { DatasetReadingService } from './versions/dataset-reading.service';
+export { type CaseFilter, type RecordAsOf, RecordRepository } from './records/record.repository';
+export {
+  cellOfText,
+  csvFormat,
+  EXPORT_FORMATS,
+  EXPORT_MEDIA,
+  type ExportFormatName,
+  exportParts,
+  JSON_LINES,
+} from './transfer/export-formats';
+export type { CsvCase } from './versions/csv/csv.case';
+export { DatasetContent, DatasetReadingService } from './versions/dataset-reading.service';
 export { DatasetVersionRepository } from './versions/dataset-version.repository';

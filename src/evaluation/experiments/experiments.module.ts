@@ -10,10 +10,12 @@ import { ExperimentEntity } from './experiments/experiment.entity';
 import { ExperimentRepository } from './experiments/experiment.repository';
 import { ExperimentService } from './experiments/experiment.service';
 import { SummaryRepository } from './experiments/summary.repository';
+import { ResultListRepository } from './results/result-list.repository';
 import { ResultLockRepository } from './results/result-lock.repository';
 import { ResultReferenceRepository } from './results/result-reference.repository';
 import { ResultEntity } from './results/result.entity';
 import { ResultRepository } from './results/result.repository';
+import { ResultScoreRepository } from './results/result-score.repository';
 import { ExperimentTraceRepository } from './traces/experiment-trace.repository';
 import { ExperimentTraceService } from './traces/experiment-trace.service';
 import { TraceStatsService } from './traces/trace-stats.service';
@@ -34,9 +36,11 @@ import { TraceStatsService } from './traces/trace-stats.service';
     ExperimentService,
     ExperimentTraceRepository,
     ExperimentTraceService,
+    ResultListRepository,
     ResultLockRepository,
     ResultReferenceRepository,
     ResultRepository,
+    ResultScoreRepository,
     SummaryRepository,
     TraceStatsService,
   ],
@@ -44,9 +48,11 @@ import { TraceStatsService } from './traces/trace-stats.service';
     ExperimentRepository,
     ExperimentService,
     ExperimentTraceService,
+    ResultListRepository,
     ResultLockRepository,
     ResultReferenceRepository,
     ResultRepository,
+    ResultScoreRepository,
     SummaryRepository,
     TraceStatsService,
   ],

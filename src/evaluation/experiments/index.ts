@@ -12,8 +12,8 @@ export {
   type Times,
 } from './results/result-reference.repository';
 export { ScorerDirectory } from './results/case-rules';
-export { type ResultId, ResultLockRepository } from './results/result-lock.repository';
-export { type ResultKey, ResultRepository } from './results/result.repository';
+export { type LockedResult, ResultLockRepository } from './results/result-lock.repository';
+export { type ResultId, type ResultKey, ResultRepository } from './results/result.repository';
 export { type NewResult, ScoreWriteBack, type WrittenBackScores } from './results/score-write-back';
 export { cut } from './results/scores';
 export { type GivenFilter, readFilters, statusErrors } from './traces/trace-filters';

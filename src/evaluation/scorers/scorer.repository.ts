@@ -24,12 +24,16 @@ export class ScorerRepository extends WorkspaceRepository<ScorerEntity> implemen
     });
   }
 
-  /** Returns the ids that belong to scorers of the workspace. */
-  async existing(tx: Tx, { workspaceId }: Scope, ids: readonly string[]): Promise<Set<string>> {
-    const rows = await tx.query<{ scorer_id: string }>(
-      sql`SELECT scorer_id FROM scorers WHERE workspace_id = ${workspaceId} AND scorer_id = ANY(${ids})`,
+  /** Returns the current version of each of these scorers that the workspace has. */
+  async currentVersions(
+    tx: Tx,
+    { workspaceId }: Scope,
+    ids: readonly string[],
+  ): Promise<Map<string, number>> {
+    const rows = await tx.query<Pick<ScorerEntity, 'scorer_id' | 'scorer_version'>>(
+      sql`SELECT scorer_id, scorer_version FROM scorers WHERE workspace_id = ${workspaceId} AND scorer_id = ANY(${ids})`,
     );
-    return new Set(rows.map((row) => row.scorer_id));
+    return new Map(rows.map((row) => [row.scorer_id, row.scorer_version]));
   }
 
   list(scope: Scope, query: ScorerListQueryDto): Promise<RowPage<ScorerEntity>> {

@@ -18,6 +18,8 @@ export interface HumanScoreRow {
   /** Both set for a result, else null. */
   experiment_id: string | null;
   result_id: string | null;
+  /** The version of the scored result. It does not count for later ones. */
+  result_version: number | null;
   /** The answer as a finite number, by the definition's output. */
   score: number;
   /** The answer to an output of type `choice`. */

@@ -5,7 +5,7 @@ import { BY_CHANGE, type ListQueryDto, listPage, type RowPage } from '#platform/
 import type { HumanScoreRow } from './human-score.entity';
 
 const COLUMNS = `s.score_id, s.workspace_id, s.scorer_id, s.scorer_version, s.target_kind, s.trace_id, s.session_id,
-  s.experiment_id, s.result_id, s.score, s.choice, s.value, s.answers, s.output_sha256, s.comment, s.metadata,
+  s.experiment_id, s.result_id, s.result_version, s.score, s.choice, s.value, s.answers, s.output_sha256, s.comment, s.metadata,
   s.supersedes_score_id, s.superseded_by_score_id, s.created_at, s.updated_at, s.created_by`;
 
 /** A score to store, without its relations to other scores. */
@@ -60,6 +60,7 @@ export class HumanScoreRepository {
       row.session_id,
       row.experiment_id,
       row.result_id,
+      row.result_version,
       row.score,
       row.choice,
       row.value?.text ?? null,
@@ -76,8 +77,9 @@ export class HumanScoreRepository {
       prepared(
         'human-score.insert',
         sql`INSERT INTO human_scores (score_id, workspace_id, scorer_id, scorer_version, target_kind, trace_id, session_id,
-                                      experiment_id, result_id, score, choice, value, answers, output_sha256, comment,
-                                      metadata, supersedes_score_id, created_at, updated_at, created_by)
+                                      experiment_id, result_id, result_version, score, choice, value, answers,
+                                      output_sha256, comment, metadata, supersedes_score_id, created_at, updated_at,
+                                      created_by)
           VALUES (${join(values)})`,
       ),
     );

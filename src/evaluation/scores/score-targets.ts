@@ -16,7 +16,7 @@ export type NamedTarget =
 /** A target as a score stores it. */
 export type FoundTarget = Pick<
   HumanScoreRow,
-  'target_kind' | 'trace_id' | 'session_id' | 'experiment_id' | 'result_id'
+  'target_kind' | 'trace_id' | 'session_id' | 'experiment_id' | 'result_id' | 'result_version'
 >;
 
 /** Returns the target that a request names. Errors: 400 for none, for several, or an experiment without a result. */
@@ -118,7 +118,8 @@ export class ScoreTargets {
   private async findResult(scope: Scope, id: string, experimentId: string | null): Promise<FoundTarget> {
     const result = await this.results.findKey(scope, id);
     if (result && (experimentId === null || experimentId === result.experiment_id)) {
-      return { target_kind: 'result', ...result };
+      const { version, ...ids } = result;
+      return { target_kind: 'result', ...ids, result_version: version };
     }
     if (experimentId !== null && !(await this.experiments.exists(scope, experimentId))) {
       throw problem.unknownReference('/experiment_id', 'experiment', experimentId);
@@ -127,4 +128,10 @@ export class ScoreTargets {
   }
 }
 
-const NO_TARGET = { trace_id: null, session_id: null, experiment_id: null, result_id: null };
+const NO_TARGET = {
+  trace_id: null,
+  session_id: null,
+  experiment_id: null,
+  result_id: null,
+  result_version: null,
+};

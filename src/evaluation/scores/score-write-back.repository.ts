@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { raw, sql, type Tx } from '#platform/db';
 import {
+  type LockedResult,
   type NewResult,
   type ResultId,
-  type ResultKey,
   ResultLockRepository,
   type ScoreWriteBack,
   type WrittenBackScores,
@@ -88,8 +88,8 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
           FROM annotation GROUP BY result_id, scorer_id, output_sha256
         ), counted AS MATERIALIZED (
           SELECT DISTINCT ON (aggregated.result_id, aggregated.scorer_id) ${workspaceId}::text AS workspace_id,
-                 ${experimentId}::text AS experiment_id, aggregated.result_id, scorer.name, ${MEAN} AS mean,
-                 ${DETAIL} AS detail
+                 ${experimentId}::text AS experiment_id, aggregated.result_id, aggregated.scorer_id,
+                 aggregated.scorer_version, scorer.name, ${MEAN} AS mean, ${DETAIL} AS detail
           FROM aggregated
           JOIN scorers scorer ON scorer.workspace_id = ${workspaceId} AND scorer.scorer_id = aggregated.scorer_id
             AND scorer.archived_at IS NULL
@@ -102,6 +102,12 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
                  json_object_agg(counted.name, counted.detail ORDER BY counted.name) AS score_details
           FROM counted JOIN results r USING (workspace_id, experiment_id, result_id)
           WHERE NOT r.scores ? counted.name GROUP BY workspace_id, experiment_id, result_id
+        ), combined AS (
+          INSERT INTO result_scores (experiment_id, scorer, scorer_version, result_id, source, workspace_id, scorer_id,
+                                     score, is_shown)
+          SELECT experiment_id, counted.name, counted.scorer_version, result_id, 'human', workspace_id,
+                 counted.scorer_id, counted.mean, NOT r.scores ? counted.name
+          FROM counted JOIN results r USING (workspace_id, experiment_id, result_id)
         )
         UPDATE results SET scores = results.scores || written.scores,
           score_details = (
@@ -116,8 +122,9 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
   }
 
   /**
-   * Writes human scores back into the results whose experiment is running, if enough people have scored.
-   * The scores are read after the results are locked, so that the second of two people who score at once finds both.
+   * Writes human scores back into results, if enough people have scored: into the results themselves while their experiment
+   * is running, and into `result_scores` also later. The scores are read after the results are locked, so that the second
+   * of two people who score at once finds both.
    */
   async intoResults(
     tx: Tx,
@@ -125,59 +132,83 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
     results: readonly ResultId[],
     score: HumanScoreWriteBack,
   ): Promise<void> {
-    const locked = await this.locks.lockOfRunning(tx, scope, results);
+    const locked = await this.locks.lockForScores(tx, scope, results);
     if (locked.length > 0) await this.write(tx, scope.workspaceId, locked, score);
   }
 
   /**
-   * Counts each person's newest current score of the result, its trace or its session. A score under the scorer's name
-   * stays, unless the same or an older version of this scorer wrote it back to this result. The trace and session ids
-   * are passed and not read again, because the planner knows how many rows arrays have.
+   * Counts each person's newest current score of the result in its present version, its trace or its session. A score under
+   * the scorer's name stays, unless the same or an older version of this scorer wrote it back to this result. The trace and
+   * session ids are passed and not read again, because the planner knows how many rows arrays have.
    */
   private async write(
     tx: Tx,
     workspaceId: string,
-    results: readonly ResultKey[],
+    results: readonly LockedResult[],
     { scorerId, name, outputSha256, minAnnotations, at }: HumanScoreWriteBack,
   ): Promise<void> {
     const scoreName = sql`${name}::text`;
     await tx.query(
       sql`WITH annotation AS (
           SELECT DISTINCT ON (reached.result_id, s.created_by)
-                 reached.workspace_id, reached.experiment_id, reached.result_id, reached.scorer_id, s.score_id,
-                 s.scorer_version, s.score, s.choice, s.comment
+                 reached.workspace_id, reached.experiment_id, reached.result_id, reached.is_frozen, reached.scorer_id,
+                 s.score_id, s.scorer_version, s.score, s.choice, s.comment
           FROM (SELECT ${workspaceId}::text AS workspace_id, ${scorerId}::text AS scorer_id, ids.*
                 FROM unnest(${results.map((one) => one.experiment_id)}::text[],
                             ${results.map((one) => one.result_id)}::text[],
+                            ${results.map((one) => one.version)}::integer[],
+                            ${results.map((one) => one.is_frozen)}::boolean[],
                             ${results.map((one) => one.trace_id)}::text[],
                             ${results.map((one) => one.session_id)}::text[])
-                  AS ids(experiment_id, result_id, trace_id, session_id) OFFSET 0) reached
+                  AS ids(experiment_id, result_id, version, is_frozen, trace_id, session_id) OFFSET 0) reached
           CROSS JOIN LATERAL (VALUES ('result', reached.result_id), ('trace', reached.trace_id),
                                      ('session', reached.session_id)) AS target(kind, id)
           JOIN human_scores s ON s.workspace_id = reached.workspace_id AND s.scorer_id = reached.scorer_id
             AND s.target_kind = target.kind AND s.target_id = target.id AND s.superseded_by_score_id IS NULL
             AND s.output_sha256 = ${outputSha256}
+            AND (target.kind <> 'result' OR s.result_version = reached.version)
           ORDER BY reached.result_id, s.created_by, s.score_id DESC
         ), aggregated AS MATERIALIZED (
-          SELECT workspace_id, experiment_id, result_id, scorer_id, ${AGGREGATES} FROM annotation
-          GROUP BY workspace_id, experiment_id, result_id, scorer_id HAVING count(*) >= ${minAnnotations}
+          SELECT workspace_id, experiment_id, result_id, is_frozen, scorer_id, ${AGGREGATES} FROM annotation
+          GROUP BY workspace_id, experiment_id, result_id, is_frozen, scorer_id HAVING count(*) >= ${minAnnotations}
+        ), written AS MATERIALIZED (
+          UPDATE results SET updated_at = ${at},
+            scores = results.scores || jsonb_build_object(${scoreName}, ${MEAN}),
+            score_details = (
+              SELECT json_object_agg(key, value) FROM (
+                SELECT key, value FROM json_each(results.score_details) WHERE key <> ${scoreName}
+                UNION ALL SELECT ${scoreName}, ${DETAIL}) merged)
+          FROM aggregated
+          WHERE results.workspace_id = aggregated.workspace_id AND results.experiment_id = aggregated.experiment_id
+            AND results.result_id = aggregated.result_id AND NOT aggregated.is_frozen
+            AND (NOT results.scores ? ${scoreName}
+                 OR EXISTS (
+                   SELECT FROM human_scores s
+                   WHERE s.workspace_id = results.workspace_id AND s.scorer_id = ${scorerId}
+                     AND s.score_id = results.score_details -> ${scoreName} #>> '{metadata,score_ids,0}'
+                     AND s.target_id IN (results.result_id, results.trace_id, results.session_id)
+                     AND (results.score_details -> ${scoreName} ->> 'scorer_version')::integer
+                         <= aggregated.scorer_version))
+          RETURNING results.workspace_id, results.experiment_id, results.result_id, aggregated.scorer_version,
+                    ${scoreName} AS scorer
+        ), hidden AS (
+          UPDATE result_scores s SET is_shown = false FROM written
+          WHERE s.workspace_id = written.workspace_id AND s.experiment_id = written.experiment_id
+            AND s.result_id = written.result_id AND s.scorer = written.scorer AND s.is_shown
+            AND (s.source, s.scorer_version) <> ('human', written.scorer_version)
         )
-        UPDATE results SET updated_at = ${at},
-          scores = results.scores || jsonb_build_object(${scoreName}, ${MEAN}),
-          score_details = (
-            SELECT json_object_agg(key, value) FROM (
-              SELECT key, value FROM json_each(results.score_details) WHERE key <> ${scoreName}
-              UNION ALL SELECT ${scoreName}, ${DETAIL}) merged)
+        INSERT INTO result_scores AS kept (experiment_id, scorer, scorer_version, result_id, source, workspace_id,
+                                           scorer_id, score, is_shown, is_late)
+        SELECT experiment_id, ${scoreName}, scorer_version, result_id, 'human', workspace_id, scorer_id, ${MEAN},
+               result_id IN (SELECT result_id FROM written), is_frozen
         FROM aggregated
-        WHERE results.workspace_id = aggregated.workspace_id AND results.experiment_id = aggregated.experiment_id
-          AND results.result_id = aggregated.result_id
-          AND (NOT results.scores ? ${scoreName}
-               OR EXISTS (
-                 SELECT FROM human_scores s
-                 WHERE s.workspace_id = results.workspace_id AND s.scorer_id = ${scorerId}
-                   AND s.score_id = results.score_details -> ${scoreName} #>> '{metadata,score_ids,0}'
-                   AND s.target_id IN (results.result_id, results.trace_id, results.session_id)
-                   AND (results.score_details -> ${scoreName} ->> 'scorer_version')::integer <= aggregated.scorer_version))`,
+        ON CONFLICT (experiment_id, scorer, scorer_version, result_id, source) DO UPDATE
+        SET score = excluded.score, scorer_id = excluded.scorer_id,
+            is_shown = excluded.is_shown OR (excluded.is_late AND kept.is_shown),
+            frozen_score = CASE WHEN excluded.is_late AND NOT kept.is_late THEN kept.score ELSE kept.frozen_score END,
+            is_late = kept.is_late OR (excluded.is_late AND kept.score IS DISTINCT FROM excluded.score)
+        -- another scorer of that name may have written the score that is shown
+        WHERE excluded.is_shown OR NOT kept.is_shown OR (excluded.is_late AND kept.scorer_id = excluded.scorer_id)`,
     );
   }
 }

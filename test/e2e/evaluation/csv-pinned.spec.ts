@@ -127,14 +127,17 @@ describe('an experiment that pins a CSV version', () => {
     expect((await add(live, { case_id: 'x', dataset_record_id: record.dataset_record_id })).status).toBe(201);
   });
 
-  it('accepts a trial_group that is no case', async () => {
+  it('has no trials: each row is one case, so that none counts twice', async () => {
     const experiment = await pinned();
-    const trials = [
-      { case_id: 'c1', trial_group: 'any', trial_index: 0 },
-      { case_id: 'c2', trial_group: 'any', trial_index: 1 },
-      { case_id: 'c1-2', trial_group: 'c1' },
-    ];
-    expect(await space.results(experiment.experiment_id, trials)).toEqual([201, 201, 400]);
+    for (const [member, value] of [
+      ['trial_group', 'any'],
+      ['trial_index', 0],
+    ] as const) {
+      const answer = await add(experiment, { case_id: 'c1', [member]: value });
+      expect([answer.status, places(answer)]).toEqual([400, [`/${member}`]]);
+    }
+    const none = { case_id: 'c1', trial_group: null, trial_index: null };
+    expect((await add(experiment, none)).status).toBe(201);
   });
 
   it('requires an existing version of a live dataset', async () => {

@@ -28,6 +28,11 @@ describe('with many results and human scores', () => {
          FROM generate_series(1, 20000) n`,
         [space.id, experimentId],
       );
+      await tx.query(
+        `INSERT INTO result_scores (experiment_id, scorer, scorer_version, result_id, source, workspace_id, score, is_shown)
+         SELECT experiment_id, 'n', 1, result_id, 'client', workspace_id, 1, true FROM results WHERE workspace_id = $1`,
+        [space.id],
+      );
       await tx.query(`
         INSERT INTO scorers (scorer_id, workspace_id, version_id, name, scorer_kind, grain, definition, created_by)
         SELECT 'scr_' || n, 'wsp_' || n, 'ver_' || n, 'scorer ' || n, 'human', 'trace', '{}', 'test'
@@ -46,7 +51,7 @@ describe('with many results and human scores', () => {
         [space.id],
       );
     });
-    await vacuumed(app, ['results', 'human_scores', 'scorers', 'scorer_versions']);
+    await vacuumed(app, ['results', 'result_scores', 'human_scores', 'scorers', 'scorer_versions']);
   });
   afterAll(() => app.close());
 
@@ -69,10 +74,11 @@ describe('with many results and human scores', () => {
       metadata: {},
       tags: [],
       scores: {},
+      is_expected: false,
     };
-    const rows = [{ ...row, score_details: {} }] as unknown as Parameters<typeof results.insertMany>[3];
+    const rows = [{ ...row, score_details: {} }] as unknown as Parameters<typeof results.writeMany>[3];
     const plans = await plansWithin(app, (tx) =>
-      results.insertMany(tx, scope(), experimentId, rows, new Date()),
+      results.writeMany(tx, scope(), experimentId, rows, { at: new Date(), replaces: false }),
     );
     expectLookups(plans, ['human_scores_named']);
   });
@@ -102,7 +108,7 @@ describe('with many results and human scores', () => {
       expect(results.length).toBeGreaterThan(1);
       await writeBack.intoResults(tx, scope(), results, score);
     });
-    expect(plans).toHaveLength(6);
-    expectLookups(plans, ['human_scores_present']);
+    expect(plans).toHaveLength(7);
+    expectLookups(plans, ['human_scores_present', 'result_scores_result']);
   });
 });

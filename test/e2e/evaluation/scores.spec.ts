@@ -129,15 +129,20 @@ describe('scores of a result', () => {
   });
 
   describe('by a scorer', () => {
-    const scorer = async (name: string, owner = space): Promise<string> => {
+    const scorer = async (name: string, owner = space, versions = 1): Promise<string> => {
       const definition = { language: 'javascript', source: 'function score() { return 1; }' };
       const fields = { name, scorer_kind: 'code', definition };
-      return (await owner.post<{ scorer_id: string }>('/eval/v1/scorers', fields)).body.scorer_id;
+      const { scorer_id } = (await owner.post<{ scorer_id: string }>('/eval/v1/scorers', fields)).body;
+      for (let version = 2; version <= versions; version++) {
+        const source = `function score() { return 1 / ${version}; }`;
+        await owner.editor.patch(`/eval/v1/scorers/${scorer_id}`, { definition: { ...definition, source } });
+      }
+      return scorer_id;
     };
 
     it('name it and its version in result and summary', async () => {
       const exact = await scorer('exact');
-      const judge = await scorer('judge');
+      const judge = await scorer('judge', space, 3);
       const { score_details } = await scored({
         exact: { score: 1, scorer_id: exact, scorer_version: 1 },
         judge: { score: 0.5, scorer_id: judge, scorer_version: 3 },
@@ -161,6 +166,22 @@ describe('scores of a result', () => {
         own: { mean: 0.5, count: 2 },
         versionless: { mean: 1, count: 1 },
       });
+    });
+
+    it('in a version that it does not have are 400, so that a typing error never counts as a version', async () => {
+      const id = await scorer('judge', space, 2);
+      const given = (scorer_version: number) => ({ score: 1, scorer_id: id, scorer_version });
+      const answer = await create({ ok: given(2), typo: given(22) });
+      expect([outcome(answer), places(answer)]).toEqual([[400, 'invalid_request'], ['/scores']]);
+      expect((answer.body as unknown as { detail: string }).detail).toMatch(
+        new RegExp(`typo .*22.*${id}.*2`),
+      );
+      const items = [
+        { case_id: 'typo', scores: { s: given(3) } },
+        { case_id: 'right', scores: { s: given(1) } },
+        { case_id: 'own scorer', scores: { s: { score: 1, scorer_version: 77 } } },
+      ];
+      expect(await space.results(experimentId, items)).toEqual([400, 201, 201]);
     });
 
     it('that is unknown or foreign are 404, alone and in bulk', async () => {

@@ -39,6 +39,15 @@ export interface CaseFilter {
   caseIds?: string[];
 }
 
+/** A record as it stood at a revision of its dataset. */
+export interface RecordAsOf {
+  version: number;
+  /** Size of that version, in bytes. */
+  bytes: number;
+  /** Whether it existed then and was not archived. */
+  is_live: boolean;
+}
+
 /** Filters of lists and exports. */
 export type RecordFilters = Pick<RecordListQueryDto, (typeof RECORD_FILTERS)[number]>;
 
@@ -149,8 +158,8 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
   }
 
   /**
-   * Returns the existing records among `ids`, each with its version at a revision of the dataset, or with its first
-   * version if it was added later. Without a dataset, returns records of the whole workspace with their newest version.
+   * Returns the existing records among `ids`, as they stood at a revision of the dataset. A record that was added later
+   * has its first version. Without a dataset, returns records of the whole workspace in their newest version.
    */
   async versionsAsOf(
     tx: Tx,
@@ -158,21 +167,25 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
     datasetId: string | null,
     revision: number | null,
     ids: readonly string[],
-  ): Promise<Map<string, number>> {
-    const rows = await tx.query<{ dataset_record_id: string; version: number }>(
-      sql`SELECT r.dataset_record_id, coalesce(v.version, 1) AS version
+  ): Promise<Map<string, RecordAsOf>> {
+    const at = sql`${revision ?? Number.MAX_SAFE_INTEGER}::bigint`;
+    const rows = await tx.query<RecordAsOf & { dataset_record_id: string }>(
+      sql`SELECT r.dataset_record_id, coalesce(v.version, 1) AS version,
+          coalesce(v.bytes, (
+            SELECT first.bytes FROM record_versions first
+            WHERE first.dataset_record_id = r.dataset_record_id AND first.version = 1)) AS bytes,
+          v.version IS NOT NULL AND NOT r.archived_during @> ${at} AS is_live
         FROM (SELECT ${workspaceId}::text AS workspace_id, ${datasetId}::text AS dataset_id,
                      unnest(${ids}::text[]) AS dataset_record_id OFFSET 0) given
         JOIN records r USING (workspace_id, dataset_record_id)
         LEFT JOIN LATERAL (
-          SELECT version FROM record_versions
-          WHERE dataset_id = r.dataset_id AND dataset_record_id = r.dataset_record_id
-            AND revision <= ${revision ?? Number.MAX_SAFE_INTEGER}
+          SELECT version, bytes FROM record_versions
+          WHERE dataset_id = r.dataset_id AND dataset_record_id = r.dataset_record_id AND revision <= ${at}
           ORDER BY revision DESC LIMIT 1
         ) v ON true
         WHERE given.dataset_id IS NULL OR r.dataset_id = given.dataset_id`,
     );
-    return new Map(rows.map((row) => [row.dataset_record_id, row.version]));
+    return new Map(rows.map((row) => [row.dataset_record_id, row]));
   }
 
   /** Archives a record from this revision on. */

@@ -8,7 +8,8 @@ import { CHUNK_BYTES, CsvEncoding, piecesOf } from '../versions/csv/csv.reader';
 import { CsvFault, type CsvRecord, CsvScanner } from '../versions/csv/csv.scanner';
 import { type ImportLine, type ImportSource, pointerOf } from './import-source';
 import type { LargeJson } from './large-json';
-import { CSV_COLUMNS, textOfCell } from './record-formats';
+import { textOfCell } from './export-formats';
+import { CSV_COLUMNS } from './record-formats';
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Pace } from '#platform/concurrency';
 import { etagOf, type Reply, streamed } from '#platform/http';
 import { DatasetService } from '../datasets/dataset.service';
-import { type ExportSelection, RecordExportRepository } from './record-export.repository';
-import { RECORD_FORMATS, type RecordFormat } from './record-formats';
-import { EXPORT_MEDIA, type RecordExportQueryDto } from './record-transfer.dto';
+import { EXPORT_MEDIA, exportParts } from './export-formats';
+import { RecordExportRepository } from './record-export.repository';
+import { RECORD_FORMATS } from './record-formats';
+import type { RecordExportQueryDto } from './record-transfer.dto';
 
 @Injectable()
 export class RecordExportService {
@@ -21,37 +21,11 @@ export class RecordExportService {
     { format = 'jsonl', ...query }: RecordExportQueryDto,
   ): Promise<Reply> {
     const { name, revision } = await this.datasets.find(scope, datasetId);
-    const parts = this.parts(scope, { ...query, datasetId, revision }, RECORD_FORMATS[format]);
-    return streamed(parts, {
+    const batches = this.records.batches(scope, { ...query, datasetId, revision });
+    return streamed(exportParts(batches, RECORD_FORMATS[format]), {
       type: `${EXPORT_MEDIA[format]}; charset=utf-8`,
       filename: `${name}.${format}`,
       etag: etagOf(revision),
     });
-  }
-
-  private async *parts(
-    scope: Scope,
-    selection: ExportSelection,
-    { head, lineOf }: RecordFormat,
-  ): AsyncGenerator<Buffer, void, undefined> {
-    const pace = new Pace();
-    let text = head;
-    for await (const records of this.records.batches(scope, selection)) {
-      for (const record of records) {
-        for (const piece of lineOf(record)) {
-          if (typeof piece === 'string') {
-            text += piece;
-            continue;
-          }
-          yield Buffer.from(text);
-          text = '';
-          yield piece;
-          if (pace.isDue()) await pace.rest();
-        }
-      }
-      // Yields empty parts too: the response begins after the first batch, and ends when the client has gone.
-      yield Buffer.from(text);
-      text = '';
-    }
   }
 }

@@ -12,8 +12,8 @@ import {
 } from '#platform/http';
 import { RecordImportService } from './record-import.service';
 import { RecordExportService } from './record-export.service';
+import { EXPORT_MEDIA } from './export-formats';
 import {
-  EXPORT_MEDIA,
   IMPORT_MEDIA,
   ImportVersionDto,
   RecordExportQueryDto,

@@ -3,13 +3,8 @@ import { IsBoolean, IsInt, IsOptional, IsString, Max, Min } from 'class-validato
 import { IsOneOf, ValuesCheckedLater } from '#platform/http';
 import { ToBoolean } from '#platform/paging';
 import { SOURCE_KINDS, type SourceKind } from '../records/record.entity';
+import { EXPORT_FORMATS, EXPORT_MEDIA, type ExportFormatName } from './export-formats';
 import { ON_CONFLICT, type OnConflict, RECORD_FILTERS, RecordListQueryDto } from '../records/record.dto';
-
-export const EXPORT_FORMATS = ['jsonl', 'csv'] as const;
-export type ExportFormat = (typeof EXPORT_FORMATS)[number];
-
-/** Media types of exports, one for each format. */
-export const EXPORT_MEDIA = { jsonl: 'application/jsonl', csv: 'text/csv' } as const;
 
 /** Media types of imports. JSON Lines has several, none of them registered. */
 export const IMPORT_MEDIA = [EXPORT_MEDIA.jsonl, 'application/x-ndjson', EXPORT_MEDIA.csv] as const;
@@ -18,7 +13,7 @@ export const IMPORT_MEDIA = [EXPORT_MEDIA.jsonl, 'application/x-ndjson', EXPORT_
 export class RecordExportQueryDto extends PickType(RecordListQueryDto, RECORD_FILTERS) {
   @IsOptional()
   @IsOneOf(EXPORT_FORMATS, { required: false, default: 'jsonl' })
-  format?: ExportFormat;
+  format?: ExportFormatName;
 
   /** Includes archived records. */
   @IsOptional()

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { FairLimiter } from '#platform/concurrency';
+import type { SqlExecutor } from '#platform/db';
 import { type Reply, streamed } from '#platform/http';
 import { decodeCursor, encodeCursor, type Page, PAGE_BYTES, PAGE_SIZE_DEFAULT } from '#platform/paging';
 import { problem } from '#platform/problem';
@@ -41,20 +42,77 @@ export class DatasetContent {
     signal: AbortSignal,
   ): Promise<CsvCase[]> {
     if (limit === 0 || from > version.row_count) return [];
-    let chunk = await this.versions.chunkOfRow(scope, version.content_id, from);
-    if (!chunk) throw new Error(`The chunk of row ${from} of content ${version.content_id} is missing.`);
-    const reading = new PageReading(version, from, limit, chunk.rows_before);
+    let chunk = await this.chunkOfRow(scope, version, from);
+    const found = new CaseSelection(
+      (row) => row >= from,
+      (count, bytes) => count >= limit || bytes >= PAGE_BYTES,
+    );
+    const reading = new CaseReading(version, chunk.rows_before, found);
     await reading.push(chunk.data.subarray(chunk.row_offset ?? 0));
-    while (!reading.isFull && chunk.ordinal + 1 < chunksOf(version)) {
+    while (!found.isFull && chunk.ordinal + 1 < chunksOf(version)) {
       signal.throwIfAborted();
       chunk = await this.chunk(scope, version, chunk.ordinal + 1);
       await reading.push(chunk.data);
     }
-    return reading.end();
+    reading.end();
+    return found.cases;
   }
 
-  private async chunk(scope: Scope, { content_id }: DatasetVersionRow, ordinal: number): Promise<ChunkRow> {
-    const chunk = await this.versions.chunk(scope, content_id, ordinal);
+  /**
+   * Returns the cases of these rows, in row order. Reads only the chunks that hold them, each once. Ends with the case that
+   * reaches `maxBytes`.
+   *
+   * @param rows row numbers, ascending
+   */
+  async ofRows(
+    on: SqlExecutor,
+    scope: Scope,
+    version: DatasetVersionRow,
+    rows: readonly number[],
+    maxBytes: number,
+  ): Promise<CsvCase[]> {
+    const wanted = new Set(rows);
+    const found = new CaseSelection(
+      (row) => wanted.has(row),
+      (count, bytes) => count >= wanted.size || bytes >= maxBytes,
+    );
+    let reading: CaseReading | undefined;
+    let ordinal = -1;
+    while (!found.isFull) {
+      const row = rows[found.cases.length]!;
+      const chunk: ChunkRow =
+        reading?.nextRow === row // it may have begun in the last chunk
+          ? await this.chunk(scope, version, ordinal + 1, on)
+          : await this.chunkOfRow(scope, version, row, on);
+      const goesOn: boolean = reading !== undefined && chunk.ordinal === ordinal + 1;
+      if (!goesOn) reading = new CaseReading(version, chunk.rows_before, found);
+      await reading!.push(goesOn ? chunk.data : chunk.data.subarray(chunk.row_offset ?? 0));
+      ordinal = chunk.ordinal;
+      if (ordinal + 1 < chunksOf(version)) continue;
+      reading!.end();
+      break;
+    }
+    return found.cases;
+  }
+
+  private async chunkOfRow(
+    scope: Scope,
+    { content_id }: DatasetVersionRow,
+    row: number,
+    on?: SqlExecutor,
+  ): Promise<ChunkRow> {
+    const chunk = await this.versions.chunkOfRow(scope, content_id, row, on);
+    if (!chunk) throw new Error(`The chunk of row ${row} of content ${content_id} is missing.`);
+    return chunk;
+  }
+
+  private async chunk(
+    scope: Scope,
+    { content_id }: DatasetVersionRow,
+    ordinal: number,
+    on?: SqlExecutor,
+  ): Promise<ChunkRow> {
+    const chunk = await this.versions.chunk(scope, content_id, ordinal, on);
     if (!chunk) throw new Error(`Chunk ${ordinal} of content ${content_id} is missing.`);
     return chunk;
   }
@@ -62,20 +120,37 @@ export class DatasetContent {
 
 const chunksOf = ({ size_bytes }: DatasetVersionRow): number => Math.ceil(size_bytes / CHUNK_BYTES);
 
-/** Turns a file's bytes into cases, from a given row until a page is full. */
-class PageReading {
+/** The cases to read from a file, and those read so far. */
+class CaseSelection {
+  readonly cases: CsvCase[] = [];
+  private bytes = 0;
+
+  constructor(
+    readonly includes: (row: number) => boolean,
+    private readonly isEnough: (count: number, bytes: number) => boolean,
+  ) {}
+
+  get isFull(): boolean {
+    return this.isEnough(this.cases.length, this.bytes);
+  }
+
+  add(one: CsvCase): void {
+    this.cases.push(one);
+    this.bytes += caseBytes(one);
+  }
+}
+
+/** Turns a file's bytes into the cases of a selection, until it is full. */
+class CaseReading {
   private readonly maker: CaseMaker;
   private readonly scanner: CsvScanner;
   private readonly all: KeptBytes;
-  private readonly found: CsvCase[] = [];
-  private bytes = 0;
 
   /** @param row number of the row before the first byte */
   constructor(
     version: DatasetVersionRow,
-    private readonly from: number,
-    private readonly limit: number,
     private row: number,
+    private readonly selection: CaseSelection,
   ) {
     this.maker = new CaseMaker({
       columns: version.columns,
@@ -85,34 +160,29 @@ class PageReading {
     this.all = version.columns.map(() => Infinity);
     this.scanner = new CsvScanner(this.keptOfNext(), ({ cells }) => {
       this.row++;
-      if (this.row >= from && !this.isFull) this.add(this.maker.make(this.row, cells));
+      if (selection.includes(this.row) && !selection.isFull) selection.add(this.maker.make(this.row, cells));
       this.scanner.keep = this.keptOfNext();
     });
   }
 
-  get isFull(): boolean {
-    return this.found.length >= this.limit || this.bytes >= PAGE_BYTES;
+  /** Number of the row that ends next. */
+  get nextRow(): number {
+    return this.row + 1;
   }
 
   async push(bytes: Buffer): Promise<void> {
     for await (const piece of piecesOf(bytes)) {
       this.scanner.push(piece);
-      if (this.isFull) return;
+      if (this.selection.isFull) return;
     }
   }
 
-  end(): CsvCase[] {
-    if (!this.isFull) this.scanner.end();
-    return this.found;
-  }
-
-  private add(one: CsvCase): void {
-    this.found.push(one);
-    this.bytes += caseBytes(one);
+  end(): void {
+    if (!this.selection.isFull) this.scanner.end();
   }
 
   private keptOfNext(): KeptBytes {
-    return this.row + 1 < this.from || this.isFull ? [] : this.all;
+    return !this.selection.includes(this.nextRow) || this.selection.isFull ? [] : this.all;
   }
 }
 

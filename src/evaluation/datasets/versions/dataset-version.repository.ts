@@ -102,28 +102,29 @@ export class DatasetVersionRepository {
     );
   }
 
-  /** Returns the ids that are cases of a version: in its column of case ids, or as row numbers. */
+  /** Returns those of the ids that are cases of a version, each with its row number. */
   async existingCases(
     tx: Tx,
     scope: Scope,
     datasetId: string,
     number: number,
     ids: readonly string[],
-  ): Promise<Set<string>> {
+  ): Promise<Map<string, number>> {
     const version = await this.find(scope, datasetId, number, tx);
-    if (!version) return new Set();
+    if (!version) return new Map();
     const { content_id, row_count } = version;
     if (version.case_id_column === null) {
-      return new Set(ids.filter((id) => ROW_NUMBER.test(id) && Number(id) <= row_count));
+      const rowNumbers = ids.filter((id) => ROW_NUMBER.test(id) && Number(id) <= row_count);
+      return new Map(rowNumbers.map((id) => [id, Number(id)]));
     }
     // OFFSET 0 has each id looked up, even in a file that is newer than the statistics.
-    const rows = await tx.query<{ case_id: string }>(
-      sql`SELECT case_id
+    const rows = await tx.query<{ case_id: string; row_number: number }>(
+      sql`SELECT case_id, row_number
         FROM (SELECT ${scope.workspaceId}::text AS workspace_id, ${content_id}::bigint AS content_id, case_id
               FROM unnest(${ids}::text[]) AS ids(case_id) OFFSET 0) given
         JOIN dataset_cases USING (workspace_id, content_id, case_id)`,
     );
-    return new Set(rows.map((row) => row.case_id));
+    return new Map(rows.map((row) => [row.case_id, row.row_number]));
   }
 
   /** Returns a new key for the content of a file, which is written before the version. */
@@ -165,17 +166,32 @@ export class DatasetVersionRepository {
   }
 
   /** Reads one chunk of a file. */
-  chunk(scope: Scope, contentId: number, ordinal: number): Promise<ChunkRow | null> {
-    return this.readChunk(scope, contentId, sql`ordinal = ${ordinal}`);
+  chunk(
+    scope: Scope,
+    contentId: number,
+    ordinal: number,
+    on: SqlExecutor = this.database,
+  ): Promise<ChunkRow | null> {
+    return this.readChunk(on, scope, contentId, sql`ordinal = ${ordinal}`);
   }
 
   /** Reads the chunk in which a row begins. */
-  chunkOfRow(scope: Scope, contentId: number, row: number): Promise<ChunkRow | null> {
-    return this.readChunk(scope, contentId, sql`rows_before < ${row} ORDER BY ordinal DESC LIMIT 1`);
+  chunkOfRow(
+    scope: Scope,
+    contentId: number,
+    row: number,
+    on: SqlExecutor = this.database,
+  ): Promise<ChunkRow | null> {
+    return this.readChunk(on, scope, contentId, sql`rows_before < ${row} ORDER BY ordinal DESC LIMIT 1`);
   }
 
-  private async readChunk({ workspaceId }: Scope, contentId: number, place: Sql): Promise<ChunkRow | null> {
-    const [chunk] = await this.database.query<ChunkRow>(
+  private async readChunk(
+    on: SqlExecutor,
+    { workspaceId }: Scope,
+    contentId: number,
+    place: Sql,
+  ): Promise<ChunkRow | null> {
+    const [chunk] = await on.query<ChunkRow>(
       sql`SELECT ordinal, rows_before, row_offset, data FROM dataset_chunks
         WHERE workspace_id = ${workspaceId} AND content_id = ${contentId} AND ${place}`,
     );

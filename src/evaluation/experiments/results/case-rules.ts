@@ -1,34 +1,52 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
-import { problem } from '#platform/problem';
-import { DatasetVersionRepository, RecordRepository } from '../../datasets';
+import { Problem, problem } from '#platform/problem';
+import {
+  type CsvCase,
+  DatasetContent,
+  DatasetVersionRepository,
+  type RecordAsOf,
+  RecordRepository,
+} from '../../datasets';
 import type { ExperimentState } from '../experiments/experiment.entity';
 import type { ResultFieldsDto } from './result.dto';
 
 /** Finds scorers. The part that stores them provides it. */
 export abstract class ScorerDirectory {
-  /** Returns the ids that belong to scorers of the workspace. */
-  abstract existing(tx: Tx, scope: Scope, ids: readonly string[]): Promise<Set<string>>;
+  /** Returns the current version of each of these scorers that the workspace has. Versions count from 1. */
+  abstract currentVersions(tx: Tx, scope: Scope, ids: readonly string[]): Promise<Map<string, number>>;
 }
 
 /** Everything that the results of one request refer to. */
 export interface CaseReferences {
   /** Whether each result must name a record of the dataset. */
   isRecordBacked: boolean;
-  /** The results' case ids that the pinned CSV version has. Null where the experiment pins none. */
-  csvCases: ReadonlySet<string> | null;
-  /** The records that exist, each with the version in the experiment's snapshot. */
-  recordVersions: ReadonlyMap<string, number>;
-  /** The scorers that exist. */
-  scorerIds: ReadonlySet<string>;
+  /** The results' case ids that the pinned CSV version has, with their row numbers. Null where the experiment pins none. */
+  csvRows: ReadonlyMap<string, number> | null;
+  /** The cases of results that leave out a value, by row number. */
+  csvCases: ReadonlyMap<number, CsvCase>;
+  /** The records that exist, as they stood in the experiment's snapshot. */
+  records: ReadonlyMap<string, RecordAsOf>;
+  /** The scorers that exist, with their current version. */
+  scorerVersions: ReadonlyMap<string, number>;
 }
+
+/** The members that a result takes from its record or case if it leaves them out. */
+export const CASE_VALUES = ['input', 'expected', 'tags'] as const;
+
+/** Bytes of `input` and `expected` that the results of one request take from records: they are copied by the database. */
+const RECORD_BYTES_MAX = 32 * 1024 * 1024;
+
+/** The same for cases of a CSV version, which are read into memory. */
+const CSV_BYTES_MAX = 8 * 1024 * 1024;
 
 /** Checks that the cases, records and scorers that results refer to exist. */
 @Injectable()
 export class CaseRules {
   constructor(
     private readonly versions: DatasetVersionRepository,
+    private readonly content: DatasetContent,
     private readonly records: RecordRepository,
     private readonly scorers: ScorerDirectory,
   ) {}
@@ -40,61 +58,154 @@ export class CaseRules {
   async prefetch(
     tx: Tx,
     scope: Scope,
-    { dataset_id, dataset_version, dataset_revision }: ExperimentState,
+    experiment: ExperimentState,
     results: ResultFieldsDto[],
   ): Promise<CaseReferences> {
+    const { dataset_id, dataset_version, dataset_revision } = experiment;
     const isCsvBacked = dataset_id !== null && dataset_version !== null;
     const caseIds = results.map((result) => result.case_id);
     const recordIds = new Set(results.flatMap((result) => result.dataset_record_id ?? []));
-    const scorerIds = new Set(results.flatMap((result) => scorersNamed(result.scores)));
+    const csvRows = isCsvBacked
+      ? await this.versions.existingCases(tx, scope, dataset_id, dataset_version, caseIds)
+      : null;
     return {
       isRecordBacked: dataset_id !== null && !isCsvBacked,
-      csvCases: isCsvBacked
-        ? await this.versions.existingCases(tx, scope, dataset_id, dataset_version, caseIds)
-        : null,
-      recordVersions:
+      csvRows,
+      csvCases: csvRows ? await this.csvCases(tx, scope, experiment, csvRows, results) : new Map(),
+      records:
         recordIds.size > 0 && !isCsvBacked
           ? await this.records.versionsAsOf(tx, scope, dataset_id, dataset_revision, [...recordIds])
           : new Map(),
-      scorerIds: scorerIds.size > 0 ? await this.scorers.existing(tx, scope, [...scorerIds]) : new Set(),
+      scorerVersions: await this.scorerVersions(tx, scope, results),
     };
+  }
+
+  /** Returns the current version of each scorer that scores name. */
+  scorerVersions(
+    tx: Tx,
+    scope: Scope,
+    results: readonly Pick<ResultFieldsDto, 'scores'>[],
+  ): Promise<Map<string, number>> {
+    const ids = new Set(results.flatMap(({ scores }) => scorersNamed(scores).map(({ id }) => id)));
+    return ids.size > 0
+      ? this.scorers.currentVersions(tx, scope, [...ids])
+      : Promise.resolve(new Map<string, number>());
+  }
+
+  /** Reads the cases of the results that leave out a value. */
+  private async csvCases(
+    tx: Tx,
+    scope: Scope,
+    { dataset_id, dataset_version }: ExperimentState,
+    csvRows: ReadonlyMap<string, number>,
+    results: ResultFieldsDto[],
+  ): Promise<Map<number, CsvCase>> {
+    const rows = new Set(
+      results.filter(leavesOutValues).flatMap(({ case_id }) => csvRows.get(case_id) ?? []),
+    );
+    if (rows.size === 0) return new Map();
+    const version = await this.versions.find(scope, dataset_id!, dataset_version!, tx);
+    const inOrder = [...rows].sort((a, b) => a - b);
+    const cases = await this.content.ofRows(tx, scope, version!, inOrder, CSV_BYTES_MAX);
+    return new Map(cases.map((one) => [one.row, one]));
   }
 }
 
+const leavesOutValues = (result: ResultFieldsDto): boolean =>
+  CASE_VALUES.some((member) => result[member] === undefined);
+
 /**
- * Checks one result. Errors: 400 for a missing `dataset_record_id` of an experiment backed by records, for a `case_id`
- * that is not in the pinned CSV version, and for a record in addition to it; 404 with the unknown record or scorer.
+ * Checks one result. Errors: 400 for a missing `dataset_record_id` of an experiment backed by records; for a `case_id`
+ * that is not in the pinned CSV version, and for a record or a trial in addition to it; for an unknown version of a
+ * scorer; 404 with the unknown record or scorer.
  */
 export function checkCase(references: CaseReferences, result: ResultFieldsDto): void {
   const recordId = result.dataset_record_id ?? null;
-  if (references.csvCases) checkCsvCase(references.csvCases, result.case_id, recordId);
+  if (references.csvRows) checkCsvCase(references.csvRows, result);
   if (references.isRecordBacked && recordId === null) {
     throw invalid('/dataset_record_id', 'is required: the experiment is backed by the records of a dataset');
   }
-  if (recordId !== null && !references.recordVersions.has(recordId)) {
+  if (recordId !== null && !references.records.has(recordId)) {
     throw problem.unknownReference('/dataset_record_id', 'record', recordId);
   }
-  for (const scorerId of scorersNamed(result.scores)) {
-    if (!references.scorerIds.has(scorerId)) throw problem.unknownReference('/scores', 'scorer', scorerId);
-  }
+  checkScorers(references.scorerVersions, result.scores);
 }
 
-function checkCsvCase(csvCases: ReadonlySet<string>, caseId: string, recordId: string | null): void {
-  if (!csvCases.has(caseId)) {
+function checkCsvCase(csvRows: ReadonlyMap<string, number>, result: ResultFieldsDto): void {
+  if (!csvRows.has(result.case_id)) {
     throw invalid('/case_id', 'must be a case of the CSV version that the experiment pins');
   }
-  if (recordId !== null) {
+  if ((result.dataset_record_id ?? null) !== null) {
     throw invalid(
       '/dataset_record_id',
       'must be left out: the experiment pins a CSV version, which has no records',
     );
   }
+  for (const member of ['trial_group', 'trial_index'] as const) {
+    if ((result[member] ?? null) === null) continue;
+    throw invalid(
+      `/${member}`,
+      'must be left out: the experiment pins a CSV version, each row of which is one case without trials',
+    );
+  }
 }
+
+/** Errors: 404 with the unknown scorer, 400 for a version that a scorer does not have. */
+export function checkScorers(
+  currentVersions: ReadonlyMap<string, number>,
+  scores: ResultFieldsDto['scores'],
+): void {
+  for (const { name, id, version } of scorersNamed(scores)) {
+    const current = currentVersions.get(id);
+    if (current === undefined) throw problem.unknownReference('/scores', 'scorer', id);
+    if (version !== undefined && version > current) {
+      const shown = name.slice(0, 64);
+      throw invalid(
+        '/scores',
+        `${shown} has scorer_version ${version}, but the current version of ${id} is ${current}; send the version that computed the score`,
+      );
+    }
+  }
+}
+
+/**
+ * Limits the size of the values that results take from their dataset. Returns for each result, in order, the problem that
+ * it is beyond the limit, or null.
+ */
+export function valueLimiter(references: CaseReferences): (result: ResultFieldsDto) => Problem | null {
+  let bytes = 0;
+  return (result) => {
+    if (!leavesOutValues(result)) return null;
+    if (references.csvRows) {
+      const row = references.csvRows.get(result.case_id)!;
+      return references.csvCases.has(row) ? null : tooLarge(CSV_BYTES_MAX);
+    }
+    const record = references.records.get(result.dataset_record_id ?? '');
+    if (!record || (result.input !== undefined && result.expected !== undefined)) return null;
+    const isBeyond = bytes >= RECORD_BYTES_MAX;
+    if (!isBeyond) bytes += record.bytes;
+    return isBeyond ? tooLarge(RECORD_BYTES_MAX) : null;
+  };
+}
+
+const tooLarge = (bytes: number): Problem =>
+  new Problem(
+    'payload_too_large',
+    `The values that this request takes from the dataset exceed ${bytes / 1024 / 1024} MiB. Send fewer results at once.`,
+  );
 
 const invalid = (pointer: string, detail: string) => problem.invalidFields([{ pointer, detail }]);
 
-const scorersNamed = (scores: Record<string, unknown> | null | undefined): string[] =>
-  Object.values(scores ?? {}).flatMap((score) => {
-    const { scorer_id } = (score ?? {}) as { scorer_id?: unknown };
-    return typeof scorer_id === 'string' ? [scorer_id] : [];
+interface NamedScorer {
+  /** Name of the score. */
+  name: string;
+  id: string;
+  version: number | undefined;
+}
+
+const scorersNamed = (scores: Record<string, unknown> | null | undefined): NamedScorer[] =>
+  Object.entries(scores ?? {}).flatMap(([name, score]) => {
+    const { scorer_id: id, scorer_version } = (score ?? {}) as Record<string, unknown>;
+    const version = typeof scorer_version === 'number' ? scorer_version : undefined;
+    return typeof id === 'string' ? [{ name, id, version }] : [];
   });

@@ -2,9 +2,13 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { prepared, raw, type Sql, sql, type Tx } from '#platform/db';
 import type { ExperimentState } from '../experiments/experiment.entity';
-import type { ResultKey } from './result.repository';
+import type { ResultId, ResultKey } from './result.repository';
 
-export type ResultId = Pick<ResultKey, 'experiment_id' | 'result_id'>;
+/** A result that a score is written to. */
+export type LockedResult = ResultKey & {
+  /** Whether its experiment is finalized, so that `results.scores` does not change. */
+  is_frozen: boolean;
+};
 
 /** The trace and the session that a result references. */
 type References = Partial<Pick<ResultKey, 'trace_id' | 'session_id'>>;
@@ -65,17 +69,23 @@ export class ResultLockRepository {
   }
 
   /**
-   * Locks the results whose experiment is running against all other writes, and returns them. Waits for an experiment that
-   * is being finalized, and then leaves out its results.
+   * Locks results against all other writes, and returns them, except those of archived experiments that were not
+   * finalized. Waits for an experiment that is being finalized.
    */
-  async lockOfRunning(tx: Tx, scope: Scope, results: readonly ResultId[]): Promise<ResultKey[]> {
+  async lockForScores(tx: Tx, scope: Scope, results: readonly ResultId[]): Promise<LockedResult[]> {
     const experimentIds = [...new Set(results.map((result) => result.experiment_id))];
-    const running = new Set(await lockRunning(tx, scope, sql`${experimentIds}::text[]`));
-    const open = results.filter((result) => running.has(result.experiment_id));
+    const running = await lockRunning(tx, scope, sql`${experimentIds}::text[]`);
+    const finalized =
+      running.length === experimentIds.length ? [] : await finalizedOf(tx, scope, experimentIds);
+    const isFrozen = new Map([
+      ...running.map((id) => [id, false] as const),
+      ...finalized.map((id) => [id, true] as const),
+    ]);
+    const open = results.filter((result) => isFrozen.has(result.experiment_id));
     if (open.length === 0) return [];
     // OFFSET 0 has each result looked up, also in a workspace that the statistics do not know.
-    return tx.query<ResultKey>(
-      sql`SELECT r.experiment_id, r.result_id, r.trace_id, r.session_id
+    const rows = await tx.query<ResultKey>(
+      sql`SELECT r.experiment_id, r.result_id, r.version, r.trace_id, r.session_id
         FROM (SELECT ${scope.workspaceId}::text AS workspace_id, *
               FROM unnest(${open.map((one) => one.experiment_id)}::text[],
                           ${open.map((one) => one.result_id)}::text[]) AS ids(experiment_id, result_id)
@@ -83,7 +93,22 @@ export class ResultLockRepository {
         JOIN results r USING (workspace_id, experiment_id, result_id)
         ORDER BY r.result_id FOR UPDATE OF r`,
     );
+    return rows.map((row) => ({ ...row, is_frozen: isFrozen.get(row.experiment_id)! }));
   }
+}
+
+/** Returns the ids of those experiments that are finalized, which they stay. */
+async function finalizedOf(
+  tx: Tx,
+  { workspaceId }: Scope,
+  experimentIds: readonly string[],
+): Promise<string[]> {
+  const rows = await tx.query<{ experiment_id: string }>(
+    sql`SELECT experiment_id FROM experiments
+      WHERE workspace_id = ${workspaceId} AND experiment_id = ANY (${experimentIds}::text[])
+        AND experiment_status <> 'running'`,
+  );
+  return rows.map((row) => row.experiment_id);
 }
 
 /** Locks the running ones among these experiments against being finalized. Returns their ids. */

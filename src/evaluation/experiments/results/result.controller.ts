@@ -1,37 +1,47 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiExtraModels, ApiOkResponse, ApiResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
-import { created, type Reply } from '#platform/http';
+import { created, IfMatch, type Reply, versioned, type Versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
 import {
   BulkResultsAnswerDto,
   BulkResultsDto,
   CreateResultDto,
+  PatchResultDto,
   ResultDto,
-  ResultListQueryDto,
   ResultPageDto,
   ScoreDetailDto,
 } from './result.dto';
+import { ResultExportService } from './result-export.service';
+import { ResultExportQueryDto, ResultListQueryDto } from './result-query.dto';
 import { ResultService } from './result.service';
+import { EXPORT_MEDIA } from '../../datasets';
+
+const TEXT = { schema: { type: 'string' } } as const;
 
 @ApiTags('Results')
 @ApiExtraModels(ScoreDetailDto)
 @Controller('eval/v1/experiments/:experiment_id/results')
 @RequireWorkspace()
 export class ResultController {
-  constructor(private readonly results: ResultService) {}
+  constructor(
+    private readonly results: ResultService,
+    private readonly exports: ResultExportService,
+  ) {}
 
   /** Add the result of one case */
   @Post()
   @RequireRole('editor')
   @ApiCreatedResponse({ type: ResultDto })
+  @ApiOkResponse({ type: ResultDto, description: 'The stored result: skipped, or replaced.' })
   async create(
     @CurrentScope() scope: Scope,
     @Param('experiment_id') experimentId: string,
     @Body() dto: CreateResultDto,
   ): Promise<Reply> {
-    const view = await this.results.create(scope, experimentId, dto);
-    return created(`/eval/v1/experiments/${experimentId}/results/${view.result_id}`, view);
+    const { status, made } = await this.results.create(scope, experimentId, dto);
+    if (status === 200) return versioned(made.view, made.version);
+    return created(`/eval/v1/experiments/${experimentId}/results/${made.view.result_id}`, made);
   }
 
   /** Add the results of up to 100 cases */
@@ -41,7 +51,8 @@ export class ResultController {
   @ApiResponse({
     status: 207,
     type: BulkResultsAnswerDto,
-    description: 'The outcome of each item, in the order sent.',
+    description:
+      'The outcome of each item, in the order sent. Items beyond a limit are 413: send fewer at once. Together, results can take 32 MiB of values from records and 8 MiB from a CSV version, and `skip` returns up to 16 MiB of stored results.',
   })
   async createBulk(
     @CurrentScope() scope: Scope,
@@ -63,6 +74,25 @@ export class ResultController {
     return this.results.list(scope, experimentId, query);
   }
 
+  /** Export an experiment's results */
+  @Get('export')
+  @RequireRole('viewer')
+  @ApiOkResponse({
+    description:
+      'The results, oldest first. While the experiment runs, those that are stored as the export goes on.',
+    content: { [EXPORT_MEDIA.jsonl]: TEXT, [EXPORT_MEDIA.csv]: TEXT },
+    headers: {
+      'Content-Disposition': { description: 'The suggested file name.', schema: { type: 'string' } },
+    },
+  })
+  export(
+    @CurrentScope() scope: Scope,
+    @Param('experiment_id') experimentId: string,
+    @Query() query: ResultExportQueryDto,
+  ): Promise<Reply> {
+    return this.exports.export(scope, experimentId, query);
+  }
+
   /** Get a result */
   @Get(':result_id')
   @RequireRole('viewer')
@@ -71,7 +101,21 @@ export class ResultController {
     @CurrentScope() scope: Scope,
     @Param('experiment_id') experimentId: string,
     @Param('result_id') id: string,
-  ): Promise<ResultDto> {
+  ): Promise<Versioned<ResultDto>> {
     return this.results.get(scope, experimentId, id);
+  }
+
+  /** Add scores to a result of a running experiment, or change its tags and metadata */
+  @Patch(':result_id')
+  @RequireRole('editor')
+  @ApiOkResponse({ type: ResultDto })
+  patch(
+    @CurrentScope() scope: Scope,
+    @Param('experiment_id') experimentId: string,
+    @Param('result_id') id: string,
+    @Body() dto: PatchResultDto,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<ResultDto>> {
+    return this.results.patch(scope, experimentId, id, dto, ifMatch);
   }
 }

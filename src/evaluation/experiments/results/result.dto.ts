@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, OmitType } from '@nestjs/swagger';
 import {
   ArrayMaxSize,
   ArrayMinSize,
@@ -18,12 +18,15 @@ import {
   AnyJsonObject,
   IsJson,
   IsJsonObject,
+  IsOneOf,
   IsTags,
   ItemsOf,
   METADATA_MAX_BYTES,
+  NotNull,
   ReadOnlyMembersOf,
+  ValuesCheckedLater,
 } from '#platform/http';
-import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
+import { PageMetaDto } from '#platform/paging';
 import { ProblemDto } from '#platform/problem';
 import { TRACE_ID } from '../../../telemetry';
 import { BULK_MAX, pick } from '../../../resources';
@@ -31,6 +34,14 @@ import type { ResultEntity } from './result.entity';
 import { IsScores } from './scores';
 
 export const CASE_ID_MAX = 255;
+const VERSION_MAX = 2_147_483_647;
+
+export const ON_CONFLICT = ['error', 'skip', 'replace'] as const;
+export type OnConflict = (typeof ON_CONFLICT)[number];
+const CONFLICT_DESCRIPTION =
+  'How to handle a `case_id` that the experiment already has a result for. `error`: 409. `skip`: the stored result does not change, and is returned. `replace`: all its members are replaced. It keeps its `result_id`, its `version` is raised by one, and its earlier scores are removed.';
+const FROM_CASE =
+  'If you leave it out, it is taken from the dataset record (in the version of the snapshot) or CSV case. Null is a value.';
 
 /** The result of one case, to create alone or in bulk. */
 @ReadOnlyMembersOf(() => ResultDto)
@@ -41,11 +52,14 @@ export class ResultFieldsDto {
   case_id!: string;
 
   @IsOptional()
-  @IsJson({ required: false, description: 'The input of the subject. Any JSON value, stored as sent.' })
+  @IsJson({
+    required: false,
+    description: `The input of the subject. Any JSON value, stored as sent. ${FROM_CASE}`,
+  })
   input?: unknown;
 
   @IsOptional()
-  @IsJson({ required: false, description: 'The expected answer.' })
+  @IsJson({ required: false, description: `The expected answer. ${FROM_CASE}` })
   expected?: unknown;
 
   @IsOptional()
@@ -56,6 +70,7 @@ export class ResultFieldsDto {
   })
   metadata?: object | null;
 
+  /** If you leave them out, they are taken from the dataset record or CSV case. Null and `[]` mean none. */
   @IsOptional()
   @IsTags()
   tags?: string[] | null;
@@ -93,12 +108,13 @@ export class ResultFieldsDto {
   @Min(0)
   duration_ms?: number | null;
 
-  /** Shared by repeated trials of one case. Each trial has a `case_id` of its own. */
+  /** Shared by repeated trials of one case. Each trial has a `case_id` of its own. 400 if the experiment pins a CSV version. */
   @IsOptional()
   @IsString()
   @Length(1, 255)
   trial_group?: string | null;
 
+  /** 400 if the experiment pins a CSV version. */
   @IsOptional()
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 0, nullable: true, required: false })
   @IsInt()
@@ -107,16 +123,26 @@ export class ResultFieldsDto {
   trial_index?: number | null;
 }
 
+@ValuesCheckedLater()
 export class CreateResultDto extends ResultFieldsDto {
   /** The workspace that X-Service-Workspace-Id names. */
   @IsString()
   workspace_id!: string;
+
+  @IsOptional()
+  @IsOneOf(ON_CONFLICT, { required: false, default: 'error', description: CONFLICT_DESCRIPTION })
+  on_conflict?: OnConflict | null;
 }
 
+@ValuesCheckedLater()
 export class BulkResultsDto {
   /** The workspace that X-Service-Workspace-Id names. */
   @IsString()
   workspace_id!: string;
+
+  @IsOptional()
+  @IsOneOf(ON_CONFLICT, { required: false, default: 'error', description: CONFLICT_DESCRIPTION })
+  on_conflict?: OnConflict | null;
 
   /** 1 to 100 results. Each is validated by itself, so one bad item does not affect the rest. */
   @ApiProperty({ type: [ResultFieldsDto], minItems: 1, maxItems: BULK_MAX })
@@ -127,20 +153,30 @@ export class BulkResultsDto {
   items!: unknown[];
 }
 
-export class ResultListQueryDto extends ChangingListQueryDto {
+/** A merge patch (RFC 7396) of a result of a running experiment. */
+@ReadOnlyMembersOf(() => ResultDto)
+export class PatchResultDto {
+  /** Scores to add, or to replace by name. Other scores stay. Null is a score without a number. */
+  @NotNull()
+  @IsScores()
+  scores?: Record<string, unknown>;
+
+  /** Replaces all tags. Null removes them. */
   @IsOptional()
-  @IsString()
-  @MaxLength(CASE_ID_MAX)
-  case_id?: string;
+  @IsTags()
+  tags?: string[] | null;
 
   @IsOptional()
-  @IsString()
-  dataset_record_id?: string;
+  @IsJsonObject({ nullable: true, description: 'Merged into the current metadata. Null clears it.' })
+  metadata?: object | null;
 
-  @IsOptional()
-  @IsString()
-  @MaxLength(255)
-  session_id?: string;
+  /** The version of the result that the scores were computed for. If the result has been replaced since, 409. */
+  @ApiProperty({ type: 'integer', minimum: 1, maximum: VERSION_MAX, required: false })
+  @NotNull()
+  @IsInt()
+  @Min(1)
+  @Max(VERSION_MAX)
+  version?: number;
 }
 
 /** The parts of a score besides its number. */
@@ -187,6 +223,9 @@ export class ResultDto {
   trial_group!: string | null;
   @ApiProperty({ type: 'integer', minimum: 0, nullable: true })
   trial_index!: number | null;
+  /** Starts at 1. Raised when the result is replaced. */
+  @ApiProperty({ type: 'integer', minimum: 1 })
+  version!: number;
   created_at!: Date;
   updated_at!: Date;
   created_by!: string;
@@ -200,13 +239,24 @@ export class ResultPageDto {
   page!: PageMetaDto;
 }
 
+/** A result in the response to a bulk create. */
+export class BulkResultDto extends OmitType(ResultDto, ['input', 'expected']) {
+  @AnyJson({ required: false, description: 'Only if the item had it.' })
+  input?: unknown;
+  @AnyJson({ required: false, description: 'Only if the item had it.' })
+  expected?: unknown;
+}
+
 /** The outcome of one item of a bulk create. */
 export class BulkResultItemDto {
   @ApiProperty({ type: 'integer', minimum: 0 })
   index!: number;
-  @ApiProperty({ type: 'integer', description: '201, or the status of the error.' })
+  @ApiProperty({
+    type: 'integer',
+    description: '201 for a new result, 200 for a skipped or replaced one, or the status of the error.',
+  })
   status_code!: number;
-  result?: ResultDto;
+  result?: BulkResultDto;
   error?: ProblemDto;
 }
 
@@ -214,7 +264,8 @@ export class BulkResultsAnswerDto {
   items!: BulkResultItemDto[];
 }
 
-const FIELDS = [
+/** The members of a result, besides `archived_at`. */
+export const RESULT_FIELDS = [
   'result_id',
   'experiment_id',
   'workspace_id',
@@ -234,9 +285,23 @@ const FIELDS = [
   'duration_ms',
   'trial_group',
   'trial_index',
+  'version',
   'created_at',
   'updated_at',
   'created_by',
 ] as const;
 
-export const toResultDto = (row: ResultEntity): ResultDto => ({ ...pick(row, FIELDS), archived_at: null });
+export const toResultDto = (row: ResultEntity): ResultDto => ({
+  ...pick(row, RESULT_FIELDS),
+  archived_at: null,
+});
+
+/** Returns the view of a result without the input and expected answer that its item left out. */
+export function toBulkResultDto(row: ResultEntity, item: ResultFieldsDto): BulkResultDto {
+  const { input, expected, ...view } = toResultDto(row);
+  return {
+    ...(item.input !== undefined && { input }),
+    ...(item.expected !== undefined && { expected }),
+    ...view,
+  };
+}

@@ -12,7 +12,7 @@ export interface ScoreDetail {
   scorer_version?: number;
 }
 
-/** The result of one case of an experiment. Append-only. */
+/** The result of one case of an experiment. */
 @Entity('results')
 export class ResultEntity extends CaseEntity {
   @PrimaryColumn('text')
@@ -59,4 +59,12 @@ export class ResultEntity extends CaseEntity {
 
   @Column('integer', { nullable: true })
   trial_index!: number | null;
+
+  /** Raised when the result is replaced. */
+  @Column('integer')
+  version!: number;
+
+  /** Whether its case is one of the cases that the experiment expects. */
+  @Column('boolean')
+  is_expected!: boolean;
 }

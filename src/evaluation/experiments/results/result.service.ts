@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, type Tx } from '#platform/db';
-import { validateBody } from '#platform/http';
+import { checkIfMatch, checkValues, patchMetadata, validateBody, Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
-import { RawJson, toRawJson, toRawJsonOrNull } from '#platform/json';
+import { RawJson, toJsonText, toRawJson, toRawJsonOrNull } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { Problem, problem } from '#platform/problem';
 import type { ExperimentState } from '../experiments/experiment.entity';
@@ -17,26 +17,54 @@ import {
   repeatedItem,
   withinItems,
 } from '../../../resources';
-import { type CaseReferences, CaseRules, checkCase } from './case-rules';
+import { type CaseReferences, CaseRules, checkCase, checkScorers, valueLimiter } from './case-rules';
 import {
   type BulkResultItemDto,
   type BulkResultsDto,
   type CreateResultDto,
+  type OnConflict,
+  type PatchResultDto,
   type ResultDto,
   ResultFieldsDto,
-  type ResultListQueryDto,
+  toBulkResultDto,
   toResultDto,
 } from './result.dto';
 import type { ResultEntity } from './result.entity';
+import { ResultListRepository } from './result-list.repository';
 import { ResultLockRepository } from './result-lock.repository';
-import { ResultRepository } from './result.repository';
+import type { ResultListQueryDto } from './result-query.dto';
+import { type NewResultRow, ResultRepository, type StoredResult } from './result.repository';
+import { ResultScoreRepository } from './result-score.repository';
 import { ScoreWriteBack } from './score-write-back';
-import { splitScores } from './scores';
+import { scoreRowsOf, SCORES_MAX, type SplitScores, splitScores } from './scores';
+
+/** Bytes of stored results that one request returns for items that it skips. */
+const SKIPPED_BYTES_MAX = 16 * 1024 * 1024;
 
 const caseTaken = (resultId: string | undefined): Problem =>
-  problem.conflict(`The experiment already has a result for this case_id: ${resultId}.`);
+  problem.conflict(
+    `The experiment already has a result for this case_id: ${resultId}. Send "on_conflict": "replace" to replace it.`,
+  );
 
-/** Appends and reads the results of experiments. */
+const skippedTooLarge = (): Problem =>
+  new Problem(
+    'payload_too_large',
+    'The stored result of this case does not fit into this response. Send the item in a separate request.',
+  );
+
+/** A result as it is stored, and the status of the item that named it. */
+interface Outcome {
+  status: 200 | 201;
+  row: StoredResult;
+}
+
+/** A result to write, and its scores. */
+interface PlannedResult {
+  row: NewResultRow;
+  split: SplitScores;
+}
+
+/** Writes and reads the results of experiments. */
 @Injectable()
 export class ResultService {
   constructor(
@@ -44,17 +72,32 @@ export class ResultService {
     private readonly experiments: ExperimentRepository,
     private readonly cases: CaseRules,
     private readonly results: ResultRepository,
+    private readonly scores: ResultScoreRepository,
+    private readonly lists: ResultListRepository,
     private readonly locks: ResultLockRepository,
     private readonly writeBack: ScoreWriteBack,
   ) {}
 
-  /** Errors: 404 without the experiment, 409 when it is frozen or has the case, and those of `checkCase`. */
-  async create(scope: Scope, experimentId: string, dto: CreateResultDto): Promise<ResultDto> {
+  /**
+   * Stores the result of one case. Returns 201 for a new one, and 200 for one that was skipped or replaced. Errors: 404
+   * without the experiment, 409 when it is frozen or has the case, and those of `checkCase`.
+   */
+  async create(
+    scope: Scope,
+    experimentId: string,
+    dto: CreateResultDto,
+  ): Promise<{ status: 200 | 201; made: Versioned<ResultDto> }> {
     checkWorkspaceOfCreate(scope, dto.workspace_id);
-    const written = await this.write(scope, experimentId, [dto]);
-    const [outcome] = written;
-    if (outcome instanceof Problem) throw outcome;
-    return toResultDto(outcome!);
+    return this.database.transaction(async (tx) => {
+      const [outcome] = await this.write(tx, scope, experimentId, dto, [dto]);
+      if (outcome instanceof Problem) throw outcome;
+      const { status, row } = outcome!;
+      // Its values may be those of a record, which the database has copied.
+      const isRead =
+        row.dataset_record_id !== null && (dto.input === undefined || dto.expected === undefined);
+      const stored = isRead ? await this.results.find(scope, experimentId, row.result_id, tx) : row;
+      return { status, made: versioned(stored!) };
+    });
   }
 
   /**
@@ -64,70 +107,157 @@ export class ResultService {
   async createBulk(scope: Scope, experimentId: string, dto: BulkResultsDto): Promise<BulkResultItemDto[]> {
     checkWorkspaceOfCreate(scope, dto.workspace_id);
     const items = await checkItems(dto.items, (item) => validateBody(ResultFieldsDto, item));
-    const outcomes = await this.write(scope, experimentId, items);
+    const outcomes = await this.database.transaction((tx) => this.write(tx, scope, experimentId, dto, items));
     return outcomes.map((outcome, index) =>
       outcome instanceof Problem
         ? failedItem(index, withinItems(outcome, index))
-        : { index, status_code: 201, result: toResultDto(outcome) },
+        : {
+            index,
+            status_code: outcome.status,
+            result: toBulkResultDto(outcome.row, items[index] as ResultFieldsDto),
+          },
     );
   }
 
-  async get(scope: Scope, experimentId: string, resultId: string): Promise<ResultDto> {
+  /**
+   * Adds scores to a result, and changes its tags and metadata. A patch that changes nothing writes nothing. Errors: 404,
+   * 412 for a stale `If-Match`,
+   * 409 when the experiment is frozen or the result is not in the version that the patch names, 400 for more than 100
+   * scores, and those of `checkScorers`.
+   */
+  async patch(
+    scope: Scope,
+    experimentId: string,
+    resultId: string,
+    dto: PatchResultDto,
+    ifMatch?: string,
+  ): Promise<Versioned<ResultDto>> {
+    return this.database.transaction(async (tx) => {
+      const experiment = await this.locks.lockForUpload(tx, scope, experimentId, []);
+      const row = experiment && (await this.results.lock(tx, scope, experimentId, resultId));
+      if (!experiment || !row) throw problem.notFound('result', resultId);
+      checkIfMatch(ifMatch, etagOf(row));
+      checkRunning(experiment);
+      checkVersion(row, dto.version);
+      checkScorers(await this.cases.scorerVersions(tx, scope, [dto]), dto.scores);
+      const split = splitScores(dto.scores);
+      checkScoreCount(row, split);
+      const patch = {
+        ...split,
+        tags: dto.tags === undefined ? row.tags : (dto.tags ?? []),
+        metadata: patchMetadata(row.metadata, dto.metadata),
+        at: new Date(),
+      };
+      if (isUnchanged(row, patch)) return versioned(row);
+      const patched = await this.results.patch(tx, scope, row, patch);
+      await this.scores.replace(tx, scope, experimentId, resultId, scoreRowsOf(resultId, split));
+      return versioned(patched);
+    });
+  }
+
+  async get(scope: Scope, experimentId: string, resultId: string): Promise<Versioned<ResultDto>> {
     const row = await this.results.find(scope, experimentId, resultId);
     if (!row) throw problem.notFound('result', resultId);
-    return toResultDto(row);
+    return versioned(row);
   }
 
   async list(scope: Scope, experimentId: string, query: ResultListQueryDto): Promise<Page<ResultDto>> {
     if (!(await this.experiments.exists(scope, experimentId))) {
       throw problem.notFound('experiment', experimentId);
     }
-    const { rows, page } = await this.results.list(scope, experimentId, query);
+    const { rows, page } = await this.lists.list(scope, experimentId, query);
     return { items: rows.map(toResultDto), page };
   }
 
-  /** Appends the valid results. Returns each as it was stored, or the problem that kept it out. */
+  /** Writes the valid results. Returns each as it was stored, or the problem that kept it out. */
   private async write(
-    scope: Scope,
-    experimentId: string,
-    items: (ResultFieldsDto | Problem)[],
-  ): Promise<(ResultEntity | Problem)[]> {
-    return this.database.transaction(async (tx) => {
-      const valid = items.filter((item): item is ResultFieldsDto => !(item instanceof Problem));
-      const experiment = await this.lock(tx, scope, experimentId, valid);
-      const references = await this.cases.prefetch(tx, scope, experiment, valid);
-      const at = new Date();
-      const planned = this.plan(scope, experimentId, items, references, at);
-      const rows = planned.filter((one): one is ResultEntity => !(one instanceof Problem));
-      if (rows.length === 0) return planned;
-      const written = await this.append(tx, scope, experimentId, rows, at);
-      const repeated = rows.flatMap((row) => (written.has(row.result_id) ? [] : row.case_id));
-      const existing = await this.results.idsOfCases(tx, scope, experimentId, repeated);
-      return planned.map((one) =>
-        one instanceof Problem ? one : (written.get(one.result_id) ?? caseTaken(existing.get(one.case_id))),
-      );
-    });
-  }
-
-  /** Appends rows. Returns those written by id, with earlier human scores of the traces and sessions they reference. */
-  private async append(
     tx: Tx,
     scope: Scope,
     experimentId: string,
-    rows: ResultEntity[],
-    at: Date,
-  ): Promise<Map<string, ResultEntity>> {
-    const planned = new Map(rows.map((row) => [row.result_id, row]));
-    const inserted = await this.results.insertMany(tx, scope, experimentId, rows, at);
-    const written = new Map(inserted.map(({ result_id }) => [result_id, planned.get(result_id)!]));
-    const scored = inserted.flatMap(({ result_id, is_scored }) =>
-      is_scored ? [planned.get(result_id)!] : [],
+    options: Pick<CreateResultDto, 'on_conflict'>,
+    items: (ResultFieldsDto | Problem)[],
+  ): Promise<(Outcome | Problem)[]> {
+    const valid = items.filter((item): item is ResultFieldsDto => !(item instanceof Problem));
+    const experiment = await this.lock(tx, scope, experimentId, valid);
+    checkValues(options);
+    const onConflict = options.on_conflict ?? 'error';
+    const references = await this.cases.prefetch(tx, scope, experiment, valid);
+    const plan = planner(scope, experimentId, references);
+    const planned = items.map((item, index) => (item instanceof Problem ? item : plan(item, index)));
+    const results = planned.filter((one): one is PlannedResult => !(one instanceof Problem));
+    if (results.length === 0) return planned as Problem[];
+    const written = await this.store(tx, scope, experimentId, results, onConflict);
+    const rest = results.flatMap(({ row }) => (written.has(row.case_id) ? [] : row.case_id));
+    const outcomeOfRest = await this.existing(tx, scope, experimentId, rest, onConflict);
+    return planned.map((one) =>
+      one instanceof Problem ? one : (written.get(one.row.case_id) ?? outcomeOfRest(one.row.case_id)),
     );
-    if (scored.length === 0) return written;
-    for (const scores of await this.writeBack.intoNewResults(tx, scope, experimentId, scored)) {
-      written.set(scores.result_id, { ...planned.get(scores.result_id)!, ...scores });
+  }
+
+  /**
+   * Stores results with their scores, and writes back the human scores of the traces and sessions that they reference.
+   * Returns those written by `case_id`.
+   */
+  private async store(
+    tx: Tx,
+    scope: Scope,
+    experimentId: string,
+    results: PlannedResult[],
+    onConflict: OnConflict,
+  ): Promise<Map<string, Outcome>> {
+    const rows = results.map(({ row }) => row);
+    const replaces = onConflict === 'replace';
+    if (replaces) {
+      await this.results.lockCases(
+        tx,
+        scope,
+        experimentId,
+        rows.map((row) => row.case_id),
+      );
     }
-    return written;
+    const at = rows[0]!.created_at;
+    const stored = await this.results.writeMany(tx, scope, experimentId, rows, { at, replaces });
+    const planned = new Map(results.map((one) => [one.row.case_id, one]));
+    const replaced = stored.flatMap(({ result_id, version }) => (version > 1 ? result_id : []));
+    await this.scores.clear(tx, scope, experimentId, replaced);
+    const scores = stored.flatMap(({ case_id, result_id }) =>
+      scoreRowsOf(result_id, planned.get(case_id)!.split),
+    );
+    await this.scores.insert(tx, scope, experimentId, scores);
+    const written = new Map<string, StoredResult>();
+    const scored: StoredResult[] = [];
+    for (const { is_scored, ...columns } of stored) {
+      const row = { ...planned.get(columns.case_id)!.row, ...columns };
+      written.set(row.result_id, row);
+      if (is_scored) scored.push(row);
+    }
+    if (scored.length > 0) {
+      for (const all of await this.writeBack.intoNewResults(tx, scope, experimentId, scored)) {
+        written.set(all.result_id, { ...written.get(all.result_id)!, ...all });
+      }
+    }
+    return new Map(
+      [...written.values()].map((row) => [row.case_id, { status: row.version > 1 ? 200 : 201, row }]),
+    );
+  }
+
+  /** Returns the outcome of each case that already has a result and was not replaced. */
+  private async existing(
+    tx: Tx,
+    scope: Scope,
+    experimentId: string,
+    caseIds: string[],
+    onConflict: OnConflict,
+  ): Promise<(caseId: string) => Outcome | Problem> {
+    if (onConflict !== 'skip') {
+      const ids = await this.results.idsOfCases(tx, scope, experimentId, caseIds);
+      return (caseId) => caseTaken(ids.get(caseId));
+    }
+    const rows = await this.results.ofCases(tx, scope, experimentId, caseIds, SKIPPED_BYTES_MAX);
+    return (caseId) => {
+      const row = rows.get(caseId);
+      return row ? { status: 200, row } : skippedTooLarge();
+    };
   }
 
   private async lock(
@@ -141,61 +271,105 @@ export class ResultService {
     checkRunning(experiment);
     return experiment;
   }
-
-  private plan(
-    scope: Scope,
-    experimentId: string,
-    items: (ResultFieldsDto | Problem)[],
-    references: CaseReferences,
-    at: Date,
-  ): (ResultEntity | Problem)[] {
-    const firstOf = new Map<string, number>();
-    return items.map((item, index) => {
-      if (item instanceof Problem) return item;
-      const refused = checkItem(() => checkCase(references, item));
-      if (refused instanceof Problem) return refused;
-      const first = firstOf.get(item.case_id);
-      if (first !== undefined) return repeatedItem(index, 'case_id', first);
-      firstOf.set(item.case_id, index);
-      return newRow(scope, experimentId, item, references, at);
-    });
-  }
 }
 
-function newRow(
+const etagOf = ({ version, revision }: StoredResult): string => `${version}-${revision}`;
+
+const versioned = (row: StoredResult): Versioned<ResultDto> => new Versioned(toResultDto(row), etagOf(row));
+
+/** Plans items in the order in which they were sent. Of two with one `case_id`, the first wins. */
+function planner(
+  scope: Scope,
+  experimentId: string,
+  references: CaseReferences,
+): (item: ResultFieldsDto, index: number) => PlannedResult | Problem {
+  const at = new Date();
+  const firstOf = new Map<string, number>();
+  const beyondLimit = valueLimiter(references);
+  return (item, index) => {
+    const refused = checkItem(() => checkCase(references, item));
+    if (refused instanceof Problem) return refused;
+    const first = firstOf.get(item.case_id);
+    if (first !== undefined) return repeatedItem(index, 'case_id', first);
+    firstOf.set(item.case_id, index);
+    return beyondLimit(item) ?? newResult(scope, experimentId, item, references, at);
+  };
+}
+
+function newResult(
   scope: Scope,
   experimentId: string,
   dto: ResultFieldsDto,
   references: CaseReferences,
   at: Date,
-): ResultEntity {
-  const { scores, details } = splitScores(dto.scores);
-  return {
+): PlannedResult {
+  const split = splitScores(dto.scores);
+  const record = references.records.get(dto.dataset_record_id ?? '');
+  const csvCase = references.csvCases.get(references.csvRows?.get(dto.case_id) ?? 0);
+  const row: NewResultRow = {
     result_id: newId('res'),
     experiment_id: experimentId,
     workspace_id: scope.workspaceId,
     case_id: dto.case_id,
-    input: toRawJsonOrNull(dto.input),
-    expected: toRawJsonOrNull(dto.expected),
+    input: dto.input === undefined ? (csvCase?.input ?? null) : toRawJsonOrNull(dto.input),
+    expected: dto.expected === undefined ? (csvCase?.expected ?? null) : toRawJsonOrNull(dto.expected),
     metadata: toRawJsonOrNull(dto.metadata) ?? EMPTY_OBJECT,
-    tags: dto.tags ?? [],
+    tags: (dto.tags === undefined ? csvCase?.tags : dto.tags) ?? [],
     dataset_record_id: dto.dataset_record_id ?? null,
-    dataset_record_version: dto.dataset_record_id
-      ? (references.recordVersions.get(dto.dataset_record_id) ?? null)
-      : null,
+    dataset_record_version: record?.version ?? null,
     output: toRawJsonOrNull(dto.output),
     error: toRawJsonOrNull(dto.error),
-    scores,
-    score_details: Object.keys(details).length > 0 ? toRawJson(details) : EMPTY_OBJECT,
+    scores: split.scores,
+    score_details: detailsOf(split),
     trace_id: dto.trace_id ?? null,
     session_id: dto.session_id ?? null,
     duration_ms: dto.duration_ms ?? null,
     trial_group: dto.trial_group ?? null,
     trial_index: dto.trial_index ?? null,
+    version: 1,
+    is_expected: references.csvRows !== null || (references.isRecordBacked && record!.is_live),
     created_at: at,
     updated_at: at,
     created_by: scope.principalId,
+    takes_input: record !== undefined && dto.input === undefined,
+    takes_expected: record !== undefined && dto.expected === undefined,
+    takes_tags: record !== undefined && dto.tags === undefined,
   };
+  return { row, split };
 }
 
 const EMPTY_OBJECT = new RawJson('{}');
+
+const detailsOf = ({ details }: SplitScores): RawJson =>
+  Object.keys(details).length > 0 ? toRawJson(details) : EMPTY_OBJECT;
+
+function checkVersion({ version }: ResultEntity, expected: number | undefined): void {
+  if (expected === undefined || expected === version) return;
+  throw problem.conflict(
+    `The patch is for version ${expected} of the result, but its current version is ${version}. Score the current version.`,
+  );
+}
+
+function checkScoreCount(row: ResultEntity, { scores }: SplitScores): void {
+  const count = new Set([...Object.keys(row.scores), ...Object.keys(scores)]).size;
+  if (count <= SCORES_MAX) return;
+  const detail = `the result would have ${count} scores; it can have at most ${SCORES_MAX}`;
+  throw problem.invalidFields([{ pointer: '/scores', detail }]);
+}
+
+/** Whether a result already has everything that a patch gives. */
+function isUnchanged(
+  row: ResultEntity,
+  { scores, details, tags, metadata }: SplitScores & Pick<ResultEntity, 'tags' | 'metadata'>,
+): boolean {
+  if (metadata.text !== row.metadata.text || toJsonText(tags) !== toJsonText(row.tags)) return false;
+  const names = Object.keys(scores);
+  if (names.length === 0) return true;
+  const stored = row.score_details.parse() as SplitScores['details'];
+  const valueOf = (from: object, name: string): string =>
+    toJsonText(Object.hasOwn(from, name) ? (from as Record<string, unknown>)[name] : 'absent');
+  return names.every(
+    (name) =>
+      valueOf(scores, name) === valueOf(row.scores, name) && valueOf(details, name) === valueOf(stored, name),
+  );
+}

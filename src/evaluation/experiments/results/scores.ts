@@ -6,7 +6,8 @@ import type { ScoreDetail } from './result.entity';
 /** Maximum length of a comment, in UTF-16 code units. Longer ones are cut. */
 export const COMMENT_MAX = 2_000;
 const NAME_MAX = 255;
-const SCORES_MAX = 100;
+/** Maximum number of scores of a result. */
+export const SCORES_MAX = 100;
 const LABEL_MAX = 255;
 const VERSION_MAX = 2_147_483_647;
 
@@ -119,6 +120,23 @@ export function splitScores(given: Record<string, unknown> | null | undefined): 
   // fromEntries defines members, so that a scorer named __proto__ is one like any other
   return { scores: Object.fromEntries(scores), details: Object.fromEntries(details) };
 }
+
+/** A score as `result_scores` stores it. */
+export interface ScoreRow {
+  result_id: string;
+  scorer: string;
+  /** 0 if the score names no version. */
+  scorer_version: number;
+  scorer_id: string | null;
+  score: number | null;
+}
+
+/** Returns the rows of a result's scores. */
+export const scoreRowsOf = (result_id: string, { scores, details }: SplitScores): ScoreRow[] =>
+  Object.entries(scores).map(([scorer, score]) => {
+    const { scorer_id = null, scorer_version = 0 } = Object.hasOwn(details, scorer) ? details[scorer]! : {};
+    return { result_id, scorer, scorer_version, scorer_id, score };
+  });
 
 const toNumber = (score: unknown): number | null =>
   typeof score === 'boolean' ? Number(score) : ((score ?? null) as number | null);

@@ -1,0 +1,269 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { Environment } from '#platform/config';
+import { Database, empty, join, raw, readWithin, type Sql, sql, type SqlExecutor, Where } from '#platform/db';
+import {
+  BY_CHANGE,
+  BY_CREATION,
+  listPage,
+  type RowPage,
+  scanPage,
+  scanRanges,
+  type ScanSpec,
+} from '#platform/paging';
+import type { ResultEntity } from './result.entity';
+import {
+  readScoreFilters,
+  readSort,
+  type ResultFilters,
+  type ResultListQueryDto,
+  type ResultSort,
+  type ScoreFilter,
+  type ScoreOperator,
+} from './result-query.dto';
+import { RESULT_COLUMNS } from './result.repository';
+
+/** Limits of one statement of an export: the results that it examines, and the bytes that it returns. */
+const BATCH_RESULTS = 500;
+const BATCH_BYTES = 1024 * 1024;
+
+const OPERATORS: Record<ScoreOperator, Sql> = { gte: raw('>='), lte: raw('<='), eq: raw('=') };
+
+const LIST = { columns: RESULT_COLUMNS, bytes: 'bytes' };
+
+/** What a list filters by. */
+interface Conditions {
+  /** On columns that an index serves. */
+  indexed: Sql[];
+  /** On other columns. */
+  scanned: Sql[];
+  scores: ScoreFilter[];
+}
+
+/** A batch of an export. */
+interface Batch {
+  results: ResultEntity[];
+  /** The result after which the next batch begins. Null after the last batch. */
+  next: string | null;
+}
+
+/** Lists and exports the results of an experiment. */
+@Injectable()
+export class ResultListRepository {
+  constructor(
+    private readonly database: Database,
+    private readonly environment: Environment,
+  ) {}
+
+  /**
+   * Returns a page of results. Conditions that no index serves are checked on a bounded number of results, see `scanPage`.
+   * Errors: 400 for malformed `score` filters, 422 for an unknown operator or sort.
+   */
+  async list(scope: Scope, experimentId: string, query: ResultListQueryDto): Promise<RowPage<ResultEntity>> {
+    const conditions = conditionsOf(query);
+    const sort = readSort(query.sort);
+    const where = whereOf(scope, experimentId, conditions.indexed);
+    const isScanned = conditions.scanned.length + conditions.scores.length > 0;
+    const plain = { ...LIST, from: 'results', where, id: 'result_id', sorts: BY_CHANGE };
+    const isPlain = sort.by === 'created_at' || sort.by === 'updated_at';
+    if (isPlain && !isScanned) return listPage<ResultEntity>(this.database, plain, query);
+    const scan = { ...scanOf(conditions), where, sorts: BY_CHANGE, defaultSort: '-created_at' };
+    const deadline = performance.now() + this.environment.REQUEST_TIMEOUT_MS;
+    return readWithin(this.database, deadline, (on) => {
+      if (isPlain) return scanPage<ResultEntity>(on, scan, query);
+      const total = async (): Promise<number | null> => {
+        const all = { limit: 0 };
+        const counted = isScanned ? await scanPage(on, scan, all) : await listPage(on, plain, all);
+        return counted.page.total;
+      };
+      return sort.by === 'score'
+        ? this.byScore(on, scope, experimentId, { conditions, sort, query, total })
+        : this.byDuration(on, scope, experimentId, { conditions, query, total });
+    });
+  }
+
+  /**
+   * Reads the results as they are stored, oldest first, batch by batch. No connection is held between batches. A batch is
+   * empty if the filters exclude all the results that it examined. The reader may stop after any batch.
+   */
+  async *batches(
+    scope: Scope,
+    experimentId: string,
+    filters: ResultFilters,
+  ): AsyncGenerator<ResultEntity[], void, undefined> {
+    const conditions = conditionsOf(filters);
+    for (let after: string | null = ''; after !== null;) {
+      const { results, next }: Batch = await this.batch(scope, experimentId, conditions, after);
+      yield results;
+      after = next;
+    }
+  }
+
+  private async batch(
+    { workspaceId }: Scope,
+    experimentId: string,
+    conditions: Conditions,
+    after: string,
+  ): Promise<Batch> {
+    const matching = allOf(conditions);
+    const rows = await this.database.query<
+      ResultEntity & { examined_last: string | null; examined_count: number; has_more: boolean | null }
+    >(
+      sql`WITH examined AS MATERIALIZED (
+          SELECT workspace_id, experiment_id, result_id FROM results
+          WHERE workspace_id = ${workspaceId} AND experiment_id = ${experimentId} AND result_id > ${after}
+          ORDER BY result_id LIMIT ${raw(String(BATCH_RESULTS))}
+        ), found AS (
+          SELECT t.*, sum(bytes) OVER page - bytes AS bytes_before, lead(true, 1, false) OVER page AS has_more
+          FROM examined CROSS JOIN LATERAL (
+            SELECT * FROM results r
+            WHERE r.workspace_id = examined.workspace_id AND r.experiment_id = examined.experiment_id
+              AND r.result_id = examined.result_id OFFSET 0
+          ) t
+          WHERE ${matching.length > 0 ? join(matching, ' AND ') : raw('true')}
+          WINDOW page AS (ORDER BY t.result_id ROWS UNBOUNDED PRECEDING)
+        )
+        SELECT ${raw(RESULT_COLUMNS)}, has_more, examined_last, examined_count
+        FROM (SELECT max(result_id) AS examined_last, count(*) AS examined_count FROM examined) summary
+        LEFT JOIN found ON bytes_before < ${raw(String(BATCH_BYTES))}
+        ORDER BY result_id`,
+    );
+    const { examined_last, examined_count } = rows[0]!;
+    const last = rows.at(-1)!;
+    const results = rows.filter(({ result_id }) => result_id !== null);
+    if (last.has_more === true) return { results, next: last.result_id };
+    return { results, next: examined_count < BATCH_RESULTS ? null : examined_last };
+  }
+
+  /** Reads the results with a score in the order of an index over scores, and then those without. */
+  private byScore(
+    on: SqlExecutor,
+    scope: Scope,
+    experimentId: string,
+    { conditions, sort, query, total }: SortedList & { sort: ResultSort & { by: 'score' } },
+  ): Promise<RowPage<ResultEntity>> {
+    const own = conditions.scores.filter(({ scorer }) => scorer === sort.scorer);
+    const others = { ...conditions, scores: conditions.scores.filter((one) => !own.includes(one)) };
+    const name = sort.key;
+    const scored = {
+      ...scanOf({ ...others, indexed: [], scanned: [...others.indexed, ...others.scanned] }),
+      table: sql`(
+        SELECT r.*, s.shown_score AS sort_score, s.result_id AS sort_id
+        FROM result_scores s CROSS JOIN LATERAL (
+          SELECT * FROM results r
+          WHERE r.workspace_id = s.workspace_id AND r.experiment_id = s.experiment_id AND r.result_id = s.result_id
+          LIMIT 1) r
+        WHERE s.workspace_id = ${scope.workspaceId} AND s.experiment_id = ${experimentId}
+          AND s.scorer = ${sort.scorer}
+          AND s.shown_score IS NOT NULL${boundsOf(own)})`,
+      where: Where.acrossTenants(), // the tenant is a part of the table
+      id: 'sort_id',
+      sorts: { [name]: { expression: 'sort_score', type: 'float8' as const } },
+      defaultSort: name,
+    };
+    const isUnscored = sql`NOT ${hasScore(sort.scorer, empty)}`;
+    const unscored = {
+      ...scanOf(others, [isUnscored]),
+      where: whereOf(scope, experimentId, others.indexed),
+      sorts: { [name]: BY_CREATION.created_at },
+      defaultSort: name,
+    };
+    // a result without the score never meets a condition on it
+    const ranges = own.length > 0 ? [scored] : [scored, unscored];
+    return scanRanges<ResultEntity>(on, ranges, { ...query, sort: directed(query, name) }, total);
+  }
+
+  /** Reads the results with a duration in the order of an index over durations, and then those without. */
+  private byDuration(
+    on: SqlExecutor,
+    scope: Scope,
+    experimentId: string,
+    { conditions, query, total }: SortedList,
+  ): Promise<RowPage<ResultEntity>> {
+    const { indexed, scanned } = conditions;
+    const scan = scanOf({ ...conditions, scanned: [...indexed, ...scanned] });
+    const timed = {
+      ...scan,
+      where: whereOf(scope, experimentId, [sql`duration_ms IS NOT NULL`]),
+      sorts: { duration_ms: { expression: 'duration_ms', type: 'float8' as const } },
+      defaultSort: 'duration_ms',
+    };
+    const untimed = {
+      ...scan,
+      where: whereOf(scope, experimentId, [sql`duration_ms IS NULL`]),
+      sorts: { duration_ms: BY_CREATION.created_at },
+      defaultSort: 'duration_ms',
+    };
+    return scanRanges<ResultEntity>(on, [timed, untimed], query, total);
+  }
+}
+
+/** A list that is sorted by a value that some results do not have. */
+interface SortedList {
+  conditions: Conditions;
+  query: ResultListQueryDto;
+  total: () => Promise<number | null>;
+}
+
+const directed = ({ sort }: ResultListQueryDto, name: string): string =>
+  sort?.startsWith('-') === true ? `-${name}` : name;
+
+function conditionsOf(filters: ResultFilters): Conditions {
+  const { case_id, dataset_record_id, session_id, trace_id, tag, has_error } = filters;
+  return {
+    indexed: [
+      ...(case_id === undefined ? [] : [sql`case_id = ${case_id}`]),
+      ...(dataset_record_id === undefined ? [] : [sql`dataset_record_id = ${dataset_record_id}`]),
+      ...(session_id === undefined ? [] : [sql`session_id = ${session_id}`]),
+      ...(trace_id === undefined ? [] : [sql`trace_id = ${trace_id}`]),
+      ...(has_error === true ? [sql`error IS NOT NULL`] : []),
+    ],
+    scanned: [
+      ...(tag === undefined ? [] : [sql`tags @> ARRAY[${tag}::text]`]),
+      ...(has_error === false ? [sql`error IS NULL`] : []),
+    ],
+    scores: readScoreFilters(filters.score),
+  };
+}
+
+const whereOf = ({ key }: Scope, experimentId: string, conditions: readonly Sql[]): Where => {
+  const where = new Where(key).add(sql`experiment_id = ${experimentId}`);
+  for (const condition of conditions) where.add(condition);
+  return where;
+};
+
+const boundsOf = (filters: readonly ScoreFilter[]): Sql =>
+  filters.length === 0
+    ? empty
+    : sql` AND ${join(
+        filters.map(({ operator, value }) => sql`s.shown_score ${OPERATORS[operator]} ${value}::float8`),
+        ' AND ',
+      )}`;
+
+/** The condition that a result `t` has a number of a scorer in `scores`, within bounds. */
+const hasScore = (scorer: string, bounds: Sql): Sql =>
+  sql`EXISTS (
+    SELECT FROM result_scores s
+    WHERE s.workspace_id = t.workspace_id AND s.experiment_id = t.experiment_id AND s.result_id = t.result_id
+      AND s.scorer = ${scorer} AND s.shown_score IS NOT NULL${bounds})`;
+
+const lookupsOf = (filters: readonly ScoreFilter[]): Sql[] =>
+  filters.map((filter) => hasScore(filter.scorer, boundsOf([filter])));
+
+const allOf = ({ indexed, scanned, scores }: Conditions): Sql[] => [
+  ...indexed,
+  ...scanned,
+  ...lookupsOf(scores),
+];
+
+/** The parts of a scan that check what no index serves. */
+function scanOf({ scanned, scores }: Conditions, further: Sql[] = []) {
+  const lookups = [...lookupsOf(scores), ...further];
+  return {
+    ...LIST,
+    table: 'results',
+    id: 'result_id',
+    ...(scanned.length > 0 && { condition: join(scanned, ' AND ') }),
+    ...(lookups.length > 0 && { lookup: join(lookups, ' AND '), cost: raw(String(lookups.length)) }),
+  } satisfies Partial<ScanSpec>;
+}

@@ -1,0 +1,64 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { prepared, sql, type Tx } from '#platform/db';
+import { toJsonText } from '#platform/json';
+import type { ScoreRow } from './scores';
+
+/** The scores that clients upload, as rows of `result_scores`. The results are locked, or new. */
+@Injectable()
+export class ResultScoreRepository {
+  /** Stores the scores of new or cleared results. */
+  async insert(tx: Tx, scope: Scope, experimentId: string, rows: readonly ScoreRow[]): Promise<void> {
+    if (rows.length === 0) return;
+    await tx.query(
+      prepared(
+        'result-score.insert',
+        sql`INSERT INTO result_scores (experiment_id, workspace_id, result_id, scorer, scorer_version, scorer_id, score,
+                                       source, is_shown)
+          SELECT ${experimentId}, ${scope.workspaceId}, result_id, scorer, scorer_version, scorer_id, score, 'client', true
+          FROM json_to_recordset(${toJsonText(rows)}::json) AS given(
+            result_id text, scorer text, scorer_version integer, scorer_id text, score double precision)`,
+      ),
+    );
+  }
+
+  /** Removes all scores of these results, whoever made them. */
+  async clear(
+    tx: Tx,
+    { workspaceId }: Scope,
+    experimentId: string,
+    resultIds: readonly string[],
+  ): Promise<void> {
+    if (resultIds.length === 0) return;
+    await tx.query(
+      sql`DELETE FROM result_scores
+        WHERE experiment_id = ${experimentId} AND result_id = ANY (${resultIds}::text[])
+          AND workspace_id = ${workspaceId}`,
+    );
+  }
+
+  /** Stores scores of one result in place of those that it shows under the same names. */
+  async replace(
+    tx: Tx,
+    { workspaceId }: Scope,
+    experimentId: string,
+    resultId: string,
+    rows: readonly ScoreRow[],
+  ): Promise<void> {
+    if (rows.length === 0) return;
+    await tx.query(
+      sql`UPDATE result_scores SET is_shown = false
+        WHERE experiment_id = ${experimentId} AND result_id = ${resultId} AND workspace_id = ${workspaceId}
+          AND scorer = ANY (${rows.map((row) => row.scorer)}::text[]) AND is_shown`,
+    );
+    await tx.query(
+      sql`INSERT INTO result_scores (experiment_id, workspace_id, result_id, scorer, scorer_version, scorer_id, score,
+                                     source, is_shown)
+        SELECT ${experimentId}, ${workspaceId}, ${resultId}, scorer, scorer_version, scorer_id, score, 'client', true
+        FROM json_to_recordset(${toJsonText(rows)}::json) AS given(
+          scorer text, scorer_version integer, scorer_id text, score double precision)
+        ON CONFLICT (experiment_id, scorer, scorer_version, result_id, source)
+        DO UPDATE SET scorer_id = excluded.scorer_id, score = excluded.score, is_shown = true`,
+    );
+  }
+}
