@@ -227,7 +227,7 @@ export class ComparisonDto {
    */
   @ApiProperty({ type: [ScorerComparisonDto], nullable: true })
   scorers!: ScorerComparisonDto[] | null;
-  /** Number of scorers found in either experiment (at most 1,000 per experiment). `scorers` holds the ones compared. */
+  /** Number of scorers found in either experiment (in at most 10,000 versions of each). `scorers` holds the ones compared. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   scorer_count!: number;
   cases!: ComparedCasePageDto;

@@ -46,6 +46,8 @@ export interface RecordAsOf {
   bytes: number;
   /** Whether it existed then and was not archived. */
   is_live: boolean;
+  /** Whether it meets the filter. */
+  is_selected: boolean;
 }
 
 /** Filters of lists and exports. */
@@ -135,14 +137,9 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
     datasetId: string,
     revision: number,
     limit: number,
-    { recordIds, tags, label, category }: CaseFilter = {},
+    filter: CaseFilter = {},
   ): Promise<{ dataset_record_id: string; version: number }[]> {
-    const conditions = [
-      recordIds && sql`AND r.dataset_record_id = ANY (${arrayParameter('text', recordIds)}::text[])`,
-      tags && sql`AND v.tags @> ${tags}::text[]`,
-      label === undefined ? undefined : sql`AND v.label = ${label}`,
-      category === undefined ? undefined : sql`AND v.category = ${category}`,
-    ].flatMap((condition) => condition ?? []);
+    const conditions = [sql`NOT r.archived_during @> ${revision}::bigint`, ...conditionsOf(filter)];
     return tx.query(
       sql`SELECT r.dataset_record_id, v.version
         FROM records r
@@ -152,7 +149,7 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
           ORDER BY revision DESC LIMIT 1
         ) v
         WHERE r.workspace_id = ${workspaceId} AND r.dataset_id = ${datasetId} AND r.created_revision <= ${revision}
-          AND NOT r.archived_during @> ${revision}::bigint ${join(conditions, ' ')}
+          AND ${join(conditions, ' AND ')}
         ORDER BY r.dataset_record_id LIMIT ${limit}`,
     );
   }
@@ -160,6 +157,8 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
   /**
    * Returns the existing records among `ids`, as they stood at a revision of the dataset. A record that was added later
    * has its first version. Without a dataset, returns records of the whole workspace in their newest version.
+   *
+   * @param filter conditions that `is_selected` tells about
    */
   async versionsAsOf(
     tx: Tx,
@@ -167,19 +166,22 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
     datasetId: string | null,
     revision: number | null,
     ids: readonly string[],
+    filter: CaseFilter = {},
   ): Promise<Map<string, RecordAsOf>> {
+    const selected = [sql`true`, ...conditionsOf(filter)];
     const at = sql`${revision ?? Number.MAX_SAFE_INTEGER}::bigint`;
     const rows = await tx.query<RecordAsOf & { dataset_record_id: string }>(
       sql`SELECT r.dataset_record_id, coalesce(v.version, 1) AS version,
           coalesce(v.bytes, (
             SELECT first.bytes FROM record_versions first
             WHERE first.dataset_record_id = r.dataset_record_id AND first.version = 1)) AS bytes,
-          v.version IS NOT NULL AND NOT r.archived_during @> ${at} AS is_live
+          v.version IS NOT NULL AND NOT r.archived_during @> ${at} AS is_live,
+          coalesce(${join(selected, ' AND ')}, false) AS is_selected
         FROM (SELECT ${workspaceId}::text AS workspace_id, ${datasetId}::text AS dataset_id,
                      unnest(${ids}::text[]) AS dataset_record_id OFFSET 0) given
         JOIN records r USING (workspace_id, dataset_record_id)
         LEFT JOIN LATERAL (
-          SELECT version, bytes FROM record_versions
+          SELECT version, bytes, tags, label, category FROM record_versions
           WHERE dataset_id = r.dataset_id AND dataset_record_id = r.dataset_record_id AND revision <= ${at}
           ORDER BY revision DESC LIMIT 1
         ) v ON true
@@ -231,6 +233,15 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
     );
   }
 }
+
+/** Conditions on a record `r` and one of its versions `v`. */
+const conditionsOf = ({ recordIds, tags, label, category }: CaseFilter): Sql[] =>
+  [
+    recordIds && sql`r.dataset_record_id = ANY (${arrayParameter('text', recordIds)}::text[])`,
+    tags && sql`v.tags @> ${tags}::text[]`,
+    label === undefined ? undefined : sql`v.label = ${label}`,
+    category === undefined ? undefined : sql`v.category = ${category}`,
+  ].flatMap((condition) => condition ?? []);
 
 /**
  * External ids of a dataset as rows that carry all keys of a lookup. PostgreSQL expects no rows for a dataset that its

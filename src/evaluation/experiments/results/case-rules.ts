@@ -3,12 +3,15 @@ import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { Problem, problem } from '#platform/problem';
 import {
+  type CaseFilter,
   type CsvCase,
   DatasetContent,
   DatasetVersionRepository,
   type RecordAsOf,
   RecordRepository,
 } from '../../datasets';
+import { toFilter } from '../experiments/experiment-cases';
+import type { DatasetFilterDto } from '../experiments/experiment.dto';
 import type { ExperimentState } from '../experiments/experiment.entity';
 import type { ResultFieldsDto } from './result.dto';
 
@@ -26,6 +29,8 @@ export interface CaseReferences {
   csvRows: ReadonlyMap<string, number> | null;
   /** The cases of results that leave out a value, by row number. */
   csvCases: ReadonlyMap<number, CsvCase>;
+  /** The part of the dataset that backs the experiment. Empty for all of it. */
+  filter: CaseFilter;
   /** The records that exist, as they stood in the experiment's snapshot. */
   records: ReadonlyMap<string, RecordAsOf>;
   /** The scorers that exist, with their current version. */
@@ -62,6 +67,7 @@ export class CaseRules {
     results: ResultFieldsDto[],
   ): Promise<CaseReferences> {
     const { dataset_id, dataset_version, dataset_revision } = experiment;
+    const filter = toFilter(experiment.dataset_filter?.parse() as DatasetFilterDto | undefined) ?? {};
     const isCsvBacked = dataset_id !== null && dataset_version !== null;
     const caseIds = results.map((result) => result.case_id);
     const recordIds = new Set(results.flatMap((result) => result.dataset_record_id ?? []));
@@ -71,10 +77,11 @@ export class CaseRules {
     return {
       isRecordBacked: dataset_id !== null && !isCsvBacked,
       csvRows,
-      csvCases: csvRows ? await this.csvCases(tx, scope, experiment, csvRows, results) : new Map(),
+      csvCases: csvRows ? await this.csvCases(tx, scope, experiment, csvRows, results, filter) : new Map(),
+      filter,
       records:
         recordIds.size > 0 && !isCsvBacked
-          ? await this.records.versionsAsOf(tx, scope, dataset_id, dataset_revision, [...recordIds])
+          ? await this.records.versionsAsOf(tx, scope, dataset_id, dataset_revision, [...recordIds], filter)
           : new Map(),
       scorerVersions: await this.scorerVersions(tx, scope, results),
     };
@@ -92,16 +99,17 @@ export class CaseRules {
       : Promise.resolve(new Map<string, number>());
   }
 
-  /** Reads the cases of the results that leave out a value. */
+  /** Reads the cases of the results that leave out a value, or all of them if the experiment selects cases by tags. */
   private async csvCases(
     tx: Tx,
     scope: Scope,
     { dataset_id, dataset_version }: ExperimentState,
     csvRows: ReadonlyMap<string, number>,
     results: ResultFieldsDto[],
+    { tags }: CaseFilter,
   ): Promise<Map<number, CsvCase>> {
     const rows = new Set(
-      results.filter(leavesOutValues).flatMap(({ case_id }) => csvRows.get(case_id) ?? []),
+      (tags ? results : results.filter(leavesOutValues)).flatMap(({ case_id }) => csvRows.get(case_id) ?? []),
     );
     if (rows.size === 0) return new Map();
     const version = await this.versions.find(scope, dataset_id!, dataset_version!, tx);
@@ -116,25 +124,38 @@ const leavesOutValues = (result: ResultFieldsDto): boolean =>
 
 /**
  * Checks one result. Errors: 400 for a missing `dataset_record_id` of an experiment backed by records; for a `case_id`
- * that is not in the pinned CSV version, and for a record or a trial in addition to it; for an unknown version of a
- * scorer; 404 with the unknown record or scorer.
+ * that is not in the pinned CSV version, and for a record or a trial in addition to it; for a case outside the part of
+ * the dataset that backs the experiment; for an unknown version of a scorer; 404 with the unknown record or scorer.
  */
 export function checkCase(references: CaseReferences, result: ResultFieldsDto): void {
   const recordId = result.dataset_record_id ?? null;
-  if (references.csvRows) checkCsvCase(references.csvRows, result);
+  if (references.csvRows) checkCsvCase(references, references.csvRows, result);
   if (references.isRecordBacked && recordId === null) {
     throw invalid('/dataset_record_id', 'is required: the experiment is backed by the records of a dataset');
   }
   if (recordId !== null && !references.records.has(recordId)) {
     throw problem.unknownReference('/dataset_record_id', 'record', recordId);
   }
+  if (references.isRecordBacked && !references.records.get(recordId!)!.is_selected) {
+    throw invalid('/dataset_record_id', OUTSIDE);
+  }
   checkScorers(references.scorerVersions, result.scores);
 }
 
-function checkCsvCase(csvRows: ReadonlyMap<string, number>, result: ResultFieldsDto): void {
+const OUTSIDE = 'must be a case within the dataset_filter of the experiment';
+
+function checkCsvCase(
+  { filter, csvCases }: CaseReferences,
+  csvRows: ReadonlyMap<string, number>,
+  result: ResultFieldsDto,
+): void {
   if (!csvRows.has(result.case_id)) {
     throw invalid('/case_id', 'must be a case of the CSV version that the experiment pins');
   }
+  if (filter.caseIds && !filter.caseIds.includes(result.case_id)) throw invalid('/case_id', OUTSIDE);
+  const read = csvCases.get(csvRows.get(result.case_id)!);
+  // a case that was not read, because it is too large, is refused later
+  if (read && !(filter.tags ?? []).every((tag) => read.tags.includes(tag))) throw invalid('/case_id', OUTSIDE);
   if ((result.dataset_record_id ?? null) !== null) {
     throw invalid(
       '/dataset_record_id',
@@ -175,7 +196,7 @@ export function checkScorers(
 export function valueLimiter(references: CaseReferences): (result: ResultFieldsDto) => Problem | null {
   let bytes = 0;
   return (result) => {
-    if (!leavesOutValues(result)) return null;
+    if (!leavesOutValues(result) && !(references.csvRows && references.filter.tags)) return null;
     if (references.csvRows) {
       const row = references.csvRows.get(result.case_id)!;
       return references.csvCases.has(row) ? null : tooLarge(CSV_BYTES_MAX);

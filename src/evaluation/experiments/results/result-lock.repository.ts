@@ -41,7 +41,8 @@ export class ResultLockRepository {
       prepared(
         'result-lock.upload',
         sql`WITH experiment AS MATERIALIZED (
-            SELECT experiment_id, experiment_status, archived_at, dataset_id, dataset_version, dataset_revision
+            SELECT experiment_id, experiment_status, archived_at, dataset_id, dataset_version, dataset_revision,
+                   dataset_filter
             FROM experiments WHERE experiment_id = ${experimentId} AND workspace_id = ${scope.workspaceId} FOR SHARE)
           SELECT experiment.*, (
             SELECT count(pg_advisory_xact_lock_shared(${targetLock(scope, raw('target_group.id'))}))
