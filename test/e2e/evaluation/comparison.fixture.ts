@@ -4,6 +4,7 @@ import type {
   ScorerComparisonDto,
 } from '../../../src/evaluation/analysis/comparison/comparison.dto';
 import type { EvaluationWorkspace } from './evaluation.harness';
+import { fillResultScores } from './result-scores.fixture';
 
 export const EXPERIMENTS = '/eval/v1/experiments';
 
@@ -57,21 +58,23 @@ export function byScorer({ scorers }: ComparisonDto, name: string): ScorerCompar
 }
 
 /** Puts results into an experiment, the nth with the scores, and further columns, that SQL makes of n. */
-export const fill = (
+export async function fill(
   space: EvaluationWorkspace,
   database: { query(statement: string, values: unknown[]): Promise<unknown> },
   experimentId: string,
   count: number,
   scores: string,
   output = 'NULL',
-): Promise<unknown> =>
-  database.query(
+): Promise<void> {
+  await database.query(
     `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, scores, output, created_at, updated_at,
                           created_by)
      SELECT $1, 'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n, ${scores}, ${output}, now(), now(), 'test'
      FROM generate_series(1, $3::int) n`,
     [experimentId, space.id, count],
   );
+  await fillResultScores(database, experimentId);
+}
 
 /** All pages of cases, by their cursors. */
 export async function pages(

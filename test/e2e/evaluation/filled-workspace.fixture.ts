@@ -1,5 +1,6 @@
 import type { TestApp } from '#testing';
 import { EvaluationWorkspace } from './evaluation.harness';
+import { fillResultScores } from './result-scores.fixture';
 
 /** A trace with as many spans, each of a source of its own, as there are traces. */
 export const LARGE_TRACE = '5'.padStart(32, '0');
@@ -94,6 +95,7 @@ export async function filledWorkspace(app: TestApp, count: number, name = ''): P
               to_json('answer ' || n), now(), now(), 'test' ${rows}`,
       ...[id, `${side}`, isShared, scorers.code, scorers.other],
     );
+    await fillResultScores(app.database, id);
   }
   await fill(
     `INSERT INTO human_scores (score_id, workspace_id, scorer_id, scorer_version, target_kind, trace_id, score, value,

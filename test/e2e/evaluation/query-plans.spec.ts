@@ -63,12 +63,18 @@ describe('on filled tables', () => {
         [experimentId],
       );
       await fill(`
-        INSERT INTO results (experiment_id, result_id, workspace_id, case_id, dataset_record_id, session_id, scores,
-                             output, created_at, updated_at, created_by)
+        INSERT INTO results (experiment_id, result_id, workspace_id, case_id, dataset_record_id, session_id, trace_id, tags,
+                             scores, output, error, duration_ms, created_at, updated_at, created_by)
         SELECT CASE n / 4000 WHEN 0 THEN $3 ELSE 'exp_z' || n / 4000 END, 'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n,
-               'rec_' || n % 3000, 's' || n % 3000, '{"s": 1}', to_json(repeat('answer ', 120)),
+               'rec_' || n % 3000, 's' || n % 3000, lpad((n % 3000)::text, 32, '0'), ARRAY['t' || n % 40],
+               jsonb_build_object('s', n % 100), to_json(repeat('answer ', 120)),
+               CASE n % 20 WHEN 0 THEN '"failed"'::json END, CASE n % 4 WHEN 0 THEN NULL ELSE n % 500 END,
                now(), now(), 'test'
         FROM generate_series(1, 20000) n WHERE $1::text IS NOT NULL`);
+      await fill(`
+        INSERT INTO result_scores (experiment_id, scorer, scorer_version, result_id, source, workspace_id, score, is_shown)
+        SELECT experiment_id, 's', 0, result_id, 'client', workspace_id, (scores ->> 's')::float8, true FROM results
+        WHERE $1::text IS NOT NULL AND $2::text IS NOT NULL AND $3::text IS NOT NULL`);
       await fillScores(tx, space.id, experimentId);
     });
     await app.database.query(
@@ -80,8 +86,8 @@ describe('on filled tables', () => {
       [datasetId, space.id],
     );
     await vacuumed(app, [
-      ...['datasets', 'records', 'experiments', 'results', 'human_scores', 'human_score_experiments'],
-      'dataset_versions',
+      ...['datasets', 'records', 'experiments', 'results', 'result_scores', 'human_scores'],
+      ...['human_score_experiments', 'dataset_versions'],
     ]);
   });
   afterAll(() => app.close());
@@ -160,6 +166,12 @@ describe('on filled tables', () => {
 
   const filters: [string, string][] = [
     ...['case_id=case 40', 'dataset_record_id=rec_40', 'session_id=s40', 'sort=-updated_at'].map(
+      of('results'),
+    ),
+    ...[`trace_id=${'40'.padStart(32, '0')}`, 'has_error=true', 'has_error=false', 'tag=t7'].map(
+      of('results'),
+    ),
+    ...['score=s:gte:99', 'sort=score:s', 'sort=-duration_ms', 'sort=-score:s&score=s:lte:3&tag=t3'].map(
       of('results'),
     ),
     ...['', 'label=l40', 'category=c40', 'source_kind=manual', 'source_ref=r40', 'external_id=e40'].map(
