@@ -43,6 +43,13 @@ export async function fillRecords(
      FROM generate_series(1, $2::int) n`,
     [id, count, ids, datasetId],
   );
+  await app.database.query(
+    `INSERT INTO record_versions (dataset_record_id, version, version_id, dataset_id, workspace_id, revision, input, metadata,
+                                  tags, source_kind, created_by)
+     SELECT dataset_record_id, version, version_id, dataset_id, workspace_id, 1, input, metadata, tags, source_kind, 'test'
+     FROM records WHERE dataset_id = $1`,
+    [datasetId],
+  );
 }
 
 /** @param name prefix of the ids, unique among workspaces of the same size */
