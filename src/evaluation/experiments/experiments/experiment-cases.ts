@@ -98,7 +98,10 @@ export class ExperimentCases {
     if (count > SNAPSHOT_RECORDS_MAX) {
       const many = `a snapshot holds at most ${SNAPSHOT_RECORDS_MAX}`;
       throw filter === null
-        ? invalid('/dataset_id', `has ${count} records, but ${many}; use dataset_filter, or pin a CSV version`)
+        ? invalid(
+            '/dataset_id',
+            `has ${count} records, but ${many}; use dataset_filter, or pin a CSV version`,
+          )
         : invalid('/dataset_filter', `matches more records, but ${many}; narrow it, or pin a CSV version`);
     }
     return count;
