@@ -1,5 +1,6 @@
 import { createTestApp, createTestWorker, type TestApp, type TestWorker } from '#testing';
 import { RunExecutionRepository } from '../../src/evaluation/scoring/execution/run-execution.repository';
+import { TargetResultRepository } from '../../src/evaluation/scoring/execution/target-result.repository';
 import { ScoreRunExecutor } from '../../src/evaluation/scoring/execution/score-run.executor';
 import { ScoringFixture, script } from '../e2e/evaluation/scoring.fixture';
 import { describeOnBothQueues } from './backends.fixture';
@@ -219,7 +220,10 @@ describeOnBothQueues('a scoring run', (env) => {
     const [target] = await executions.targetsLeft(own);
     expect(await executions.targetsLeft(foreign)).toEqual([]);
     expect(await executions.renew(foreign, lease_token, 10_000)).toBe(false);
-    expect(await executions.store(foreign, target!, 'score_x', { elapsed_ms: 1 }, null)).toBe(false);
+    const results = worker.get(TargetResultRepository);
+    expect(await results.store(foreign, target!, 'score_x', { elapsed_ms: 1 }, null)).toBe(false);
+    const writeBack = { name: 'judgement', score: 1, detail: {} };
+    expect(await results.store(foreign, target!, 'score_x', { elapsed_ms: 1 }, writeBack)).toBe(false);
     await executions.release(foreign, lease_token);
     expect(await executions.renew(own, lease_token, 10_000)).toBe(true);
     gate.release();

@@ -6,6 +6,7 @@ export { ExperimentRepository } from './experiments/experiment.repository';
 export { ExperimentService } from './experiments/experiment.service';
 export { type ScorerMean, SUMMARY_RESULTS_MAX, SummaryRepository } from './experiments/summary.repository';
 export {
+  type ExperimentResult,
   type ReferencedPair,
   type ReferencingResult,
   ResultReferenceRepository,
