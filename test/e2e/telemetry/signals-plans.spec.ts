@@ -137,7 +137,7 @@ describe.each(['that the statistics know', 'that they do not know'])('a workspac
     const trace = { trace_id: `${'0'.repeat(29)}064`, day: dayOf(0), trace_no: 1, span_count: 1 };
     const plans = await plansOf((on) => new MessageLogRepository(on).ofTraces(scope, [trace], 1_000_000));
     expect(plans.flat().map((node) => node['Node Type'])).not.toContain('Seq Scan');
-    expect(indexesOf(plans.flat())).toEqual(['log_records workspace_id_trace_id_logged_at_log_no_idx1']);
+    expect(indexesOf(plans.flat())).toEqual(['log_records workspace_id_trace_id_logged_at_log_n_idx1']);
   });
 
   it.each([
