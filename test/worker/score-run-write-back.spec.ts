@@ -80,7 +80,7 @@ describeOnBothQueues('a scoring run with an experiment', (env) => {
   /** The rows by which results are compared, by case. */
   const counted = ({ experiment_id }: { experiment_id: string }): Promise<any[]> =>
     app.database.query(
-      `SELECT case_id, scorer, scorer_version, source, s.scorer_id, score, is_shown, is_late
+      `SELECT case_id, scorer, scorer_version, source, s.scorer_id, score, shown_score, is_shown, is_late
        FROM result_scores s JOIN results USING (experiment_id, result_id) WHERE experiment_id = $1
        ORDER BY case_id, scorer_version, source`,
       [experiment_id],
@@ -99,8 +99,8 @@ describeOnBothQueues('a scoring run with an experiment', (env) => {
       ...{ is_shown: true, is_late: false },
     };
     expect(await counted(experiment)).toEqual([
-      { case_id: 'abstain', ...row, score: null },
-      { case_id: 'score', ...row, score: 0.5 },
+      { case_id: 'abstain', ...row, score: null, shown_score: null },
+      { case_id: 'score', ...row, score: 0.5, shown_score: 0.5 },
     ]);
   });
 
@@ -122,11 +122,19 @@ describeOnBothQueues('a scoring run with an experiment', (env) => {
     ]);
   });
 
-  it('shows counts while it runs', async () => {
-    const items = [{ input: 1, scores: { judgement: 0.9 } }, { input: 2 }];
-    const { run } = await on.runOver(items, { name: 'judgement', ...JUDGE });
-    await gate.holds(2);
-    gate.release({ prompt: 'judge: ' });
+  it('shows while it runs how many scores did not reach their results', async () => {
+    const items = [{ input: 1 }, { input: 2, scores: { judgement: 0.9 } }];
+    const members = { name: 'judgement', ...JUDGE };
+    const { run } = await on.runOver(items, members, { concurrency: 1 });
+    await gate.holds(1);
+    gate.release();
+    await gate.holds(1);
+    expect(await on.run(run.score_run_id)).toMatchObject({
+      run_status: 'running',
+      completed_count: 1,
+      not_written_back_count: 1,
+    });
+    gate.release();
     expect(await on.finished(run.score_run_id)).toMatchObject({ not_written_back_count: 1 });
   });
 
@@ -237,7 +245,7 @@ describeOnBothQueues('a scoring run with an experiment', (env) => {
     expect(hosted).toMatchObject([{ case_id: 'a', ...late }, { case_id: 'b', ...late }]);
   }); // prettier-ignore
 
-  it('has a score that came late in the result only where it is the one that the result has', async () => {
+  it('keeps what the results of a finished experiment show when the same version scores them again', async () => {
     const experiment = await on.experiment();
     await on.results(experiment, [
       { case_id: 'changes', input: 'changes' },
@@ -260,8 +268,8 @@ describeOnBothQueues('a scoring run with an experiment', (env) => {
     );
     await scored();
     expect(await counted(experiment)).toMatchObject([
-      { case_id: 'changes', score: 1, is_shown: false, is_late: true },
-      { case_id: 'stays', score: 1, is_shown: true, is_late: true },
+      { case_id: 'changes', score: 1, shown_score: 0, is_late: true },
+      { case_id: 'stays', score: 1, shown_score: 1, is_late: false },
     ]);
   });
 

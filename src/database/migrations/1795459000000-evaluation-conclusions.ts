@@ -20,6 +20,9 @@ export class EvaluationConclusions1795459000000 extends SqlMigration {
       ADD COLUMN version integer NOT NULL DEFAULT 1,
       -- whether its case is one of the cases that the experiment expects
       ADD COLUMN is_expected boolean NOT NULL DEFAULT false;
+    -- GET /eval/v1/experiments/{id}/results: sort duration_ms, filter has_error
+    CREATE INDEX results_by_duration ON results (experiment_id, duration_ms, result_id);
+    CREATE INDEX results_failed ON results (experiment_id, result_id) WHERE error IS NOT NULL;
 
     -- The scores of results that count: per result, scorer name, version and source, the newest one. results.scores has those
     -- that a client wrote or that were written back, and does not change once the experiment is frozen; this table also has
@@ -40,12 +43,17 @@ export class EvaluationConclusions1795459000000 extends SqlMigration {
       is_shown boolean NOT NULL,
       -- whether it came after the experiment was finalized
       is_late boolean NOT NULL DEFAULT false,
+      -- the score that a late one replaced here; results.scores still has it if is_shown
+      frozen_score double precision,
+      -- the number in results.scores
+      shown_score double precision GENERATED ALWAYS AS (
+        CASE WHEN is_shown THEN CASE WHEN is_late THEN frozen_score ELSE score END END) STORED,
       PRIMARY KEY (experiment_id, scorer, scorer_version, result_id, source)
     );
-    CREATE INDEX result_scores_result ON result_scores (experiment_id, result_id);
+    CREATE INDEX result_scores_result ON result_scores (experiment_id, result_id, scorer);
     -- GET /eval/v1/experiments/{id}/results: filter and sort by a score
-    CREATE INDEX result_scores_by_score ON result_scores (experiment_id, scorer, score, result_id)
-      WHERE is_shown AND score IS NOT NULL;
+    CREATE INDEX result_scores_by_score ON result_scores (experiment_id, scorer, shown_score, result_id)
+      WHERE shown_score IS NOT NULL;
     INSERT INTO result_scores (experiment_id, scorer, scorer_version, result_id, source, workspace_id, scorer_id, score,
                                is_shown)
     SELECT r.experiment_id, s.key, coalesce((d.detail ->> 'scorer_version')::integer, 0), r.result_id,
@@ -58,6 +66,7 @@ export class EvaluationConclusions1795459000000 extends SqlMigration {
 
     -- the version of the scored result, if the target is a result
     ALTER TABLE human_scores ADD COLUMN result_version integer;
+    UPDATE human_scores SET result_version = 1 WHERE result_id IS NOT NULL;
 
     ALTER TABLE score_targets DROP CONSTRAINT score_targets_once;
     ALTER TABLE score_targets DROP COLUMN target_id;

@@ -71,16 +71,19 @@ class Turn {
     private isContinued: boolean,
   ) {}
 
-  /** Adds the input of a span. */
+  /** Adds the input of a span. What follows the question is new in each trace, even if it was said before. */
   hear(messages: readonly SessionMessage[], counts: Counts): void {
-    const heard = messages.map((message) => this.count(message, counts, this.known));
     const isFirst = messages.length > 0 && this.isContinued;
     if (isFirst) this.isContinued = false;
-    const asked = isFirst ? messages.findLastIndex(({ role }) => role === 'user') : -1;
+    const asked = messages.findLastIndex(({ role }) => role === 'user');
+    const heard = messages.map((message, index) =>
+      this.count(message, counts, isFirst || index <= asked ? this.known : this.ofTrace),
+    );
     // The same question again, in a trace that does not repeat the conversation, is a new one.
-    const isNewQuestion = asked >= 0 && !heard.slice(asked + 1).some(({ isKnown }) => isKnown);
+    const isNewQuestion = isFirst && !heard.slice(asked + 1).some(({ isKnown }) => isKnown);
     heard.forEach(({ message, isKnown }, index) => {
-      if (index >= asked && (!isKnown || (index === asked && isNewQuestion))) this.messages.push(message);
+      const isHistory = isFirst && index < asked;
+      if (!isHistory && (!isKnown || (index === asked && isNewQuestion))) this.messages.push(message);
     });
     this.note(heard);
   }

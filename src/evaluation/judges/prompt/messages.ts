@@ -75,21 +75,24 @@ const ROLES = new Map([
 const roleOf = ({ role }: Record<string, unknown>, otherwise: string): string =>
   typeof role === 'string' ? (ROLES.get(role) ?? role) : otherwise;
 
-/** The members with the parts of a message: of OpenTelemetry, and of OpenInference. */
-const PARTS = ['parts', 'contents'];
+/** The members with the parts of a message: of most conventions, of OpenTelemetry, and of OpenInference. */
+const PARTS = ['content', 'parts', 'contents'];
 
 /**
  * Returns the content of a message. A message in parts has the joined texts of its parts, or the parts themselves if any
  * is not a text. A model's thoughts are left out, because they are not what it said.
  */
 function contentOf(message: Record<string, unknown>): unknown {
-  if (message.content !== undefined) return message.content;
-  const parts = PARTS.map((name) => message[name]).find((value) => Array.isArray(value));
-  if (!parts) return null;
+  const parts = PARTS.map((name) => message[name]).find((value) => Array.isArray(value) && value.some(isTyped));
+  if (!Array.isArray(parts)) return message.content ?? null;
   const said = parts.filter((part) => !isJsonObject(part) || !THOUGHTS.has(part.type as string));
   const texts = said.map(textOfPart);
   return texts.every((text) => typeof text === 'string') ? texts.join('') : said;
 }
+
+/** Whether a value is a part of a message, and not data that a message holds. */
+const isTyped = (part: unknown): boolean =>
+  isJsonObject(part) && (typeof part.type === 'string' || typeof part.text === 'string');
 
 const THOUGHTS = new Set(['reasoning', 'thinking']);
 

@@ -123,16 +123,18 @@ export class TargetResultRepository {
               AND NOT (s.source = 'hosted' AND s.scorer_version = stored.scorer_version)
             RETURNING 1
           ), counted AS (
-            INSERT INTO result_scores (experiment_id, scorer, scorer_version, result_id, source, workspace_id, scorer_id,
-                                       score, is_shown, is_late)
+            INSERT INTO result_scores AS kept (experiment_id, scorer, scorer_version, result_id, source, workspace_id,
+                                               scorer_id, score, is_shown, is_late)
             SELECT experiment_id, ${name}, stored.scorer_version, result_id, 'hosted', workspace_id, stored.scorer_id,
                    ${score}, is_written, is_late
             FROM decided CROSS JOIN stored
             ON CONFLICT (experiment_id, scorer, scorer_version, result_id, source) DO UPDATE
-            SET scorer_id = excluded.scorer_id, score = excluded.score, is_late = excluded.is_late,
-                -- a score that came late is in the result only if it is the one that the result already has
-                is_shown = excluded.is_shown
-                  OR result_scores.is_shown AND result_scores.score IS NOT DISTINCT FROM excluded.score
+            SET scorer_id = excluded.scorer_id, score = excluded.score,
+                is_shown = excluded.is_shown OR (excluded.is_late AND kept.is_shown),
+                frozen_score = CASE WHEN excluded.is_late AND NOT kept.is_late THEN kept.score ELSE kept.frozen_score END,
+                is_late = kept.is_late OR (excluded.is_late AND kept.score IS DISTINCT FROM excluded.score)
+            -- an archived scorer of that name may have written the score that is shown
+            WHERE excluded.is_shown OR NOT kept.is_shown OR (excluded.is_late AND kept.scorer_id = excluded.scorer_id)
             RETURNING 1
           )
           SELECT (SELECT count(*) FROM stored) AS stored, (SELECT count(*) FROM written) AS written,
