@@ -65,12 +65,17 @@ describeOnBothQueues('a scoring run with an experiment', (env) => {
     const scorer = await on.scorer({ name: 'judgement' });
     const { body: run } = await on.score(scorer, { experiment_id: experiment.experiment_id });
     expect(run.total).toBe(3);
-    expect(await on.finished(run.score_run_id)).toMatchObject({ completed_count: 3, not_written_back_count: 0 });
+    expect(await on.finished(run.score_run_id)).toMatchObject({
+      completed_count: 3,
+      not_written_back_count: 0,
+    });
     const results = await on.resultsOfExperiment(experiment);
     expect(results.map(({ scores }) => scores.judgement)).toEqual([1, 0, 0]);
     const scores = await on.resultsOf(run.score_run_id);
     expect(new Map(scores.map((one) => [one.result_id, [one.case_id, one.trace_id, one.score]]))).toEqual(
-      new Map(results.map((one) => [one.result_id, [one.case_id, one.trace_id ?? undefined, one.scores.judgement]])),
+      new Map(
+        results.map((one) => [one.result_id, [one.case_id, one.trace_id ?? undefined, one.scores.judgement]]),
+      ),
     );
     expect((await on.resultsOfExperiment(other))[0].scores).toEqual({});
     const final = await on.finalize(experiment);

@@ -148,7 +148,10 @@ const OPENAI_TOLD = [
 const withFlatCalls = (messages: object[]): object[] =>
   messages.map((message) =>
     'tool_calls' in message
-      ? { ...message, tool_calls: [{ id: 'call_1', name: 'get_weather', arguments: JSON.stringify(ARGUMENTS) }] }
+      ? {
+          ...message,
+          tool_calls: [{ id: 'call_1', name: 'get_weather', arguments: JSON.stringify(ARGUMENTS) }],
+        }
       : message,
   );
 
@@ -315,7 +318,9 @@ export const INSTRUMENTED_AGENTS: readonly InstrumentedAgent[] = [
             { role: 'user', content: [{ type: 'text', text: QUESTION }] },
             {
               role: 'assistant',
-              content: [{ type: 'tool-call', toolCallId: 'call_1', toolName: 'get_weather', input: ARGUMENTS }],
+              content: [
+                { type: 'tool-call', toolCallId: 'call_1', toolName: 'get_weather', input: ARGUMENTS },
+              ],
             },
             {
               role: 'tool',

@@ -1,11 +1,5 @@
 import { createTestApp, type TestApp } from '#testing';
-import {
-  ANSWER,
-  INSTRUMENTED_AGENTS,
-  QUESTION,
-  sendAgent,
-  TRANSCRIPT,
-} from './instrumented-agent.fixture';
+import { ANSWER, INSTRUMENTED_AGENTS, QUESTION, sendAgent, TRANSCRIPT } from './instrumented-agent.fixture';
 import { ScoringFixture, script } from './scoring.fixture';
 
 const MIRROR = script('function score(subject) { return { score: 1, answers: subject }; }');
@@ -108,7 +102,13 @@ describe('the messages of an agent', () => {
   it('follow the prompt of a stored session that has no other message', async () => {
     const editor = await on.organization.as('editor');
     const made = await editor.post('/agent/v1/agents', {
-      ...{ workspace_id: on.workspaceId, name: 'guide', display_name: 'Guide', model: 'm', instructions: 'x' },
+      ...{
+        workspace_id: on.workspaceId,
+        name: 'guide',
+        display_name: 'Guide',
+        model: 'm',
+        instructions: 'x',
+      },
     });
     const runtime = await on.organization.as('runtime');
     const path = `/agent/v1/agents/${made.body.agent_id}/sessions`;
@@ -182,7 +182,10 @@ describe('the messages of an agent', () => {
           'gen_ai.tool.call.result': 'found',
         },
       },
-      { name: 'unknown', attributes: { 'tool.name': 'lookup', tool_arguments: '{"id":2}', tool_response: 'it' } },
+      {
+        name: 'unknown',
+        attributes: { 'tool.name': 'lookup', tool_arguments: '{"id":2}', tool_response: 'it' },
+      },
     ];
     const trace_ids = [await sendAgent(on, { steps })];
     expect(await asked('{{trace}}', { trace_ids })).toEqual([

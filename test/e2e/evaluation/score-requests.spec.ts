@@ -338,7 +338,12 @@ describe('a request to score', () => {
       const answer = await on.score(scorer, body);
       expect([answer.status, answer.body.total, answer.body.run_status]).toEqual([202, 0, 'succeeded']);
       const run = await on.evaluator.get(answer.headers.get('location')!);
-      expect(run.body).toMatchObject({ total: 0, run_status: 'succeeded', failure_code: null, completed_count: 0 });
+      expect(run.body).toMatchObject({
+        total: 0,
+        run_status: 'succeeded',
+        failure_code: null,
+        completed_count: 0,
+      });
       expect(run.body.started_at).toEqual(run.body.finished_at);
       expect(await on.resultsOf(answer.body.score_run_id)).toEqual([]);
       for (const mode of ['test', 'preview']) {

@@ -165,15 +165,18 @@ describe('selecting targets to score takes', () => {
     const cases = async (body: object = {}): Promise<string[]> =>
       (await itemsOf(body)).map(({ case_id }) => case_id);
 
-    it.each(['trace', 'session'])('a case that crashed before its trace is one, in grain %s', async (grain) => {
-      const crashed = await result({ case_id: 'crashed', trace_id: null, error: { message: 'timeout' } });
-      const right = await result({ case_id: 'right', output: 1, expected: 1 });
-      expect(await itemsOf({ grain })).toMatchObject([
-        { result_id: right.result_id, case_id: 'right', trace_id: right.trace_id },
-        { result_id: crashed.result_id, case_id: 'crashed' },
-      ]);
-      expect((await itemsOf({ grain }))[1]).not.toHaveProperty('trace_id');
-    });
+    it.each(['trace', 'session'])(
+      'a case that crashed before its trace is one, in grain %s',
+      async (grain) => {
+        const crashed = await result({ case_id: 'crashed', trace_id: null, error: { message: 'timeout' } });
+        const right = await result({ case_id: 'right', output: 1, expected: 1 });
+        expect(await itemsOf({ grain })).toMatchObject([
+          { result_id: right.result_id, case_id: 'right', trace_id: right.trace_id },
+          { result_id: crashed.result_id, case_id: 'crashed' },
+        ]);
+        expect((await itemsOf({ grain }))[1]).not.toHaveProperty('trace_id');
+      },
+    );
 
     it.each(['trace', 'session'])('two of one trace and session are two, in grain %s', async (grain) => {
       const named = { trace_id: await on.trace({ sessionId: 's' }), session_id: 's' };

@@ -54,11 +54,7 @@ export class ResultReferenceRepository {
   }
 
   /** Counts the results of an experiment; of given traces, if there are any. */
-  async countOfExperiment(
-    scope: Scope,
-    experimentId: string,
-    traceIds?: readonly string[],
-  ): Promise<number> {
+  async countOfExperiment(scope: Scope, experimentId: string, traceIds?: readonly string[]): Promise<number> {
     const where = ofExperiment(scope, experimentId, traceIds);
     const [row] = await this.database.query<{ found: number }>(
       sql`SELECT count(*) AS found FROM results WHERE ${where.sql}`,

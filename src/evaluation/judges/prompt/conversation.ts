@@ -131,7 +131,10 @@ function canonical(body: string): string {
   }
 }
 
-function rootExchange({ input, output }: SpokenTrace, spans: readonly JsonObject[]): Omit<Exchange, 'startedAt' | 'endedAt'> {
+function rootExchange(
+  { input, output }: SpokenTrace,
+  spans: readonly JsonObject[],
+): Omit<Exchange, 'startedAt' | 'endedAt'> {
   const root = spans.find(({ parent_span_id }) => parent_span_id === null);
   const ofRoot = root && contentOf(root);
   return {

@@ -61,17 +61,15 @@ const CALLS = new Set(['tool_call', 'tool_use', 'tool-call', 'function_call']);
 const ANSWERS = new Set(['tool_call_response', 'tool_result', 'tool-result', 'function_call_output']);
 
 /** Reads a part of a message in the format of OpenTelemetry (`tool_call`), Anthropic (`tool_use`) or the AI SDK (`tool-call`). */
-function entryOfPart(
-  role: string,
-  part: unknown,
-  names: ToolNames,
-  toEntry: (text: string) => Entry,
-): Entry {
+function entryOfPart(role: string, part: unknown, names: ToolNames, toEntry: (text: string) => Entry): Entry {
   if (isJsonObject(part) && CALLS.has(part.type as string)) return entryOfCall(role, part);
   if (isJsonObject(part) && ANSWERS.has(part.type as string)) {
     const id = part.id ?? part.tool_use_id ?? part.tool_call_id ?? part.toolCallId ?? part.call_id;
     const name = part.name ?? part.toolName ?? (typeof id === 'string' ? names.get(id) : undefined);
-    return answerEntry(nameOf(name ?? id ?? 'tool'), part.response ?? part.result ?? part.output ?? part.content);
+    return answerEntry(
+      nameOf(name ?? id ?? 'tool'),
+      part.response ?? part.result ?? part.output ?? part.content,
+    );
   }
   return toEntry(textOfPart(part) ?? textOf(part));
 }

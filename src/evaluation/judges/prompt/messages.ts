@@ -83,7 +83,9 @@ const PARTS = ['content', 'parts', 'contents'];
  * is not a text. A model's thoughts are left out, because they are not what it said.
  */
 function contentOf(message: Record<string, unknown>): unknown {
-  const parts = PARTS.map((name) => message[name]).find((value) => Array.isArray(value) && value.some(isTyped));
+  const parts = PARTS.map((name) => message[name]).find(
+    (value) => Array.isArray(value) && value.some(isTyped),
+  );
   if (!Array.isArray(parts)) return message.content ?? null;
   const said = parts.filter((part) => !isJsonObject(part) || !THOUGHTS.has(part.type as string));
   const texts = said.map(textOfPart);

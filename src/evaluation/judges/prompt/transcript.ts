@@ -79,7 +79,8 @@ function turnsOf(messages: readonly SessionMessage[], names: ToolNames): Turn[] 
       turns.push(turn);
     }
     turn.entries.push(entriesOf(message, names));
-    turn.isAnswered = message.role === 'assistant' && turn.entries.at(-1)!.some(({ tool }) => tool === undefined);
+    turn.isAnswered =
+      message.role === 'assistant' && turn.entries.at(-1)!.some(({ tool }) => tool === undefined);
   }
   return turns;
 }

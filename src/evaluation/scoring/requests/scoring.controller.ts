@@ -28,7 +28,10 @@ export class ScoringController {
     limit: ({ SCORING_LIMIT_BYTES }) => SCORING_LIMIT_BYTES,
     codings: ['gzip', 'base64'],
   })
-  @ApiAcceptedResponse({ type: QueuedRunDto, description: 'In mode `score`: the queued run. A run without targets has already succeeded.' })
+  @ApiAcceptedResponse({
+    type: QueuedRunDto,
+    description: 'In mode `score`: the queued run. A run without targets has already succeeded.',
+  })
   @ApiOkResponse({ type: SynchronousScoresDto, description: 'In mode `preview` or `test`: the results.' })
   async score(
     @CurrentScope() scope: Scope,

@@ -63,7 +63,7 @@ export class SessionReader {
           ? await this.traces.countSelectedTraces(scope, { session_ids: [sessionId] })
           : traces.length,
       readCount: read.length,
-      hasMore: ofTraces ? read.length < found.length || ofTraces.isCut : ofAgent!.isWhole === false,
+      hasMore: ofTraces ? read.length < found.length || ofTraces.isCut : !ofAgent!.isWhole,
     };
   }
 

@@ -111,7 +111,13 @@ export class SubjectBuilder {
     const budget = new SubjectBudget();
     const spans = trace && (await this.readSpans(scope, trace));
     const content = await this.contentOf(scope, trace, spans, result);
-    const taken = [content?.input, content?.output, result?.expected, result?.metadata, trace && totalsOf(trace)];
+    const taken = [
+      content?.input,
+      content?.output,
+      result?.expected,
+      result?.metadata,
+      trace && totalsOf(trace),
+    ];
     if (!content || !budget.take(sizeOf(taken))) return tooLarge(sourceOf(result));
     const shown = trace && showSpans(trace, spans!, budget);
     const sessionId = target.session_id ?? trace?.session_id ?? result?.session_id ?? null;
@@ -145,7 +151,8 @@ export class SubjectBuilder {
     const messages = new Conversation().add({ ...trace, spans });
     input ??= asJson(firstUserContent(messages));
     const isCut = spans!.length < trace.span_count || spans!.some(({ attributes }) => attributes === null);
-    const last = isCut && output === null ? await this.sessions.lastAnswerOfCalls(scope, trace.trace_id) : undefined;
+    const last =
+      isCut && output === null ? await this.sessions.lastAnswerOfCalls(scope, trace.trace_id) : undefined;
     output ??= asJson(last ?? lastAssistantContent(messages));
     return { input, output };
   }
@@ -168,7 +175,8 @@ export class SubjectBuilder {
     let output = session?.hasMore
       ? await this.sessions.lastAnswer(scope, session, budget)
       : lastAssistantContent(session?.messages ?? []);
-    if (output === UNREAD && !(result && isStartUnread(session!))) return tooLarge('The last message of the session');
+    if (output === UNREAD && !(result && isStartUnread(session!)))
+      return tooLarge('The last message of the session');
     if (output === UNREAD) output = undefined;
     if (result && (input === undefined || output === undefined)) {
       const spans = trace && (await this.readSpans(scope, trace));
@@ -200,7 +208,9 @@ export class SubjectBuilder {
     const traces = budget.first(session.traces, (trace) => jsonSize(totalsOf(trace)));
     const spans: (ShownSpans | undefined)[] = [];
     for (const trace of traces)
-      spans.push(withSpans ? showSpans(trace, await this.readSpans(scope, trace, budget), budget) : undefined);
+      spans.push(
+        withSpans ? showSpans(trace, await this.readSpans(scope, trace, budget), budget) : undefined,
+      );
     const isCut = session.hasMore || messages.length < session.messages.length;
     return {
       session_id: session.sessionId,
@@ -211,7 +221,11 @@ export class SubjectBuilder {
     };
   }
 
-  private async readSpans(scope: Scope, { trace_id }: TraceRow, budget = new SubjectBudget()): Promise<TraceSpan[]> {
+  private async readSpans(
+    scope: Scope,
+    { trace_id }: TraceRow,
+    budget = new SubjectBudget(),
+  ): Promise<TraceSpan[]> {
     if (budget.spans <= 0 || budget.bytes <= 0) return [];
     const reading = { limit: budget.spans + 1, maxBytes: budget.bytes };
     return this.traces.readSpans(scope, [trace_id], reading);
@@ -227,7 +241,9 @@ function showSpans(trace: TraceRow, found: readonly TraceSpan[], budget: Subject
 
 /** Returns a value that a scorer gets as JSON; null if there is none. */
 const asJson = (value: unknown): unknown =>
-  value === undefined || value === null || value instanceof RawJson ? (value ?? null) : new RawJson(toJsonText(value));
+  value === undefined || value === null || value instanceof RawJson
+    ? (value ?? null)
+    : new RawJson(toJsonText(value));
 
 const sizeOf = (values: readonly unknown[]): number =>
   values.reduce((sum: number, value) => sum + jsonSize(value ?? null), 0);
@@ -236,7 +252,9 @@ const isStartUnread = ({ messages, isAgentSession, traces }: Session): boolean =
   messages.length === 0 && (isAgentSession || traces.some(isUnread));
 
 const sourceOf = (result: ResultContent | undefined): string =>
-  (result?.input ?? result?.output ?? null) === null ? 'The root span of the trace' : 'The result of the target';
+  (result?.input ?? result?.output ?? null) === null
+    ? 'The root span of the trace'
+    : 'The result of the target';
 
 const tooLarge = (what: string): { error: string } => ({
   error: `${what} exceeds ${MAX_SUBJECT_LENGTH / 1024 / 1024} MiB of JSON, the maximum input of a scorer.`,

@@ -51,9 +51,7 @@ export class CandidateFinder {
     const stored = (ids: Pick<TraceSelection, 'session_ids' | 'trace_ids'>): Candidates =>
       new StoredCandidates(traces, scope, grain, { ...times, ...ids });
     if (grain === 'trace') {
-      return traceIds
-        ? this.listTraces(scope, traceIds, sessions, times)
-        : stored({ session_ids: sessions });
+      return traceIds ? this.listTraces(scope, traceIds, sessions, times) : stored({ session_ids: sessions });
     }
     return sessions ? this.listSessions(scope, sessions, traceIds, times) : stored({ trace_ids: traceIds });
   }
@@ -139,7 +137,12 @@ export class CandidateFinder {
     if (traceIds) {
       // A stored trace counts by its start, because its result may have been written much later.
       const stored = await storedTraces(this.traces, scope, traceIds);
-      for (const { session_id, trace_id, last_at } of await this.results.pairsOf(scope, ids, traceIds, times)) {
+      for (const { session_id, trace_id, last_at } of await this.results.pairsOf(
+        scope,
+        ids,
+        traceIds,
+        times,
+      )) {
         const at = stored.get(trace_id)?.started_at ?? last_at;
         if (at) add(session_id, at);
       }

@@ -5,7 +5,13 @@ import { SessionDirectory } from '../../../agents';
 import { ExperimentRepository, type ReferencingResult, ResultReferenceRepository } from '../../experiments';
 import type { PinnedScorer } from '../../scorers';
 import { KnownTargets } from '../../scores';
-import { isResult, type ScoreMode, type ScoringTarget, targetIdOf, type TargetRef } from '../runs/score-run.entity';
+import {
+  isResult,
+  type ScoreMode,
+  type ScoringTarget,
+  targetIdOf,
+  type TargetRef,
+} from '../runs/score-run.entity';
 import { ScoreRunRepository } from '../runs/score-run.repository';
 import { CandidateFinder } from './candidate-finder';
 import { type Selection, takeFirst, unscoredCandidates } from './candidates';
@@ -93,9 +99,11 @@ export class TargetSelector {
     const ids = selected.flatMap((target) => (isResult(target) ? [] : targetIdOf(target)));
     const byTarget = new Map<string, ReferencingResult>();
     if (grain === 'trace') {
-      for (const result of await this.results.newestOfTraces(scope, ids)) byTarget.set(result.trace_id!, result);
+      for (const result of await this.results.newestOfTraces(scope, ids))
+        byTarget.set(result.trace_id!, result);
     } else {
-      for (const result of await this.results.newestOfSessions(scope, ids)) byTarget.set(result.session_id!, result);
+      for (const result of await this.results.newestOfSessions(scope, ids))
+        byTarget.set(result.session_id!, result);
     }
     return selected.map((target, ordinal) => {
       const result = byTarget.get(targetIdOf(target));
