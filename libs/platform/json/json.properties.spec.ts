@@ -82,6 +82,8 @@ function spelt(tree: Node, choices: readonly number[]): string {
   return gap() + write(tree) + gap();
 }
 
+const BODY = { source: 'body', outline: { kind: 'whole' }, keep: RawJson.of } as const;
+
 interface Outcome {
   readonly isAccepted: boolean;
   readonly value?: unknown;
@@ -121,7 +123,7 @@ describe('JSON in and out', () => {
     fc.assert(
       fc.property(node, spellings, (tree, choices) => {
         const body = spelt(tree, choices);
-        expect(isDeepStrictEqual(parseExactly(body, { source: 'body' }), JSON.parse(body))).toBe(true);
+        expect(isDeepStrictEqual(parseExactly(body, BODY), JSON.parse(body))).toBe(true);
       }),
       { numRuns: 200 },
     );
@@ -155,7 +157,7 @@ describe('JSON in and out', () => {
         const text = bytes.toString();
         const native = outcome(() => JSON.parse(text), SyntaxError);
         const stored = outcome(() => parseExactly(text, { source: 'stored' }));
-        const exact = outcome(() => parseExactly(text, { source: 'body' }));
+        const exact = outcome(() => parseExactly(text, BODY));
         const strict = outcome(() => parseJson(bytes));
         expect(isDeepStrictEqual(stored, native)).toBe(true);
         expect(strict.isAccepted).toBe(exact.isAccepted);
@@ -163,7 +165,7 @@ describe('JSON in and out', () => {
           expect(isDeepStrictEqual(strict, native)).toBe(true);
           expect(toJsonText(strict.value)).toBe(toJsonText(exact.value));
         }
-        if (isPlainText(text)) expect(strict.isAccepted).toBe(native.isAccepted);
+        if (isPlainText(text, 'values')) expect(strict.isAccepted).toBe(native.isAccepted);
       }),
       { numRuns: 1_000 },
     );

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, prepared, raw, sql, type Tx, Where } from '#platform/db';
-import { toJsonText } from '#platform/json';
+import { toRawJson } from '#platform/json';
 import { BY_CHANGE, listPage, type RowPage } from '#platform/paging';
 import type { ResultListQueryDto } from './result.dto';
 import type { ResultEntity } from './result.entity';
@@ -47,7 +47,7 @@ export class ResultRepository {
         sql`INSERT INTO results (${raw(COLUMNS)})
           SELECT ${raw(OWN_COLUMNS)}, ${experimentId}, ${scope.workspaceId}, ${at}::timestamptz, ${at}::timestamptz,
                  ${scope.principalId}
-          FROM json_to_recordset(${toJsonText(rows)}::json) AS t(
+          FROM json_to_recordset(${toRawJson(rows)}::json) AS t(
             result_id text, case_id text, input json, expected json, metadata json, tags text[],
             dataset_record_id text, dataset_record_version integer, output json, error json, scores jsonb,
             score_details json, trace_id text, session_id text, duration_ms double precision, trial_group text,

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database, prepared, sql, type Sql } from '#platform/db';
-import { toJsonText } from '#platform/json';
+import { type RawJson, toRawJson } from '#platform/json';
 import type { Grain } from '../../scorers';
 import type { ScoredItem } from '../../scores';
 import type { FailureCode, RunStatus, ScoringTarget } from '../runs/score-run.entity';
@@ -263,4 +263,4 @@ export class RunExecutionRepository {
   }
 }
 
-const jsonOrNull = (value: object | undefined): string | null => (value ? toJsonText(value) : null);
+const jsonOrNull = (value: object | undefined): RawJson | null => (value ? toRawJson(value) : null);
