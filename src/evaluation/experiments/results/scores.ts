@@ -163,7 +163,8 @@ function commentOf(own: unknown, metadata: unknown): string | null {
   if (typeof own === 'string') return cut(own);
   if (!isJsonObject(metadata)) return null;
   const member = COMMENT_MEMBERS.find((name) => typeof metadata[name] === 'string');
-  return member ? cut(metadata[member] as string) : null;
+  // a comment is typed, but metadata may hold NUL characters
+  return member ? cut((metadata[member] as string).replaceAll('\0', '\uFFFD')) : null;
 }
 
 /** The first 2,000 characters, never half a surrogate pair. */

@@ -44,7 +44,7 @@ const hasRole =
 
 /** Reads a span's content as messages. Content that is not a list of messages becomes one message of `role`. */
 export function messagesIn(content: unknown, role: string): SessionMessage[] {
-  const value = content instanceof RawJson ? content.parse() : content;
+  const value = content instanceof RawJson ? content.parseExactly() : content;
   if (value === null || value === undefined) return [];
   const messages = Array.isArray(value) ? value : isJsonObject(value) ? value.messages : undefined;
   if (Array.isArray(messages) && messages.length > 0 && messages.every(isMessage)) {

@@ -151,7 +151,7 @@ const toolEntry = (head: string, body: unknown): Entry => ({
   isToolEntry: true,
 });
 
-const plain = (value: unknown): unknown => (value instanceof RawJson ? value.parse() : value);
+const plain = (value: unknown): unknown => (value instanceof RawJson ? value.parseExactly() : value);
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : toJsonText(value));
 
