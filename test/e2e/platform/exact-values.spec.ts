@@ -213,6 +213,53 @@ describe('free-form members', () => {
     ]);
   });
 
+  it('of scores by people come back as sent', async () => {
+    const definition = '{"rubric":"Good?","output":{"type":"boolean"}}';
+    const scorer = await json.send('POST', '/eval/v1/scorers', {
+      name: '"people"',
+      scorer_kind: '"human"',
+      definition,
+      metadata: EXACT,
+    });
+    expect([scorer.status, scorer.body.errors]).toEqual([201, undefined]);
+    expect(await json.text(`/eval/v1/scorers/${scorer.body.scorer_id}`)).toContain(`"metadata":${EXACT}`);
+    const experiment = await json.send('POST', '/eval/v1/experiments', { name: '"people"' });
+    const results = `/eval/v1/experiments/${experiment.body.experiment_id}/results`;
+    const scores = `{"own":{"score":1,"metadata":${EXACT}}}`;
+    const result = await json.send('POST', results, { case_id: '"a"', scores });
+    const score = await json.send('POST', '/eval/v1/scores', {
+      scorer_id: `"${scorer.body.scorer_id}"`,
+      result_id: `"${result.body.result_id}"`,
+      value: 'true',
+      metadata: EXACT,
+    });
+    expect([score.status, score.body.errors]).toEqual([201, undefined]);
+    expect(await json.text(`/eval/v1/scores/${score.body.score_id}`)).toContain(`"metadata":${EXACT}`);
+    // the score of the person is merged into the others of the result
+    const { scores: all } = (await json.api.get(`${results}/${result.body.result_id}`)).body;
+    expect(all).toEqual({ own: 1, people: 1 });
+    expect(await json.text(`${results}/${result.body.result_id}`)).toContain(`{"metadata":${EXACT}}, "people"`);
+  });
+
+  it('reach scripts with their NUL characters, and checks with their texts', async () => {
+    const experiment = await json.send('POST', '/eval/v1/experiments', { name: '"scripts"' });
+    const { experiment_id } = experiment.body;
+    const output = '{"id":9007199254740993,"nul":"a\\u0000b"}';
+    const results = `/eval/v1/experiments/${experiment_id}/results`;
+    expect((await json.send('POST', results, { case_id: '"a"', output, trace_id: `"${'a'.repeat(32)}"` })).status).toBe(201);
+    const definition = JSON.stringify({
+      language: 'javascript',
+      source: 'function score({ output }) { return { score: output.nul.length, label: output.nul }; }',
+    });
+    const made = { name: '"nul"', scorer_kind: '"code"', definition };
+    const { body } = await json.send('POST', '/eval/v1/scorers', made);
+    const scored = await json.api.post(`/eval/v1/scorers/${body.scorer_id}/score`, {
+      mode: 'test',
+      experiment_id,
+    });
+    expect([scored.status, scored.body.detail, scored.body.results?.[0].score]).toEqual([200, undefined, 3]);
+  });
+
   describe('of bulk items', () => {
     /** The text of an item that must be refused, and the pointer of its fault within the item. */
     const REFUSED: [string, string, string][] = [
