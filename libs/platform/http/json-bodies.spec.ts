@@ -222,7 +222,8 @@ describe('a large body', () => {
   });
 
   it.each(['small', 'large'])('keeps what JavaScript would change in free-form members: %s', async (size) => {
-    const input = '{"id":9007199254740993,"f":[1.0,-0,1e5,0.1000000000000000000001,1e-400],"\\u0000":"a\\u0000b"}';
+    const input =
+      '{"id":9007199254740993,"f":[1.0,-0,1e5,0.1000000000000000000001,1e-400],"\\u0000":"a\\u0000b"}';
     const text = `{"input":${input},"calls":[1.50],"items":[{"name":"a","input":12345678901234567890}]}`;
     const body = await parse(size === 'large' ? long(text) : text, BodyDto);
     expect(toJsonText(body)).toBe(text);
@@ -239,11 +240,15 @@ describe('a large body', () => {
 
   it('that is not JSON is refused as a whole, even after an item that cannot be read', async () => {
     for (const text of ['{"items":[{"input":1e400},{]}', '{"items":[{"input":"\\ud800"},{}]']) {
-      await expect(parse(text, BodyDto)).rejects.toMatchObject({ detail: expect.stringMatching(/^The body is not JSON/) as string });
+      await expect(parse(text, BodyDto)).rejects.toMatchObject({
+        detail: expect.stringMatching(/^The body is not JSON/) as string,
+      });
     }
     const deep = `{"items":[{"input":${'['.repeat(100_000)}${']'.repeat(100_000)}},{"name":"a","input":1}]}`;
     const { items } = (await parse(deep, BodyDto)) as { items: unknown[] };
-    expect(outcomeOfItem(items[0])).toEqual(['invalid_request', /64 levels/, expect.anything()].map(matching));
+    expect(outcomeOfItem(items[0])).toEqual(
+      ['invalid_request', /64 levels/, expect.anything()].map(matching),
+    );
     expect(outcomeOfItem(items[1])).toBe('{"name":"a","input":1}');
   });
 

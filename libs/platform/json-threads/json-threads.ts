@@ -74,7 +74,12 @@ export class JsonThreads {
    *
    * @throws JsonInputError like `parseJson`; 413 for a body with more than 100,000 values outside its free-form members
    */
-  async parse(owner: Owner, signal: AbortSignal | undefined, bytes: Buffer, outline: Outline): Promise<unknown> {
+  async parse(
+    owner: Owner,
+    signal: AbortSignal | undefined,
+    bytes: Buffer,
+    outline: Outline,
+  ): Promise<unknown> {
     const { buffer } = bytes;
     const isWhole = bytes.length === buffer.byteLength && buffer instanceof ArrayBuffer;
     const transfer = isWhole ? [buffer] : [];
@@ -94,9 +99,8 @@ export class JsonThreads {
    */
   async read(owner: Owner, { text }: RawJson, outline: Outline): Promise<unknown> {
     const bytes = Buffer.from(text);
-    return text.length <= INLINE_JSON_MAX
-      ? parseJson(bytes, outline)
-      : this.parse(owner, undefined, bytes, outline);
+    if (text.length <= INLINE_JSON_MAX) return parseJson(bytes, outline);
+    return await this.parse(owner, undefined, bytes, outline);
   }
 
   /** Returns the SHA-256 of the canonical form of each value, like `sha256OfJson`. */

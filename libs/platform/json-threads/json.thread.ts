@@ -38,7 +38,6 @@ export function parse({ bytes, outline }: { bytes: Uint8Array; outline: Outline 
   }
 }
 
-
 /** Returns the SHA-256 of the canonical form of each text. */
 export const digests = (texts: readonly string[]): string[] =>
   texts.map((text) =>
@@ -63,7 +62,9 @@ export interface ComparedJson {
 /** Compares the values of each pair. */
 export const compare = (pairs: readonly JsonPair[]): ComparedJson[] =>
   pairs.map(({ before, after }) => {
-    const [from, to] = [before, after].map((text) => (text === null ? undefined : new RawJson(text).parseExactly()));
+    const [from, to] = [before, after].map((text) =>
+      text === null ? undefined : new RawJson(text).parseExactly(),
+    );
     return { ...jsonChanges(from, to), hidden: hiddenCharacters(to) };
   });
 

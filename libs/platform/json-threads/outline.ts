@@ -115,7 +115,8 @@ export function expand(part: Condensed, outline: Outline): unknown {
     case 'map': {
       if (!('members' in part)) return part;
       const { members, unknown } = part as ObjectParts;
-      const outlineOf = (name: string): Outline => outline.kind === 'map' ? outline.of : outline.members[name]!;
+      const outlineOf = (name: string): Outline =>
+        outline.kind === 'map' ? outline.of : outline.members[name]!;
       return objectOf(
         [...members.map(([name]) => name), ...unknown],
         [...members.map(([name, value]) => expand(value, outlineOf(name))), ...unknown.map(() => null)],

@@ -35,7 +35,8 @@ export function sha256OfJson(value: unknown): string {
  * @param hasAllDigits whether integers beyond 2^53 are written with all their digits
  */
 function sorted(value: unknown, hasAllDigits = false): unknown {
-  if (typeof value === 'number' && hasAllDigits && hasOtherDigits(value)) return exact(BigInt(value).toString());
+  if (typeof value === 'number' && hasAllDigits && hasOtherDigits(value))
+    return exact(BigInt(value).toString());
   if (typeof value !== 'object' || value === null || value instanceof Date) return value;
   if (Array.isArray(value)) return value.map((element) => sorted(element, hasAllDigits));
   if (value instanceof RawJson) {

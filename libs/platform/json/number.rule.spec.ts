@@ -12,10 +12,16 @@ describe('a number', () => {
     (text) => expect(isKeptByDouble(text)).toBe(false),
   );
 
-  it.each(['0', '-1', '0.1', '1.5e-7', '1e+21', '1152921504606846976', '9007199254740992', '0.30000000000000004'])(
-    'in the spelling %s is kept by a double',
-    (text) => expect(isKeptByDouble(text)).toBe(true),
-  );
+  it.each([
+    '0',
+    '-1',
+    '0.1',
+    '1.5e-7',
+    '1e+21',
+    '1152921504606846976',
+    '9007199254740992',
+    '0.30000000000000004',
+  ])('in the spelling %s is kept by a double', (text) => expect(isKeptByDouble(text)).toBe(true));
 
   it('that is kept by a double is written as it was sent', () => {
     fc.assert(

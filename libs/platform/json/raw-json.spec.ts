@@ -1,4 +1,13 @@
-import { canonicalJson, jsonChanges, mergePatch, RawJson, scalarPairs, sha256OfJson, storedJson, toJsonText } from '.';
+import {
+  canonicalJson,
+  jsonChanges,
+  mergePatch,
+  RawJson,
+  scalarPairs,
+  sha256OfJson,
+  storedJson,
+  toJsonText,
+} from '.';
 
 const TEXT = '{"b":9007199254740993,"a":[1.0,-0,"\\u0000"],"1":{"n":0.1000000000000000000001}}';
 

@@ -43,7 +43,9 @@ const textOf = (value: Exclude<Scalar, string>): string => {
 
 /** Returns a pair, or its digest if it is long or holds a NUL character, which an index cannot. */
 export const shortPair = (pair: string): string =>
-  pair.length <= PAIR_MAX && !pair.includes('\0') ? pair : `sha256:${createHash('sha256').update(pair).digest('hex')}`;
+  pair.length <= PAIR_MAX && !pair.includes('\0')
+    ? pair
+    : `sha256:${createHash('sha256').update(pair).digest('hex')}`;
 
 function* scalars(value: unknown, prefix: string): Generator<[path: string, Scalar]> {
   if (!isJsonObject(value)) return;

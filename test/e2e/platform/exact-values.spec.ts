@@ -186,7 +186,11 @@ describe('free-form members', () => {
     const changed = await json.send('PATCH', path, { tools: other });
     expect([changed.status, changed.body.generation]).toEqual([200, 2]);
 
-    const query = new URLSearchParams({ workspace_id: json.workspaceId, name: 'f', metadata: EXACT }).toString();
+    const query = new URLSearchParams({
+      workspace_id: json.workspaceId,
+      name: 'f',
+      metadata: EXACT,
+    }).toString();
     const { body } = await json.api.post(`/file/v1/files?${query}`, 'x', { 'content-type': 'text/plain' });
     expect(await json.text(`/file/v1/files/${body.file_id}`)).toContain(`"metadata":${EXACT}`);
   });
@@ -238,7 +242,9 @@ describe('free-form members', () => {
     // the score of the person is merged into the others of the result
     const { scores: all } = (await json.api.get(`${results}/${result.body.result_id}`)).body;
     expect(all).toEqual({ own: 1, people: 1 });
-    expect(await json.text(`${results}/${result.body.result_id}`)).toContain(`{"metadata":${EXACT}}, "people"`);
+    expect(await json.text(`${results}/${result.body.result_id}`)).toContain(
+      `{"metadata":${EXACT}}, "people"`,
+    );
   });
 
   it('reach scripts with their NUL characters, and checks with their texts', async () => {
@@ -246,7 +252,9 @@ describe('free-form members', () => {
     const { experiment_id } = experiment.body;
     const output = '{"id":9007199254740993,"nul":"a\\u0000b"}';
     const results = `/eval/v1/experiments/${experiment_id}/results`;
-    expect((await json.send('POST', results, { case_id: '"a"', output, trace_id: `"${'a'.repeat(32)}"` })).status).toBe(201);
+    expect(
+      (await json.send('POST', results, { case_id: '"a"', output, trace_id: `"${'a'.repeat(32)}"` })).status,
+    ).toBe(201);
     const definition = JSON.stringify({
       language: 'javascript',
       source: 'function score({ output }) { return { score: output.nul.length, label: output.nul }; }',

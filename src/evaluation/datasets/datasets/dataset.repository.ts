@@ -30,7 +30,10 @@ export class DatasetRepository extends WorkspaceRepository<DatasetEntity> {
       .addIf(query.name, (name) => sql`name COLLATE "C" = ${name}`)
       .addIf(query.tag, (tag) => sql`tags @> ARRAY[${tag}::text]`)
       .addIf(query.tags, (tags) => sql`tags @> ${tags}::text[]`)
-      .addIf(query.metadata, (metadata) => sql`searchable_json(metadata) @> searchable_json(${toRawJson(metadata)}::json)`)
+      .addIf(
+        query.metadata,
+        (metadata) => sql`searchable_json(metadata) @> searchable_json(${toRawJson(metadata)}::json)`,
+      )
       .addSearch(query.q);
     addCreated(where, { prefix: 'ds', id: 'dataset_id' }, query);
     return listPage<DatasetEntity>(

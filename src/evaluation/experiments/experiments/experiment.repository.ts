@@ -59,7 +59,10 @@ export class ExperimentRepository extends WorkspaceRepository<ExperimentEntity> 
       .addIf(query.name, (name) => sql`name COLLATE "C" = ${name}`)
       .addIf(query.tags, (tags) => sql`tags @> ${tags}::text[]`)
       .addIf(query.tag, (tag) => sql`tags @> ARRAY[${tag}::text]`)
-      .addIf(query.metadata, (metadata) => sql`searchable_json(metadata) @> searchable_json(${toRawJson(metadata)}::json)`)
+      .addIf(
+        query.metadata,
+        (metadata) => sql`searchable_json(metadata) @> searchable_json(${toRawJson(metadata)}::json)`,
+      )
       .addIf(query.score, (score) => hasMean(scope, score))
       .addSearch(query.q);
     for (const forms of configFilter(query.config ?? [])) where.add(sql`config_pairs && ${forms}::text[]`);
