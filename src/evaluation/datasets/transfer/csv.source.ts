@@ -1,6 +1,5 @@
 import type { SpooledFile } from '#platform/http';
-import { JsonInputError } from '#platform/json';
-import type { Outline } from '#platform/json-threads';
+import { JsonInputError, type Outline } from '#platform/json';
 import { problem } from '#platform/problem';
 import { CaseMaker } from '../versions/csv/csv.case';
 import { columnsOf, type CsvLayout, HEADER_KEPT, shown } from '../versions/csv/csv.columns';

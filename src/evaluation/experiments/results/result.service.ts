@@ -286,7 +286,7 @@ function isUnchanged(
   if (metadata.text !== row.metadata.text || toJsonText(tags) !== toJsonText(row.tags)) return false;
   const names = Object.keys(scores);
   if (names.length === 0) return true;
-  const stored = row.score_details.parse() as SplitScores['details'];
+  const stored = row.score_details.parseExactly() as SplitScores['details'];
   const valueOf = (from: object, name: string): string =>
     toJsonText(Object.hasOwn(from, name) ? (from as Record<string, unknown>)[name] : 'absent');
   return names.every(

@@ -27,7 +27,7 @@ export function lastAssistantContent(messages: readonly SessionMessage[]): unkno
 }
 
 /** Returns a value that may be stored JSON. */
-export const plain = (value: unknown): unknown => (value instanceof RawJson ? value.parse() : value);
+export const plain = (value: unknown): unknown => (value instanceof RawJson ? value.parseExactly() : value);
 
 function isEmpty(value: unknown): boolean {
   const text = value instanceof RawJson ? value.text : value;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database, prepared, sql, type SqlExecutor, type Tx } from '#platform/db';
-import { toJsonText } from '#platform/json';
+import { type RawJson, toRawJson } from '#platform/json';
 import type { ScoredItem } from '../../scores';
 import { isResult, type ScoringTarget } from '../runs/score-run.entity';
 import { isRun, type RunKey } from './run-execution.repository';
@@ -145,4 +145,4 @@ export class TargetResultRepository {
   }
 }
 
-const jsonOrNull = (value: object | undefined): string | null => (value ? toJsonText(value) : null);
+const jsonOrNull = (value: object | undefined): RawJson | null => (value ? toRawJson(value) : null);
