@@ -1,0 +1,208 @@
+import { createTestApp, createTestWorker, type TestApp, type TestWorker } from '#testing';
+import type { ComparisonDto } from '../../src/evaluation/analysis/comparison/comparison.dto';
+import type { GateResultDto } from '../../src/evaluation/analysis/gate/gate.dto';
+import { ScoringFixture, script } from '../e2e/evaluation/scoring.fixture';
+
+const CASES = 4;
+const STEPS = 14;
+const SCORER = 'judged';
+
+/** A generator with a seed (mulberry32), so that a failing sequence can be repeated. */
+const randomOf = (seed: number) => (most: number) => {
+  seed = (seed + 0x6d2b79f5) | 0;
+  let mixed = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+  mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+  return ((mixed ^ (mixed >>> 14)) >>> 0) % most;
+};
+
+/** What a test knows about one experiment. */
+interface Known {
+  experiment_id: string;
+  /** By case: how often it was replaced, and whether it has an error. */
+  results: Map<string, { version: number; isFailed: boolean; clientScore: number | null | undefined }>;
+  /** Scores by the service of the present version of each result: `case version` to score. */
+  hosted: Map<string, number | null>;
+  frozen?: { experiment: unknown; results: unknown };
+}
+
+/** Random sequences of what a client does with two experiments. */
+describe('conclusions after any sequence of requests', () => {
+  let app: TestApp;
+  let worker: TestWorker;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    worker = await createTestWorker(app);
+  });
+  afterAll(async () => {
+    await worker.close();
+    await app.close();
+  });
+
+  it.each([1, 2, 3, 4, 5, 6, 7, 8])('sequence %i', async (seed) => {
+    const random = randomOf(seed);
+    const on = await ScoringFixture.create(app);
+    const api = on.evaluator;
+    const path = (one: Known, rest = '') => `/eval/v1/experiments/${one.experiment_id}${rest}`;
+    const ok = async <Body>(answer: Promise<{ status: number; body: Body }>, ...statuses: number[]) => {
+      const { status, body } = await answer;
+      if (!statuses.includes(status)) throw new Error(`${status}: ${JSON.stringify(body)}`);
+      return { status, body };
+    };
+
+    const { body: dataset } = await ok(
+      api.post<any>('/eval/v1/datasets', { workspace_id: on.workspaceId, name: 'cases' }),
+      201,
+    );
+    const rows = Array.from({ length: CASES }, (_, i) => `c${i},${i}\n`).join('');
+    const file = { workspace_id: on.workspaceId, content: `id,input\n${rows}` };
+    await ok(api.post(`/eval/v1/datasets/${dataset.dataset_id}/versions`, file), 201);
+    /** The score of a case by a version: not only 0 and 1, and null now and then. */
+    const scoreBy = (version: number, index: number): number | null =>
+      (index + version) % 5 === 0 ? null : ((index * 3 + version) % 4) / 4;
+    const source = (version: number) => `function score({ input }) {
+      const index = Number(JSON.stringify(input).match(/\\d+/)[0]);
+      return (index + ${version}) % 5 === 0 ? null : ((index * 3 + ${version}) % 4) / 4;
+    }`;
+    const scorer = await on.scorer({ name: SCORER, ...script(source(1)) });
+    let scorerVersion = 1;
+
+    const both: Known[] = [];
+    for (let i = 0; i < 2; i++) {
+      const made = await on.experiment({ dataset_id: dataset.dataset_id, dataset_version: 1 });
+      both.push({ experiment_id: made.experiment_id, results: new Map(), hosted: new Map() });
+    }
+    const isFrozen = (one: Known): boolean => one.frozen !== undefined;
+
+    const upload = async (one: Known): Promise<void> => {
+      const case_id = `c${random(CASES)}`;
+      const isFailed = random(4) === 0;
+      const clientScore = random(3) === 0 ? random(5) / 4 : undefined;
+      const item = {
+        case_id,
+        ...(isFailed ? { error: 'crashed' } : { output: random(10) }),
+        ...(clientScore !== undefined && { scores: { [SCORER]: clientScore } }),
+      };
+      const body = { workspace_id: on.workspaceId, on_conflict: 'replace', ...item };
+      const answer = await ok(api.post<any>(path(one, '/results'), body), 200, 201, 409);
+      expect(answer.status === 409).toBe(isFrozen(one));
+      if (isFrozen(one)) return;
+      const version = (one.results.get(case_id)?.version ?? 0) + 1;
+      expect(answer.body.version).toBe(version);
+      one.results.set(case_id, { version, isFailed, clientScore });
+      for (const key of [...one.hosted.keys()]) if (key.startsWith(`${case_id} `)) one.hosted.delete(key);
+    };
+
+    const score = async (one: Known): Promise<void> => {
+      if (one.results.size === 0) return;
+      const { body: run } = await ok(on.score(scorer, { experiment_id: one.experiment_id }), 202);
+      await on.finished(run.score_run_id);
+      for (const case_id of one.results.keys()) {
+        one.hosted.set(`${case_id} ${scorerVersion}`, scoreBy(scorerVersion, Number(case_id.slice(1))));
+      }
+    };
+
+    const changeScorer = async (): Promise<void> => {
+      scorerVersion++;
+      const definition = script(source(scorerVersion)).definition;
+      await ok(api.patch(`/eval/v1/scorers/${scorer.scorer_id}`, { definition }), 200);
+    };
+
+    const read = async (one: Known) => ({
+      experiment: (await ok(api.get<any>(path(one)), 200)).body,
+      results: (await ok(api.get<any>(path(one, '/results?sort=created_at')), 200)).body.items,
+    });
+
+    const finalize = async (one: Known): Promise<void> => {
+      if (isFrozen(one)) return;
+      await ok(api.patch(path(one), { experiment_status: 'completed' }), 200);
+      const frozen = await read(one);
+      // a summary's mean equals that of the scores stored in the summarised results
+      const shown = frozen.results.flatMap((result: any) => result.scores[SCORER] ?? []) as number[];
+      const summed = frozen.experiment.summary.scores[SCORER];
+      expect(summed?.count ?? 0).toBe(shown.length);
+      if (shown.length > 0) {
+        expect(summed.mean).toBeCloseTo(shown.reduce((a, b) => a + b) / shown.length, 12);
+      }
+      one.frozen = frozen;
+    };
+
+    /** The scores of one side by one version, as comparisons must use them; 0 is a score that names no version. */
+    const scoresOf = (one: Known, version: number): Map<string, number> => {
+      const scores = new Map<string, number>();
+      for (const [case_id, { clientScore }] of one.results) {
+        const found = version === 0 ? clientScore : one.hosted.get(`${case_id} ${version}`);
+        if (typeof found === 'number') scores.set(case_id, found);
+      }
+      return scores;
+    };
+
+    const compare = async (candidate: Known, baseline: Known): Promise<void> => {
+      const query = `?baseline_experiment_id=${baseline.experiment_id}`;
+      const { status, body } = await ok(api.get<ComparisonDto>(path(candidate, `/compare${query}`)), 200, 409);
+      expect(status === 200).toBe(isFrozen(baseline));
+      const found = status === 200 ? body.scorers!.find((one) => one.scorer === SCORER) : undefined;
+      if (!found) return;
+      const sides = { candidate, baseline } as const;
+      for (const side of ['candidate', 'baseline'] as const) {
+        const { mean, count, scored_count, scorer_version } = found[side];
+        const scores = [...scoresOf(sides[side], scorer_version ?? 0).values()];
+        // the mean of a side is that of one version, whatever else was scored
+        expect([side, scorer_version, count, scored_count]).toEqual([side, scorer_version, scores.length, scores.length]);
+        if (count > 0) expect(mean).toBeCloseTo(scores.reduce((a, b) => a + b) / count, 12);
+      }
+      const [own, other] = [found.candidate.scorer_version, found.baseline.scorer_version];
+      if (found.verdict === 'not_comparable') {
+        expect([found.difference, found.p_value, found.confidence_interval]).toEqual([null, null, null]);
+        return;
+      }
+      // a comparison never mixes versions
+      if (found.difference !== null) expect(own).toBe(other);
+      for (const side of ['candidate', 'baseline'] as const) {
+        const { scorer_version } = found[side];
+        const one = sides[side];
+        for (const [case_id, { clientScore }] of one.results) {
+          const versions = [...one.hosted.keys()].flatMap((key) =>
+            key.startsWith(`${case_id} `) ? Number(key.split(' ')[1]) : [],
+          );
+          if (clientScore !== undefined) versions.push(0);
+          if (found[side].count > 0 && versions.length > 0) expect(versions).toContain(scorer_version ?? 0);
+        }
+      }
+    }; // prettier-ignore
+
+    const gate = async (candidate: Known, baseline: Known): Promise<void> => {
+      const body = {
+        ...(isFrozen(baseline) && { baseline_experiment_id: baseline.experiment_id }),
+        rules: [{ scorer: SCORER, min_count: 1, max_regression: 1 }],
+      };
+      const { body: result } = await ok(api.post<GateResultDto>(path(candidate, '/gate'), body), 200);
+      const check = result.checks.find((one) => one.kind === 'min_coverage')!;
+      const { scored_count, null_count } = result.coverage.scorers[SCORER] ?? { scored_count: 0, null_count: 0 };
+      expect(result.coverage).toMatchObject({ expected_case_count: CASES, result_count: candidate.results.size });
+      // crashed cases without a score are never covered
+      const covered = [...candidate.results].filter(([case_id, { isFailed, clientScore }]) => {
+        const version = check.scorer_version ?? 0;
+        const found = version === 0 ? clientScore : candidate.hosted.get(`${case_id} ${version}`);
+        return typeof found === 'number' || (found === null && !isFailed);
+      });
+      expect(scored_count + null_count).toBe(covered.length);
+      // a gate never passes below its coverage
+      if (result.passed) expect(covered.length).toBe(CASES);
+    };
+
+    for (let step = 0; step < STEPS; step++) {
+      const [one, other] = random(2) === 0 ? [both[0]!, both[1]!] : [both[1]!, both[0]!];
+      const actions = [upload, upload, upload, score, score, changeScorer, finalize];
+      await actions[random(actions.length)]!(one);
+      await compare(one, other);
+      await gate(one, other);
+    }
+    for (const one of both) await finalize(one);
+    for (const one of both) await score(one);
+    await compare(both[0]!, both[1]!);
+    await gate(both[0]!, both[1]!);
+    // summary, results and snapshot of a frozen experiment answer the same for ever
+    for (const one of both) expect(await read(one)).toEqual(one.frozen);
+  }, 120_000); // prettier-ignore
+});
