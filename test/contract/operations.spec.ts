@@ -449,8 +449,14 @@ describe('every operation', () => {
       items: [{ case_id: '2' }, { case_id: '1' }],
     });
     expect(bulk.status).toBe(207);
+    const again = { workspace_id, case_id: '2', on_conflict: 'replace', output: 3 };
+    const resultPath = `${path}/results/${result.body.result_id}`;
+    const changes = [evaluator.post(`${path}/results`, again), evaluator.patch(resultPath, { tags: ['t'] })];
+    await expectAll(changes, 200);
     const reads = [
       'results',
+      'results/export',
+      'results/export?format=csv',
       `results/${result.body.result_id}`,
       'traces',
       `traces/${traceId}`,

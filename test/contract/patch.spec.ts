@@ -119,6 +119,6 @@ function changeOf(
   { name }: Record<string, unknown>,
 ): Record<string, unknown> {
   const member = TEXTS.find((one) => one in body!.properties!);
-  if (member === undefined) return { sample_rate: 0.2 };
+  if (member === undefined) return 'tags' in body!.properties! ? { tags: ['changed'] } : { sample_rate: 0.2 };
   return { [member]: member === 'name' ? `${String(name)} 2` : `changed by ${id}` };
 }

@@ -192,6 +192,11 @@ export class Resources {
     );
     const experiment = { workspace_id, name: 'sums', config: { m: 1 }, dataset_id: this.ids.dataset_id };
     await this.add(evaluator, '/eval/v1/experiments', experiment, 'experiment_id');
+    const result = {
+      ...{ workspace_id, case_id: 'sum', dataset_record_id: this.ids.dataset_record_id, output: 2 },
+      scores: { exact: { score: 1, label: 'right', comment: 'It is.' } },
+    };
+    await this.add(evaluator, `/eval/v1/experiments/${this.ids.experiment_id}/results`, result, 'result_id');
     const scorer = {
       workspace_id,
       name: 'exact',

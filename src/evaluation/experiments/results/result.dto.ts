@@ -156,7 +156,10 @@ export class BulkResultsDto {
 /** A merge patch (RFC 7396) of a result of a running experiment. */
 @ReadOnlyMembersOf(() => ResultDto)
 export class PatchResultDto {
-  /** Scores to add, or to replace by name. Other scores stay. Null is a score without a number. */
+  /**
+   * Scores to add, or to replace by name. Other scores stay. Null is a score without a number. A number that the stored score
+   * has already changes nothing, unless it comes with details.
+   */
   @NotNull()
   @IsScores()
   scores?: Record<string, unknown>;

@@ -127,7 +127,7 @@ export class ResultService {
       checkRunning(experiment);
       checkVersion(row, dto.version);
       checkScorers(await this.cases.scorerVersions(tx, scope, [dto]), dto.scores);
-      const split = splitScores(dto.scores);
+      const split = changedScores(row, splitScores(dto.scores));
       checkScoreCount(row, split);
       const patch = {
         ...split,
@@ -278,19 +278,27 @@ function checkScoreCount(row: ResultEntity, { scores }: SplitScores): void {
   throw problem.invalidFields([{ pointer: '/scores', detail }]);
 }
 
-/** Whether a result already has everything that a patch gives. */
-function isUnchanged(
-  row: ResultEntity,
-  { scores, details, tags, metadata }: SplitScores & Pick<ResultEntity, 'tags' | 'metadata'>,
-): boolean {
-  if (metadata.text !== row.metadata.text || toJsonText(tags) !== toJsonText(row.tags)) return false;
-  const names = Object.keys(scores);
-  if (names.length === 0) return true;
-  const stored = row.score_details.parseExactly() as SplitScores['details'];
-  const valueOf = (from: object, name: string): string =>
-    toJsonText(Object.hasOwn(from, name) ? (from as Record<string, unknown>)[name] : 'absent');
-  return names.every(
-    (name) =>
-      valueOf(scores, name) === valueOf(row.scores, name) && valueOf(details, name) === valueOf(stored, name),
-  );
+/**
+ * Returns the scores that differ from those of a result. A number without details is the stored score if the numbers are
+ * equal, so that a result that was read can be sent back.
+ */
+function changedScores(row: ResultEntity, { scores, details }: SplitScores): SplitScores {
+  const stored = Object.keys(scores).length > 0 ? (row.score_details.parseExactly() as SplitScores['details']) : {};
+  const isChanged = (name: string): boolean =>
+    !Object.hasOwn(row.scores, name) ||
+    row.scores[name] !== scores[name] ||
+    (Object.hasOwn(details, name) && toJsonText(details[name]) !== toJsonText(stored[name] ?? null));
+  const changed = Object.keys(scores).filter(isChanged);
+  const only = <Value>(from: Record<string, Value>): Record<string, Value> =>
+    Object.fromEntries(changed.flatMap((name) => (Object.hasOwn(from, name) ? [[name, from[name]!]] : [])));
+  return { scores: only(scores), details: only(details) };
 }
+
+/** Whether a patch has nothing that a result does not have already. */
+const isUnchanged = (
+  row: ResultEntity,
+  { scores, tags, metadata }: SplitScores & Pick<ResultEntity, 'tags' | 'metadata'>,
+): boolean =>
+  Object.keys(scores).length === 0 &&
+  metadata.text === row.metadata.text &&
+  toJsonText(tags) === toJsonText(row.tags);
