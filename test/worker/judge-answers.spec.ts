@@ -15,6 +15,8 @@ describe('a judge', () => {
       judge.reply = () => says({ reasoning: 'because', ...answer });
       expect(await on.tested({ output })).toEqual({
         trace_id: expect.any(String),
+        result_id: expect.any(String),
+        case_id: expect.any(String),
         ...expected,
         reasoning: 'because',
         backend: 'llm',
@@ -203,6 +205,8 @@ describe('a judge', () => {
       judge.reply = () => labelled(['fair', 0.5], ['good', 0.3], ['bad', 0.2]);
       expect(await on.tested(classifier, { output: 'the text' })).toEqual({
         trace_id: expect.any(String),
+        result_id: expect.any(String),
+        case_id: expect.any(String),
         backend: 'classifier',
         choice: 'fair',
         confidence: 0.5,

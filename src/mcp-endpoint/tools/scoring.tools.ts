@@ -47,6 +47,8 @@ const RUN = {
 const RESULT = objectOf({
   trace_id: STRING_OR_NULL,
   session_id: STRING_OR_NULL,
+  result_id: { ...STRING_OR_NULL, description: 'The result of the experiment that is scored.' },
+  case_id: STRING_OR_NULL,
   score: NUMBER_OR_NULL,
   choice: STRING_OR_NULL,
   reasoning: STRING_OR_NULL,
@@ -96,7 +98,7 @@ export class ScoringTools {
       name: START,
       title: 'Start a scoring run',
       description:
-        'Starts a run that scores (grades) at most 100 traces or sessions with a scorer, in the background. Select the targets by ids, by an experiment or by time; selectors narrow each other, and at least one is required. Then call get_scoring_run until it has ended. A run of a model-based scorer costs money.',
+        'Starts a run that scores (grades) at most 100 traces, sessions or results of an experiment with a scorer, in the background. Select the targets by ids, by an experiment or by time; selectors narrow each other, and at least one is required. Then call get_scoring_run until it has ended. A run of a model-based scorer costs money.',
       input: {
         scorer_id: { ...ID, description: 'From list_scorers.' },
         trace_ids: ids('Score these traces.'),
@@ -187,6 +189,8 @@ export class ScoringTools {
 const slimResult = (one: ScoreResultDto) => ({
   trace_id: one.trace_id ?? null,
   session_id: one.session_id ?? null,
+  result_id: one.result_id ?? null,
+  case_id: one.case_id ?? null,
   score: one.score ?? null,
   choice: one.choice ?? null,
   reasoning: summaryOf(one.reasoning ?? null),

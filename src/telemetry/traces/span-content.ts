@@ -1,9 +1,9 @@
 import type { OtlpAttributes } from '#otlp';
 import { Pace } from '#platform/concurrency';
 import { RawJson } from '#platform/json';
-import type { LoggedEvent } from '../logs/message-log.repository';
 import { readSpanContent, type SpanContent } from '../span-mapping/span-meaning.reader';
 import type { MeaningfulEvent } from '../span-mapping/span-meaning.types';
+import type { LoggedEvent } from './message-log.repository';
 import type { PlacedTrace, StoredSpan, TraceSpan } from './trace.types';
 
 const NO_RESOURCE = { attributes: {} };

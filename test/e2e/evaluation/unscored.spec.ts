@@ -140,12 +140,19 @@ describe('unscored results among many', () => {
       `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, session_id)
        SELECT $1, lpad(to_hex(n), 32, '0'), now() - interval '1 day', now(), 1, 0, '{}', 'ses_' || n
        FROM generate_series(2, $3::int, 2) n WHERE $2::text IS NOT NULL AND $4::text IS NOT NULL`,
-      // the newest nine tenths were scored
+      // the newest nine tenths were scored, a hundred by a run
+      `INSERT INTO score_runs (score_run_id, org_id, workspace_id, scorer_id, scorer_version, grain, run_status,
+                               concurrency, total, created_at, updated_at, created_by)
+       SELECT 'run_' || n, 'org', $1, $4, 1, 'trace', 'succeeded', 4, 100, now(), now(), 'test'
+       FROM generate_series($3::int / 1000, $3::int / 100) n WHERE $2::text IS NOT NULL`,
+      `INSERT INTO score_targets (score_run_id, ordinal, trace_id, result_experiment_id, result_id, result_version, case_id)
+       SELECT 'run_' || n / 100, n % 100, CASE WHEN n % 2 = 0 THEN lpad(to_hex(n), 32, '0') END, $2,
+              'res_0' || lpad(n::text, 25, '0'), 1, 'case ' || n
+       FROM generate_series($3::int / 10, $3::int) n WHERE $1::text IS NOT NULL AND $4::text IS NOT NULL`,
       `INSERT INTO score_results (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain,
                                   trace_id, experiment_id, result_id, result_version, case_id, score, elapsed_ms)
-       SELECT 'run_' || n, 0, 'score_' || n, $1, $4, 1, 'trace', lpad(to_hex(n), 32, '0'), $2,
-              'res_0' || lpad(n::text, 25, '0'), 1, 'case ' || n, 1, 1
-       FROM generate_series($3::int / 10, $3::int) n`,
+       SELECT score_run_id, ordinal, 'score_' || score_run_id || ordinal, $1, $4, 1, 'trace', trace_id, $2, result_id,
+              result_version, case_id, 1, 1 FROM score_targets WHERE $3::int > 0`,
     ]) {
       await app.database.query(statement, [on.workspaceId, experiment_id, RESULTS, scorer.scorer_id]);
     }

@@ -3,7 +3,7 @@ import { Database, readWithin, type SqlExecutor, type Statement } from '#platfor
 import { createTestApp, newOrganization, type TestApp } from '#testing';
 import type { LogListQueryDto } from '../../../src/telemetry/logs/log.dto';
 import { LogListRepository } from '../../../src/telemetry/logs/log-list.repository';
-import { MessageLogRepository } from '../../../src/telemetry/logs/message-log.repository';
+import { MessageLogRepository } from '../../../src/telemetry/traces/message-log.repository';
 import type { MetricListQueryDto } from '../../../src/telemetry/metrics/metric.dto';
 import { MetricListRepository } from '../../../src/telemetry/metrics/metric-list.repository';
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database, raw, sql, Where } from '#platform/db';
+import { Database, followIndexes, raw, type Sql, sql, Where } from '#platform/db';
 
 /** A result that references a trace or a session. */
 export interface ReferencingResult {
@@ -39,25 +39,29 @@ const COLUMNS = raw('experiment_id, result_id, trace_id, session_id, created_at'
 export class ResultReferenceRepository {
   constructor(private readonly database: Database) {}
 
-  /** Returns the newest results of an experiment that are older than `afterId`; of given traces, if there are any. */
+  /**
+   * Returns the newest results of an experiment that are older than `afterId`; of given traces, if there are any. Reads along
+   * the key, because without statistics the planner would sort all results.
+   */
   ofExperiment(
     scope: Scope,
     experimentId: string,
     limit: number,
     { traceIds, afterId }: { traceIds?: readonly string[] | undefined; afterId?: string | undefined } = {},
   ): Promise<ExperimentResult[]> {
-    const where = ofExperiment(scope, experimentId, traceIds).addIf(afterId, (id) => sql`result_id < ${id}`);
-    return this.database.query<ExperimentResult>(
-      sql`SELECT ${COLUMNS}, version, case_id FROM results
-        WHERE ${where.sql} ORDER BY result_id DESC LIMIT ${limit}`,
-    );
+    const from = ofExperiment(scope, experimentId, { traceIds, afterId });
+    return this.database.transaction(async (tx) => {
+      if (!traceIds) await followIndexes(tx);
+      return tx.query<ExperimentResult>(
+        sql`SELECT ${COLUMNS}, version, case_id FROM ${from} ORDER BY result_id DESC LIMIT ${limit}`,
+      );
+    });
   }
 
   /** Counts the results of an experiment; of given traces, if there are any. */
   async countOfExperiment(scope: Scope, experimentId: string, traceIds?: readonly string[]): Promise<number> {
-    const where = ofExperiment(scope, experimentId, traceIds);
     const [row] = await this.database.query<{ found: number }>(
-      sql`SELECT count(*) AS found FROM results WHERE ${where.sql}`,
+      sql`SELECT count(*) AS found FROM ${ofExperiment(scope, experimentId, { traceIds })}`,
     );
     return row!.found;
   }
@@ -131,7 +135,17 @@ export class ResultReferenceRepository {
   }
 }
 
-const ofExperiment = (scope: Scope, experimentId: string, traceIds?: readonly string[]): Where =>
-  new Where(scope.key)
+/** Selects the results of an experiment. Those of given traces are looked up by their trace (LATERAL, OFFSET 0). */
+function ofExperiment(
+  scope: Scope,
+  experimentId: string,
+  { traceIds, afterId }: { traceIds?: readonly string[] | undefined; afterId?: string | undefined },
+): Sql {
+  const where = new Where(scope.key)
     .add(sql`experiment_id = ${experimentId}`)
-    .addIf(traceIds, (ids) => sql`trace_id = ANY (${ids}::text[])`);
+    .addIf(afterId, (id) => sql`result_id < ${id}`);
+  if (!traceIds) return sql`results WHERE ${where.sql}`;
+  where.add(sql`trace_id = given.id`);
+  return sql`unnest(${traceIds}::text[]) AS given(id)
+    CROSS JOIN LATERAL (SELECT * FROM results WHERE ${where.sql} OFFSET 0) named`;
+}

@@ -4,7 +4,7 @@ import { followIndexes, sql, type SqlExecutor } from '#platform/db';
 import type { RawJson } from '#platform/json';
 import { MESSAGE_EVENTS } from '../span-mapping/meaning.table';
 import type { MeaningfulEvent } from '../span-mapping/span-meaning.types';
-import type { PlacedTrace } from '../traces/trace.types';
+import type { PlacedTrace } from './trace.types';
 
 /** Records that are read, at most. */
 const RECORDS_MAX = 10_000;
