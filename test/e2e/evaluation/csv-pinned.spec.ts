@@ -165,6 +165,7 @@ describe('an experiment that pins a CSV version', () => {
     const { dataset_id } = await space.dataset();
     await uploaded(space, dataset_id, FILE);
     await uploaded(space, dataset_id, 'id\nc9\n');
+    await space.record(dataset_id);
     const make = (dataset_version: number | null) =>
       space.post<Experiment>('/eval/v1/experiments', {
         name: 'again',

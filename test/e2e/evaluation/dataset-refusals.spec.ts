@@ -33,7 +33,7 @@ describe('a CSV upload is refused', () => {
     ['a header with the name that replaces an empty one', 'a,,column_2\n1,2,3\n', 1],
     ['metadata that is not JSON', 'input,metadata\nx,{}\ny,{\n', 3],
     ['metadata that is not an object', 'input,metadata\nx,"[1]"\n', 2],
-    ['metadata with a member of the name of a column', 'metadata,split\n"{""split"":1}",dev\n', 2],
+    ['metadata with a member of the name of a column', 'input,metadata,split\nx,"{""split"":1}",dev\n', 2],
     ['a header with a name twice', 'a,b,a\n1,2,3\n', 1],
     ['more than 256 columns', `${'a,'.repeat(256)}b\n`, 1],
     ['semicolons for commas', 'id;q;a\n1;x;y\n', 1],
