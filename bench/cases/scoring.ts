@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { newId } from '#platform/ids';
-import { RunExecutionRepository } from '../../src/evaluation/scoring/execution/run-execution.repository';
+import { TargetResultRepository } from '../../src/evaluation/scoring/execution/target-result.repository';
 import type { Bench } from '../bench';
 import { compare, timeCalls } from '../measure';
 
@@ -82,8 +82,10 @@ export async function storeDirectly(bench: Bench): Promise<number> {
     [runId, orgId, workspaceId, scorerId, CONCURRENCY, SESSIONS],
   );
   const sessionIds = Array.from({ length: SESSIONS }, () => newId('ses'));
-  const executions = new RunExecutionRepository(bench.direct.database);
-  const shared = { trace_id: null, result_experiment_id: null, result_id: null };
+  const results = new TargetResultRepository(bench.direct.database);
+  const shared = {
+    ...{ trace_id: null, result_experiment_id: null, result_id: null, result_version: null, case_id: null },
+  };
   const run = { score_run_id: runId, workspace_id: workspaceId };
   const startedAt = performance.now();
   await bench.direct.query(
@@ -93,7 +95,7 @@ export async function storeDirectly(bench: Bench): Promise<number> {
   );
   await timeCalls(SESSIONS, 8, (ordinal) => {
     const target = { ...shared, ordinal, session_id: sessionIds[ordinal]! };
-    return executions.store(run, target, newId('score'), { score: 1, elapsed_ms: 0 }, null);
+    return results.store(run, target, newId('score'), { score: 1, elapsed_ms: 0 }, null);
   });
   return performance.now() - startedAt;
 }

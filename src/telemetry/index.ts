@@ -3,6 +3,9 @@ export { TelemetryModule } from './telemetry.module';
 export { TelemetryWorkerModule } from './telemetry.worker.module';
 export { SessionService } from './sessions/session.service';
 export { costOf, ModelPrices, type PriceTable } from './span-mapping/model-prices';
+export { readSpanContent } from './span-mapping/span-meaning.reader';
+export type { MeaningfulEvent } from './span-mapping/span-meaning.types';
+export { repeatsUsage } from './traces/span-record';
 export { TraceExportService } from './traces/trace.service';
 export { TraceStore } from './traces/trace-store';
 export { SpanDto, SpanListQueryDto, SpanPageDto, toSpanDto } from './traces/span.dto';
@@ -33,6 +36,7 @@ export {
 } from './traces/trace.dto';
 export {
   type SessionRef,
+  type SpanReading,
   TRACE_ID,
   type TraceRef,
   type TraceSelection,

@@ -20,6 +20,14 @@ const CONDITIONAL = OPERATIONS.filter(({ takesIfMatch, path }) => takesIfMatch &
 
 type Body = Record<string, unknown>;
 
+/** Members of a body that hold any JSON value, or any object. */
+const freeFormIn = ({ body }: DocumentedOperation): string[] =>
+  Object.entries(body?.properties ?? {}).flatMap(([name, schema]) => {
+    const { additionalProperties, oneOf = [] } = resolved(schema);
+    return additionalProperties === true || oneOf.length === 6 ? [name] : [];
+  });
+const FREE_FORM = WRITES.filter((operation) => freeFormIn(operation).length > 0);
+
 /** A value of the form that a schema asks for. */
 function sampleOf(schema: Schema): unknown {
   const { enum: values, properties, required = [], items, type, format, minItems = 0 } = resolved(schema);
@@ -95,6 +103,7 @@ describe('every write operation of openapi.json', () => {
     expect(bodies.filter((one) => !WRITES.includes(one)).map(({ id }) => id)).toEqual([]);
     expect(WRITES.length).toBeGreaterThan(40);
     expect(CONDITIONAL.length).toBeGreaterThan(20);
+    expect(FREE_FORM.length).toBeGreaterThan(30);
   });
 
   it.each(WRITES.map((one) => [one.id, one] as const))(
@@ -131,6 +140,19 @@ describe('every write operation of openapi.json', () => {
     async (_, operation) => {
       for (const body of ['{"a": ', '[]', '"text"', 'null', '7']) {
         expectInvalid(await send(operation, body), body, '');
+      }
+    },
+  );
+
+  it.each(FREE_FORM.map((one) => [one.id, one] as const))(
+    '%s refuses what no free-form member can hold, and names it',
+    async (_, operation) => {
+      for (const name of freeFormIn(operation)) {
+        const body = JSON.stringify({ ...(sampleOf(operation.body!) as Body), [name]: '@' });
+        for (const text of ['{"a":[1e400]}', '{"a":["\\ud800"]}']) {
+          const sent = body.replace('"@"', text);
+          expectInvalid(await send(operation, sent), sent, `/${name}/a/0`);
+        }
       }
     },
   );

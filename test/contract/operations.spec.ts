@@ -463,9 +463,9 @@ describe('every operation', () => {
     await readTelemetry(traceId);
     await expectAll([evaluator.post(`${path}/traces/stats/query`, { group_by: ['model'] })], 200);
     await score(experiment.body.experiment_id as string);
-    await compare(path, experiment.body.experiment_id as string);
     await scoreByHand(result.body.result_id as string);
     await expectAll([evaluator.patch(path, { experiment_status: 'completed', metrics: { cases: 2 } })], 200);
+    await compare(path, experiment.body.experiment_id as string);
     const selection = { config: { m: 1 }, score: { scorer: 'human', gte: 1 } };
     await expectAll([evaluator.post('/eval/v1/experiments/search', selection)], 200);
     await archiveAndRestore(evaluator, path);

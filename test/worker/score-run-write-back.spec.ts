@@ -53,17 +53,139 @@ describeOnBothQueues('a scoring run with an experiment', (env) => {
     });
   });
 
-  it('writes each score back to every result of the experiment that names the trace, and to no other', async () => {
+  it('scores each result, also one of the same trace and one that crashed before its trace, and no other', async () => {
     const [experiment, other] = [await on.experiment(), await on.experiment()];
-    const [trace_id] = (await on.results(experiment, [{ input: 'older' }])).map((one) => one.trace_id);
-    await on.results(experiment, [{ trace_id, input: 'newer' }, { trace_id: null }]);
-    await on.results(other, [{ trace_id }]);
-    const scorer = await on.scorer({ name: 'judgement', ...script('function score() { return 0.5; }') });
+    const [older] = await on.results(experiment, [{ case_id: 'older', output: 1, expected: 1 }]);
+    const { trace_id } = older;
+    await on.results(experiment, [
+      { case_id: 'newer', trace_id, output: 1, expected: 2 },
+      { case_id: 'crashed', trace_id: null, expected: 1, error: { message: 'timeout' } },
+    ]);
+    await on.results(other, [{ trace_id, output: 1, expected: 1 }]);
+    const scorer = await on.scorer({ name: 'judgement' });
     const { body: run } = await on.score(scorer, { experiment_id: experiment.experiment_id });
-    await on.finished(run.score_run_id);
-    const scores = (await on.resultsOfExperiment(experiment)).map((result) => result.scores);
-    expect(scores).toEqual([{ judgement: 0.5 }, { judgement: 0.5 }, {}]);
+    expect(run.total).toBe(3);
+    expect(await on.finished(run.score_run_id)).toMatchObject({
+      completed_count: 3,
+      not_written_back_count: 0,
+    });
+    const results = await on.resultsOfExperiment(experiment);
+    expect(results.map(({ scores }) => scores.judgement)).toEqual([1, 0, 0]);
+    const scores = await on.resultsOf(run.score_run_id);
+    expect(new Map(scores.map((one) => [one.result_id, [one.case_id, one.trace_id, one.score]]))).toEqual(
+      new Map(
+        results.map((one) => [one.result_id, [one.case_id, one.trace_id ?? undefined, one.scores.judgement]]),
+      ),
+    );
     expect((await on.resultsOfExperiment(other))[0].scores).toEqual({});
+    const final = await on.finalize(experiment);
+    expect(final.body.summary.scores.judgement).toEqual({ mean: 1 / 3, count: 3 });
+  });
+
+  /** The rows by which results are compared, by case. */
+  const counted = ({ experiment_id }: { experiment_id: string }): Promise<any[]> =>
+    app.database.query(
+      `SELECT case_id, scorer, scorer_version, source, s.scorer_id, score, shown_score, is_shown, is_late
+       FROM result_scores s JOIN results USING (experiment_id, result_id) WHERE experiment_id = $1
+       ORDER BY case_id, scorer_version, source`,
+      [experiment_id],
+    );
+
+  it('keeps scores, deliberate nulls too, for comparisons, and nothing for an error', async () => {
+    const source = `function score({ input }) {
+      if (input === 'fail') throw new Error('no');
+      return input === 'abstain' ? null : 0.5;
+    }`;
+    const items = ['abstain', 'fail', 'score'].map((input) => ({ case_id: input, input }));
+    const { experiment, scorer, run } = await on.runOver(items, { name: 'judgement', ...script(source) });
+    await on.finished(run.score_run_id);
+    const row = {
+      ...{ scorer: 'judgement', scorer_version: 1, source: 'hosted', scorer_id: scorer.scorer_id },
+      ...{ is_shown: true, is_late: false },
+    };
+    expect(await counted(experiment)).toEqual([
+      { case_id: 'abstain', ...row, score: null, shown_score: null },
+      { case_id: 'score', ...row, score: 0.5, shown_score: 0.5 },
+    ]);
+  });
+
+  it('counts a score that a client’s score of that name keeps out of the result, and keeps it', async () => {
+    const items = [
+      { case_id: 'a', scores: { judgement: 0.9 } },
+      { case_id: 'b', input: 'abstain' },
+    ];
+    const source = 'function score({ input }) { return input === "abstain" ? null : 0.5; }';
+    const { experiment, run } = await on.runOver(items, { name: 'judgement', ...script(source) });
+    expect(await on.finished(run.score_run_id)).toMatchObject({
+      completed_count: 2,
+      not_written_back_count: 1,
+    });
+    const hosted = (await counted(experiment)).filter(({ source }) => source === 'hosted');
+    expect(hosted).toMatchObject([
+      { case_id: 'a', score: 0.5, is_shown: false },
+      { case_id: 'b', score: null, is_shown: true },
+    ]);
+  });
+
+  it('shows while it runs how many scores did not reach their results', async () => {
+    const items = [{ input: 1 }, { input: 2, scores: { judgement: 0.9 } }];
+    const members = { name: 'judgement', ...JUDGE };
+    const { run } = await on.runOver(items, members, { concurrency: 1 });
+    await gate.holds(1);
+    gate.release();
+    await gate.holds(1);
+    expect(await on.run(run.score_run_id)).toMatchObject({
+      run_status: 'running',
+      completed_count: 1,
+      not_written_back_count: 1,
+    });
+    gate.release();
+    expect(await on.finished(run.score_run_id)).toMatchObject({ not_written_back_count: 1 });
+  });
+
+  it('does not score a result that was replaced meanwhile, and says so', async () => {
+    const { experiment, run } = await on.runOver(indexes(2), { name: 'judgement', ...JUDGE });
+    await gate.holds(2);
+    const [{ result_id }] = await on.resultsOfExperiment(experiment);
+    await app.database.query('UPDATE results SET version = 2 WHERE result_id = $1', [result_id]);
+    gate.release();
+    expect(await on.finished(run.score_run_id)).toMatchObject({
+      completed_count: 2,
+      not_written_back_count: 1,
+    });
+    const [replaced, kept] = await on.resultsOfExperiment(experiment);
+    expect([replaced.scores, kept.scores]).toEqual([{}, { judgement: 1 }]);
+    expect(await counted(experiment)).toHaveLength(1);
+  });
+
+  it('scores a replaced result again with unscored_only, and no other', async () => {
+    const { experiment, scorer, run } = await on.runOver(indexes(2));
+    await on.finished(run.score_run_id);
+    const body = { experiment_id: experiment.experiment_id, unscored_only: true };
+    expect((await on.score(scorer, body)).body.total).toBe(0);
+    const [{ result_id, case_id }] = await on.resultsOfExperiment(experiment);
+    await app.database.query('UPDATE results SET version = 2 WHERE result_id = $1', [result_id]);
+    const again = await on.score(scorer, { ...body, mode: 'preview' });
+    expect(again.body.results).toMatchObject([{ result_id, case_id }]);
+    expect(again.body.results).toHaveLength(1);
+  });
+
+  it('hides the scores of earlier versions, but keeps them for comparisons', async () => {
+    const experiment = await on.experiment();
+    await on.results(experiment, [{ case_id: 'a' }]);
+    const scorer = await on.scorer({ name: 'judgement', ...script('function score() { return 0.25; }') });
+    for (const score of [0.25, 0.75]) {
+      await on.evaluator.patch(
+        `/eval/v1/scorers/${scorer.scorer_id}`,
+        script(`function score() { return ${score}; }`),
+      );
+      const { body: run } = await on.score(scorer, { experiment_id: experiment.experiment_id });
+      await on.finished(run.score_run_id);
+    }
+    expect(await counted(experiment)).toMatchObject([
+      { scorer_version: 1, score: 0.25, is_shown: false },
+      { scorer_version: 2, score: 0.75, is_shown: true },
+    ]);
   });
 
   it('does not overwrite a client’s score of the same name', async () => {
@@ -109,15 +231,51 @@ describeOnBothQueues('a scoring run with an experiment', (env) => {
     }
   });
 
-  it('writes nothing back to a frozen experiment', async () => {
+  it('keeps a run over a finished experiment for comparison, and leaves results and summary as they were', async () => {
     const experiment = await on.experiment();
-    await on.results(experiment, indexes(2));
+    await on.results(experiment, [{ case_id: 'a', scores: { own: 1 } }, { case_id: 'b' }]);
     const frozen = (await on.finalize(experiment)).body;
-    const { body: run } = await on.score(await on.scorer(), { experiment_id: experiment.experiment_id });
-    expect((await on.finished(run.score_run_id)).run_status).toBe('succeeded');
-    for (const result of await on.resultsOfExperiment(experiment)) expect(result.scores).toEqual({});
+    const before = await on.resultsOfExperiment(experiment);
+    const scorer = await on.scorer({ name: 'judgement', ...script('function score() { return 0.5; }') });
+    const { body: run } = await on.score(scorer, { experiment_id: experiment.experiment_id });
+    expect(await on.finished(run.score_run_id)).toMatchObject({
+      run_status: 'succeeded',
+      not_written_back_count: 2,
+    });
+    expect(await on.resultsOfExperiment(experiment)).toEqual(before);
     const read = await on.evaluator.get(`/eval/v1/experiments/${experiment.experiment_id}`);
-    expect(read.body.summary).toEqual(frozen.summary);
+    expect(read.body).toEqual(frozen);
+    const late = { scorer: 'judgement', source: 'hosted', score: 0.5, is_shown: false, is_late: true };
+    const hosted = (await counted(experiment)).filter(({ source }) => source === 'hosted');
+    expect(hosted).toMatchObject([{ case_id: 'a', ...late }, { case_id: 'b', ...late }]);
+  }); // prettier-ignore
+
+  it('keeps what the results of a finished experiment show when the same version scores them again', async () => {
+    const experiment = await on.experiment();
+    await on.results(experiment, [
+      { case_id: 'changes', input: 'changes' },
+      { case_id: 'stays', input: 'stays' },
+    ]);
+    const scorer = await on.scorer({ name: 'judgement', ...JUDGE });
+    const body = { experiment_id: experiment.experiment_id, cache: false };
+    const scored = async (): Promise<void> => {
+      const { body: run } = await on.score(scorer, body);
+      await gate.holds(2);
+      gate.release();
+      await on.finished(run.score_run_id);
+    };
+    await scored();
+    await on.finalize(experiment);
+    await app.database.query(
+      `UPDATE result_scores SET score = 0 WHERE result_id = (
+         SELECT result_id FROM results WHERE experiment_id = $1 AND case_id = 'changes')`,
+      [experiment.experiment_id],
+    );
+    await scored();
+    expect(await counted(experiment)).toMatchObject([
+      { case_id: 'changes', score: 1, shown_score: 0, is_late: true },
+      { case_id: 'stays', score: 1, shown_score: 1, is_late: false },
+    ]);
   });
 
   it('writes nothing back to an experiment that is finalized meanwhile', async () => {
@@ -149,13 +307,9 @@ describeOnBothQueues('a scoring run with an experiment', (env) => {
     expect(await on.resultsOf(run.score_run_id)).toHaveLength(1);
   });
 
-  it('loses no score when two runs score the same results at once', async () => {
+  it('loses no score when runs of several scorers score the same results at once', async () => {
     const experiment = await on.experiment();
-    const made = await on.results(experiment, indexes(20));
-    await on.results(
-      experiment,
-      made.map(({ trace_id }) => ({ trace_id })),
-    );
+    await on.results(experiment, indexes(40));
     const { experiment_id } = experiment;
     const runs = await Promise.all(
       ['one', 'two', 'three'].map(async (name) =>
@@ -167,6 +321,26 @@ describeOnBothQueues('a scoring run with an experiment', (env) => {
     for (const { body } of runs) await on.finished(body.score_run_id);
     for (const { scores } of await on.resultsOfExperiment(experiment))
       expect(scores).toEqual({ one: 1, two: 1, three: 1 });
+    expect(await counted(experiment)).toHaveLength(120);
+  });
+
+  it('shows one score of each result when runs of several versions score the same results at once', async () => {
+    const experiment = await on.experiment();
+    await on.results(experiment, indexes(40));
+    const scorer = await on.scorer({ name: 'judgement' });
+    const runs: any[] = [];
+    for (const score of [0.25, 0.5, 0.75]) {
+      await on.evaluator.patch(
+        `/eval/v1/scorers/${scorer.scorer_id}`,
+        script(`function score() { return ${score}; }`),
+      );
+      runs.push((await on.score(scorer, { experiment_id: experiment.experiment_id })).body);
+    }
+    for (const run of runs) await on.finished(run.score_run_id);
+    const shown = (await counted(experiment)).filter(({ is_shown }) => is_shown);
+    expect(shown.map(({ score }) => score)).toEqual(Array<number>(40).fill(0.75));
+    const results = await on.resultsOfExperiment(experiment);
+    expect(results.map(({ scores }) => scores.judgement)).toEqual(Array<number>(40).fill(0.75));
   });
 });
 

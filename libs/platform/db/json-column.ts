@@ -1,5 +1,5 @@
 import { Column, type ColumnOptions } from 'typeorm';
-import { RawJson, toJsonText } from '#platform/json';
+import { storedJson, toRawJson } from '#platform/json';
 
 /**
  * A column of type `json` that stores a client's value verbatim, with its member order and number spelling. Reading the
@@ -12,11 +12,7 @@ export const JsonColumn = (options: ColumnOptions = {}): PropertyDecorator =>
     type: 'text',
     transformer: {
       to: (value: unknown) =>
-        value === undefined || value === null
-          ? value
-          : value instanceof RawJson
-            ? value.text
-            : toJsonText(value),
+        value === undefined || value === null ? value : storedJson(toRawJson(value).text),
       from: (value: unknown) => value,
     },
   });

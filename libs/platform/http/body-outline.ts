@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { getMetadataStorage } from 'class-validator';
-import type { Outline } from '#platform/json-threads';
-import { type Constructor, ITEMS } from './members';
+import type { Outline } from '#platform/json';
+import { type Constructor, ITEMS, type Items, OUTLINES } from './members';
 import { NESTED_MAX, shapeOf } from './validation';
 
 /** Validators of members that are kept as sent, and not read. */
@@ -32,6 +32,9 @@ export function outlineOf(type: Constructor): Outline {
   return outline;
 }
 
+const metadataOf = <Value>(key: symbol, { prototype }: Constructor): Record<string, Value | undefined> =>
+  (Reflect.getMetadata(key, prototype as object) as Record<string, Value> | undefined) ?? {};
+
 function outlineOfMember(type: Constructor, member: string): Outline {
   const { nested, lengths } = shapeOf(type);
   const validators = getMetadataStorage()
@@ -39,13 +42,16 @@ function outlineOfMember(type: Constructor, member: string): Outline {
     .filter(({ propertyName }) => propertyName === member);
   const has = (names: readonly string[]): boolean =>
     validators.some(({ name }) => names.includes(name ?? ''));
-  const items = (Reflect.getMetadata(ITEMS, type.prototype as object) as typeof nested | undefined)?.[member];
-  const dto = nested[member] ?? items;
+  const declared = metadataOf<Outline>(OUTLINES, type)[member];
+  if (declared) return declared;
+  const items = metadataOf<Items>(ITEMS, type)[member];
+  const dto = nested[member] ?? items?.type;
   if (has(FREE_FORM)) return FREE;
   if (has(LISTS)) {
     const isOfScalars = validators.some(({ each }) => each) || has(SCALAR_LISTS);
     const of = dto ? outlineOf(dto()) : isOfScalars ? SCALAR : FREE;
-    return { kind: 'list', of, max: lengths.get(member) ?? (nested[member] ? NESTED_MAX : LIST_MAX) };
+    const max = lengths.get(member) ?? (nested[member] ? NESTED_MAX : LIST_MAX);
+    return { kind: 'list', of, max, ...(items?.isSeparate && { isSeparate: true }) };
   }
   if (dto) return outlineOf(dto());
   return has(SCALARS) ? SCALAR : WHOLE;

@@ -86,7 +86,7 @@ export class BodyInterceptor implements NestInterceptor {
     if (request.headers['idempotency-key'] !== undefined) request.bodySha256 = sha256(bytes);
     if (bytes.length <= INLINE_JSON_MAX) {
       if (bytes.length > UNCOUNTED_JSON) lease.grow(estimateMemory(bytes));
-      request.body = parseBody(bytes);
+      request.body = parseBody(bytes, type);
       return;
     }
     // its values take as much memory again

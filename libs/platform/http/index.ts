@@ -26,10 +26,11 @@ export { configureHttp, HttpModule, mountEndpoint } from './http.module';
 export { NOT_REPEATABLE_EXTENSION, NotRepeatable } from './idempotency.interceptor';
 export { IdempotencyRepository } from './idempotency.repository';
 export type { IncomingRequest } from './incoming-bytes';
-export { JsonBodies, JsonBodiesModule, parseBody } from './json-bodies';
+export { JsonBodies, JsonBodiesModule, parseBody, parseFreeForm } from './json-bodies';
 export {
   AnyJson,
   AnyJsonObject,
+  HasOutline,
   IsJson,
   IsJsonObject,
   IsOneOf,

@@ -90,9 +90,19 @@ class BodyDto {
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(2)
-  @ItemsOf(() => ItemDto)
+  @ItemsOf(() => ItemDto, { isSeparate: true })
   items?: unknown[];
 }
+
+/** JSON text of an object, as a string, because JavaScript would change the order of its members. */
+class Text {
+  constructor(readonly text: string) {}
+}
+
+/** Values that JavaScript would change, or that no body may hold, as JSON text. */
+const CRITICAL = ['9007199254740993', '1.0', '-0', '1e400', '1e-400', '"\\u0000"', '"\\ud800"'].map(
+  (text) => new Text(text),
+);
 
 const names = [
   ...['name', 'count', 'tags', 'input', 'read', 'metadata', 'definition', 'part', 'parts', 'calls', 'items'],
@@ -102,16 +112,12 @@ const { json } = fc.letrec<{ json: unknown }>((tie) => ({
   json: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
     fc.oneof(fc.constantFrom('a', 'b', 'c', ''), fc.integer(), fc.boolean(), fc.constant(null), fc.double()),
+    fc.constantFrom(...CRITICAL),
     fc.string({ minLength: 1_000, maxLength: 1_200 }),
     fc.array(tie('json'), { maxLength: 5 }),
     members(tie('json')),
   ),
 }));
-
-/** JSON text of an object, as a string, because JavaScript would change the order of its members. */
-class Text {
-  constructor(readonly text: string) {}
-}
 
 function members(value: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   return fc
@@ -132,13 +138,7 @@ function written(value: unknown): string {
 function outcome(read: () => unknown): unknown {
   try {
     const dto = validateBody(BodyDto, read());
-    const items = dto.items?.map((item) => {
-      try {
-        return toJsonText(validateBody(ItemDto, item));
-      } catch (error) {
-        return faultsOf(error);
-      }
-    });
+    const items = dto.items?.map(outcomeOfItem);
     const { items: _, ...others } = dto;
     return [
       Object.entries(others).map(([name, value]) => [name, value === undefined ? '' : toJsonText(value)]),
@@ -148,6 +148,17 @@ function outcome(read: () => unknown): unknown {
     return faultsOf(error);
   }
 }
+
+function outcomeOfItem(item: unknown): unknown {
+  try {
+    return toJsonText(validateBody(ItemDto, item));
+  } catch (error) {
+    return faultsOf(error);
+  }
+}
+
+const matching = (expected: unknown): unknown =>
+  expected instanceof RegExp ? expect.stringMatching(expected) : expected;
 
 function faultsOf(error: unknown): unknown {
   if (error instanceof JsonInputError) return error.detail;
@@ -171,8 +182,9 @@ describe('a large body', () => {
     fc.assert(
       fc.property(members(json), (text) => {
         const bytes = Buffer.from(written(text));
-        const inThread = (): unknown => expand(structuredClone(condense(parseJson(bytes), outline)), outline);
-        expect(outcome(inThread)).toEqual(outcome(() => parseJson(bytes)));
+        const parsed = (): unknown => parseJson(bytes, outline);
+        const inThread = (): unknown => expand(structuredClone(condense(parsed(), outline)), outline);
+        expect(outcome(inThread)).toEqual(outcome(parsed));
       }),
       { numRuns: 500 },
     );
@@ -193,18 +205,51 @@ describe('a large body', () => {
     ['a list', '[{"name":"n"}]'],
   ])('is answered like a small one: %s', async (_, text) => {
     const parsed = await parse(long(text), BodyDto);
-    expect(outcome(() => parsed)).toEqual(outcome(() => parseBody(Buffer.from(text))));
+    expect(outcome(() => parsed)).toEqual(outcome(() => parseBody(Buffer.from(text), BodyDto)));
   });
 
   it.each<[string, string]>([
     ['a body that is cut off', '{"input":[{},{},'],
-    ['a NUL character', '{"input":["\\u0000"]}'],
-    ['a number that cannot be stored', '{"input":{"a":[1,9007199254740993]}}'],
+    ['a NUL character in a typed member', '{"name":"\\u0000"}'],
+    ['an integer that a typed member cannot hold', '{"read":{"a":[1,9007199254740993]}}'],
+    ['a number that is not finite', '{"input":{"a":[1,1e400]}}'],
+    ['half of a surrogate pair', '{"input":["\\ud800"]}'],
     ['too many levels', `{"input":${'['.repeat(64)}${']'.repeat(64)}}`],
   ])('has the same fault as a small one: %s', async (_, text) => {
     const fault = await parse(long(text), BodyDto).catch((error: unknown) => error);
-    const expected = (): unknown => parseBody(Buffer.from(long(text)));
+    const expected = (): unknown => parseBody(Buffer.from(long(text)), BodyDto);
     expect(faultsOf(fault)).toEqual(outcome(expected));
+  });
+
+  it.each(['small', 'large'])('keeps what JavaScript would change in free-form members: %s', async (size) => {
+    const input =
+      '{"id":9007199254740993,"f":[1.0,-0,1e5,0.1000000000000000000001,1e-400],"\\u0000":"a\\u0000b"}';
+    const text = `{"input":${input},"calls":[1.50],"items":[{"name":"a","input":12345678901234567890}]}`;
+    const body = await parse(size === 'large' ? long(text) : text, BodyDto);
+    expect(toJsonText(body)).toBe(text);
+  });
+
+  it.each(['small', 'large'])('refuses only the items that cannot be read: %s', async (size) => {
+    const items = '[{"name":"a","input":[1e400]},{"name":"b","input":{"a":["\\ud800",[]]}}]';
+    const text = `{"items":${items}}`;
+    const body = (await parse(size === 'large' ? long(text) : text, BodyDto)) as { items: unknown[] };
+    const [first, second] = body.items.map((item) => outcomeOfItem(item));
+    expect(first).toMatchObject(['invalid_request', /too large/, [{ pointer: '/input/0' }]].map(matching));
+    expect(second).toMatchObject(['invalid_request', /surrogate/, [{ pointer: '/input/a/0' }]].map(matching));
+  });
+
+  it('that is not JSON is refused as a whole, even after an item that cannot be read', async () => {
+    for (const text of ['{"items":[{"input":1e400},{]}', '{"items":[{"input":"\\ud800"},{}]']) {
+      await expect(parse(text, BodyDto)).rejects.toMatchObject({
+        detail: expect.stringMatching(/^The body is not JSON/) as string,
+      });
+    }
+    const deep = `{"items":[{"input":${'['.repeat(100_000)}${']'.repeat(100_000)}},{"name":"a","input":1}]}`;
+    const { items } = (await parse(deep, BodyDto)) as { items: unknown[] };
+    expect(outcomeOfItem(items[0])).toEqual(
+      ['invalid_request', /64 levels/, expect.anything()].map(matching),
+    );
+    expect(outcomeOfItem(items[1])).toBe('{"name":"a","input":1}');
   });
 
   it('may hold any number of free-form values, but not of others', async () => {

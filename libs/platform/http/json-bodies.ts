@@ -1,17 +1,17 @@
 import { Injectable, Module } from '@nestjs/common';
 import type { Owner } from '#platform/concurrency';
-import { INLINE_JSON_MAX, JsonInputError, parseJson } from '#platform/json';
-import { JsonThreads, JsonThreadsModule, type Outline } from '#platform/json-threads';
-import { type Problem, problem } from '#platform/problem';
+import { INLINE_JSON_MAX, JsonInputError, type Outline, parseJson } from '#platform/json';
+import { JsonThreads, JsonThreadsModule } from '#platform/json-threads';
 import { outlineOf } from './body-outline';
 import type { Constructor } from './members';
-import { validateBody } from './validation.pipe';
+import { invalidJson, validateBody } from './validation.pipe';
 
 const WHOLE: Outline = { kind: 'whole' };
+const FREE_FORM: Outline = { kind: 'freeForm' };
 
 /**
- * Parses JSON bodies: up to 256 KiB at once, and larger ones in threads. Free-form members of a large body are a `RawJson`,
- * which services store as it is.
+ * Parses JSON bodies: up to 256 KiB at once, and larger ones in threads. Free-form members of a large body, and those that
+ * JavaScript would change, are a `RawJson`, which services store as it is.
  */
 @Injectable()
 export class JsonBodies {
@@ -24,7 +24,7 @@ export class JsonBodies {
    * @param type the DTO that the body will be validated against. Without one, a large body is returned as a whole
    */
   async parse(owner: Owner, signal: AbortSignal, bytes: Buffer, type?: Constructor): Promise<unknown> {
-    if (bytes.length <= INLINE_JSON_MAX) return parseBody(bytes);
+    if (bytes.length <= INLINE_JSON_MAX) return parseBody(bytes, type);
     try {
       return await this.threads.parse(owner, signal, bytes, type ? outlineOf(type) : WHOLE);
     } catch (error) {
@@ -43,17 +43,27 @@ export class JsonBodies {
   }
 }
 
-/** Parses a small JSON body. Throws 400 with a pointer to the invalid place. */
-export function parseBody(bytes: Buffer): unknown {
+/**
+ * Parses a small JSON body. Throws 400 with a pointer to the invalid place.
+ *
+ * @param type the DTO that the body will be validated against. Without one, all members are typed
+ */
+export function parseBody(bytes: Buffer, type?: Constructor): unknown {
+  return orProblem(() => parseJson(bytes, type && outlineOf(type)));
+}
+
+/** Parses a small free-form value. Throws 400 with a pointer to the invalid place. */
+export function parseFreeForm(bytes: Buffer): unknown {
+  return orProblem(() => parseJson(bytes, FREE_FORM));
+}
+
+function orProblem(parse: () => unknown): unknown {
   try {
-    return parseJson(bytes);
+    return parse();
   } catch (error) {
     throw error instanceof JsonInputError ? invalidJson(error) : error;
   }
 }
-
-const invalidJson = ({ pointer, detail }: JsonInputError): Problem =>
-  problem.invalidRequest(detail, { errors: [{ pointer, detail }] });
 
 @Module({ imports: [JsonThreadsModule], providers: [JsonBodies], exports: [JsonBodies] })
 export class JsonBodiesModule {}

@@ -8,7 +8,7 @@ import {
   ValidateNested,
   type ValidationArguments,
 } from 'class-validator';
-import { isObjectValue, RawJson } from '#platform/json';
+import { isObjectValue, type Outline, RawJson } from '#platform/json';
 
 export type Constructor = new () => object;
 
@@ -17,6 +17,7 @@ export const NESTED = Symbol('nested');
 export const READ_ONLY = Symbol('readOnly');
 export const VALUES = Symbol('values');
 export const ITEMS = Symbol('items');
+export const OUTLINES = Symbol('outlines');
 export const DEFERRED = Symbol('deferred');
 
 /** An enumerated member. */
@@ -30,22 +31,33 @@ export interface OneOf {
 export const Nested =
   (type: () => Constructor): PropertyDecorator =>
   (target, property) => {
-    const nested =
-      (Reflect.getMetadata(NESTED, target) as Record<string, () => Constructor> | undefined) ?? {};
-    Reflect.defineMetadata(NESTED, { ...nested, [property]: type }, target);
+    addTo(NESTED, target, property, type);
     ValidateNested()(target, property);
   };
 
-/**
- * Declares a list whose items the service validates one by one, as DTOs of this type. Free-form members of the items of a
- * large body are a `RawJson`.
- */
+/** The items of a list, as `@ItemsOf` declares them. */
+export interface Items {
+  type: () => Constructor;
+  /** One that the parser refuses fails alone: it becomes an `InvalidJson`, which `validateBody` refuses. */
+  isSeparate: boolean;
+}
+
+/** Declares a list whose items the service validates one by one, as DTOs of this type. */
 export const ItemsOf =
-  (type: () => Constructor): PropertyDecorator =>
-  (target, property) => {
-    const items = (Reflect.getMetadata(ITEMS, target) as Record<string, () => Constructor> | undefined) ?? {};
-    Reflect.defineMetadata(ITEMS, { ...items, [property]: type }, target);
-  };
+  (type: () => Constructor, { isSeparate = false } = {}): PropertyDecorator =>
+  (target, property) =>
+    addTo(ITEMS, target, property, { type, isSeparate } satisfies Items);
+
+/** Declares which parts of a member with validators of its own are free-form. */
+export const HasOutline =
+  (outline: Outline): PropertyDecorator =>
+  (target, property) =>
+    addTo(OUTLINES, target, property, outline);
+
+function addTo(key: symbol, target: object, property: string | symbol, value: unknown): void {
+  const others = Reflect.getMetadata(key, target) as object | undefined;
+  Reflect.defineMetadata(key, { ...others, [property]: value }, target);
+}
 
 /**
  * Accepts and ignores the members of a view that this body does not declare, so that a client can read a resource,
@@ -86,7 +98,7 @@ export const AnyJsonObject = (options: ApiPropertyOptions = {}): PropertyDecorat
 
 /** Options of free-form members. */
 type FreeFormOptions = ApiPropertyOptions & {
-  /** The service reads the value, so it is always parsed. Otherwise, it is a `RawJson` in a large body. */
+  /** The service reads the value, so it is typed. Otherwise, it is a `RawJson` in a large body, or if JavaScript would change it. */
   isRead?: boolean;
 };
 

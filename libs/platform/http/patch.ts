@@ -22,7 +22,7 @@ export function checkImmutable<Row extends object>(
 export const METADATA_MAX_BYTES = 16 * 1024;
 
 /**
- * Merges a patch (RFC 7396) into stored metadata. Undefined leaves it unchanged, null empties it. Throws 400 when the
+ * Merges a patch (RFC 7396) into stored metadata, and keeps all digits of numbers. Undefined leaves it unchanged, null empties it. Throws 400 when the
  * result is too large.
  */
 export function patchMetadata(stored: RawJson, patch: object | null | undefined): RawJson {
@@ -37,7 +37,7 @@ export function patchMetadata(stored: RawJson, patch: object | null | undefined)
  * @param pointer to the member in the body
  */
 export function mergeWithin(pointer: string, stored: RawJson | null, patch: object): RawJson {
-  const text = isTooLarge(patch) ? undefined : toJsonText(mergePatch(stored?.parse() ?? {}, plain(patch)));
+  const text = isTooLarge(patch) ? undefined : toJsonText(mergePatch(stored ?? {}, plain(patch)));
   if (text === undefined || Buffer.byteLength(text) > METADATA_MAX_BYTES) {
     const detail = `may have at most ${METADATA_MAX_BYTES / 1024} KiB as JSON after the merge`;
     throw problem.invalidFields([{ pointer, detail }]);
@@ -48,4 +48,4 @@ export function mergeWithin(pointer: string, stored: RawJson | null, patch: obje
 const isTooLarge = (patch: object): boolean =>
   patch instanceof RawJson && patch.text.length > INLINE_JSON_MAX;
 
-const plain = (patch: object): unknown => (patch instanceof RawJson ? patch.parse() : patch);
+const plain = (patch: object): unknown => (patch instanceof RawJson ? patch.parseExactly() : patch);

@@ -1,6 +1,7 @@
 import { type ArgumentMetadata, Injectable, type PipeTransform } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
+import { InvalidJson, type JsonInputError } from '#platform/json';
 import { type FieldError, type Problem, problem } from '#platform/problem';
 import {
   checkValues,
@@ -44,6 +45,7 @@ export function validateBody<Dto extends object>(
   pointer = '',
   unknown: UnknownMembers = 'refuse',
 ): Dto {
+  if (body instanceof InvalidJson) throw invalidJson(body.toError(pointer));
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw problem.invalidFields([{ pointer, detail: 'must be a JSON object' }]);
   }
@@ -54,6 +56,10 @@ export function validateBody<Dto extends object>(
   if (!shapeOf(type).deferred) checkValues(dto);
   return dto;
 }
+
+/** Returns a 400 with a pointer to the invalid place. */
+export const invalidJson = ({ pointer, detail }: JsonInputError): Problem =>
+  problem.invalidRequest(detail, { errors: [{ pointer, detail }] });
 
 function validateQuery(type: Constructor, query: Record<string, unknown>): object {
   const { members } = shapeOf(type);

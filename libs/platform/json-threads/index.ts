@@ -1,2 +1,1 @@
 export { JsonPool, JsonThreads, JsonThreadsModule } from './json-threads';
-export { type Outline } from './outline';

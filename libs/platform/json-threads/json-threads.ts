@@ -8,11 +8,19 @@ import {
   ThreadStartError,
   WorkerPool,
 } from '#platform/concurrency';
-import { INLINE_JSON_MAX, JsonInputError, RawJson, scalarPairs, sha256OfJson } from '#platform/json';
+import {
+  INLINE_JSON_MAX,
+  JsonInputError,
+  type Outline,
+  parseJson,
+  RawJson,
+  scalarPairs,
+  sha256OfJson,
+} from '#platform/json';
 import { Problem } from '#platform/problem';
 import * as tasks from './json.thread';
 import type { ComparedJson } from './json.thread';
-import { expand, type Outline, VALUES_MAX } from './outline';
+import { expand, VALUES_MAX } from './outline';
 
 const THREADS = 2;
 /** Threads that one organization may use at once, so that there is one for the others. */
@@ -66,7 +74,12 @@ export class JsonThreads {
    *
    * @throws JsonInputError like `parseJson`; 413 for a body with more than 100,000 values outside its free-form members
    */
-  async parse(owner: Owner, signal: AbortSignal, bytes: Buffer, outline: Outline): Promise<unknown> {
+  async parse(
+    owner: Owner,
+    signal: AbortSignal | undefined,
+    bytes: Buffer,
+    outline: Outline,
+  ): Promise<unknown> {
     const { buffer } = bytes;
     const isWhole = bytes.length === buffer.byteLength && buffer instanceof ArrayBuffer;
     const transfer = isWhole ? [buffer] : [];
@@ -79,13 +92,15 @@ export class JsonThreads {
     return expand(part.value, outline);
   }
 
-  /** Parses stored JSON, in the form of its outline where it is large. */
-  async read(owner: Owner, stored: RawJson, outline: Outline): Promise<unknown> {
-    const { text } = stored;
-    if (text.length <= INLINE_JSON_MAX) return stored.parse();
-    const part = await this.run(owner, undefined, (runTask) => runTask('read', { text, outline }));
-    if (part.kind !== 'parsed') throw tooManyValues();
-    return expand(part.value, outline);
+  /**
+   * Parses stored JSON with the rules of `parseJson`, in the form of its outline where it is large.
+   *
+   * @throws what `parse` throws, because a free-form value may have been stored whose typed members nobody has checked
+   */
+  async read(owner: Owner, { text }: RawJson, outline: Outline): Promise<unknown> {
+    const bytes = Buffer.from(text);
+    if (text.length <= INLINE_JSON_MAX) return parseJson(bytes, outline);
+    return await this.parse(owner, undefined, bytes, outline);
   }
 
   /** Returns the SHA-256 of the canonical form of each value, like `sha256OfJson`. */
@@ -125,7 +140,7 @@ export class JsonThreads {
   async pairs(owner: Owner, object: object): Promise<string[]> {
     if (!(object instanceof RawJson)) return scalarPairs(object);
     const { text } = object;
-    if (text.length <= INLINE_JSON_MAX) return scalarPairs(object.parse());
+    if (text.length <= INLINE_JSON_MAX) return scalarPairs(object.parseExactly());
     return this.run(owner, undefined, (runTask) => runTask('pairs', text));
   }
 

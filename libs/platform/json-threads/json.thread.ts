@@ -8,12 +8,13 @@ import {
   type JsonChange,
   jsonChanges,
   JsonInputError,
+  type Outline,
   parseJson,
   RawJson,
   scalarPairs,
   schemaWords,
 } from '#platform/json';
-import { type Condensed, condense, type Outline, TooManyValues } from './outline';
+import { type Condensed, condense, TooManyValues } from './outline';
 
 export type ParsedPart =
   | { kind: 'parsed'; value: Condensed }
@@ -29,21 +30,11 @@ export function parse({ bytes, outline }: { bytes: Uint8Array; outline: Outline 
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (estimateMemory(body) > MEMORY_MAX) return { kind: 'costly' };
   try {
-    return { kind: 'parsed', value: condense(parseJson(body), outline) };
+    return { kind: 'parsed', value: condense(parseJson(body, outline), outline) };
   } catch (error) {
     if (error instanceof TooManyValues) return { kind: 'complex' };
     if (!(error instanceof JsonInputError)) throw error;
     return { kind: 'invalid', pointer: error.pointer, detail: error.detail };
-  }
-}
-
-/** Parses JSON that was checked before. */
-export function read({ text, outline }: { text: string; outline: Outline }): ParsedPart {
-  try {
-    return { kind: 'parsed', value: condense(new RawJson(text).parse(), outline) };
-  } catch (error) {
-    if (error instanceof TooManyValues) return { kind: 'complex' };
-    throw error;
   }
 }
 
@@ -71,7 +62,9 @@ export interface ComparedJson {
 /** Compares the values of each pair. */
 export const compare = (pairs: readonly JsonPair[]): ComparedJson[] =>
   pairs.map(({ before, after }) => {
-    const [from, to] = [before, after].map((text) => (text === null ? undefined : new RawJson(text).parse()));
+    const [from, to] = [before, after].map((text) =>
+      text === null ? undefined : new RawJson(text).parseExactly(),
+    );
     return { ...jsonChanges(from, to), hidden: hiddenCharacters(to) };
   });
 
@@ -80,4 +73,4 @@ export const words = ({ texts, max }: { texts: readonly string[]; max: number })
   texts.map((text) => schemaWords(new RawJson(text).parse(), max));
 
 /** Returns the pairs of the scalars in an object. */
-export const pairs = (text: string): string[] => scalarPairs(new RawJson(text).parse());
+export const pairs = (text: string): string[] => scalarPairs(new RawJson(text).parseExactly());

@@ -1,27 +1,13 @@
-import { isJsonObject, objectOf, RawJson, toJsonText } from '#platform/json';
-
-/**
- * How the parts of a body are used, so that a thread can return a large body in a small form. Structured clones of large
- * object graphs cost the event loop as much as parsing them, but texts cost next to nothing.
- */
-export type Outline =
-  | { readonly kind: 'scalar' }
-  /** A value that is stored and returned, but not read. It becomes a `RawJson`. */
-  | { readonly kind: 'freeForm' }
-  /** A value that is read as a whole. */
-  | { readonly kind: 'whole' }
-  /** @property max elements at most. Of a longer list, one more is kept, so that it still counts as too long */
-  | { readonly kind: 'list'; readonly of: Outline; readonly max: number }
-  /**
-   * An object with known members.
-   *
-   * @property ignored members that are dropped
-   */
-  | {
-      readonly kind: 'object';
-      readonly members: Readonly<Record<string, Outline>>;
-      readonly ignored: ReadonlySet<string>;
-    };
+import {
+  InvalidJson,
+  isJsonObject,
+  memberNames,
+  objectOf,
+  type Outline,
+  RawJson,
+  toJsonText,
+  toRawJson,
+} from '#platform/json';
 
 /** Most values of a body that are not free-form. Parsing 100,000 values blocks the event loop for some 20 ms. */
 export const VALUES_MAX = 100_000;
@@ -37,7 +23,8 @@ export class TooManyValues extends Error {
 
 /**
  * A value in the form in which it leaves its thread: scalars as they are, lists as lists, a `JsonPart` for a value that
- * travels as text, `ObjectParts` for an object with known members, and `{}` or `[]` where a scalar was expected.
+ * travels as text, `ObjectParts` for an object, `InvalidPart` for an element that cannot be accepted, and `{}` or `[]` where
+ * a scalar was expected.
  */
 export type Condensed = unknown;
 
@@ -50,6 +37,10 @@ interface ObjectParts {
   readonly unknown: readonly string[];
 }
 
+interface InvalidPart {
+  readonly invalid: { readonly pointer: string; readonly detail: string };
+}
+
 /** Returns the form of a parsed value in which it leaves its thread. Throws `TooManyValues`. */
 export function condense(value: unknown, outline: Outline): Condensed {
   let left = VALUES_MAX;
@@ -59,11 +50,14 @@ export function condense(value: unknown, outline: Outline): Condensed {
   };
   const condensed = (one: unknown, expected: Outline): Condensed => {
     take(1);
+    if (one instanceof InvalidJson) {
+      return { invalid: { pointer: one.pointer, detail: one.detail } } satisfies InvalidPart;
+    }
     switch (expected.kind) {
       case 'scalar':
         return stubOf(one);
       case 'freeForm':
-        return isShort(one) ? one : ({ text: toJsonText(one) } satisfies JsonPart);
+        return isShort(one) ? one : ({ text: toRawJson(one).text } satisfies JsonPart);
       case 'whole':
         if (typeof one !== 'object' || one === null) return one;
         take(valuesIn(one, left));
@@ -74,6 +68,13 @@ export function condense(value: unknown, outline: Outline): Condensed {
           : stubOf(one);
       case 'object':
         return isJsonObject(one) ? partsOf(one, expected) : stubOf(one);
+      case 'map':
+        return isJsonObject(one)
+          ? ({
+              members: memberNames(one).map((name) => [name, condensed(one[name], expected.of)] as const),
+              unknown: [],
+            } satisfies ObjectParts)
+          : stubOf(one);
     }
   };
   const partsOf = (
@@ -97,28 +98,35 @@ export function condense(value: unknown, outline: Outline): Condensed {
 /** Returns what `condense` condensed: free-form values as `RawJson`, and null for the values of unknown members. */
 export function expand(part: Condensed, outline: Outline): unknown {
   if (typeof part !== 'object' || part === null) return part;
+  if ('invalid' in part) {
+    const { pointer, detail } = (part as InvalidPart).invalid;
+    return new InvalidJson(pointer, detail);
+  }
   switch (outline.kind) {
     case 'scalar':
       return part;
     case 'freeForm':
       return new RawJson((part as JsonPart).text);
     case 'whole':
-      return new RawJson((part as JsonPart).text).parse();
+      return wholeOf(new RawJson((part as JsonPart).text), outline.isFreeForm);
     case 'list':
       return Array.isArray(part) ? part.map((element) => expand(element, outline.of)) : part;
-    case 'object': {
-      if (Array.isArray(part)) return part;
+    case 'object':
+    case 'map': {
+      if (!('members' in part)) return part;
       const { members, unknown } = part as ObjectParts;
+      const outlineOf = (name: string): Outline =>
+        outline.kind === 'map' ? outline.of : outline.members[name]!;
       return objectOf(
         [...members.map(([name]) => name), ...unknown],
-        [
-          ...members.map(([name, value]) => expand(value, outline.members[name]!)),
-          ...unknown.map(() => null),
-        ],
+        [...members.map(([name, value]) => expand(value, outlineOf(name))), ...unknown.map(() => null)],
       );
     }
   }
 }
+
+const wholeOf = (json: RawJson, isFreeForm = false): unknown =>
+  isFreeForm ? json.parseExactly() : json.parse();
 
 /** Returns an empty value of the same JSON type for a list or an object, which is invalid here whatever it holds. */
 const stubOf = (value: unknown): unknown =>

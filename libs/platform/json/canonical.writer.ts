@@ -1,13 +1,18 @@
 import { createHash } from 'node:crypto';
 import { hasToJson, toEcmaScriptJsonText } from './json.writer';
 import { objectOf } from './member-order';
+import { canonicalNumber, hasOtherDigits } from './number.rule';
+import { RawJson } from './raw-json';
 
 /** How `JSON.stringify` writes a lone surrogate. It writes no other character as such an escape. */
 const LONE_SURROGATE_ESCAPE = /(?<!\\)(?:\\\\)*\\ud[89a-f]/;
 
 /**
  * Returns the canonical form of JSON (RFC 8785): no whitespace, members sorted by the UTF-16 code units of their names,
- * numbers and strings as ECMAScript writes them. Accepts what `toJsonText` accepts. Stored JSON is written by its value.
+ * numbers and strings as ECMAScript writes them. Accepts what `toJsonText` accepts.
+ *
+ * RFC 8785 knows only doubles. The numbers of a `RawJson` may be others, and are written with all their digits, so that two
+ * values with different numbers never have one form. Up to 2^53, and for fractions that a double keeps, this is no difference.
  *
  * @throws TypeError for a value without a JSON form, and for a lone surrogate, as RFC 8785 requires
  */
@@ -24,14 +29,28 @@ export function sha256OfJson(value: unknown): string {
   return createHash('sha256').update(canonicalJson(value)).digest('hex');
 }
 
-/** Returns a copy with all members in canonical order. Dates are kept, because the writer checks them. */
-function sorted(value: unknown): unknown {
+/**
+ * Returns a copy with all members in canonical order. Dates are kept, because the writer checks them.
+ *
+ * @param hasAllDigits whether integers beyond 2^53 are written with all their digits
+ */
+function sorted(value: unknown, hasAllDigits = false): unknown {
+  if (typeof value === 'number' && hasAllDigits && hasOtherDigits(value))
+    return exact(BigInt(value).toString());
   if (typeof value !== 'object' || value === null || value instanceof Date) return value;
-  if (Array.isArray(value)) return value.map(sorted);
-  if (hasToJson(value)) return sorted(value.toJSON());
+  if (Array.isArray(value)) return value.map((element) => sorted(element, hasAllDigits));
+  if (value instanceof RawJson) {
+    return NUMBER.test(value.text) ? exact(value.text) : sorted(value.parseExactly(), true);
+  }
+  if (hasToJson(value)) return sorted(value.toJSON(), hasAllDigits);
   const names = Object.keys(value).sort();
   return objectOf(
     names,
-    names.map((name) => sorted((value as Record<string, unknown>)[name])),
+    names.map((name) => sorted((value as Record<string, unknown>)[name], hasAllDigits)),
   );
 }
+
+/** Matches the text of a number. */
+const NUMBER = /^-?[0-9]/;
+
+const exact = (literal: string): RawJson => new RawJson(canonicalNumber(literal));

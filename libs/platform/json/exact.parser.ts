@@ -1,29 +1,29 @@
+import { checkNumber, type Keep, readFreeForm } from './free-form.reader';
+import { InvalidJson } from './invalid-json';
 import { JsonInputError } from './json-input.error';
-import { MAX_DEPTH } from './json-limits';
+import { endOfValue, isNumber, JsonCursor } from './json.cursor';
 import { objectOf } from './member-order';
-import { escapedToken } from './json-pointer';
-import { numberFault } from './number.rule';
+import { isKeptByDouble, numberFault } from './number.rule';
+import type { Outline } from './outline';
 
-/** Longest pointer in an error, in characters. A longer one is truncated after a whole member. */
-const MAX_POINTER_LENGTH = 512;
+/**
+ * What the exact parser does besides parsing.
+ *
+ * - `body`: refuses what a body must not hold, by its outline, and keeps free-form members.
+ * - `stored`: refuses nothing, because the text was accepted before.
+ * - `digits`: refuses nothing, and keeps numbers that a double would change.
+ */
+export type ExactRules =
+  | { readonly source: 'body'; readonly outline: Outline; readonly keep: Keep }
+  | { readonly source: 'stored' }
+  | { readonly source: 'digits'; readonly keep: Keep };
 
-const SPACE = 0x20;
-const WHITESPACE = /[ \t\n\r]*/y;
-const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
-const STRING_CONTENT = /[^"\\\u0000-\u001f]*/y;
-const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
-const LONE_SURROGATE = /\p{Surrogate}/u;
-const LITERALS: readonly (readonly [string, unknown])[] = [
-  ['null', null],
-  ['true', true],
-  ['false', false],
-];
+const TYPED: Outline = { kind: 'whole' };
+/** Free-form values that are read, and those that are not. */
+const FREE: Outline = { kind: 'whole', isFreeForm: true };
+const UNREAD: Outline = { kind: 'freeForm' };
 
-/** What the exact parser refuses besides invalid JSON. */
-export interface ExactRules {
-  /** `body`: everything that {@link parseJson} refuses. `stored`: nothing, because the text was accepted before. */
-  readonly source: 'body' | 'stored';
-}
+const isFree = (outline: Outline): boolean => outline.kind === 'whole' && outline.isFreeForm === true;
 
 /**
  * Parses JSON text like `JSON.parse`, but tracks its position and keeps the order of members. It is several times slower,
@@ -32,7 +32,7 @@ export interface ExactRules {
  * @throws JsonInputError for the first fault in the text
  */
 export function parseExactly(text: string, rules: ExactRules): unknown {
-  return new ExactParser(text, rules.source === 'body').parse();
+  return new ExactParser(text, rules).parse();
 }
 
 /**
@@ -51,195 +51,149 @@ export function jsonFault(text: string): string | null {
 }
 
 class ExactParser {
-  private at = 0;
-  private readonly path: (string | number)[] = [];
+  private readonly cursor: JsonCursor;
+  private readonly isBody: boolean;
+  private isSyntaxChecked = false;
 
   constructor(
-    private readonly text: string,
-    private readonly isStrict: boolean,
-  ) {}
+    text: string,
+    private readonly rules: ExactRules,
+  ) {
+    this.cursor = new JsonCursor(text);
+    this.isBody = rules.source === 'body';
+  }
 
   parse(): unknown {
-    this.skipWhitespace();
-    if (this.at === this.text.length) {
+    const { cursor, rules } = this;
+    cursor.skipWhitespace();
+    if (cursor.at === cursor.text.length) {
       const fault = 'it is empty, where a value is expected';
       throw new JsonInputError('', 'The body is empty. A JSON value is expected.', fault);
     }
-    const value = this.value();
-    this.skipWhitespace();
-    if (this.at < this.text.length) throw this.syntaxError('the end', ' of the body');
+    const value = this.value(rules.source === 'body' ? rules.outline : TYPED);
+    cursor.skipWhitespace();
+    if (cursor.at < cursor.text.length) throw cursor.syntaxError('the end', ' of the body');
     return value;
   }
 
   /** Reads the value at the current position, which is not whitespace. */
-  private value(): unknown {
-    switch (this.text[this.at]) {
+  private value(outline: Outline): unknown {
+    if (outline.kind === 'freeForm' && this.rules.source === 'body') {
+      return readFreeForm(this.cursor, this.rules.keep);
+    }
+    switch (this.cursor.text[this.cursor.at]) {
       case '{':
-        return this.object();
+        return this.object(outline);
       case '[':
-        return this.array();
+        return this.array(outline);
       case '"': {
-        const value = this.string();
-        this.checkCharacters(value, 'string');
-        return value;
+        const string = this.cursor.string();
+        if (this.isBody) this.cursor.checkCharacters(string, 'string', isFree(outline));
+        return string.value;
       }
       default:
-        return this.primitive();
+        return this.primitive(outline);
     }
   }
 
-  private object(): Record<string, unknown> {
-    this.checkDepth();
-    this.at++;
+  private object(outline: Outline): Record<string, unknown> {
+    const { cursor } = this;
+    if (this.isBody) cursor.checkDepth();
+    cursor.at++;
     const names: string[] = [];
     const values: unknown[] = [];
-    this.skipWhitespace();
-    if (this.accept('}')) return objectOf(names, values);
+    cursor.skipWhitespace();
+    if (cursor.accept('}')) return objectOf(names, values);
     do {
-      this.skipWhitespace();
-      if (this.text[this.at] !== '"') {
-        throw this.syntaxError(names.length === 0 ? 'a member name or "}"' : 'a member name');
-      }
-      const name = this.string();
-      this.checkCharacters(name, 'member name');
-      this.skipWhitespace();
-      if (!this.accept(':')) throw this.syntaxError('":"');
-      names.push(name);
-      values.push(this.child(name));
-    } while (this.accept(','));
-    if (!this.accept('}')) throw this.syntaxError('"," or "}"');
+      const name = cursor.name(names.length === 0);
+      if (this.isBody) cursor.checkCharacters(name, 'member name', isFree(outline));
+      names.push(name.value);
+      values.push(this.member(name.value, outline));
+    } while (cursor.accept(','));
+    if (!cursor.accept('}')) throw cursor.syntaxError('"," or "}"');
     return objectOf(names, values);
   }
 
-  private array(): unknown[] {
-    this.checkDepth();
-    this.at++;
+  private member(name: string, outline: Outline): unknown {
+    if (outline.kind === 'map') return this.child(name, outline.of);
+    if (outline.kind !== 'object') return this.child(name, isFree(outline) ? FREE : TYPED);
+    if (Object.hasOwn(outline.members, name)) return this.child(name, outline.members[name]!);
+    // a read-only member is ignored, and an unknown one is refused later
+    this.child(name, UNREAD);
+    return null;
+  }
+
+  private array(outline: Outline): unknown[] {
+    const { cursor } = this;
+    if (this.isBody) cursor.checkDepth();
+    cursor.at++;
     const values: unknown[] = [];
-    this.skipWhitespace();
-    if (this.accept(']')) return values;
+    cursor.skipWhitespace();
+    if (cursor.accept(']')) return values;
+    const isList = outline.kind === 'list';
+    const of = isList ? outline.of : isFree(outline) ? FREE : TYPED;
     do {
-      values.push(this.child(values.length));
-    } while (this.accept(','));
-    if (!this.accept(']')) throw this.syntaxError('"," or "]"');
+      const isSeparate = isList && outline.isSeparate === true && values.length <= outline.max;
+      values.push(isSeparate ? this.separate(values.length, of) : this.child(values.length, of));
+    } while (cursor.accept(','));
+    if (!cursor.accept(']')) throw cursor.syntaxError('"," or "]"');
     return values;
   }
 
-  private child(step: string | number): unknown {
-    this.path.push(step);
-    this.skipWhitespace();
-    const value = this.value();
-    this.skipWhitespace();
-    this.path.pop();
+  private child(step: string | number, outline: Outline): unknown {
+    const { cursor } = this;
+    cursor.path.push(step);
+    cursor.skipWhitespace();
+    const value = this.value(outline);
+    cursor.skipWhitespace();
+    cursor.path.pop();
     return value;
   }
 
-  private string(): string {
-    const start = this.at++;
-    this.skip(STRING_CONTENT);
-    let isEscaped = false;
-    while (this.text[this.at] === '\\') {
-      isEscaped = true;
-      if (!this.skip(ESCAPE)) throw this.syntaxError('a valid escape such as "\\n" or "\\u00e9"');
-      this.skip(STRING_CONTENT);
-    }
-    if (!this.accept('"')) {
-      throw this.syntaxError(
-        this.at < this.text.length ? 'an escape such as "\\n"' : 'the closing quote of a string',
-      );
-    }
-    return isEscaped
-      ? (JSON.parse(this.text.slice(start, this.at)) as string)
-      : this.text.slice(start + 1, this.at - 1);
-  }
-
-  private primitive(): unknown {
-    const start = this.at;
-    if (!this.skip(NUMBER)) return this.literal();
-    const number = this.text.slice(start, this.at);
-    const fault = this.isStrict ? numberFault(number) : undefined;
-    if (fault !== undefined) throw this.refusal(fault);
-    return Number(number);
-  }
-
-  private literal(): unknown {
-    for (const [literal, value] of LITERALS) {
-      if (this.text.startsWith(literal, this.at)) {
-        this.at += literal.length;
-        return value;
-      }
-    }
-    throw this.syntaxError('a value');
-  }
-
-  private checkDepth(): void {
-    if (this.isStrict && this.path.length >= MAX_DEPTH) {
-      throw this.refusal(
-        `The value is nested more than ${MAX_DEPTH} levels deep. Nest at most ${MAX_DEPTH}.`,
-      );
+  /** Reads an element whose faults are its own. */
+  private separate(index: number, outline: Outline): unknown {
+    const { cursor } = this;
+    cursor.skipWhitespace();
+    const start = cursor.at;
+    const depth = cursor.path.length;
+    const place = `${cursor.pointer()}/${index}`;
+    try {
+      return this.child(index, outline);
+    } catch (error) {
+      if (!(error instanceof JsonInputError) || error.syntaxFault !== undefined) throw error;
+      this.checkSyntax();
+      cursor.path.length = depth;
+      cursor.at = endOfValue(cursor.text, start);
+      cursor.skipWhitespace();
+      return new InvalidJson(error.pointer.slice(place.length), error.detail);
     }
   }
 
-  private checkCharacters(value: string, role: 'string' | 'member name'): void {
-    if (!this.isStrict) return;
-    const where = role === 'string' ? 'The string holds' : 'A member name of this object holds';
-    if (value.includes('\0')) {
-      throw this.refusal(`${where} a NUL character (\\u0000), which cannot be stored. Remove it.`);
-    }
-    const lone = LONE_SURROGATE.exec(value);
-    if (lone) {
-      const escape = `\\u${lone[0].charCodeAt(0).toString(16)}`;
-      throw this.refusal(
-        `${where} half of a surrogate pair (${escape}), which is not a character. Send both halves or neither.`,
-      );
+  /** Throws for a text that is not JSON, however deeply it is nested. */
+  private checkSyntax(): void {
+    if (this.isSyntaxChecked) return;
+    const { text } = this.cursor;
+    try {
+      JSON.parse(text);
+      this.isSyntaxChecked = true;
+    } catch {
+      const fault = jsonFault(text) ?? 'its syntax is invalid';
+      throw new JsonInputError('', `The body is not JSON: ${fault}.`, fault);
     }
   }
 
-  private skipWhitespace(): void {
-    if (this.text.charCodeAt(this.at) <= SPACE) this.skip(WHITESPACE);
-  }
-
-  /** Moves past the match of a sticky pattern. Returns false for no or an empty match. */
-  private skip(pattern: RegExp): boolean {
-    pattern.lastIndex = this.at;
-    if (!pattern.test(this.text) || pattern.lastIndex === this.at) return false;
-    this.at = pattern.lastIndex;
-    return true;
-  }
-
-  private accept(character: string): boolean {
-    if (this.text[this.at] !== character) return false;
-    this.at++;
-    return true;
-  }
-
-  private refusal(detail: string): JsonInputError {
-    let pointer = '';
-    for (const step of this.path) {
-      const longer = `${pointer}/${escapedToken(step)}`;
-      if (longer.length > MAX_POINTER_LENGTH) break;
-      pointer = longer;
+  private primitive(outline: Outline): unknown {
+    const { cursor, rules } = this;
+    const literal = cursor.primitive();
+    if (!isNumber(literal)) return JSON.parse(literal);
+    const isKept = rules.source === 'digits' || isFree(outline);
+    if (this.isBody && isKept) checkNumber(cursor, literal);
+    if (this.isBody && !isKept) {
+      const fault = numberFault(literal);
+      if (fault !== undefined) throw cursor.refusal(fault);
     }
-    return new JsonInputError(pointer, detail);
-  }
-
-  /** @param ofBody continues `expected` if the text is a body */
-  private syntaxError(expected: string, ofBody = ''): JsonInputError {
-    const before = this.text.slice(0, this.at);
-    const lineStart = before.lastIndexOf('\n') + 1;
-    const line = before.split('\n').length;
-    const place = `line ${line}, column ${this.at - lineStart + 1}`;
-    const found = `${this.found()} at ${place}, where ${expected}`;
-    return new JsonInputError(
-      '',
-      `The body is not JSON: ${found}${ofBody} is expected.`,
-      `${found} is expected`,
-    );
-  }
-
-  private found(): string {
-    const code = this.text.codePointAt(this.at);
-    if (code === undefined) return 'it ends';
-    if (code < 0x20 || code === 0x7f) return `there is U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
-    return `there is ${JSON.stringify(String.fromCodePoint(code))}`;
+    return isKept && rules.source !== 'stored' && !isKeptByDouble(literal)
+      ? rules.keep(literal)
+      : Number(literal);
   }
 }

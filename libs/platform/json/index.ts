@@ -4,13 +4,15 @@ export { escapeHidden, type HiddenCharacters, hiddenCharacters } from './hidden-
 export { isJsonObject, isObjectValue } from './is-json-object';
 export { type JsonChange, jsonChanges } from './json-changes';
 export { escapedToken } from './json-pointer';
+export { InvalidJson } from './invalid-json';
 export { JsonInputError } from './json-input.error';
 export { INLINE_JSON_MAX, MAX_DEPTH } from './json-limits';
 export { parseJson } from './json.parser';
 export { toJsonText } from './json.writer';
 export { memberNames, objectOf } from './member-order';
 export { mergePatch } from './merge-patch';
-export { RawJson } from './raw-json';
+export { hasFreeForm, type Outline } from './outline';
+export { RawJson, storedJson } from './raw-json';
 export { type Scalar, scalarPair, scalarPairs, shortPair } from './scalar-pairs';
 export { schemaWords } from './schema-words';
 export { toRawJson, toRawJsonOrNull } from './to-raw-json';

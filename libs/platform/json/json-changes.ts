@@ -2,6 +2,7 @@ import { isJsonObject } from './is-json-object';
 import { pointerOf } from './json-pointer';
 import { toJsonText } from './json.writer';
 import { memberNames } from './member-order';
+import { RawJson } from './raw-json';
 
 /** The most changes of a comparison, and the most characters of their pointers and values together. */
 const CHANGES_MAX = 1_000;
@@ -24,7 +25,7 @@ export interface JsonChanges {
 
 /**
  * Compares two JSON values by their content: the order of members does not matter. Elements that were inserted into a list
- * or removed from it, at one place, are reported as such.
+ * or removed from it, at one place, are reported as such. Numbers are compared as they are written.
  *
  * @param before undefined if there is no value
  * @param after undefined if there is no value
@@ -42,7 +43,7 @@ class Comparison {
   private textLeft = TEXT_MAX;
 
   compare(before: unknown, after: unknown): void {
-    if (this.isTruncated || before === after) return;
+    if (this.isTruncated || isSameScalar(before, after)) return;
     if (Array.isArray(before) && Array.isArray(after)) this.compareLists(before, after);
     else if (isJsonObject(before) && isJsonObject(after)) this.compareObjects(before, after);
     else this.report(before, after);
@@ -93,9 +94,13 @@ class Comparison {
   }
 }
 
+/** Tells whether two values are the same scalar. A number that JavaScript would change is a `RawJson`. */
+const isSameScalar = (one: unknown, other: unknown): boolean =>
+  one === other || (one instanceof RawJson && other instanceof RawJson && one.text === other.text);
+
 /** Tells whether two JSON values have the same content. */
 function isSameJson(one: unknown, other: unknown): boolean {
-  if (one === other) return true;
+  if (isSameScalar(one, other)) return true;
   if (Array.isArray(one)) {
     return (
       Array.isArray(other) &&

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { hasRecordedOrder, isAnyOrderRecorded, memberNames } from './member-order';
+import { hasOtherDigits } from './number.rule';
 import { RawJson, collectingRawJson } from './raw-json';
 
 /** Matches a member name that may be an array index, in the output of `JSON.stringify`. */
@@ -69,8 +70,7 @@ function inRecordedOrder(_name: string, value: unknown): unknown {
 }
 
 function withAllDigits(value: number): unknown {
-  if (Number.isSafeInteger(value) || !Number.isInteger(value) || Math.abs(value) >= 1e21) return value;
-  return verbatim(BigInt(value).toString());
+  return hasOtherDigits(value) ? verbatim(BigInt(value).toString()) : value;
 }
 
 function ordered(value: unknown, replacer: Replacer): unknown {

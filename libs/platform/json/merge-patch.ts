@@ -8,8 +8,8 @@ const NONE: ReadonlySet<string> = new Set();
  * member, and null removes. Neither argument is changed, but the result may share parts with both. New members are
  * appended.
  *
- * A {@link RawJson} in the target is parsed if the patch merges into it, and kept otherwise. Undefined members of the patch
- * are ignored.
+ * A {@link RawJson} in the target is parsed if the patch merges into it, and kept otherwise. One in the patch is a scalar.
+ * Undefined members of the patch are ignored.
  *
  * @param whole names of top-level members of the patch that replace the target's as a whole. Their values and all nulls
  *   inside are kept.
@@ -31,7 +31,7 @@ function merged(target: unknown, patch: unknown, whole: ReadonlySet<string>): un
 }
 
 function membersOf(value: unknown): Map<string, unknown> {
-  const parsed = value instanceof RawJson ? value.parse() : value;
+  const parsed = value instanceof RawJson ? value.parseExactly() : value;
   return new Map(isObject(parsed) ? memberNames(parsed).map((name) => [name, parsed[name]]) : []);
 }
 

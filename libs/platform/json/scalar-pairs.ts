@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto';
+import { isJsonObject } from './is-json-object';
 import { toJsonText } from './json.writer';
+import { canonicalNumber } from './number.rule';
+import { RawJson } from './raw-json';
 
 /** Longer pairs are replaced by their digest: an index entry has a size limit. */
 const PAIR_MAX = 255;
@@ -10,7 +13,8 @@ const PAIR_MAX = 255;
 const PATH_MAX = 1_000;
 const PAIRS_MAX = 10_000;
 
-export type Scalar = string | number | boolean | null;
+/** A scalar member. A `RawJson` is a number that JavaScript would change. */
+export type Scalar = string | number | boolean | null | RawJson;
 
 /**
  * Returns a pair for each scalar member of an object, for an index. A nested member's key is its path with dots. Elements of
@@ -25,22 +29,32 @@ export function scalarPairs(value: unknown): string[] {
   return pairs;
 }
 
-/** Returns a pair as `scalarPairs` does: strings stay as they are, and other values are written as JSON. */
+/**
+ * Returns a pair as `scalarPairs` does: strings stay as they are, and other values are written as JSON, numbers in the one
+ * form of their value.
+ */
 export const scalarPair = (path: string, value: Scalar): string =>
-  // `String(2 ** 60)` has other digits than responses
-  shortPair(`${path}:${typeof value === 'string' ? value : toJsonText(value)}`);
+  shortPair(`${path}:${typeof value === 'string' ? value : textOf(value)}`);
 
-/** Returns a pair, or its digest if it is long. */
+const textOf = (value: Exclude<Scalar, string>): string => {
+  const text = toJsonText(value);
+  return typeof value === 'object' && value !== null ? canonicalNumber(text) : text;
+};
+
+/** Returns a pair, or its digest if it is long or holds a NUL character, which an index cannot. */
 export const shortPair = (pair: string): string =>
-  pair.length <= PAIR_MAX ? pair : `sha256:${createHash('sha256').update(pair).digest('hex')}`;
+  pair.length <= PAIR_MAX && !pair.includes('\0')
+    ? pair
+    : `sha256:${createHash('sha256').update(pair).digest('hex')}`;
 
 function* scalars(value: unknown, prefix: string): Generator<[path: string, Scalar]> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return;
-  for (const [member, inner] of Object.entries(value) as [string, unknown][]) {
+  if (!isJsonObject(value)) return;
+  for (const [member, inner] of Object.entries(value)) {
     if (prefix.length + member.length > PATH_MAX) continue;
     if (isScalar(inner)) yield [prefix + member, inner];
     else yield* scalars(inner, `${prefix}${member}.`);
   }
 }
 
-const isScalar = (value: unknown): value is Scalar => value === null || typeof value !== 'object';
+const isScalar = (value: unknown): value is Scalar =>
+  value === null || typeof value !== 'object' || value instanceof RawJson;

@@ -1,5 +1,5 @@
 import { MAX_DEPTH } from './json-limits';
-import { numberFault } from './number.rule';
+import { isKeptByDouble, numberFault } from './number.rule';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -12,7 +12,7 @@ const NINE = 0x39;
 const LOWER_U = 0x75;
 const LOWER_D = 0x64;
 
-/** Integers up to this length are below 2^53. */
+/** Integers up to this length are below 2^53. So are the digits of fractions that are one longer. */
 const SAFE_INTEGER_LENGTH = 15;
 /** Fractions up to this length, without exponent, are well within the range of a double. */
 const SAFE_FRACTION_LENGTH = 300;
@@ -21,7 +21,15 @@ const SAFE_SCIENTIFIC_LENGTH = 200;
 
 /** Matches a member name between the quotes that may be an array index: digits, plain or escaped. */
 const MAYBE_INDEX = /^(?:[0-9]|\\u003[0-9])+$/;
+/** A fraction that begins with these digits may be written with an exponent. */
+const TINY = '0.000000';
 const LONGEST_INDEX = '\\u0030'.length * '4294967294'.length;
+
+/**
+ * What JavaScript must keep of a number: its value as a double, or the characters with which it is written, such as those of
+ * `1.0`, `1e5` and `-0`.
+ */
+export type KeptNumbers = 'values' | 'digits';
 
 /**
  * Tells whether `JSON.parse` reads this text, if it is JSON, without loss. Scans once for nesting over the limit, NUL
@@ -33,7 +41,8 @@ const LONGEST_INDEX = '\\u0030'.length * '4294967294'.length;
  *
  * @param text well-formed UTF-16, so that only an escape can contain a lone surrogate
  */
-export function isPlainText(text: string): boolean {
+export function isPlainText(text: string, numbers: KeptNumbers): boolean {
+  const endOfNumber = numbers === 'values' ? endOfExactNumber : endOfKeptNumber;
   const end = text.length;
   let depth = 0;
   let at = 0;
@@ -56,7 +65,7 @@ export function isPlainText(text: string): boolean {
       if (isMaybeIndexName(text, open, close)) return false;
       at = close + 1;
     } else if (code >= ZERO && code <= NINE) {
-      at = endOfExactNumber(text, at);
+      at = endOfNumber(text, at);
       if (at < 0) return false;
     } else {
       // With this bit set, [ equals { and ] equals }.
@@ -131,4 +140,34 @@ function endOfExactNumber(text: string, start: number): number {
     isExact = length <= SAFE_SCIENTIFIC_LENGTH && exponentLength <= 2;
   }
   return isExact || numberFault(text.slice(start, at)) === undefined ? at : -1;
+}
+
+/**
+ * Returns the end of the number whose first digit is at `start`; -1 if JavaScript may write it in another way. To find out
+ * whether it does with a long fraction takes longer than keeping its text.
+ */
+function endOfKeptNumber(text: string, start: number): number {
+  const first = text.charCodeAt(start);
+  let at = start + 1;
+  let isFraction = false;
+  let hasExponent = false;
+  let last = first;
+  for (; ; at++) {
+    const code = text.charCodeAt(at);
+    if (code >= ZERO && code <= NINE) {
+      last = code;
+      continue;
+    }
+    if (code === DOT) isFraction = true;
+    else if ((code | 0x20) === 0x65) hasExponent = true;
+    else if (code !== PLUS && code !== MINUS) break;
+  }
+  const length = at - start;
+  // A double keeps 15 digits. It is written with an exponent below 1e-6, and never with a zero at the end.
+  const isKept = isFraction
+    ? length <= SAFE_INTEGER_LENGTH + 1 && last !== ZERO && !text.startsWith(TINY, start)
+    : length <= SAFE_INTEGER_LENGTH
+      ? first !== ZERO || text.charCodeAt(start - 1) !== MINUS
+      : isKeptByDouble(text.slice(start, at));
+  return isKept && !hasExponent ? at : -1;
 }

@@ -210,7 +210,7 @@ async function countFound(on: SqlExecutor, spec: ScanSpec, order: PageOrder): Pr
   const [counted] = await on.query<{ total: number; is_cut: boolean | null }>(
     sql`SELECT count(*) FILTER (WHERE NOT is_beyond AND is_candidate${lookup(spec)}) AS total,
        bool_or(is_beyond) AS is_cut
-     FROM (${rowsOf(spec, spec.where, order, COUNT_LIMIT)}) t`,
+     FROM (${rowsOf(spec, spec.where, { ...order, limit: COUNT_LIMIT.rows }, COUNT_LIMIT)}) t`,
   );
   return counted && counted.is_cut !== true ? counted.total : null;
 }
@@ -219,7 +219,8 @@ async function countFound(on: SqlExecutor, spec: ScanSpec, order: PageOrder): Pr
 const startOfRange = (spec: ScanSpec, order: PageOrder): Where =>
   order.cursor === undefined ? spec.where : spec.where.copy().add(isAfter(spec, order, order.cursor));
 
-const sortOf = ({ id }: ScanSpec, order: PageOrder): Sql => orderBy(order, order.key.expression, id);
+const sortOf = ({ id }: ScanSpec, order: PageOrder): Sql =>
+  order.key.type ? orderBy(order, order.key.expression, id) : orderBy(order, id);
 
 const lookup = (spec: ScanSpec): Sql => (spec.lookup ? sql` AND ${spec.lookup}` : empty);
 
@@ -227,7 +228,10 @@ const lookup = (spec: ScanSpec): Sql => (spec.lookup ? sql` AND ${spec.lookup}` 
  * Selects rows in their order, with `is_candidate` if they meet the condition, and `is_beyond` if they are beyond the
  * limit. If there are more rows than the limit, at least one of them is returned.
  */
-function rowsOf(spec: ScanSpec, where: Where, order: PageOrder, { rows, lookups }: ScanLimit): Sql {
+function rowsOf(spec: ScanSpec, where: Where, order: PageOrder, { rows: most, lookups }: ScanLimit): Sql {
+  // Without a condition, a page needs no further rows. The planner then keeps to the order of the index.
+  const needed = spec.condition || spec.lookup ? most : order.offset + order.limit + 1;
+  const rows = Math.min(most, needed);
   const sort = sortOf(spec, order);
   const spent = spec.cost ? sql`CASE WHEN is_candidate THEN ${spec.cost} ELSE 0 END` : raw('0');
   return sql`SELECT *, row_number() OVER page > ${rows}

@@ -98,7 +98,7 @@ export class AgentPackager implements Packager {
 
   async install(tx: Tx, scope: Scope, component: UnpackedComponent): Promise<InstalledArtifact> {
     const stored = await readJsonFile(component, AGENT_FILE);
-    const { name, tools, skills, metadata, ...content } = stored.parse() as PackagedAgent;
+    const { name, tools, skills, metadata, ...content } = stored.parseExactly() as PackagedAgent;
     const { resolve } = component;
     return this.service.install(tx, scope, component, name, {
       ...content,

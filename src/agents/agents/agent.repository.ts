@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Database } from '#platform/db';
+import { storedJson } from '#platform/json';
 import { type ComparedRow, OwnedRepository } from '../../resources';
 import { type AgentContent, AgentEntity, type AgentVersionRow, CONTENT_FIELDS } from './agent.entity';
 
@@ -29,7 +30,7 @@ export class AgentRepository extends OwnedRepository<AgentEntity, AgentVersionRo
 /** Returns the `content_sha256` of a content: the digest of the text that PostgreSQL prints for it as `jsonb`. */
 export function digestOf(content: AgentContent): string {
   const members = CONTENT_FIELDS.map((member) =>
-    member === 'metadata' ? content.metadata.text : content[member],
+    member === 'metadata' ? storedJson(content.metadata.text) : content[member],
   );
   return createHash('sha256').update(jsonbText(members)).digest('hex');
 }

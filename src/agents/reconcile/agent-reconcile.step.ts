@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
+import { outlineOf } from '#platform/http';
 import { newId } from '#platform/ids';
 import type { FieldError } from '#platform/problem';
 import {
@@ -17,12 +18,13 @@ import { AgentRepository, type ComparedAgent, digestOf } from '../agents/agent.r
 import { AGENT } from '../agents/agent.service';
 import { AgentResolver } from './agent-resolver';
 import { faultsAmongSpecs, faultsInSpec } from './agent-spec';
-import type { AgentSpec } from './agent-spec.dto';
+import { type AgentSpec, AgentSpecDto } from './agent-spec.dto';
 
 /** Reconciles the agents that an app declares. */
 @Injectable()
 export class AgentReconcileStep extends OwnedReconcileStep<AgentEntity, AgentContent, ComparedAgent> {
   readonly kind = 'agent';
+  override readonly outline = outlineOf(AgentSpecDto);
 
   constructor(
     steps: ReconcileSteps,

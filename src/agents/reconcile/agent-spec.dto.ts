@@ -1,4 +1,5 @@
 import { ArrayMaxSize, IsArray, IsOptional } from 'class-validator';
+import { HasOutline } from '#platform/http';
 import { AgentFieldsDto, SKILLS_MAX, TOOLS_MAX } from '../agents/agent-fields.dto';
 
 /** A reference to a tool. Its server is given by its name, declared or registered, or by its id. */
@@ -18,11 +19,13 @@ export interface DeclaredSkill {
 /** The spec of a declared agent. Its references are checked without class-validator, which would be slow for many. */
 export class AgentSpecDto extends AgentFieldsDto {
   @IsOptional()
+  @HasOutline({ kind: 'whole' })
   @IsArray()
   @ArrayMaxSize(TOOLS_MAX)
   tools?: unknown[] | null;
 
   @IsOptional()
+  @HasOutline({ kind: 'whole' })
   @IsArray()
   @ArrayMaxSize(SKILLS_MAX)
   skills?: unknown[] | null;

@@ -27,6 +27,8 @@ import { McpEndpoint1795456000400 } from './1795456000400-mcp-endpoint';
 import { Apis1795457000000 } from './1795457000000-apis';
 import { ModelGateway1795458000000 } from './1795458000000-model-gateway';
 import { EvaluationConclusions1795459000000 } from './1795459000000-evaluation-conclusions';
+import { TelemetryMessageLogs1795459000100 } from './1795459000100-telemetry-message-logs';
+import { JsonNumbers1795459000200 } from './1795459000200-json-numbers';
 
 /**
  * Every migration, in the order in which they run. The baselines are already applied to existing databases, so never change
@@ -62,6 +64,8 @@ export const MIGRATIONS = [
   Apis1795457000000,
   ModelGateway1795458000000,
   EvaluationConclusions1795459000000,
+  TelemetryMessageLogs1795459000100,
+  JsonNumbers1795459000200,
 ];
 
 /** Timestamp of the first baseline, in ms since 1970. Databases with earlier migrations cannot be migrated. */

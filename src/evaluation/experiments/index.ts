@@ -6,6 +6,7 @@ export { ExperimentRepository } from './experiments/experiment.repository';
 export { ExperimentService } from './experiments/experiment.service';
 export { SUMMARY_RESULTS_MAX } from './experiments/summary.repository';
 export {
+  type ExperimentResult,
   type ReferencedPair,
   type ReferencingResult,
   ResultReferenceRepository,

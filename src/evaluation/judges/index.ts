@@ -11,9 +11,5 @@ export {
   type Scoring,
   type ScoringContext,
 } from './judging/scoring-context';
-export {
-  firstUserContent,
-  lastAssistantContent,
-  messagesOfTraces,
-  type SessionMessage,
-} from './prompt/session-messages';
+export { Conversation } from './prompt/conversation';
+export { firstUserContent, lastAssistantContent, messagesIn, type SessionMessage } from './prompt/messages';

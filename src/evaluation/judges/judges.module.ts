@@ -4,7 +4,7 @@ import { MetricsModule } from '#platform/metrics';
 import { SecretKeys, SecretsModule } from '#platform/secrets';
 import { CallsModule } from '../../model-gateway';
 import { ModelPrices, TelemetryModule } from '../../telemetry';
-import { JudgeEndpoint } from './calls/judge-endpoint';
+import { JudgeEndpoint, NO_ENDPOINT, type SendingEndpoint } from './calls/judge-endpoint';
 import { JudgeLimitRepository } from './calls/judge-limit.repository';
 import { JudgeLimits } from './calls/judge-limit';
 import { JudgeTransports } from './calls/judge-transport';
@@ -46,24 +46,25 @@ const BACKENDS: Provider = {
       contextTokens: environment.JUDGE_CONTEXT_TOKENS,
       maxTokens: environment.JUDGE_MAX_TOKENS,
     };
-    const configured = {
-      llm:
-        llm &&
-        new LlmBackend(
-          settings,
-          new JudgeEndpoint('llm', llm, limits, metrics),
-          features,
-          (text) => keys.mac(DELIMITER_PURPOSE, text),
-          (...of) => prices.costOf(...of),
-        ),
-      classifier:
-        classifier &&
-        new ClassifierBackend(
-          new JudgeEndpoint('classifier', classifier, limits, metrics),
-          environment.CLASSIFIER_CONTEXT_TOKENS,
-        ),
-    };
-    return new JudgeBackends(configured, gateway, environment.JUDGE_MODEL);
+    const llmAt = (endpoint: SendingEndpoint): LlmBackend =>
+      new LlmBackend(
+        settings,
+        endpoint,
+        features,
+        (text) => keys.mac(DELIMITER_PURPOSE, text),
+        (...of) => prices.costOf(...of),
+      );
+    const classifierAt = (endpoint: SendingEndpoint): ClassifierBackend =>
+      new ClassifierBackend(endpoint, environment.CLASSIFIER_CONTEXT_TOKENS);
+    return new JudgeBackends(
+      {
+        llm: llm && llmAt(new JudgeEndpoint('llm', llm, limits, metrics)),
+        classifier: classifier && classifierAt(new JudgeEndpoint('classifier', classifier, limits, metrics)),
+      },
+      { llm: llmAt(NO_ENDPOINT), classifier: classifierAt(NO_ENDPOINT) },
+      gateway,
+      environment.JUDGE_MODEL,
+    );
   },
 };
 

@@ -18,10 +18,12 @@ import { SCORE_RUN, ScoreRunService } from './runs/score-run.service';
 import { ScoringRunner } from './execution/scoring-runner';
 import { ScoringMetrics } from './execution/scoring.metrics';
 import { ScoringService } from './requests/scoring.service';
+import { SessionReader } from './subjects/session-reader';
 import { SubjectBuilder } from './subjects/subject-builder';
 import { SubjectRepository } from './subjects/subject.repository';
 import { CandidateFinder } from './target-selection/candidate-finder';
 import { TargetSelector } from './target-selection/target-selector';
+import { TargetResultRepository } from './execution/target-result.repository';
 import { TargetScorer } from './execution/target-scorer';
 
 /** Scoring: requests for scores, their runs, and the rules that start runs. */
@@ -48,8 +50,10 @@ import { TargetScorer } from './execution/target-scorer';
     ScoringRuleService,
     ScoringRunner,
     ScoringService,
+    SessionReader,
     SubjectBuilder,
     SubjectRepository,
+    TargetResultRepository,
     TargetScorer,
     TargetSelector,
   ],
@@ -62,6 +66,7 @@ import { TargetScorer } from './execution/target-scorer';
     ScoringRuleService,
     ScoringRunner,
     ScoringService,
+    TargetResultRepository,
     TargetScorer,
     TargetSelector,
   ],

@@ -5,7 +5,7 @@ import {
   type IncomingRequest,
   mediaTypeOf,
   MULTIPART_MEDIA,
-  parseBody,
+  parseFreeForm,
   readIncomingForm,
   validateBody,
   type Versioned,
@@ -134,7 +134,7 @@ function aboutQuery(error: unknown): unknown {
 
 function metadataOf(text: string): unknown {
   try {
-    return parseBody(Buffer.from(text));
+    return parseFreeForm(Buffer.from(text));
   } catch (error) {
     throw error instanceof Problem ? error.within('/metadata') : error;
   }

@@ -2,7 +2,7 @@ import { buffer } from 'node:stream/consumers';
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { SqlExecutor, Tx } from '#platform/db';
-import { parseJson, toRawJson } from '#platform/json';
+import { type Outline, parseJson, toRawJson } from '#platform/json';
 import { BlobStore, type WrittenBlob } from '#platform/storage';
 import {
   type ArtifactReference,
@@ -30,6 +30,12 @@ interface PackagedFile {
   media_type: string;
   metadata: object;
 }
+
+const MEMBERS: Outline = {
+  kind: 'object',
+  members: { name: { kind: 'scalar' }, media_type: { kind: 'scalar' }, metadata: { kind: 'freeForm' } },
+  ignored: new Set(),
+};
 
 /** Packs a version of a file with its present metadata, because metadata has no versions. */
 @Injectable()
@@ -92,7 +98,7 @@ export class FilePackager implements Packager {
     let members: PackagedFile | undefined;
     for await (const { path, content } of files) {
       if (path !== MEMBERS_FILE) continue;
-      members = parseJson(await buffer(content)) as PackagedFile;
+      members = parseJson(await buffer(content), MEMBERS) as PackagedFile;
       break;
     }
     if (!staged || !members) throw incomplete(key);

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
-import { decodeBase64, validateBody } from '#platform/http';
+import { decodeBase64, outlineOf, validateBody } from '#platform/http';
 import { newId } from '#platform/ids';
 import { type RawJson, toRawJson } from '#platform/json';
 import { type FieldError, Problem } from '#platform/problem';
@@ -36,6 +36,7 @@ interface DeclaredFile {
 @Injectable()
 export class FileReconcileStep extends OwnedReconcileStep<FileEntity, DeclaredFile, ComparedFile> {
   readonly kind = 'file';
+  override readonly outline = outlineOf(FileSpecDto);
 
   constructor(
     steps: ReconcileSteps,

@@ -3,6 +3,7 @@ import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { outlineOf } from '#platform/http';
 import { newId } from '#platform/ids';
+import { storedJson } from '#platform/json';
 import type { FieldError } from '#platform/problem';
 import {
   type AuditChange,
@@ -190,4 +191,4 @@ const COMPARED = ['name', ...TARGET] as const;
 const isDifferent = (row: ComparedServer, { columns }: DeclaredServer): boolean =>
   COMPARED.some((member) => row[member] !== columns[member]) ||
   row.description_sha256 !== sha256OrNull(columns.description) ||
-  row.metadata_sha256 !== sha256OrNull(columns.metadata.text);
+  row.metadata_sha256 !== sha256OrNull(storedJson(columns.metadata.text));

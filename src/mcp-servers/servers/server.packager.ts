@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { SqlExecutor, Tx } from '#platform/db';
 import { outlineOf } from '#platform/http';
-import { JsonThreads, type Outline } from '#platform/json-threads';
+import type { Outline } from '#platform/json';
+import { JsonThreads } from '#platform/json-threads';
 import {
   type ArtifactReference,
   type InstalledArtifact,

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope, Scope } from '#platform/auth';
 import { Database, OrgRepository, raw, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
-import { toJsonText } from '#platform/json';
+import { toRawJson } from '#platform/json';
 import { BY_NAME, listPage, type RowPage } from '#platform/paging';
 import { type SearchDocument, VersionTable } from '../../resources';
 import type { ToolListQueryDto } from './tool.dto';
@@ -170,7 +170,7 @@ export class ToolRepository extends OrgRepository<ToolEntity> {
         SELECT tool_id, server_id, ${scope.orgId}, ${scope.workspaceId}, name, title, description, input_schema,
                output_schema, annotations, digest, 1, version_id, parameters, 1, ${now}::timestamptz, ${now}::timestamptz,
                ${scope.principalId}, NULL
-        FROM json_to_recordset(${toJsonText(tools)}::json) AS given(tool_id text, server_id text, name text, title text,
+        FROM json_to_recordset(${toRawJson(tools)}::json) AS given(tool_id text, server_id text, name text, title text,
           description text, input_schema json, output_schema json, annotations json, digest text, version_id text,
           parameters text)
         ON CONFLICT (server_id, name) DO UPDATE

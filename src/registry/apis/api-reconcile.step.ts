@@ -4,6 +4,7 @@ import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { outlineOf } from '#platform/http';
 import { newId } from '#platform/ids';
+import { storedJson } from '#platform/json';
 import type { FieldError } from '#platform/problem';
 import {
   type AnyOf,
@@ -109,5 +110,5 @@ export class ApiReconcileStep extends OwnedReconcileStep<ApiEntity, DeclaredApi,
 const isDifferent = (row: ComparedApi, content: DeclaredApi): boolean =>
   ['name' as const, ...CALL_FIELDS].some((member) => !isDeepStrictEqual(row[member], content[member])) ||
   row.description_sha256 !== sha256OrNull(content.description) ||
-  row.headers_sha256 !== sha256OrNull(content.headers.text) ||
-  row.metadata_sha256 !== sha256OrNull(content.metadata.text);
+  row.headers_sha256 !== sha256OrNull(storedJson(content.headers.text)) ||
+  row.metadata_sha256 !== sha256OrNull(storedJson(content.metadata.text));

@@ -3,8 +3,15 @@ import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { Pace } from '#platform/concurrency';
 import { pointerToken } from '#platform/http';
-import { isJsonObject, isObjectValue, RawJson, toRawJson } from '#platform/json';
-import { JsonThreads, type Outline } from '#platform/json-threads';
+import {
+  isJsonObject,
+  isObjectValue,
+  JsonInputError,
+  type Outline,
+  RawJson,
+  toRawJson,
+} from '#platform/json';
+import { JsonThreads } from '#platform/json-threads';
 import { type FieldError, problem } from '#platform/problem';
 import {
   type Declared,
@@ -32,7 +39,7 @@ const DECLARATIONS: Outline = {
   },
 };
 
-/** A declaration of valid form. The spec of a large body is a `RawJson`. */
+/** A declaration of valid form. The spec of a large body, or one that JavaScript would change, is a `RawJson`. */
 interface Declaration {
   kind: DeclaredKind;
   name: string;
@@ -158,6 +165,10 @@ export class AppDeclarations {
       keys.add(key);
       if (!isKind(kind)) continue;
       const spec = await this.specOf(scope, declaration);
+      if (spec instanceof JsonInputError) {
+        faults.push({ pointer: `${pointer}/spec${spec.pointer}`, detail: spec.detail });
+        continue;
+      }
       faults.push(...(this.steps.of(kind).faultsIn(name, spec, `${pointer}/spec`) as Faults));
       declared.get(kind)!.push({ name, spec, pointer });
     }
@@ -165,10 +176,19 @@ export class AppDeclarations {
     return { declared, faults: faults.slice(0, FAULTS_MAX) };
   }
 
-  private async specOf({ orgId }: OrgScope, { kind, spec }: Declaration): Promise<Record<string, unknown>> {
-    const parsed =
-      spec instanceof RawJson ? await this.threads.read(orgId, spec, this.steps.of(kind).outline) : spec;
-    return parsed as Record<string, unknown>;
+  /** Returns the error for a value that a typed member of the spec cannot hold. */
+  private async specOf(
+    { orgId }: OrgScope,
+    { kind, spec }: Declaration,
+  ): Promise<Record<string, unknown> | JsonInputError> {
+    try {
+      const parsed =
+        spec instanceof RawJson ? await this.threads.read(orgId, spec, this.steps.of(kind).outline) : spec;
+      return parsed as Record<string, unknown>;
+    } catch (error) {
+      if (error instanceof JsonInputError) return error;
+      throw error;
+    }
   }
 
   private faultsAmong(declared: ReadonlyMap<DeclaredKind, Declared[]>): Faults {

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { sql, type SqlExecutor } from '#platform/db';
 import { newId } from '#platform/ids';
+import { toRawJson } from '#platform/json';
 import type { AuditAction, AuditChange, AuditedType, AuditEntryEntity } from './audit-entry.entity';
 
 /** An action on a resource. */
@@ -42,7 +43,7 @@ export class AuditLog {
     }));
     await on.query(
       sql`INSERT INTO audit_log
-        SELECT * FROM jsonb_populate_recordset(NULL::audit_log, ${JSON.stringify(entries)}::jsonb)`,
+        SELECT * FROM jsonb_populate_recordset(NULL::audit_log, ${toRawJson(entries)}::jsonb)`,
     );
   }
 }

@@ -10,7 +10,7 @@ import {
   type SqlExecutor,
   type Tx,
 } from '#platform/db';
-import { toJsonText } from '#platform/json';
+import { toRawJson } from '#platform/json';
 import { BY_NAME, listPage, type RowPage } from '#platform/paging';
 import type { AnyOf } from '../access/any-of';
 import { whereReadable } from '../access/workspace-access.repository';
@@ -157,7 +157,7 @@ export abstract class OwnedRepository<Row extends OwnedEntity, VersionRow> exten
     const columns = raw(this.columns);
     await tx.query(
       sql`INSERT INTO ${this.table} (${columns})
-        SELECT ${columns} FROM json_populate_recordset(NULL::${this.table}, ${toJsonText(rows)})`,
+        SELECT ${columns} FROM json_populate_recordset(NULL::${this.table}, ${toRawJson(rows)}::json)`,
     );
   }
 
@@ -170,7 +170,7 @@ export abstract class OwnedRepository<Row extends OwnedEntity, VersionRow> exten
     const changes = columns.map((column) => `${column} = given.${column}`);
     await tx.query(
       sql`UPDATE ${this.table} AS t SET ${raw(changes.join(', '))}
-        FROM json_populate_recordset(NULL::${this.table}, ${toJsonText(rows)}) AS given
+        FROM json_populate_recordset(NULL::${this.table}, ${toRawJson(rows)}::json) AS given
         WHERE t.${this.id} = given.${this.id} AND t.org_id = ${scope.orgId}`,
     );
   }

@@ -1,6 +1,6 @@
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
-import type { Outline } from '#platform/json-threads';
+import type { Outline } from '#platform/json';
 import type { FieldError } from '#platform/problem';
 import type { AnyOf } from '../access/any-of';
 import type { AuditChange } from '../audit-log/audit-entry.entity';

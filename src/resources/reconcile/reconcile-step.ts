@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
-import type { Outline } from '#platform/json-threads';
+import type { Outline } from '#platform/json';
 import type { FieldError } from '#platform/problem';
 import type { AnyOf } from '../access/any-of';
 import type { OwningApp } from '../owned/owned.columns';

@@ -46,7 +46,12 @@ export class PatchSkillDto extends PartialType(PickType(SkillSpecDto, PATCHED_FI
   name?: string;
 
   @IsOptional()
-  @IsJsonObject({ nullable: true, description: 'Merged into the current metadata. Null clears it.' })
+  @IsJsonObject({
+    isRead: true,
+    nullable: true,
+    description:
+      'Merged into the current metadata. Null clears it. Typed, because it is written into the YAML of SKILL.md.',
+  })
   metadata?: object | null;
 
   /** Refused with a hint, because it looks like a way to change files. */

@@ -41,6 +41,12 @@ export async function toLogRows(workspaceId: string, records: readonly OtlpLogRe
   return rows;
 }
 
+/** Returns the name of a record's event. It was an attribute before records had a field for it. */
+const eventNameOf = ({ eventName, attributes }: OtlpLogRecord): string | null => {
+  const named = attributes['event.name'];
+  return eventName || (typeof named === 'string' && named !== '' ? named : null);
+};
+
 const bitsOrNull = (spanId: string | null): bigint | null => (spanId === null ? null : bitsOf(spanId));
 
 const COLUMNS: BulkColumn<LogRow>[] = [
@@ -52,7 +58,7 @@ const COLUMNS: BulkColumn<LogRow>[] = [
   { name: 'source_id', type: 'uuid', value: ({ source }) => source.id },
   { name: 'severity_number', type: 'int8', value: ({ record }) => record.severityNumber },
   { name: 'severity_text', type: 'text', value: ({ record }) => record.severityText || null },
-  { name: 'event_name', type: 'text', value: ({ record }) => record.eventName || null },
+  { name: 'event_name', type: 'text', value: ({ record }) => eventNameOf(record) },
   { name: 'service_name', type: 'text', value: ({ serviceName }) => serviceName },
   { name: 'body', type: 'json', value: ({ body }) => body },
   { name: 'attributes', type: 'json', value: ({ attributes }) => attributes },

@@ -22,7 +22,7 @@ export class LogRecordDto extends RecordDto {
   severity!: string;
   /** The severity as its source calls it. */
   severity_text!: string | null;
-  /** Name of the event that the record describes. */
+  /** Name of the event that the record describes, else its attribute `event.name`. */
   event_name!: string | null;
   @AnyJson({ description: 'The body as it was sent; null if there is none.' })
   body!: unknown;

@@ -11,6 +11,15 @@ const ROLES_OF_INPUT = {
 };
 const ROLES_OF_OUTPUT = { 'gen_ai.choice': 'assistant' };
 
+/** Names of the events that carry messages. Instrumentations send them as events of the span, or as log records. */
+export const MESSAGE_EVENTS: readonly string[] = [
+  'gen_ai.client.inference.operation.details',
+  ...Object.keys(ROLES_OF_INPUT),
+  ...Object.keys(ROLES_OF_OUTPUT),
+  'gen_ai.content.prompt',
+  'gen_ai.content.completion',
+];
+
 /**
  * Where each field of a {@link SpanMeaning} may be found in a span, in the order of preference. To support another name,
  * add a row. To support another field, add it to SpanMeaning and a rule here. docs/telemetry.md documents the same for

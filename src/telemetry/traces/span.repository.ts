@@ -3,6 +3,7 @@ import type { Scope } from '#platform/auth';
 import {
   BulkColumns,
   Database,
+  empty,
   followIndexes,
   inChunks,
   prepared,
@@ -18,7 +19,7 @@ import { cutPage, PAGE_BYTES, type SizedRow } from '../page-budget';
 import { SourceReadRepository } from '../sources/source-read.repository';
 import { bitsOf, type SpanRecord } from './span-record';
 import type { SpanHead, SpanRow } from './span.dto';
-import type { PlacedTrace, TracePlace, TraceSpan } from './trace.types';
+import type { PlacedTrace, SpanReading, StoredSpan, TracePlace } from './trace.types';
 
 /** A span to store, and the location of its trace. */
 export interface PlacedSpan {
@@ -114,12 +115,15 @@ const SORTS: Record<string, SortKey> = { started_at: { expression: 's.started_at
 
 const DEFAULT_SORT = 'started_at';
 
+/** Whether a span may be a call of a model: instrumentations name one of these for every call. */
+const MAY_BE_CALL = raw('AND s.tool_name IS NULL AND num_nonnulls(s.operation, s.provider, s.model) > 0');
+
 /** The window of a running total, by start. */
 const RUNNING = raw('OVER (ORDER BY started_at, span_id ROWS UNBOUNDED PRECEDING)');
 
 const NAME_BYTES = raw('octet_length(name) + coalesce(octet_length(status_message), 0)');
 
-type StoredSpan = Omit<SpanRow, 'trace_id' | 'resource' | 'scope'> & { source_id: string };
+type SourcedSpan = Omit<SpanRow, 'trace_id' | 'resource' | 'scope'> & { source_id: string };
 
 /** Writes spans, and reads those of one trace. */
 @Injectable()
@@ -187,7 +191,7 @@ export class SpanRepository {
   private async read(scope: Scope, trace: PlacedTrace, spans: readonly SizedRow[]): Promise<SpanRow[]> {
     if (spans.length === 0) return [];
     const ids = spans.map(({ page_id }) => page_id);
-    const stored = await this.database.query<StoredSpan>(
+    const stored = await this.database.query<SourcedSpan>(
       sql`SELECT ${HEAD}, ${MEANING}, s.attributes, coalesce(s.events, '[]') AS events,
           coalesce(s.links, '[]') AS links, s.source_id
         FROM spans s WHERE ${ofTrace(scope, trace)} AND s.span_id = ANY(${ids}::bigint[])`,
@@ -201,21 +205,39 @@ export class SpanRepository {
   }
 
   /**
-   * Reads the first spans of a trace, by start, with content up to `maxBytes`. Reads no content that exceeds the limit.
+   * Reads spans of traces: trace by trace, each by start, with content up to `maxBytes` in this order. Reads no content that
+   * exceeds the limit. The list of days repeats those of the traces, so that only their partitions are planned for.
    */
-  async first(scope: Scope, trace: PlacedTrace, limit: number, maxBytes: number): Promise<TraceSpan[]> {
+  async ofTraces(
+    { workspaceId }: Scope,
+    traces: readonly PlacedTrace[],
+    { limit, maxBytes, callsOnly = false, fromEnd = false }: SpanReading,
+  ): Promise<StoredSpan[]> {
+    const order = raw(fromEnd ? 'started_at DESC, span_id DESC' : 'started_at, span_id');
+    const running = sql`OVER (ORDER BY trace_index, ${order} ROWS UNBOUNDED PRECEDING)`;
     const fits = sql`s.content_size <= ${maxBytes} AND s.contents <= ${maxBytes}`;
-    const rows = await this.database.query<Omit<TraceSpan, 'trace_id'>>(
-      sql`SELECT ${HEAD}, s.content_size, CASE WHEN ${fits} THEN s.attributes END AS attributes,
+    const days = traces.map(({ day }) => day);
+    return this.database.query<StoredSpan>(
+      sql`SELECT s.trace_id, ${HEAD}, ${MEANING}, s.content_size, CASE WHEN ${fits} THEN s.attributes END AS attributes,
           CASE WHEN ${fits} THEN coalesce(s.events, '[]') END AS events,
           CASE WHEN ${fits} THEN coalesce(s.links, '[]') END AS links
         FROM (
-          SELECT *, sum(${NAME_BYTES}) ${RUNNING} AS names,
-            sum(CASE WHEN content_size <= ${maxBytes} THEN content_size ELSE 0 END) ${RUNNING} AS contents
-          FROM (${firstSpans(scope, trace, limit)}) first
-        ) s WHERE s.names <= ${maxBytes} ORDER BY s.started_at, s.span_id`,
+          SELECT *, sum(${NAME_BYTES}) ${running} AS names,
+            sum(CASE WHEN content_size <= ${maxBytes} THEN content_size ELSE 0 END) ${running} AS contents
+          FROM (
+            SELECT given.trace_id, given.trace_index, found.*
+            FROM unnest(${traces.map(({ trace_id }) => trace_id)}::text[], ${days}::date[],
+                        ${traces.map(({ trace_no }) => trace_no)}::int8[])
+              WITH ORDINALITY AS given(trace_id, day, trace_no, trace_index)
+            CROSS JOIN LATERAL (
+              SELECT * FROM spans s
+              WHERE s.workspace_id = ${workspaceId} AND s.day = given.day AND s.day = ANY (${[...new Set(days)]}::date[])
+                AND s.trace_no = given.trace_no ${callsOnly ? MAY_BE_CALL : empty}
+              ORDER BY ${order} LIMIT ${limit}
+            ) found ORDER BY trace_index, ${order} LIMIT ${limit}
+          ) first
+        ) s WHERE s.names <= ${maxBytes} ORDER BY s.trace_index, s.started_at, s.span_id`,
     );
-    return rows.map((row) => ({ trace_id: trace.trace_id, ...row }));
   }
 
   /** Reads the heads of the first spans of a trace, by start, with names up to `nameBytes`. */

@@ -2,7 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { SqlExecutor } from '#platform/db';
 import { type ListQueryDto, PAGE_SIZE_DEFAULT, type RowPage } from '#platform/paging';
+import { MessageLogRepository } from '../logs/message-log.repository';
 import { ReadLimiter } from '../read-limiter';
+import { tracesOfSilentCalls, withContent, withLoggedContent } from './span-content';
 import type { SpanRow } from './span.dto';
 import { SpanRepository } from './span.repository';
 import { TraceListRepository } from './trace-list.repository';
@@ -14,6 +16,7 @@ import type { TraceListQueryDto } from './trace-query.dto';
 import type {
   SessionPosition,
   SessionRef,
+  SpanReading,
   TracePosition,
   TraceRef,
   TraceSelection,
@@ -30,6 +33,7 @@ const HINTS = {
 };
 
 const repositoriesOn = (on: SqlExecutor) => ({
+  logs: new MessageLogRepository(on),
   spans: new SpanRepository(on),
   traces: new TraceRepository(on),
   stats: new TraceStatsRepository(on),
@@ -110,13 +114,17 @@ export class TraceStore {
   }
 
   /**
-   * Reads the first spans of a trace by start: at most `limit`, and as many as have names of up to `maxBytes` in total. The
-   * first of them include content, up to `maxBytes` in total.
+   * Reads spans of existing traces: trace by trace, each by start, as many as have names of up to `maxBytes` in total. The
+   * first of them include content, up to `maxBytes` in total, and input and output, also from the log records about them.
    */
-  readSpans(scope: Scope, traceId: string, limit: number, maxBytes: number): Promise<TraceSpan[]> {
-    return this.read(scope, HINTS.trace, async ({ spans, traces }) => {
-      const trace = await traces.findPlace(scope, traceId);
-      return trace ? spans.first(scope, trace, limit, maxBytes) : [];
+  readSpans(scope: Scope, traceIds: readonly string[], reading: SpanReading): Promise<TraceSpan[]> {
+    return this.read(scope, HINTS.trace, async ({ logs, spans, traces }) => {
+      const places = await traces.findPlaces(scope, traceIds);
+      if (places.length === 0) return [];
+      const found = await withContent(await spans.ofTraces(scope, places, reading));
+      const incomplete = tracesOfSilentCalls(found, places);
+      if (incomplete.length === 0) return found;
+      return withLoggedContent(found, await logs.ofTraces(scope, incomplete, reading.maxBytes));
     });
   }
 

@@ -49,15 +49,23 @@ export class TraceRepository {
   }
 
   /** Returns undefined for an unknown trace. */
-  async findPlace({ workspaceId }: Scope, traceId: string): Promise<PlacedTrace | undefined> {
-    const [trace] = await this.database.query<PlacedTrace>(
+  async findPlace(scope: Scope, traceId: string): Promise<PlacedTrace | undefined> {
+    return (await this.findPlaces(scope, [traceId]))[0];
+  }
+
+  /** Returns the places of existing traces, in the order of the ids. */
+  findPlaces({ workspaceId }: Scope, traceIds: readonly string[]): Promise<PlacedTrace[]> {
+    return this.database.query<PlacedTrace>(
       prepared(
-        'trace.find-place',
-        sql`SELECT trace_id, day::text AS day, trace_no, span_count FROM traces
-          WHERE workspace_id = ${workspaceId} AND trace_id = ${traceId}`,
+        'trace.find-places',
+        sql`SELECT t.trace_id, t.day::text AS day, t.trace_no, t.span_count
+          FROM unnest(${traceIds}::text[]) WITH ORDINALITY AS given(trace_id, place)
+          CROSS JOIN LATERAL (
+            SELECT trace_id, day, trace_no, span_count FROM traces
+            WHERE workspace_id = ${workspaceId} AND trace_id = given.trace_id OFFSET 0
+          ) t ORDER BY given.place`,
       ),
     );
-    return trace;
   }
 
   async count(scope: Scope, traceIds: readonly string[]): Promise<number> {

@@ -1,7 +1,7 @@
 import type { OtlpSpan } from '#otlp';
 import type { Scope } from '#platform/auth';
 import type { RawJson } from '#platform/json';
-import type { SpanHeadDto } from './span.dto';
+import type { SpanHeadDto, SpanMeaningDto } from './span.dto';
 
 /** 32 lower-case hexadecimal digits, not all zeros (W3C Trace Context). */
 export const TRACE_ID = /^(?!0{32})[0-9a-f]{32}$/;
@@ -28,8 +28,8 @@ export interface PlacedTrace extends TracePlace {
   span_count: number;
 }
 
-/** A span as scoring reads it. */
-export interface TraceSpan extends SpanHeadDto {
+/** A span as it is stored, for scoring. */
+export interface StoredSpan extends SpanHeadDto, SpanMeaningDto {
   trace_id: string;
   /** These three are null if they exceed the reader's limit. */
   attributes: RawJson | null;
@@ -37,6 +37,25 @@ export interface TraceSpan extends SpanHeadDto {
   links: RawJson | null;
   /** Size of these three as JSON, in bytes. */
   content_size: number;
+}
+
+/** A span as scoring reads it: with its input and output, from its attributes, its events, or the log records about it. */
+export interface TraceSpan extends StoredSpan {
+  /** Null if there is none, or it exceeds the reader's limit. */
+  input: RawJson | null;
+  output: RawJson | null;
+}
+
+/** Which spans of traces to read. */
+export interface SpanReading {
+  /** At most. */
+  limit: number;
+  /** Size of names, and of content, at most. */
+  maxBytes: number;
+  /** Reads only spans that may be calls of models. */
+  callsOnly?: boolean;
+  /** Reads the last spans by start, instead of the first. */
+  fromEnd?: boolean;
 }
 
 /** Limits of reading one trace. */

@@ -3,6 +3,7 @@ import { AgreementFixture, by, newTraceId } from './agreement.fixture';
 import { experimentOf } from './comparison.fixture';
 import { type EvaluationWorkspace, outcome, places, type Result, UNKNOWN_IDS } from './evaluation.harness';
 import { BOOLEAN, HumanScoresFixture, STARS, TONE } from './human-scores.fixture';
+import { fillResultScores } from './result-scores.fixture';
 
 /** Selection of the scores that agreement is computed from. */
 describe('the scores behind agreement', () => {
@@ -98,8 +99,8 @@ describe('the scores behind agreement', () => {
   it('uses the newest 10,000 units, and reports truncation', async () => {
     const [a, b] = [await code(), await code()];
     const { experiment_id: id } = await space.experiment();
-    const fill = (from: number, to: number) =>
-      app.database.query(
+    const fill = async (from: number, to: number) => {
+      await app.database.query(
         `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, scores, score_details, created_at,
                               updated_at, created_by)
          SELECT $1, 'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n,
@@ -109,6 +110,8 @@ describe('the scores behind agreement', () => {
          FROM generate_series($5::int, $6::int) n`,
         [id, space.id, a.scorer_id, b.scorer_id, from, to],
       );
+      await fillResultScores(app.database, id);
+    };
     await fill(1, 10_000);
     const all = await agreement(a, b);
     expect([all.units, all.is_truncated, all.observed_agreement!.value]).toEqual([10_000, false, 0.9999]);
@@ -134,11 +137,13 @@ describe('the scores behind agreement', () => {
          FROM generate_series(1, $5::int) n`,
         [experiment_id, space.id, judge.scorer_id, person.scorer_id, units],
       );
+      await fillResultScores(app.database, experiment_id);
       await app.database.query(
         `INSERT INTO human_scores (score_id, workspace_id, scorer_id, scorer_version, target_kind, experiment_id,
-                                   result_id, score, value, output_sha256, created_at, updated_at, created_by)
+                                   result_id, result_version, score, value, output_sha256, created_at, updated_at,
+                                   created_by)
          SELECT 'score_' || $5 || lpad((n * 100 + p)::text, 22, '0'), $1, $2, 1, 'result', $3,
-                'res_' || lpad(n::text, 26, '0'), (p <> 1)::int, (p <> 1)::text::json, 'o', now(), now(), 'person ' || p
+                'res_' || lpad(n::text, 26, '0'), 1, (p <> 1)::int, (p <> 1)::text::json, 'o', now(), now(), 'person ' || p
          FROM generate_series(1, $4::int) n CROSS JOIN generate_series(1, $5::text::int) p`,
         [space.id, person.scorer_id, experiment_id, units, `${people}`],
       );
@@ -186,6 +191,7 @@ describe('the scores behind agreement', () => {
        FROM generate_series(1, 10500) n`,
       [id, space.id, many.scorer_id],
     );
+    await fillResultScores(app.database, id);
     await on.score(few, { result_id: `res_${'7'.padStart(26, '0')}`, value: true });
     const body = await agreement(many, few);
     expect([body.units, body.is_truncated]).toEqual([1, false]);

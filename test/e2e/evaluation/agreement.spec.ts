@@ -49,14 +49,7 @@ describe('the agreement of two scorers', () => {
       const target = i % 2 === 0 ? { result_id } : { trace_id };
       await on.score(person, { ...target, value: people[i] });
     }
-    const run = await space.evaluator.post(`/eval/v1/scorers/${judge.scorer_id}/score`, {
-      experiment_id: id,
-    });
-    expect(run.status).toBe(202);
-    const path = run.headers.get('location')!;
-    while (!['succeeded', 'failed'].includes((await space.viewer.get(path)).body.run_status as string)) {
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+    await run(judge, id);
     const body = await agreement(judge, person);
     expect(body).toMatchObject({
       scorer: { scorer_id: judge.scorer_id, scorer_kind: 'code' },
@@ -89,6 +82,42 @@ describe('the agreement of two scorers', () => {
     // people correct themselves
     await on.score(person, { result_id: results[0]!.result_id, value: false });
     expect((await agreement(judge, person)).confusion!.counts).toEqual([[15, 10], [6, 19]]); // prettier-ignore
+  });
+
+  /** Has a scorer score the results of an experiment, and waits for it. */
+  const run = async ({ scorer_id }: Scorer, experiment_id: string): Promise<void> => {
+    const started = await space.evaluator.post(`/eval/v1/scorers/${scorer_id}/score`, { experiment_id });
+    const path = started.headers.get('location')!;
+    while (!['succeeded', 'failed'].includes((await space.viewer.get(path)).body.run_status as string)) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  };
+
+  it('counts the judged cases that crashed before their trace, and not a result that was replaced since', async () => {
+    const id = await experimentOf(space, [
+      { case_id: 'crashed', error: { message: 'timeout' } },
+      { case_id: 'traced', output: 'yes', trace_id: newTraceId() },
+      { case_id: 'said', output: 'yes', session_id: 's' },
+    ]);
+    const results = await resultsOf(id);
+    const [judge, person] = [await code(), await on.scorer(BOOLEAN)];
+    await run(judge, id);
+    for (const { result_id } of results) await on.score(person, { result_id, value: false });
+    const all = await agreement(judge, person);
+    // the crashed case is 0 for both
+    expect([all.units, all.confusion!.counts]).toEqual([3, [[1, 0], [2, 0]]]); // prettier-ignore
+    expect((await agreement(judge, person, { experiment_id: id })).confusion).toEqual(all.confusion);
+    for (const case_id of ['crashed', 'traced', 'said']) {
+      // as a replacement does
+      await app.database.query(
+        `UPDATE results SET version = 2, scores = '{}', score_details = '{}'
+         WHERE experiment_id = $1 AND case_id = $2`,
+        [id, case_id],
+      );
+      const left = { crashed: 2, traced: 1, said: 0 }[case_id];
+      expect((await agreement(judge, person)).units).toBe(left);
+      expect((await agreement(judge, person, { experiment_id: id })).units).toBe(left);
+    }
   });
 
   it('has a table of labels', async () => {

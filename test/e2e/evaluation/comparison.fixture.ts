@@ -4,6 +4,7 @@ import type {
   ScorerComparisonDto,
 } from '../../../src/evaluation/analysis/comparison/comparison.dto';
 import type { EvaluationWorkspace } from './evaluation.harness';
+import { fillResultScores } from './result-scores.fixture';
 
 export const EXPERIMENTS = '/eval/v1/experiments';
 
@@ -86,12 +87,7 @@ export async function fill(
      FROM generate_series(1, $3::int) n`,
     [experimentId, space.id, count],
   );
-  await database.query(
-    `INSERT INTO result_scores (experiment_id, scorer, scorer_version, result_id, source, workspace_id, score, is_shown)
-     SELECT experiment_id, key, 0, result_id, 'client', workspace_id, value::float8, true
-     FROM results CROSS JOIN LATERAL jsonb_each(scores) WHERE experiment_id = $1`,
-    [experimentId],
-  );
+  await fillResultScores(database, experimentId);
 }
 
 /** All pages of cases, by their cursors. */

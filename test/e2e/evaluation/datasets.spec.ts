@@ -44,6 +44,7 @@ describe('datasets', () => {
         ...fields,
         record_count: 0,
         latest_version: null,
+        baselines: {},
         acquired_from: null,
         created_at: expect.stringMatching(TIME) as string,
         updated_at: body.created_at,

@@ -1,5 +1,6 @@
 import type { TestApp } from '#testing';
 import { EvaluationWorkspace } from './evaluation.harness';
+import { fillResultScores } from './result-scores.fixture';
 
 /** A trace with as many spans, each of a source of its own, as there are traces. */
 export const LARGE_TRACE = '5'.padStart(32, '0');
@@ -41,6 +42,13 @@ export async function fillRecords(
      SELECT 'rec_' || $3 || ${ID}, $4, $1, 'ver_' || $3 || n, to_json('question ' || n), '{t}', 'e' || n, 1, 'test', now()
      FROM generate_series(1, $2::int) n`,
     [id, count, ids, datasetId],
+  );
+  await app.database.query(
+    `INSERT INTO record_versions (dataset_record_id, version, version_id, dataset_id, workspace_id, revision, input, metadata,
+                                  tags, source_kind, created_by)
+     SELECT dataset_record_id, version, version_id, dataset_id, workspace_id, 1, input, metadata, tags, source_kind, 'test'
+     FROM records WHERE dataset_id = $1`,
+    [datasetId],
   );
 }
 
@@ -94,6 +102,7 @@ export async function filledWorkspace(app: TestApp, count: number, name = ''): P
               to_json('answer ' || n), now(), now(), 'test' ${rows}`,
       ...[id, `${side}`, isShared, scorers.code, scorers.other],
     );
+    await fillResultScores(app.database, id);
   }
   await fill(
     `INSERT INTO human_scores (score_id, workspace_id, scorer_id, scorer_version, target_kind, trace_id, score, value,

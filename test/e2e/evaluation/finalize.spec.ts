@@ -21,6 +21,15 @@ interface SnapshotRecord {
 
 const EXPERIMENTS = '/eval/v1/experiments';
 
+/** The summary of an experiment without results, besides its metrics. */
+const EMPTY_SUMMARY = {
+  scores: {},
+  scorers: {},
+  coverage: { expected_case_count: null, result_count: 0, error_count: 0, scorers: {} },
+  is_truncated: false,
+  is_scorers_truncated: false,
+};
+
 describe('finalizing an experiment', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
@@ -77,6 +86,11 @@ describe('finalizing an experiment', () => {
         },
         scorers: {},
         metrics: null,
+        coverage: expect.objectContaining({
+          expected_case_count: null,
+          result_count: 5,
+          error_count: 0,
+        }) as object,
         is_truncated: false,
         is_scorers_truncated: false,
       });
@@ -89,7 +103,7 @@ describe('finalizing an experiment', () => {
       expect(body).toEqual({
         ...before,
         experiment_status: 'completed',
-        summary: { scores: {}, scorers: {}, metrics: null, is_truncated: false, is_scorers_truncated: false },
+        summary: { ...EMPTY_SUMMARY, metrics: null },
         finalized_at: expect.stringMatching(TIME) as string,
         updated_at: body.finalized_at,
       });
@@ -128,13 +142,7 @@ describe('finalizing an experiment', () => {
       ] as const) {
         const { experiment_id: id } = await space.experiment();
         const { summary } = await space.finalize(id, fields);
-        expect(summary).toEqual({
-          scores: {},
-          scorers: {},
-          metrics,
-          is_truncated: false,
-          is_scorers_truncated: false,
-        });
+        expect(summary).toEqual({ ...EMPTY_SUMMARY, metrics });
         expect(Object.keys(summary!.metrics!)).toEqual(Object.keys(metrics));
       }
       const { experiment_id: id } = await space.experiment();

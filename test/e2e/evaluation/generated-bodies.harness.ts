@@ -3,7 +3,7 @@ import { type Answer, committedDocument, createTestApp, newSpan, sized, type Tes
 import { RawExporter } from '../telemetry/otlp.harness';
 import { EvaluationWorkspace, type Experiment } from './evaluation.harness';
 import { bodiesOf, optionsOf } from './generated-media';
-import { GeneratedValues, type Known, type Schema, type Schemas } from './generated-values';
+import { generatedJson, GeneratedValues, type Known, type Schema, type Schemas } from './generated-values';
 
 /** Bodies of a round. */
 const BODIES = sized(100, 1_000);
@@ -147,7 +147,9 @@ export class GeneratedBodies {
     });
     // a form names its own media type, with the boundary of its parts
     const headers: Record<string, string> = body instanceof FormData ? {} : { 'content-type': media };
-    return this.space.evaluator.request(operation.method, path + query, { body, headers });
+    const isJson = /\/json$|\+json$/.test(media) && typeof body === 'object';
+    const sent = isJson ? generatedJson(body) : body;
+    return this.space.evaluator.request(operation.method, path + query, { body: sent, headers });
   }
 
   private async readBack(answer: Answer): Promise<void> {

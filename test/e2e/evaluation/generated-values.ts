@@ -22,8 +22,26 @@ export type Schemas = Record<string, Schema>;
 /** Fitting values by member name: above all ids, which no schema gives. */
 export type Known = Record<string, readonly unknown[]>;
 
+/** Begins a string that stands for a number in the spelling after it, which JavaScript would change. */
+const NUMBER_MARK = '\ue000number ';
+
+/** Returns a generated value as JSON. */
+export const generatedJson = (value: unknown): string =>
+  JSON.stringify(value).replaceAll(new RegExp(`"${NUMBER_MARK}([^"]+)"`, 'g'), '$1');
+
 /** Values that break careless code, for any member. */
 export const AWKWARD: readonly unknown[] = [
+  ...[
+    '9007199254740993',
+    '-1795459000000000001',
+    '1.0',
+    '-0',
+    '1E+2',
+    '0.1000000000000000000001',
+    '1e-999999',
+    '1e400',
+  ].map((literal) => `${NUMBER_MARK}${literal}`),
+  'a\u0000b',
   ...[null, true, 0, -1, 1e308, 5e-324, 2_147_483_648, 9_007_199_254_740_992, '', ' ', '0'],
   ...['\u0000', '\ufe0f', '__proto__', '\u2028', '😀'.repeat(300), 'é'.repeat(5_000), '%', "'", '\\'],
   ...[

@@ -21,6 +21,7 @@ describe('on filled tables', () => {
   let datasetId: string;
   let records: string;
   let results: string;
+  let resultsOfSmall: string;
   let versions: string;
 
   beforeAll(async () => {
@@ -31,6 +32,8 @@ describe('on filled tables', () => {
     versions = `/eval/v1/datasets/${datasetId}/versions`;
     const experimentId = (await space.experiment()).experiment_id;
     results = `${EXPERIMENTS}/${experimentId}/results`;
+    const smallId = (await space.experiment()).experiment_id;
+    resultsOfSmall = `${EXPERIMENTS}/${smallId}/results`;
     // Of forty rows one is of the workspace or dataset that is asked for; results of one experiment arrive together.
     await app.database.transaction(async (tx) => {
       const fill = (statement: string) => tx.query(statement, [datasetId, space.id, experimentId]);
@@ -63,12 +66,18 @@ describe('on filled tables', () => {
         [experimentId],
       );
       await fill(`
-        INSERT INTO results (experiment_id, result_id, workspace_id, case_id, dataset_record_id, session_id, scores,
-                             output, created_at, updated_at, created_by)
-        SELECT CASE n / 4000 WHEN 0 THEN $3 ELSE 'exp_z' || n / 4000 END, 'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n,
-               'rec_' || n % 3000, 's' || n % 3000, '{"s": 1}', to_json(repeat('answer ', 120)),
+        INSERT INTO results (experiment_id, result_id, workspace_id, case_id, dataset_record_id, session_id, trace_id, tags,
+                             scores, output, error, duration_ms, created_at, updated_at, created_by)
+        SELECT CASE WHEN n < 4000 THEN $3 WHEN n / 100 = 199 THEN '${smallId}' ELSE 'exp_z' || n / 4000 END,
+               'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n, 'rec_' || n % 3000, 's' || n % 3000, lpad((n % 3000)::text, 32, '0'), ARRAY['t' || n % 40],
+               jsonb_build_object('s', n % 100), to_json(repeat('answer ', 120)),
+               CASE n % 20 WHEN 0 THEN '"failed"'::json END, CASE n % 4 WHEN 0 THEN NULL ELSE n % 500 END,
                now(), now(), 'test'
         FROM generate_series(1, 20000) n WHERE $1::text IS NOT NULL`);
+      await fill(`
+        INSERT INTO result_scores (experiment_id, scorer, scorer_version, result_id, source, workspace_id, score, is_shown)
+        SELECT experiment_id, 's', 0, result_id, 'client', workspace_id, (scores ->> 's')::float8, true FROM results
+        WHERE $1::text IS NOT NULL AND $2::text IS NOT NULL AND $3::text IS NOT NULL`);
       await fillScores(tx, space.id, experimentId);
     });
     await app.database.query(
@@ -80,8 +89,8 @@ describe('on filled tables', () => {
       [datasetId, space.id],
     );
     await vacuumed(app, [
-      ...['datasets', 'records', 'experiments', 'results', 'human_scores', 'human_score_experiments'],
-      'dataset_versions',
+      ...['datasets', 'records', 'experiments', 'results', 'result_scores', 'human_scores'],
+      ...['human_score_experiments', 'dataset_versions'],
     ]);
   });
   afterAll(() => app.close());
@@ -131,7 +140,7 @@ describe('on filled tables', () => {
       expect([path, (await space.viewer.get(path)).status]).toEqual([path, 200]);
     });
     const reads = statements.filter(([text]) =>
-      /FROM \(*(results|score_results|human_scores|unnest)/.test(text),
+      /FROM \(*(results|result_scores|score_results|human_scores|unnest)/.test(text),
     );
     return Promise.all(reads.map(([text, values]) => planOf(app.database, text, values)));
   }
@@ -142,7 +151,9 @@ describe('on filled tables', () => {
       await space.results(experiment_id, [{ case_id: 'case 1', trace_id: '1'.repeat(32), scores: { s: 0 } }]);
       return experiment_id;
     };
-    const id = await filled({ baseline_experiment_id: await filled() });
+    const baseline = await filled();
+    await space.finalize(baseline);
+    const id = await filled({ baseline_experiment_id: baseline });
     const scorer = async (name: string) => {
       const definition = { checks: [{ type: 'equals' }] };
       const made = await space.post<{ scorer_id: string }>('/eval/v1/scorers', { name, scorer_kind: 'code', definition });
@@ -161,6 +172,13 @@ describe('on filled tables', () => {
   const filters: [string, string][] = [
     ...['case_id=case 40', 'dataset_record_id=rec_40', 'session_id=s40', 'sort=-updated_at'].map(
       of('results'),
+    ),
+    ...[`trace_id=${'40'.padStart(32, '0')}`, 'has_error=true', 'sort=score:s', 'sort=-duration_ms'].map(
+      of('results'),
+    ),
+    // an experiment that is a large part of a table is read whole where no index serves the filter
+    ...['has_error=false', 'tag=t7', 'score=s:gte:90', 'sort=-score:s&score=s:lte:50&tag=t10'].map(
+      of('resultsOfSmall'),
     ),
     ...['', 'label=l40', 'category=c40', 'source_kind=manual', 'source_ref=r40', 'external_id=e40'].map(
       of('records'),
@@ -184,7 +202,9 @@ describe('on filled tables', () => {
   it.each(filters)('the list of %s?%s reads no table from end to end', async (list, query) => {
     const scores = '/eval/v1/scores';
     const datasets = '/eval/v1/datasets';
-    const base = { results, records, scores, experiments: EXPERIMENTS, datasets, versions }[list]!;
+    const base = { results, resultsOfSmall, records, scores, experiments: EXPERIMENTS, datasets, versions }[
+      list
+    ]!;
     const experimentId = results.split('/')[4]!;
     const given = {
       ...{ dataset_id: datasetId, baseline_experiment_id: experimentId, experiment_id: experimentId },

@@ -149,6 +149,65 @@ describe('results written through two API processes', () => {
     expect([counted, (await storedCases(id)).length]).toEqual([acknowledged, acknowledged]);
   });
 
+  it('replaced by many clients at once, while people score them, lose no write and no deadlock ends one', async () => {
+    const { experiment_id: id } = await space.experiment();
+    const scorer = await space.post<{ scorer_id: string }>('/eval/v1/scorers', {
+      ...{ name: 'person', scorer_kind: 'human' },
+      definition: { rubric: 'Good?', output: { type: 'boolean' } },
+    });
+    const session_id = 'shared';
+    const names = Array.from({ length: 20 }, (_, n) => `case ${n}`);
+    const itemsOf = (order: string[], value: number) =>
+      order.map((case_id) => ({ case_id, session_id, scores: { s: value } }));
+    const orders = [names, [...names].reverse(), [...names.slice(10), ...names.slice(0, 10)]];
+    const replace = async (round: number, n: number): Promise<void> => {
+      const body = { items: itemsOf(orders[n % 3]!, n), on_conflict: 'replace', workspace_id: space.id };
+      const path = `${EXPERIMENTS}/${id}/results/bulk`;
+      const answer = await clients[n % 2]!.post<BulkAnswer>(path, body);
+      expect(statuses(answer).every((status) => status === 200 || (round === 0 && status === 201))).toBe(
+        true,
+      );
+    };
+    const score = async (value: boolean): Promise<void> => {
+      const body = { workspace_id: space.id, scorer_id: scorer.body.scorer_id, session_id, value };
+      const answer = await space.evaluator.post('/eval/v1/scores', body);
+      expect(answer.status).toBe(201);
+    };
+    await replace(0, 0);
+    for (let round = 0; round < ROUNDS; round++) {
+      await Promise.all([replace(round, 0), replace(round, 1), score(round % 2 === 0), replace(round, 2)]);
+    }
+    const stored = await space.list<Result>(`${EXPERIMENTS}/${id}/results?limit=500`);
+    expect(stored).toHaveLength(names.length);
+    const last = Number((ROUNDS - 1) % 2 === 0);
+    for (const { version, scores } of stored) {
+      expect(version).toBe(1 + 3 * ROUNDS);
+      expect([0, 1, 2]).toContain(scores.s);
+      expect(scores.person).toBe(last);
+    }
+    const shown = await app.database.query<{ result_id: string; scores: Record<string, number> }>(
+      `SELECT result_id, jsonb_object_agg(scorer, shown_score) AS scores FROM result_scores
+       WHERE experiment_id = $1 AND is_shown GROUP BY result_id`,
+      [id],
+    );
+    expect(Object.fromEntries(shown.map(({ result_id, scores }) => [result_id, scores]))).toEqual(
+      Object.fromEntries(stored.map(({ result_id, scores }) => [result_id, scores])),
+    );
+  });
+
+  it('replaced while an experiment is finalized are in the summary, or refused', async () => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const { experiment_id: id } = await space.experiment();
+      await single(clients[0]!, id, { case_id: 'case', scores: { s: 0 } });
+      const [replaced, final] = await Promise.all([
+        single(clients[0]!, id, { case_id: 'case', scores: { s: 1 }, on_conflict: 'replace' }),
+        clients[1]!.patch<Experiment>(`${EXPERIMENTS}/${id}`, { experiment_status: 'completed' }),
+      ]);
+      expect([200, 409]).toContain(replaced.status);
+      expect(final.body.summary!.scores).toEqual({ s: { mean: replaced.status === 200 ? 1 : 0, count: 1 } });
+    }
+  });
+
   /** The cases of an experiment, by all pages of its list. */
   async function storedCases(id: string): Promise<string[]> {
     const cases: string[] = [];

@@ -25,7 +25,14 @@ describe('records that cannot be imported', () => {
     ],
     ['no object', 'jsonl', '{"input":1}\n\n[1]\n', '/lines/3', /must be a JSON object/],
     ['no input', 'jsonl', '{"expected":1}\n', '/lines/1/input', /must be present|is required/],
-    ['a NUL', 'jsonl', '{"input":1,"metadata":{"a":"\\u0000"}}\n', '/lines/1/metadata/a', /NUL/],
+    ['a NUL in a label', 'jsonl', '{"input":1,"label":"\\u0000"}\n', '/lines/1/label', /NUL/],
+    [
+      'a number that is not finite',
+      'jsonl',
+      '{"input":1}\n{"input":[1e400]}',
+      '/lines/2/input/0',
+      /too large/,
+    ],
     ['an empty label', 'jsonl', '{"input":1,"label":""}', '/lines/1/label', /./],
     [
       'bytes that are not UTF-8',

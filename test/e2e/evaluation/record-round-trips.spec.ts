@@ -35,10 +35,6 @@ const FORMATS: ImportFormat[] = ['jsonl', 'csv'];
 /** The option of exports and imports that loses nothing. */
 const EXACT = { jsonl: '', csv: '&cells=json' } as const;
 
-/** Integers that a double does not hold as they are written are refused wherever they are sent. */
-const withoutLost = (_: string, value: unknown): unknown =>
-  Number.isInteger(value) && !Number.isSafeInteger(value) ? String(value) : value;
-
 /** Everything that a record can hold, and what is hard about it. */
 const awkward = [
   ...FREE_FORM_VALUES,
@@ -121,12 +117,12 @@ describe('exported records', () => {
     const storable = text.map((one) => one.replaceAll('\0', '0'));
     const json = fc
       .jsonValue({ maxDepth: 4, stringUnit: 'grapheme' })
-      .map((value) => JSON.parse(JSON.stringify(value).replaceAll('\\u0000', '0'), withoutLost) as unknown);
+      .map((value) => JSON.parse(JSON.stringify(value)) as unknown);
     const optional = fc.option(storable, { nil: null });
     const record = fc.record({
       input: json,
       expected: json,
-      metadata: fc.dictionary(storable, json, { maxKeys: 3 }),
+      metadata: fc.dictionary(text, json, { maxKeys: 3 }),
       tags: fc.uniqueArray(storable, { maxLength: 3 }),
       label: optional,
       category: optional,

@@ -63,6 +63,35 @@ describe('scoring in preview and test', () => {
     expect(await runsOf()).toEqual([]);
   });
 
+  it('previews the request to a judge that is not configured, as far as that is known', async () => {
+    const trace_ids = [await on.trace({ input: 'i', output: 'o' })];
+    const previewed = async (definition: object): Promise<any> => {
+      const scorer = await on.scorer({ scorer_kind: 'llm_judge', definition });
+      const answer = await on.score(scorer, { mode: 'preview', max_cost_usd: 1, trace_ids });
+      expect(answer.status).toBe(200);
+      const [{ preview_request, request_sha256, error }] = answer.body.results;
+      expect([error, typeof request_sha256]).toEqual([undefined, 'string']);
+      return preview_request;
+    };
+    const asked = { prompt: 'Is {{output}} good?', output: { type: 'boolean' } };
+    const named = await previewed({ ...asked, model: 'judge-1' });
+    expect(named).toMatchObject({
+      model: 'judge-1',
+      messages: [{ role: 'system' }, { role: 'user', content: expect.stringMatching(/^Is <data-.*\no\n/) }],
+      response_format: { type: 'json_schema' },
+      temperature: 0,
+    });
+    const { model: _, ...rest } = named;
+    expect(Object.keys(await previewed(asked))).toEqual(Object.keys(rest));
+    expect(await previewed({ ...asked, model: 'gateway:fast' })).toMatchObject({ model: 'gateway:fast' });
+    const choices = ['yes', 'no'].map((value, score) => ({ value, score }));
+    expect(await previewed({ backend: 'classifier', output: { type: 'choice', choices } })).toEqual({
+      inputs: 'o',
+      labels: ['yes', 'no'],
+    });
+    expect(await runsOf()).toEqual([]);
+  });
+
   it('tests the targets in order, and stores nothing', async () => {
     const scorer = await on.scorer();
     const experiment = await on.experiment();

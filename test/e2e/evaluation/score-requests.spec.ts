@@ -68,8 +68,9 @@ describe('a request to score', () => {
       );
       const body = { experiment_id: experiment.experiment_id, unscored_only: true, limit: 3 };
       const answers = await Promise.all(Array.from({ length: 12 }, () => on.score(scorer, body)));
-      const statuses = answers.map((answer) => answer.status).sort();
-      expect(statuses).toEqual([202, 202, 202, 202, ...Array<number>(8).fill(400)]);
+      expect(answers.map((answer) => answer.status)).toEqual(Array<number>(12).fill(202));
+      const totals = answers.map((answer) => answer.body.total).sort();
+      expect(totals).toEqual([...Array<number>(8).fill(0), 1, 3, 3, 3]);
       const taken = await app.database.query<{ trace_id: string }>(
         'SELECT trace_id FROM score_targets JOIN score_runs USING (score_run_id) WHERE scorer_id = $1',
         [scorer.scorer_id],
@@ -82,8 +83,8 @@ describe('a request to score', () => {
       for (let n = 0; n < 3; n++) await on.trace();
       const body = { since: '2025-01-01T00:00:00Z', unscored_only: true };
       const answers = await Promise.all(Array.from({ length: 12 }, () => on.score(scorer, body)));
-      const totals = answers.flatMap((answer) => (answer.status === 202 ? [answer.body.total] : []));
-      expect(totals).toEqual([3]);
+      const totals = answers.map((answer) => answer.body.total).sort();
+      expect(totals).toEqual([...Array<number>(11).fill(0), 3]);
     });
 
     it('once per Idempotency-Key', async () => {
@@ -209,13 +210,13 @@ describe('a request to score', () => {
       expect(answer.body.code).toBe('invalid_request');
     });
 
-    it.each(['score', 'test', 'preview'])('in mode %s for a judge without a backend', async (mode) => {
+    it.each(['score', 'test'])('in mode %s for a judge without a backend', async (mode) => {
       const answer = await on.score(await on.scorer(JUDGE), { mode, trace_ids: [await on.trace()] });
       expect(answer.status).toBe(503);
       expect(answer.body.code).toBe('service_unavailable');
       // what is missing, and what to do without it
       expect(answer.body.detail).toMatch(
-        /no judge backend of kind `llm`.*cannot run, test or preview.*Nothing was stored/,
+        /no judge backend of kind `llm`.*cannot run or test.*Nothing was stored/,
       );
       expect(answer.body.detail).toMatch(
         /operator to set JUDGE_BASE_URL.*run a scorer of kind `code`.*upload its scores with this scorer_id/,
@@ -269,18 +270,18 @@ describe('a request to score', () => {
       ]);
     });
 
-    it('where it selects no target', async () => {
+    it('where it can never select a target', async () => {
+      const at = '2025-01-01T00:00:00Z';
       const scorer = await on.scorer();
-      const traceId = await on.trace({ startedAt: Date.parse('2025-01-01T00:00:00Z') });
-      for (const body of [
-        { experiment_id: (await on.experiment()).experiment_id },
-        { since: '2030-01-01T00:00:00Z' },
-        { trace_ids: [traceId], since: '2025-01-02T00:00:00Z' },
-        { trace_ids: [] },
-      ]) {
+      for (const [pointer, body] of [
+        ['/trace_ids', { trace_ids: [], since: at }],
+        ['/session_ids', { session_ids: [] }],
+        ['/agent_ids', { agent_ids: [] }],
+        ['/since', { since: at, until: at }],
+      ] as const) {
         const answer = await on.score(scorer, body);
-        expect(answer.status).toBe(400);
-        expect(answer.body.code).toBe('invalid_request');
+        expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
+        expect(errorPointers(answer)).toEqual([pointer]);
       }
     });
 
@@ -324,6 +325,33 @@ describe('a request to score', () => {
       expect(sessions.status).toBe(422);
       expect(sessions.body.detail).toContain('matches 6 targets');
     });
+  });
+
+  it('ends at once where nothing matches, so that a loop over what is left ends too', async () => {
+    const scorer = await on.scorer();
+    const traceId = await on.trace({ startedAt: Date.parse('2025-01-01T00:00:00Z') });
+    for (const body of [
+      { experiment_id: (await on.experiment()).experiment_id },
+      { since: '2030-01-01T00:00:00Z', unscored_only: true },
+      { trace_ids: [traceId], since: '2025-01-02T00:00:00Z' },
+    ]) {
+      const answer = await on.score(scorer, body);
+      expect([answer.status, answer.body.total, answer.body.run_status]).toEqual([202, 0, 'succeeded']);
+      const run = await on.evaluator.get(answer.headers.get('location')!);
+      expect(run.body).toMatchObject({
+        total: 0,
+        run_status: 'succeeded',
+        failure_code: null,
+        completed_count: 0,
+      });
+      expect(run.body.started_at).toEqual(run.body.finished_at);
+      expect(await on.resultsOf(answer.body.score_run_id)).toEqual([]);
+      for (const mode of ['test', 'preview']) {
+        const synchronous = await on.score(scorer, { ...body, mode });
+        expect([synchronous.status, synchronous.body.results]).toEqual([200, []]);
+      }
+    }
+    expect(await runsOf()).toHaveLength(3);
   });
 
   it('is listed and read by viewers of its workspace', async () => {

@@ -56,15 +56,6 @@ describe('selecting targets to score takes', () => {
     expect(await selected({ grain: 'session', session_ids: ['s1', 's2'], trace_ids: [c] })).toEqual(['s2']);
   });
 
-  it('sessions of an experiment, by its results and their traces', async () => {
-    const experiment = await on.experiment();
-    const traceId = await on.trace({ startedAt: day(1), sessionId: 'by-trace' });
-    await on.result(experiment, { trace_id: traceId });
-    await on.result(experiment, { trace_id: null, session_id: 'by-result' });
-    const found = await selected({ experiment_id: experiment.experiment_id, grain: 'session' });
-    expect(found.sort()).toEqual(['by-result', 'by-trace']);
-  });
-
   it('the grain of the ids, else of the scorer', async () => {
     const traceId = await on.trace({ sessionId: 's1' });
     const ofSessions = await on.scorer({ grain: 'session' });
@@ -86,6 +77,7 @@ describe('selecting targets to score takes', () => {
     const from = (ms: number): string => new Date(Date.now() + ms).toISOString();
     let experiment_id: string;
     let traces: string[];
+    const expectNothing = async (body: object): Promise<void> => expect(await selected(body)).toEqual([]);
 
     beforeEach(async () => {
       const experiment = await on.experiment();
@@ -105,40 +97,34 @@ describe('selecting targets to score takes', () => {
       const body = { grain: 'session', session_ids: ['said'] };
       for (const id of traces) {
         expect(await selected({ ...body, trace_ids: [id] })).toEqual(['said']);
-        expect(await selected({ ...body, trace_ids: [id], experiment_id })).toEqual(['said']);
       }
-      const elsewhere = await on.trace();
-      for (const more of [{}, { experiment_id }]) {
-        const answer = await on.score(await on.scorer(), { ...body, ...more, trace_ids: [elsewhere] });
-        expect(answer.status).toBe(400);
-      }
+      await expectNothing({ ...body, trace_ids: [await on.trace()] });
     });
 
     it('a session with another trace in the store', async () => {
       await on.trace({ sessionId: 'said' });
       const body = { grain: 'session', session_ids: ['said'] };
       expect(await selected({ ...body, trace_ids: [traces[0]] })).toEqual(['said']);
-      expect(await selected({ ...body, trace_ids: [traces[0]], experiment_id })).toEqual(['said']);
     });
 
     it('a session by the time of each of its results', async () => {
       await madeBefore(traces[0]!, 5 * HOUR);
       const body = { grain: 'session', session_ids: ['said'] };
-      for (const more of [{}, { experiment_id }, { trace_ids: traces }]) {
+      for (const more of [{}, { trace_ids: traces }]) {
         expect(await selected({ ...body, ...more, until: from(-4 * HOUR) })).toEqual(['said']);
         expect(await selected({ ...body, ...more, since: from(-4 * HOUR) })).toEqual(['said']);
         const between = { since: from(-4 * HOUR), until: from(-3 * HOUR) };
-        expect((await on.score(await on.scorer(), { ...body, ...more, ...between })).status).toBe(400);
+        await expectNothing({ ...body, ...more, ...between });
       }
       const both = { ...body, trace_ids: [traces[0]], since: from(-4 * HOUR) };
-      expect((await on.score(await on.scorer(), both)).status).toBe(400);
+      await expectNothing(both);
     });
 
     it('a session by the start of its trace, if stored', async () => {
       await on.trace({ traceId: traces[0]!, startedAt: Date.now() - 5 * HOUR });
       const body = { grain: 'session', session_ids: ['said'], trace_ids: [traces[0]] };
       expect(await selected({ ...body, until: from(-4 * HOUR) })).toEqual(['said']);
-      expect((await on.score(await on.scorer(), { ...body, since: from(-4 * HOUR) })).status).toBe(400);
+      await expectNothing({ ...body, since: from(-4 * HOUR) });
     });
 
     it('a trace by each session of its results', async () => {
@@ -148,7 +134,6 @@ describe('selecting targets to score takes', () => {
         for (const session_id of ['said', 'other']) {
           const body = { grain: 'trace', trace_ids: [trace_id], session_ids: [session_id] };
           expect(await selected(body)).toEqual([trace_id]);
-          expect(await selected({ ...body, experiment_id })).toEqual([trace_id]);
         }
       };
       await expectBoth();
@@ -161,6 +146,108 @@ describe('selecting targets to score takes', () => {
     const experiment = await on.experiment();
     const trace_id = await on.trace();
     for (const output of [1, 2]) await on.result(experiment, { trace_id, output });
-    expect(await selected({ experiment_id: experiment.experiment_id })).toEqual([trace_id]);
+    expect(await selected({ trace_ids: [trace_id] })).toEqual([trace_id]);
+  });
+
+  describe('of an experiment its results:', () => {
+    let experiment_id: string;
+
+    beforeEach(async () => {
+      experiment_id = (await on.experiment()).experiment_id;
+    });
+
+    const result = (members: object): Promise<any> => on.result({ experiment_id }, members);
+    const itemsOf = async (body: object = {}): Promise<any[]> => {
+      const answer = await on.score(await on.scorer(), { mode: 'preview', experiment_id, ...body });
+      expect(answer.status).toBe(200);
+      return answer.body.results;
+    };
+    const cases = async (body: object = {}): Promise<string[]> =>
+      (await itemsOf(body)).map(({ case_id }) => case_id);
+
+    it.each(['trace', 'session'])(
+      'a case that crashed before its trace is one, in grain %s',
+      async (grain) => {
+        const crashed = await result({ case_id: 'crashed', trace_id: null, error: { message: 'timeout' } });
+        const right = await result({ case_id: 'right', output: 1, expected: 1 });
+        expect(await itemsOf({ grain })).toMatchObject([
+          { result_id: right.result_id, case_id: 'right', trace_id: right.trace_id },
+          { result_id: crashed.result_id, case_id: 'crashed' },
+        ]);
+        expect((await itemsOf({ grain }))[1]).not.toHaveProperty('trace_id');
+      },
+    );
+
+    it.each(['trace', 'session'])('two of one trace and session are two, in grain %s', async (grain) => {
+      const named = { trace_id: await on.trace({ sessionId: 's' }), session_id: 's' };
+      await result({ case_id: 'one', ...named });
+      await result({ case_id: 'two', ...named });
+      expect(await cases({ grain })).toEqual(['two', 'one']);
+    });
+
+    it('the newest first, up to the limit', async () => {
+      for (const case_id of ['1', '2', '3']) await result({ case_id });
+      expect(await cases({ limit: 2 })).toEqual(['3', '2']);
+    });
+
+    it('not those of another experiment, although they name the same trace', async () => {
+      const { trace_id } = await result({ case_id: 'own' });
+      await on.result(await on.experiment(), { trace_id, case_id: 'other' });
+      expect(await cases()).toEqual(['own']);
+    });
+
+    it('narrowed by traces', async () => {
+      const { trace_id } = await result({ case_id: 'one' });
+      await result({ case_id: 'two' });
+      await result({ case_id: 'crashed', trace_id: null });
+      expect(await cases({ trace_ids: [trace_id] })).toEqual(['one']);
+    });
+
+    it('narrowed by the session that a result names, else by that of its trace', async () => {
+      await on.trace({ sessionId: 'other' });
+      const trace_id = await on.trace({ sessionId: 'said' });
+      await result({ case_id: 'by trace', trace_id });
+      await result({ case_id: 'by result', trace_id: null, session_id: 'said' });
+      await result({ case_id: 'other', trace_id, session_id: 'other' });
+      await result({ case_id: 'none', trace_id: null });
+      expect(await cases({ session_ids: ['said'] })).toEqual(['by result', 'by trace']);
+      const items = await itemsOf({ session_ids: ['said'] });
+      expect(items.map(({ session_id }) => session_id)).toEqual(['said', 'said']);
+    });
+
+    it('narrowed by the agents of their sessions', async () => {
+      const editor = await on.organization.as('editor');
+      const agent = async (name: string): Promise<string[]> => {
+        const { body } = await editor.post('/agent/v1/agents', {
+          ...{ workspace_id: on.workspaceId, name, display_name: name, model: 'm', instructions: 'x' },
+        });
+        const path = `/agent/v1/agents/${body.agent_id}/sessions`;
+        const session = await (await on.organization.as('runtime')).post(path, { prompt: 'hi' });
+        return [body.agent_id, session.body.session_id];
+      };
+      const [[helper, session_id], [other]] = [await agent('helper'), await agent('other')];
+      await result({ case_id: 'one', trace_id: null, session_id });
+      await result({ case_id: 'two', trace_id: null });
+      expect(await cases({ agent_ids: [helper!] })).toEqual(['one']);
+      expect(await cases({ agent_ids: [other!] })).toEqual([]);
+    });
+
+    it('narrowed by the start of a stored trace, else by the time at which the result was created', async () => {
+      const trace_id = await on.trace({ startedAt: day(1) });
+      await result({ case_id: 'traced', trace_id });
+      await result({ case_id: 'untraced', trace_id: null });
+      expect(await cases({ until: '2025-01-02T00:00:00Z' })).toEqual(['traced']);
+      expect(await cases({ since: '2025-01-02T00:00:00Z' })).toEqual(['untraced']);
+    });
+
+    it('with the count of a narrowed selection over the cap', async () => {
+      const trace_id = await on.trace({ startedAt: day(1), sessionId: 's' });
+      for (let at = 0; at < 6; at++) await result({ trace_id });
+      await result({ trace_id: null });
+      for (const [more, count] of [[{}, 7], [{ session_ids: ['s'] }, 6], [{ trace_ids: [trace_id] }, 6]] as const) {
+        const answer = await on.score(await on.scorer(), { mode: 'preview', experiment_id, ...more });
+        expect([answer.status, answer.body.detail]).toEqual([422, expect.stringContaining(`matches ${count} targets`)]);
+      }
+    }); // prettier-ignore
   });
 });

@@ -35,7 +35,7 @@ describe('a scorer sees', () => {
       output: 'first',
     });
     expect(await seen({ trace_ids: [trace_id] })).toMatchObject({
-      input: null,
+      input: 'root in',
       output: 'second',
       expected: null,
       metadata: {},
@@ -198,7 +198,7 @@ describe('a scorer sees', () => {
           0,
           true,
           [
-            [true, false],
+            [true, true],
             [false, false],
             [false, false],
           ],

@@ -176,6 +176,7 @@ describe('evaluation, as it is specified:', () => {
       const { experiment_id } = await space.experiment();
       const { summary } = await space.finalize(experiment_id);
       expect(Object.keys(summary!).sort()).toEqual([
+        'coverage',
         'is_scorers_truncated',
         'is_truncated',
         'metrics',

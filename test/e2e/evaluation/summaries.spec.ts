@@ -23,10 +23,15 @@ describe('the summary of an experiment', () => {
     return (await space.finalize(id)).summary!;
   }
 
-  async function scorer(name: string): Promise<string> {
+  /** A scorer with this many versions. */
+  async function scorer(name: string, versions = 1): Promise<string> {
     const definition = { language: 'javascript', source: 'function score() { return 1; }' };
     const fields = { name, scorer_kind: 'code', definition };
-    return (await space.post<{ scorer_id: string }>('/eval/v1/scorers', fields)).body.scorer_id;
+    const { scorer_id } = (await space.post<{ scorer_id: string }>('/eval/v1/scorers', fields)).body;
+    for (let version = 2; version <= versions; version++) {
+      await space.editor.patch(`/eval/v1/scorers/${scorer_id}`, { tags: [`${version}`] });
+    }
+    return scorer_id;
   }
 
   it('has the double nearest to the true mean', async () => {
@@ -72,7 +77,7 @@ describe('the summary of an experiment', () => {
 
   it('omits the score of a scorer with only nulls, and keeps its id', async () => {
     const silent = await scorer('silent');
-    const versioned = await scorer('versioned');
+    const versioned = await scorer('versioned', 2);
     const { scores, scorers } = await summaryOf([
       { none: null, silent: { score: null, scorer_id: silent, scorer_version: 1 } },
       { none: { score: null }, v: { score: true, scorer_id: versioned, scorer_version: 2 } },
@@ -157,6 +162,15 @@ describe('the summary of an experiment', () => {
     expect((await space.finalize(id)).summary).toEqual({
       scores: { b: { mean: 1, count: 10_000 }, s: { mean: 0.25, count: 10_000 } },
       scorers: { s: { scorer_id: early, scorer_version: 1 } },
+      coverage: {
+        expected_case_count: null,
+        result_count: 10_000,
+        error_count: 0,
+        scorers: {
+          b: { scored_count: 10_000, null_count: 0 },
+          s: { scored_count: 10_000, null_count: 0 },
+        },
+      },
       metrics: null,
       is_truncated: true,
       is_scorers_truncated: false,

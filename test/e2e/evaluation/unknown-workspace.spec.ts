@@ -71,6 +71,7 @@ describe('without statistics of a workspace, statements read only the rows they 
     (path: (of: typeof on) => string): Ask =>
     (of) =>
       of.space.viewer.get(path(of));
+  const results = (query: string): Ask => list((of) => `${EXPERIMENTS}/${of.experimentId}/results?${query}`);
   const stats =
     (body: object): Ask =>
     (of) =>
@@ -98,6 +99,11 @@ describe('without statistics of a workspace, statements read only the rows they 
       of.space.post(`${EXPERIMENTS}/${of[to]}/results/bulk`, {
         items: Array.from({ length: 100 }, (_, n) => item(n)),
       });
+  const replaced: Ask = ({ space, experimentId }) =>
+    space.post(`${EXPERIMENTS}/${experimentId}/results/bulk`, {
+      on_conflict: 'replace',
+      items: Array.from({ length: 100 }, (_, n) => ({ case_id: `case ${n + 1}`, scores: { code: 1 } })),
+    });
   const records =
     (on_conflict: string): Ask =>
     ({ space, largeId }) =>
@@ -128,6 +134,13 @@ describe('without statistics of a workspace, statements read only the rows they 
   // those that come last change what there is
   const asked: [string, string, number, Ask][] = [
     ['the results of an experiment', 'results', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/results?limit=500`)],
+    ['its failed results', 'results', 200, results('has_error=true')],
+    ['its results with a tag', 'results', 200, results('tag=t&limit=500')],
+    ['its results with a score', 'result_scores', 200, results('score=other:gte:1&limit=500')],
+    ['its results in the order of a score', 'result_scores', 200, results('sort=-score:other&limit=500&score=code:eq:1')],
+    ['its results without a score', 'result_scores', 200, results('sort=score:none&limit=500')],
+    ['its results in the order of their durations', 'results', 200, results('sort=-duration_ms&limit=500')],
+    ['an export of its results', 'results', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/results/export?score=other:gte:1`)],
     ['its traces', 'traces', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/traces?limit=500`)],
     ['the spans of a trace', 'spans', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/traces/${LARGE_TRACE}/spans?limit=500&offset=900`)],
     ['the traces of the workspace', 'traces', 200, list(() => `${TELEMETRY}/traces?limit=500`)],
@@ -142,7 +155,6 @@ describe('without statistics of a workspace, statements read only the rows they 
     ['figures over its traces', 'traces', 200, stats({})],
     ['figures by model and case', 'trace_models', 200, stats({ group_by: ['model', 'case_id'] })],
     ['figures of a model', 'trace_models', 200, stats({ filters: [{ field: 'model', op: 'eq', value: 'm' }] })],
-    ['a comparison', 'results', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/compare`)],
     ['an agreement', 'results', 200, list((of) => `/eval/v1/scorers/${of.scorers.code}/agreement?reference_scorer_id=${of.scorers.other}`)],
     ['an agreement with people', 'human_scores', 200, list((of) => `/eval/v1/scorers/${of.scorers.code}/agreement?reference_scorer_id=${of.scorers.human}&experiment_id=${of.experimentId}`)],
     ['the scores of people', 'human_scores', 200, list((of) => `${SCORES}?experiment_id=${of.experimentId}&limit=500&offset=500&sort=updated_at`)],
@@ -158,9 +170,11 @@ describe('without statistics of a workspace, statements read only the rows they 
     ['a score of a person', 'human_scores', 201, said({ trace_id: traceId(7) })],
     ['a score of what many results name', 'results', 201, said({ session_id: SHARED_SESSION })],
     ['an upload of what people have scored', 'human_scores', 207, upload('experimentId', (n) => ({ case_id: `new ${n}`, trace_id: traceId(n + 1) }))],
+    ['an upload that replaces results', 'result_scores', 207, replaced],
     ['an upload of cases of a file', 'dataset_cases', 207, upload('pinnedId', (n) => ({ case_id: `case ${n}` }))],
-    ['finalizing', 'results', 200, finalize((of) => of.experimentId)],
     ['finalizing the baseline', 'results', 200, finalize((of) => of.baselineId)],
+    ['a comparison', 'results', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/compare`)],
+    ['finalizing', 'results', 200, finalize((of) => of.experimentId)],
     ['a comparison of the frozen', 'results', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/compare`)],
   ]; // prettier-ignore
   const askedOfLarge: typeof asked = [

@@ -118,3 +118,87 @@ describe('unscored traces among many', () => {
     expect(await previewed(body)).toEqual(ids(2020, 2010, 2000, 1999, 1998));
   });
 });
+
+/** An experiment is selected from along the key of its results, and no further than needed. */
+describe('unscored results among many', () => {
+  const RESULTS = 20_000;
+  let app: TestApp;
+  let on: ScoringFixture;
+  let scorer: any;
+  let experiment_id: string;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    on = await ScoringFixture.create(app);
+    scorer = await on.scorer();
+    experiment_id = (await on.experiment()).experiment_id;
+    for (const statement of [
+      `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, trace_id, created_at, updated_at, created_by)
+       SELECT CASE m WHEN 0 THEN $2 ELSE 'exp_' || m END, 'res_' || m || lpad(n::text, 25, '0'), $1, 'case ' || n,
+              CASE WHEN n % 2 = 0 THEN lpad(to_hex(n), 32, '0') END, now(), now(), 'test'
+       FROM generate_series(1, $3::int) n, generate_series(0, 2) m WHERE $4::text IS NOT NULL`,
+      `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, session_id)
+       SELECT $1, lpad(to_hex(n), 32, '0'), now() - interval '1 day', now(), 1, 0, '{}', 'ses_' || n
+       FROM generate_series(2, $3::int, 2) n WHERE $2::text IS NOT NULL AND $4::text IS NOT NULL`,
+      // the newest nine tenths were scored
+      `INSERT INTO score_results (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain,
+                                  trace_id, experiment_id, result_id, result_version, case_id, score, elapsed_ms)
+       SELECT 'run_' || n, 0, 'score_' || n, $1, $4, 1, 'trace', lpad(to_hex(n), 32, '0'), $2,
+              'res_0' || lpad(n::text, 25, '0'), 1, 'case ' || n, 1, 1
+       FROM generate_series($3::int / 10, $3::int) n`,
+    ]) {
+      await app.database.query(statement, [on.workspaceId, experiment_id, RESULTS, scorer.scorer_id]);
+    }
+  });
+  afterAll(() => app.close());
+
+  /** The plans of the pages of results, of the look-ups of their traces, and of those of their scores. */
+  async function plansOf(body: object): Promise<Record<'pages' | 'traces' | 'scores', Plan[][]>> {
+    const plans: Record<'pages' | 'traces' | 'scores', Plan[][]> = { pages: [], traces: [], scores: [] };
+    const explain = async (query: SqlExecutor['query'], text: string, values: readonly unknown[]) => {
+      const kind = /FROM results\s+WHERE .* ORDER BY result_id DESC/s.test(text)
+        ? 'pages'
+        : /FROM traces WHERE/.test(text)
+          ? 'traces'
+          : /FROM score_results/.test(text)
+            ? 'scores'
+            : undefined;
+      if (!kind) return;
+      plans[kind].push(nodesOf(await planOf({ query, manager: app.database.manager }, text, values)));
+    };
+    await watched(app.database, explain, async () => {
+      const answer = await on.score(scorer, { mode: 'preview', experiment_id, limit: 5, ...body });
+      expect([answer.status, answer.body.results.length]).toEqual([200, 5]);
+    });
+    return plans;
+  }
+
+  it.each([
+    ['all', {}, 1],
+    // 18,001 were scored: 100, 200, 400, … 3,200, and then 5,000 at a time
+    ['those that are left', { unscored_only: true }, 9],
+    ['those that began yesterday', { until: new Date(Date.now() - 3_600_000).toISOString() }, 1],
+  ])('selects from %s along the key, unsorted', async (_, body, count) => {
+    for (const statistics of ['without', 'with']) {
+      if (statistics === 'with') await app.database.query('ANALYZE results, traces, score_results');
+      const { pages, traces, scores } = await plansOf(body);
+      expect(pages).toHaveLength(count);
+      for (const nodes of pages) {
+        expect(nodes.map((node) => node['Node Type'])).not.toContain('Sort');
+        expect(nodes.flatMap((node) => node['Index Name'] ?? [])).toEqual(['results_pkey']);
+      }
+      for (const nodes of [...traces, ...scores]) {
+        expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan');
+      }
+    }
+  });
+
+  it('refuses more than the cap with their number', async () => {
+    const refused = async (body: object): Promise<string> =>
+      (await on.score(scorer, { experiment_id, ...body })).body.detail;
+    expect(await refused({})).toContain(`matches ${RESULTS} targets`);
+    expect(await refused({ unscored_only: true })).toContain('matches 1999 targets');
+    const sessions = { session_ids: Array.from({ length: 200 }, (_, n) => `ses_${2 * n + 2}`) };
+    expect(await refused({ grain: 'session', ...sessions })).toContain('matches 200 targets');
+  });
+});

@@ -11,11 +11,12 @@ const RECORDS = [
   '{"input":{"z":1152921504606846976,"a":[0.1,1e21,-5]},"expected":{"10":"x","9":"y"},"external_id":"big"}',
   '{"input":null,"expected":null,"label":"none"}',
   '{"input":"ünïcödé 漢字 😀 \\u2028 \\"quoted\\" \\r\\n","metadata":{"__proto__":{"x":1}},"tags":["b","a"]}',
+  '{"input":[9007199254740993,1.0,-0,1e-400,"a\\u0000b"],"expected":{"\\u0000":0.1000000000000000000001}}',
   '{"input":[[],{},""],"category":"c","source_kind":"trace","source_ref":"t1"}',
 ].join('\n');
 
 /** A patch with an integer beyond 2^53, and members in an order that JavaScript would change. */
-const METADATA = '{"metadata":{"z":1152921504606846976,"a":{"2":1,"1":2}}}';
+const METADATA = '{"metadata":{"z":1152921504606846977,"f":1.0,"nul":"\\u0000","a":{"2":1,"1":2}}}';
 
 const CSV = '\ufeffid,question,answer,level\r\nc1,"1 + 1, please",2,easy\r\nc2,"say ""hi""\nünï",hi,\r\n';
 
@@ -82,7 +83,7 @@ describe('published datasets and scorers', () => {
         metadata: (await datasetAt(from, made.dataset_id)).metadata,
         expected_schema: made.expected_schema,
         input_schema: null,
-        record_count: 4,
+        record_count: 5,
         latest_version: 1,
         created_by: 'test',
       });
@@ -93,6 +94,7 @@ describe('published datasets and scorers', () => {
         text(await exported(to.viewer, copy.artifact_id)),
       ];
       expect(texts[0]).toContain('1152921504606846976');
+      expect(texts[0]).toContain('"input":[9007199254740993,1.0,-0,1e-400,"a\\u0000b"]');
       expect(texts[1]).toBe(texts[0]);
       const csvOf = (space: EvaluationWorkspace, id: string) =>
         space.viewer.get(`/eval/v1/datasets/${id}/versions/1/content`);
@@ -277,7 +279,7 @@ describe('published datasets and scorers', () => {
       const copy = await published(dataset(made));
       const experiment = await to.experiment({ dataset_id: copy.artifact_id });
       const { dataset_snapshot } = await to.finalize(experiment.experiment_id);
-      expect(dataset_snapshot).toMatchObject({ dataset_id: copy.artifact_id, record_count: 4 });
+      expect(dataset_snapshot).toMatchObject({ dataset_id: copy.artifact_id, record_count: 5 });
       await upload(from.editor, made.dataset_id, CSV, { mapping: { expected: ['answer'] } });
       expect(await published(dataset(made))).toMatchObject({ change: 'updated' });
       const pinned = await to.experiment({ dataset_id: copy.artifact_id, dataset_version: 1 });
@@ -312,7 +314,7 @@ describe('published datasets and scorers', () => {
       const made = await there.scorer(members);
       const { body: patched } = await there.evaluator.patch(pathOf(made.scorer_id), METADATA);
       const bytes = await packedBytes(scorer(made));
-      expect(Buffer.from(bytes['scorer.json']!, 'latin1').toString()).toContain('"z":1152921504606846976');
+      expect(Buffer.from(bytes['scorer.json']!, 'latin1').toString()).toContain('"z":1152921504606846977');
       const copy = await published(scorer(made), 'rel_1');
       expect(copy).toMatchObject({ kind: 'scorer', version_ordinal: 1, change: 'created' });
       const { body } = await here.evaluator.get(pathOf(copy.artifact_id));

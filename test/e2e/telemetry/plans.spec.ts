@@ -101,12 +101,15 @@ describe('reading among many traces', () => {
     }
   });
 
-  it('reads the first spans of a trace in order', async () => {
-    const nodes = await expectIndexes(
-      (on) => spans(on).first(scope, bigTrace, 100, 1_000_000),
-      'spans_today_trace_no_started_at_span_id_idx',
-    );
-    expect(nodes.filter((node) => node['Node Type'] === 'Sort')).toEqual([]);
+  it('reads the first and the last spans of a trace in order, and no further than the limit', async () => {
+    for (const fromEnd of [false, true]) {
+      const nodes = await expectIndexes(
+        (on) => spans(on).ofTraces(scope, [bigTrace], { limit: 100, maxBytes: 1_000_000, fromEnd }),
+        'spans_today_trace_no_started_at_span_id_idx',
+      );
+      const [innermost] = nodes.filter((node) => node['Node Type'] === 'Limit').slice(-1);
+      expect(innermost!.Plans!.map((node) => node['Node Type'])).not.toContain('Sort');
+    }
   });
 
   it('finds traces by their ids', async () => {

@@ -3,6 +3,7 @@ import { Database, readWithin, type SqlExecutor, type Statement } from '#platfor
 import { createTestApp, newOrganization, type TestApp } from '#testing';
 import type { LogListQueryDto } from '../../../src/telemetry/logs/log.dto';
 import { LogListRepository } from '../../../src/telemetry/logs/log-list.repository';
+import { MessageLogRepository } from '../../../src/telemetry/logs/message-log.repository';
 import type { MetricListQueryDto } from '../../../src/telemetry/metrics/metric.dto';
 import { MetricListRepository } from '../../../src/telemetry/metrics/metric-list.repository';
 
@@ -57,9 +58,10 @@ describe.each(['that the statistics know', 'that they do not know'])('a workspac
       CASE WHEN n % 100 = 0 THEN 'bank' ELSE 'shop' END, '{}'`;
     await app.database.query(
       `INSERT INTO log_records (workspace_id, logged_at, flags, source_id, day, service_name, attributes, is_timed,
-                                severity_number, trace_id)
+                                severity_number, trace_id, event_name)
        SELECT $1, ${common}, true, CASE WHEN n % 100 = 0 THEN 17 ELSE 9 END,
-              CASE WHEN n % 100 = 0 THEN lpad(to_hex(n % 1000), 32, '0')::uuid END
+              CASE WHEN n % 100 = 0 THEN lpad(to_hex(n % 1000), 32, '0')::uuid END,
+              CASE WHEN n % 2000 = 100 THEN 'gen_ai.choice' END
        FROM generate_series(1, ${RECORDS}) n`,
       [workspaceId, day],
     );
@@ -129,6 +131,13 @@ describe.each(['that the statistics know', 'that they do not know'])('a workspac
     const pages = plans.filter((plan) => plan.some((node) => node['Node Type'] === 'Merge Append'));
     expect(pages.length).toBeGreaterThan(0);
     expect(indexesOf(pages.flat())).toEqual([index]);
+  });
+
+  it('has the messages of a trace found along their own index in each partition', async () => {
+    const trace = { trace_id: `${'0'.repeat(29)}064`, day: dayOf(0), trace_no: 1, span_count: 1 };
+    const plans = await plansOf((on) => new MessageLogRepository(on).ofTraces(scope, [trace], 1_000_000));
+    expect(plans.flat().map((node) => node['Node Type'])).not.toContain('Seq Scan');
+    expect(indexesOf(plans.flat())).toEqual(['log_records workspace_id_trace_id_logged_at_log_n_idx1']);
   });
 
   it.each([

@@ -123,9 +123,9 @@ describe('the trace store', () => {
     await append(scope, late, early, { ...trace(0), traceId: late.traceId, parentSpanId: late.spanId });
     expect(names(await store.sessionTraces(scope, 'a', 10, ANY_SIZE))).toEqual(['at 3', 'at 1']);
     expect(names(await store.sessionTraces(scope, 'a', 1, ANY_SIZE))).toEqual(['at 3']);
-    const spans = await store.readSpans(scope, late.traceId, 10, ANY_SIZE);
+    const spans = await store.readSpans(scope, [late.traceId], { limit: 10, maxBytes: ANY_SIZE });
     expect(spans.map((span) => span.name)).toEqual(['at 0', 'at 3']);
-    expect(await store.readSpans(scope, late.traceId, 1, ANY_SIZE)).toHaveLength(1);
+    expect(await store.readSpans(scope, [late.traceId], { limit: 1, maxBytes: ANY_SIZE })).toHaveLength(1);
   });
 
   it('reads content up to a size, and reports the total', async () => {
@@ -147,13 +147,13 @@ describe('the trace store', () => {
       [true, 1_002],
       [false, 1_002],
     ]);
-    const spans = await store.readSpans(scope, one.traceId, 10, 500);
+    const spans = await store.readSpans(scope, [one.traceId], { limit: 10, maxBytes: 500 });
     expect(spans.map(({ name, attributes }) => [name, attributes?.text ?? null])).toEqual([
       ['at 1', null],
       ['at 3', '{}'],
     ]);
     expect(spans[0]!.content_size).toBeGreaterThan(1_000);
-    expect(await store.readSpans(scope, one.traceId, 10, 7)).toHaveLength(1);
+    expect(await store.readSpans(scope, [one.traceId], { limit: 10, maxBytes: 7 })).toHaveLength(1);
   });
 
   it('shows nothing to another workspace', async () => {
@@ -165,7 +165,7 @@ describe('the trace store', () => {
     expect(await store.findTraces(other, [span.traceId], ANY_SIZE)).toEqual([]);
     expect(await store.summarizeTraces(other, [span.traceId])).toEqual([]);
     expect(await store.countTraces(other, [span.traceId])).toBe(0);
-    expect(await store.readSpans(other, span.traceId, 10, ANY_SIZE)).toEqual([]);
+    expect(await store.readSpans(other, [span.traceId], { limit: 10, maxBytes: ANY_SIZE })).toEqual([]);
     expect(await traces(other, { trace_ids: [span.traceId] })).toEqual([]);
     expect(await sessions(other, { session_ids: ['a'] })).toEqual([]);
     expect(await store.countSelectedTraces(other, {})).toBe(0);

@@ -69,13 +69,21 @@ const UNIT_OF_ROW = raw(`
 const HAS_DETAILS = raw(`s.score_details::text <> '{}'`);
 const RESULT_COLUMNS = raw('s.result_id, s.trace_id, s.session_id, s.scores, s.score_details');
 
-/** Selects the scores of runs. @param from tables, with the scores as `s` */
+/**
+ * Selects the scores of runs, without those of results that were replaced since. Each such result is looked up by its key
+ * (LATERAL, OFFSET 0). @param from tables, with the scores as `s`
+ */
 const hostedRatings = (scope: Scope, { scorerId, version }: RatedBy, from: Sql): Sql => sql`
-  SELECT CASE WHEN s.trace_id IS NOT NULL THEN 'trace' ELSE 'session' END AS unit_kind, s.target_id AS unit_id,
-         s.score_id AS id, s.score, s.score AS common_score, s.choice AS label, ARRAY[s.scorer_version] AS versions
+  SELECT ${UNIT_OF_ROW}, s.score_id AS id, s.score, s.score AS common_score, s.choice AS label,
+         ARRAY[s.scorer_version] AS versions
   FROM ${from}
+  LEFT JOIN LATERAL (
+    SELECT r.version FROM results r
+    WHERE r.workspace_id = s.workspace_id AND r.experiment_id = s.experiment_id AND r.result_id = s.result_id OFFSET 0
+  ) scored ON s.result_version IS NOT NULL
   WHERE s.workspace_id = ${scope.workspaceId} AND s.scorer_id = ${scorerId} ${ofVersion('s', version)}
-    AND s.error IS NULL AND (s.score IS NOT NULL OR s.choice IS NOT NULL)`;
+    AND s.error IS NULL AND (s.score IS NOT NULL OR s.choice IS NOT NULL)
+    AND (scored.version IS NULL OR scored.version = s.result_version)`;
 
 /** Selects current annotations with the output of the scorer's newest annotation. @param from tables, with annotations as `s` */
 const annotations = (scope: Scope, { scorerId, version }: RatedBy, from: Sql): Sql => sql`
@@ -152,18 +160,11 @@ export class AgreementRepository {
     );
   }
 
-  /** Returns the newest rating of each of these units by runs. Runs rate only traces and sessions. */
+  /** Returns the newest rating of each of these units by runs. */
   byRuns(scope: Scope, by: RatedBy, units: readonly Unit[]): Promise<Rating[]> {
-    const onTarget = (kind: Unit['unit_kind'], condition: string): Sql =>
-      hostedRatings(
-        scope,
-        by,
-        sql`${idsOf(units, kind)} JOIN score_results s ON s.target_id = unit.id AND ${raw(condition)}`,
-      );
     return this.database.query(sql`
       SELECT DISTINCT ON (unit_kind, unit_id) * FROM (
-        ${onTarget('trace', 's.trace_id IS NOT NULL')}
-        UNION ALL ${onTarget('session', 's.trace_id IS NULL')}
+        ${onUnits(units, 'score_results', (from) => hostedRatings(scope, by, from))}
       ) found ORDER BY unit_kind, unit_id, id DESC`);
   }
 
@@ -255,7 +256,7 @@ export class AgreementRepository {
  */
 const onUnits = (
   units: readonly Unit[],
-  table: 'human_scores' | 'results',
+  table: 'human_scores' | 'results' | 'score_results',
   select: (from: Sql) => Sql,
 ): Sql => {
   const on = (kind: Unit['unit_kind'], condition: string): Sql =>

@@ -35,7 +35,7 @@ export interface ResultBatch {
   expectedKeys: (string | null)[];
   /** Approximate size of each result as JSON, in bytes. */
   bytes: number[];
-  errorCount: number;
+  hasErrors: boolean[];
 }
 
 interface BatchRow {
@@ -44,7 +44,7 @@ interface BatchRow {
   keys: string;
   expected: string;
   bytes: string;
-  errors: number;
+  errors: string;
 }
 
 /** The scorer version whose scores are read. */
@@ -56,21 +56,17 @@ export interface ChosenScorer {
 /** The current scores of one scorer. */
 export interface ScorerColumn {
   scorer: string;
-  /** The places of the results that it has scored, in the order of the results. */
-  places: number[];
-  /** Their scores; null if the scorer gave none. */
+  resultIds: string[];
+  /** The score of each result; null if the scorer gave none. */
   scores: (number | null)[];
-  /** Which of the nulls were stored on purpose: those of results without an error. */
-  deliberate: boolean[];
   /** Number of scores that came after the experiment was finalized. */
   lateCount: number;
 }
 
 interface ColumnRow {
   scorer: string;
-  places: string;
+  ids: string;
   scores: string;
-  deliberate: string;
   late: number;
 }
 
@@ -224,16 +220,11 @@ export class ComparisonRepository {
     const within = sql`s.result_id <= ${last}`;
     for (let at = 0; at < chosen.length; at += together) {
       const scorers = chosen.slice(at, at + together);
+      // The results are not joined: for a workspace that the statistics do not know, that would take quadratic time.
       const rows = await tx.query<ColumnRow>(
-        sql`WITH covered AS MATERIALIZED (
-            SELECT result_id, row_number() OVER (ORDER BY result_id) - 1 AS place, error IS NULL AS is_whole
-            FROM results
-            WHERE experiment_id = ${experimentId} AND workspace_id = ${scope.workspaceId} AND result_id <= ${last}
-          )
-          SELECT chosen.scorer, json_agg(place)::text AS places, json_agg(score)::text AS scores,
-                 json_agg(is_whole)::text AS deliberate, count(*) FILTER (WHERE is_late) AS late
-          FROM ${currentScores(scope, experimentId, scorers, within, mixing)}
-          JOIN covered USING (result_id) GROUP BY chosen.scorer`,
+        sql`SELECT chosen.scorer, json_agg(result_id)::text AS ids, json_agg(score)::text AS scores,
+                   count(*) FILTER (WHERE is_late) AS late
+          FROM ${currentScores(scope, experimentId, scorers, within, mixing)} GROUP BY chosen.scorer`,
       );
       take(rows.map(toColumn));
     }
@@ -315,7 +306,7 @@ export class ComparisonRepository {
         sql`
           SELECT max(result_id) AS last, json_agg(result_id)::text AS ids, json_agg(case_key)::text AS keys,
                  json_agg(expected_key)::text AS expected, json_agg(bytes)::text AS bytes,
-                 count(*) FILTER (WHERE has_error) AS errors
+                 json_agg(has_error)::text AS errors
           FROM (
             SELECT result_id, coalesce(trial_group, dataset_record_id, case_id) AS case_key, bytes,
                    error IS NOT NULL AS has_error,
@@ -343,11 +334,10 @@ export class ComparisonRepository {
   }
 }
 
-const toColumn = ({ scorer, places, scores, deliberate, late }: ColumnRow): ScorerColumn => ({
+const toColumn = ({ scorer, ids, scores, late }: ColumnRow): ScorerColumn => ({
   scorer,
-  places: JSON.parse(places) as number[],
+  resultIds: JSON.parse(ids) as string[],
   scores: JSON.parse(scores) as (number | null)[],
-  deliberate: JSON.parse(deliberate) as boolean[],
   lateCount: late,
 });
 
@@ -356,5 +346,5 @@ const toBatch = ({ ids, keys, expected, bytes, errors }: BatchRow): ResultBatch 
   caseKeys: JSON.parse(keys) as string[],
   expectedKeys: JSON.parse(expected) as (string | null)[],
   bytes: JSON.parse(bytes) as number[],
-  errorCount: errors,
+  hasErrors: JSON.parse(errors) as boolean[],
 });

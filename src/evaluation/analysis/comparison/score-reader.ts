@@ -170,7 +170,7 @@ class SideReading {
     const { mixing, requested } = this.selection;
     const [resultIds, caseKeys, sizes]: [string[], string[], number[]] = [[], [], []];
     const expectedKeys: (string | null)[] = [];
-    let errorCount = 0;
+    const hasErrors: boolean[] = [];
     signal.throwIfAborted();
     const isTruncated = await comparisons.readResults(tx, scope, id, (batch) => {
       signal.throwIfAborted();
@@ -179,7 +179,7 @@ class SideReading {
       // without a dataset, every case counts
       expectedKeys.push(...(expected_case_count === null ? batch.caseKeys : batch.expectedKeys));
       sizes.push(...batch.bytes);
-      errorCount += batch.errorCount;
+      hasErrors.push(...batch.hasErrors);
     });
     const count = resultIds.length;
     const last = resultIds.at(-1) ?? '';
@@ -189,6 +189,7 @@ class SideReading {
       nulls: new Uint8Array(scorers.length * count),
       expectedCases: numbered(expectedKeys),
     };
+    const resultPlaces = new Map(resultIds.map((resultId, place) => [resultId, place]));
     const places = new Map(scorers.map(({ scorer }, place) => [scorer, place]));
     const chosen = scorers.flatMap(({ scorer, versions }): ChosenScorer[] =>
       versions[side] === null ? [] : [{ scorer, version: versions[side] }],
@@ -200,10 +201,11 @@ class SideReading {
       for (const column of batch) {
         const place = places.get(column.scorer)!;
         lateCounts[place] = column.lateCount;
-        column.places.forEach((result, i) => {
+        column.resultIds.forEach((resultId, i) => {
           const score = column.scores[i]!;
+          const result = resultPlaces.get(resultId)!;
           if (score !== null) columns.scores[place * count + result] = score;
-          else if (column.deliberate[i]!) columns.nulls[place * count + result] = 1;
+          else if (!hasErrors[result]!) columns.nulls[place * count + result] = 1;
         });
       }
     });
@@ -216,7 +218,7 @@ class SideReading {
         columns,
         resultIds,
         sizes: Int32Array.from(sizes),
-        errorCount,
+        errorCount: hasErrors.filter(Boolean).length,
         caseCount: new Set(caseKeys).size,
         lateCounts,
         isTruncated,

@@ -1,6 +1,5 @@
 // The tasks of the schema threads: compiling JSON Schemas that users wrote, and validating values against them.
-import { isDeepStrictEqual } from 'node:util';
-import { INLINE_JSON_MAX, RawJson } from '#platform/json';
+import { canonicalJson, INLINE_JSON_MAX, RawJson } from '#platform/json';
 import {
   type CompiledSchema,
   JsonSchemaCache,
@@ -51,4 +50,4 @@ function compile(schema: string): CompiledSchema {
 
 /** Whether two texts hold the same value. The order of members does not count. */
 export const areEqual = ({ one, other }: { one: string; other: string }): boolean =>
-  isDeepStrictEqual(JSON.parse(one), JSON.parse(other));
+  canonicalJson(new RawJson(one)) === canonicalJson(new RawJson(other));

@@ -234,8 +234,11 @@ const isChanged = (member: SchemaMember, record: SchemaMembers, before?: SchemaM
   if (record[member] === undefined) return false;
   if (before === undefined) return true;
   if (toRawJson(before[member]).text === toRawJson(record[member]).text) return false;
-  return isLarge(member, record, before) || canonicalJson(before[member]) !== canonicalJson(record[member]);
+  return isLarge(member, record, before) || formOf(before[member]) !== formOf(record[member]);
 };
+
+/** With all digits, whether the value is parsed or not. */
+const formOf = (value: unknown): string => canonicalJson(toRawJson(value));
 
 /** Whether a value and the one before it are too large to compare on the event loop. */
 const isLarge = (member: SchemaMember, record: SchemaMembers, before?: SchemaMembers): boolean =>

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, prepared, sql, type Tx, Where, WorkspaceRepository } from '#platform/db';
-import { toJsonText } from '#platform/json';
+import { toRawJson } from '#platform/json';
 import { addCreated, BY_NAME, listPage, type RowPage } from '#platform/paging';
 import { findCopies, type InstalledCopy } from '../../../resources';
 import type { DatasetSearchDto } from './dataset.dto';
@@ -39,7 +39,10 @@ export class DatasetRepository extends WorkspaceRepository<DatasetEntity> {
       .addIf(query.name, (name) => sql`name COLLATE "C" = ${name}`)
       .addIf(query.tag, (tag) => sql`tags @> ARRAY[${tag}::text]`)
       .addIf(query.tags, (tags) => sql`tags @> ${tags}::text[]`)
-      .addIf(query.metadata, (metadata) => sql`metadata::jsonb @> ${toJsonText(metadata)}::jsonb`)
+      .addIf(
+        query.metadata,
+        (metadata) => sql`searchable_json(metadata) @> searchable_json(${toRawJson(metadata)}::json)`,
+      )
       .addSearch(query.q);
     addCreated(where, { prefix: 'ds', id: 'dataset_id' }, query);
     return listPage<DatasetEntity>(

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { type BulkColumn, BulkColumns, join, prepared, raw, type Sql, sql, type Tx } from '#platform/db';
-import { toRawJson } from '#platform/json';
+import { storedJson, toRawJson } from '#platform/json';
 import type { RecordChange } from '../datasets/dataset.repository';
 import type { RecordContent } from './record-content';
 import { CONTENT_FIELDS, RECORD_COLUMNS, type RecordEntity } from './record.entity';
@@ -20,7 +20,7 @@ const ASSIGNMENTS = join(CONTENT_FIELDS.map((column) => raw(`${column} = given.$
 /** JSON null is stored as NULL. */
 const jsonOf = (value: unknown): string | null => {
   const { text } = toRawJson(value);
-  return text === 'null' ? null : text;
+  return text === 'null' ? null : storedJson(text);
 };
 
 const ROW = new BulkColumns<NewVersion>([

@@ -138,7 +138,7 @@ export class BulkRecordsDto {
 
   /** 1 to 100 records. Each is validated by itself, so one bad item does not affect the rest. */
   @ApiProperty({ type: [RecordFieldsDto], minItems: 1, maxItems: BULK_MAX })
-  @ItemsOf(() => RecordFieldsDto)
+  @ItemsOf(() => RecordFieldsDto, { isSeparate: true })
   @IsArray()
   @ArrayMinSize(1)
   @ArrayMaxSize(BULK_MAX)

@@ -1,5 +1,4 @@
-import { JsonInputError, toRawJson } from '#platform/json';
-import type { Outline } from '#platform/json-threads';
+import { JsonInputError, type Outline, toRawJson } from '#platform/json';
 import { problem } from '#platform/problem';
 import { CaseMaker, type CsvCase } from '../versions/csv/csv.case';
 import { type CsvLayout, headerOf, layoutOf } from '../versions/csv/csv.columns';

@@ -1,6 +1,5 @@
 import type { SpooledFile } from '#platform/http';
-import { JsonInputError } from '#platform/json';
-import type { Outline } from '#platform/json-threads';
+import { JsonInputError, type Outline } from '#platform/json';
 import { problem } from '#platform/problem';
 import { columnsOf, HEADER_KEPT, shown } from '../versions/csv/csv.columns';
 import { DelimiterCheck } from '../versions/csv/csv.delimiter';

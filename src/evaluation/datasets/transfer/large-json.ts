@@ -1,7 +1,14 @@
 import type { Scope } from '#platform/auth';
 import type { SpooledFile } from '#platform/http';
-import { INLINE_JSON_MAX, isJsonObject, JsonInputError, parseJson, RawJson } from '#platform/json';
-import type { JsonThreads, Outline } from '#platform/json-threads';
+import {
+  INLINE_JSON_MAX,
+  isJsonObject,
+  JsonInputError,
+  type Outline,
+  parseJson,
+  RawJson,
+} from '#platform/json';
+import type { JsonThreads } from '#platform/json-threads';
 
 /** Bytes that are appended at once. */
 const PIECE_BYTES = 1024 * 1024;
@@ -37,7 +44,7 @@ export class LargeJson {
    * @throws JsonInputError like `parseJson`; what `JsonThreads` throws
    */
   async parse(place: string, bytes: Buffer, outline: Outline): Promise<unknown> {
-    if (bytes.length <= INLINE_JSON_MAX) return parseJson(bytes);
+    if (bytes.length <= INLINE_JSON_MAX) return parseJson(bytes, outline);
     if (this.kept.has(place)) return this.restored(this.kept.get(place));
     try {
       const value = await this.threads.parse(this.scope, this.signal, bytes, outline);

@@ -1,4 +1,4 @@
-import { type Scalar, scalarPair, shortPair } from '#platform/json';
+import { RawJson, type Scalar, scalarPair, shortPair } from '#platform/json';
 
 /** `key:value` pairs, or an object of key to scalar. */
 export type ConfigFilter = string[] | object;
@@ -18,6 +18,7 @@ export const configFilter = (filter: ConfigFilter): string[][] =>
 /** Returns the pair with its number as it is stored: `lr:0.00001` for `lr:1e-5`. */
 function numberPair(pair: string): string[] {
   const [, path, digits] = NUMBER_PAIR.exec(pair) ?? [];
-  const value = Number(digits);
-  return path !== undefined && Number.isFinite(value) ? [scalarPair(path.slice(0, -1), value)] : [];
+  return path !== undefined && digits !== undefined
+    ? [scalarPair(path.slice(0, -1), new RawJson(digits))]
+    : [];
 }

@@ -19,13 +19,6 @@ export const SNAPSHOT_RECORDS_MAX = 10_000;
 /** The members of a new experiment that name its cases. */
 type CaseSource = Pick<CreateExperimentDto, 'dataset_id' | 'dataset_version' | 'dataset_filter'>;
 
-/** The cases of a dataset that back an experiment. */
-export interface BackingCases {
-  /** The revision of the dataset whose records are the cases. */
-  revision: number;
-  count: number;
-}
-
 /** Finds the cases of a dataset that back a new experiment. */
 @Injectable()
 export class ExperimentCases {
@@ -38,7 +31,7 @@ export class ExperimentCases {
 
   /**
    * Counts the cases of a pinned CSV version that a filter selects. Null without a version or a filter. Reads the file, so
-   * it is not for a transaction. Errors: those of `lock` about the version.
+   * it is not for a transaction.
    */
   async countInFile(scope: Scope, source: CaseSource, signal: AbortSignal): Promise<number | null> {
     const { dataset_id: id = null, dataset_version: number = null } = source;
@@ -50,31 +43,40 @@ export class ExperimentCases {
   }
 
   /**
-   * Locks the dataset of a new experiment, so that its revision does not change, and counts the cases. Errors: 400 for a
-   * filter that fits the kind of cases badly or matches none, for more records than a snapshot holds, and for a dataset
-   * that only has CSV versions without `dataset_version`; 404 naming what is unknown; 409 for an archived dataset.
-   *
-   * @param inFile the result of `countInFile`
+   * Locks the dataset of a new experiment, so that its revision does not change. Errors: 404 naming what is unknown, 409
+   * for an archived dataset.
    */
   async lock(
     tx: Tx,
     scope: Scope,
-    source: CaseSource & { dataset_id: string },
-    inFile: number | null,
-  ): Promise<BackingCases> {
-    const { dataset_id: id, dataset_version: number = null } = source;
-    const filter = toFilter(source.dataset_filter);
+    { dataset_id: id = null, dataset_version: number = null }: CaseSource,
+  ): Promise<DatasetEntity | null> {
+    if (id === null) return null;
     const dataset = await this.datasets.lock(tx, scope, id, 'share');
     if (!dataset) throw problem.unknownReference('/dataset_id', 'dataset', id);
     if (number !== null && number > (dataset.latest_version ?? 0)) {
       throw problem.unknownReference('/dataset_version', 'dataset version', String(number));
     }
     checkLive(dataset, 'dataset');
-    const { revision } = dataset;
-    if (number === null) return { revision, count: await this.countRecords(tx, scope, dataset, filter) };
-    const count = inFile ?? (await this.versions.find(scope, id, number, tx))!.row_count;
-    if (count === 0) throw matchesNone();
-    return { revision, count };
+    return dataset;
+  }
+
+  /**
+   * Counts the cases that back a new experiment. Errors: 400 for a filter that matches none, for more records than a
+   * snapshot holds, and for a dataset that only has CSV versions without `dataset_version`; 404 naming an unknown record.
+   *
+   * @param inFile the result of `countInFile`
+   */
+  async count(
+    tx: Tx,
+    scope: Scope,
+    dataset: DatasetEntity,
+    { dataset_version: number = null, dataset_filter }: CaseSource,
+    inFile: number | null,
+  ): Promise<number> {
+    if (number === null) return this.countRecords(tx, scope, dataset, toFilter(dataset_filter));
+    if (inFile === 0) throw matchesNone();
+    return inFile ?? (await this.versions.find(scope, dataset.dataset_id, number, tx))!.row_count;
   }
 
   private async countRecords(
@@ -94,11 +96,13 @@ export class ExperimentCases {
         ? record_count
         : (await this.matchingRecords(tx, scope, dataset_id, revision, filter)).length;
     if (count > SNAPSHOT_RECORDS_MAX) {
-      const matching = filter === null ? `has ${count}` : `has more than ${SNAPSHOT_RECORDS_MAX} such`;
-      throw invalid(
-        '/dataset_id',
-        `${matching} records, but a snapshot holds at most ${SNAPSHOT_RECORDS_MAX}. Narrow dataset_filter, or pin a CSV version.`,
-      );
+      const many = `a snapshot holds at most ${SNAPSHOT_RECORDS_MAX}`;
+      throw filter === null
+        ? invalid(
+            '/dataset_id',
+            `has ${count} records, but ${many}; use dataset_filter, or pin a CSV version`,
+          )
+        : invalid('/dataset_filter', `matches more records, but ${many}; narrow it, or pin a CSV version`);
     }
     return count;
   }

@@ -13,7 +13,7 @@ import {
   Where,
   WorkspaceRepository,
 } from '#platform/db';
-import { toJsonText } from '#platform/json';
+import { toRawJson } from '#platform/json';
 import { addCreated, BY_NAME, listPage, type RowPage } from '#platform/paging';
 import { configFilter } from './config-pairs';
 import { ExperimentEntity } from './experiment.entity';
@@ -63,7 +63,10 @@ export class ExperimentRepository extends WorkspaceRepository<ExperimentEntity> 
       .addIf(query.run_key, (key) => sql`run_key = ${key}`)
       .addIf(query.tags, (tags) => sql`tags @> ${tags}::text[]`)
       .addIf(query.tag, (tag) => sql`tags @> ARRAY[${tag}::text]`)
-      .addIf(query.metadata, (metadata) => sql`metadata::jsonb @> ${toJsonText(metadata)}::jsonb`)
+      .addIf(
+        query.metadata,
+        (metadata) => sql`searchable_json(metadata) @> searchable_json(${toRawJson(metadata)}::json)`,
+      )
       .addIf(query.score, (score) => hasMean(scope, score))
       .addSearch(query.q);
     for (const forms of configFilter(query.config ?? [])) where.add(sql`config_pairs && ${forms}::text[]`);

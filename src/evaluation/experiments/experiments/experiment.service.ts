@@ -16,7 +16,7 @@ import {
   stamps,
   WorkspaceResourceService,
 } from '../../../resources';
-import { type BackingCases, checkCaseSource, ExperimentCases } from './experiment-cases';
+import { checkCaseSource, ExperimentCases } from './experiment-cases';
 import { ExperimentFinalizer } from './experiment-finalizer';
 import {
   type CreateExperimentDto,
@@ -86,17 +86,18 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
     checkWorkspaceOfCreate(scope, dto.workspace_id);
     checkSubject(dto.subject_kind ?? null, dto.subject_id ?? null);
     checkCaseSource(dto);
-    const { dataset_id = null } = dto;
     const pairs = await this.threads.pairs(scope, dto.config ?? {});
     const inFile = await this.cases.countInFile(scope, dto, signal);
     return this.transaction(scope, async (tx) => {
       await this.checkBaseline(tx, scope, dto.baseline_experiment_id ?? null);
-      const cases = dataset_id && (await this.cases.lock(tx, scope, { ...dto, dataset_id }, inFile));
+      const dataset = await this.cases.lock(tx, scope, dto);
       checkValues(dto);
-      const row = newRow(scope, dto, pairs, cases || null);
+      const row = newRow(scope, dto, pairs, dataset?.revision ?? null);
       const known = await this.findRun(tx, scope, row, dto);
       if (known) return { experiment: this.versioned(known), isNew: false };
-      return { experiment: this.versioned(await this.insert(tx, scope, row)), isNew: true };
+      const count = dataset && (await this.cases.count(tx, scope, dataset, dto, inFile));
+      const made = await this.insert(tx, scope, { ...row, expected_case_count: count });
+      return { experiment: this.versioned(made), isNew: true };
     });
   }
 
@@ -254,7 +255,7 @@ function newRow(
   scope: Scope,
   dto: CreateExperimentDto,
   configPairs: string[],
-  cases: BackingCases | null,
+  datasetRevision: number | null,
 ): ExperimentEntity {
   return {
     ...stamps(scope),
@@ -267,9 +268,9 @@ function newRow(
     config_pairs: configPairs,
     dataset_id: dto.dataset_id ?? null,
     dataset_version: dto.dataset_version ?? null,
-    dataset_revision: cases?.revision ?? null,
+    dataset_revision: datasetRevision,
     dataset_filter: filterOf(dto.dataset_filter),
-    expected_case_count: cases?.count ?? null,
+    expected_case_count: null,
     run_key: dto.run_key ?? null,
     baseline_experiment_id: dto.baseline_experiment_id ?? null,
     subject_kind: dto.subject_kind ?? null,

@@ -155,7 +155,8 @@ function checkCsvCase(
   if (filter.caseIds && !filter.caseIds.includes(result.case_id)) throw invalid('/case_id', OUTSIDE);
   const read = csvCases.get(csvRows.get(result.case_id)!);
   // a case that was not read, because it is too large, is refused later
-  if (read && !(filter.tags ?? []).every((tag) => read.tags.includes(tag))) throw invalid('/case_id', OUTSIDE);
+  if (read && !(filter.tags ?? []).every((tag) => read.tags.includes(tag)))
+    throw invalid('/case_id', OUTSIDE);
   if ((result.dataset_record_id ?? null) !== null) {
     throw invalid(
       '/dataset_record_id',

@@ -21,7 +21,7 @@ const CSV = csvFormat<ResultEntity>(RESULT_FIELDS, (row) =>
   RESULT_FIELDS.map((name) => cellOf(name, row[name])),
 );
 
-function cellOf(name: string, value: unknown): string {
+function cellOf(name: string, value: ResultEntity[keyof ResultEntity]): string {
   if (value instanceof RawJson) return value.text;
   if (value === null) return FREE_FORM.has(name) ? 'null' : '';
   if (value instanceof Date) return value.toISOString();

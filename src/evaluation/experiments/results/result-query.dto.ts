@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
 import { ApiProperty, PickType } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { ArrayMaxSize, IsBoolean, IsOptional, IsString, Length, Matches, MaxLength } from 'class-validator';
+import { ArrayMaxSize, IsBoolean, IsOptional, IsString, Length, MaxLength } from 'class-validator';
 import { IsOneOf, NotNull } from '#platform/http';
 import { PageQueryDto, ToBoolean } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { TRACE_ID } from '../../../telemetry';
 import { EXPORT_FORMATS, type ExportFormatName } from '../../datasets';
 import { CASE_ID_MAX } from './result.dto';
 
@@ -52,10 +51,9 @@ export class ResultListQueryDto extends PageQueryDto {
   @MaxLength(255)
   session_id?: string;
 
-  @ApiProperty({ type: 'string', pattern: TRACE_ID.source, required: false })
   @IsOptional()
   @IsString()
-  @Matches(TRACE_ID, { message: 'must be 32 lower-case hexadecimal digits, not all zeros' })
+  @MaxLength(255)
   trace_id?: string;
 
   /** Results with this tag. */

@@ -11,6 +11,12 @@ export interface ReferencingResult {
   created_at: Date;
 }
 
+/** A result of an experiment. It need not reference a trace or a session. */
+export interface ExperimentResult extends ReferencingResult {
+  version: number;
+  case_id: string;
+}
+
 /** A session and a trace that the same results reference. */
 export interface ReferencedPair {
   session_id: string;
@@ -33,14 +39,27 @@ const COLUMNS = raw('experiment_id, result_id, trace_id, session_id, created_at'
 export class ResultReferenceRepository {
   constructor(private readonly database: Database) {}
 
-  /** Returns the results of an experiment that reference a trace or a session, newest first. */
-  ofExperiment({ workspaceId }: Scope, experimentId: string, limit: number): Promise<ReferencingResult[]> {
-    return this.database.query<ReferencingResult>(
-      sql`SELECT ${COLUMNS} FROM results
-        WHERE workspace_id = ${workspaceId} AND experiment_id = ${experimentId}
-          AND (trace_id IS NOT NULL OR session_id IS NOT NULL)
-        ORDER BY result_id DESC LIMIT ${limit}`,
+  /** Returns the newest results of an experiment that are older than `afterId`; of given traces, if there are any. */
+  ofExperiment(
+    scope: Scope,
+    experimentId: string,
+    limit: number,
+    { traceIds, afterId }: { traceIds?: readonly string[] | undefined; afterId?: string | undefined } = {},
+  ): Promise<ExperimentResult[]> {
+    const where = ofExperiment(scope, experimentId, traceIds).addIf(afterId, (id) => sql`result_id < ${id}`);
+    return this.database.query<ExperimentResult>(
+      sql`SELECT ${COLUMNS}, version, case_id FROM results
+        WHERE ${where.sql} ORDER BY result_id DESC LIMIT ${limit}`,
     );
+  }
+
+  /** Counts the results of an experiment; of given traces, if there are any. */
+  async countOfExperiment(scope: Scope, experimentId: string, traceIds?: readonly string[]): Promise<number> {
+    const where = ofExperiment(scope, experimentId, traceIds);
+    const [row] = await this.database.query<{ found: number }>(
+      sql`SELECT count(*) AS found FROM results WHERE ${where.sql}`,
+    );
+    return row!.found;
   }
 
   /** Returns for each trace the newest result of any experiment that references it and matches the filters. */
@@ -111,3 +130,8 @@ export class ResultReferenceRepository {
     );
   }
 }
+
+const ofExperiment = (scope: Scope, experimentId: string, traceIds?: readonly string[]): Where =>
+  new Where(scope.key)
+    .add(sql`experiment_id = ${experimentId}`)
+    .addIf(traceIds, (ids) => sql`trace_id = ANY (${ids}::text[])`);

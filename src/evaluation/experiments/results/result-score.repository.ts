@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { prepared, sql, type Tx } from '#platform/db';
-import { toJsonText } from '#platform/json';
+import { toRawJson } from '#platform/json';
 import type { ScoreRow } from './scores';
 
 /** The scores that clients upload, as rows of `result_scores`. The results are locked, or new. */
@@ -16,7 +16,7 @@ export class ResultScoreRepository {
         sql`INSERT INTO result_scores (experiment_id, workspace_id, result_id, scorer, scorer_version, scorer_id, score,
                                        source, is_shown)
           SELECT ${experimentId}, ${scope.workspaceId}, result_id, scorer, scorer_version, scorer_id, score, 'client', true
-          FROM json_to_recordset(${toJsonText(rows)}::json) AS given(
+          FROM json_to_recordset(${toRawJson(rows)}::json) AS given(
             result_id text, scorer text, scorer_version integer, scorer_id text, score double precision)`,
       ),
     );
@@ -55,7 +55,7 @@ export class ResultScoreRepository {
       sql`INSERT INTO result_scores (experiment_id, workspace_id, result_id, scorer, scorer_version, scorer_id, score,
                                      source, is_shown)
         SELECT ${experimentId}, ${workspaceId}, ${resultId}, scorer, scorer_version, scorer_id, score, 'client', true
-        FROM json_to_recordset(${toJsonText(rows)}::json) AS given(
+        FROM json_to_recordset(${toRawJson(rows)}::json) AS given(
           scorer text, scorer_version integer, scorer_id text, score double precision)
         ON CONFLICT (experiment_id, scorer, scorer_version, result_id, source)
         DO UPDATE SET scorer_id = excluded.scorer_id, score = excluded.score, is_shown = true`,

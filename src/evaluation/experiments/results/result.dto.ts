@@ -146,7 +146,7 @@ export class BulkResultsDto {
 
   /** 1 to 100 results. Each is validated by itself, so one bad item does not affect the rest. */
   @ApiProperty({ type: [ResultFieldsDto], minItems: 1, maxItems: BULK_MAX })
-  @ItemsOf(() => ResultFieldsDto)
+  @ItemsOf(() => ResultFieldsDto, { isSeparate: true })
   @IsArray()
   @ArrayMinSize(1)
   @ArrayMaxSize(BULK_MAX)

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, empty, prepared, raw, type Sql, sql, type SqlExecutor, type Tx } from '#platform/db';
-import { type RawJson, toJsonText } from '#platform/json';
+import { type RawJson, toRawJson } from '#platform/json';
 import { CASE_VALUES } from './case-rules';
 import type { ResultEntity } from './result.entity';
 import type { SplitScores } from './scores';
@@ -98,7 +98,7 @@ export class ResultRepository {
     const statement = sql`INSERT INTO results (${raw(INSERTED_COLUMNS)})
       SELECT ${raw(takesValues ? TAKEN : OWN_COLUMNS.join(', '))}, ${experimentId}, ${scope.workspaceId},
              ${at}::timestamptz, ${at}::timestamptz, ${scope.principalId}
-      FROM json_to_recordset(${toJsonText(rows)}::json) AS ${GIVEN} ${takesValues ? joinRecord(scope) : empty}
+      FROM json_to_recordset(${toRawJson(rows)}::json) AS ${GIVEN} ${takesValues ? joinRecord(scope) : empty}
       ORDER BY given.case_id COLLATE "C"
       ON CONFLICT (experiment_id, case_id)
       ${replaces ? raw(`DO UPDATE SET ${REPLACED}, version = results.version + 1`) : raw('DO NOTHING')}
@@ -189,12 +189,12 @@ export class ResultRepository {
   ): Promise<StoredResult> {
     const names = Object.keys(patch.scores);
     const [row] = await tx.query<StoredResult>(
-      sql`UPDATE results SET updated_at = ${patch.at}, tags = ${patch.tags}::text[], metadata = ${patch.metadata.text},
-          scores = scores || ${toJsonText(patch.scores)}::jsonb,
+      sql`UPDATE results SET updated_at = ${patch.at}, tags = ${patch.tags}::text[], metadata = ${patch.metadata},
+          scores = scores || ${toRawJson(patch.scores)}::jsonb,
           score_details = (
             SELECT coalesce(json_object_agg(key, value), '{}') FROM (
               SELECT key, value FROM json_each(score_details) WHERE key <> ALL (${names}::text[])
-              UNION ALL SELECT key, value FROM json_each(${toJsonText(patch.details)}::json)) merged)
+              UNION ALL SELECT key, value FROM json_each(${toRawJson(patch.details)}::json)) merged)
         WHERE ${isResult(scope, experiment_id, result_id)}
         RETURNING ${raw(RESULT_COLUMNS)}, ${REVISION}`,
     );

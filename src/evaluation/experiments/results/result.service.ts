@@ -2,22 +2,14 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, type Tx } from '#platform/db';
 import { checkIfMatch, checkValues, patchMetadata, validateBody, Versioned } from '#platform/http';
-import { newId } from '#platform/ids';
-import { RawJson, toJsonText, toRawJson, toRawJsonOrNull } from '#platform/json';
+import { toJsonText } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { Problem, problem } from '#platform/problem';
 import type { ExperimentState } from '../experiments/experiment.entity';
 import { ExperimentRepository } from '../experiments/experiment.repository';
 import { checkRunning } from '../experiments/experiment.service';
-import {
-  checkItem,
-  checkItems,
-  checkWorkspaceOfCreate,
-  failedItem,
-  repeatedItem,
-  withinItems,
-} from '../../../resources';
-import { type CaseReferences, CaseRules, checkCase, checkScorers, valueLimiter } from './case-rules';
+import { checkItems, checkWorkspaceOfCreate, failedItem, withinItems } from '../../../resources';
+import { CaseRules, checkScorers } from './case-rules';
 import {
   type BulkResultItemDto,
   type BulkResultsDto,
@@ -33,7 +25,8 @@ import type { ResultEntity } from './result.entity';
 import { ResultListRepository } from './result-list.repository';
 import { ResultLockRepository } from './result-lock.repository';
 import type { ResultListQueryDto } from './result-query.dto';
-import { type NewResultRow, ResultRepository, type StoredResult } from './result.repository';
+import { type PlannedResult, planner } from './result-plan';
+import { ResultRepository, type StoredResult } from './result.repository';
 import { ResultScoreRepository } from './result-score.repository';
 import { ScoreWriteBack } from './score-write-back';
 import { scoreRowsOf, SCORES_MAX, type SplitScores, splitScores } from './scores';
@@ -56,12 +49,6 @@ const skippedTooLarge = (): Problem =>
 interface Outcome {
   status: 200 | 201;
   row: StoredResult;
-}
-
-/** A result to write, and its scores. */
-interface PlannedResult {
-  row: NewResultRow;
-  split: SplitScores;
 }
 
 /** Writes and reads the results of experiments. */
@@ -277,72 +264,6 @@ const etagOf = ({ version, revision }: StoredResult): string => `${version}-${re
 
 const versioned = (row: StoredResult): Versioned<ResultDto> => new Versioned(toResultDto(row), etagOf(row));
 
-/** Plans items in the order in which they were sent. Of two with one `case_id`, the first wins. */
-function planner(
-  scope: Scope,
-  experimentId: string,
-  references: CaseReferences,
-): (item: ResultFieldsDto, index: number) => PlannedResult | Problem {
-  const at = new Date();
-  const firstOf = new Map<string, number>();
-  const beyondLimit = valueLimiter(references);
-  return (item, index) => {
-    const refused = checkItem(() => checkCase(references, item));
-    if (refused instanceof Problem) return refused;
-    const first = firstOf.get(item.case_id);
-    if (first !== undefined) return repeatedItem(index, 'case_id', first);
-    firstOf.set(item.case_id, index);
-    return beyondLimit(item) ?? newResult(scope, experimentId, item, references, at);
-  };
-}
-
-function newResult(
-  scope: Scope,
-  experimentId: string,
-  dto: ResultFieldsDto,
-  references: CaseReferences,
-  at: Date,
-): PlannedResult {
-  const split = splitScores(dto.scores);
-  const record = references.records.get(dto.dataset_record_id ?? '');
-  const csvCase = references.csvCases.get(references.csvRows?.get(dto.case_id) ?? 0);
-  const row: NewResultRow = {
-    result_id: newId('res'),
-    experiment_id: experimentId,
-    workspace_id: scope.workspaceId,
-    case_id: dto.case_id,
-    input: dto.input === undefined ? (csvCase?.input ?? null) : toRawJsonOrNull(dto.input),
-    expected: dto.expected === undefined ? (csvCase?.expected ?? null) : toRawJsonOrNull(dto.expected),
-    metadata: toRawJsonOrNull(dto.metadata) ?? EMPTY_OBJECT,
-    tags: (dto.tags === undefined ? csvCase?.tags : dto.tags) ?? [],
-    dataset_record_id: dto.dataset_record_id ?? null,
-    dataset_record_version: record?.version ?? null,
-    output: toRawJsonOrNull(dto.output),
-    error: toRawJsonOrNull(dto.error),
-    scores: split.scores,
-    score_details: detailsOf(split),
-    trace_id: dto.trace_id ?? null,
-    session_id: dto.session_id ?? null,
-    duration_ms: dto.duration_ms ?? null,
-    trial_group: dto.trial_group ?? null,
-    trial_index: dto.trial_index ?? null,
-    version: 1,
-    is_expected: references.csvRows !== null || (references.isRecordBacked && record!.is_live),
-    created_at: at,
-    updated_at: at,
-    created_by: scope.principalId,
-    takes_input: record !== undefined && dto.input === undefined,
-    takes_expected: record !== undefined && dto.expected === undefined,
-    takes_tags: record !== undefined && dto.tags === undefined,
-  };
-  return { row, split };
-}
-
-const EMPTY_OBJECT = new RawJson('{}');
-
-const detailsOf = ({ details }: SplitScores): RawJson =>
-  Object.keys(details).length > 0 ? toRawJson(details) : EMPTY_OBJECT;
-
 function checkVersion({ version }: ResultEntity, expected: number | undefined): void {
   if (expected === undefined || expected === version) return;
   throw problem.conflict(
@@ -365,7 +286,7 @@ function isUnchanged(
   if (metadata.text !== row.metadata.text || toJsonText(tags) !== toJsonText(row.tags)) return false;
   const names = Object.keys(scores);
   if (names.length === 0) return true;
-  const stored = row.score_details.parse() as SplitScores['details'];
+  const stored = row.score_details.parseExactly() as SplitScores['details'];
   const valueOf = (from: object, name: string): string =>
     toJsonText(Object.hasOwn(from, name) ? (from as Record<string, unknown>)[name] : 'absent');
   return names.every(

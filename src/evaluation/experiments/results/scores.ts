@@ -1,6 +1,7 @@
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { registerDecorator, type ValidationArguments } from 'class-validator';
-import { isJsonObject } from '#platform/json';
+import { HasOutline } from '#platform/http';
+import { isJsonObject, type Outline } from '#platform/json';
 import type { ScoreDetail } from './result.entity';
 
 /** Maximum length of a comment, in UTF-16 code units. Longer ones are cut. */
@@ -82,9 +83,27 @@ const SCORE_FORMS = {
   maxProperties: SCORES_MAX,
 } as unknown as ApiPropertyOptions;
 
+/** The metadata of a score is free-form, and its comment is read. */
+const SCORES: Outline = {
+  kind: 'map',
+  of: {
+    kind: 'object',
+    members: {
+      score: { kind: 'scalar' },
+      metadata: { kind: 'whole', isFreeForm: true },
+      comment: { kind: 'scalar' },
+      label: { kind: 'scalar' },
+      scorer_id: { kind: 'scalar' },
+      scorer_version: { kind: 'scalar' },
+    },
+    ignored: new Set(),
+  },
+};
+
 /** Scores as a client writes them. */
 export const IsScores = (): PropertyDecorator => (target, property) => {
   ApiProperty({ ...SCORE_FORMS, required: false } as ApiPropertyOptions)(target, property);
+  HasOutline(SCORES)(target, property);
   registerDecorator({
     name: 'isScores',
     target: target.constructor,
@@ -162,7 +181,8 @@ function commentOf(own: unknown, metadata: unknown): string | null {
   if (typeof own === 'string') return cut(own);
   if (!isJsonObject(metadata)) return null;
   const member = COMMENT_MEMBERS.find((name) => typeof metadata[name] === 'string');
-  return member ? cut(metadata[member] as string) : null;
+  // a comment is typed, but metadata may hold NUL characters
+  return member ? cut((metadata[member] as string).replaceAll('\0', '\uFFFD')) : null;
 }
 
 /** The first 2,000 characters, never half a surrogate pair. */

@@ -36,6 +36,14 @@ export interface Refusal {
 /** Called for each unusable answer that may be charged. `part`: the connection broke before or within the answer. */
 export type OnLostAnswer = (lost: 'whole' | 'part') => void;
 
+/** Sends requests to a judge backend. */
+export type SendingEndpoint = Pick<JudgeEndpoint, 'post'>;
+
+/** The endpoint of backends that only build requests. */
+export const NO_ENDPOINT: SendingEndpoint = {
+  post: () => Promise.reject(new JudgeFailure('The judge backend is not configured.')),
+};
+
 /**
  * Sends requests to one judge backend, with retries until it answers or refuses, or the deadline is reached. Keeps to the
  * judge's rate limit, which all requests share.

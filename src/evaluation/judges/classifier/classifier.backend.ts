@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isJsonObject, toJsonText } from '#platform/json';
 import type { JudgeDefinition, Output, ScoringSubject } from '../../scorers';
-import type { JudgeEndpoint } from '../calls/judge-endpoint';
+import type { SendingEndpoint } from '../calls/judge-endpoint';
 import {
   PromptError,
   type JudgeBackend,
@@ -28,7 +28,7 @@ const SUM_TOLERANCE = 1e-3;
  */
 export class ClassifierBackend implements JudgeBackend {
   constructor(
-    private readonly endpoint: JudgeEndpoint,
+    private readonly endpoint: SendingEndpoint,
     private readonly contextTokens: number,
   ) {}
 
@@ -58,7 +58,7 @@ class ClassifierRequest implements JudgeRequest {
     readonly body: string,
     private readonly choices: Choices,
     private readonly model: string | undefined,
-    private readonly endpoint: JudgeEndpoint,
+    private readonly endpoint: SendingEndpoint,
   ) {
     this.sha256 = createHash('sha256').update(body).digest('hex');
   }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database, join, prepared, sql } from '#platform/db';
-import { type RawJson, toJsonText } from '#platform/json';
+import { type RawJson, toRawJson } from '#platform/json';
 import type { PinnedScorer } from '../../scorers';
 import type { Judgement } from '../judge-backend';
 
@@ -67,7 +67,7 @@ export class JudgeAnswerRepository {
         'judge-answer.save',
         sql`INSERT INTO judge_answers (workspace_id, scorer_id, scorer_version, question_sha256, sample, judgement,
                                        asked_for)
-          VALUES (${join(key)}, ${toJsonText(judgement)}, ${targetKey ?? null})
+          VALUES (${join(key)}, ${toRawJson(judgement)}, ${targetKey ?? null})
           ON CONFLICT (workspace_id, scorer_id, scorer_version, question_sha256, sample)
           DO UPDATE SET judgement = excluded.judgement, asked_for = excluded.asked_for, created_at = now()`,
       ),

@@ -14,9 +14,13 @@ export interface JudgedScorer {
 /** The judge backends: those that the operator configures, and models of the gateway. */
 @Injectable()
 export class JudgeBackends {
-  /** @param defaultModel the model of scorers that name no other */
+  /**
+   * @param standIns build the requests for previews where a backend is not configured
+   * @param defaultModel the model of scorers that name no other
+   */
   constructor(
     private readonly configured: Readonly<Record<JudgeBackendName, JudgeBackend | undefined>>,
+    private readonly standIns: Readonly<Record<JudgeBackendName, JudgeBackend>>,
     private readonly gateway: GatewayBackends,
     private readonly defaultModel: string | undefined,
   ) {}
@@ -38,6 +42,11 @@ export class JudgeBackends {
     throw problem.unavailable(missingModel(model), { isUpstream: true });
   }
 
+  /** Returns the backend of a scorer or, without one, a stand-in that builds its requests but cannot send them. */
+  async forPreview(scorer: JudgedScorer): Promise<JudgeBackend> {
+    return (await this.find(scorer)) ?? this.standIns[judgeBackendOf(scorer.definition)];
+  }
+
   /** Returns the name of the gateway's model that a scorer uses, or undefined. */
   private gatewayModelOf({ definition }: JudgedScorer): string | undefined {
     if (judgeBackendOf(definition) !== 'llm') return undefined;
@@ -49,7 +58,7 @@ export class JudgeBackends {
 const VARIABLE = { llm: 'JUDGE_BASE_URL', classifier: 'CLASSIFIER_BASE_URL' } as const;
 
 const missing = (name: JudgeBackendName): string =>
-  `This service has no judge backend of kind \`${name}\`, so it cannot run, test or preview this scorer. Nothing was stored. ` +
+  `This service has no judge backend of kind \`${name}\`, so it cannot run or test this scorer. Nothing was stored. ` +
   `Ask the operator to set ${VARIABLE[name]}, name a model of the gateway (\`"model": "gateway:<name>"\`), run a scorer of kind \`code\`, ` +
   `or call the judge yourself and upload its scores with this scorer_id.`;
 

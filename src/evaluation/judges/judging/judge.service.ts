@@ -41,9 +41,9 @@ export class JudgeService {
     private readonly metrics: JudgeMetrics,
   ) {}
 
-  /** Builds the request about a subject. Throws `PromptError` if that is impossible. Errors: 503 without the backend. */
-  async request(scorer: JudgedScorer, subject: ScoringSubject): Promise<JudgeRequest> {
-    return (await this.backends.require(scorer)).prepare(scorer.definition, subject);
+  /** Builds the request about a subject, also without a backend. Throws `PromptError` if that is impossible. */
+  async preview(scorer: JudgedScorer, subject: ScoringSubject): Promise<JudgeRequest> {
+    return (await this.backends.forPreview(scorer)).prepare(scorer.definition, subject);
   }
 
   /**

@@ -36,6 +36,7 @@ const TOP_LOGPROBS = 20;
 
 /** The content of a request for a chat completion, independent of the server's features. */
 export interface ChatQuestion {
+  /** Empty in a preview if neither the scorer nor the operator names a model. */
   model: string;
   output: Output;
   withReasoning: boolean;
@@ -55,7 +56,7 @@ export function chatBody(
   const { output } = question;
   const hasProbabilities = output.type === 'choice' || output.type === 'boolean';
   return JSON.stringify({
-    model: question.model,
+    ...(question.model && { model: question.model }),
     messages,
     ...(features.temperature && question.temperature !== undefined && { temperature: question.temperature }),
     [features.maxTokens]: question.maxTokens,

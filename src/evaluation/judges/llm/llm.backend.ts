@@ -1,5 +1,5 @@
 import { judgeBackendOf, type JudgeDefinition, type ScoringSubject } from '../../scorers';
-import type { JudgeEndpoint } from '../calls/judge-endpoint';
+import type { SendingEndpoint } from '../calls/judge-endpoint';
 import { PromptError, type JudgeBackend, type JudgeRequest } from '../judge-backend';
 import { dataBlock, delimitersOf, type KeyedHash } from '../prompt/data-block';
 import { BYTES_PER_TOKEN, judgePrompt } from '../prompt/judge-prompt';
@@ -31,7 +31,7 @@ const OVERHEAD_TOKENS = 200;
 export class LlmBackend implements JudgeBackend {
   constructor(
     private readonly settings: LlmSettings,
-    private readonly endpoint: JudgeEndpoint,
+    private readonly endpoint: SendingEndpoint,
     private readonly features: ChatFeaturesRepository,
     private readonly hash: KeyedHash,
     private readonly prices: TokenPrices,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { cutText, MAX_ERROR_LENGTH } from '../../scorers';
-import type { JudgeEndpoint } from '../calls/judge-endpoint';
+import type { SendingEndpoint } from '../calls/judge-endpoint';
 import { type JudgeCall, JudgeFailure, type Judgement, type JudgeRequest } from '../judge-backend';
 import { dataBlock, delimitersOf, type KeyedHash } from '../prompt/data-block';
 import { BYTES_PER_TOKEN } from '../prompt/judge-prompt';
@@ -33,7 +33,7 @@ export type TokenPrices = (
 ) => number | null;
 
 interface Dependencies {
-  endpoint: JudgeEndpoint;
+  endpoint: SendingEndpoint;
   features: ChatFeaturesRepository;
   hash: KeyedHash;
   prices: TokenPrices;

@@ -109,10 +109,13 @@ class Expansion {
     return value;
   }
 
-  /** Parses stored JSON, each value once. */
+  /** Parses stored JSON, each value once. A number that JavaScript would change becomes its text, unless it is zero. */
   private plain(value: unknown): unknown {
     if (!(value instanceof RawJson)) return value;
-    if (!this.parsed.has(value)) this.parsed.set(value, value.parse());
+    if (!this.parsed.has(value)) {
+      const parsed = value.parseExactly();
+      this.parsed.set(value, parsed instanceof RawJson ? numberOf(parsed) : parsed);
+    }
     return this.parsed.get(value);
   }
 
@@ -138,3 +141,5 @@ class Expansion {
     return toJsonText(value);
   }
 }
+
+const numberOf = ({ text }: RawJson): string | number => (Number(text) === 0 ? 0 : text);

@@ -1,22 +1,22 @@
-import { isJsonObject, RawJson, toJsonText } from '#platform/json';
-import { toolCallOf, cutText } from '../../scorers';
-import { messagesIn, type SessionMessage } from './session-messages';
-
-/** Characters kept of a role or of a tool's name. */
-const NAME_MAX = 100;
-
-/** One utterance, tool call or tool result of a conversation. */
-interface Entry {
-  /** The speaker, or the tool that is called or that answers. */
-  head: string;
-  body: string;
-  isToolEntry: boolean;
-}
+import { isJsonObject } from '#platform/json';
+import { toolCallOf } from '../../scorers';
+import { contentOf, Conversation } from './conversation';
+import {
+  answerEntry,
+  bodyOf,
+  callEntry,
+  entriesOf,
+  type Entry,
+  nameOf,
+  type ToolNames,
+  toolNamesIn,
+} from './message-entries';
+import { plain, type SessionMessage } from './messages';
 
 /** Consecutive messages of one trace. */
 interface Turn {
   traceId: unknown;
-  /** Whether the last message is from the assistant. */
+  /** Whether the assistant says something in the last message. */
   isAnswered: boolean;
   /** The entries of each message. */
   entries: Entry[][];
@@ -26,8 +26,8 @@ type JsonObject = Record<string, unknown>;
 
 /**
  * Returns a session as a transcript: its messages, tool calls and tool results in order. Tool calls come from the messages.
- * For a trace whose messages contain no calls, they come from its spans and precede its last answer. Every line of content
- * is indented by two spaces, so that content cannot look like the head of an entry.
+ * Calls of tools that no message of their trace names come from its spans, and precede its last answer. Every line of
+ * content is indented by two spaces, so that content cannot look like the head of an entry.
  *
  * @param target the trace to judge, if the target is not the session; the session then has no spans of other traces
  */
@@ -36,31 +36,41 @@ export function sessionTranscript(session: JsonObject, target?: unknown): string
   const spansOf = new Map(traces.map((trace) => [trace.trace_id, trace.spans]));
   if (isJsonObject(target)) spansOf.set(target.trace_id, target.spans);
   const messages = Array.isArray(session.messages) ? (session.messages as SessionMessage[]) : [];
-  const turns = turnsOf(messages);
+  const turns = turnsOf(messages, toolNamesIn(messages));
   const lastTurnOf = new Map(turns.map((turn) => [turn.traceId, turn]));
-  const tracesWithCalls = new Set(turns.filter(hasCalls).map(({ traceId }) => traceId));
   const tracesWithoutMessages = traces.filter(({ trace_id }) => !lastTurnOf.has(trace_id));
   const entries = [
     ...turns.flatMap((turn) => {
-      const needsCalls = lastTurnOf.get(turn.traceId) === turn && !tracesWithCalls.has(turn.traceId);
-      return needsCalls ? withCalls(turn, spansOf.get(turn.traceId)) : turn.entries.flat();
+      if (lastTurnOf.get(turn.traceId) !== turn) return turn.entries.flat();
+      const ofTrace = turns.filter(({ traceId }) => traceId === turn.traceId);
+      return withCalls(turn, ofTrace, spansOf.get(turn.traceId));
     }),
     ...tracesWithoutMessages.flatMap(({ trace_id }) => callsOf(spansOf.get(trace_id))),
   ];
   return toText(entries, session.is_truncated === true);
 }
 
-/** Returns a trace as a transcript: the input and output of its root span, with the tool calls in between. */
+/** Returns a trace as a transcript: the messages of its root span and of its model calls, each once, and its tool calls. */
 export function traceTranscript(trace: JsonObject): string {
-  const messages = [...messagesIn(trace.input, 'user'), ...messagesIn(trace.output, 'assistant')];
-  const [turn = EMPTY_TURN] = turnsOf(messages);
-  const entries = hasCalls(turn) ? turn.entries.flat() : withCalls(turn, trace.spans);
-  return toText(entries, trace.is_truncated === true);
+  const messages = new Conversation().add(trace).map((message) => ({ ...message, trace_id: null }));
+  const [turn = EMPTY_TURN] = turnsOf(messages, toolNamesIn(messages));
+  return toText(withCalls(turn, [turn], trace.spans), lacksContent(trace));
 }
 
-const EMPTY_TURN: Turn = { traceId: undefined, isAnswered: false, entries: [] };
+const EMPTY_TURN: Turn = { traceId: null, isAnswered: false, entries: [] };
 
-function turnsOf(messages: readonly SessionMessage[]): Turn[] {
+/** Whether a trace has content that neither the spans nor the root's copies show. */
+function lacksContent({ is_truncated, span_count, spans }: JsonObject): boolean {
+  if (is_truncated !== true) return false;
+  if (!Array.isArray(spans)) return true;
+  const isCut = (span: unknown): boolean =>
+    isJsonObject(span) && span.is_truncated === true && isEmptyObject(plain(span.attributes));
+  return !(typeof span_count === 'number' && spans.length >= span_count) || spans.some(isCut);
+}
+
+const isEmptyObject = (value: unknown): boolean => !isJsonObject(value) || Object.keys(value).length === 0;
+
+function turnsOf(messages: readonly SessionMessage[], names: ToolNames): Turn[] {
   const turns: Turn[] = [];
   for (const message of messages) {
     let turn = turns.at(-1);
@@ -68,18 +78,29 @@ function turnsOf(messages: readonly SessionMessage[]): Turn[] {
       turn = { traceId: message.trace_id, isAnswered: false, entries: [] };
       turns.push(turn);
     }
-    turn.entries.push(entriesOf(message));
-    turn.isAnswered = message.role === 'assistant';
+    turn.entries.push(entriesOf(message, names));
+    turn.isAnswered =
+      message.role === 'assistant' && turn.entries.at(-1)!.some(({ tool }) => tool === undefined);
   }
   return turns;
 }
 
-const hasCalls = ({ entries }: Turn): boolean => entries.flat().some(({ isToolEntry }) => isToolEntry);
-
-/** Inserts the tool calls of spans before the answer of a turn. */
-function withCalls({ isAnswered, entries }: Turn, spans: unknown): Entry[] {
+/**
+ * Inserts the tool calls of spans that no message of the trace has, before the answer of its last turn. If messages have an
+ * answer of an unknown tool, they have those of all tools.
+ */
+function withCalls({ isAnswered, entries }: Turn, ofTrace: readonly Turn[], spans: unknown): Entry[] {
+  const called = callsOf(spans);
+  const ofSpans = new Set(called.map(({ tool }) => tool));
+  const named = ofTrace.flatMap((turn) => turn.entries.flat()).filter(({ tool }) => tool !== undefined);
+  const tools = new Set(named.map(({ tool }) => tool));
+  const answered = new Set(named.filter(({ isAnswer }) => isAnswer).map(({ tool }) => tool));
+  const areAllAnswered = [...answered].some((tool) => !ofSpans.has(tool));
+  const missing = called.filter(({ tool, isAnswer }) =>
+    isAnswer ? !areAllAnswered && !answered.has(tool) : !tools.has(tool),
+  );
   const answerAt = isAnswered ? entries.length - 1 : entries.length;
-  return [...entries.slice(0, answerAt), callsOf(spans), ...entries.slice(answerAt)].flat();
+  return [...entries.slice(0, answerAt), missing, ...entries.slice(answerAt)].flat();
 }
 
 function callsOf(spans: unknown): Entry[] {
@@ -87,12 +108,13 @@ function callsOf(spans: unknown): Entry[] {
   return spans.filter(isJsonObject).flatMap((span) => {
     const call = toolCallOf({ ...span, attributes: plain(span.attributes) });
     if (!call) return [];
+    const content = contentOf(span);
     const name = nameOf(call.name);
+    const called = callEntry('', name, call.args === undefined ? content.input : call.args);
+    const result = call.result === undefined ? (content.output ?? undefined) : call.result;
     const failure = failureOf(span.status);
-    if (failure !== undefined)
-      return [toolEntry(`calls ${name}`, call.args), failedCall(name, failure, call.result)];
-    const result = call.result === undefined ? [] : [toolEntry(`${name} answers`, call.result)];
-    return [toolEntry(`calls ${name}`, call.args), ...result];
+    if (failure !== undefined) return [called, failedCall(name, failure, result)];
+    return result === undefined ? [called] : [called, answerEntry(name, result)];
   });
 }
 
@@ -104,60 +126,12 @@ function failureOf(status: unknown): string | undefined {
 }
 
 /** Returns the entry of a failed call, with the reason and the result if there is one. */
-function failedCall(name: string, reason: string, result: unknown): Entry {
-  const { head, body, isToolEntry } = toolEntry(`${name} fails`, result);
-  return { head, body: [reason, body].filter((text) => text !== '').join('\n'), isToolEntry };
-}
-
-function entriesOf(message: SessionMessage): Entry[] {
-  const role = nameOf(message.role);
-  const content = plain(message.content);
-  const calls = plain(message.tool_calls);
-  const head = role === 'tool' ? `${nameOf(message.name ?? 'tool')} answers` : role;
-  const contents = Array.isArray(content)
-    ? content.map((part) => entryOfPart(role, head, part))
-    : content === null || content === undefined || content === ''
-      ? []
-      : [{ head, body: textOf(content), isToolEntry: role === 'tool' }];
-  return [...contents, ...(Array.isArray(calls) ? calls.map((call) => entryOfCall(role, call)) : [])];
-}
-
-/** Reads a part of a message in the format of OpenTelemetry (`tool_call`) or Anthropic (`tool_use`). */
-function entryOfPart(role: string, head: string, part: unknown): Entry {
-  const isToolEntry = role === 'tool';
-  if (!isJsonObject(part)) return { head, body: textOf(part), isToolEntry };
-  const { type, name, id, tool_use_id } = part;
-  if (type === 'tool_call' || type === 'tool_use') {
-    return toolEntry(`${role} calls ${nameOf(name)}`, part.arguments ?? part.input);
-  }
-  if (type === 'tool_call_response' || type === 'tool_result') {
-    const tool = nameOf(name ?? id ?? tool_use_id ?? 'tool');
-    return toolEntry(`${tool} answers`, part.response ?? part.result ?? part.content);
-  }
-  const text = part.text ?? (type === 'text' ? part.content : undefined);
-  return { head, body: textOf(typeof text === 'string' ? text : part), isToolEntry };
-}
-
-/** Reads a call in OpenAI's format, `{"function": {"name", "arguments"}}`, or with both members at the top level. */
-function entryOfCall(role: string, call: unknown): Entry {
-  if (!isJsonObject(call)) return toolEntry(`${role} calls`, call);
-  const called = isJsonObject(call.function) ? call.function : call;
-  return toolEntry(`${role} calls ${nameOf(called.name)}`, called.arguments ?? called.args ?? called.input);
-}
-
-const toolEntry = (head: string, body: unknown): Entry => ({
-  head,
-  body: body === undefined || body === null ? '' : textOf(plain(body)),
-  isToolEntry: true,
+const failedCall = (name: string, reason: string, result: unknown): Entry => ({
+  head: `${name} fails`,
+  body: [reason, bodyOf(result)].filter((text) => text !== '').join('\n'),
+  tool: name,
+  isAnswer: true,
 });
-
-const plain = (value: unknown): unknown => (value instanceof RawJson ? value.parse() : value);
-
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : toJsonText(value));
-
-/** Returns a name on one line. */
-const nameOf = (name: unknown): string =>
-  cutText((typeof name === 'string' ? name : '?').replace(/[\s\u0085[\]]+/g, ' '), NAME_MAX);
 
 function toText(entries: readonly Entry[], isCut: boolean): string {
   const texts = entries.map(({ head, body }) => `[${head}]${body === '' ? '' : `\n${indented(body)}`}`);

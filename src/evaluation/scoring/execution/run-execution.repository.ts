@@ -1,8 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database, prepared, sql, type Sql } from '#platform/db';
-import { toJsonText } from '#platform/json';
 import type { Grain } from '../../scorers';
-import type { ScoredItem } from '../../scores';
 import type { FailureCode, RunStatus, ScoringTarget } from '../runs/score-run.entity';
 
 /** A run that a worker has claimed. */
@@ -29,24 +27,13 @@ export interface ClaimedRun {
 /** The key of a run. A job holds only the run id; claiming the run returns the workspace. */
 export type RunKey = Pick<ClaimedRun, 'score_run_id' | 'workspace_id'>;
 
-/** A score to write into the results of a running experiment. */
-export interface WriteBack {
-  experimentId: string;
-  resultId: string;
-  /** Name of the scorer, which is the key of the score in the result. */
-  name: string;
-  /** Null when the scorer abstained. */
-  score: number | null;
-  /** Identifies the score's origin: `scorer_id`, and `metadata` with `score_run_id`. */
-  detail: object;
-}
-
 /** Counts over the results of a run. */
 export interface ResultCounts {
   completed: number;
   failed: number;
   /** Completed results with a score. The scorer abstained from the others. */
   scored: number;
+  not_written_back: number;
   cost_usd: number | null;
   first_error: string | null;
 }
@@ -63,14 +50,14 @@ const FIRST_ERROR_MAX = 500;
 
 const milliseconds = (ms: number): Sql => sql`${ms} * interval '1 millisecond'`;
 
-const isRun = ({ score_run_id, workspace_id }: RunKey): Sql =>
+export const isRun = ({ score_run_id, workspace_id }: RunKey): Sql =>
   sql`score_run_id = ${score_run_id} AND workspace_id = ${workspace_id}`;
 
 /** Matches the run while this worker holds it. */
 const isHeld = (run: RunKey, token: string): Sql =>
   sql`${isRun(run)} AND lease_token = ${token} AND run_status = 'running'`;
 
-/** Claims, executes and ends runs for workers. Each step is one conditional statement, so that only one worker takes it. */
+/** Claims and ends runs for workers. Each step is one conditional statement, so that only one worker takes it. */
 @Injectable()
 export class RunExecutionRepository {
   constructor(private readonly database: Database) {}
@@ -108,7 +95,7 @@ export class RunExecutionRepository {
     return this.database.query<ScoringTarget>(
       prepared(
         'score-run.targets-left',
-        sql`SELECT t.ordinal, t.trace_id, t.session_id, t.result_experiment_id, t.result_id
+        sql`SELECT t.ordinal, t.trace_id, t.session_id, t.result_experiment_id, t.result_id, t.result_version, t.case_id
           FROM score_runs r JOIN score_targets t USING (score_run_id)
           LEFT JOIN score_results s ON s.score_run_id = t.score_run_id AND s.ordinal = t.ordinal
           WHERE r.score_run_id = ${run.score_run_id} AND r.workspace_id = ${run.workspace_id}
@@ -146,83 +133,6 @@ export class RunExecutionRepository {
     return row?.breakdowns ?? 0;
   }
 
-  /**
-   * Stores the result of one target and writes its score back to the experiment's results, in one statement: to all
-   * results that name the trace, or to the result selected with the session. Returns false, and writes nothing, if the
-   * target already has a result or the run has ended.
-   *
-   * The shared lock on the experiment waits for a finalization in progress; a final experiment is not changed. Results are
-   * locked in the order of their ids, so that runs cannot deadlock. Replaces a score of the same name only if the same
-   * scorer wrote it, in the same or an older version.
-   */
-  async store(
-    run: RunKey,
-    target: ScoringTarget,
-    scoreId: string,
-    item: ScoredItem,
-    writeBack: WriteBack | null,
-  ): Promise<boolean> {
-    const name = sql`${writeBack?.name ?? null}::text`;
-    const [row] = await this.database.query<{ stored: number }>(
-      prepared(
-        'score-run.store',
-        sql`WITH stored AS (
-            INSERT INTO score_results (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain,
-                                       trace_id, session_id, score, choice, confidence, probabilities, answers,
-                                       reasoning, backend, model, error, elapsed_ms, cost_usd, request_sha256,
-                                       is_cached, samples)
-            SELECT r.score_run_id, ${target.ordinal}, ${scoreId}, r.workspace_id, r.scorer_id, r.scorer_version, r.grain,
-                   ${target.trace_id}, ${target.session_id}, ${item.score ?? null}, ${item.choice ?? null},
-                   ${item.confidence ?? null}, ${jsonOrNull(item.probabilities)}, ${jsonOrNull(item.answers)},
-                   ${item.reasoning ?? null}, ${item.backend ?? null}, ${item.model ?? null}, ${item.error ?? null},
-                   ${item.elapsed_ms}, ${item.cost_usd ?? null}, ${item.request_sha256 ?? null},
-                   ${item.is_cached ?? null}, ${jsonOrNull(item.samples)}
-            FROM score_runs r
-            WHERE r.score_run_id = ${run.score_run_id} AND r.workspace_id = ${run.workspace_id}
-              AND r.run_status = 'running'
-            ON CONFLICT (score_run_id, ordinal) DO NOTHING
-            RETURNING workspace_id
-          ), experiment AS MATERIALIZED (
-            SELECT experiment_id FROM experiments
-            WHERE experiment_id = ${writeBack?.experimentId ?? null}
-              AND workspace_id = (SELECT workspace_id FROM stored)
-              AND experiment_status = 'running' AND archived_at IS NULL
-            FOR SHARE
-          ), named AS (
-            SELECT r.experiment_id, r.result_id FROM experiment
-            JOIN results r ON r.workspace_id = (SELECT workspace_id FROM stored)
-              AND r.experiment_id = experiment.experiment_id
-            WHERE r.trace_id = ${target.trace_id}
-            UNION SELECT experiment_id, ${writeBack?.resultId ?? null} FROM experiment
-          ), locked AS MATERIALIZED (
-            SELECT r.experiment_id, r.result_id FROM named JOIN results r USING (experiment_id, result_id)
-            WHERE r.workspace_id = (SELECT workspace_id FROM stored)
-            ORDER BY r.result_id FOR UPDATE OF r
-          ), written AS (
-            UPDATE results
-            SET scores = results.scores || jsonb_build_object(${name}, ${writeBack?.score ?? null}::float8),
-                updated_at = now(),
-                score_details = (
-                  SELECT json_object_agg(key, value) FROM (
-                    SELECT key, value FROM json_each(results.score_details) WHERE key <> ${name}
-                    UNION ALL SELECT ${name}, ${jsonOrNull(writeBack?.detail)}::json) merged)
-            FROM locked
-            WHERE results.experiment_id = locked.experiment_id AND results.result_id = locked.result_id
-              AND results.workspace_id = (SELECT workspace_id FROM stored)
-              AND (NOT results.scores ? ${name}
-                   OR EXISTS (
-                     SELECT FROM score_runs earlier JOIN score_runs own USING (workspace_id, scorer_id)
-                     WHERE own.score_run_id = ${run.score_run_id} AND own.workspace_id = results.workspace_id
-                       AND earlier.score_run_id = results.score_details -> ${name} #>> '{metadata,score_run_id}'
-                       AND earlier.scorer_version <= own.scorer_version))
-            RETURNING 1
-          )
-          SELECT (SELECT count(*) FROM stored) AS stored, (SELECT count(*) FROM written) AS written`,
-      ),
-    );
-    return row!.stored > 0;
-  }
-
   /** Adds the cost of a judge's answer that arrived after the end of the run. */
   async addLateCost(run: RunKey, costUsd: number): Promise<void> {
     await this.database.query(
@@ -237,7 +147,7 @@ export class RunExecutionRepository {
       prepared(
         'score-run.count-results',
         sql`SELECT count(*) FILTER (WHERE error IS NULL) AS completed, count(error) AS failed, count(score) AS scored,
-              sum(cost_usd) AS cost_usd,
+              count(*) FILTER (WHERE NOT is_written_back) AS not_written_back, sum(cost_usd) AS cost_usd,
               left((array_agg(error ORDER BY ordinal) FILTER (WHERE error IS NOT NULL))[1],
                    ${FIRST_ERROR_MAX}::integer) AS first_error
             FROM score_results WHERE ${isRun(run)}`,
@@ -254,7 +164,7 @@ export class RunExecutionRepository {
         sql`UPDATE score_runs
           SET run_status = ${outcome.run_status}, failure_code = ${outcome.failure_code},
               failure_detail = ${outcome.failure_detail}, completed_count = ${counts.completed},
-              failed_count = ${counts.failed}, cost_usd = ${counts.cost_usd}, finished_at = now(), updated_at = now(),
+              failed_count = ${counts.failed}, not_written_back_count = ${counts.not_written_back}, cost_usd = ${counts.cost_usd}, finished_at = now(), updated_at = now(),
               lease_token = NULL, lease_expires_at = NULL
           WHERE ${isHeld(run, token)} RETURNING 1`,
       ),
@@ -262,5 +172,3 @@ export class RunExecutionRepository {
     return ended.length > 0;
   }
 }
-
-const jsonOrNull = (value: object | undefined): string | null => (value ? toJsonText(value) : null);

@@ -16,10 +16,10 @@ import {
   type ResultCounts,
   RunExecutionRepository,
   type RunOutcome,
-  type WriteBack,
 } from './run-execution.repository';
+import { TargetResultRepository, type WriteBack } from './target-result.repository';
 import { LEASE_MS, RunLease } from './run-lease';
-import type { ScoringTarget } from '../runs/score-run.entity';
+import { isResult, type ScoringTarget } from '../runs/score-run.entity';
 import { type RunEnd, ScoreRunRepository } from '../runs/score-run.repository';
 import { SCORE_RUN } from '../runs/score-run.service';
 import { type ScoringJob, ScoringRunner } from './scoring-runner';
@@ -43,6 +43,7 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
     private readonly scorers: ScorerRepository,
     private readonly runs: ScoreRunRepository,
     private readonly executions: RunExecutionRepository,
+    private readonly targetResults: TargetResultRepository,
     private readonly runner: ScoringRunner,
     private readonly shutdown: WorkerShutdown,
     private readonly metrics: ScoringMetrics,
@@ -142,6 +143,7 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
     const abandoned = linkedSignal(lease.lost, deadline, this.shutdown.outOfTime);
     const job: ScoringJob = {
       scorer,
+      grain: run.grain,
       targets: await this.executions.targetsLeft(run),
       concurrency: run.concurrency,
       cache: run.uses_cache ? 'read' : 'write',
@@ -155,7 +157,7 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
       await this.runner.run(scope, job, async (target, item) => {
         const writeBack = writeBackOf(run, scorer, target, item);
         const scoreId = newId('score');
-        const store = () => this.executions.store(run, target, scoreId, item, writeBack);
+        const store = () => this.targetResults.store(run, target, scoreId, item, writeBack);
         if (await retry(store, job.retry)) {
           this.metrics.scored(scorer.scorer_kind, item);
           return;
@@ -204,19 +206,16 @@ function outcomeOf({ scored, completed, first_error }: ResultCounts): RunOutcome
       };
 }
 
-/** Returns the score to write back. Null for a failed target, and for one without a result in the run's experiment. */
+/** Returns the score to write back to the result that is the target. Null for another target, and for a failed one. */
 function writeBackOf(
   run: ClaimedRun,
   scorer: RunnableScorer,
   target: ScoringTarget,
   item: ScoredItem,
 ): WriteBack | null {
-  const { experiment_id, score_run_id } = run;
-  if (experiment_id === null || target.result_id === null || item.error !== undefined) return null;
-  if (target.result_experiment_id !== experiment_id) return null;
+  const { score_run_id } = run;
+  if (!isResult(target) || item.error !== undefined) return null;
   return {
-    experimentId: experiment_id,
-    resultId: target.result_id,
     name: scorer.name,
     score: item.score ?? null,
     detail: {

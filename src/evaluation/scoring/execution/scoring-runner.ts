@@ -4,6 +4,7 @@ import { FairLimiter, linkedSignal, type Permit, retry, type RetryPolicy } from 
 import { Environment } from '#platform/config';
 import { Problem } from '#platform/problem';
 import { Budget, BUDGET_EXCEEDED, failedScoring, type Scoring, type ScoringContext } from '../../judges';
+import type { Grain } from '../../scorers';
 import type { ScoredItem } from '../../scores';
 import type { ScoringTarget } from '../runs/score-run.entity';
 import { type ScoringResultDto, toScoringResultDto } from '../runs/score-run.dto';
@@ -36,6 +37,7 @@ export interface ScoringOptions {
 /** Targets to score, and how to score them. */
 export interface ScoringJob {
   scorer: RunnableScorer;
+  grain: Grain;
   targets: readonly ScoringTarget[];
   /** Targets scored at a time; the process may allow fewer. */
   concurrency: number;
@@ -77,9 +79,15 @@ export class ScoringRunner {
   }
 
   /** Returns what would be run or sent for each target, without doing so. */
-  async preview(scope: Scope, scorer: RunnableScorer, targets: ScoringTarget[]): Promise<ScoringResultDto[]> {
+  async preview(
+    scope: Scope,
+    scorer: RunnableScorer,
+    grain: Grain,
+    targets: ScoringTarget[],
+  ): Promise<ScoringResultDto[]> {
     const results: ScoringResultDto[] = [];
-    for await (const { target, build } of this.subjects.prepare(scope, targets, targets.length, ONCE)) {
+    const work = { grain, targets, retry: ONCE };
+    for await (const { target, build } of this.subjects.prepare(scope, work, targets.length)) {
       const built = await build();
       const result = 'error' in built ? built : await this.scorer.preview(scorer, built.subject);
       results.push({ ...toScoringResultDto(target, { elapsed_ms: 0 }), ...result });
@@ -95,6 +103,7 @@ export class ScoringRunner {
   async test(
     scope: Scope,
     scorer: RunnableScorer,
+    grain: Grain,
     targets: ScoringTarget[],
     { concurrency, max_cost_usd }: ScoringOptions,
     request: AbortSignal,
@@ -106,6 +115,7 @@ export class ScoringRunner {
     const results = new Map<number, ScoringResultDto>();
     const job: ScoringJob = {
       scorer,
+      grain,
       targets,
       concurrency,
       cache: 'none',
@@ -136,7 +146,7 @@ export class ScoringRunner {
    */
   async run(scope: Scope, job: ScoringJob, onResult: OnResult): Promise<void> {
     const chunk = Math.min(CHUNK, job.concurrency);
-    const queue = this.subjects.prepare(scope, job.targets, chunk, job.retry);
+    const queue = this.subjects.prepare(scope, job, chunk);
     const broken = new AbortController();
     const stopping = linkedSignal(job.stopping, job.signal, broken.signal);
     const abandoned = linkedSignal(job.signal, broken.signal);

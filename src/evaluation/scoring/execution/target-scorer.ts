@@ -75,7 +75,7 @@ export class TargetScorer {
       };
     }
     try {
-      const { body, sha256 } = await this.judges.request(judgedOf(scorer), subject);
+      const { body, sha256 } = await this.judges.preview(judgedOf(scorer), subject);
       return { preview_request: new RawJson(body), request_sha256: sha256 };
     } catch (error) {
       if (error instanceof PromptError) return { error: storable(error.message, MAX_ERROR_LENGTH) };

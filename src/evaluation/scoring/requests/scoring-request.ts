@@ -7,10 +7,11 @@ import { TARGETS_MAX } from '../target-selection/target-selector';
 import type { ScoreDto } from './scoring.dto';
 
 const CONCURRENCY_MAX = 32;
+const ID_LISTS = ['trace_ids', 'session_ids', 'agent_ids'] as const;
 
 /**
  * Checks the rules between the members of a request, which need nothing from the database. Errors: 400 without any
- * selector, for a `since` after `until`, and for a grain that contradicts the ids.
+ * selector, for one that can never select a target, and for a grain that contradicts the ids.
  */
 export function checkSelectors(dto: ScoreDto): void {
   const selectors = [dto.trace_ids, dto.session_ids, dto.agent_ids, dto.experiment_id, dto.since, dto.until];
@@ -21,8 +22,13 @@ export function checkSelectors(dto: ScoreDto): void {
   }
   const errors: FieldError[] = [];
   const [since, until] = [timeOf(dto.since), timeOf(dto.until)];
-  if (since && until && since > until) {
-    errors.push({ pointer: '/since', detail: 'must not be later than until' });
+  if (since && until && since >= until) {
+    errors.push({ pointer: '/since', detail: 'must be earlier than until' });
+  }
+  for (const member of ID_LISTS) {
+    if (dto[member]?.length === 0) {
+      errors.push({ pointer: `/${member}`, detail: 'must not be empty: an empty list selects nothing' });
+    }
   }
   const grains = grainsOfIds(dto);
   if (grains.length === 1 && isOtherGrain(dto.grain, grains[0]!)) {

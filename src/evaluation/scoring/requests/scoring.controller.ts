@@ -12,9 +12,9 @@ export class ScoringController {
   constructor(private readonly scoring: ScoringService) {}
 
   /**
-   * Score traces or sessions, or test or preview a scorer
+   * Score traces, sessions or results, or test or preview a scorer
    *
-   * @remarks A scorer of kind `llm_judge` needs a judge backend in every mode. Without one, the response is 503 and nothing is stored.
+   * @remarks In the modes `test` and `score`, a scorer of kind `llm_judge` needs a judge backend. Without one, the response is 503 and nothing is stored. `preview` needs none: it then shows the request to a judge that supports every feature, without `model` if the scorer names none.
    */
   @Post()
   @HttpCode(202)
@@ -28,7 +28,10 @@ export class ScoringController {
     limit: ({ SCORING_LIMIT_BYTES }) => SCORING_LIMIT_BYTES,
     codings: ['gzip', 'base64'],
   })
-  @ApiAcceptedResponse({ type: QueuedRunDto, description: 'In mode `score`: the queued run.' })
+  @ApiAcceptedResponse({
+    type: QueuedRunDto,
+    description: 'In mode `score`: the queued run. A run without targets has already succeeded.',
+  })
   @ApiOkResponse({ type: SynchronousScoresDto, description: 'In mode `preview` or `test`: the results.' })
   async score(
     @CurrentScope() scope: Scope,

@@ -56,12 +56,15 @@ export class ScoreDto {
   @Min(0)
   concurrency?: number | null;
 
-  /** Selects the traces or sessions of this experiment's results. While it is running, scores are written to its results. */
+  /**
+   * Selects the results of this experiment: each is a target, with or without a trace. The scores count in comparisons. While
+   * the experiment is running, they are also written to its results.
+   */
   @IsOptional()
   @IsString()
   experiment_id?: string | null;
 
-  /** Scores only the newest targets, at most 100, or 5 in `preview` and `test`. Without a limit, selecting more is 422. */
+  /** Scores only the newest targets (of an experiment, its newest results), at most 100, or 5 in `preview` and `test`. Without a limit, selecting more is 422. */
   @ApiProperty({ type: 'integer', minimum: 0, required: false, nullable: true })
   @IsOptional()
   @IsInt()
@@ -88,7 +91,10 @@ export class ScoreDto {
   @Matches(TRACE_ID, { each: true, message: 'must be 32 lower-case hexadecimal digits, not all zeros' })
   trace_ids?: string[] | null;
 
-  /** Selects targets that started at this time or later (RFC 3339). */
+  /**
+   * Selects targets that started at this time or later (RFC 3339). A result without a stored trace counts by the time at
+   * which it was created.
+   */
   @IsOptional()
   @IsTime({ required: false, nullable: true })
   since?: string | null;
@@ -121,7 +127,10 @@ export class ScoreDto {
   @IsBoolean()
   cache?: boolean | null;
 
-  /** Skips targets that this version of the scorer has scored, or that are in one of its open runs. */
+  /**
+   * Skips targets that this version of the scorer has scored, or that are in one of its open runs. A result that was
+   * replaced since is scored again. When nothing is left, the run has a `total` of 0 and has succeeded.
+   */
   @IsOptional()
   @IsBoolean()
   unscored_only?: boolean | null;
@@ -139,7 +148,7 @@ export class SynchronousScoresDto {
   scorer_version!: number;
 }
 
-/** The response to `score`: a queued run. */
+/** The response to `score`: a queued run or, if nothing matches, one that has succeeded. */
 export class QueuedRunDto {
   @ApiProperty({ type: 'integer', minimum: 0 })
   concurrency!: number;
@@ -151,8 +160,8 @@ export class QueuedRunDto {
   scorer_id!: string;
   @ApiProperty({ type: 'integer', minimum: 1 })
   scorer_version!: number;
-  /** Number of targets. */
-  @ApiProperty({ type: 'integer', minimum: 1 })
+  /** Number of targets. 0 if nothing matches. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
   total!: number;
 }
 

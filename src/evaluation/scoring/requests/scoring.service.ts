@@ -30,9 +30,9 @@ export class ScoringService {
 
   /**
    * Scores the selected targets with the current version of a scorer. Stores nothing until all checks have passed. Errors:
-   * 400 for an empty or contradictory selection and for a human scorer; 404 for an unknown scorer or unknown ids; 409 for
-   * an archived scorer, and if other requests keep taking the targets; 422 for more targets than the cap, and for a cost
-   * limit on a judge without prices; 503 without a judge backend.
+   * 400 for a contradictory selection and for a human scorer; 404 for an unknown scorer or unknown ids; 409 for an archived
+   * scorer, and if other requests keep taking the targets; 422 for more targets than the cap, and for a cost limit on a
+   * judge without prices; 503 without a judge backend, except in mode `preview`.
    */
   async score(scope: Scope, scorerId: string, dto: ScoreDto, signal: AbortSignal): Promise<ScoringAnswer> {
     checkSelectors(dto);
@@ -43,17 +43,20 @@ export class ScoringService {
     const selection = selectionOf(dto, row.grain);
     const options = optionsOf(dto);
     const scorer = toRunnable(row);
-    await this.scorer.checkBackend(scorer);
-    if (options.max_cost_usd !== null) await this.scorer.checkPrice(scorer);
     const mode = dto.mode ?? 'score';
+    if (mode !== 'preview') {
+      await this.scorer.checkBackend(scorer);
+      if (options.max_cost_usd !== null) await this.scorer.checkPrice(scorer);
+    }
     if (mode === 'score') return { queued: await this.enqueue(scope, scorer, selection, options, signal) };
+    const { grain } = selection;
     const targets = await this.selector.select(scope, scorer, selection, signal);
     const results =
       mode === 'preview'
-        ? await this.runner.preview(scope, scorer, targets)
-        : await this.runner.test(scope, scorer, targets, options, signal);
+        ? await this.runner.preview(scope, scorer, grain, targets)
+        : await this.runner.test(scope, scorer, grain, targets, options, signal);
     const { scorer_id, scorer_version } = scorer;
-    return { scores: { grain: selection.grain, mode, results, scorer_id, scorer_version } };
+    return { scores: { grain, mode, results, scorer_id, scorer_version } };
   }
 
   /**

@@ -7,11 +7,12 @@ import type { ScoredItem } from '../../scores';
 import {
   FAILURE_CODES,
   type FailureCode,
+  isResult,
   RUN_STATUSES,
   type RunStatus,
   type ScoreResultRow,
   type ScoreRunRow,
-  type TargetRef,
+  type ScoringTarget,
 } from './score-run.entity';
 
 export class ScoreRunListQueryDto extends ChangingListQueryDto {
@@ -24,7 +25,7 @@ export class ScoreRunListQueryDto extends ChangingListQueryDto {
   @IsOneOf(RUN_STATUSES, { required: false })
   run_status?: RunStatus;
 
-  /** Runs over the traces or sessions of this experiment. */
+  /** Runs over the results of this experiment. */
   @IsOptional()
   @IsString()
   experiment_id?: string;
@@ -52,8 +53,8 @@ export class ScoreRunDto {
   run_status!: RunStatus;
   @ApiProperty({ type: 'integer', minimum: 1, maximum: 32 })
   concurrency!: number;
-  /** Number of targets. */
-  @ApiProperty({ type: 'integer', minimum: 1 })
+  /** Number of targets. A run without any has succeeded. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
   total!: number;
   /** Number of targets without an error. */
   @ApiProperty({ type: 'integer', minimum: 0 })
@@ -61,6 +62,12 @@ export class ScoreRunDto {
   /** Number of targets with an error. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   failed_count!: number;
+  /**
+   * Number of scores, deliberate nulls included, that were not written back to their results: the result has a score of
+   * that name from you, the experiment is frozen, or the result was replaced meanwhile.
+   */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  not_written_back_count!: number;
   /** Cost of the judge, in US dollars, when known. */
   cost_usd!: number | null;
   /** Cost limit of the request, in US dollars. */
@@ -108,6 +115,10 @@ export class SampleSpreadDto {
 export class ScoringResultDto {
   trace_id?: string;
   session_id?: string;
+  /** The result that is the target. Absent if the target is a trace or a session. */
+  result_id?: string;
+  /** The case of that result. */
+  case_id?: string;
   @ApiProperty({ description: 'Absent when the scorer abstained or failed.' })
   score?: number;
   /** The label of the scorer, or the choice of a judge. */
@@ -171,6 +182,7 @@ export const toScoreRunDto = (row: ScoreRunRow): ScoreRunDto => ({
   total: row.total,
   completed_count: row.completed_count,
   failed_count: row.failed_count,
+  not_written_back_count: row.not_written_back_count,
   cost_usd: row.cost_usd,
   max_cost_usd: row.max_cost_usd,
   cache: row.uses_cache,
@@ -192,6 +204,8 @@ export const toScoreResultDto = (row: ScoreResultRow): ScoreResultDto => ({
   ...present({
     trace_id: row.trace_id,
     session_id: row.session_id,
+    result_id: row.result_id,
+    case_id: row.case_id,
     score: row.score,
     choice: row.choice,
     confidence: row.confidence,
@@ -211,10 +225,10 @@ export const toScoreResultDto = (row: ScoreResultRow): ScoreResultDto => ({
 });
 
 /** Returns the view of a result that is not stored. */
-export const toScoringResultDto = (
-  { trace_id, session_id }: TargetRef,
-  item: ScoredItem,
-): ScoringResultDto => ({ ...present({ trace_id, session_id }), ...item });
+export const toScoringResultDto = (target: ScoringTarget, item: ScoredItem): ScoringResultDto => {
+  const { trace_id, session_id, result_id, case_id } = target;
+  return { ...present({ trace_id, session_id, ...(isResult(target) && { result_id, case_id }) }), ...item };
+};
 
 type Present<Members> = { [Name in keyof Members]?: Exclude<Members[Name], null> };
 

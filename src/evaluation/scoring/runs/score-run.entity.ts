@@ -34,6 +34,8 @@ export interface ScoreRunRow {
   total: number;
   completed_count: number;
   failed_count: number;
+  /** Scores that are not in the scores of their results. */
+  not_written_back_count: number;
   cost_usd: number | null;
   max_cost_usd: number | null;
   uses_cache: boolean;
@@ -46,21 +48,30 @@ export interface ScoreRunRow {
   created_by: string;
 }
 
-/** A trace with its session, if it has one, or a session alone. */
+/** A trace with its session, if it has one; a session alone; or a result with the trace and session that it names. */
 export interface TargetRef {
+  /** Either may be null, and for a result both. */
   trace_id: string | null;
   session_id: string | null;
+  /** The result that is the target, or that names it. */
+  result_experiment_id?: string | null;
+  result_id?: string | null;
+  /** Set if the target is the result: its version, and its case. */
+  result_version?: number | null;
+  case_id?: string | null;
 }
-
-export const targetIdOf = ({ trace_id, session_id }: TargetRef): string => (trace_id ?? session_id)!;
 
 /** A target of a run. */
-export interface ScoringTarget extends TargetRef {
+export interface ScoringTarget extends Required<TargetRef> {
   ordinal: number;
-  /** The experiment's result that names the target. */
-  result_experiment_id: string | null;
-  result_id: string | null;
 }
+
+/** Whether the target is a result. */
+export const isResult = ({ result_version }: TargetRef): boolean => typeof result_version === 'number';
+
+/** Returns the id under which the tables know a target: of a result, with the version that is scored. */
+export const targetIdOf = (target: TargetRef): string =>
+  isResult(target) ? `${target.result_id}@${target.result_version}` : (target.trace_id ?? target.session_id)!;
 
 /** The result of one target of a run. */
 export interface ScoreResultRow {
@@ -71,6 +82,9 @@ export interface ScoreResultRow {
   scorer_version: number;
   trace_id: string | null;
   session_id: string | null;
+  /** These two are null unless the target is a result. */
+  result_id: string | null;
+  case_id: string | null;
   score: number | null;
   choice: string | null;
   confidence: number | null;

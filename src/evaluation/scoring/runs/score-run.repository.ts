@@ -16,12 +16,17 @@ const soFar = (column: string, aggregate: string): string =>
 
 const COLUMNS = `r.score_run_id, r.workspace_id, r.scorer_id, r.scorer_version, r.experiment_id, r.rule_id, r.grain,
   r.run_status, r.concurrency, r.total, ${soFar('completed_count', 'count(*) FILTER (WHERE s.error IS NULL)')},
-  ${soFar('failed_count', 'count(s.error)')}, ${soFar('cost_usd', 'sum(s.cost_usd)')}, r.max_cost_usd, r.uses_cache,
+  ${soFar('failed_count', 'count(s.error)')},
+  ${soFar('not_written_back_count', 'count(*) FILTER (WHERE NOT s.is_written_back)')}, ${soFar('cost_usd', 'sum(s.cost_usd)')}, r.max_cost_usd, r.uses_cache,
   r.failure_code, r.failure_detail, r.started_at, r.finished_at, r.created_at, r.updated_at, r.created_by`;
 
-const RESULT_COLUMNS = `score_run_id, ordinal, score_id, scorer_id, scorer_version, trace_id, session_id, score, choice,
-  confidence, probabilities, answers, reasoning, backend, model, error, elapsed_ms, cost_usd, request_sha256, is_cached,
+const RESULT_COLUMNS = `score_run_id, ordinal, score_id, scorer_id, scorer_version, trace_id, session_id, result_id,
+  case_id, score, choice, confidence, probabilities, answers, reasoning, backend, model, error, elapsed_ms, cost_usd, request_sha256, is_cached,
   samples, created_at`;
+
+/** The experiment, id, version and case of the result that is a target `t`; null for a target that is none. */
+const RESULT_OF_TARGET = `CASE WHEN t.result_version IS NOT NULL THEN t.result_experiment_id END,
+  CASE WHEN t.result_version IS NOT NULL THEN t.result_id END, t.result_version, t.case_id`;
 
 /** Open runs counted, at most. */
 const COUNTED_MAX = 100_000;
@@ -49,19 +54,22 @@ export interface RunEnd {
 export class ScoreRunRepository {
   constructor(private readonly database: Database) {}
 
-  /** Inserts a queued run and its targets. */
+  /** Inserts a run and its targets. */
   async insert(tx: Tx, scope: Scope, run: ScoreRunRow, targets: readonly ScoringTarget[]): Promise<void> {
     await tx.query(sql`
       INSERT INTO score_runs (score_run_id, org_id, workspace_id, scorer_id, scorer_version, experiment_id, grain,
-                              concurrency, total, max_cost_usd, uses_cache, created_at, updated_at, created_by, rule_id)
+                              concurrency, total, max_cost_usd, uses_cache, created_at, updated_at, created_by, rule_id,
+                              run_status, started_at, finished_at)
       VALUES (${run.score_run_id}, ${scope.orgId}, ${scope.workspaceId}, ${run.scorer_id}, ${run.scorer_version},
               ${run.experiment_id}, ${run.grain}, ${run.concurrency}, ${run.total}, ${run.max_cost_usd},
-              ${run.uses_cache}, ${run.created_at}, ${run.created_at}, ${scope.principalId}, ${run.rule_id})`);
+              ${run.uses_cache}, ${run.created_at}, ${run.created_at}, ${scope.principalId}, ${run.rule_id}, ${run.run_status},
+              ${run.started_at}, ${run.finished_at})`);
     await tx.query(sql`
-      INSERT INTO score_targets (score_run_id, ordinal, trace_id, session_id, result_experiment_id, result_id)
-      SELECT ${run.score_run_id}, ordinal, trace_id, session_id, result_experiment_id, result_id
+      INSERT INTO score_targets (score_run_id, ordinal, trace_id, session_id, result_experiment_id, result_id,
+                                 result_version, case_id)
+      SELECT ${run.score_run_id}, ordinal, trace_id, session_id, result_experiment_id, result_id, result_version, case_id
       FROM json_to_recordset(${toJsonText(targets)}::json) AS t(ordinal integer, trace_id text, session_id text,
-        result_experiment_id text, result_id text)`);
+        result_experiment_id text, result_id text, result_version integer, case_id text)`);
   }
 
   async find(scope: Scope, id: string, on: SqlExecutor = this.database): Promise<ScoreRunRow | null> {
@@ -118,17 +126,20 @@ export class ScoreRunRepository {
     if (moved.length === 0) return false;
     await tx.query(sql`
       INSERT INTO score_results (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain,
-                                 trace_id, session_id, error, elapsed_ms)
+                                 trace_id, session_id, experiment_id, result_id, result_version, case_id, error,
+                                 elapsed_ms)
       SELECT r.score_run_id, t.ordinal, given.score_id, r.workspace_id, r.scorer_id, r.scorer_version, r.grain,
-             t.trace_id, t.session_id, ${end.error}, 0
+             t.trace_id, t.session_id, ${raw(RESULT_OF_TARGET)}, ${end.error}, 0
       FROM score_runs r JOIN score_targets t USING (score_run_id)
       JOIN unnest(${end.scoreIds}::text[]) WITH ORDINALITY AS given(score_id, position)
         ON given.position = t.ordinal + 1
       WHERE r.score_run_id = ${id} AND r.workspace_id = ${workspaceId}
       ON CONFLICT (score_run_id, ordinal) DO NOTHING`);
     await tx.query(sql`
-      UPDATE score_runs r SET completed_count = c.completed, failed_count = c.failed, cost_usd = c.cost
-      FROM (SELECT count(*) FILTER (WHERE error IS NULL) AS completed, count(error) AS failed, sum(cost_usd) AS cost
+      UPDATE score_runs r SET completed_count = c.completed, failed_count = c.failed,
+             not_written_back_count = c.not_written_back, cost_usd = c.cost
+      FROM (SELECT count(*) FILTER (WHERE error IS NULL) AS completed, count(error) AS failed,
+                   count(*) FILTER (WHERE NOT is_written_back) AS not_written_back, sum(cost_usd) AS cost
             FROM score_results WHERE score_run_id = ${id} AND workspace_id = ${workspaceId}) c
       WHERE r.score_run_id = ${id} AND r.workspace_id = ${workspaceId}`);
     return true;

@@ -40,7 +40,7 @@ export class ScoreRunService {
 
   /**
    * Starts a run over these targets. With `unscoredOnly`, returns null if another run has taken one of the targets since
-   * they were selected.
+   * they were selected. A run without targets has succeeded at once, and has no job.
    */
   start(
     scope: Scope,
@@ -49,7 +49,7 @@ export class ScoreRunService {
     { unscoredOnly, ...settings }: RunSettings & { unscoredOnly: boolean },
   ): Promise<ScoreRunRow | null> {
     return this.database.transaction(async (tx) => {
-      if (unscoredOnly) {
+      if (unscoredOnly && targets.length > 0) {
         const taken = await this.takenAmong(tx, scope, scorer, settings.grain, targets);
         if (taken.size > 0) return null;
       }
@@ -67,6 +67,7 @@ export class ScoreRunService {
     targets: readonly ScoringTarget[],
   ): Promise<void> {
     await this.runs.insert(tx, scope, run, targets);
+    if (targets.length === 0) return;
     await this.jobs.enqueue(tx, SCORE_RUN, [{ score_run_id: run.score_run_id }]);
   }
 
@@ -144,7 +145,7 @@ export class ScoreRunService {
   }
 }
 
-/** Returns a queued run. */
+/** Returns a queued run or, without targets, one that has succeeded. */
 export function newRun(
   scope: Scope,
   { scorer_id, scorer_version }: PinnedScorer,
@@ -152,6 +153,7 @@ export function newRun(
   settings: RunSettings,
 ): ScoreRunRow {
   const now = new Date();
+  const finishedAt = total === 0 ? now : null;
   return {
     score_run_id: newId('run'),
     workspace_id: scope.workspaceId,
@@ -162,15 +164,16 @@ export function newRun(
     max_cost_usd: null,
     uses_cache: true,
     ...settings,
-    run_status: 'queued',
+    run_status: finishedAt ? 'succeeded' : 'queued',
     total,
     completed_count: 0,
     failed_count: 0,
+    not_written_back_count: 0,
     cost_usd: null,
     failure_code: null,
     failure_detail: null,
-    started_at: null,
-    finished_at: null,
+    started_at: finishedAt,
+    finished_at: finishedAt,
     created_at: now,
     updated_at: now,
     created_by: scope.principalId,

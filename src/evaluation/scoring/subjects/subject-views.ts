@@ -58,7 +58,7 @@ export const totalsOf = (trace: TraceRow) => ({
 export const isUnread = ({ input, output, content_size }: TraceRow): boolean =>
   content_size > 0 && input === null && output === null;
 
-/** A span without attributes, events and links. */
+/** A span without its content. */
 const bareSpan = (span: TraceSpan) => ({
   span_id: span.span_id,
   parent_span_id: span.parent_span_id,
@@ -68,6 +68,18 @@ const bareSpan = (span: TraceSpan) => ({
   started_at: span.started_at,
   ended_at: span.ended_at,
   duration_ms: span.duration_ms,
+  operation: span.operation,
+  provider: span.provider,
+  model: span.model,
+  agent_name: span.agent_name,
+  tool_name: span.tool_name,
+  input_tokens: span.input_tokens,
+  output_tokens: span.output_tokens,
+  cached_input_tokens: span.cached_input_tokens,
+  reasoning_tokens: span.reasoning_tokens,
+  cost_usd: span.cost_usd,
+  input: null as unknown,
+  output: null as unknown,
   attributes: {} as unknown,
   events: [] as unknown,
   links: [] as unknown,
@@ -82,13 +94,21 @@ export interface ShownSpans {
   isCut: boolean;
 }
 
-/** Returns the spans that fit into the budget, with their contents as far as these fit too. */
+/**
+ * Returns the spans that fit into the budget: first all spans without content, then their attributes, events and links, and
+ * at last their input and output, which mostly repeat what attributes and events say.
+ */
 export function spanViews(spans: readonly TraceSpan[], budget: SubjectBudget): SpanView[] {
-  const shown = budget.first(spans.map(bareSpan), jsonSize);
-  return shown.map((view, index) => {
+  const bare = budget.first(spans.map(bareSpan), jsonSize);
+  const raw = bare.map((view, index) => {
     const { attributes, events, links, content_size } = spans[index]!;
     const isShown = attributes !== null && budget.take(content_size);
     return isShown ? { ...view, attributes, events, links, is_truncated: false } : view;
+  });
+  return raw.map((view, index) => {
+    const { input, output } = spans[index]!;
+    const isShown = (input ?? output) === null || budget.take(jsonSize(input) + jsonSize(output));
+    return isShown ? { ...view, input, output } : { ...view, is_truncated: true };
   });
 }
 

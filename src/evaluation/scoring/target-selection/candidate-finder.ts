@@ -1,13 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { SessionDirectory } from '../../../agents';
-import { type TraceRef, type TraceSelection, TraceStore } from '../../../telemetry';
-import {
-  type ReferencedPair,
-  type ReferencingResult,
-  ResultReferenceRepository,
-  type Times,
-} from '../../experiments';
+import { type TraceSelection, TraceStore } from '../../../telemetry';
+import { ResultReferenceRepository, type Times } from '../../experiments';
 import type { TargetRef } from '../runs/score-run.entity';
 import {
   AgentSessions,
@@ -16,132 +11,49 @@ import {
   type Selection,
   StoredCandidates,
 } from './candidates';
+import { ResultCandidates } from './result-candidates';
+import { chunks, isWithin, storedTraces } from './stored-traces';
 
 /** Sessions of agents that are listed by id, at most. If the agents have more, their sessions are read in pages. */
 const AGENT_SESSIONS_LISTED = 1_000;
-/** Ids per lookup. */
-const CHUNK = 1_000;
-
-/** Finds the results that name traces and sessions. */
-export type ResultLookup = Pick<
-  ResultReferenceRepository,
-  'newestOfTraces' | 'newestOfSessions' | 'pairsOf' | 'sessionsReferencedWith'
->;
-
-/** The results of one experiment, newest first, in memory. Answers the same lookups as the repository of all results. */
-export class ExperimentResults implements ResultLookup {
-  constructor(readonly all: readonly ReferencingResult[]) {}
-
-  newestOfTraces(
-    _scope: Scope,
-    traceIds: readonly string[],
-    { sessionIds, ...times }: Times & { sessionIds?: readonly string[] | undefined } = {},
-  ): Promise<ReferencingResult[]> {
-    const sessions = sessionIds && new Set(sessionIds);
-    const results = sessions ? this.all.filter((one) => sessions.has(one.session_id!)) : this.all;
-    return Promise.resolve(newestOf('trace_id', results, traceIds, times));
-  }
-
-  newestOfSessions(
-    _scope: Scope,
-    sessionIds: readonly string[],
-    times: Times = {},
-  ): Promise<ReferencingResult[]> {
-    return Promise.resolve(newestOf('session_id', this.all, sessionIds, times));
-  }
-
-  /** Returns the pair of each result, so the same pair may occur several times. */
-  pairsOf(
-    _scope: Scope,
-    sessionIds: readonly string[],
-    traceIds: readonly string[],
-    times: Times,
-  ): Promise<ReferencedPair[]> {
-    const [sessions, traces] = [new Set(sessionIds), new Set(traceIds)];
-    const pairs = this.all.flatMap(({ session_id, trace_id, created_at }) =>
-      session_id !== null && trace_id !== null && sessions.has(session_id) && traces.has(trace_id)
-        ? { session_id, trace_id, last_at: isWithin(created_at, times) ? created_at : null }
-        : [],
-    );
-    return Promise.resolve(pairs);
-  }
-
-  sessionsReferencedWith(_scope: Scope, traceIds: readonly string[]): Promise<string[]> {
-    const traces = new Set(traceIds);
-    const sessions = this.all.flatMap(({ trace_id, session_id }) =>
-      traces.has(trace_id!) ? (session_id ?? []) : [],
-    );
-    return Promise.resolve(sessions);
-  }
-}
 
 /** A candidate and its sort time. */
 interface DatedCandidate extends TargetRef {
   at: Date;
 }
 
-interface Bounds extends Times {
-  results: ResultLookup;
-}
-
-/** Finds the traces or sessions that match a selection in the trace store, in results and in the sessions of agents. */
+/** Finds the traces, sessions or results that match a selection. */
 @Injectable()
 export class CandidateFinder {
   constructor(
     private readonly traces: TraceStore,
     private readonly agents: SessionDirectory,
-    private readonly allResults: ResultReferenceRepository,
+    private readonly results: ResultReferenceRepository,
   ) {}
 
   /**
-   * Returns the candidates of a selection, newest first.
+   * Returns the candidates of a selection, newest first: the results of its experiment or, without one, traces or sessions
+   * of the trace store, of results and of agents.
    *
    * @param signal ends the reading of pages when it is aborted
-   * @param experimentResults the results of the selected experiment
    */
-  async find(
-    scope: Scope,
-    selection: Selection,
-    signal: AbortSignal,
-    experimentResults?: ExperimentResults,
-  ): Promise<Candidates> {
+  async find(scope: Scope, selection: Selection, signal: AbortSignal): Promise<Candidates> {
     const traces = this.traces.withSignal(signal);
-    const { agentIds, grain, traceIds, since, until } = selection;
-    const results = experimentResults ?? this.allResults;
-    const sessions = await this.selectedSessions(scope, selection, experimentResults);
+    const { agentIds, experimentId, grain, traceIds, since, until } = selection;
+    if (experimentId !== undefined) {
+      return new ResultCandidates(traces, this.agents, this.results, scope, { ...selection, experimentId });
+    }
+    const sessions = await this.selectedSessions(scope, selection);
     if (agentIds && !sessions) {
       return new AgentSessions(traces, this.agents, scope, { agentIds, since, until });
     }
-    const bounds = { since, until, results };
+    const times = { since, until };
     const stored = (ids: Pick<TraceSelection, 'session_ids' | 'trace_ids'>): Candidates =>
-      new StoredCandidates(traces, scope, grain, { since, until, ...ids });
+      new StoredCandidates(traces, scope, grain, { ...times, ...ids });
     if (grain === 'trace') {
-      const ids = intersection(
-        traceIds,
-        experimentResults?.all.flatMap(({ trace_id }) => trace_id ?? []),
-      );
-      return ids ? this.listTraces(scope, ids, sessions, bounds) : stored({ session_ids: sessions });
+      return traceIds ? this.listTraces(scope, traceIds, sessions, times) : stored({ session_ids: sessions });
     }
-    const ids = intersection(
-      sessions,
-      experimentResults && (await this.sessionsOf(scope, experimentResults)),
-    );
-    return ids ? this.listSessions(scope, ids, traceIds, bounds) : stored({ trace_ids: traceIds });
-  }
-
-  /** Returns a lookup of the session of a result: the session that it references, else the session of its trace. */
-  async sessionOf(
-    scope: Scope,
-    results: readonly ReferencingResult[],
-  ): Promise<(result: ReferencingResult) => string | undefined> {
-    const traceIds = results.flatMap((one) => (one.session_id === null ? (one.trace_id ?? []) : []));
-    const stored = await this.storedTraces(scope, traceIds);
-    return ({ session_id, trace_id }) => session_id ?? stored.get(trace_id!)?.session_id ?? undefined;
-  }
-
-  private async sessionsOf(scope: Scope, { all }: ExperimentResults): Promise<string[]> {
-    const sessionOf = await this.sessionOf(scope, all);
-    return [...new Set(all.flatMap((result) => sessionOf(result) ?? []))];
+    return sessions ? this.listSessions(scope, sessions, traceIds, times) : stored({ trace_ids: traceIds });
   }
 
   /**
@@ -150,24 +62,19 @@ export class CandidateFinder {
    */
   private async selectedSessions(
     scope: Scope,
-    { sessionIds, agentIds, traceIds, grain }: Selection,
-    experimentResults: ExperimentResults | undefined,
+    { sessionIds, agentIds, traceIds }: Selection,
   ): Promise<string[] | undefined> {
     if (!agentIds) return sessionIds;
-    const results = experimentResults ?? this.allResults;
-    const ofTraces = traceIds && (await this.sessionsOfTraces(scope, traceIds, results));
-    const ofResults =
-      experimentResults && grain === 'session' ? await this.sessionsOf(scope, experimentResults) : undefined;
-    const narrowed = intersection(intersection(sessionIds, ofTraces), ofResults);
+    const narrowed = intersection(sessionIds, traceIds && (await this.sessionsOfTraces(scope, traceIds)));
     if (narrowed) return this.agents.sessionsAmong(scope, agentIds, narrowed);
     const some = await this.agents.someSessions(scope, agentIds, AGENT_SESSIONS_LISTED + 1);
     return some.length <= AGENT_SESSIONS_LISTED ? some : undefined;
   }
 
   /** Returns the sessions of traces, from the trace store and from the results that name both. */
-  private async sessionsOfTraces(scope: Scope, traceIds: string[], results: ResultLookup): Promise<string[]> {
-    const stored = await this.storedTraces(scope, traceIds);
-    const named = await results.sessionsReferencedWith(scope, traceIds);
+  private async sessionsOfTraces(scope: Scope, traceIds: string[]): Promise<string[]> {
+    const stored = await storedTraces(this.traces, scope, traceIds);
+    const named = await this.results.sessionsReferencedWith(scope, traceIds);
     return [...new Set([...[...stored.values()].flatMap((trace) => trace.session_id ?? []), ...named])];
   }
 
@@ -176,10 +83,10 @@ export class CandidateFinder {
     scope: Scope,
     ids: string[],
     sessionIds: string[] | undefined,
-    { results, ...times }: Bounds,
+    times: Times,
   ): Promise<ListedCandidates> {
     const sessions = sessionIds && new Set(sessionIds);
-    const stored = await this.storedTraces(scope, ids);
+    const stored = await storedTraces(this.traces, scope, ids);
     const found: DatedCandidate[] = [];
     const withoutSession: string[] = [];
     for (const { trace_id, session_id, started_at } of stored.values()) {
@@ -189,8 +96,8 @@ export class CandidateFinder {
     }
     const unknown = ids.filter((id) => !stored.has(id));
     const naming = [
-      ...(await results.newestOfTraces(scope, unknown, { sessionIds, ...times })),
-      ...(await results.newestOfTraces(scope, withoutSession, { sessionIds })),
+      ...(await this.results.newestOfTraces(scope, unknown, { sessionIds, ...times })),
+      ...(await this.results.newestOfTraces(scope, withoutSession, { sessionIds })),
     ];
     for (const { trace_id, session_id, created_at } of naming) {
       found.push({ trace_id, session_id, at: stored.get(trace_id!)?.started_at ?? created_at });
@@ -206,7 +113,7 @@ export class CandidateFinder {
     scope: Scope,
     ids: string[],
     traceIds: string[] | undefined,
-    { results, ...times }: Bounds,
+    times: Times,
   ): Promise<ListedCandidates> {
     const newest = new Map<string, Date>();
     const add = (session: string, at: Date): void => {
@@ -229,27 +136,21 @@ export class CandidateFinder {
     }
     if (traceIds) {
       // A stored trace counts by its start, because its result may have been written much later.
-      const stored = await this.storedTraces(scope, traceIds);
-      for (const { session_id, trace_id, last_at } of await results.pairsOf(scope, ids, traceIds, times)) {
+      const stored = await storedTraces(this.traces, scope, traceIds);
+      for (const { session_id, trace_id, last_at } of await this.results.pairsOf(
+        scope,
+        ids,
+        traceIds,
+        times,
+      )) {
         const at = stored.get(trace_id)?.started_at ?? last_at;
         if (at) add(session_id, at);
       }
     } else {
-      const naming = await results.newestOfSessions(scope, [...unknown], times);
+      const naming = await this.results.newestOfSessions(scope, [...unknown], times);
       for (const { session_id, created_at } of naming) add(session_id!, created_at);
     }
     return newestFirst([...newest].map(([session_id, at]) => ({ trace_id: null, session_id, at })));
-  }
-
-  /** Returns the stored traces by id. */
-  private async storedTraces(scope: Scope, ids: readonly string[]): Promise<Map<string, TraceRef>> {
-    const stored = new Map<string, TraceRef>();
-    for (const trace_ids of chunks(ids)) {
-      for (const ref of await this.traces.traceRefs(scope, { trace_ids }, trace_ids.length)) {
-        stored.set(ref.trace_id, ref);
-      }
-    }
-    return stored;
   }
 }
 
@@ -261,21 +162,4 @@ function intersection(one: string[] | undefined, other: string[] | undefined): s
   if (!one || !other) return one ?? (other && [...new Set(other)]);
   const both = new Set(other);
   return one.filter((id) => both.has(id));
-}
-
-function* chunks(ids: readonly string[]): Iterable<string[]> {
-  for (let at = 0; at < ids.length; at += CHUNK) yield ids.slice(at, at + CHUNK);
-}
-
-const isWithin = (at: Date, { since, until }: Times): boolean =>
-  (!since || at >= since) && (!until || at < until);
-
-function newestOf(
-  member: 'trace_id' | 'session_id',
-  results: readonly ReferencingResult[],
-  ids: readonly string[],
-  times: Times,
-): ReferencingResult[] {
-  const wanted = new Set(ids);
-  return results.filter((result) => isWithin(result.created_at, times) && wanted.delete(result[member]!));
 }

@@ -19,7 +19,7 @@ export interface Selection {
   unscoredOnly: boolean;
 }
 
-/** The traces or sessions that match a selection, each once, newest first. */
+/** The traces, sessions or results that match a selection, each once, newest first. */
 export interface Candidates {
   /** Reads the candidates page by page. The first page has about `wanted` candidates; any page may be empty. */
   pages(wanted: number): AsyncIterable<TargetRef[]> | Iterable<TargetRef[]>;
@@ -28,13 +28,13 @@ export interface Candidates {
 
 /** Smallest and largest page of candidates. */
 const PAGE_MIN = 100;
-const PAGE_MAX = 5_000;
+export const PAGE_MAX = 5_000;
 /** Smallest and largest page of sessions of the trace store. Each read groups all traces of the selection. */
 const SESSIONS_MIN = 1_000;
 const SESSIONS_MAX = 20_000;
 
 /** Yields page sizes: first `wanted`, then twice the size before, all within the bounds. */
-function* pageSizes(wanted: number, min = PAGE_MIN, max = PAGE_MAX): Generator<number, never> {
+export function* pageSizes(wanted: number, min = PAGE_MIN, max = PAGE_MAX): Generator<number, never> {
   for (let size = Math.max(wanted, min); ; size *= 2) yield Math.min(size, max);
 }
 

@@ -5,16 +5,19 @@ import { SessionDirectory } from '../../../agents';
 import { ExperimentRepository, type ReferencingResult, ResultReferenceRepository } from '../../experiments';
 import type { PinnedScorer } from '../../scorers';
 import { KnownTargets } from '../../scores';
-import { type ScoreMode, type ScoringTarget, targetIdOf, type TargetRef } from '../runs/score-run.entity';
+import {
+  isResult,
+  type ScoreMode,
+  type ScoringTarget,
+  targetIdOf,
+  type TargetRef,
+} from '../runs/score-run.entity';
 import { ScoreRunRepository } from '../runs/score-run.repository';
-import { CandidateFinder, ExperimentResults } from './candidate-finder';
+import { CandidateFinder } from './candidate-finder';
 import { type Selection, takeFirst, unscoredCandidates } from './candidates';
 
 /** Targets of one run, or of one request in `preview` or `test`, at most. */
 export const TARGETS_MAX = { score: 100, test: 5, preview: 5 } as const satisfies Record<ScoreMode, number>;
-
-/** Results of an experiment that targets can be selected from, at most. */
-const EXPERIMENT_RESULTS_MAX = 100_000;
 
 type Ids = readonly string[] | null;
 
@@ -39,8 +42,8 @@ export class TargetSelector {
   ) {}
 
   /**
-   * Returns the targets of a selection, newest first. Errors: 422 for more targets than the cap, with their number, and
-   * for an experiment with too many results; 400 for no targets. Throws the signal's reason soon after it is aborted.
+   * Returns the targets of a selection, newest first; none if nothing matches. Errors: 422 for more targets than the cap,
+   * with their number. Throws the signal's reason soon after it is aborted.
    */
   async select(
     scope: Scope,
@@ -49,8 +52,7 @@ export class TargetSelector {
     signal: AbortSignal,
   ): Promise<ScoringTarget[]> {
     const { grain, limit, cap, unscoredOnly } = selection;
-    const experimentResults = await this.readExperiment(scope, selection);
-    const all = await this.finder.find(scope, selection, signal, experimentResults);
+    const all = await this.finder.find(scope, selection, signal);
     const candidates = unscoredOnly
       ? unscoredCandidates(all, (ids) => {
           signal.throwIfAborted();
@@ -59,11 +61,7 @@ export class TargetSelector {
       : all;
     const selected = await takeFirst(candidates, limit ?? cap + 1);
     if (limit === undefined && selected.length > cap) throw tooMany(await candidates.count(), cap);
-    if (selected.length === 0) {
-      const which = unscoredOnly ? ' that this scorer version has not scored' : '';
-      throw problem.invalidRequest(`The selection matches no ${grain}${which}. Widen it.`);
-    }
-    return this.withResults(scope, grain, selected, experimentResults);
+    return this.withResults(scope, grain, selected);
   }
 
   /** Checks that the ids in a request exist. Errors: 404 that names the unknown ids. */
@@ -92,25 +90,20 @@ export class TargetSelector {
     throw new Problem('not_found', `${errors[0]!.detail}${more}`, { errors });
   }
 
-  /** Adds to each target the result that names it: the selected experiment's result, else the newest one. */
+  /** Adds to each trace or session the newest result that names it. Targets that are results stay as they are. */
   async withResults(
     scope: Scope,
     grain: Selection['grain'],
     selected: readonly TargetRef[],
-    experimentResults?: ExperimentResults,
   ): Promise<ScoringTarget[]> {
-    const lookup = experimentResults ?? this.results;
-    const ids = selected.map(targetIdOf);
+    const ids = selected.flatMap((target) => (isResult(target) ? [] : targetIdOf(target)));
     const byTarget = new Map<string, ReferencingResult>();
     if (grain === 'trace') {
-      for (const result of await lookup.newestOfTraces(scope, ids)) byTarget.set(result.trace_id!, result);
+      for (const result of await this.results.newestOfTraces(scope, ids))
+        byTarget.set(result.trace_id!, result);
     } else {
-      const naming = experimentResults?.all ?? (await this.results.newestOfSessions(scope, ids));
-      const sessionOf = await this.finder.sessionOf(scope, naming);
-      for (const result of naming) {
-        const session = sessionOf(result);
-        if (session !== undefined && !byTarget.has(session)) byTarget.set(session, result);
-      }
+      for (const result of await this.results.newestOfSessions(scope, ids))
+        byTarget.set(result.session_id!, result);
     }
     return selected.map((target, ordinal) => {
       const result = byTarget.get(targetIdOf(target));
@@ -118,21 +111,12 @@ export class TargetSelector {
         ordinal,
         trace_id: target.trace_id,
         session_id: target.session_id ?? result?.session_id ?? null,
-        result_experiment_id: result?.experiment_id ?? null,
-        result_id: result?.result_id ?? null,
+        result_experiment_id: target.result_experiment_id ?? result?.experiment_id ?? null,
+        result_id: target.result_id ?? result?.result_id ?? null,
+        result_version: target.result_version ?? null,
+        case_id: target.case_id ?? null,
       };
     });
-  }
-
-  private async readExperiment(
-    scope: Scope,
-    { experimentId }: Selection,
-  ): Promise<ExperimentResults | undefined> {
-    if (experimentId === undefined) return undefined;
-    const all = await this.results.ofExperiment(scope, experimentId, EXPERIMENT_RESULTS_MAX + 1);
-    if (all.length <= EXPERIMENT_RESULTS_MAX) return new ExperimentResults(all);
-    const detail = `has more than ${EXPERIMENT_RESULTS_MAX} results; select its traces with trace_ids`;
-    throw problem.validationFailed([{ pointer: '/experiment_id', detail }]);
   }
 }
 

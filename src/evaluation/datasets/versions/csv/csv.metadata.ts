@@ -1,4 +1,4 @@
-import { isJsonObject, JsonInputError, parseJson, toJsonText } from '#platform/json';
+import { isJsonObject, JsonInputError, type Outline, parseJson, toJsonText } from '#platform/json';
 import { type CsvLayout, shown } from './csv.columns';
 
 /**
@@ -46,9 +46,12 @@ export class JsonMetadata {
   }
 }
 
+/** Numbers keep their digits. */
+const FREE_FORM: Outline = { kind: 'whole', isFreeForm: true };
+
 function parsed(cell: string): unknown {
   try {
-    return parseJson(Buffer.from(cell));
+    return parseJson(Buffer.from(cell), FREE_FORM);
   } catch (error) {
     if (!(error instanceof JsonInputError)) throw error;
     const { pointer, detail, syntaxFault } = error;

@@ -1,15 +1,22 @@
 import { RawJson } from '#platform/json';
-import type { TraceRow } from '../../../telemetry';
-import { firstUserContent, lastAssistantContent, messagesOfTraces } from './session-messages';
+import { Conversation, type SpokenTrace } from './conversation';
+import { firstUserContent, lastAssistantContent, type SessionMessage } from './messages';
 
 const json = (value: unknown): RawJson | null =>
   value === undefined ? null : new RawJson(JSON.stringify(value));
-const trace = (trace_id: string, input?: unknown, output?: unknown): TraceRow =>
-  ({ trace_id, input: json(input), output: json(output) }) as TraceRow;
-const contents = (traces: TraceRow[]) =>
+const trace = (trace_id: string, input?: unknown, output?: unknown): SpokenTrace => ({
+  trace_id,
+  input: json(input),
+  output: json(output),
+});
+const messagesOfTraces = (traces: SpokenTrace[]): SessionMessage[] => {
+  const conversation = new Conversation();
+  return traces.flatMap((one) => conversation.add(one));
+};
+const contents = (traces: SpokenTrace[]) =>
   messagesOfTraces(traces).map(({ role, content, trace_id }) => [trace_id, role, content]);
 
-describe('messagesOfTraces', () => {
+describe('the messages of traces that have only roots', () => {
   it('takes one turn of each trace, even if inputs repeat the conversation', () => {
     const first = [
       { role: 'system', content: 'be kind' },

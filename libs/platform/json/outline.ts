@@ -1,0 +1,63 @@
+/** How the members of a body are used. The parser treats them accordingly, and threads return large bodies in this form. */
+export type Outline =
+  | { readonly kind: 'scalar' }
+  /** A value that is stored and returned, but not read. It keeps its digits, NUL characters and order of members. */
+  | { readonly kind: 'freeForm' }
+  /**
+   * A value that is read as a whole.
+   *
+   * @property isFreeForm it is also stored and returned, so it is parsed like `RawJson.parseExactly` does
+   */
+  | { readonly kind: 'whole'; readonly isFreeForm?: boolean }
+  /**
+   * @property max elements at most. Of a longer list, one more is kept, so that it still counts as too long
+   * @property isSeparate the elements are validated one by one. One that cannot be read becomes an `InvalidJson`
+   */
+  | {
+      readonly kind: 'list';
+      readonly of: Outline;
+      readonly max: number;
+      readonly isSeparate?: boolean;
+    }
+  /**
+   * An object with known members.
+   *
+   * @property ignored members that are dropped
+   */
+  | {
+      readonly kind: 'object';
+      readonly members: Readonly<Record<string, Outline>>;
+      readonly ignored: ReadonlySet<string>;
+    }
+  /** An object whose members have any names. */
+  | { readonly kind: 'map'; readonly of: Outline };
+
+const known = new WeakMap<Outline, boolean>();
+
+/** Tells whether a body of this form can hold free-form values, or elements that are validated one by one. */
+export function hasFreeForm(outline: Outline): boolean {
+  let has = known.get(outline);
+  if (has === undefined) {
+    has = holdsFreeForm(outline);
+    known.set(outline, has);
+  }
+  return has;
+}
+
+function holdsFreeForm(outline: Outline): boolean {
+  switch (outline.kind) {
+    case 'scalar':
+      return false;
+    case 'freeForm':
+      return true;
+    case 'whole':
+      return outline.isFreeForm === true;
+    case 'list':
+      return outline.isSeparate === true || hasFreeForm(outline.of);
+    case 'map':
+      return hasFreeForm(outline.of);
+    case 'object':
+      // a body may repeat read-only members, which are free-form too
+      return outline.ignored.size > 0 || Object.values(outline.members).some(hasFreeForm);
+  }
+}

@@ -1,0 +1,81 @@
+import type { Scope } from '#platform/auth';
+import { newId } from '#platform/ids';
+import { RawJson, toRawJson, toRawJsonOrNull } from '#platform/json';
+import { Problem } from '#platform/problem';
+import { checkItem, repeatedItem } from '../../../resources';
+import { type CaseReferences, checkCase, valueLimiter } from './case-rules';
+import type { ResultFieldsDto } from './result.dto';
+import type { NewResultRow } from './result.repository';
+import { type SplitScores, splitScores } from './scores';
+
+/** A result to write, and its scores. */
+export interface PlannedResult {
+  row: NewResultRow;
+  split: SplitScores;
+}
+
+/** Plans items in the order in which they were sent. Of two with one `case_id`, the first wins. */
+export function planner(
+  scope: Scope,
+  experimentId: string,
+  references: CaseReferences,
+): (item: ResultFieldsDto, index: number) => PlannedResult | Problem {
+  const at = new Date();
+  const firstOf = new Map<string, number>();
+  const beyondLimit = valueLimiter(references);
+  return (item, index) => {
+    const refused = checkItem(() => checkCase(references, item));
+    if (refused instanceof Problem) return refused;
+    const first = firstOf.get(item.case_id);
+    if (first !== undefined) return repeatedItem(index, 'case_id', first);
+    firstOf.set(item.case_id, index);
+    return beyondLimit(item) ?? newResult(scope, experimentId, item, references, at);
+  };
+}
+
+function newResult(
+  scope: Scope,
+  experimentId: string,
+  dto: ResultFieldsDto,
+  references: CaseReferences,
+  at: Date,
+): PlannedResult {
+  const split = splitScores(dto.scores);
+  const record = references.records.get(dto.dataset_record_id ?? '');
+  const csvCase = references.csvCases.get(references.csvRows?.get(dto.case_id) ?? 0);
+  const row: NewResultRow = {
+    result_id: newId('res'),
+    experiment_id: experimentId,
+    workspace_id: scope.workspaceId,
+    case_id: dto.case_id,
+    input: dto.input === undefined ? (csvCase?.input ?? null) : toRawJsonOrNull(dto.input),
+    expected: dto.expected === undefined ? (csvCase?.expected ?? null) : toRawJsonOrNull(dto.expected),
+    metadata: toRawJsonOrNull(dto.metadata) ?? EMPTY_OBJECT,
+    tags: (dto.tags === undefined ? csvCase?.tags : dto.tags) ?? [],
+    dataset_record_id: dto.dataset_record_id ?? null,
+    dataset_record_version: record?.version ?? null,
+    output: toRawJsonOrNull(dto.output),
+    error: toRawJsonOrNull(dto.error),
+    scores: split.scores,
+    score_details: detailsOf(split),
+    trace_id: dto.trace_id ?? null,
+    session_id: dto.session_id ?? null,
+    duration_ms: dto.duration_ms ?? null,
+    trial_group: dto.trial_group ?? null,
+    trial_index: dto.trial_index ?? null,
+    version: 1,
+    is_expected: references.csvRows !== null || (references.isRecordBacked && record!.is_live),
+    created_at: at,
+    updated_at: at,
+    created_by: scope.principalId,
+    takes_input: record !== undefined && dto.input === undefined,
+    takes_expected: record !== undefined && dto.expected === undefined,
+    takes_tags: record !== undefined && dto.tags === undefined,
+  };
+  return { row, split };
+}
+
+const EMPTY_OBJECT = new RawJson('{}');
+
+const detailsOf = ({ details }: SplitScores): RawJson =>
+  Object.keys(details).length > 0 ? toRawJson(details) : EMPTY_OBJECT;

@@ -1,0 +1,148 @@
+import { Injectable } from '@nestjs/common';
+import { Database, prepared, sql, type SqlExecutor, type Tx } from '#platform/db';
+import { type RawJson, toRawJson } from '#platform/json';
+import type { ScoredItem } from '../../scores';
+import { isResult, type ScoringTarget } from '../runs/score-run.entity';
+import { isRun, type RunKey } from './run-execution.repository';
+
+/** A score to write back to the result that is the target. */
+export interface WriteBack {
+  /** Name of the scorer, which is the key of the score in the result. */
+  name: string;
+  /** Null when the scorer abstained. */
+  score: number | null;
+  /** Identifies the score's origin: `scorer_id`, and `metadata` with `score_run_id`. */
+  detail: object;
+}
+
+/** Stores the results of targets, and writes scores back to the results of experiments. */
+@Injectable()
+export class TargetResultRepository {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * Stores the result of one target. If the target is a result, also stores its score for comparisons and, in a running
+   * experiment, writes it back to the result. Returns false, and writes nothing, if the target already has a result or the
+   * run has ended.
+   *
+   * A result that was replaced since it was selected gets no score. Replaces a score of the same name in the result only if
+   * the same scorer wrote it, in the same or an older version.
+   */
+  async store(
+    run: RunKey,
+    target: ScoringTarget,
+    scoreId: string,
+    item: ScoredItem,
+    writeBack: WriteBack | null,
+  ): Promise<boolean> {
+    if (!writeBack) return this.storeOn(this.database, run, target, scoreId, item, null);
+    return this.database.transaction(async (tx) => {
+      await this.lockResult(tx, run, target);
+      return this.storeOn(tx, run, target, scoreId, item, writeBack);
+    });
+  }
+
+  /**
+   * Locks the experiment, which waits for a finalization in progress, and then the result, so that the next statement sees
+   * what other runs have written to it. Each transaction locks one result, so runs cannot deadlock.
+   */
+  private async lockResult(tx: Tx, { workspace_id }: RunKey, target: ScoringTarget): Promise<void> {
+    await tx.query(
+      prepared(
+        'score-run.lock-result',
+        sql`WITH experiment AS MATERIALIZED (
+            SELECT experiment_id FROM experiments
+            WHERE experiment_id = ${target.result_experiment_id} AND workspace_id = ${workspace_id} FOR SHARE
+          )
+          SELECT 1 FROM experiment JOIN results r USING (experiment_id)
+          WHERE r.result_id = ${target.result_id} AND r.workspace_id = ${workspace_id} FOR UPDATE OF r`,
+      ),
+    );
+  }
+
+  private async storeOn(
+    on: SqlExecutor,
+    run: RunKey,
+    target: ScoringTarget,
+    scoreId: string,
+    item: ScoredItem,
+    writeBack: WriteBack | null,
+  ): Promise<boolean> {
+    const name = sql`${writeBack?.name ?? null}::text`;
+    const score = sql`${writeBack?.score ?? null}::float8`;
+    const experimentId = isResult(target) ? target.result_experiment_id : null;
+    const resultId = isResult(target) ? target.result_id : null;
+    const [row] = await on.query<{ stored: number }>(
+      prepared(
+        'score-run.store',
+        sql`WITH run AS MATERIALIZED (
+            SELECT * FROM score_runs r WHERE ${isRun(run)} AND r.run_status = 'running'
+          ), decided AS MATERIALIZED (
+            SELECT r.experiment_id, r.result_id, r.workspace_id, e.experiment_status <> 'running' AS is_late,
+                   e.experiment_status = 'running' AND e.archived_at IS NULL AND (NOT r.scores ? ${name} OR EXISTS (
+                     SELECT FROM score_runs earlier
+                     WHERE earlier.score_run_id = r.score_details -> ${name} #>> '{metadata,score_run_id}'
+                       AND earlier.workspace_id = run.workspace_id AND earlier.scorer_id = run.scorer_id
+                       AND earlier.scorer_version <= run.scorer_version)) AS is_written
+            FROM run JOIN experiments e ON e.experiment_id = ${experimentId} AND e.workspace_id = run.workspace_id
+            JOIN results r ON r.experiment_id = e.experiment_id AND r.result_id = ${resultId}
+              AND r.workspace_id = run.workspace_id AND r.version = ${target.result_version}::integer
+            WHERE ${name} IS NOT NULL
+          ), stored AS (
+            INSERT INTO score_results (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain,
+                                       trace_id, session_id, experiment_id, result_id, result_version, case_id, score,
+                                       choice, confidence, probabilities, answers, reasoning, backend, model, error,
+                                       elapsed_ms, cost_usd, request_sha256, is_cached, samples, is_written_back)
+            SELECT run.score_run_id, ${target.ordinal}, ${scoreId}, run.workspace_id, run.scorer_id, run.scorer_version,
+                   run.grain, ${target.trace_id}, ${target.session_id}, ${experimentId}, ${resultId},
+                   ${target.result_version}, ${target.case_id}, ${item.score ?? null}, ${item.choice ?? null},
+                   ${item.confidence ?? null}, ${jsonOrNull(item.probabilities)}, ${jsonOrNull(item.answers)},
+                   ${item.reasoning ?? null}, ${item.backend ?? null}, ${item.model ?? null}, ${item.error ?? null},
+                   ${item.elapsed_ms}, ${item.cost_usd ?? null}, ${item.request_sha256 ?? null},
+                   ${item.is_cached ?? null}, ${jsonOrNull(item.samples)},
+                   CASE WHEN ${name} IS NOT NULL THEN coalesce((SELECT is_written FROM decided), false) END
+            FROM run
+            ON CONFLICT (score_run_id, ordinal) DO NOTHING
+            RETURNING scorer_id, scorer_version
+          ), written AS (
+            UPDATE results
+            SET scores = results.scores || jsonb_build_object(${name}, ${score}), updated_at = now(),
+                score_details = (
+                  SELECT json_object_agg(key, value) FROM (
+                    SELECT key, value FROM json_each(results.score_details) WHERE key <> ${name}
+                    UNION ALL SELECT ${name}, ${jsonOrNull(writeBack?.detail)}::json) merged)
+            FROM decided CROSS JOIN stored
+            WHERE results.experiment_id = decided.experiment_id AND results.result_id = decided.result_id
+              AND results.workspace_id = decided.workspace_id AND is_written
+            RETURNING 1
+          ), hidden AS (
+            UPDATE result_scores s SET is_shown = false
+            FROM decided CROSS JOIN stored
+            WHERE s.experiment_id = decided.experiment_id AND s.result_id = decided.result_id
+              AND s.workspace_id = decided.workspace_id AND s.scorer = ${name} AND s.is_shown AND is_written
+              AND NOT (s.source = 'hosted' AND s.scorer_version = stored.scorer_version)
+            RETURNING 1
+          ), counted AS (
+            INSERT INTO result_scores AS kept (experiment_id, scorer, scorer_version, result_id, source, workspace_id,
+                                               scorer_id, score, is_shown, is_late)
+            SELECT experiment_id, ${name}, stored.scorer_version, result_id, 'hosted', workspace_id, stored.scorer_id,
+                   ${score}, is_written, is_late
+            FROM decided CROSS JOIN stored
+            ON CONFLICT (experiment_id, scorer, scorer_version, result_id, source) DO UPDATE
+            SET scorer_id = excluded.scorer_id, score = excluded.score,
+                is_shown = excluded.is_shown OR (excluded.is_late AND kept.is_shown),
+                frozen_score = CASE WHEN excluded.is_late AND NOT kept.is_late THEN kept.score ELSE kept.frozen_score END,
+                is_late = kept.is_late OR (excluded.is_late AND kept.score IS DISTINCT FROM excluded.score)
+            -- an archived scorer of that name may have written the score that is shown
+            WHERE excluded.is_shown OR NOT kept.is_shown OR (excluded.is_late AND kept.scorer_id = excluded.scorer_id)
+            RETURNING 1
+          )
+          SELECT (SELECT count(*) FROM stored) AS stored, (SELECT count(*) FROM written) AS written,
+                 (SELECT count(*) FROM hidden) AS hidden, (SELECT count(*) FROM counted) AS counted`,
+      ),
+    );
+    return row!.stored > 0;
+  }
+}
+
+const jsonOrNull = (value: object | undefined): RawJson | null => (value ? toRawJson(value) : null);

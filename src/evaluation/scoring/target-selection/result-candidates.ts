@@ -1,0 +1,83 @@
+import type { Scope } from '#platform/auth';
+import type { SessionDirectory } from '../../../agents';
+import type { TraceStore } from '../../../telemetry';
+import type { ExperimentResult, ResultReferenceRepository } from '../../experiments';
+import type { TargetRef } from '../runs/score-run.entity';
+import { type Candidates, PAGE_MAX, pageSizes, type Selection } from './candidates';
+import { isWithin, storedTraces } from './stored-traces';
+
+/** A result, with the session and the time by which it is selected. */
+interface PlacedResult extends ExperimentResult {
+  /** The session that it references, else that of its trace. */
+  session: string | null;
+  /** The start of its stored trace, else the time at which it was created. */
+  at: Date;
+}
+
+/**
+ * The results of an experiment, newest result first, with or without a trace. Reads them in pages along their key, and looks
+ * up the traces of a page together, so that the newest hundred of any number cost one page.
+ */
+export class ResultCandidates implements Candidates {
+  constructor(
+    private readonly traces: TraceStore,
+    private readonly agents: SessionDirectory,
+    private readonly results: ResultReferenceRepository,
+    private readonly scope: Scope,
+    private readonly selection: Selection & { experimentId: string },
+  ) {}
+
+  async *pages(wanted: number): AsyncGenerator<TargetRef[]> {
+    const { experimentId, traceIds } = this.selection;
+    let afterId: string | undefined;
+    for (const size of pageSizes(wanted)) {
+      const results = await this.results.ofExperiment(this.scope, experimentId, size, { traceIds, afterId });
+      afterId = results.at(-1)?.result_id;
+      yield (await this.selected(await this.placed(results))).map(toTarget);
+      if (results.length < size) return;
+    }
+  }
+
+  async count(): Promise<number> {
+    const { experimentId, traceIds, sessionIds, agentIds, since, until } = this.selection;
+    if (!(sessionIds ?? agentIds ?? since ?? until)) {
+      return this.results.countOfExperiment(this.scope, experimentId, traceIds);
+    }
+    let count = 0;
+    for await (const page of this.pages(PAGE_MAX)) count += page.length;
+    return count;
+  }
+
+  private async placed(results: readonly ExperimentResult[]): Promise<PlacedResult[]> {
+    const stored = await storedTraces(
+      this.traces,
+      this.scope,
+      results.flatMap(({ trace_id }) => trace_id ?? []),
+    );
+    return results.map((result) => {
+      const trace = stored.get(result.trace_id!);
+      const session = result.session_id ?? trace?.session_id ?? null;
+      return { ...result, session, at: trace?.started_at ?? result.created_at };
+    });
+  }
+
+  private async selected(results: readonly PlacedResult[]): Promise<PlacedResult[]> {
+    const { sessionIds, agentIds, since, until } = this.selection;
+    const inTime = results.filter(({ at }) => isWithin(at, { since, until }));
+    const named = sessionIds && new Set(sessionIds);
+    const ofSessions = named ? inTime.filter(({ session }) => named.has(session!)) : inTime;
+    if (!agentIds) return ofSessions;
+    const sessions = [...new Set(ofSessions.flatMap(({ session }) => session ?? []))];
+    const ofAgents = new Set(await this.agents.sessionsAmong(this.scope, agentIds, sessions));
+    return ofSessions.filter(({ session }) => ofAgents.has(session!));
+  }
+}
+
+const toTarget = (result: PlacedResult): TargetRef => ({
+  trace_id: result.trace_id,
+  session_id: result.session,
+  result_experiment_id: result.experiment_id,
+  result_id: result.result_id,
+  result_version: result.version,
+  case_id: result.case_id,
+});

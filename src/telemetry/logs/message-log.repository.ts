@@ -1,0 +1,73 @@
+import type { OtlpAttributes, OtlpValue } from '#otlp';
+import type { Scope } from '#platform/auth';
+import { followIndexes, sql, type SqlExecutor } from '#platform/db';
+import type { RawJson } from '#platform/json';
+import { MESSAGE_EVENTS } from '../span-mapping/meaning.table';
+import type { MeaningfulEvent } from '../span-mapping/span-meaning.types';
+import type { PlacedTrace } from '../traces/trace.types';
+
+/** Records that are read, at most. */
+const RECORDS_MAX = 10_000;
+
+/** An event of a model call that was sent as a log record. */
+export interface LoggedEvent extends MeaningfulEvent {
+  trace_id: string;
+  /** Null if the record names no span. */
+  span_id: string | null;
+}
+
+interface MessageRow {
+  trace_id: string;
+  span_id: string | null;
+  event_name: string;
+  body: RawJson | null;
+  attributes: RawJson;
+}
+
+/** Reads the log records that carry the messages of model calls. */
+export class MessageLogRepository {
+  constructor(private readonly database: SqlExecutor) {}
+
+  /**
+   * Reads the records of traces in their order, up to `maxBytes`. Records are stored by the day of their arrival, and those
+   * of a trace do not arrive a day before its first span does, which is exported when it ends.
+   */
+  async ofTraces(
+    { workspaceId }: Scope,
+    traces: readonly PlacedTrace[],
+    maxBytes: number,
+  ): Promise<LoggedEvent[]> {
+    await followIndexes(this.database);
+    const rows = await this.database.query<MessageRow>(
+      sql`SELECT replace(l.trace_id::text, '-', '') AS trace_id, lpad(to_hex(l.span_id), 16, '0') AS span_id, l.event_name,
+          l.body, l.attributes
+        FROM (
+          SELECT *, sum(content_size) OVER (ORDER BY logged_at, log_no ROWS UNBOUNDED PRECEDING) AS contents FROM (
+            SELECT found.* FROM unnest(${traces.map(({ trace_id }) => trace_id)}::uuid[]) AS given(id)
+            CROSS JOIN LATERAL (
+              SELECT * FROM log_records
+              WHERE workspace_id = ${workspaceId} AND trace_id = given.id AND day >= ${earliest(traces)}::date - 1
+                AND event_name LIKE 'gen\\_ai.%' AND event_name = ANY (${MESSAGE_EVENTS}::text[])
+              ORDER BY logged_at, log_no LIMIT ${RECORDS_MAX}
+            ) found ORDER BY logged_at, log_no LIMIT ${RECORDS_MAX}
+          ) first
+        ) l WHERE l.contents <= ${maxBytes} ORDER BY l.logged_at, l.log_no`,
+    );
+    return rows.map(toEvent);
+  }
+}
+
+const earliest = (traces: readonly PlacedTrace[]): string => traces.map(({ day }) => day).sort()[0]!;
+
+/** Messages are in the attributes of a record, or in its body, as the conventions had it up to version 1.36. */
+function toEvent({ trace_id, span_id, event_name, body, attributes }: MessageRow): LoggedEvent {
+  const content = body?.parse() as OtlpValue | undefined;
+  const isObject = typeof content === 'object' && content !== null && !Array.isArray(content);
+  const members = isObject ? content : content == null ? {} : { content };
+  return {
+    trace_id,
+    span_id,
+    name: event_name,
+    attributes: { ...(attributes.parse() as OtlpAttributes), ...members },
+  };
+}

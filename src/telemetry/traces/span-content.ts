@@ -1,0 +1,73 @@
+import type { OtlpAttributes } from '#otlp';
+import { Pace } from '#platform/concurrency';
+import { RawJson } from '#platform/json';
+import type { LoggedEvent } from '../logs/message-log.repository';
+import { readSpanContent, type SpanContent } from '../span-mapping/span-meaning.reader';
+import type { MeaningfulEvent } from '../span-mapping/span-meaning.types';
+import type { PlacedTrace, StoredSpan, TraceSpan } from './trace.types';
+
+const NO_RESOURCE = { attributes: {} };
+
+/** Adds to spans the input and output in their attributes and events. */
+export async function withContent(spans: readonly StoredSpan[]): Promise<TraceSpan[]> {
+  const pace = new Pace();
+  const found: TraceSpan[] = [];
+  for (const span of spans) {
+    if (pace.isDue()) await pace.rest();
+    found.push({ ...span, ...textsOf(contentOf(span)) });
+  }
+  return found;
+}
+
+function contentOf({ attributes, events }: StoredSpan): SpanContent {
+  if (attributes === null) return { input: null, output: null };
+  return readSpanContent({
+    attributes: attributes.parse() as OtlpAttributes,
+    events: (events?.parse() ?? []) as MeaningfulEvent[],
+    resource: NO_RESOURCE,
+  });
+}
+
+const textsOf = ({ input, output }: SpanContent): Pick<TraceSpan, 'input' | 'output'> => ({
+  input: input === null ? null : new RawJson(JSON.stringify(input)),
+  output: output === null ? null : new RawJson(JSON.stringify(output)),
+});
+
+/** Returns the traces with a model call, or with no call at all, whose messages may be in log records. */
+export function tracesOfSilentCalls(
+  spans: readonly TraceSpan[],
+  traces: readonly PlacedTrace[],
+): PlacedTrace[] {
+  return traces.filter(({ trace_id }) => {
+    const calls = spans.filter((span) => span.trace_id === trace_id && mayBeCall(span));
+    return calls.length === 0 || calls.some(({ input, output }) => input === null || output === null);
+  });
+}
+
+const mayBeCall = ({ operation, provider, model, tool_name }: TraceSpan): boolean =>
+  tool_name === null && (operation ?? provider ?? model) !== null;
+
+/**
+ * Adds the input and output in log records to the spans that have none. A record that names none of these spans is about the
+ * first span of its trace.
+ */
+export function withLoggedContent(spans: readonly TraceSpan[], events: readonly LoggedEvent[]): TraceSpan[] {
+  if (events.length === 0) return [...spans];
+  const keyOf = (traceId: string, spanId: string): string => `${traceId} ${spanId}`;
+  const firstOf = new Map<string, string>();
+  const eventsOf = new Map<string, LoggedEvent[]>();
+  for (const { trace_id, span_id } of spans) {
+    eventsOf.set(keyOf(trace_id, span_id), []);
+    if (!firstOf.has(trace_id)) firstOf.set(trace_id, span_id);
+  }
+  for (const event of events) {
+    const own = eventsOf.get(keyOf(event.trace_id, event.span_id ?? ''));
+    (own ?? eventsOf.get(keyOf(event.trace_id, firstOf.get(event.trace_id) ?? '')))?.push(event);
+  }
+  return spans.map((span) => {
+    const ofSpan = eventsOf.get(keyOf(span.trace_id, span.span_id))!;
+    if (ofSpan.length === 0) return span;
+    const logged = textsOf(readSpanContent({ attributes: {}, events: ofSpan, resource: NO_RESOURCE }));
+    return { ...span, input: span.input ?? logged.input, output: span.output ?? logged.output };
+  });
+}

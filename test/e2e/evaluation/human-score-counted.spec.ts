@@ -1,0 +1,120 @@
+import { createTestApp, newTraceId, type TestApp } from '#testing';
+import { BOOLEAN, HumanScoresFixture, type Scorer, STARS } from './human-scores.fixture';
+import { scoresOf } from './result-scores.fixture';
+
+/** The scores by people that count for a result, whether or not its `scores` show them. */
+describe('the human scores that count', () => {
+  let app: TestApp;
+  let on: HumanScoresFixture;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  beforeEach(async () => {
+    on = await HumanScoresFixture.open(app);
+  });
+  afterAll(() => app.close());
+
+  const human = (scorer: Scorer, score: number, fields: Record<string, unknown> = {}) => ({
+    ...{ scorer: scorer.name, scorer_version: 1, source: 'human', scorer_id: scorer.scorer_id, score },
+    ...{ is_shown: true, is_late: false, shown_score: score },
+    ...fields,
+  });
+  const patch = (scorer: Scorer, definition: object) =>
+    on.space.editor.patch(`/eval/v1/scorers/${scorer.scorer_id}`, { definition });
+
+  it('are combined in one row, which follows each further score', async () => {
+    const scorer = await on.scorer(STARS);
+    const result = await on.newResult({ trace_id: newTraceId(), scores: { own: 1 } });
+    await on.score(scorer, { result_id: result.result_id, value: 1 });
+    await on.score(scorer, { trace_id: result.trace_id, value: 4 }, await on.annotator());
+    const own = { ...human(scorer, 1), scorer: 'own', scorer_version: 0, source: 'client', scorer_id: null };
+    expect(await scoresOf(app, result.result_id)).toEqual([own, human(scorer, 2.5)]);
+  });
+
+  it('of a newer version take the place of the older ones, which stay known', async () => {
+    const scorer = await on.scorer(STARS);
+    const result = await on.newResult();
+    await on.score(scorer, { result_id: result.result_id, value: 1 });
+    await patch(scorer, { rubric: 'Better?', output: STARS });
+    await on.score(scorer, { result_id: result.result_id, value: 5 }, await on.annotator());
+    expect(await scoresOf(app, result.result_id)).toEqual([
+      human(scorer, 1, { is_shown: false, shown_score: null }),
+      human(scorer, 3, { scorer_version: 2 }),
+    ]);
+    expect((await on.result(result)).scores).toEqual({ [scorer.name]: 3 });
+  });
+
+  it('count beside a score of the client, which stays shown', async () => {
+    const scorer = await on.scorer(BOOLEAN);
+    const trace_id = newTraceId();
+    const result = await on.newResult({ trace_id, scores: { [scorer.name]: 0.25 } });
+    await on.score(scorer, { trace_id, value: true });
+    const later = await on.newResult({ trace_id, scores: { [scorer.name]: 0.5 } });
+    const bare = await on.newResult({ trace_id });
+    const client = (score: number) => ({
+      ...human(scorer, score),
+      ...{ source: 'client', scorer_version: 0, scorer_id: null },
+    });
+    const hidden = human(scorer, 1, { is_shown: false, shown_score: null });
+    expect(await scoresOf(app, result.result_id)).toEqual([client(0.25), hidden]);
+    expect(await scoresOf(app, later.result_id)).toEqual([client(0.5), hidden]);
+    expect(await scoresOf(app, bare.result_id)).toEqual([human(scorer, 1)]);
+    expect((await on.result(result)).scores).toEqual({ [scorer.name]: 0.25 });
+  });
+
+  it('give way to a score that the client adds later', async () => {
+    const scorer = await on.scorer(BOOLEAN);
+    const result = await on.newResult();
+    await on.score(scorer, { result_id: result.result_id, value: true });
+    const path = `/eval/v1/experiments/${result.experiment_id}/results/${result.result_id}`;
+    await on.space.editor.patch(path, { scores: { [scorer.name]: 0 } });
+    await on.score(scorer, { result_id: result.result_id, value: false }, await on.annotator());
+    expect(await scoresOf(app, result.result_id)).toMatchObject([
+      { source: 'client', score: 0, is_shown: true },
+      { source: 'human', score: 0.5, is_shown: false },
+    ]);
+    expect((await on.result(result)).scores).toEqual({ [scorer.name]: 0 });
+  });
+
+  it.each(['completed', 'failed'])(
+    'that come after an experiment is %s are not lost, and change no result',
+    async (experiment_status) => {
+      const [early, late] = [await on.scorer(STARS), await on.scorer(STARS)];
+      const [trace_id, session_id] = [newTraceId(), 'a session'];
+      const result = await on.newResult({ trace_id, session_id });
+      await on.score(early, { trace_id, value: 2 });
+      await on.space.finalize(result.experiment_id, { experiment_status });
+      const frozen = await on.result(result);
+      const bob = await on.annotator();
+      await on.score(late, { result_id: result.result_id, value: 3 });
+      expect(await scoresOf(app, result.result_id)).toEqual([
+        human(early, 2),
+        human(late, 3, { is_shown: false, is_late: true, shown_score: null }),
+      ]);
+      await on.score(early, { session_id, value: 4 }, bob);
+      await on.score(late, { trace_id, value: 5 }, bob);
+      expect(await scoresOf(app, result.result_id)).toEqual([
+        human(early, 3, { is_late: true, shown_score: 2 }),
+        human(late, 4, { is_shown: false, is_late: true, shown_score: null }),
+      ]);
+      await on.score(early, { trace_id, value: 1 });
+      expect((await scoresOf(app, result.result_id))[0]).toEqual(
+        human(early, 2.5, { is_late: true, shown_score: 2 }),
+      );
+      expect(await on.result(result)).toEqual(frozen);
+    },
+  );
+
+  it('of a frozen result need as many people as the scorer requires', async () => {
+    const scorer = await on.scorer(STARS, {}, { min_annotations: 2 });
+    const result = await on.newResult();
+    await on.space.finalize(result.experiment_id);
+    await on.score(scorer, { result_id: result.result_id, value: 1 });
+    expect(await scoresOf(app, result.result_id)).toEqual([]);
+    const others = [await on.annotator(), await on.annotator(), await on.annotator()];
+    // at once: the last one finds all others
+    await Promise.all(others.map((one) => on.score(scorer, { result_id: result.result_id, value: 5 }, one)));
+    expect(await scoresOf(app, result.result_id)).toMatchObject([{ score: 4, is_late: true }]);
+  });
+});

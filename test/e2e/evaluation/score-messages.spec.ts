@@ -1,0 +1,223 @@
+import { createTestApp, type TestApp } from '#testing';
+import { ANSWER, INSTRUMENTED_AGENTS, QUESTION, sendAgent, TRANSCRIPT } from './instrumented-agent.fixture';
+import { ScoringFixture, script } from './scoring.fixture';
+
+const MIRROR = script('function score(subject) { return { score: 1, answers: subject }; }');
+const judge = (prompt: string, members: object = {}) => ({
+  scorer_kind: 'llm_judge',
+  definition: { prompt, output: { type: 'boolean' } },
+  ...members,
+});
+
+/** What scorers read of traces whose messages are not on the root span. */
+describe('the messages of an agent', () => {
+  let app: TestApp;
+  let on: ScoringFixture;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  afterAll(() => app.close());
+  beforeEach(async () => {
+    on = await ScoringFixture.create(app);
+  });
+
+  /** What a script is given. */
+  const seen = async (body: object, members: object = {}): Promise<any> => {
+    const answer = await on.score(await on.scorer({ ...MIRROR, ...members }), { mode: 'test', ...body });
+    expect(answer.status).toBe(200);
+    expect(answer.body.results[0].error).toBeUndefined();
+    return answer.body.results[0].answers;
+  };
+
+  /** The values that a prompt inserts, without their delimiters. */
+  const asked = async (prompt: string, body: object, members: object = {}): Promise<string[]> => {
+    const answer = await on.score(await on.scorer(judge(prompt, members)), { mode: 'preview', ...body });
+    expect(answer.status).toBe(200);
+    const { messages } = answer.body.results[0].preview_request;
+    const blocks: RegExpMatchArray[] = [
+      ...messages[1].content.matchAll(/<(data-[0-9a-f]+)>\n([\s\S]*?)\n<\/\1>/g),
+    ];
+    return blocks.map((block) => block[2]!);
+  };
+
+  describe.each(INSTRUMENTED_AGENTS.map((agent) => [agent.sentBy, agent] as const))('by %s', (_, agent) => {
+    it('reach a judge, whose rating would be about nothing', async () => {
+      const trace_ids = [await sendAgent(on, agent)];
+      expect(await asked('{{input}}{{output}}{{trace}}', { trace_ids })).toEqual([
+        QUESTION,
+        ANSWER,
+        TRANSCRIPT,
+      ]);
+    });
+
+    it('reach a judge of a session, each once, although calls and traces repeat them', async () => {
+      const at = Date.now();
+      for (const n of [0, 1]) await sendAgent(on, agent, { sessionId: 'chat', startedAt: at + n * 1000 });
+      const body = { session_ids: ['chat'] };
+      const [, ...turn] = TRANSCRIPT.split('\n\n');
+      const both = [TRANSCRIPT, ...turn].join('\n\n');
+      expect(await asked('{{input}}{{output}}{{session}}', body, { grain: 'session' })).toEqual([
+        QUESTION,
+        ANSWER,
+        both,
+      ]);
+    });
+
+    it('are the input and output of spans for scripts', async () => {
+      const { input, output, trace } = await seen({ trace_ids: [await sendAgent(on, agent)] });
+      expect([input, output]).toEqual([QUESTION, ANSWER]);
+      const [root, call, tool] = trace.spans;
+      expect([root.input, root.output]).toEqual([null, null]);
+      expect(JSON.stringify(call.input)).toContain(QUESTION);
+      expect(JSON.stringify(call.output)).toContain('get_weather');
+      expect([call.model, tool.tool_name]).toEqual(['m', 'get_weather']);
+    });
+  });
+
+  const [AGENT] = INSTRUMENTED_AGENTS as [(typeof INSTRUMENTED_AGENTS)[number]];
+
+  it('come beside the attributes, with the names that the API gives them', async () => {
+    const trace_id = await sendAgent(on, AGENT);
+    const { trace } = await seen({ trace_ids: [trace_id] });
+    const { body } = await on.evaluator.get(`/telemetry/v1/traces/${trace_id}/spans`);
+    for (const [index, { resource, scope, ...span }] of body.items.entries()) {
+      const { input, output, is_truncated, ...shown } = trace.spans[index];
+      const { dropped_attributes_count, dropped_events_count, dropped_links_count, ...rest } = span;
+      expect([dropped_attributes_count, dropped_events_count, dropped_links_count]).toEqual([0, 0, 0]);
+      expect([shown, is_truncated]).toEqual([rest, false]);
+      expect([resource, scope, input, output].every((one) => one !== undefined)).toBe(true);
+    }
+  });
+
+  it('are those of the session in scripts, if none were stored', async () => {
+    await sendAgent(on, AGENT, { sessionId: 'chat' });
+    const { session } = await seen({ session_ids: ['chat'] }, { grain: 'session' });
+    expect(session.messages.map(({ role }: any) => role)).toEqual([
+      ...['system', 'user', 'assistant', 'tool', 'assistant'],
+    ]);
+    expect(session.messages.at(-1)).toMatchObject({ role: 'assistant', content: ANSWER });
+  });
+
+  it('follow the prompt of a stored session that has no other message', async () => {
+    const editor = await on.organization.as('editor');
+    const made = await editor.post('/agent/v1/agents', {
+      ...{
+        workspace_id: on.workspaceId,
+        name: 'guide',
+        display_name: 'Guide',
+        model: 'm',
+        instructions: 'x',
+      },
+    });
+    const runtime = await on.organization.as('runtime');
+    const path = `/agent/v1/agents/${made.body.agent_id}/sessions`;
+    const { session_id } = (await runtime.post(path, { prompt: QUESTION })).body;
+    await sendAgent(on, AGENT, { sessionId: session_id });
+    const body = { session_ids: [session_id] };
+    expect(await asked('{{session}}', body, { grain: 'session' })).toEqual([TRANSCRIPT]);
+    const message = { role: 'assistant', content: 'stored' };
+    await runtime.post(`/agent/v1/sessions/${session_id}/messages`, message);
+    const { output, session } = await seen(body, { grain: 'session' });
+    expect([output, session.messages.map(({ content }: any) => content)]).toEqual([
+      'stored',
+      [QUESTION, 'stored'],
+    ]);
+  });
+
+  it('of a session reach the judge of one of its traces', async () => {
+    const at = Date.now();
+    await sendAgent(on, AGENT, { sessionId: 'chat', startedAt: at });
+    const trace_ids = [await on.trace({ sessionId: 'chat', startedAt: at + 1000, input: 'And now?' })];
+    const [transcript] = await asked('{{session}}', { trace_ids });
+    expect(transcript).toBe(`${TRANSCRIPT}\n\n[user]\n  And now?`);
+  });
+
+  it('give way to those of the root span, member by member', async () => {
+    const root = { 'input.value': 'the question' };
+    const trace_ids = [await sendAgent(on, AGENT, { root })];
+    expect(await asked('{{input}}{{output}}', { trace_ids })).toEqual(['the question', ANSWER]);
+    const [transcript] = await asked('{{trace}}', { trace_ids });
+    expect(transcript).toBe(`[user]\n  the question\n\n${TRANSCRIPT}`);
+  });
+
+  it('stand in for what a result was not given, and for no more', async () => {
+    const trace_id = await sendAgent(on, AGENT);
+    const { experiment_id } = await on.experiment();
+    const experiment = { experiment_id };
+    await on.result(experiment, { case_id: 'silent', trace_id, expected: 'e' });
+    await on.result(experiment, { case_id: 'empty', trace_id, output: '', input: false });
+    const scorer = await on.scorer(MIRROR);
+    const { body } = await on.score(scorer, { mode: 'test', experiment_id });
+    const subjects = body.results.map(({ case_id, answers: { input, output, expected } }: any) => [
+      case_id,
+      input,
+      output,
+      expected,
+    ]);
+    expect(subjects).toEqual([
+      ['empty', false, '', null],
+      ['silent', QUESTION, ANSWER, 'e'],
+    ]);
+  });
+
+  it.each(['trace', 'session'])('of a crashed case without a trace are none, in grain %s', async (grain) => {
+    const { experiment_id } = await on.experiment();
+    const crashed = { trace_id: null, input: QUESTION, expected: ANSWER, error: { message: 'timeout' } };
+    await on.result({ experiment_id }, crashed);
+    expect(await seen({ experiment_id, grain })).toEqual({
+      ...{ input: QUESTION, output: null, expected: ANSWER, metadata: {}, session: null },
+      trace: null,
+    });
+  });
+
+  it('of tools are shown where only spans have them', async () => {
+    const steps = [
+      {
+        name: 'execute_tool search',
+        attributes: {
+          'gen_ai.operation.name': 'execute_tool',
+          'gen_ai.tool.name': 'search',
+          'gen_ai.tool.call.arguments': '{"q":1}',
+          'gen_ai.tool.call.result': 'found',
+        },
+      },
+      {
+        name: 'unknown',
+        attributes: { 'tool.name': 'lookup', tool_arguments: '{"id":2}', tool_response: 'it' },
+      },
+    ];
+    const trace_ids = [await sendAgent(on, { steps })];
+    expect(await asked('{{trace}}', { trace_ids })).toEqual([
+      '[calls search]\n  {"q":1}\n\n[search answers]\n  found\n\n[calls lookup]\n  {"id":2}\n\n[lookup answers]\n  it',
+    ]);
+  });
+
+  it('of the last call are the output of a trace that is too large to be read whole', async () => {
+    const call = (n: number) => ({
+      name: 'chat',
+      attributes: {
+        'gen_ai.operation.name': 'chat',
+        'gen_ai.input.messages': JSON.stringify([{ role: 'user', content: `question ${n} ${'x'.repeat(1024 * 1024)}` }]),
+        'gen_ai.output.messages': JSON.stringify([{ role: 'assistant', content: `answer ${n}` }]),
+      },
+    });
+    const trace_id = await sendAgent(on, { steps: Array.from({ length: 10 }, (_, n) => call(n)) });
+    const source = 'function score({ output, trace }) { return { score: 1, answers: { output, cut: trace.is_truncated } }; }';
+    const definition = { language: 'javascript', source, memory_mb: 256, timeout_ms: 10_000 };
+    expect(await seen({ trace_ids: [trace_id] }, { definition })).toEqual({ output: 'answer 9', cut: true });
+  }); // prettier-ignore
+
+  it('of another workspace are in nobody else’s prompt', async () => {
+    const other = await ScoringFixture.create(app);
+    const agent = INSTRUMENTED_AGENTS.find(({ sentBy }) => sentBy.includes('log record'))!;
+    const trace_id = await sendAgent(other, agent);
+    await app.database.query(
+      `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models)
+       VALUES ($1, $2, now(), now(), 1, 0, '{}')`,
+      [on.workspaceId, trace_id],
+    );
+    const { input, trace } = await seen({ trace_ids: [trace_id] });
+    expect([input, trace.spans]).toEqual([null, []]);
+  });
+});
