@@ -114,6 +114,16 @@ describe('an experiment that pins a CSV version', () => {
     ).toEqual([201, 201, ...ids.slice(2).map(() => 400)]);
   });
 
+  it('gives results the texts of recognised columns as their input and expected value', async () => {
+    const { dataset_id } = await space.dataset();
+    await uploaded(space, dataset_id, 'id,input,expected,tags,source\nc1,1+1,2,"a, b",faq\n');
+    const { body } = await add(await pinned(1, dataset_id), { case_id: 'c1', output: '2' });
+    expect(body).toMatchObject({ input: '1+1', expected: '2', tags: ['a', 'b'] });
+    const filter = { dataset_id, dataset_version: 1, dataset_filter: { tags: ['b'] } };
+    const { experiment_id } = await space.experiment(filter);
+    expect(await space.results(experiment_id, [{ case_id: 'c1' }])).toEqual([201]);
+  });
+
   it('accepts no dataset_record_id', async () => {
     const record = await space.record(datasetId);
     const experiment = await pinned();

@@ -29,7 +29,11 @@ describe('a CSV upload is refused', () => {
 
   const faults: [string, string | Buffer, number][] = [
     ['a file without a byte', '', 1],
-    ['a header with an empty name', 'a,,b\n1,2,3\n', 1],
+    ['a blank line for a header', '\na\n', 1],
+    ['a header with the name that replaces an empty one', 'a,,column_2\n1,2,3\n', 1],
+    ['metadata that is not JSON', 'input,metadata\nx,{}\ny,{\n', 3],
+    ['metadata that is not an object', 'input,metadata\nx,"[1]"\n', 2],
+    ['metadata with a member of the name of a column', 'input,metadata,split\nx,"{""split"":1}",dev\n', 2],
     ['a header with a name twice', 'a,b,a\n1,2,3\n', 1],
     ['more than 256 columns', `${'a,'.repeat(256)}b\n`, 1],
     ['semicolons for commas', 'id;q;a\n1;x;y\n', 1],
@@ -75,8 +79,12 @@ describe('a CSV upload is refused', () => {
     expect(await refused({ case_id_column: 'nope' })).toEqual(where('/case_id_column'));
     expect(await refused({ case_id_column: '' })).toEqual(where('/case_id_column'));
     expect(await refused({ mapping: { expected: ['nope'] } })).toEqual(where('/mapping/expected/0'));
-    expect(await refused({ mapping: { input: ['id'], tags: ['answer', 'id'] } })).toEqual(
+    expect(await refused({ mapping: { metadata: ['id'], tags: ['answer', 'id'] } })).toEqual(
       where('/mapping/tags/1'),
+    );
+    expect(await refused({ mapping: { input: ['question', 'id'] } })).toEqual(where('/mapping/input/1'));
+    expect(await refused({ case_id_column: 'answer', mapping: { input: ['answer'] } })).toEqual(
+      where('/mapping/input/0'),
     );
     expect(await refused({ mapping: { inputs: ['question'] } })).toEqual(where('/mapping/inputs'));
     expect(await refused({ mapping: { input: 'question' } })).toEqual(where('/mapping/input'));

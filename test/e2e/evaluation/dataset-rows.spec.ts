@@ -16,7 +16,12 @@ describe('the rows of a CSV version, as cases', () => {
 
   const newDataset = async (): Promise<string> => (await space.dataset()).dataset_id;
 
-  it('with columns where they are mapped, and others in the input', async () => {
+  const caseOf = async (id: string, file: string, options = {}): Promise<DatasetCase | undefined> => {
+    const { version } = await uploaded(space, id, file, options);
+    return (await space.list<DatasetCase>(`${versionsOf(id)}/${version}/rows`))[0];
+  };
+
+  it('with columns where they are mapped, and others in the metadata', async () => {
     const id = await newDataset();
     const file = 'id,q,ctx,a,split,t1,t2\nx,1+1,"a\nb",2,test,"b,a; c","[""d,e"",""a""]"\ny,,,,,,\n';
     const mapping = { input: ['ctx'], expected: ['a'], metadata: ['split', 'id'], tags: ['t1', 't2'] };
@@ -26,16 +31,16 @@ describe('the rows of a CSV version, as cases', () => {
       items: [
         {
           id: 'x',
-          input: { ctx: 'a\nb', q: '1+1' },
+          input: { ctx: 'a\nb' },
           expected: { a: '2' },
-          metadata: { split: 'test', id: 'x' },
+          metadata: { split: 'test', id: 'x', q: '1+1' },
           tags: ['b', 'a', 'c', 'd,e'],
         },
         {
           id: 'y',
-          input: { ctx: '', q: '' },
+          input: { ctx: '' },
           expected: { a: '' },
-          metadata: { split: '', id: 'y' },
+          metadata: { split: '', id: 'y', q: '' },
           tags: [],
         },
       ],
@@ -43,28 +48,77 @@ describe('the rows of a CSV version, as cases', () => {
     });
   });
 
-  it('all in the input where no mapping names them, whatever they are called', async () => {
+  it('whose input has no answer column that the mapping forgets', async () => {
+    const file = 'question,context,answer\n1+1,sums,2\n';
     const id = await newDataset();
-    const file = 'input,expected,metadata,tags\na,b,{},x;y\n';
-    const parts = ['input', 'expected', 'metadata', 'tags'];
-    await uploaded(space, id, file);
-    await uploaded(space, id, file, { mapping: Object.fromEntries(parts.map((name) => [name, [name]])) });
-    const caseOf = async (version: number) =>
-      (await space.list<DatasetCase>(`${versionsOf(id)}/${version}/rows`))[0];
-    expect(await caseOf(1)).toEqual({
+    expect(await caseOf(id, file, { mapping: { input: ['question'] } })).toMatchObject({
+      input: { question: '1+1' },
+      metadata: { context: 'sums', answer: '2' },
+    });
+    expect(await caseOf(id, file, { mapping: { expected: ['answer'] } })).toMatchObject({
+      input: { question: '1+1', context: 'sums' },
+      expected: { answer: '2' },
+    });
+  });
+
+  it('of a file with input, expected, metadata and tags headers, without a mapping', async () => {
+    const file = 'Input,Expected,Metadata,Tags,source\na,"{""b"": 1}","{ ""n"": [1, null] }","x, y",faq\n';
+    expect(await caseOf(await newDataset(), file)).toEqual({
       id: '1',
-      input: { input: 'a', expected: 'b', metadata: '{}', tags: 'x;y' },
-      expected: null,
+      input: 'a',
+      expected: '{"b": 1}',
+      metadata: { n: [1, null], source: 'faq' },
+      tags: ['x', 'y'],
+    });
+  });
+
+  it('of a file with an expected header but no input, without a mapping', async () => {
+    expect(await caseOf(await newDataset(), 'id,question,context,ground_truth\nc1,1+1,sums,2\n')).toEqual({
+      id: 'c1',
+      input: { question: '1+1', context: 'sums' },
+      expected: '2',
       metadata: {},
       tags: [],
     });
-    expect(await caseOf(2)).toEqual({
+  });
+
+  it('of the file that pandas writes, with its index in the metadata', async () => {
+    const file = ',input,expected\n0,1+1,2\n';
+    expect(await caseOf(await newDataset(), file)).toMatchObject({
+      input: '1+1',
+      expected: '2',
+      metadata: { column_1: '0' },
+    });
+  });
+
+  it('as objects where a mapping names well-known headers, and all in the input with an empty one', async () => {
+    const id = await newDataset();
+    const file = 'input,expected,metadata,tags\na,b,{},x;y\n';
+    const parts = ['input', 'expected', 'metadata', 'tags'];
+    const mapping = Object.fromEntries(parts.map((name) => [name, [name]]));
+    expect(await caseOf(id, file, { mapping })).toEqual({
       id: '1',
       input: { input: 'a' },
       expected: { expected: 'b' },
       metadata: { metadata: '{}' },
       tags: ['x', 'y'],
     });
+    expect(await caseOf(id, file, { mapping: {} })).toMatchObject({
+      input: { input: 'a', expected: 'b', metadata: '{}', tags: 'x;y' },
+      expected: null,
+    });
+  });
+
+  it('of a version from before headers were recognised', async () => {
+    const { dataset_id, version_id } = await uploaded(space, await newDataset(), 'question\n1+1\n');
+    const path = `${versionsOf(dataset_id)}/1`;
+    await app.database.query('UPDATE dataset_versions SET columns = $2, mapping = $3 WHERE version_id = $1', [
+      version_id,
+      ['input'],
+      JSON.stringify({ input: ['input'], expected: [], metadata: [], tags: [] }),
+    ]);
+    expect((await space.viewer.get(path)).body).toMatchObject({ value_columns: [] });
+    expect((await space.list<DatasetCase>(`${path}/rows`))[0]!.input).toEqual({ input: '1+1' });
   });
 
   it('called by case_id, else id, else the number of the row', async () => {

@@ -61,6 +61,7 @@ describe('a CSV version of a dataset', () => {
         sha256: createHash('sha256').update(FILE).digest('hex'),
         case_id_column: 'id',
         mapping: { input: ['question', 'answer'], expected: [], metadata: [], tags: [] },
+        value_columns: [],
         created_at: expect.stringMatching(TIME),
         updated_at: answer.body.created_at,
         created_by: space.editorId,
@@ -127,6 +128,22 @@ describe('a CSV version of a dataset', () => {
       expect([elsewhere.status, elsewhere.body.version]).toEqual([201, 1]);
       const versions = await space.list<DatasetVersion>(versionsOf(id));
       expect(versions.map(({ version }) => version)).toEqual([3, 2, 1]);
+    });
+
+    it('again where the same bytes are read by their headers and by a mapping', async () => {
+      const id = await newDataset();
+      const file = 'Input,Expected,split\nhi,hello,dev\n';
+      const read = await uploaded(space, id, file);
+      expect(read).toMatchObject({
+        mapping: { input: ['Input'], expected: ['Expected'], metadata: ['split'], tags: [] },
+        value_columns: ['Input', 'Expected'],
+      });
+      const { mapping, value_columns } = await uploaded(space, id, file, { mapping: read.mapping });
+      expect([mapping, value_columns]).toEqual([read.mapping, []]);
+      const again = await upload(space.editor, id, file);
+      expect([again.status, again.body]).toEqual([200, read]);
+      const sentBack = await space.post(versionsOf(id), { ...read, mapping: null, content: file });
+      expect([sentBack.status, sentBack.body]).toEqual([200, read]);
     });
 
     it('once per Idempotency-Key', async () => {

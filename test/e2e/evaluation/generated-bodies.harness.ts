@@ -209,7 +209,7 @@ export class GeneratedBodies {
     return {
       'application/jsonl': [lines],
       'application/x-ndjson': [lines],
-      'text/csv': [await exported('csv'), 'input,label,tags\n1,l,"[""t""]"\n'],
+      'text/csv': [await exported('csv'), 'Input,label,tags,metadata,,id\n1,l,"[""t""]",{},x,c1\n'],
     };
   }
 

@@ -15,10 +15,13 @@ const CSV = [
     'a,a\n',
     'id\n1\n1\n',
     'a\n\ufffd',
+    'Input,expected,tags,metadata,,id\nx,y,"a,b","{""m"":1}",z,1\n',
+    'metadata,a\n"{""a"":1}",x\n',
+    'metadata\n[\n',
   ],
   '1'.repeat(70_000),
 ];
-const MAPPINGS = [{}, { input: ['a'] }, { tags: ['a'], expected: ['b'] }, { input: ['a', 'a'] }, { inputs: ['a'] }, { input: 'a' }]; // prettier-ignore
+const MAPPINGS = [{}, { input: ['a'] }, { input: ['id'] }, { tags: ['a'], expected: ['b'] }, { input: ['a', 'a'] }, { inputs: ['a'] }, { input: 'a' }]; // prettier-ignore
 
 /** One upload of each documented answer: created, unchanged, refused, and of an unknown media type. */
 const ANSWERED: [Buffer, Record<string, string>, string][] = [
@@ -53,7 +56,7 @@ describe('generated CSV uploads', () => {
       },
       { requiredKeys: [] },
     );
-    const parts = fc.constantFrom('"', ',', '\n', '\r\n', 'id', 'é', '\0', '');
+    const parts = fc.constantFrom('"', ',', '\n', '\r\n', 'id', 'input', 'metadata', '{}', 'é', '\0', '');
     const content = fc.oneof(
       fc.constantFrom(...CSV).map((text) => Buffer.from(text)),
       fc.array(parts, { maxLength: 20 }).map((all) => Buffer.from(all.join(''))),

@@ -1,14 +1,7 @@
 import { type Answer, createTestApp, type TestApp } from '#testing';
 import { uploaded } from './dataset-versions.fixture';
 import { EvaluationWorkspace, outcome, places, type ProblemBody } from './evaluation.harness';
-import {
-  datasetOf,
-  type ImportFormat,
-  importing,
-  jsonLines,
-  MEDIA,
-  recordsOf,
-} from './record-transfer.fixture';
+import { datasetOf, importing, jsonLines, MEDIA, recordsOf } from './record-transfer.fixture';
 
 const detailOf = (answer: Answer<unknown>) => (answer.body as ProblemBody).detail;
 
@@ -61,10 +54,32 @@ describe('records that cannot be imported', () => {
       'csv',
       'input,color\n1,red\n',
       '/lines/1',
-      /unknown column "color"\. The columns are input, expected/,
+      /unknown column "color"\. With cells=json, the columns are input, expected/,
     ],
     ['no column input', 'csv', 'label\nx\n', '/lines/1', /does not name the column input/],
     ['an empty input', 'csv', 'input,label\n1,a\n,b\n', '/lines/3/input', /./],
+    [
+      'metadata that is not JSON',
+      'plain',
+      'input,metadata\na,{}\nb,{\n',
+      '/lines/3',
+      /metadata that is not JSON/,
+    ],
+    [
+      'metadata with a member of the name of a column',
+      'plain',
+      'input,metadata,split\na,"{""split"":1}",dev\n',
+      '/lines/2',
+      /the member "split"/,
+    ],
+    [
+      'a cell of tags that takes long to read',
+      'plain',
+      `input,tags\na,"${'a,'.repeat(200_000)}"\n`,
+      '/lines/2',
+      /256 KiB in one field/,
+    ],
+    ['semicolons for commas', 'plain', 'question;answer\n1;2\n', '/lines/1', /as many semicolons/],
     ['a quote left open', 'csv', 'input\n1\n"2\n', '/lines/3', /never closed/],
     ['no header', 'csv', '', '/lines/1', /header row/],
   ];
@@ -73,7 +88,8 @@ describe('records that cannot be imported', () => {
     async (what, format, text, pointer, detail) => {
       const id = (await space.dataset()).dataset_id;
       const bytes = what.includes('UTF-8') ? Buffer.from(text, 'latin1') : text;
-      const answer = await importing(space.editor, id, bytes, '', MEDIA[format as ImportFormat]);
+      const media = format === 'jsonl' ? MEDIA.jsonl : MEDIA.csv;
+      const answer = await importing(space.editor, id, bytes, format === 'csv' ? 'cells=json' : '', media);
       expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_request', pointer]);
       expect(detailOf(answer)).toMatch(detail);
       expect((await datasetOf(space, id)).record_count).toBe(0);

@@ -1,5 +1,5 @@
 import { createTestApp, type TestApp } from '#testing';
-import { uploaded } from './dataset-versions.fixture';
+import { type DatasetCase, uploaded } from './dataset-versions.fixture';
 import {
   type DatasetRecord,
   EvaluationWorkspace,
@@ -84,12 +84,9 @@ describe('imported records', () => {
     const { dataset_id } = await space.dataset();
     const names = 'input,expected,metadata,tags,label,category,source_kind,source_ref,external_id';
     const file = `${names}\nhello,world,,,,,manual,,x1\n`;
-    const asExport = await uploaded(space, dataset_id, file);
+    const { version } = await uploaded(space, dataset_id, file);
     const path = `${recordsOf(dataset_id)}/import`;
-    const refused = await space.editor.post(path, {
-      workspace_id: space.id,
-      dataset_version: asExport.version,
-    });
+    const refused = await space.post(path, { dataset_version: version, cells: 'json' });
     expect([...outcome(refused), ...places(refused)]).toEqual([400, 'invalid_request', '/lines/2/input']);
     const mapping = { expected: ['expected'] };
     const mapped = await uploaded(space, dataset_id, file, { mapping, case_id_column: 'external_id' });
@@ -97,6 +94,96 @@ describe('imported records', () => {
     const [record] = await space.list<DatasetRecord>(recordsOf(dataset_id));
     expect(record).toMatchObject({ external_id: 'x1', expected: { expected: 'world' }, tags: [] });
     expect(record!.input).toMatchObject({ input: 'hello', source_kind: 'manual' });
+  });
+
+  const NAMED = [
+    'Input,Expected,Tags,Metadata,source,id',
+    '1 + 1,007,"a, b","{""n"": 1, ""m"": {""z"": [], ""a"": null}}",faq,c1',
+    '"{""q"": ""json""}","[1, ""x""]",,,,c2',
+    '{not json,true,"[""a,b""]",{},=1,c3',
+    '',
+  ].join('\n');
+  const casesOf = async (datasetId: string) => {
+    const rows = await space.list<DatasetCase>(`/eval/v1/datasets/${datasetId}/versions/1/rows`);
+    return rows.map(({ id, ...one }) => ({ ...one, external_id: id }));
+  };
+  const importedAs = async (datasetId: string) => {
+    const records = await space.list<DatasetRecord>(`${recordsOf(datasetId)}?sort=created_at`);
+    return records.map(({ input, expected, metadata, tags, external_id }) => ({
+      input,
+      expected,
+      metadata,
+      tags,
+      external_id,
+    }));
+  };
+
+  it('are the cases of a CSV version, or of the same file without one', async () => {
+    const { dataset_id } = await space.dataset();
+    await uploaded(space, dataset_id, NAMED);
+    const cases = await casesOf(dataset_id);
+    expect(cases[0]).toEqual({
+      input: '1 + 1',
+      expected: '007',
+      metadata: { n: 1, m: { z: [], a: null }, source: 'faq' },
+      tags: ['a', 'b'],
+      external_id: 'c1',
+    });
+    await space.post(`${recordsOf(dataset_id)}/import`, { dataset_version: 1, cells: 'text' });
+    expect(await importedAs(dataset_id)).toEqual(cases);
+    const { dataset_id: other } = await space.dataset();
+    await importing(space.editor, other, NAMED, 'cells=text', 'text/csv');
+    expect(await importedAs(other)).toEqual(cases);
+  });
+
+  it('have the objects and lists that cells hold, and numbers as written', async () => {
+    const { dataset_id } = await space.dataset();
+    await uploaded(space, dataset_id, NAMED);
+    await space.post(`${recordsOf(dataset_id)}/import`, { dataset_version: 1 });
+    const { dataset_id: other } = await space.dataset();
+    await importing(space.editor, other, NAMED, '', 'text/csv');
+    for (const records of [await importedAs(dataset_id), await importedAs(other)]) {
+      expect(records.map(({ input, expected }) => [input, expected])).toEqual([
+        ['1 + 1', '007'],
+        [{ q: 'json' }, [1, 'x']],
+        ['{not json', 'true'],
+      ]);
+    }
+  });
+
+  it('come from a plain CSV file of questions and answers', async () => {
+    const { dataset_id } = await space.dataset();
+    const file = ',question,ground_truth,label\n0,"1 + 1, please",2,hard\n1,2 + 2,,\n';
+    expect((await importing(space.editor, dataset_id, file, '', 'text/csv')).body.created_count).toBe(2);
+    const records = await space.list<DatasetRecord>(`${recordsOf(dataset_id)}?sort=created_at`);
+    expect(records).toMatchObject([
+      {
+        input: { column_1: '0', question: '1 + 1, please' },
+        expected: '2',
+        label: 'hard',
+        source_kind: 'manual',
+        external_id: null,
+      },
+      { input: { column_1: '1', question: '2 + 2' }, expected: null, label: null },
+    ]);
+  });
+
+  it('keep a case id in the metadata where external_id has a column of its own', async () => {
+    const { dataset_id } = await space.dataset();
+    await importing(space.editor, dataset_id, 'id,input,External_ID\n7,x,e1\n8,y,\n', '', 'text/csv');
+    expect(await importedAs(dataset_id)).toMatchObject([
+      { input: 'x', metadata: { id: '7' }, external_id: 'e1' },
+      { input: 'y', metadata: { id: '8' }, external_id: null },
+    ]);
+  });
+
+  it('may have cells of several megabytes, JSON or not', async () => {
+    const { dataset_id } = await space.dataset();
+    const long = 'x'.repeat(2 * 1024 * 1024);
+    const file = `input,expected\n"{""a"":""${long}""}",{${long}\n`;
+    expect((await importing(space.editor, dataset_id, file, '', 'text/csv')).status).toBe(200);
+    const [record] = await importedAs(dataset_id);
+    expect([record!.input, record!.expected]).toEqual([{ a: long }, `{${long}`]);
   });
 
   it('are refused, skipped or updated on conflicts, as on_conflict says', async () => {
@@ -192,7 +279,7 @@ describe('imported records', () => {
       2,
       3,
       { a: [1] },
-      4,
+      '4',
     ]);
   });
 

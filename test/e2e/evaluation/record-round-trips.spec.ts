@@ -32,6 +32,8 @@ const FORMULAS = [
   ' =1',
 ];
 const FORMATS: ImportFormat[] = ['jsonl', 'csv'];
+/** The option of exports and imports that loses nothing. */
+const EXACT = { jsonl: '', csv: '&cells=json' } as const;
 
 /** Everything that a record can hold, and what is hard about it. */
 const awkward = [
@@ -66,26 +68,43 @@ describe('exported records', () => {
 
   it.each(FORMATS)('are identical after an import of %s', async (format) => {
     const from = await made(space, awkward);
-    const text = await exported(space.viewer, from, `format=${format}`);
+    const text = await exported(space.viewer, from, `format=${format}${EXACT[format]}`);
     const { dataset_id: into } = await space.dataset();
-    const answer = await importing(space.editor, into, text, '', MEDIA[format]);
+    const answer = await importing(space.editor, into, text, EXACT[format], MEDIA[format]);
     expect([answer.status, answer.body]).toEqual([
       200,
       { created_count: awkward.length, updated_count: 0, unchanged_count: 0, skipped_count: 0 },
     ]);
     expect(await contentsOf(space, into)).toEqual(await contentsOf(space, from));
-    expect(await exported(space.viewer, into, 'format=csv')).toBe(
-      await exported(space.viewer, from, 'format=csv'),
-    );
+    for (const cells of ['auto', 'json']) {
+      expect(await exported(space.viewer, into, `format=csv&cells=${cells}`)).toBe(
+        await exported(space.viewer, from, `format=csv&cells=${cells}`),
+      );
+    }
     expect((await datasetOf(space, into)).record_count).toBe(awkward.length);
   });
 
   it('are identical after an upload as CSV version and its import', async () => {
     const from = await made(space, awkward);
     const { dataset_id: into } = await space.dataset();
-    const { version } = await uploaded(space, into, await exported(space.viewer, from, 'format=csv'));
+    const file = await exported(space.viewer, from, 'format=csv&cells=json');
+    const { version } = await uploaded(space, into, file);
     const path = `${recordsOf(into)}/import`;
-    expect((await space.post(path, { dataset_version: version })).status).toBe(200);
+    expect((await space.post(path, { dataset_version: version, cells: 'json' })).status).toBe(200);
+    expect(await contentsOf(space, into)).toEqual(await contentsOf(space, from));
+  });
+
+  it('are plain text in CSV, and texts, objects and missing answers are identical after an import', async () => {
+    const from = await made(space, [
+      { input: 'What is 6 × 7?', expected: '42', tags: ['a, b'], metadata: { n: 1 }, external_id: 'e' },
+      { input: { question: 'q' }, expected: ['x', 1], label: 'l' },
+      ...FORMULAS.map((text) => ({ input: text, expected: text })),
+      { input: 'no answer' },
+    ]);
+    const text = await exported(space.viewer, from, 'format=csv');
+    expect(text.split('\r\n')[1]).toBe('What is 6 × 7?,42,"{""n"":1}","[""a, b""]",,,manual,,e');
+    const { dataset_id: into } = await space.dataset();
+    expect((await importing(space.editor, into, text, '', MEDIA.csv)).status).toBe(200);
     expect(await contentsOf(space, into)).toEqual(await contentsOf(space, from));
   });
 
@@ -119,10 +138,11 @@ describe('exported records', () => {
         const before = await contentsOf(space, from);
         for (const format of FORMATS) {
           const { dataset_id: into } = await space.dataset();
-          const file = await exported(space.viewer, from, `format=${format}`);
-          expect((await importing(space.editor, into, file, '', MEDIA[format])).status).toBe(200);
+          const file = await exported(space.viewer, from, `format=${format}${EXACT[format]}`);
+          expect((await importing(space.editor, into, file, EXACT[format], MEDIA[format])).status).toBe(200);
           expect(await contentsOf(space, into)).toEqual(before);
-          const again = await importing(space.editor, into, file, 'on_conflict=update', MEDIA[format]);
+          const update = `on_conflict=update${EXACT[format]}`;
+          const again = await importing(space.editor, into, file, update, MEDIA[format]);
           expect(again.body.unchanged_count).toBe(records.length);
         }
       }),
@@ -139,10 +159,15 @@ describe('exported records', () => {
     expect(before.length).toBeGreaterThan(10 * 1024 * 1024);
     for (const format of FORMATS) {
       const { dataset_id: into } = await space.dataset();
-      const text = await exported(space.viewer, dataset_id, `format=${format}`);
-      expect((await importing(space.editor, into, text, '', MEDIA[format])).body.created_count).toBe(1);
-      const after = (await exported(space.viewer, into)).replace(/^.*?"input"/, '');
-      expect(after === before).toBe(true);
+      for (const cells of format === 'csv' ? ['&cells=auto', '&cells=json'] : ['']) {
+        const text = await exported(space.viewer, dataset_id, `format=${format}${cells}`);
+        const answer = await importing(space.editor, into, text, cells, MEDIA[format]);
+        expect(answer.body.created_count).toBe(1);
+        const after = (await exported(space.viewer, into)).replace(/^.*?"input"/, '');
+        expect(after === before).toBe(true);
+        const [record] = await space.list<DatasetRecord>(recordsOf(into));
+        await space.archive(`${recordsOf(into)}/${record!.dataset_record_id}`);
+      }
     }
   }, 180_000);
 
@@ -151,12 +176,17 @@ describe('exported records', () => {
       space,
       FORMULAS.map((label) => ({ input: label, label, source_ref: label })),
     );
-    const [header, ...rows] = (await exported(space.viewer, from, 'format=csv')).split(/\r\n(?=")/);
-    expect(header).toBe('input,expected,metadata,tags,label,category,source_kind,source_ref,external_id');
-    expect(rows).toHaveLength(FORMULAS.length);
-    const cells = rows.join('\r\n').match(/"(?:[^"]|"")*"|[^,\r\n]+/g)!;
-    const run = cells.map((cell) => cell.replace(/^"|"$/g, '')).filter((cell) => /^[=+\-@\t\r\n]/.test(cell));
-    expect(run).toEqual([]);
+    for (const cells of ['auto', 'json']) {
+      const text = await exported(space.viewer, from, `format=csv&cells=${cells}`);
+      const header = 'input,expected,metadata,tags,label,category,source_kind,source_ref,external_id\r\n';
+      expect(text.startsWith(header)).toBe(true);
+      const found = text.slice(header.length).match(/"(?:[^"]|"")*"|[^,\r\n]+/g)!;
+      expect(found.length).toBeGreaterThan(5 * FORMULAS.length);
+      const run = found
+        .map((cell) => cell.replace(/^"|"$/g, ''))
+        .filter((cell) => /^[=+\-@\t\r\n]/.test(cell));
+      expect(run).toEqual([]);
+    }
   });
 
   it('are JSON Lines with ids and versions, in a file named after the dataset', async () => {
@@ -223,6 +253,8 @@ describe('exported records', () => {
   it.each([
     ['format=xml', 422, 'validation_failed'],
     ['source_kind=x', 422, 'validation_failed'],
+    ['format=csv&cells=text', 422, 'validation_failed'],
+    ['cells=json', 400, 'invalid_query'],
     ['format=csv&format=csv', 400, 'invalid_query'],
     ['q=x', 400, 'invalid_query'],
     ['limit=1', 400, 'invalid_query'],

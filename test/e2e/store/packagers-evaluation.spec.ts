@@ -137,6 +137,24 @@ describe('published datasets and scorers', () => {
       expect(await bytesOf(await publisher.packPinned(pinned!))).toEqual(before);
     });
 
+    it('has the same cases where columns were recognised by their headers', async () => {
+      const made = await from.dataset();
+      const file = 'Input,Expected,Metadata,Tags,split\nhi,hello,"{""n"": 1}","a, b",dev\n';
+      await upload(from.editor, made.dataset_id, file);
+      const copy = await published(dataset(made));
+      for (const path of ['versions/1', 'versions/1/rows']) {
+        const read = async (space: EvaluationWorkspace, id: string) =>
+          (await space.viewer.get<Record<string, unknown>>(`/eval/v1/datasets/${id}/${path}`)).body;
+        const [before, after] = [await read(from, made.dataset_id), await read(to, copy.artifact_id)];
+        for (const member of ['items', 'columns', 'mapping', 'value_columns', 'sha256']) {
+          expect(after[member]).toEqual(before[member]);
+        }
+      }
+      expect(await packedBytes(dataset(made))).toEqual(
+        await bytesOf(await acquirer.pack({ kind: 'dataset', artifact_id: copy.artifact_id })),
+      );
+    });
+
     it('with a CSV version named is that file alone', async () => {
       const made = await withRecords(RECORDS);
       await upload(from.editor, made.dataset_id, CSV);

@@ -256,14 +256,10 @@ const unexpectedFile = (path: string): Error => new Error(`The package has an un
 const omitted = (count: number): string =>
   `${count === 1 ? '1 record' : `${count} records`} of the release ${count === 1 ? 'is' : 'are'} not in the dataset, because records of your own have the same external_id. Change theirs to get them with the next release.`;
 
+/** Without a mapping if columns were recognised by their names, which an installation recognises again. */
 const optionsOfVersion = ({ case_id_column, mapping }: DatasetVersionRow): object => ({
   case_id_column,
-  mapping: {
-    expected: mapping.expected,
-    input: mapping.input,
-    metadata: mapping.metadata,
-    tags: mapping.tags,
-  },
+  mapping: mapping.value_columns ? null : pick(mapping, ['expected', 'input', 'metadata', 'tags']),
 });
 
 const fileOf = (path: string, file: SpooledFile): PackageFile => ({

@@ -1,8 +1,8 @@
 import type { SpooledFile } from '#platform/http';
 import { JsonInputError, type Outline } from '#platform/json';
 import { problem } from '#platform/problem';
-import { CaseMaker } from '../versions/csv/csv.case';
-import { columnsOf, type CsvLayout, HEADER_KEPT, shown } from '../versions/csv/csv.columns';
+import { columnsOf, HEADER_KEPT, shown } from '../versions/csv/csv.columns';
+import { DelimiterCheck } from '../versions/csv/csv.delimiter';
 import { CHUNK_BYTES, CsvEncoding, piecesOf } from '../versions/csv/csv.reader';
 import { CsvFault, type CsvRecord, CsvScanner } from '../versions/csv/csv.scanner';
 import { type ImportLine, type ImportSource, pointerOf } from './import-source';
@@ -20,15 +20,17 @@ export class CsvSource implements ImportSource {
   /**
    * @param cellBytes maximum size of a cell, in bytes
    * @param readerOf returns the reader of rows with these columns, or throws a `CsvFault`
+   * @param isChecked whether the file is known to be separated by commas
    */
   constructor(
     private readonly file: SpooledFile,
     private readonly cellBytes: number,
     private readonly readerOf: (columns: string[]) => RowReader,
+    private readonly isChecked = false,
   ) {}
 
   async *lines(): AsyncGenerator<ImportLine[], void, undefined> {
-    const reading = new Reading(this.cellBytes, this.readerOf);
+    const reading = new Reading(this.cellBytes, this.readerOf, this.isChecked);
     try {
       for await (const chunk of this.file.chunks(CHUNK_BYTES)) {
         for await (const piece of piecesOf(chunk)) yield await Promise.all(reading.push(piece));
@@ -46,20 +48,24 @@ export class CsvSource implements ImportSource {
 }
 
 /** A UTF-16 code unit takes at most three bytes in UTF-8. */
-const isLarger = (text: string, bytes: number): boolean =>
+export const isLarger = (text: string, bytes: number): boolean =>
   text.length * 3 > bytes && Buffer.byteLength(text) > bytes;
+
+const NO_OPTIONS = { caseIdColumn: null, mapping: null };
 
 class Reading {
   private readonly encoding = new CsvEncoding();
   private scanner: CsvScanner | undefined;
   private columns: string[] = [];
   private reader: RowReader | undefined;
+  private delimiter: DelimiterCheck | undefined;
   private rows = 0;
   private found: Promise<ImportLine>[] = [];
 
   constructor(
     private readonly cellBytes: number,
     private readonly readerOf: (columns: string[]) => RowReader,
+    private readonly isChecked: boolean,
   ) {}
 
   push(piece: Buffer): Promise<ImportLine>[] {
@@ -76,6 +82,7 @@ class Reading {
     const fault = this.scanner && this.encoding.faultAtEnd(this.scanner.line);
     if (fault) throw fault;
     this.scanner?.end();
+    this.delimiter?.end();
     if (!this.reader)
       throw new CsvFault(1, 'is missing: a header row with the names of the columns is required');
     return this.taken();
@@ -86,6 +93,7 @@ class Reading {
     if (!this.reader) {
       this.columns = columnsOf(cells, fieldCount, line);
       this.reader = this.readerOf(this.columns);
+      if (!this.isChecked) this.delimiter = new DelimiterCheck(this.columns, record, NO_OPTIONS);
       // The limit counts bytes of the file: enclosing quotes, and doubled ones within.
       this.scanner!.keep = this.columns.map(() => 2 * this.cellBytes + 2);
       return;
@@ -96,9 +104,10 @@ class Reading {
     if (fieldCount !== this.columns.length) {
       throw new CsvFault(
         line,
-        `has ${fieldCount} fields, and the header names ${this.columns.length} columns`,
+        `has ${fieldCount} fields, and the header names ${this.columns.length} columns${this.delimiter?.hint ?? ''}`,
       );
     }
+    if (this.delimiter?.isOpen) this.delimiter.take(record);
     this.rows++;
     const read = this.reader(cells as string[], line, this.rows);
     // nobody waits for it if a fault follows
@@ -123,12 +132,6 @@ const AS_JSON: Readonly<Record<string, Outline | undefined>> = {
 
 const sizeOf = (cells: readonly string[]): number => cells.reduce((sum, cell) => sum + cell.length, 0);
 
-/** Whether a file has exactly the columns of an export, in any order, and no mapping. */
-export const isExport = ({ columns, mapping }: CsvLayout): boolean =>
-  columns.length === KNOWN.size &&
-  columns.every((column) => KNOWN.has(column)) &&
-  [mapping.expected, mapping.metadata, mapping.tags].every((named) => named.length === 0);
-
 /**
  * Returns the reader of rows as an export writes them. Columns may stand in any order, and all but `input` may be missing.
  * Errors: `CsvFault` for unknown columns.
@@ -138,7 +141,7 @@ export function exportedRows(columns: string[], json: LargeJson): RowReader {
   if (unknown !== undefined) {
     throw new CsvFault(
       1,
-      `names the unknown column ${shown(unknown)}. The columns are ${CSV_COLUMNS.join(', ')}`,
+      `names the unknown column ${shown(unknown)}. With cells=json, the columns are ${CSV_COLUMNS.join(', ')}`,
     );
   }
   if (!columns.includes('input')) throw new CsvFault(1, 'does not name the column input');
@@ -162,15 +165,5 @@ export function exportedRows(columns: string[], json: LargeJson): RowReader {
       }
     }
     return { line, value, fault: null, size: sizeOf(cells) };
-  };
-}
-
-/** Returns the reader of rows as cases of a version. The case id becomes the record's `external_id`. */
-export function caseRows(layout: CsvLayout): RowReader {
-  const maker = new CaseMaker(layout);
-  return (cells, line, row) => {
-    const { id, input, expected, metadata, tags } = maker.make(row, cells);
-    const value = { input, expected, metadata, tags, source_kind: 'external', external_id: id };
-    return Promise.resolve({ line, value, fault: null, size: sizeOf(cells) });
   };
 }

@@ -6,11 +6,16 @@ import { JsonThreads } from '#platform/json-threads';
 import { problem } from '#platform/problem';
 import { DatasetContent } from '../versions/dataset-reading.service';
 import { CSV_MEDIA, JSON_MEDIA } from '../versions/dataset-upload';
-import { DatasetVersionRepository, type DatasetVersionRow } from '../versions/dataset-version.repository';
+import {
+  DatasetVersionRepository,
+  type DatasetVersionRow,
+  layoutOfVersion,
+} from '../versions/dataset-version.repository';
 import { checkWorkspaceOfCreate } from '../../../resources';
 import type { OnConflict } from '../records/record.dto';
 import { ImportVersionDto, type RecordImportQueryDto } from './record-transfer.dto';
-import { caseRows, CsvSource, exportedRows, isExport } from './csv.source';
+import { type Cells, caseRows, namedRows } from './csv.rows';
+import { CsvSource, exportedRows } from './csv.source';
 import { type ImportSource, JsonLinesSource } from './import-source';
 import { LargeJson } from './large-json';
 
@@ -53,12 +58,14 @@ export class ImportSources {
     if (query.workspace_id !== undefined && query.workspace_id !== scope.workspaceId) {
       throw problem.invalidQuery('workspace_id', 'must be the workspace that X-Service-Workspace-Id names');
     }
-    const most = this.environment.BODY_LIMIT_BYTES;
-    const csv = () => {
-      const json = new LargeJson(this.threads, scope, body.file, signal);
-      return new CsvSource(body.file, most, (columns) => exportedRows(columns, json));
-    };
-    const source = media === CSV_MEDIA ? csv() : this.jsonLines(scope, body.file, signal);
+    const { cells } = query;
+    if (cells !== undefined && media !== CSV_MEDIA) {
+      throw problem.invalidQuery('cells', 'is for text/csv only');
+    }
+    const source =
+      media === CSV_MEDIA
+        ? this.csv(scope, body.file, cells ?? 'auto', signal)
+        : this.jsonLines(scope, body.file, signal);
     return {
       onConflict: query.on_conflict ?? 'error',
       open: () => Promise.resolve(source),
@@ -77,6 +84,13 @@ export class ImportSources {
     return new JsonLinesSource(file, this.lineBytes, json);
   }
 
+  private csv(scope: Scope, file: SpooledFile, cells: Cells, signal: AbortSignal): ImportSource {
+    const json = new LargeJson(this.threads, scope, file, signal);
+    return new CsvSource(file, this.environment.BODY_LIMIT_BYTES, (columns) =>
+      cells === 'json' ? exportedRows(columns, json) : namedRows(columns, cells, json),
+    );
+  }
+
   private async ofVersion(
     scope: Scope,
     datasetId: string,
@@ -93,7 +107,7 @@ export class ImportSources {
       onConflict: dto.on_conflict ?? 'error',
       open: async () => {
         const version = await this.versions.find(scope, datasetId, dto.dataset_version);
-        if (version) return this.sourceOf(scope, version, body, signal);
+        if (version) return this.sourceOf(scope, version, dto.cells ?? 'auto', body, signal);
         throw problem.unknownReference('/dataset_version', 'dataset version', String(dto.dataset_version));
       },
       checkValues: () => checkValues(dto),
@@ -104,17 +118,16 @@ export class ImportSources {
   private async sourceOf(
     scope: Scope,
     version: DatasetVersionRow,
+    cells: Cells,
     body: SpooledFile,
     signal: AbortSignal,
   ): Promise<ImportSource> {
     const copy = await body.createPart();
     for await (const bytes of this.content.bytes(scope, version)) await copy.append(bytes);
     copy.finish();
-    const { columns, case_id_column: caseIdColumn, mapping } = version;
-    const layout = { columns, caseIdColumn, mapping };
     const json = new LargeJson(this.threads, scope, body, signal);
-    return new CsvSource(copy, version.size_bytes, (names) =>
-      isExport(layout) ? exportedRows(names, json) : caseRows(layout),
-    );
+    const readerOf = (columns: string[]) =>
+      cells === 'json' ? exportedRows(columns, json) : caseRows(layoutOfVersion(version), cells, json);
+    return new CsvSource(copy, version.size_bytes, readerOf, true);
   }
 }

@@ -1,6 +1,13 @@
 import type { Scope } from '#platform/auth';
 import type { SpooledFile } from '#platform/http';
-import { INLINE_JSON_MAX, isJsonObject, type Outline, parseJson, RawJson } from '#platform/json';
+import {
+  INLINE_JSON_MAX,
+  isJsonObject,
+  JsonInputError,
+  type Outline,
+  parseJson,
+  RawJson,
+} from '#platform/json';
 import type { JsonThreads } from '#platform/json-threads';
 
 /** Bytes that are appended at once. */
@@ -39,9 +46,14 @@ export class LargeJson {
   async parse(place: string, bytes: Buffer, outline: Outline): Promise<unknown> {
     if (bytes.length <= INLINE_JSON_MAX) return parseJson(bytes, outline);
     if (this.kept.has(place)) return this.restored(this.kept.get(place));
-    const value = await this.threads.parse(this.scope, this.signal, bytes, outline);
-    this.kept.set(place, await this.stored(value));
-    return value;
+    try {
+      const value = await this.threads.parse(this.scope, this.signal, bytes, outline);
+      this.kept.set(place, await this.stored(value));
+      return value;
+    } catch (error) {
+      if (error instanceof JsonInputError) this.kept.set(place, error);
+      throw error;
+    }
   }
 
   private async stored(value: unknown): Promise<unknown> {
@@ -53,6 +65,7 @@ export class LargeJson {
   }
 
   private async restored(value: unknown): Promise<unknown> {
+    if (value instanceof JsonInputError) throw value;
     if (value instanceof SpooledText) {
       return new RawJson((await this.file!.slice(value.at, value.bytes)).toString());
     }

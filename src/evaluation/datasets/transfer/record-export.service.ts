@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { etagOf, type Reply, streamed } from '#platform/http';
+import { problem } from '#platform/problem';
 import { DatasetService } from '../datasets/dataset.service';
-import { EXPORT_MEDIA, exportParts } from './export-formats';
+import { EXPORT_MEDIA, exportParts, JSON_LINES } from './export-formats';
 import { RecordExportRepository } from './record-export.repository';
-import { RECORD_FORMATS } from './record-formats';
+import { RECORD_CSV } from './record-formats';
 import type { RecordExportQueryDto } from './record-transfer.dto';
 
 @Injectable()
@@ -14,15 +15,21 @@ export class RecordExportService {
     private readonly records: RecordExportRepository,
   ) {}
 
-  /** Returns the records of a dataset as they stand now. Changes during the download do not show. Errors: 404. */
+  /**
+   * Returns the records of a dataset as they stand now. Changes during the download do not show. Errors: 400 for `cells` of
+   * another format, 404.
+   */
   async export(
     scope: Scope,
     datasetId: string,
-    { format = 'jsonl', ...query }: RecordExportQueryDto,
+    { format = 'jsonl', cells, ...query }: RecordExportQueryDto,
   ): Promise<Reply> {
+    if (cells !== undefined && format !== 'csv') {
+      throw problem.invalidQuery('cells', 'is for format=csv only');
+    }
     const { name, revision } = await this.datasets.find(scope, datasetId);
     const batches = this.records.batches(scope, { ...query, datasetId, revision });
-    return streamed(exportParts(batches, RECORD_FORMATS[format]), {
+    return streamed(exportParts(batches, format === 'csv' ? RECORD_CSV[cells ?? 'auto'] : JSON_LINES), {
       type: `${EXPORT_MEDIA[format]}; charset=utf-8`,
       filename: `${name}.${format}`,
       etag: etagOf(revision),

@@ -73,7 +73,11 @@ export class RecordTransferController {
   @ApiExtraModels(ImportVersionDto)
   @ApiBodies({
     ...Object.fromEntries(IMPORT_MEDIA.map((media) => [media, JSON_LINES])),
-    [EXPORT_MEDIA.csv]: { type: 'string', description: 'CSV as an export writes it. The same limits.' },
+    [EXPORT_MEDIA.csv]: {
+      type: 'string',
+      description:
+        'CSV with columns as in a CSV version without a mapping, or as in an export. The same limits.',
+    },
     [JSON_MEDIA]: { $ref: getSchemaPath(ImportVersionDto) },
   })
   @ApiOkResponse({ type: RecordImportDto })

@@ -3,17 +3,30 @@ import { IsBoolean, IsInt, IsOptional, IsString, Max, Min } from 'class-validato
 import { IsOneOf, ValuesCheckedLater } from '#platform/http';
 import { ToBoolean } from '#platform/paging';
 import { SOURCE_KINDS, type SourceKind } from '../records/record.entity';
+import { CELLS, type Cells } from './csv.rows';
 import { EXPORT_FORMATS, EXPORT_MEDIA, type ExportFormatName } from './export-formats';
 import { ON_CONFLICT, type OnConflict, RECORD_FILTERS, RecordListQueryDto } from '../records/record.dto';
 
 /** Media types of imports. JSON Lines has several, none of them registered. */
 export const IMPORT_MEDIA = [EXPORT_MEDIA.jsonl, 'application/x-ndjson', EXPORT_MEDIA.csv] as const;
 
+export const EXPORTED_CELLS = ['auto', 'json'] as const;
+export type ExportedCells = (typeof EXPORTED_CELLS)[number];
+
 /** The records to export, and their format. */
 export class RecordExportQueryDto extends PickType(RecordListQueryDto, RECORD_FILTERS) {
   @IsOptional()
   @IsOneOf(EXPORT_FORMATS, { required: false, default: 'jsonl' })
   format?: ExportFormatName;
+
+  @IsOptional()
+  @IsOneOf(EXPORTED_CELLS, {
+    required: false,
+    default: 'auto',
+    description:
+      'The cells of `input` and `expected` in CSV. `auto`: strings as text, null as an empty cell, and other values as JSON. `json`: all as JSON, so that an import with `cells=json` loses nothing.',
+  })
+  cells?: ExportedCells;
 
   /** Includes archived records. */
   @IsOptional()
@@ -30,6 +43,9 @@ export class RecordExportQueryDto extends PickType(RecordListQueryDto, RECORD_FI
 const CONFLICT_DESCRIPTION =
   'How to handle a record whose `external_id` a live record of the dataset already has. `error`: 409, and nothing is imported. `skip`: the live record does not change. `update`: it gets a new version with exactly the imported content.';
 
+const CELLS_DESCRIPTION =
+  'How cells of CSV become values. `auto`: one that begins with `{` or `[` and is valid JSON is that value, any other is text. `text`: all are text. `json`: the cells of an export with `cells=json`, whose columns the file must have.';
+
 /** Options of an import of JSON Lines or CSV. */
 export class RecordImportQueryDto {
   /** The workspace that X-Service-Workspace-Id names. */
@@ -40,6 +56,10 @@ export class RecordImportQueryDto {
   @IsOptional()
   @IsOneOf(ON_CONFLICT, { required: false, default: 'error', description: CONFLICT_DESCRIPTION })
   on_conflict?: OnConflict;
+
+  @IsOptional()
+  @IsOneOf(CELLS, { required: false, default: 'auto', description: `${CELLS_DESCRIPTION} For CSV only.` })
+  cells?: Cells;
 }
 
 /** Imports the rows of a CSV version of the dataset. */
@@ -59,6 +79,10 @@ export class ImportVersionDto {
   @IsOptional()
   @IsOneOf(ON_CONFLICT, { required: false, default: 'error', description: CONFLICT_DESCRIPTION })
   on_conflict?: OnConflict | null;
+
+  @IsOptional()
+  @IsOneOf(CELLS, { required: false, default: 'auto', description: CELLS_DESCRIPTION })
+  cells?: Cells | null;
 }
 
 /** Numbers of imported records, by outcome. */

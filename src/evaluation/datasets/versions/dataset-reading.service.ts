@@ -15,6 +15,7 @@ import {
   type ChunkRow,
   DatasetVersionRepository,
   type DatasetVersionRow,
+  layoutOfVersion,
 } from './dataset-version.repository';
 import { DatasetVersionService } from './dataset-version.service';
 
@@ -152,11 +153,7 @@ class CaseReading {
     private row: number,
     private readonly selection: CaseSelection,
   ) {
-    this.maker = new CaseMaker({
-      columns: version.columns,
-      caseIdColumn: version.case_id_column,
-      mapping: version.mapping,
-    });
+    this.maker = new CaseMaker(layoutOfVersion(version));
     this.all = version.columns.map(() => Infinity);
     this.scanner = new CsvScanner(this.keptOfNext(), ({ cells }) => {
       this.row++;

@@ -8,8 +8,8 @@ import {
 } from '#platform/http';
 import { JsonInputError, parseJson } from '#platform/json';
 import { Problem, problem } from '#platform/problem';
-import { checkWorkspaceOfCreate } from '../../../resources';
-import type { CsvOptions } from './csv/csv.columns';
+import { checkWorkspaceOfCreate, pick } from '../../../resources';
+import { CASE_PARTS, type CsvOptions } from './csv/csv.columns';
 import {
   type CreateDatasetVersionDto,
   CsvMappingDto,
@@ -156,6 +156,8 @@ const ofText = (detail: string): string =>
     : detail;
 
 export function optionsOf({ case_id_column, mapping }: CsvOptionsDto): CsvOptions {
-  const { input, expected, metadata, tags } = mapping ?? {};
-  return { caseIdColumn: case_id_column ?? null, mapping: { input, expected, metadata, tags } };
+  return {
+    caseIdColumn: case_id_column ?? null,
+    mapping: mapping ? pick(mapping, CASE_PARTS) : null,
+  };
 }

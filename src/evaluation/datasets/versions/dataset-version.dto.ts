@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { ArrayMaxSize, IsArray, IsOptional, IsString, MaxLength } from 'class-validator';
-import { AnyJsonObject, Nested, ReadOnlyMembersOf } from '#platform/http';
+import { AnyJson, AnyJsonObject, Nested, ReadOnlyMembersOf } from '#platform/http';
 import { ListQueryDto, PageMetaDto } from '#platform/paging';
 import { pick } from '../../../resources';
 import type { CsvCase } from './csv/csv.case';
@@ -24,14 +24,16 @@ const IsColumns = () =>
   );
 
 export const MAPPING_DESCRIPTION =
-  'Maps columns to the parts of a case. Columns that it does not name are appended to `input`. ' +
-  'For the columns `question`, `context` and `answer`, `{"input": ["question"], "expected": ["answer"]}` leaves ' +
-  '`context` in `input`; name it in `metadata` to keep it out. Without a mapping, all columns become `input`. ' +
-  'The column of the case ids is in no part unless the mapping names it.';
+  'Maps columns to the parts of a case. Columns that it does not name become `metadata`, or form `input` if it names ' +
+  'none for `input`. The column of the case ids is in no part unless the mapping names it, and never in `input`. ' +
+  'Without a mapping, columns are recognised by these names, whatever their case: the cell of `input` is the input, the ' +
+  'cell of `expected`, `expected_output` or `ground_truth` (the first that is there) the expected value, `tags` has ' +
+  'tags, and `metadata` a JSON object. All other columns become members of `metadata`. Without a column `input`, they ' +
+  'form `input`. An empty mapping, `{}`, recognises no names.';
 
 /** Maps columns to the parts of a case. */
 export class CsvMappingDto {
-  /** The first columns of `input`. Columns that the mapping does not name follow. */
+  /** Columns of `input`. Without any, the columns that the mapping does not name. */
   @IsColumns()
   input?: string[] | null;
 
@@ -39,7 +41,7 @@ export class CsvMappingDto {
   @IsColumns()
   expected?: string[] | null;
 
-  /** Columns of `metadata`. */
+  /** Columns of `metadata`. If the mapping names columns for `input`, the columns that it does not name follow. */
   @IsColumns()
   metadata?: string[] | null;
 
@@ -121,6 +123,11 @@ export class DatasetVersionDto {
   /** Null if row numbers are the case ids. */
   case_id_column!: string | null;
   mapping!: DatasetVersionMappingDto;
+  /**
+   * The columns that were recognised by their names, and whose cell is the value of its part: a text for `input` and
+   * `expected`, a JSON object for `metadata`. All other columns are members of an object. Empty for a file with a mapping.
+   */
+  value_columns!: string[];
   created_at!: Date;
   updated_at!: Date;
   created_by!: string;
@@ -142,13 +149,13 @@ export class DatasetCaseDto {
   @ApiProperty({ maxLength: 255 })
   @MaxLength(255)
   id!: string;
-  /** Column to cell. */
-  @AnyJsonObject()
-  input!: object;
-  /** Column to cell. Null if no column is mapped to it. */
-  @AnyJsonObject({ nullable: true })
-  expected!: object | null;
-  /** Column to cell. */
+  /** The cell of the column `input` as a string if the version recognised it, else an object of column to cell. */
+  @AnyJson()
+  input!: unknown;
+  /** The same for `expected`. Null if it has no column. */
+  @AnyJson()
+  expected!: unknown;
+  /** Column to cell, and the members of the column `metadata` if the version recognised it. */
   @AnyJsonObject()
   metadata!: object;
   tags!: string[];
@@ -176,6 +183,7 @@ const VERSION_FIELDS = [
 export const toDatasetVersionDto = (row: DatasetVersionRow): DatasetVersionDto => ({
   ...pick(row, VERSION_FIELDS),
   mapping: pick(row.mapping, ['input', 'expected', 'metadata', 'tags']),
+  value_columns: row.mapping.value_columns ?? [],
   column_count: row.columns.length,
   updated_at: row.created_at,
   archived_at: null,

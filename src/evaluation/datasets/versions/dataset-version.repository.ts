@@ -3,7 +3,7 @@ import type { Scope } from '#platform/auth';
 import { yieldToEventLoop } from '#platform/concurrency';
 import { CopyRows, Database, raw, type Sql, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
 import { type ListQueryDto, listPage, type RowPage } from '#platform/paging';
-import type { CsvMapping } from './csv/csv.columns';
+import type { CsvLayout, CsvMapping } from './csv/csv.columns';
 import type { ChunkPlace } from './csv/csv.reader';
 
 /** A CSV file of a dataset. It never changes. */
@@ -21,12 +21,21 @@ export interface DatasetVersionRow {
   sha256: string;
   /** Null if row numbers are the case ids. */
   case_id_column: string | null;
-  mapping: CsvMapping;
+  /** Absent `value_columns` are none. */
+  mapping: CsvMapping & { value_columns?: string[] };
   /** SHA-256 of `case_id_column` and `mapping`. */
   options_sha256: string;
   created_at: Date;
   created_by: string;
 }
+
+/** Returns how the columns of a version are read. */
+export const layoutOfVersion = ({ columns, case_id_column, mapping }: DatasetVersionRow): CsvLayout => ({
+  columns,
+  caseIdColumn: case_id_column,
+  mapping,
+  valueColumns: mapping.value_columns ?? [],
+});
 
 /** The columns that identify a version: two uploads with equal values are the same version. */
 export type VersionIdentity = Pick<DatasetVersionRow, 'dataset_id' | 'sha256' | 'options_sha256'>;

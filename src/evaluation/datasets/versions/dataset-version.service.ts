@@ -10,7 +10,7 @@ import { problem } from '#platform/problem';
 import { DatasetService } from '../datasets/dataset.service';
 import { checkLive } from '../../../resources';
 import { FairLimiter } from '#platform/concurrency';
-import { type CsvOptions, LayoutFault } from './csv/csv.columns';
+import { type CsvLayout, type CsvOptions, LayoutFault } from './csv/csv.columns';
 import { CsvFault } from './csv/csv.scanner';
 import { CHUNK_BYTES, type CsvContent, readCsv } from './csv/csv.reader';
 import { type CsvUpload, readUpload } from './dataset-upload';
@@ -169,7 +169,7 @@ export class DatasetVersionService {
       columns: [...layout.columns],
       size_bytes: size,
       case_id_column: layout.caseIdColumn,
-      mapping: layout.mapping,
+      mapping: mappingOf(layout),
       created_at: at,
       created_by: scope.principalId,
     };
@@ -211,6 +211,12 @@ const identityOf = (datasetId: string, { sha256 }: SpooledFile, { layout }: CsvC
   dataset_id: datasetId,
   sha256,
   options_sha256: createHash('sha256')
-    .update(JSON.stringify([layout.caseIdColumn, ...Object.values(layout.mapping)]))
+    .update(JSON.stringify([layout.caseIdColumn, ...Object.values(mappingOf(layout))]))
     .digest('hex'),
+});
+
+/** Returns the stored form of a reading. */
+const mappingOf = ({ mapping, valueColumns }: CsvLayout): DatasetVersionRow['mapping'] => ({
+  ...mapping,
+  ...(valueColumns.length > 0 && { value_columns: [...valueColumns] }),
 });

@@ -80,6 +80,35 @@ describe('CaseSize', () => {
     );
   });
 
+  it('computes it for columns that are recognised by their names, too', async () => {
+    const json = fc.dictionary(text, fc.oneof(text, fc.constantFrom(1e20, 0.5, null, true)), { maxKeys: 4 });
+    const object = fc.oneof(
+      fc.constantFrom('', ' ', '{ }'),
+      fc.tuple(json, fc.nat(2)).map(([value, spaces]) => JSON.stringify(value, null, spaces)),
+    );
+    const tables = fc.array(fc.tuple(cell, cell, cell, object, tags), { minLength: 1, maxLength: 8 });
+    const headers = fc.constantFrom(
+      ['x"', 'expected', 'input', 'Metadata', 'tags'],
+      ['id', 'q', 'ground_truth', 'metadata', 'TAGS'],
+      ['é', 'b', 'c', 'metadata', 'u'],
+    );
+    await fc.assert(
+      fc.asyncProperty(tables, headers, async (rows, columns) => {
+        const cells = rows.map((row, n) => (columns[0] === 'id' ? [`c${n}`, ...row.slice(1)] : row));
+        const options = { caseIdColumn: null, mapping: null };
+        const maker = new CaseMaker(layoutOf(columns, options));
+        const sizes = cells.map((row, n) =>
+          Buffer.byteLength(toJsonText(toDatasetCaseDto(maker.make(n + 1, row)))),
+        );
+        const largest = Math.max(...sizes);
+        const file = Buffer.from(stringify([columns, ...cells], { quoted_match: /[\r\n]/ }));
+        expect(await refusedAt(file, options, largest)).toBeNull();
+        expect((await refusedAt(file, options, largest - 1))?.detail).toContain(`a case of ${largest} bytes`);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
   it('refuses a large case with the line on which its row begins', async () => {
     const options = { caseIdColumn: null, mapping: {} };
     const small = `"x\n${'y'.repeat(100)}"\n`;

@@ -1,5 +1,6 @@
 import { RawJson } from '#platform/json';
 import { type CsvLayout, isLonger, shown } from './csv.columns';
+import { JsonMetadata } from './csv.metadata';
 import type { CsvRecord } from './csv.scanner';
 
 /** A row, as a case. */
@@ -7,10 +8,11 @@ export interface CsvCase {
   /** Row number in the file, from 1. */
   row: number;
   id: string;
-  /** Object of column to cell. Cells are strings. */
+  /** The cell of the column `input`, or an object of column to cell. Cells are strings. */
   input: RawJson;
-  /** Object of column to cell. Null if no column is mapped to it. */
+  /** The same for `expected`. Null if it has no column. */
   expected: RawJson | null;
+  /** Object of column to cell, and the members of the column `metadata`. */
   metadata: RawJson;
   tags: string[];
 }
@@ -18,34 +20,59 @@ export interface CsvCase {
 /** Turns the rows of one file into cases. */
 export class CaseMaker {
   private readonly idAt: number;
-  private readonly input: Member[];
-  private readonly expected: Member[];
+  private readonly input: Value;
+  private readonly expected: Value | null;
   private readonly metadata: Member[];
+  private readonly json: JsonMetadata;
   private readonly tagsAt: number[];
 
-  constructor({ columns, caseIdColumn, mapping }: CsvLayout) {
+  constructor(layout: CsvLayout) {
+    const { columns, caseIdColumn, mapping, valueColumns } = layout;
     const places = new Map(columns.map((column, index) => [column, index]));
     const member = (column: string): Member => ({
       at: places.get(column)!,
       name: `${JSON.stringify(column)}:`,
     });
     this.idAt = caseIdColumn === null ? -1 : places.get(caseIdColumn)!;
-    this.input = mapping.input.map(member);
-    this.expected = mapping.expected.map(member);
+    const valueFrom = (part: readonly string[]): Value => {
+      const [column] = part;
+      return column !== undefined && valueColumns.includes(column) ? places.get(column)! : part.map(member);
+    };
+    this.input = valueFrom(mapping.input);
+    this.expected = mapping.expected.length > 0 ? valueFrom(mapping.expected) : null;
     this.metadata = mapping.metadata.map(member);
+    this.json = new JsonMetadata(layout);
     this.tagsAt = mapping.tags.map((column) => places.get(column)!);
   }
 
-  /** @param cells the texts of all fields of the row */
-  make(row: number, cells: readonly (string | undefined)[]): CsvCase {
+  /**
+   * Errors: those of `JsonMetadata`.
+   *
+   * @param cells the texts of all fields of the row
+   * @param jsonOf returns the JSON text of the cell with this index, as a value of a case
+   */
+  make(
+    row: number,
+    cells: readonly (string | undefined)[],
+    jsonOf: JsonOf = (at) => JSON.stringify(cells[at]),
+  ): CsvCase {
     return {
       row,
       id: this.idAt < 0 ? String(row) : cells[this.idAt]!,
-      input: objectOf(this.input, cells),
-      expected: this.expected.length > 0 ? objectOf(this.expected, cells) : null,
-      metadata: objectOf(this.metadata, cells),
+      input: valueOf(this.input, jsonOf),
+      expected: this.expected === null ? null : valueOf(this.expected, jsonOf),
+      metadata: this.metadataOf(cells, jsonOf),
       tags: this.tagsAt.length > 0 ? tagsOf(this.tagsAt.map((at) => cells[at]!)) : [],
     };
+  }
+
+  private metadataOf(cells: readonly (string | undefined)[], jsonOf: JsonOf): RawJson {
+    const { json, metadata } = this;
+    if (json.at < 0) return objectOf(metadata, jsonOf);
+    const members = metadata.map((one) =>
+      one.at === json.at ? json.membersOf(cells[one.at]!) : memberText(one, jsonOf),
+    );
+    return new RawJson(`{${members.filter((text) => text !== '').join(',')}}`);
   }
 }
 
@@ -62,15 +89,21 @@ interface Member {
   name: string;
 }
 
+/** The members of an object, or the index of the cell that is the whole value. */
+type Value = readonly Member[] | number;
+type JsonOf = (at: number) => string;
+
+const valueOf = (value: Value, jsonOf: JsonOf): RawJson =>
+  typeof value === 'number' ? new RawJson(jsonOf(value)) : objectOf(value, jsonOf);
+
+const memberText = ({ at, name }: Member, jsonOf: JsonOf): string => name + jsonOf(at);
+
 /** Builds text, because a JavaScript object would reorder columns named 2 and 1. */
-const objectOf = (members: readonly Member[], cells: readonly (string | undefined)[]): RawJson =>
-  new RawJson(`{${members.map(({ at, name }) => name + JSON.stringify(cells[at])).join(',')}}`);
+const objectOf = (members: readonly Member[], jsonOf: JsonOf): RawJson =>
+  new RawJson(`{${members.map((member) => memberText(member, jsonOf)).join(',')}}`);
 
 const TAGS_MAX = 100;
 const TAG_LENGTH_MAX = 255;
-
-/** Maximum cell of tags in a file, in bytes: more than 100 tags of 255 characters need. */
-export const TAGS_BYTES = 256 * 1024;
 
 /**
  * Returns the tags of a case: its cells, split at commas and semicolons, and trimmed. A cell that is a JSON array of
@@ -123,10 +156,14 @@ export class CaseSize {
   private readonly idAt: number;
   private readonly isIdMapped: boolean;
   private readonly tagsAt: readonly number[];
+  private readonly json: JsonMetadata;
 
-  constructor({ columns, caseIdColumn, mapping }: CsvLayout) {
-    const { input, expected, metadata, tags } = mapping;
-    const names = [input, expected, metadata].map((part) => {
+  constructor(layout: CsvLayout) {
+    const { columns, caseIdColumn, mapping, valueColumns } = layout;
+    const { input, expected, tags } = mapping;
+    this.json = new JsonMetadata(layout);
+    const names = [input, expected, this.json.others].map((part) => {
+      if (part[0] !== undefined && valueColumns.includes(part[0])) return '';
       const members = part.map((column) => `${JSON.stringify(column)}:`);
       return `{${members.join(',')}}`;
     });
@@ -141,16 +178,24 @@ export class CaseSize {
 
   /**
    * Returns the total size of cells, as JSON strings, up to which a row certainly has at most `bytes` as a case: a case
-   * repeats at most its id, and tags at most double their characters.
+   * repeats at most its id, tags at most double their characters, and in metadata `1e20` has 21 digits.
    */
   cellsWithin(bytes: number): number {
-    return (bytes - this.frame - ROW_NUMBER_BYTES) / 2;
+    return (bytes - this.frame - ROW_NUMBER_BYTES) / (this.json.at < 0 ? 2 : 8);
   }
 
-  /** Returns the size of a row as a case. @param record with an exact `jsonBytes` */
-  of({ cells, jsonBytes }: CsvRecord, row: number, tags: readonly string[]): number {
+  /**
+   * Returns the size of a row as a case.
+   *
+   * @param record with an exact `jsonBytes`
+   * @param members of the cell of JSON metadata, as text. Empty without any
+   */
+  of({ cells, jsonBytes }: CsvRecord, row: number, tags: readonly string[], members: string): number {
     let bytes = this.frame + jsonBytes + bytesOf(tags);
     for (const at of this.tagsAt) bytes -= bytesOf(cells[at]);
+    if (this.json.at >= 0) bytes -= bytesOf(cells[this.json.at]);
+    bytes += Buffer.byteLength(members);
+    if (members !== '' && this.json.others.length > 0) bytes++; // a comma
     if (this.idAt < 0) bytes += bytesOf(String(row));
     else if (this.isIdMapped) bytes += bytesOf(cells[this.idAt]);
     return bytes;

@@ -16,7 +16,8 @@ export type CsvMapping = Record<CasePart, string[]>;
 /** The requested reading of a file's columns. */
 export interface CsvOptions {
   caseIdColumn: string | null;
-  mapping: Partial<Record<CasePart, readonly string[] | null>>;
+  /** Null to recognise columns by their names. */
+  mapping: Partial<Record<CasePart, readonly string[] | null>> | null;
 }
 
 /** The decided reading of a file's columns. */
@@ -26,6 +27,11 @@ export interface CsvLayout {
   caseIdColumn: string | null;
   /** Contains every column once. The column of the case ids is in it only on request. */
   mapping: CsvMapping;
+  /**
+   * The columns whose cell is the value of its part: a text for `input` and `expected`, a JSON object for `metadata`. Other
+   * columns of these parts are members of an object.
+   */
+  valueColumns: readonly string[];
 }
 
 /** A fault of the options: they name a column that does not exist, or name one twice. */
@@ -43,15 +49,20 @@ export class LayoutFault extends Error {
 /** The bytes of a header to keep: one more column than allowed, and enough of each name. */
 export const HEADER_KEPT: KeptBytes = Array.from({ length: COLUMNS_MAX + 1 }, () => SHORT_TEXT_BYTES);
 
-/** Returns the names in a header row. Errors: `CsvFault` for too many names, and an empty, long or repeated one. */
+/**
+ * Returns the names in a header row. An empty name, as pandas writes for its index, becomes `column_<n>`. Errors: `CsvFault`
+ * for too many names, a blank row, and a long or repeated name.
+ */
 export function columnsOf(cells: readonly (string | undefined)[], count: number, line: number): string[] {
   if (count > COLUMNS_MAX) {
     throw new CsvFault(line, `names more than ${COLUMNS_MAX} columns`);
   }
+  if (count === 1 && !cells[0]) {
+    throw new CsvFault(line, 'is empty: a header row with the names of the columns is required');
+  }
   const places = new Map<string, number>();
   return cells.slice(0, count).map((cell, index) => {
-    const name = cell ?? '';
-    if (name === '') throw new CsvFault(line, `leaves the name of column ${index + 1} empty`);
+    const name = cell || `column_${index + 1}`;
     if (isLonger(name, COLUMN_NAME_MAX)) {
       throw new CsvFault(line, `names column ${index + 1} with more than ${COLUMN_NAME_MAX} characters`);
     }
@@ -65,37 +76,93 @@ export function columnsOf(cells: readonly (string | undefined)[], count: number,
 }
 
 /**
- * Decides how the columns of a file are read. Columns that the mapping does not name are appended to `input`. The column
- * of the case ids is in no part unless it is mapped. Errors: `LayoutFault`.
+ * Decides how the columns of a file are read: as the mapping says, or by their names. The column of the case ids is in no
+ * part unless the mapping names it, and never in `input`. Errors: `LayoutFault`.
  */
 export function layoutOf(columns: readonly string[], { caseIdColumn, mapping }: CsvOptions): CsvLayout {
   const known = new Set(columns);
   if (caseIdColumn !== null && !known.has(caseIdColumn)) throw unknown('/case_id_column', caseIdColumn);
-  const mapped = new Map<string, string>();
+  const idColumn = caseIdColumn ?? ['case_id', 'id'].find((name) => known.has(name)) ?? null;
+  const read =
+    mapping === null ? recognised(columns, idColumn) : { mapping: mapped(columns, idColumn, mapping) };
+  return { columns, caseIdColumn: idColumn, valueColumns: [], ...read };
+}
+
+/** Columns that the mapping does not name become metadata, and form the input if the mapping names none for it. */
+function mapped(
+  columns: readonly string[],
+  idColumn: string | null,
+  mapping: NonNullable<CsvOptions['mapping']>,
+): CsvMapping {
+  const known = new Set(columns);
+  const places = new Map<string, string>();
   for (const part of CASE_PARTS) {
     for (const [index, column] of (mapping[part] ?? []).entries()) {
       const pointer = `/mapping/${part}/${index}`;
       if (!known.has(column)) throw unknown(pointer, column);
-      const before = mapped.get(column);
+      const before = places.get(column);
       if (before !== undefined) {
         throw new LayoutFault(pointer, `names the column ${shown(column)}, which ${before} already uses`);
       }
-      mapped.set(column, pointer.slice(1));
+      if (part === 'input' && column === idColumn) throw idAsInput(pointer, column);
+      places.set(column, pointer.slice(1));
     }
   }
-  const idColumn = caseIdColumn ?? ['case_id', 'id'].find((name) => known.has(name)) ?? null;
-  const rest = columns.filter((column) => !mapped.has(column) && column !== idColumn);
+  const rest = columns.filter((column) => !places.has(column) && column !== idColumn);
+  const [input = [], expected = [], metadata = [], tags = []] = CASE_PARTS.map((part) => [
+    ...(mapping[part] ?? []),
+  ]);
+  return input.length > 0
+    ? { input, expected, metadata: [...metadata, ...rest], tags }
+    : { input: rest, expected, metadata, tags };
+}
+
+/** Names of the column of `expected`, whatever their case. The first that a file has is the one. */
+const EXPECTED_HEADERS = ['expected', 'expected_output', 'ground_truth'];
+const HEADERS = new Set(['input', ...EXPECTED_HEADERS, 'metadata', 'tags']);
+
+/**
+ * Returns the index of the column with the first of these names that is there, whatever its case, or -1. A name in lower
+ * case comes before others.
+ */
+export function headerOf(columns: readonly string[], names: readonly string[]): number {
+  const places = names.flatMap((name) => [
+    columns.indexOf(name),
+    columns.findIndex((column) => column.toLowerCase() === name),
+  ]);
+  return places.find((place) => place >= 0) ?? -1;
+}
+
+/**
+ * Reads columns by their names. A second column with a name of `expected` becomes metadata, because an answer must not
+ * reach the input.
+ */
+function recognised(
+  columns: readonly string[],
+  idColumn: string | null,
+): Pick<CsvLayout, 'mapping' | 'valueColumns'> {
+  const candidates = columns.filter((column) => column !== idColumn);
+  const find = (names: readonly string[]): string[] =>
+    candidates.filter((_, place) => place === headerOf(candidates, names));
+  const input = find(['input']);
+  const expected = find(EXPECTED_HEADERS);
+  const json = find(['metadata']);
+  const tags = find(['tags']);
+  const valueColumns = [...input, ...expected, ...json];
+  const rest = candidates.filter((column) => !valueColumns.includes(column) && !tags.includes(column));
+  const isInput = (column: string): boolean => input.length === 0 && !HEADERS.has(column.toLowerCase());
+  const metadata = [...json, ...rest.filter((column) => !isInput(column))];
   return {
-    columns,
-    caseIdColumn: idColumn,
-    mapping: {
-      input: [...(mapping.input ?? []), ...rest],
-      expected: [...(mapping.expected ?? [])],
-      metadata: [...(mapping.metadata ?? [])],
-      tags: [...(mapping.tags ?? [])],
-    },
+    mapping: { input: [...input, ...rest.filter(isInput)], expected, metadata, tags },
+    valueColumns,
   };
 }
+
+const idAsInput = (pointer: string, column: string): LayoutFault =>
+  new LayoutFault(
+    pointer,
+    `names the column of the case ids, ${shown(column)}, which is never part of the input. Set another case_id_column, or name other columns`,
+  );
 
 const unknown = (pointer: string, column: string): LayoutFault =>
   new LayoutFault(pointer, `names the column ${shown(column)}, which the header does not have`);

@@ -74,4 +74,4 @@ function countOf(delimiter: string, text: string): number {
 }
 
 const isNamed = (column: string, { caseIdColumn, mapping }: CsvOptions): boolean =>
-  caseIdColumn === column || CASE_PARTS.some((part) => mapping[part]?.includes(column));
+  caseIdColumn === column || CASE_PARTS.some((part) => mapping?.[part]?.includes(column));

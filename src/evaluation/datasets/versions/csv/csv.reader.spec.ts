@@ -6,7 +6,7 @@ import type { CsvOptions } from './csv.columns';
 import { CHUNK_BYTES, type CsvContent, readCsv } from './csv.reader';
 import { CsvScanner } from './csv.scanner';
 
-const PLAIN: CsvOptions = { caseIdColumn: null, mapping: {} };
+const PLAIN: CsvOptions = { caseIdColumn: null, mapping: null };
 const MIB = 1024 * 1024;
 
 describe('readCsv', () => {
@@ -58,8 +58,23 @@ describe('readCsv', () => {
   const faults: [string, string | Buffer, number, RegExp][] = [
     ['no bytes', '', 1, /header row/],
     ['nothing but a byte order mark', '\ufeff', 1, /header row/],
-    ['an empty line for a header', '\n1\n', 1, /column 1 empty/],
-    ['an empty name', 'a,,b\n', 1, /column 2 empty/],
+    ['an empty line for a header', '\n1\n', 1, /is empty: a header row/],
+    ['an empty name, and the name that replaces it', 'a,,column_2\n', 1, /columns 2 and 3 the same name/],
+    [
+      'metadata that is not JSON',
+      'id,metadata\n1,{}\n2,"{""a"":}"\n',
+      3,
+      /not JSON: there is "}" at column 6/,
+    ],
+    ['metadata that is not an object', 'id,Metadata\n1,[]\n', 2, /not a JSON object/],
+    ['metadata with half a character', 'input,metadata\nx,"{""a"":""\\ud800""}"\n', 2, /at \/a: .*surrogate/],
+    [
+      'a member of metadata with the name of another column',
+      'input,metadata,split\nx,"{""a"":1}",test\ny,"{""split"":1}",dev\n',
+      3,
+      /the member "split", and the file has a column of this name/,
+    ],
+    ['metadata of a size that takes long to parse', `metadata\n"{}${' '.repeat(MIB)}"\n`, 2, /256 KiB/],
     ['one name twice', 'a,b,a\n', 1, /columns 1 and 3 the same name, "a"/],
     ['a name that is too long', `a,${long}x\n`, 1, /column 2 .*255 characters/],
     ['semicolons for commas', 'id;q;a\n1;x;y\n', 1, /"id;q;a", .* semicolons .* by commas/],
@@ -229,14 +244,88 @@ describe('readCsv', () => {
     }
   });
 
-  it('puts every column into one part: named ones where the mapping says, others into the input', async () => {
-    const { layout } = await read('id,q,z,a,m,t\n', {
-      caseIdColumn: null,
-      mapping: { input: ['z'], expected: ['a'], metadata: ['m'], tags: ['t'] },
+  const layoutOf = async (
+    header: string,
+    mapping: CsvOptions['mapping'],
+    caseIdColumn: string | null = null,
+  ) => (await read(`${header}\n`, { caseIdColumn, mapping })).layout;
+
+  it('keeps columns that the mapping forgets out of an input that it names', async () => {
+    const named = { input: ['z'], expected: ['a'], metadata: ['m'], tags: ['t'] };
+    const { mapping } = await layoutOf('id,q,z,a,m,t', named);
+    expect(mapping).toEqual({ input: ['z'], expected: ['a'], metadata: ['m', 'q'], tags: ['t'] });
+    expect((await layoutOf('q,answer', { input: ['q'] })).mapping).toMatchObject({ metadata: ['answer'] });
+  });
+
+  it('forms the input from all columns that the mapping does not name if it names none for the input', async () => {
+    for (const input of [undefined, null, []]) {
+      const { mapping } = await layoutOf('q,a,ctx', { input, expected: ['a'] });
+      expect(mapping).toEqual({ input: ['q', 'ctx'], expected: ['a'], metadata: [], tags: [] });
+    }
+    const { mapping, valueColumns } = await layoutOf('input,expected', {});
+    expect([mapping.input, valueColumns]).toEqual([['input', 'expected'], []]);
+  });
+
+  it('never puts the case id into the input', async () => {
+    const twice = await layoutOf('id,q', { metadata: ['id'] });
+    expect(twice).toMatchObject({ caseIdColumn: 'id', mapping: { input: ['q'], metadata: ['id'] } });
+    expect((await layoutOf('id,q', null)).mapping.input).toEqual(['q']);
+    expect((await layoutOf('input,q', null, 'input')).mapping.input).toEqual(['q']);
+    for (const caseIdColumn of [null, 'id']) {
+      await expect(layoutOf('id,q', { input: ['q', 'id'] }, caseIdColumn)).rejects.toMatchObject({
+        name: 'LayoutFault',
+        pointer: '/mapping/input/1',
+      });
+    }
+  });
+
+  it('recognises well-known headers in any case, the first of those for the expected value', async () => {
+    expect(await layoutOf('INPUT,Ground_Truth,Tags,split,MetaData,expected_output', null)).toMatchObject({
+      mapping: {
+        input: ['INPUT'],
+        expected: ['expected_output'],
+        metadata: ['MetaData', 'Ground_Truth', 'split'],
+        tags: ['Tags'],
+      },
+      valueColumns: ['INPUT', 'expected_output', 'MetaData'],
     });
-    expect(layout.mapping).toEqual({ input: ['z', 'q'], expected: ['a'], metadata: ['m'], tags: ['t'] });
-    const twice = await read('id,q\n', { caseIdColumn: null, mapping: { metadata: ['id'] } });
-    expect(twice.layout).toMatchObject({ caseIdColumn: 'id', mapping: { input: ['q'], metadata: ['id'] } });
+    const twice = await layoutOf('Input,input,Expected,expected', null);
+    expect(twice.valueColumns).toEqual(['input', 'expected']);
+    expect(twice.mapping.metadata).toEqual(['Input', 'Expected']);
+  });
+
+  it('keeps every answer out of an input that is formed from other columns', async () => {
+    const { mapping } = await layoutOf('question,expected,ground_truth,context', null);
+    expect(mapping).toEqual({
+      input: ['question', 'context'],
+      expected: ['expected'],
+      metadata: ['ground_truth'],
+      tags: [],
+    });
+  });
+
+  it('reads the cells of recognised columns as values, and adds other columns to the metadata', async () => {
+    const layout = await layoutOf('id,metadata,input,expected,tags,split', null);
+    const make = (...cells: string[]) => {
+      const { input, expected, metadata, tags } = new CaseMaker(layout).make(1, ['x', ...cells]);
+      return [input.text, expected!.text, metadata.text, tags];
+    };
+    const json = '{ "b": 12345678901234567890123.50, "2": [], "a": {"c": "é\\u00e9"} }';
+    expect(make(json, '{"a": 1}', '"42"', 'x, y', 'test')).toEqual([
+      '"{\\"a\\": 1}"',
+      '"\\"42\\""',
+      '{"b":12345678901234567890123.50,"2":[],"a":{"c":"éé"},"split":"test"}',
+      ['x', 'y'],
+    ]);
+    expect(make(' ', '', '', '', '')).toEqual(['""', '""', '{"split":""}', []]);
+    expect(make('{}', '', '', '', '')[2]).toBe('{"split":""}');
+  });
+
+  it('accepts the file that pandas writes, with an index without a name', async () => {
+    const { columns, mapping } = (await read(',input,expected\n0,a,b\n1,c,d\n')).layout;
+    expect(columns).toEqual(['column_1', 'input', 'expected']);
+    expect(mapping).toMatchObject({ input: ['input'], expected: ['expected'], metadata: ['column_1'] });
+    expect((await read('a,"",\n1,2,3\n')).layout.columns).toEqual(['a', 'column_2', 'column_3']);
   });
 
   it('keeps the order of columns in cases, whatever their names', async () => {

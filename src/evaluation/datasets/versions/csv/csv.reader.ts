@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { yieldToEventLoop } from '#platform/concurrency';
 import type { SpooledFile } from '#platform/http';
-import { CaseSize, faultOfTags, TAGS_BYTES, tagsOf } from './csv.case';
+import { CaseSize, faultOfTags, tagsOf } from './csv.case';
 import {
   columnsOf,
   type CsvLayout,
@@ -13,6 +13,7 @@ import {
   shown,
 } from './csv.columns';
 import { DelimiterCheck } from './csv.delimiter';
+import { JsonMetadata, CellFault, PARSED_CELL_BYTES } from './csv.metadata';
 import { CsvFault, type CsvRecord, CsvScanner } from './csv.scanner';
 
 export const ROWS_MAX = 100_000;
@@ -82,6 +83,7 @@ class CsvReading {
   private delimiter: DelimiterCheck | undefined;
   private idAt = -1;
   private tagsAt: number[] = [];
+  private json: JsonMetadata | undefined;
   private rowCount = 0;
   /** Case id to line. */
   private readonly caseIds = new Map<string, number>();
@@ -142,9 +144,11 @@ class CsvReading {
     this.layout = layout;
     this.idAt = caseIdColumn === null ? -1 : columns.indexOf(caseIdColumn);
     this.tagsAt = mapping.tags.map((column) => columns.indexOf(column));
+    this.json = new JsonMetadata(layout);
     const keep: number[] = [];
+    if (this.json.at >= 0) keep[this.json.at] = PARSED_CELL_BYTES;
     if (this.idAt >= 0) keep[this.idAt] = SHORT_TEXT_BYTES;
-    for (const at of this.tagsAt) keep[at] = TAGS_BYTES;
+    for (const at of this.tagsAt) keep[at] = PARSED_CELL_BYTES;
     this.delimiter = new DelimiterCheck(names, record, this.options);
     // A row with a longer cell is refused anyway.
     if (this.delimiter.isOpen) keep[0] = this.caseBytes;
@@ -165,28 +169,43 @@ class CsvReading {
       );
     }
     if (this.idAt >= 0) this.takeCaseId(cells[this.idAt]!, line);
+    if (record.isCut && (this.tagsAt.length > 0 || this.json!.at >= 0)) {
+      throw new CsvFault(
+        line,
+        `has tags or metadata of more than ${PARSED_CELL_BYTES / 1024} KiB in one field`,
+      );
+    }
     const tags = this.tagsAt.length > 0 ? this.takeTags(record) : [];
-    if (record.jsonBytes > this.scanner!.exactOver) this.takeSize(record, tags);
+    const members = this.json!.at >= 0 ? this.takeMetadata(record) : '';
+    if (record.jsonBytes > this.scanner!.exactOver) this.takeSize(record, tags, members);
     if (this.delimiter!.isOpen) this.takeDelimiter(this.delimiter!, record);
     this.place(at);
   }
 
   private takeDelimiter(delimiter: DelimiterCheck, record: CsvRecord): void {
     delimiter.take(record);
-    // A file with one column has no separate ids or tags.
+    // A file with one column has no separate ids, tags or metadata.
     if (!delimiter.isOpen) this.scanner!.keep = [];
   }
 
-  private takeTags({ cells, isCut, line }: CsvRecord): string[] {
-    if (isCut) throw new CsvFault(line, `has tags of more than ${TAGS_BYTES / 1024} KiB in one field`);
+  private takeTags({ cells, line }: CsvRecord): string[] {
     const tags = tagsOf(this.tagsAt.map((column) => cells[column]!));
     const fault = faultOfTags(tags);
     if (fault) throw new CsvFault(line, fault);
     return tags;
   }
 
-  private takeSize(record: CsvRecord, tags: string[]): void {
-    const bytes = this.size!.of(record, this.rowCount, tags);
+  /** Returns the members of the metadata, as `JsonMetadata` does. */
+  private takeMetadata({ cells, line }: CsvRecord): string {
+    try {
+      return this.json!.membersOf(cells[this.json!.at]!);
+    } catch (error) {
+      throw error instanceof CellFault ? new CsvFault(line, error.detail) : error;
+    }
+  }
+
+  private takeSize(record: CsvRecord, tags: string[], members: string): void {
+    const bytes = this.size!.of(record, this.rowCount, tags, members);
     if (bytes <= this.caseBytes) return;
     throw new CsvFault(
       record.line,

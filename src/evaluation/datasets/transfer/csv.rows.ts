@@ -1,0 +1,128 @@
+import { JsonInputError, type Outline, toRawJson } from '#platform/json';
+import { problem } from '#platform/problem';
+import { CaseMaker, type CsvCase } from '../versions/csv/csv.case';
+import { type CsvLayout, headerOf, layoutOf } from '../versions/csv/csv.columns';
+import { CellFault, PARSED_CELL_BYTES } from '../versions/csv/csv.metadata';
+import { isLarger, type RowReader } from './csv.source';
+import { textOfCell } from './export-formats';
+import { type ImportLine, pointerOf } from './import-source';
+import type { LargeJson } from './large-json';
+
+/**
+ * How cells become values of records. `auto`: one that begins with `{` or `[` and is valid JSON is that value, any other is
+ * text. `text`: all are text. `json`: those of `input`, `expected`, `metadata` and `tags` are JSON texts, as an export with
+ * `cells=json` writes them.
+ */
+export const CELLS = ['auto', 'text', 'json'] as const;
+export type Cells = (typeof CELLS)[number];
+type PlainCells = Exclude<Cells, 'json'>;
+
+const FREE_FORM: Outline = { kind: 'freeForm' };
+
+/** Reads rows as cases. */
+class CaseRows {
+  private readonly maker: CaseMaker;
+  /** Indexes of the cells that may be JSON values. */
+  private readonly valuesAt: readonly number[];
+  /** Indexes of the cells of tags and JSON metadata. */
+  private readonly parsedAt: readonly number[];
+
+  /** @param textOf returns the text of a cell */
+  constructor(
+    layout: CsvLayout,
+    cells: PlainCells,
+    private readonly json: LargeJson,
+    private readonly textOf: (cell: string) => string,
+  ) {
+    const { columns, mapping, valueColumns } = layout;
+    this.maker = new CaseMaker(layout);
+    const objects = mapping.metadata.filter((column) => valueColumns.includes(column));
+    const values = [...mapping.input, ...mapping.expected, ...mapping.metadata].filter(
+      (column) => !objects.includes(column),
+    );
+    const placesOf = (names: readonly string[]): number[] => names.map((name) => columns.indexOf(name));
+    this.valuesAt = cells === 'auto' ? placesOf(values) : [];
+    this.parsedAt = placesOf([...mapping.tags, ...objects]);
+  }
+
+  /** Errors: `CellFault`. */
+  async read(cells: readonly string[], line: number, row: number): Promise<CsvCase> {
+    if (this.parsedAt.some((at) => isLarger(cells[at]!, PARSED_CELL_BYTES))) {
+      throw new CellFault(`has tags or metadata of more than ${PARSED_CELL_BYTES / 1024} KiB in one field`);
+    }
+    const texts = new Map<number, string>();
+    for (const at of this.valuesAt) {
+      if (!/^[{[]/.test(cells[at]!)) continue;
+      const text = await this.jsonOf(cells[at]!, `${line}/${at}`);
+      if (text !== null) texts.set(at, text);
+    }
+    return this.maker.make(row, cells, (at) => texts.get(at) ?? JSON.stringify(this.textOf(cells[at]!)));
+  }
+
+  /** Returns the JSON text of a cell, or null if it is not JSON. */
+  private async jsonOf(cell: string, place: string): Promise<string | null> {
+    try {
+      return toRawJson(await this.json.parse(place, Buffer.from(cell), FREE_FORM)).text;
+    } catch (error) {
+      if (error instanceof JsonInputError) return null;
+      throw error;
+    }
+  }
+}
+
+/** Returns the reader of rows as cases of a version. The case id becomes the record's `external_id`. */
+export function caseRows(layout: CsvLayout, cells: PlainCells, json: LargeJson): RowReader {
+  const rows = new CaseRows(layout, cells, json, (cell) => cell);
+  return (texts, line, row) =>
+    lineOf(texts, line, async () => {
+      const { id, input, expected, metadata, tags } = await rows.read(texts, line, row);
+      return { input, expected, metadata, tags, source_kind: 'external', external_id: id };
+    });
+}
+
+/** Members of a record that have columns of their own, besides the parts of a case and `external_id`. */
+const MEMBERS = ['label', 'category', 'source_kind', 'source_ref'] as const;
+
+/**
+ * Returns the reader of rows whose columns are recognised by their names: those of a CSV version without a mapping, and
+ * those of an export. The case id, which may be missing, becomes the `external_id` unless a column has this name. An empty
+ * cell of `expected` is null, as in an export.
+ */
+export function namedRows(columns: string[], cells: PlainCells, json: LargeJson): RowReader {
+  const members = MEMBERS.map((name) => ({ name, at: headerOf(columns, [name]) })).filter(
+    ({ at }) => at >= 0,
+  );
+  const others = columns.filter((_, place) => members.every(({ at }) => at !== place));
+  const caseIdColumn = columns[headerOf(columns, ['external_id'])] ?? null;
+  const layout: CsvLayout = { ...layoutOf(others, { caseIdColumn, mapping: null }), columns };
+  const expectedAt = columns.indexOf(layout.mapping.expected[0] ?? '');
+  const rows = new CaseRows(layout, cells, json, textOfCell);
+  return (texts, line, row) =>
+    lineOf(texts, line, async () => {
+      const { id, input, expected, metadata, tags } = await rows.read(texts, line, row);
+      return {
+        input,
+        expected: texts[expectedAt] === '' ? null : expected,
+        metadata,
+        tags,
+        ...Object.fromEntries(members.map(({ name, at }) => [name, textOfCell(texts[at]!) || null])),
+        external_id: layout.caseIdColumn === null ? null : textOfCell(id) || null,
+      };
+    });
+}
+
+async function lineOf(
+  cells: readonly string[],
+  line: number,
+  read: () => Promise<object>,
+): Promise<ImportLine> {
+  try {
+    return { line, value: await read(), fault: null, size: sizeOf(cells) };
+  } catch (error) {
+    if (!(error instanceof CellFault)) throw error;
+    const fault = problem.invalidFields([{ pointer: pointerOf(line), detail: error.detail }]);
+    return { line, value: null, fault, size: 0 };
+  }
+}
+
+const sizeOf = (cells: readonly string[]): number => cells.reduce((sum, cell) => sum + cell.length, 0);
