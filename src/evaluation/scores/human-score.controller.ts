@@ -19,7 +19,7 @@ export class HumanScoreController {
 
   /** Record a human score of a trace, a session or a result */
   @Post()
-  @RequireRole('evaluator')
+  @RequireRole('annotator')
   @ApiCreatedResponse({ type: HumanScoreDto })
   async create(@CurrentScope() scope: Scope, @Body() dto: CreateHumanScoreDto): Promise<Reply> {
     const view = await this.scores.create(scope, dto);
