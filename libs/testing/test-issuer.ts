@@ -40,7 +40,7 @@ export class TestIssuer {
       jwks: this.jwks,
       algorithms: [this.algorithm],
       org_ids: '*',
-      roles: ['viewer', 'editor', 'evaluator', 'publisher', 'runtime', 'admin', 'owner'],
+      roles: ['viewer', 'annotator', 'editor', 'evaluator', 'publisher', 'runtime', 'admin', 'owner'],
       platform: true,
       provision: true,
       ...overrides,

@@ -1,72 +1,30 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { ACCESS_EXTENSION, type AccessRule, isRead, WORKSPACE_HEADER } from '#platform/auth';
-import { CATALOGUE, problemContent, type ProblemCode, PROBLEMS_EXTENSION } from '#platform/problem';
+import { type ProblemCode, THROWS_PREFIX } from '#platform/problem';
 import {
   BODIES_EXTENSION,
+  BODY_EXTENSION,
+  type BodyTraits,
   ETAG_HEADER,
+  JSON_BODY,
   LIMIT_EXTENSION,
   NOT_REPEATABLE_EXTENSION,
   SCHEMAS_EXTENSION,
 } from '#platform/http';
+import type { Method, Operation, Parameter, Paths, Response, Schema } from './operation';
+import { completeErrors, takesEnumerated } from './operation-errors';
 import {
   DIGEST_HEADER,
   ERROR_HEADERS,
   LOCATION_HEADER,
   RATE_LIMIT_HEADERS,
-  responsePrefixOf,
   REASONS,
   REPLAYED_HEADER,
   REQUEST_ID_HEADER,
   SHARED_HEADERS,
-  SHARED_RESPONSES,
+  SharedResponses,
 } from './responses';
 import { REQUEST_EXAMPLES, TAG_DESCRIPTIONS } from './examples';
-
-/** The parts of a document that this file completes. The types of the generator leave most of them open. */
-interface Operation {
-  summary?: string;
-  description?: string;
-  operationId?: string;
-  tags?: string[];
-  parameters?: Parameter[];
-  requestBody?: { required?: boolean; content: Record<string, { schema?: Schema; examples?: object }> };
-  security?: object[];
-  responses: Record<string, Response | { $ref: string }>;
-  [NOT_REPEATABLE_EXTENSION]?: boolean;
-  [BODIES_EXTENSION]?: Record<string, object>;
-  [SCHEMAS_EXTENSION]?: Record<string, Schema>;
-  [ACCESS_EXTENSION]?: AccessRule;
-  [LIMIT_EXTENSION]?: number;
-  [PROBLEMS_EXTENSION]?: readonly ProblemCode[];
-}
-
-interface Parameter {
-  name: string;
-  in: string;
-  required?: boolean;
-  description?: string;
-  schema?: object;
-}
-
-interface Response {
-  description?: string;
-  headers?: object;
-  content?: Record<string, { schema: object }>;
-}
-
-interface Schema {
-  type?: string | string[];
-  properties?: Record<string, Schema>;
-  required?: string[];
-  additionalProperties?: unknown;
-  $ref?: string;
-  items?: Schema;
-  anyOf?: Schema[];
-  allOf?: Schema[];
-}
-
-type Method = 'get' | 'head' | 'post' | 'put' | 'patch' | 'delete' | 'options';
-type Paths = Record<string, Partial<Record<Method, Operation>>>;
 
 /**
  * Adds the parts of the document that decorators cannot express, or would have to repeat on every operation.
@@ -86,21 +44,28 @@ export function completeDocument(document: OpenAPIObject, mounted: OpenAPIObject
   completed.jsonSchemaDialect = 'https://json-schema.org/draft/2020-12/schema';
   Object.assign(completed.paths, structuredClone(mounted));
   const tags = new Set<string>();
+  const responses = new SharedResponses();
+  const schemas = (completed.components.schemas ??= {});
   for (const [path, methods] of Object.entries(completed.paths)) {
     for (const [method, operation] of Object.entries(methods) as [Method, Operation][]) {
-      Object.assign((completed.components.schemas ??= {}), operation[SCHEMAS_EXTENSION]);
+      Object.assign(schemas, operation[SCHEMAS_EXTENSION]);
       Reflect.deleteProperty(operation, SCHEMAS_EXTENSION);
       if (mounted[path] && !operation[ACCESS_EXTENSION]) addHeaders(operation.responses);
-      else completeOperation(operation, traitsOf(completed.paths, path, method, operation));
+      else {
+        const traits = traitsOf(completed.paths, path, method, operation);
+        const takesEnumeration = takesEnumerated(operation, schemas);
+        completeOperation(operation, traits);
+        completeErrors(operation, { ...traits, takesEnumeration }, responses);
+      }
       for (const tag of operation.tags ?? []) tags.add(tag);
     }
   }
-  closeBodies(completed.paths, completed.components.schemas ?? {});
+  closeBodies(completed.paths, schemas);
   for (const name of FINAL_SCHEMAS) {
-    const schema = completed.components.schemas?.[name];
+    const schema = schemas[name];
     if (schema) schema.additionalProperties = false;
   }
-  completed.components.responses = SHARED_RESPONSES;
+  completed.components.responses = responses.all();
   completed.components.headers = SHARED_HEADERS;
   completed.tags = [...tags].sort().map((name) => ({ name, description: TAG_DESCRIPTIONS[name] }));
   return document;
@@ -165,6 +130,10 @@ interface Traits {
   isLifecycle: boolean;
   /** Whether it creates a resource that has an ETag. */
   createsVersioned: boolean;
+  access: AccessRule | undefined;
+  body: BodyTraits | undefined;
+  /** The codes of `@Throws()`. */
+  thrown: ProblemCode[];
 }
 
 /** Paths of resources that do not belong to a workspace. */
@@ -187,6 +156,13 @@ function traitsOf(paths: Paths, path: string, method: Method, operation: Operati
     isRateLimited: !path.startsWith('/health/'),
     isLifecycle: LIFECYCLE.test(path),
     isRead: isRead(operation[ACCESS_EXTENSION]),
+    access: isPublic ? undefined : operation[ACCESS_EXTENSION],
+    body:
+      operation[BODY_EXTENSION] ??
+      (operation.requestBody || operation[BODIES_EXTENSION] ? JSON_BODY : undefined),
+    thrown: Object.keys(operation).flatMap((name) =>
+      name.startsWith(THROWS_PREFIX) ? [name.slice(THROWS_PREFIX.length) as ProblemCode] : [],
+    ),
     workspace: workspaceHeader?.required
       ? 'required'
       : workspaceHeader || isPublic || WITHOUT_WORKSPACE.test(path)
@@ -221,28 +197,7 @@ function completeOperation(operation: Operation, traits: Traits): void {
     response.description ||= status.startsWith('2') ? 'Done.' : REASONS[Number(status)];
     response.headers = { ...response.headers, ...responseHeaders(status, traits) };
   }
-  const prefix = responsePrefixOf(traits.path);
-  for (const status of errorsOf(operation, traits)) {
-    operation.responses[status] ??= { $ref: `#/components/responses/${prefix}${status}` };
-  }
-  limitProblems(operation);
-}
-
-/** Leaves the operation only the problems of `@ApiProblems()`, with the codes of each status. */
-function limitProblems(operation: Operation): void {
-  const listed = operation[PROBLEMS_EXTENSION];
-  Reflect.deleteProperty(operation, PROBLEMS_EXTENSION);
-  if (!listed) return;
-  for (const status of Object.keys(operation.responses)) {
-    if (Number(status) >= 400) Reflect.deleteProperty(operation.responses, status);
-  }
-  for (const status of new Set(listed.map((code) => CATALOGUE[code].status))) {
-    const codes = listed.filter((code) => CATALOGUE[code].status === status);
-    operation.responses[status] = {
-      ...SHARED_RESPONSES[status],
-      content: problemContent(codes),
-    };
-  }
+  if (traits.method === 'get') operation.responses['304'] ??= { $ref: '#/components/responses/304' };
 }
 
 /** Returns the sentence that describes who may call an operation. */
@@ -328,23 +283,4 @@ function responseHeaders(status: string, traits: Traits): object {
     ...(hasETag && ETAG_HEADER),
     ...(traits.acceptsIdempotencyKey && REPLAYED_HEADER),
   };
-}
-
-function errorsOf(
-  operation: Operation,
-  { path, method, isPublic, isRead, acceptsIfMatch, isRateLimited, workspace }: Traits,
-): number[] {
-  const writes = method !== 'get';
-  const statuses = [400, 500, 503, 504];
-  // a public write carries its credentials in the body
-  if (!isPublic || writes) statuses.push(401, 403);
-  if (isRateLimited) statuses.push(429);
-  // a caller may have no current one
-  if (path.includes('{') || path.endsWith('/current')) statuses.push(404);
-  if (writes && operation.requestBody) statuses.push(404, 408, 413, 415);
-  if ((writes && !isRead) || workspace === 'required') statuses.push(409);
-  if (writes || operation.parameters?.some((one) => one.in === 'query')) statuses.push(422);
-  if (acceptsIfMatch) statuses.push(412);
-  if (method === 'get') statuses.push(304);
-  return [...new Set(statuses)];
 }

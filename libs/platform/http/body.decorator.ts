@@ -24,7 +24,7 @@ export interface BodyRule {
   limit?: number | ((environment: Environment, media: string) => number);
   /** Media types that `bytes` and `file` accept, in lower case and without parameters. Default: any. */
   media?: readonly string[];
-  /** Codings to decode. Default: gzip for `json`, none for `bytes`, which then get the body as sent. */
+  /** Codings to decode. Default: gzip for `json`, and for a `file` that is JSON; none for `bytes`, which then get the body as sent. */
   codings?: readonly ContentCoding[];
   /** The budget that `json` and `bytes` hold memory from until they are answered. Default: `MEMORY_BUDGET`. */
   budget?: BudgetRule;
@@ -40,10 +40,40 @@ export const SELECTION_MAX_BYTES = 64 * 1024;
 /** Extension that carries a fixed limit to the OpenAPI document, which describes it. */
 export const LIMIT_EXTENSION = 'x-body-limit';
 
+/** The parts of a body rule that decide which problems a route can answer. */
+export interface BodyTraits {
+  kind: BodyKind;
+  codings: readonly ContentCoding[];
+  /** Whether the media type is checked. */
+  checksMedia: boolean;
+}
+
+/** Codings that a JSON body may have. */
+export const JSON_CODINGS: readonly ContentCoding[] = ['gzip'];
+
+/** Extension that carries the traits of a body to the OpenAPI document, which does not show them. */
+export const BODY_EXTENSION = 'x-body-traits';
+
+/** The media type of JSON bodies. */
+export const JSON_TYPE = 'application/json';
+
+function traitsOf({ kind, codings, media }: BodyRule): BodyTraits {
+  const canBeJson = kind === 'json' || (kind === 'file' && media?.includes(JSON_TYPE) === true);
+  return {
+    kind,
+    codings: codings ?? (canBeJson ? JSON_CODINGS : []),
+    checksMedia: kind === 'json' || media !== undefined,
+  };
+}
+
+/** The traits of a required JSON body. */
+export const JSON_BODY: BodyTraits = traitsOf({ kind: 'json' });
+
 /** Declares how to read the body of a route, unless it is required JSON. */
 export const RequestBody = (rule: BodyRule) =>
   applyDecorators(
     SetMetadata(BODY_RULE, rule),
+    ApiExtension(BODY_EXTENSION, traitsOf(rule)),
     ...(rule.codings ? [ApiHeader(contentEncoding(rule.codings))] : []),
     ...(typeof rule.limit === 'number' ? [ApiExtension(LIMIT_EXTENSION, rule.limit)] : []),
   );

@@ -1,5 +1,14 @@
 /** Roles, held in an organization or in one workspace. */
-export const ROLES = ['viewer', 'editor', 'evaluator', 'publisher', 'runtime', 'admin', 'owner'] as const;
+export const ROLES = [
+  'viewer',
+  'annotator',
+  'editor',
+  'evaluator',
+  'publisher',
+  'runtime',
+  'admin',
+  'owner',
+] as const;
 
 export type Role = (typeof ROLES)[number];
 
@@ -8,12 +17,13 @@ export const isRole = (value: unknown): value is Role => (ROLES as readonly unkn
 /** The roles that each role contains. */
 const CONTAINS: Record<Role, readonly Role[]> = {
   viewer: [],
+  annotator: ['viewer'],
   editor: ['viewer'],
-  evaluator: ['viewer', 'editor'],
+  evaluator: ['viewer', 'annotator', 'editor'],
   publisher: ['viewer', 'editor'],
   runtime: [],
-  admin: ['viewer', 'editor', 'evaluator', 'publisher', 'runtime'],
-  owner: ['viewer', 'editor', 'evaluator', 'publisher', 'runtime', 'admin'],
+  admin: ['viewer', 'annotator', 'editor', 'evaluator', 'publisher', 'runtime'],
+  owner: ['viewer', 'annotator', 'editor', 'evaluator', 'publisher', 'runtime', 'admin'],
 };
 
 export const NO_ROLES: ReadonlySet<Role> = new Set();

@@ -29,11 +29,12 @@ const sorted = (roles: Iterable<Role>): Role[] => ROLES.filter((role) => new Set
 describe('roles', () => {
   it.each<[Role, Role[]]>([
     ['viewer', ['viewer']],
+    ['annotator', ['viewer', 'annotator']],
     ['editor', ['viewer', 'editor']],
-    ['evaluator', ['viewer', 'editor', 'evaluator']],
+    ['evaluator', ['viewer', 'annotator', 'editor', 'evaluator']],
     ['publisher', ['viewer', 'editor', 'publisher']],
     ['runtime', ['runtime']],
-    ['admin', ['viewer', 'editor', 'evaluator', 'publisher', 'runtime', 'admin']],
+    ['admin', ROLES.filter((role) => role !== 'owner')],
     ['owner', [...ROLES]],
   ])('%s expands to %s', (role, all) => {
     expect(sorted(expandRoles([role]))).toEqual(all);

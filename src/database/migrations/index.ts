@@ -29,6 +29,7 @@ import { ModelGateway1795458000000 } from './1795458000000-model-gateway';
 import { EvaluationConclusions1795459000000 } from './1795459000000-evaluation-conclusions';
 import { TelemetryMessageLogs1795459000100 } from './1795459000100-telemetry-message-logs';
 import { JsonNumbers1795459000200 } from './1795459000200-json-numbers';
+import { NameFilters1795459200000 } from './1795459200000-name-filters';
 
 /**
  * Every migration, in the order in which they run. The baselines are already applied to existing databases, so never change
@@ -66,6 +67,7 @@ export const MIGRATIONS = [
   EvaluationConclusions1795459000000,
   TelemetryMessageLogs1795459000100,
   JsonNumbers1795459000200,
+  NameFilters1795459200000,
 ];
 
 /** Timestamp of the first baseline, in ms since 1970. Databases with earlier migrations cannot be migrated. */

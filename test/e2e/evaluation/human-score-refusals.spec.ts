@@ -22,7 +22,7 @@ describe('a human score is refused', () => {
     return [...outcome(answer), ...places(answer)];
   };
 
-  it('without the role of an evaluator (403: scoring without the required role)', async () => {
+  it('without the role of an annotator (403: scoring without the required role)', async () => {
     const scorer = await on.scorer();
     const { result_id } = await newResult();
     const body = { workspace_id: on.space.id, scorer_id: scorer.scorer_id, result_id, value: true };
@@ -31,6 +31,27 @@ describe('a human score is refused', () => {
     }
     const runtime = await on.space.organization.as('runtime');
     expect(outcome(await runtime.get(SCORES))).toEqual([403, 'access_denied']);
+  });
+
+  it('but taken from an annotator, who reads like a viewer and does nothing else', async () => {
+    const scorer = await on.scorer();
+    const { result_id } = await newResult();
+    const annotator = await on.space.organization.as('annotator');
+    const workspace_id = on.space.id;
+    const body = { workspace_id, scorer_id: scorer.scorer_id, result_id, value: true };
+    expect((await annotator.post(SCORES, body)).status).toBe(201);
+    const path = `/eval/v1/scorers/${scorer.scorer_id}`;
+    for (const read of [SCORES, path, '/eval/v1/experiments', '/registry/v1/workspaces']) {
+      expect((await annotator.get(read)).status).toBe(200);
+    }
+    const refused = await Promise.all([
+      annotator.post('/eval/v1/datasets', { workspace_id, name: 'theirs' }),
+      annotator.patch(path, { description: 'theirs' }),
+      annotator.post(`${path}/score`, { trace_ids: [newTraceId()] }),
+      annotator.post(`${path}/archive`),
+      annotator.post('/agent/v1/agents', { workspace_id, name: 'theirs', model: 'gpt-5' }),
+    ]);
+    expect(refused.map(outcome)).toEqual(refused.map(() => [403, 'access_denied']));
   });
 
   it.each<[string, Record<string, unknown>, string[]]>([
@@ -104,7 +125,7 @@ describe('a human score is refused', () => {
     const trace_id = await on.exportTrace();
     for (const mode of ['score', 'test', 'preview']) {
       const path = `/eval/v1/scorers/${human.scorer_id}/score`;
-      expect(outcome(await on.ann.api.post(path, { trace_ids: [trace_id], mode }))).toEqual([
+      expect(outcome(await on.space.evaluator.post(path, { trace_ids: [trace_id], mode }))).toEqual([
         400,
         'invalid_request',
       ]);

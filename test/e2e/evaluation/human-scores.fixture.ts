@@ -108,7 +108,7 @@ export class HumanScoresFixture {
 
 async function annotatorOf(app: TestApp, { organization }: EvaluationWorkspace): Promise<Annotator> {
   const id = newId('usr');
-  const token = await organization.tokenOf(id, { roles: ['evaluator'] });
+  const token = await organization.tokenOf(id, { roles: ['annotator'] });
   return { id, api: app.api(token).in(organization.workspaceId) };
 }
 

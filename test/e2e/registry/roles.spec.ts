@@ -281,6 +281,25 @@ describe('roles', () => {
       expect((await (await org.member('owner')).post(ACCOUNTS, body(['owner']))).status).toBe(201);
     });
 
+    it('not the role annotator either', async () => {
+      const here = await org.member('admin');
+      const account = (roles: Role[]) => ({ name: name(), roles, workspace_ids: [org.workspaceId] });
+      const made = await here.post(ACCOUNTS, account(['annotator']));
+      expect([made.status, made.body.roles]).toEqual([201, ['annotator']]);
+      expect((await here.post(`${made.headers.get('location')}/keys`, { name: 'annotates' })).status).toBe(
+        201,
+      );
+      const elsewhere = await org.newWorkspace();
+      const member = `${WORKSPACES}/${elsewhere}/members/admin-there`;
+      const owner = await org.member('owner');
+      await owner.post(USERS, { user_id: 'admin-there' });
+      expect((await owner.put(member, { roles: ['admin'] })).status).toBe(201);
+      const there = app.api(await org.tokenOf('admin-there'));
+      const granted = `${WORKSPACES}/${elsewhere}/members/someone`;
+      expect((await there.put(granted, { roles: ['annotator'] })).status).toBe(201);
+      expect((await there.post(ACCOUNTS, account(['annotator']))).body).toMatchObject(denied);
+    });
+
     it('not by changing its roles or workspaces', async () => {
       const admin = await org.member('admin');
       const weak = await org.serviceAccount('viewer');

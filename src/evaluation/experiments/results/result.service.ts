@@ -283,7 +283,8 @@ function checkScoreCount(row: ResultEntity, { scores }: SplitScores): void {
  * equal, so that a result that was read can be sent back.
  */
 function changedScores(row: ResultEntity, { scores, details }: SplitScores): SplitScores {
-  const stored = Object.keys(scores).length > 0 ? (row.score_details.parseExactly() as SplitScores['details']) : {};
+  const stored =
+    Object.keys(scores).length > 0 ? (row.score_details.parseExactly() as SplitScores['details']) : {};
   const isChanged = (name: string): boolean =>
     !Object.hasOwn(row.scores, name) ||
     row.scores[name] !== scores[name] ||

@@ -200,10 +200,8 @@ export const DEFINITION_COMPONENTS = Object.fromEntries(
 /**
  * Returns what is wrong with the definition of a `code` scorer. Does not evaluate a source, and compiles patterns and
  * schemas in the caller's thread: `CodeEngine.validate` does both in a thread.
- *
- * @param takesUnknown whether unknown members are ignored, as they are in definitions of earlier releases
  */
-export function faultsOfCode(definition: unknown, takesUnknown = false): FormFault[] {
+export function faultsOfCode(definition: unknown): FormFault[] {
   const has = (member: string): boolean => isJsonObject(definition) && definition[member] !== undefined;
   const [hasSource, hasChecks] = [has('source'), has('checks')];
   if (isJsonObject(definition) && hasSource === hasChecks) {
@@ -212,7 +210,7 @@ export function faultsOfCode(definition: unknown, takesUnknown = false): FormFau
       : 'needs source (with "language": "javascript") or checks';
     return [{ pointer: '', detail }];
   }
-  return faultsOf(hasChecks ? CHECKS : SCRIPT, definition, takesUnknown);
+  return faultsOf(hasChecks ? CHECKS : SCRIPT, definition);
 }
 
 /** Returns what is wrong with the definition of an `llm_judge` scorer. */
@@ -227,9 +225,9 @@ export function faultsOfJudge(definition: unknown): FormFault[] {
 /** Returns what is wrong with the definition of a `human` scorer. */
 export const faultsOfHuman = (definition: unknown): FormFault[] => faultsOf(HUMAN, definition);
 
-function faultsOf(of: Form<unknown>, definition: unknown, takesUnknown = false): FormFault[] {
+function faultsOf(of: Form<unknown>, definition: unknown): FormFault[] {
   const faults: FormFault[] = [];
-  of.check(definition, new Place('', faults, takesUnknown));
+  of.check(definition, new Place('', faults));
   return faults;
 }
 

@@ -12,15 +12,13 @@ const FAULTS_MAX = 50;
 
 /** A place in a definition, and where its faults are collected. */
 export class Place {
-  /** @param takesUnknown whether unknown members are ignored, as they are in definitions of earlier releases */
   constructor(
     private readonly pointer: string,
     private readonly faults: FormFault[],
-    readonly takesUnknown: boolean,
   ) {}
 
   at(member: string | number): Place {
-    return new Place(`${this.pointer}/${pointerToken(String(member))}`, this.faults, this.takesUnknown);
+    return new Place(`${this.pointer}/${pointerToken(String(member))}`, this.faults);
   }
 
   /** Reports a fault, and returns false. @param below a JSON pointer relative to this place */
@@ -225,7 +223,7 @@ export function form<M extends Members>(
         if (own !== undefined) isValid = members[member]!.check(own, place.at(member)) && isValid;
         else if (isRequired(member)) isValid = place.at(member).fault('is required');
       }
-      for (const member of place.takesUnknown ? [] : Object.keys(given)) {
+      for (const member of Object.keys(given)) {
         if (place.isFull) return false;
         if (Object.hasOwn(members, member)) continue;
         isValid = place.at(member).fault(unknownDetail(member, names));

@@ -83,7 +83,7 @@ export class ChecksRunner {
     const known = this.definitions.get(text);
     if (known) return known;
     const definition = JSON.parse(text) as ChecksDefinition;
-    const faults = faultsOfCode(definition, true);
+    const faults = faultsOfCode(definition);
     const error =
       faults.length > 0 ? describeFaults(faults) : isScript(definition) && 'the definition holds no checks';
     const parsed = error ? { error } : definition;

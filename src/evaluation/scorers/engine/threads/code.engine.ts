@@ -76,7 +76,7 @@ export class CodeEngine implements OnApplicationShutdown {
       const end = await this.endOf(signal, this.pool.run(owner, signal, 'scoreByChecks', task));
       return 'answer' in end ? end.answer : { error: CHECKS_ENDED[end.ended] };
     }
-    const faults = faultsOfCode(definition, true);
+    const faults = faultsOfCode(definition);
     if (faults.length > 0) return { error: describeFaults(faults) };
     const task = { ...(await this.scriptTask(definition as ScriptDefinition)), members: encoded.members };
     const deadlineMs = task.timeoutMs + GRACE_MS;
