@@ -1,24 +1,28 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { ACCESS_EXTENSION, type AccessRule, isRead, WORKSPACE_HEADER } from '#platform/auth';
-import { CATALOGUE, problemContent, type ProblemCode, PROBLEMS_EXTENSION } from '#platform/problem';
+import { type ProblemCode, problemSchema, THROWS_PREFIX } from '#platform/problem';
 import {
   BODIES_EXTENSION,
+  BODY_EXTENSION,
+  type BodyTraits,
   ETAG_HEADER,
+  JSON_BODY,
   LIMIT_EXTENSION,
   NOT_REPEATABLE_EXTENSION,
   SCHEMAS_EXTENSION,
 } from '#platform/http';
+import { problemsOf } from './problem-codes';
 import {
   DIGEST_HEADER,
   ERROR_HEADERS,
   LOCATION_HEADER,
+  problemSchemaOf,
   RATE_LIMIT_HEADERS,
-  responsePrefixOf,
   REASONS,
   REPLAYED_HEADER,
   REQUEST_ID_HEADER,
   SHARED_HEADERS,
-  SHARED_RESPONSES,
+  SharedResponses,
 } from './responses';
 import { REQUEST_EXAMPLES, TAG_DESCRIPTIONS } from './examples';
 
@@ -37,7 +41,7 @@ interface Operation {
   [SCHEMAS_EXTENSION]?: Record<string, Schema>;
   [ACCESS_EXTENSION]?: AccessRule;
   [LIMIT_EXTENSION]?: number;
-  [PROBLEMS_EXTENSION]?: readonly ProblemCode[];
+  [BODY_EXTENSION]?: BodyTraits;
 }
 
 interface Parameter {
@@ -45,7 +49,7 @@ interface Parameter {
   in: string;
   required?: boolean;
   description?: string;
-  schema?: object;
+  schema?: Schema;
 }
 
 interface Response {
@@ -60,6 +64,7 @@ interface Schema {
   required?: string[];
   additionalProperties?: unknown;
   $ref?: string;
+  enum?: unknown[];
   items?: Schema;
   anyOf?: Schema[];
   allOf?: Schema[];
@@ -86,21 +91,28 @@ export function completeDocument(document: OpenAPIObject, mounted: OpenAPIObject
   completed.jsonSchemaDialect = 'https://json-schema.org/draft/2020-12/schema';
   Object.assign(completed.paths, structuredClone(mounted));
   const tags = new Set<string>();
+  const responses = new SharedResponses();
+  const schemas = (completed.components.schemas ??= {});
   for (const [path, methods] of Object.entries(completed.paths)) {
     for (const [method, operation] of Object.entries(methods) as [Method, Operation][]) {
-      Object.assign((completed.components.schemas ??= {}), operation[SCHEMAS_EXTENSION]);
+      Object.assign(schemas, operation[SCHEMAS_EXTENSION]);
       Reflect.deleteProperty(operation, SCHEMAS_EXTENSION);
       if (mounted[path] && !operation[ACCESS_EXTENSION]) addHeaders(operation.responses);
-      else completeOperation(operation, traitsOf(completed.paths, path, method, operation));
+      else {
+        const traits = traitsOf(completed.paths, path, method, operation);
+        const takesEnumeration = takesEnumerated(operation, schemas);
+        completeOperation(operation, traits);
+        completeErrors(operation, { ...traits, takesEnumeration }, responses);
+      }
       for (const tag of operation.tags ?? []) tags.add(tag);
     }
   }
-  closeBodies(completed.paths, completed.components.schemas ?? {});
+  closeBodies(completed.paths, schemas);
   for (const name of FINAL_SCHEMAS) {
-    const schema = completed.components.schemas?.[name];
+    const schema = schemas[name];
     if (schema) schema.additionalProperties = false;
   }
-  completed.components.responses = SHARED_RESPONSES;
+  completed.components.responses = responses.all();
   completed.components.headers = SHARED_HEADERS;
   completed.tags = [...tags].sort().map((name) => ({ name, description: TAG_DESCRIPTIONS[name] }));
   return document;
@@ -165,6 +177,10 @@ interface Traits {
   isLifecycle: boolean;
   /** Whether it creates a resource that has an ETag. */
   createsVersioned: boolean;
+  access: AccessRule | undefined;
+  body: BodyTraits | undefined;
+  /** The codes of `@Throws()`. */
+  thrown: ProblemCode[];
 }
 
 /** Paths of resources that do not belong to a workspace. */
@@ -187,6 +203,13 @@ function traitsOf(paths: Paths, path: string, method: Method, operation: Operati
     isRateLimited: !path.startsWith('/health/'),
     isLifecycle: LIFECYCLE.test(path),
     isRead: isRead(operation[ACCESS_EXTENSION]),
+    access: isPublic ? undefined : operation[ACCESS_EXTENSION],
+    body:
+      operation[BODY_EXTENSION] ??
+      (operation.requestBody || operation[BODIES_EXTENSION] ? JSON_BODY : undefined),
+    thrown: Object.keys(operation).flatMap((name) =>
+      name.startsWith(THROWS_PREFIX) ? [name.slice(THROWS_PREFIX.length) as ProblemCode] : [],
+    ),
     workspace: workspaceHeader?.required
       ? 'required'
       : workspaceHeader || isPublic || WITHOUT_WORKSPACE.test(path)
@@ -221,28 +244,54 @@ function completeOperation(operation: Operation, traits: Traits): void {
     response.description ||= status.startsWith('2') ? 'Done.' : REASONS[Number(status)];
     response.headers = { ...response.headers, ...responseHeaders(status, traits) };
   }
-  const prefix = responsePrefixOf(traits.path);
-  for (const status of errorsOf(operation, traits)) {
-    operation.responses[status] ??= { $ref: `#/components/responses/${prefix}${status}` };
-  }
-  limitProblems(operation);
+  if (traits.method === 'get') operation.responses['304'] ??= { $ref: '#/components/responses/304' };
 }
 
-/** Leaves the operation only the problems of `@ApiProblems()`, with the codes of each status. */
-function limitProblems(operation: Operation): void {
-  const listed = operation[PROBLEMS_EXTENSION];
-  Reflect.deleteProperty(operation, PROBLEMS_EXTENSION);
-  if (!listed) return;
-  for (const status of Object.keys(operation.responses)) {
-    if (Number(status) >= 400) Reflect.deleteProperty(operation.responses, status);
+/** Gives an operation its problems: each status with exactly the codes that it can answer. */
+function completeErrors(
+  operation: Operation,
+  traits: Traits & { takesEnumeration: boolean },
+  responses: SharedResponses,
+): void {
+  for (const name of Object.keys(operation)) {
+    if (name === BODY_EXTENSION || name.startsWith(THROWS_PREFIX)) Reflect.deleteProperty(operation, name);
   }
-  for (const status of new Set(listed.map((code) => CATALOGUE[code].status))) {
-    const codes = listed.filter((code) => CATALOGUE[code].status === status);
-    operation.responses[status] = {
-      ...SHARED_RESPONSES[status],
-      content: problemContent(codes),
-    };
+  for (const [status, codes] of problemsOf(traits)) {
+    const own = operation.responses[status];
+    if (!own) operation.responses[status] = { $ref: responses.refTo(traits.path, status, codes) };
+    else if (!('$ref' in own)) describeProblem(own, codes, traits.path);
   }
+}
+
+/** Adds the codes to a response that an operation describes itself. */
+function describeProblem(response: Response, codes: readonly ProblemCode[], path: string): void {
+  const { $ref } = (response.content?.[PROBLEM_MEDIA]?.schema ?? {}) as Schema;
+  const schema = problemSchema(codes, $ref?.split('/').at(-1) ?? problemSchemaOf(path));
+  response.content = { ...response.content, [PROBLEM_MEDIA]: { schema } };
+}
+
+const PROBLEM_MEDIA = 'application/problem+json';
+
+/** Returns whether an operation has a parameter, or a member of its body, with known values. */
+function takesEnumerated(
+  { parameters = [], requestBody, ...operation }: Operation,
+  schemas: Record<string, Schema>,
+): boolean {
+  const seen = new Set<Schema>();
+  const isEnumerated = (schema: Schema | undefined): boolean => {
+    if (!schema || seen.has(schema)) return false;
+    seen.add(schema);
+    const { $ref, items, anyOf = [], allOf = [], properties = {} } = schema;
+    const referred = schemas[$ref?.split('/').at(-1) ?? ''];
+    const parts = [referred, items, ...anyOf, ...allOf, ...Object.values(properties)];
+    return schema.enum !== undefined || parts.some(isEnumerated);
+  };
+  const bodies = Object.values(requestBody?.content ?? {}).map(({ schema }) => schema);
+  return [
+    ...parameters.map(({ schema }) => schema),
+    ...bodies,
+    ...Object.values(operation[BODIES_EXTENSION] ?? {}),
+  ].some(isEnumerated);
 }
 
 /** Returns the sentence that describes who may call an operation. */
@@ -328,23 +377,4 @@ function responseHeaders(status: string, traits: Traits): object {
     ...(hasETag && ETAG_HEADER),
     ...(traits.acceptsIdempotencyKey && REPLAYED_HEADER),
   };
-}
-
-function errorsOf(
-  operation: Operation,
-  { path, method, isPublic, isRead, acceptsIfMatch, isRateLimited, workspace }: Traits,
-): number[] {
-  const writes = method !== 'get';
-  const statuses = [400, 500, 503, 504];
-  // a public write carries its credentials in the body
-  if (!isPublic || writes) statuses.push(401, 403);
-  if (isRateLimited) statuses.push(429);
-  // a caller may have no current one
-  if (path.includes('{') || path.endsWith('/current')) statuses.push(404);
-  if (writes && operation.requestBody) statuses.push(404, 408, 413, 415);
-  if ((writes && !isRead) || workspace === 'required') statuses.push(409);
-  if (writes || operation.parameters?.some((one) => one.in === 'query')) statuses.push(422);
-  if (acceptsIfMatch) statuses.push(412);
-  if (method === 'get') statuses.push(304);
-  return [...new Set(statuses)];
 }

@@ -1,8 +1,6 @@
 import { ETAG_HEADER } from '#platform/http';
-
-function problemOf(schema: string): Record<string, { schema: object }> {
-  return { 'application/problem+json': { schema: { $ref: `#/components/schemas/${schema}` } } };
-}
+import { type ProblemCode, problemContent } from '#platform/problem';
+import { codesOfStatus } from './problem-codes';
 
 /** Default descriptions of responses other than success. */
 export const REASONS: Record<number, string> = {
@@ -88,11 +86,12 @@ export const ERROR_HEADERS: Record<string, object> = {
   },
 };
 
-/** The problems of operations below a path, and the names of the shared responses that have them. */
+/** The problems of operations below a path. */
 interface ProblemFamily {
   path: RegExp;
+  /** Of the names of their shared responses. */
   prefix: string;
-  content: Record<string, { schema: object }>;
+  schema: string;
   /** Of the statuses that clients retry. */
   headers?: Record<string, object>;
 }
@@ -101,7 +100,7 @@ const FAMILIES: readonly ProblemFamily[] = [
   {
     path: /^\/model\/v1\//,
     prefix: 'model_',
-    content: problemOf('GatewayProblemDto'),
+    schema: 'GatewayProblemDto',
     headers: {
       'X-Should-Retry': header(
         '`false` if a retry cannot succeed until something is changed. The clients of OpenAI and Anthropic obey it.',
@@ -110,30 +109,44 @@ const FAMILIES: readonly ProblemFamily[] = [
       ),
     },
   },
-  { path: /^/, prefix: '', content: problemOf('ProblemDto') },
+  { path: /^/, prefix: '', schema: 'ProblemDto' },
 ];
 
+const familyOf = (path: string): ProblemFamily => FAMILIES.find((one) => one.path.test(path))!;
+
+/** Returns the schema of the problems of an operation. */
+export const problemSchemaOf = (path: string): string => familyOf(path).schema;
+
 /** Statuses that clients retry by themselves. */
-const RETRIED: ReadonlySet<string> = new Set(['409', '429', '503']);
+const RETRIED: ReadonlySet<number> = new Set([409, 429, 503]);
 
-/** Returns the prefix of the names of an operation's shared responses. */
-export const responsePrefixOf = (path: string): string => FAMILIES.find((one) => one.path.test(path))!.prefix;
+/** The responses that operations refer to. Operations with the same codes of a status share one. */
+export class SharedResponses {
+  private readonly responses = new Map<string, object>([
+    ['304', { description: REASONS[304], headers: headersOf(304) }],
+  ]);
 
-/** The shared responses that operations refer to. */
-export const SHARED_RESPONSES = Object.fromEntries(
-  FAMILIES.flatMap(({ prefix, content, headers }) =>
-    Object.entries(REASONS).map(([status, description]) => [
-      `${prefix}${status}`,
-      {
-        description,
-        headers: {
-          ...REQUEST_ID_HEADER,
-          ...RATE_LIMIT_HEADERS,
-          ...ERROR_HEADERS[status],
-          ...(RETRIED.has(status) && headers),
-        },
-        ...(status !== '304' && { content }),
-      },
-    ]),
-  ),
-);
+  /** Returns a reference to the response with these codes. */
+  refTo(path: string, status: number, codes: readonly ProblemCode[]): string {
+    const { prefix, schema, headers } = familyOf(path);
+    const isWhole = codes.length === codesOfStatus(status).length;
+    const name = `${prefix}${status}${isWhole ? '' : `.${codes.join('.')}`}`;
+    this.responses.set(name, {
+      description: REASONS[status],
+      headers: { ...headersOf(status), ...(RETRIED.has(status) && headers) },
+      content: problemContent(codes, schema),
+    });
+    return `#/components/responses/${name}`;
+  }
+
+  /** Returns the responses by their names. */
+  all(): Record<string, object> {
+    return Object.fromEntries([...this.responses].sort(([a], [b]) => a.localeCompare(b)));
+  }
+}
+
+const headersOf = (status: number): object => ({
+  ...REQUEST_ID_HEADER,
+  ...RATE_LIMIT_HEADERS,
+  ...ERROR_HEADERS[status],
+});

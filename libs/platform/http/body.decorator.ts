@@ -40,10 +40,34 @@ export const SELECTION_MAX_BYTES = 64 * 1024;
 /** Extension that carries a fixed limit to the OpenAPI document, which describes it. */
 export const LIMIT_EXTENSION = 'x-body-limit';
 
+/** The parts of a body rule that decide which problems a route can answer. */
+export interface BodyTraits {
+  kind: BodyKind;
+  codings: readonly ContentCoding[];
+  /** Whether the media type is checked. */
+  checksMedia: boolean;
+}
+
+/** Codings that a JSON body may have. */
+export const JSON_CODINGS: readonly ContentCoding[] = ['gzip'];
+
+/** Extension that carries the traits of a body to the OpenAPI document, which does not show them. */
+export const BODY_EXTENSION = 'x-body-traits';
+
+const traitsOf = ({ kind, codings = kind === 'json' ? JSON_CODINGS : [], media }: BodyRule): BodyTraits => ({
+  kind,
+  codings,
+  checksMedia: kind === 'json' || media !== undefined,
+});
+
+/** The traits of a required JSON body. */
+export const JSON_BODY: BodyTraits = traitsOf({ kind: 'json' });
+
 /** Declares how to read the body of a route, unless it is required JSON. */
 export const RequestBody = (rule: BodyRule) =>
   applyDecorators(
     SetMetadata(BODY_RULE, rule),
+    ApiExtension(BODY_EXTENSION, traitsOf(rule)),
     ...(rule.codings ? [ApiHeader(contentEncoding(rule.codings))] : []),
     ...(typeof rule.limit === 'number' ? [ApiExtension(LIMIT_EXTENSION, rule.limit)] : []),
   );

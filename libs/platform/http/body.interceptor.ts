@@ -6,7 +6,7 @@ import type { Response } from 'express';
 import { from, mergeMap, type Observable } from 'rxjs';
 import { estimateMemory, INLINE_JSON_MAX } from '#platform/json';
 import { Problem, problem } from '#platform/problem';
-import { BODY_RULE, type BodyRule } from './body.decorator';
+import { BODY_RULE, type BodyRule, JSON_CODINGS } from './body.decorator';
 import { BodyBudgets } from './body-budgets';
 import { receiveBody } from './body.reader';
 import { checkCharset, codingsOf } from './content-headers';
@@ -67,7 +67,7 @@ export class BodyInterceptor implements NestInterceptor {
     rule: BodyRule,
     type: Constructor | undefined,
   ): Promise<void> {
-    const codings = codingsOf(request.headers['content-encoding'], rule.codings ?? ['gzip']);
+    const codings = codingsOf(request.headers['content-encoding'], rule.codings ?? JSON_CODINGS);
     const isEmpty = request.headers['content-length'] === '0' || !hasBody(request);
     if (isEmpty && rule.optional === true) {
       request.body = {};

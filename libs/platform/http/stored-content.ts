@@ -1,6 +1,6 @@
 import { applyDecorators, createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { ApiHeader, ApiOkResponse, ApiResponse } from '@nestjs/swagger';
-import { Problem } from '#platform/problem';
+import { Problem, Throws } from '#platform/problem';
 import { checkIfMatch, namesETag } from './conditions';
 import { contentHeaders, etagOf, Reply } from './reply';
 import type { ServiceRequest } from './request-context';
@@ -39,6 +39,7 @@ export const SendsContent = (media = '*/*'): MethodDecorator => {
     'Accept-Ranges': { description: '`bytes`.', schema: { type: 'string' } },
   };
   return applyDecorators(
+    Throws('range_not_satisfiable', 'storage_unavailable'),
     ApiHeader({
       name: 'Range',
       required: false,

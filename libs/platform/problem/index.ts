@@ -1,4 +1,12 @@
 export { AUTHENTICATION_CODES, CATALOGUE, type ProblemCode } from './catalogue';
 export { Problem, problem, type FieldError, type ProblemBody, type ProblemOptions } from './problem';
 export { duplicateOf, explainConstraint, problemOfDatabaseError } from './sqlstate';
-export { ApiProblems, FieldErrorDto, problemContent, ProblemDto, PROBLEMS_EXTENSION } from './problem.dto';
+export {
+  FieldErrorDto,
+  problemContent,
+  ProblemDto,
+  problemSchema,
+  throwing,
+  Throws,
+  THROWS_PREFIX,
+} from './problem.dto';

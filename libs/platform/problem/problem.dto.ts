@@ -1,3 +1,4 @@
+import { applyDecorators } from '@nestjs/common';
 import { ApiExtension, ApiProperty } from '@nestjs/swagger';
 import { CATALOGUE, type ProblemCode } from './catalogue';
 
@@ -25,18 +26,26 @@ export class ProblemDto {
   errors?: FieldErrorDto[];
 }
 
-/** Extension that carries `@ApiProblems()` to the OpenAPI document, which does not show it. */
-export const PROBLEMS_EXTENSION = 'x-problems';
+/** Prefix of the extensions that carry `@Throws()` to the OpenAPI document, which does not show them. */
+export const THROWS_PREFIX = 'x-throws-';
 
-/** Lists the only codes that an operation answers, for each status in this order. */
-export const ApiProblems = (...codes: readonly ProblemCode[]): MethodDecorator =>
-  ApiExtension(PROBLEMS_EXTENSION, codes);
+/** Returns the extensions that `@Throws()` gives an operation, for one that is not a route of Nest. */
+export const throwing = (...codes: readonly ProblemCode[]): Record<string, object> =>
+  Object.fromEntries(codes.map((code) => [THROWS_PREFIX + code, { code }]));
+
+/**
+ * Declares codes that only the handler of a route, or of all routes of a controller, can know. All others follow from its
+ * other decorators: the access rule, the body, the workspace, the ids in its path.
+ */
+export const Throws = (...codes: readonly ProblemCode[]): MethodDecorator & ClassDecorator =>
+  applyDecorators(...Object.entries(throwing(...codes)).map(([name, value]) => ApiExtension(name, value)));
+
+/** Returns the schema, in the OpenAPI document, of a problem that has one of these codes. */
+export const problemSchema = (codes: readonly ProblemCode[], schema = 'ProblemDto') => ({
+  allOf: [{ $ref: `#/components/schemas/${schema}` }, { properties: { code: { enum: [...codes] } } }],
+});
 
 /** Returns the content of a response, in the OpenAPI document, that has one of these codes. */
-export const problemContent = (codes: readonly ProblemCode[]) => ({
-  'application/problem+json': {
-    schema: {
-      allOf: [{ $ref: '#/components/schemas/ProblemDto' }, { properties: { code: { enum: [...codes] } } }],
-    },
-  },
+export const problemContent = (codes: readonly ProblemCode[], schema?: string) => ({
+  'application/problem+json': { schema: problemSchema(codes, schema) },
 });

@@ -1,5 +1,6 @@
 import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Throws } from '#platform/problem';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
 import { created, type Reply } from '#platform/http';
 import type { Page } from '#platform/paging';
@@ -19,6 +20,7 @@ export class HumanScoreController {
 
   /** Record a human score of a trace, a session or a result */
   @Post()
+  @Throws('not_found')
   @RequireRole('annotator')
   @ApiCreatedResponse({ type: HumanScoreDto })
   async create(@CurrentScope() scope: Scope, @Body() dto: CreateHumanScoreDto): Promise<Reply> {

@@ -1,5 +1,6 @@
 import { Controller, Get, Param, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiHeader, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Throws } from '#platform/problem';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import {
   ContentRequest,
@@ -32,6 +33,7 @@ export class FileVersionController {
 
   /** Upload a version of a file. Returns 200 with the newest version if it has the same content and media type */
   @Post()
+  @Throws('storage_unavailable')
   @RequireRoleSomewhere('editor')
   @TakesFile({}, [])
   @ApiHeader({

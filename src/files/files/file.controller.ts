@@ -1,5 +1,6 @@
 import { applyDecorators, Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Throws } from '#platform/problem';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import {
   ApiBodies,
@@ -63,6 +64,7 @@ export class FileController {
    * @remarks Send a form with the part `file`, or the bytes themselves with `workspace_id`, `name` and `metadata` in the query. The bytes are stored while they arrive. An upload that breaks off leaves nothing. Names are unique in a workspace (409): to change a file, create a version.
    */
   @Post()
+  @Throws('storage_unavailable')
   @RequireRoleSomewhere('editor')
   @TakesFile(
     {

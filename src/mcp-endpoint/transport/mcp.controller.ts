@@ -1,5 +1,6 @@
 import { Controller, HttpCode, Post, Req, UseGuards } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import { Throws } from '#platform/problem';
 import { type Member, RequireRoleInAnyWorkspace, WORKSPACE_HEADER } from '#platform/auth';
 import { type Reply, RequestBody, RequestSignal, type ServiceRequest } from '#platform/http';
 import { RateLimited } from '#platform/rate-limit';
@@ -21,6 +22,7 @@ export class McpController {
    * @remarks The endpoint serves revision 2026-07-28 and those from 2024-11-05 to 2025-11-25. It is stateless: each request is independent and answered as JSON, so GET and DELETE are 405. Each tool requires the role of the operation that does the same.
    */
   @Post()
+  @Throws('forbidden')
   @HttpCode(200)
   @TakesMessages()
   @RequireRoleInAnyWorkspace('viewer', 'runtime')

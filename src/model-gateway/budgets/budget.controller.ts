@@ -1,5 +1,6 @@
 import { Body, Controller, Get, Param, Put } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Throws } from '#platform/problem';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import { ModelBudgetDto, PutModelBudgetDto } from './budget.dto';
 import { BudgetService } from './budget.service';
@@ -19,6 +20,7 @@ export class ModelBudgetController {
 
   /** Set the monthly budget of a workspace for calls of models */
   @Put(':workspace_id')
+  @Throws('conflict')
   @RequireRoleSomewhere('admin')
   @ApiOkResponse({ type: ModelBudgetDto })
   put(

@@ -1,6 +1,7 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { ACCESS_EXTENSION, type AccessRule } from '#platform/auth';
 import { BODIES_EXTENSION, contentEncoding, NOT_REPEATABLE_EXTENSION } from '#platform/http';
+import { throwing } from '#platform/problem';
 import { CALLING_ROLES } from './gateway.service';
 
 const MODEL = { type: 'string', minLength: 1, maxLength: 255, description: 'The name or the id of a model.' };
@@ -41,6 +42,7 @@ function operationOf({ members, required, isStreamed = true, parameters = [], ..
     parameters: [contentEncoding(['gzip']), ...parameters],
     [ACCESS_EXTENSION]: ACCESS,
     [NOT_REPEATABLE_EXTENSION]: true,
+    ...throwing('conflict', 'forbidden', 'not_found'),
     [BODIES_EXTENSION]: {
       'application/json': {
         type: 'object',

@@ -1,5 +1,6 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Put, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Throws } from '#platform/problem';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import { created, Reply } from '#platform/http';
 import type { Page } from '#platform/paging';
@@ -37,6 +38,7 @@ export class MemberController {
 
   /** Give a principal roles in a workspace */
   @Put(':principal_id')
+  @Throws('conflict')
   @RequireRoleSomewhere('admin')
   @ApiOkResponse({ type: MemberDto })
   @ApiCreatedResponse({ type: MemberDto })
@@ -53,6 +55,7 @@ export class MemberController {
 
   /** Remove a member from a workspace */
   @Delete(':principal_id')
+  @Throws('conflict')
   @HttpCode(204)
   @RequireRoleSomewhere('admin')
   @ApiNoContentResponse()

@@ -1,5 +1,6 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Throws } from '#platform/problem';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import { created, IfMatch, Reply, type Versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
@@ -81,6 +82,7 @@ export class AppController {
 
   /** Reconcile an app: create, restore, update and archive its resources in one transaction */
   @Post(':app/reconcile')
+  @Throws('storage_unavailable')
   @HttpCode(200)
   @RequireRoleSomewhere('admin')
   @ApiOkResponse({ type: ReconciledDto })

@@ -1,5 +1,6 @@
 import { Controller, HttpCode, Post, Req } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Throws } from '#platform/problem';
 import { AnyPrincipal, CurrentPrincipal, type Principal, Public } from '#platform/auth';
 import { NotRepeatable, Reply, RequestBody, type ServiceRequest } from '#platform/http';
 import { readFormOrJson, OAUTH_BODY_BYTES } from './form-or-json';
@@ -22,6 +23,13 @@ export class TokenController {
 
   /** Exchange an API key for a token (OAuth 2.0 client credentials) */
   @Post()
+  @Throws(
+    'invalid_api_key',
+    'account_suspended',
+    'unsupported_media_type',
+    'auth_unavailable',
+    'token_service_account_unbound',
+  )
   @HttpCode(200)
   @Public()
   @NotRepeatable()
@@ -40,6 +48,7 @@ export class TokenController {
 
   /** Revoke a token of the caller, or as an admin any token of the organization */
   @Post('revoke')
+  @Throws('access_denied', 'unsupported_media_type')
   @HttpCode(200)
   @AnyPrincipal()
   @RequestBody({ kind: 'bytes', limit: OAUTH_BODY_BYTES })

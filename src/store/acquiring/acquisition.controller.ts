@@ -1,5 +1,6 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Throws } from '#platform/problem';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import { created, LongRunning, Reply, RequestBody, RequestSignal } from '#platform/http';
 import type { Page } from '#platform/paging';
@@ -31,6 +32,7 @@ export class AcquisitionController {
    * @remarks 403 `forbidden` if the publisher does not allow it or `actions` lack `install`. 409 if another resource of the workspace has the name of a copy, and if the workspace has another release than `release_id`: upgrade the acquisition instead.
    */
   @Post('items/:store_item_id/acquire')
+  @Throws('forbidden', 'storage_unavailable')
   @RequireRoleSomewhere('editor')
   @Installs()
   @ApiCreatedResponse({ type: AcquisitionDto })
@@ -66,6 +68,7 @@ export class AcquisitionController {
 
   /** Upgrade an acquisition to the newest release, or to another one */
   @Post('acquisitions/:acquisition_id/upgrade')
+  @Throws('forbidden', 'storage_unavailable')
   @HttpCode(200)
   @RequireRoleSomewhere('editor')
   @Installs()

@@ -1,5 +1,6 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Throws } from '#platform/problem';
 import {
   CurrentPrincipal,
   CurrentRequestId,
@@ -65,6 +66,7 @@ export class StoreItemController {
 
   /** Download the package of an item: a reproducible tar.gz with `manifest.json` first */
   @Get(':store_item_id/package')
+  @Throws('forbidden')
   @RequireRoleInAnyWorkspace('viewer')
   @SendsContent(PACKAGE_MEDIA)
   getPackage(

@@ -12,7 +12,7 @@ import {
   type Versioned,
 } from '#platform/http';
 import { OrderedListQueryDto, type Page } from '#platform/paging';
-import { ApiProblems, AUTHENTICATION_CODES, type ProblemCode } from '#platform/problem';
+import { Throws } from '#platform/problem';
 import { RateLimited } from '#platform/rate-limit';
 import {
   CreatePublisherItemDto,
@@ -27,24 +27,6 @@ import { StoreItemService } from '../items/store-item.service';
 import { PublishingService } from './publishing.service';
 
 const PATH = '/store/v1/publisher/items';
-
-/** The problems of the listing, in the order of its specification. */
-const LISTING_PROBLEMS: readonly ProblemCode[] = [
-  'invalid_query',
-  'invalid_request',
-  ...[...AUTHENTICATION_CODES].sort(),
-  'access_denied',
-  'account_suspended',
-  'forbidden',
-  'platform_principal_refused',
-  'rate_limited',
-  'internal_error',
-  'auth_unavailable',
-  'service_overloaded',
-  'service_unavailable',
-  'storage_unavailable',
-  'request_timeout',
-];
 
 /** Publishing takes long for large packages. */
 const Publishes = () =>
@@ -65,7 +47,7 @@ export class PublisherItemController {
   @Get()
   @RequireRoleInAnyWorkspace('viewer')
   @RateLimited('store_listing')
-  @ApiProblems(...LISTING_PROBLEMS)
+  @Throws('forbidden', 'storage_unavailable')
   @ApiOkResponse({ type: StoreItemsPageDto })
   list(@CurrentScope() scope: OrgScope, @Query() query: PublisherItemsQueryDto): Promise<StoreItemsPageDto> {
     return this.items.listOwn(scope, query);
@@ -73,6 +55,7 @@ export class PublisherItemController {
 
   /** Publish a resource with everything that it needs, as a new item */
   @Post()
+  @Throws('storage_unavailable')
   @RequireRoleSomewhere('publisher')
   @Publishes()
   @ApiCreatedResponse({ type: PublisherItemDto })
@@ -114,6 +97,7 @@ export class PublisherItemController {
 
   /** Replace the policy of an item: who sees it, whether it is listed, and whether it can be acquired */
   @Put(':store_item_id/policy')
+  @Throws('conflict')
   @RequireRoleSomewhere('publisher')
   @ApiHeader({
     name: 'If-Match',
@@ -145,6 +129,7 @@ export class PublisherItemController {
 
   /** Publish a new release of an item */
   @Post(':store_item_id/releases')
+  @Throws('storage_unavailable')
   @RequireRoleSomewhere('publisher')
   @Publishes()
   @RequestBody({ kind: 'json', optional: true })

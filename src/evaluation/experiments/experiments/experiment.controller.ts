@@ -1,5 +1,6 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiExtraModels, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Throws } from '#platform/problem';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
 import {
   created,
@@ -31,6 +32,7 @@ export class ExperimentController {
 
   /** Create an experiment, or resume one that is running */
   @Post()
+  @Throws('not_found')
   @RequireRole('editor')
   @ApiCreatedResponse({ type: ExperimentDto })
   @ApiOkResponse({ type: ExperimentDto, description: 'The running experiment that is resumed.' })

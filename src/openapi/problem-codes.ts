@@ -1,0 +1,80 @@
+import { type AccessRule } from '#platform/auth';
+import { type BodyTraits } from '#platform/http';
+import { AUTHENTICATION_CODES, CATALOGUE, type ProblemCode } from '#platform/problem';
+
+/** What decides which problems an operation can answer. Derived from its decorators. */
+export interface ProblemTraits {
+  path: string;
+  method: string;
+  /** Undefined for public operations. */
+  access: AccessRule | undefined;
+  /** How the body is read; undefined for an operation without one. */
+  body: BodyTraits | undefined;
+  acceptsIdempotencyKey: boolean;
+  acceptsIfMatch: boolean;
+  isRateLimited: boolean;
+  workspace: 'required' | 'optional' | 'none';
+  /** Whether a parameter or a member of the body is enumerated. */
+  takesEnumeration: boolean;
+  /** The codes of `@Throws()`. */
+  thrown: readonly ProblemCode[];
+}
+
+/** Documents that are made once and kept in memory. */
+const STATIC = /^\/(health\/live|\.well-known\/oauth-.*)$/;
+
+/** Codes with a status of their own, besides that of the catalogue. */
+const OTHER_STATUSES: [status: number, code: ProblemCode][] = [[408, 'request_timeout']];
+
+/** Every code that can have a status, in the order of the documents. */
+export const codesOfStatus = (status: number): ProblemCode[] =>
+  [
+    ...(Object.keys(CATALOGUE) as ProblemCode[]).filter((code) => CATALOGUE[code].status === status),
+    ...OTHER_STATUSES.flatMap(([other, code]) => (other === status ? [code] : [])),
+  ].sort();
+
+/** Returns the codes that an operation can answer, by status. The codes of a status are in alphabetical order. */
+export function problemsOf(traits: ProblemTraits): Map<number, ProblemCode[]> {
+  const { body } = traits;
+  const codes = new Set<ProblemCode>([
+    ...(['invalid_request', 'internal_error'] as const),
+    ...codesOfCaller(traits),
+    ...traits.thrown,
+  ]);
+  const add = (isAnswered: boolean | undefined, ...added: ProblemCode[]): void => {
+    if (isAnswered) added.forEach((code) => codes.add(code));
+  };
+  add(traits.access !== undefined, 'invalid_query');
+  // a caller may have no current one
+  add(/\{|\/current$/.test(traits.path), 'not_found');
+  add(traits.acceptsIdempotencyKey, 'conflict', 'validation_failed');
+  add(traits.workspace === 'required', 'conflict');
+  add(traits.acceptsIfMatch, 'precondition_failed');
+  // the ids of a resource are members of its patch, and can never change
+  add(traits.method === 'patch', 'immutable_field');
+  add(traits.takesEnumeration, 'validation_failed');
+  add(traits.isRateLimited, 'rate_limited', 'service_overloaded');
+  add(!STATIC.test(traits.path), 'service_unavailable', 'request_timeout');
+  add(body !== undefined, 'payload_too_large', 'unsupported_content_encoding');
+  add(body?.checksMedia, 'unsupported_media_type');
+  add((body?.codings.length ?? 0) > 0, 'compressed_payload_too_large');
+  add(body?.codings.includes('base64'), 'invalid_base64');
+  // written to a temporary file
+  add(body?.kind === 'file', 'storage_unavailable');
+  const byStatus = new Map<number, ProblemCode[]>();
+  for (const code of [...codes].sort()) {
+    const { status } = CATALOGUE[code];
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  if (body) byStatus.set(408, ['request_timeout']);
+  return byStatus;
+}
+
+/** The codes of the guards. */
+function codesOfCaller({ access }: ProblemTraits): ProblemCode[] {
+  if (!access) return [];
+  const codes: ProblemCode[] = [...AUTHENTICATION_CODES, 'auth_unavailable', 'account_suspended'];
+  if (access.kind !== 'principal') codes.push('access_denied');
+  if (access.kind !== 'principal' && access.kind !== 'platform') codes.push('platform_principal_refused');
+  return codes;
+}
