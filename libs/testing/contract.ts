@@ -146,6 +146,20 @@ class DocumentSchemas {
   }
 }
 
+/** Returns the codes that the document lists for an operation, by status. */
+export function documentedCodes(operationId: string): Record<string, string[]> {
+  const { responses } = description().operations.find((one) => one.operationId === operationId)!;
+  const codes = [...responses].flatMap(([status, { response }]) => {
+    const problem = response.content?.['application/problem+json']?.schema as ProblemSchema | undefined;
+    return problem ? [[status, problem.allOf[1].properties.code.enum] as const] : [];
+  });
+  return Object.fromEntries(codes);
+}
+
+interface ProblemSchema {
+  allOf: [object, { properties: { code: { enum: string[] } } }];
+}
+
 let described: { operations: Operation[]; schemas: DocumentSchemas } | undefined;
 
 /** The operations and schemas of the committed document, prepared once for all test files of a worker. */

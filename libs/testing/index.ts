@@ -1,6 +1,6 @@
 export { type Answer, ApiClient, type RequestOptions } from './api-client';
 export { ApiProcess } from './api-process';
-export { committedDocument, Contract, type ObservedAnswer } from './contract';
+export { committedDocument, Contract, documentedCodes, type ObservedAnswer } from './contract';
 export { sized } from './heavy';
 export { type Forwarded, HttpForwarder } from './http-forwarder';
 export { newOrganization, TestOrganization, type TestServiceAccount } from './organization';

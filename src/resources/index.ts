@@ -63,6 +63,7 @@ export {
   type UnpackedFile,
 } from './packages/packager';
 export { slugOf } from './packages/slug';
+export { ReconcilePlan } from './reconcile/reconcile-plan';
 export { type Matched, OwnedReconcileStep, type ReconcileDraft } from './reconcile/owned-reconcile.step';
 export {
   type Declared,

@@ -160,7 +160,7 @@ describe('every operation', () => {
     const declared = await admin.post('/registry/v1/apps', { workspace_id, app: 'support', resources });
     expect(declared.status).toBe(201);
     const appPath = declared.headers.get('location')!;
-    await expectAll([admin.post(`${appPath}/reconcile`)], 200);
+    await expectAll([admin.post(`${appPath}/plan`), admin.post(`${appPath}/reconcile`)], 200);
     await expectAll([admin.get('/registry/v1/apps'), admin.get(appPath)], 200);
     const taken = [...resources, { kind: 'mcp_server', name: 'tickets', spec: { url } }];
     await admin.post('/mcp/v1/servers', { workspace_id, name: 'tickets', url });

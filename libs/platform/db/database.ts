@@ -28,6 +28,9 @@ const run = async <Row>(
   return (await on.query({ name, text, values: (values ?? own) as unknown[] })).rows as Row[];
 };
 
+/** Rolls a transaction back whose work succeeded. */
+class Rehearsed extends Error {}
+
 /** Runs statements on the pool, and transactions. All access to PostgreSQL goes through it. */
 @Injectable()
 export class Database implements SqlExecutor {
@@ -71,6 +74,20 @@ export class Database implements SqlExecutor {
    */
   async transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
     return retry(() => this.attempt(work), { attempts: ATTEMPTS, isRetryable: isCollision, firstDelayMs: 0 });
+  }
+
+  /** Runs `work` as `transaction` does, rolls it back, and returns its result. */
+  async rehearse<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
+    let rehearsed: { result: Result } | undefined;
+    try {
+      await this.transaction(async (tx) => {
+        rehearsed = { result: await work(tx) };
+        throw new Rehearsed();
+      });
+    } catch (error) {
+      if (!(error instanceof Rehearsed)) throw error;
+    }
+    return rehearsed!.result;
   }
 
   private async attempt<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {

@@ -35,7 +35,7 @@ const KEEP_ATTEMPTS = 5;
 const KEEP_DELAY_MS = 300;
 const KEY_FORM = /^[\x21-\x7e]{1,255}$/;
 
-/** Excludes routes whose answers are secrets, such as new keys and tokens, and routes that pass requests on. */
+/** Excludes routes whose answers are secrets, such as new keys and tokens, routes that pass requests on, and those that only read. */
 export const NotRepeatable = () =>
   applyDecorators(SetMetadata(NOT_REPEATABLE, true), ApiExtension(NOT_REPEATABLE_EXTENSION, true));
 

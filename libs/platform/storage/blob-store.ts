@@ -128,6 +128,12 @@ export class BlobStore {
     return written;
   }
 
+  /** Records bytes that are not written, in a transaction that is rolled back in any case. */
+  async pretendWithin(tx: Tx, scope: Tenant, sha256: string, size: number): Promise<void> {
+    const storage_key = `${scope.orgId}/${randomUUID()}`;
+    await this.blobs.keep(tx, scope, { sha256, size_bytes: size, crc32: 0, storage_key });
+  }
+
   /** Opens kept bytes. Throws 503 if there are none. */
   async open(scope: Tenant, sha256: string, on?: SqlExecutor): Promise<BlobContent> {
     const row = await this.blobs.find(scope, sha256, on);

@@ -12,13 +12,14 @@ import {
   OwnedReconcileStep,
   type OwningApp,
   type ReconcileDraft,
+  type ReconcilePlan,
   type ReconcileResult,
   ReconcileSteps,
   ResourceKit,
   sha256OrNull,
 } from '../../resources';
 import { changedSecretTarget } from '../servers/server-auth';
-import { AUTH_COLUMNS, type ServerEntity } from '../servers/server.entity';
+import { AUTH_COLUMNS, REGISTRY_NAME, type ServerEntity } from '../servers/server.entity';
 import { unchecked } from '../servers/server-health';
 import { type ComparedServer, ServerRepository } from '../servers/server.repository';
 import { auditedServerChanges, SERVER } from '../servers/server.service';
@@ -66,13 +67,18 @@ export class ServerReconcileStep extends OwnedReconcileStep<ServerEntity, Declar
     scope: Scope,
     app: OwningApp,
     declared: readonly Declared[],
+    plan?: ReconcilePlan,
   ): Promise<ReconcileResult> {
     const at = new Date();
     const registries = await this.servers.archiveRegistry(tx, scope, at);
     const ids = registries.map(({ id }) => id);
     await this.tools.archiveOf(tx, scope, ids, at);
     await this.recordArchived(tx, scope, registries);
-    const result = await super.apply(tx, scope, app, declared);
+    plan?.addArchived(
+      this.kind,
+      registries.map(() => REGISTRY_NAME),
+    );
+    const result = await super.apply(tx, scope, app, declared, plan);
     return { ...result, archived: [...ids, ...result.archived] };
   }
 

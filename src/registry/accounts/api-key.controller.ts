@@ -1,5 +1,6 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Throws } from '#platform/problem';
 import { CurrentScope, type OrgScope, RequireRole } from '#platform/auth';
 import { NotRepeatable, Reply } from '#platform/http';
 import type { Page } from '#platform/paging';
@@ -13,6 +14,7 @@ export class ApiKeyController {
 
   /** Create an API key. It is shown only this once */
   @Post()
+  @Throws('conflict')
   @NotRepeatable()
   @RequireRole('admin')
   @ApiCreatedResponse({ type: NewApiKeyDto })

@@ -10,12 +10,13 @@ import {
   checkLive,
   demandRole,
   readable,
-  ReconcileSteps,
+  ReconcilePlan,
   ReconcileRefused,
+  ReconcileSteps,
   within,
   WorkspaceAccess,
 } from '../../resources';
-import type { ReconciledDto } from './app.dto';
+import type { AppPlanDto, ReconciledDto } from './app.dto';
 import type { AppEntity, SyncError } from './app.entity';
 import { AppDeclarations } from './app-declarations';
 import { AppRepository } from './app.repository';
@@ -80,10 +81,40 @@ export class AppReconcileService implements OnApplicationBootstrap {
     }
   }
 
+  /**
+   * Returns what a reconcile of an app would do now, and does nothing: it runs the same steps and rolls them back. Waits for a
+   * running reconcile of the app, and does not refuse one that begins. Errors: those of `reconcile`.
+   *
+   * @param named the slug or the id
+   */
+  async plan(scope: OrgScope, named: string): Promise<AppPlanDto> {
+    const place = readable(scope, await this.apps.placeOf(scope, named), 'app', named);
+    demandRole(scope, place.workspace_id, ['admin']);
+    try {
+      return await this.database.rehearse(async (tx) => {
+        const row = await this.admit(tx, scope, place.app_id);
+        const { create, update, archive, live } = await this.planned(tx, scope, row);
+        return { app: row.app, create, update, archive, live_count: live };
+      });
+    } catch (error) {
+      throw answerOf(error);
+    }
+  }
+
+  private async planned(tx: Tx, scope: OrgScope, row: AppEntity): Promise<ReconcilePlan & { live: number }> {
+    const plan = new ReconcilePlan();
+    const { live } = await this.apply(tx, within(scope, row.workspace_id), row, plan);
+    return Object.assign(plan, { live });
+  }
+
   private async take(tx: Tx, scope: OrgScope, appId: string): Promise<AppEntity> {
     if (!(await this.apps.takeReconcile(tx, scope, appId))) {
       throw problem.conflict('A reconcile of this app is already running.');
     }
+    return this.admit(tx, scope, appId);
+  }
+
+  private async admit(tx: Tx, scope: OrgScope, appId: string): Promise<AppEntity> {
     const locked = await this.apps.lock(tx, scope, appId, 'update');
     const row = this.access.admit(scope, locked, 'app', appId, ['admin']);
     checkLive(row, 'app');
@@ -91,13 +122,13 @@ export class AppReconcileService implements OnApplicationBootstrap {
     return row;
   }
 
-  private async apply(tx: Tx, scope: Scope, row: AppEntity): Promise<Counts> {
+  private async apply(tx: Tx, scope: Scope, row: AppEntity, plan?: ReconcilePlan): Promise<Counts> {
     const { declared, faults } = await this.declarations.read(scope, row.resources);
     if (faults.length > 0) throw new ReconcileRefused(faults);
     const counts: Counts = { created: 0, updated: 0, restored: 0, archived: 0, live: 0 };
     for (const step of this.steps.inOrder()) {
       const app = { appId: row.app_id, app: row.app };
-      const done = await step.apply(tx, scope, app, declared.get(step.kind) ?? []);
+      const done = await step.apply(tx, scope, app, declared.get(step.kind) ?? [], plan);
       counts.created += done.created.length;
       counts.updated += done.updated.length;
       counts.restored += done.restored.length;

@@ -2,9 +2,17 @@ import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nes
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { Throws } from '#platform/problem';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
-import { created, IfMatch, Reply, type Versioned } from '#platform/http';
+import { created, IfMatch, NotRepeatable, Reply, type Versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
-import { AppDto, AppListQueryDto, AppPageDto, CreateAppDto, PatchAppDto, ReconciledDto } from './app.dto';
+import {
+  AppDto,
+  AppListQueryDto,
+  AppPageDto,
+  AppPlanDto,
+  CreateAppDto,
+  PatchAppDto,
+  ReconciledDto,
+} from './app.dto';
 import { AppService } from './app.service';
 import { AppReconcileService } from './app-reconcile.service';
 
@@ -89,5 +97,20 @@ export class AppController {
   async reconcile(@CurrentScope() scope: OrgScope, @Param('app') app: string): Promise<Reply> {
     const { workspaceId, reconciled } = await this.reconciles.reconcile(scope, app);
     return new Reply(200, reconciled, {}, workspaceId);
+  }
+
+  /**
+   * Show what a reconcile of an app would do now, without doing it
+   *
+   * @remarks Declarations that cannot be applied are the same 422 as for a reconcile, and the app does not show them as `sync_error`.
+   */
+  @Post(':app/plan')
+  @Throws('conflict', 'validation_failed')
+  @HttpCode(200)
+  @NotRepeatable()
+  @RequireRoleSomewhere('admin')
+  @ApiOkResponse({ type: AppPlanDto })
+  plan(@CurrentScope() scope: OrgScope, @Param('app') app: string): Promise<AppPlanDto> {
+    return this.reconciles.plan(scope, app);
   }
 }

@@ -1,6 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, IsArray, IsOptional, IsString, Matches } from 'class-validator';
 import {
+  AnyJson,
   AnyJsonObject,
   IsJsonObject,
   IsOneOf,
@@ -176,6 +177,44 @@ export class ReconciledDto {
   /** The slug. */
   app!: string;
   /** Number of the app's live resources. */
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
+  live_count!: number;
+}
+
+/** A member that a reconcile would set. */
+export class PlannedChangeDto {
+  member!: string;
+  /** Absent for a new resource, and where a value is free-form, long or secret. */
+  @AnyJson({ required: false })
+  before?: unknown;
+  /** Absent where a value is free-form, long or secret. */
+  @AnyJson({ required: false })
+  after?: unknown;
+}
+
+/** A resource that a reconcile would change. */
+export class PlannedResourceDto {
+  @ApiProperty({ enum: DECLARED_KINDS })
+  kind!: DeclaredKind;
+  /** The name in the declaration. */
+  name!: string;
+  /** The members of the declaration for a new resource, those that differ for an existing one, and none for one to archive. */
+  @ApiProperty({ type: () => [PlannedChangeDto] })
+  changes!: PlannedChangeDto[];
+}
+
+/** What a reconcile would do. */
+export class AppPlanDto {
+  /** The slug. */
+  app!: string;
+  @ApiProperty({ type: () => [PlannedResourceDto] })
+  create!: PlannedResourceDto[];
+  /** Resources that differ from their declaration. One to restore has a change of `archived_at`. */
+  @ApiProperty({ type: () => [PlannedResourceDto] })
+  update!: PlannedResourceDto[];
+  @ApiProperty({ type: () => [PlannedResourceDto] })
+  archive!: PlannedResourceDto[];
+  /** Number of the app's live resources after the reconcile. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
   live_count!: number;
 }

@@ -12,6 +12,7 @@ import type { ComparedRow, OwnedRepository } from '../owned/owned.repository';
 import type { ResourceKind } from '../resource-kind';
 import type { ResourceKit } from '../resource.service';
 import { pick } from '../view.dto';
+import type { ReconcilePlan } from './reconcile-plan';
 import {
   type Declared,
   type DeclarationFault,
@@ -66,7 +67,13 @@ export abstract class OwnedReconcileStep<
     return [];
   }
 
-  async apply(tx: Tx, scope: Scope, app: OwningApp, declared: readonly Declared[]): Promise<ReconcileResult> {
+  async apply(
+    tx: Tx,
+    scope: Scope,
+    app: OwningApp,
+    declared: readonly Declared[],
+    plan?: ReconcilePlan,
+  ): Promise<ReconcileResult> {
     const names = declared.map(({ name }) => name);
     const live = await this.rows.lockDeclared<Compared>(tx, scope, app, names);
     const { contents, faults } = await this.read(tx, scope, declared);
@@ -80,8 +87,13 @@ export abstract class OwnedReconcileStep<
       owned.set(row.declared_name, row);
     }
     const wanted = new Set(names);
-    const undeclared = idsOf(live.filter(({ declared_name }) => !wanted.has(declared_name)));
+    const dropped = live.filter(({ declared_name }) => !wanted.has(declared_name));
+    const undeclared = idsOf(dropped);
     await this.archive(tx, scope, undeclared, new Date());
+    plan?.addArchived(
+      this.kind,
+      dropped.map(({ declared_name }) => declared_name),
+    );
 
     const matched = declared.map(({ name }, index) => {
       return { name, content: contents[index]!, row: owned.get(name) ?? null };
@@ -90,7 +102,7 @@ export abstract class OwnedReconcileStep<
     await this.beforeCompare(tx, scope, present);
     const different = new Set<object>(await this.different(present));
     const changes = matched.filter((one) => !one.row || one.row.archived_at || different.has(one));
-    await this.beforeWrite(tx, scope, changes);
+    await this.beforeWrite(tx, scope, changes, plan !== undefined);
     const result: ReconcileResult = {
       created: [],
       updated: [],
@@ -101,6 +113,7 @@ export abstract class OwnedReconcileStep<
     for (const page of pagesOf(changes, (one) => this.bytesOf(one))) {
       const drafts = await this.draftsOf(tx, scope, app, page);
       await this.write(tx, scope, drafts);
+      if (plan) this.addTo(plan, declared, drafts);
       for (const { before, row } of drafts) {
         const done = before ? (before.archived_at ? result.restored : result.updated) : result.created;
         done.push(this.idOf(row));
@@ -139,11 +152,12 @@ export abstract class OwnedReconcileStep<
   /** Returns the columns that a declaration decides. */
   protected abstract columnsOf(row: Row, content: Content): Partial<Row>;
 
-  /** Hook for what must precede the first page. */
+  /** Hook for what must precede the first page. @param isPlanned whether the transaction is rolled back */
   protected beforeWrite(
     _tx: Tx,
     _scope: Scope,
     _changes: readonly Matched<Content, Compared>[],
+    _isPlanned: boolean,
   ): Promise<void> {
     return Promise.resolve();
   }
@@ -156,6 +170,11 @@ export abstract class OwnedReconcileStep<
   /** Returns the changes that the audit log shows, as for a PATCH. */
   protected auditedChanges(before: Row, changed: Partial<Row>): AuditChange[] {
     return auditedChanges(before, changed, this.resource.auditedFields ?? []);
+  }
+
+  /** Returns the changes of a stored resource that a plan shows. */
+  protected plannedChanges({ before, changed }: ReconcileDraft<Row, Content>): AuditChange[] {
+    return this.auditedChanges(before!, changed);
   }
 
   /** Writes resources with their versions, audit entries and search documents. */
@@ -217,6 +236,19 @@ export abstract class OwnedReconcileStep<
       if (!changed && !row.archived_at) return [];
       return [{ before, row: this.nextRow(before, changed ?? {}), changed: changed ?? {}, content }];
     });
+  }
+
+  private addTo(
+    plan: ReconcilePlan,
+    declared: readonly Declared[],
+    drafts: readonly ReconcileDraft<Row, Content>[],
+  ): void {
+    const specs = new Map(declared.map(({ name, spec }) => [name, spec]));
+    for (const draft of drafts) {
+      const { before, row } = draft;
+      if (!before) plan.addCreated(this.kind, row.name, specs.get(row.name) ?? {});
+      else plan.addUpdated(this.kind, row.name, before, row, this.plannedChanges(draft));
+    }
   }
 
   private nextRow(before: Row, changed: Partial<Row>): Row {

@@ -6,6 +6,7 @@ import type { FieldError } from '#platform/problem';
 import type { AnyOf } from '../access/any-of';
 import type { OwningApp } from '../owned/owned.columns';
 import type { OwnedRows } from '../owned/owned.repository';
+import type { ReconcilePlan } from './reconcile-plan';
 
 /** The kinds of resources that an app can declare, in the order of a reconcile: later kinds refer to earlier ones. */
 export const DECLARED_KINDS = ['file', 'api', 'mcp_server', 'skill', 'agent'] as const;
@@ -80,8 +81,15 @@ export interface ReconcileStep {
    * digest and written in pages of some MiB. Throws `ReconcileRefused`.
    *
    * @param scope the app's workspace
+   * @param plan collects what is done, in a transaction that is then rolled back. Nothing outside of it may change
    */
-  apply(tx: Tx, scope: Scope, app: OwningApp, declared: readonly Declared[]): Promise<ReconcileResult>;
+  apply(
+    tx: Tx,
+    scope: Scope,
+    app: OwningApp,
+    declared: readonly Declared[],
+    plan?: ReconcilePlan,
+  ): Promise<ReconcileResult>;
 }
 
 /** The steps of a reconcile, one for each kind. An application that reconciles does not start without them. */

@@ -8,6 +8,7 @@ import { validateBody } from '#platform/http';
 import { toJsonText } from '#platform/json';
 import { type FieldError, Problem } from '#platform/problem';
 import {
+  type AuditChange,
   type Declared,
   type DeclarationFault,
   type Matched,
@@ -22,7 +23,7 @@ import { NAME_MAX, SKILL_NAME } from '../format/skill-members';
 import type { SkillEntity } from '../skills/skill.entity';
 import { type ComparedSkill, SkillRepository } from '../skills/skill.repository';
 import { SKILL } from '../skills/skill.service';
-import { columnsOf, newSkill, SkillWriter } from '../skills/skill-writer';
+import { changesOf, columnsOf, newSkill, SkillWriter } from '../skills/skill-writer';
 import { contentOfSpec } from '../upload/skill-spec';
 import { SkillSpecDto } from '../upload/skill-spec.dto';
 
@@ -117,6 +118,14 @@ export class SkillReconcileStep extends OwnedReconcileStep<SkillEntity, Declared
       contents.push(content.content);
     }
     await this.writer.keepContents(tx, scope, contents);
+  }
+
+  protected override plannedChanges({
+    before,
+    row,
+    content,
+  }: ReconcileDraft<SkillEntity, DeclaredSkill>): AuditChange[] {
+    return changesOf(before!, row, content.content!.files);
   }
 
   protected override bytesOf({ row, content }: ChangedSkill): number {

@@ -1,5 +1,6 @@
 import { Controller, Get, Param, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiHeader, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Throws } from '#platform/problem';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import {
   created,
@@ -40,6 +41,7 @@ export class SkillVersionController {
    * @remarks A version replaces the whole skill, also as JSON: `files`, `allowed_tools`, `metadata` and other members that you leave out are removed. Use PATCH of the skill to change single members.
    */
   @Post()
+  @Throws('immutable_field')
   @RequireRoleSomewhere('editor')
   @TakesSkill(CreateSkillVersionDto)
   @ApiHeader({

@@ -5,6 +5,7 @@ import type { Tx } from '#platform/db';
 import { newId } from '#platform/ids';
 import { toRawJson, toRawJsonOrNull } from '#platform/json';
 import {
+  type AuditChange,
   type Audited,
   auditedChanges,
   AuditLog,
@@ -169,25 +170,28 @@ const fileRows = ({ row, files }: SkillDraft) =>
     size_bytes,
   }));
 
-/** Names the members of SKILL.md that changed, and the digest if other files changed. */
 function auditEntries({ before, row, files }: SkillDraft): Audited[] {
   const entry = { type: 'skill', id: row.skill_id, workspaceId: row.workspace_id } as const;
   if (!before) return [{ ...entry, action: 'create', changes: given(pick(row, CREATED_FIELDS)) }];
   const restored = before.archived_at ? [{ ...entry, action: 'restore' } as const] : [];
-  const { acquired_from } = row;
-  const copied = changedColumns<SkillEntity>(before, { acquired_from });
+  const copied = changedColumns<SkillEntity>(before, { acquired_from: row.acquired_from });
   const hasNewVersion = row.version_id !== before.version_id;
   if (!hasNewVersion && !copied) return restored;
+  return [...restored, { ...entry, action: 'update', changes: changesOf(before, row, files) }];
+}
+
+/** Names the members of SKILL.md that changed, and the digest if other files changed. */
+export function changesOf(before: SkillEntity, row: SkillEntity, files: readonly SkillFile[]): AuditChange[] {
   const members = Object.fromEntries(SKILL_MD_FIELDS.map((field) => [field, row[field]]));
   const hasNewFiles =
-    hasNewVersion && files.some(({ path, content }) => path !== SKILL_MD && content !== undefined);
+    row.version_id !== before.version_id &&
+    files.some(({ path, content }) => path !== SKILL_MD && content !== undefined);
   const changed = {
     ...changedColumns(before, members as Partial<SkillEntity>),
-    ...copied,
+    ...changedColumns<SkillEntity>(before, { acquired_from: row.acquired_from }),
     ...((hasNewFiles || row.file_count !== before.file_count) && { source_digest: row.source_digest }),
   };
-  const changes = auditedChanges<SkillEntity>(before, changed, AUDITED_FIELDS);
-  return [...restored, { ...entry, action: 'update', changes }];
+  return auditedChanges<SkillEntity>(before, changed, AUDITED_FIELDS);
 }
 
 /** The paths precede the instructions, which may exceed what search indexes. */

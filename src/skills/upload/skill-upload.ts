@@ -8,7 +8,7 @@ import {
   RequestBody,
   type SpooledRequest,
 } from '#platform/http';
-import { problem } from '#platform/problem';
+import { problem, Throws } from '#platform/problem';
 import { contentOfDirectory, type SkillContent } from '../format/skill-content';
 import { BYTES_MAX, FILES_MAX, type GivenFile } from '../format/skill-files';
 import { withoutDots } from '../format/skill-path';
@@ -38,6 +38,7 @@ const FORM_FILES_MAX = 2 * FILES_MAX;
  */
 export const TakesSkill = (type: SpecType, required: readonly string[] = []): MethodDecorator =>
   applyDecorators(
+    Throws('invalid_base64'),
     RequestBody({
       kind: 'file',
       media: [JSON_MEDIA, MULTIPART_MEDIA, ZIP_MEDIA],

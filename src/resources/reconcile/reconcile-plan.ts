@@ -1,0 +1,62 @@
+import { toJsonText } from '#platform/json';
+import type { AuditChange } from '../audit-log/audit-entry.entity';
+import type { DeclaredKind } from './reconcile-step';
+
+/** A resource that a reconcile would change. */
+export interface PlannedResource {
+  kind: DeclaredKind;
+  name: string;
+  changes: AuditChange[];
+}
+
+/** Longest values that a plan shows, in UTF-16 code units of their JSON text. */
+const SHOWN_MAX = 1_000;
+
+/** Free texts whose values a plan shows if they are short. The audit log only names them. */
+const TEXTS = ['description', 'instructions'] as const;
+
+/** Collects what a reconcile does, so that its transaction can be rolled back. */
+export class ReconcilePlan {
+  readonly create: PlannedResource[] = [];
+  /** Restored resources are among them, with a change of `archived_at`. */
+  readonly update: PlannedResource[] = [];
+  readonly archive: PlannedResource[] = [];
+
+  /** Adds a resource to create, with the members of its declaration. */
+  addCreated(kind: DeclaredKind, name: string, spec: Record<string, unknown>): void {
+    const changes = Object.entries(spec).map(([member, after]) => shown({ member, after }));
+    this.create.push({ kind, name, changes });
+  }
+
+  /** Adds a resource to update or to restore. @param audited the changes that the audit log shows */
+  addUpdated(
+    kind: DeclaredKind,
+    name: string,
+    before: { archived_at: Date | null },
+    after: object,
+    audited: readonly AuditChange[],
+  ): void {
+    const { archived_at } = before;
+    const restored = archived_at ? [{ member: 'archived_at', before: archived_at, after: null }] : [];
+    const changes = audited.map((change) => {
+      const member = TEXTS.find((text) => text === change.member);
+      return shown(
+        member ? { member, before: textOf(before, member), after: textOf(after, member) } : change,
+      );
+    });
+    if (restored.length + changes.length > 0)
+      this.update.push({ kind, name, changes: [...restored, ...changes] });
+  }
+
+  addArchived(kind: DeclaredKind, names: readonly string[]): void {
+    this.archive.push(...names.map((name) => ({ kind, name, changes: [] })));
+  }
+}
+
+const textOf = (row: object, member: string): unknown => (row as Record<string, unknown>)[member];
+
+/** Leaves only the name of a member whose values are long. */
+const shown = (change: AuditChange): AuditChange =>
+  [change.before, change.after].some((value) => value !== undefined && toJsonText(value).length > SHOWN_MAX)
+    ? { member: change.member }
+    : change;
