@@ -1,6 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { ACCESS_EXTENSION, type AccessRule, isRead, WORKSPACE_HEADER } from '#platform/auth';
-import { type ProblemCode, problemSchema, THROWS_PREFIX } from '#platform/problem';
+import { type ProblemCode, THROWS_PREFIX } from '#platform/problem';
 import {
   BODIES_EXTENSION,
   BODY_EXTENSION,
@@ -11,12 +11,12 @@ import {
   NOT_REPEATABLE_EXTENSION,
   SCHEMAS_EXTENSION,
 } from '#platform/http';
-import { problemsOf } from './problem-codes';
+import type { Method, Operation, Parameter, Paths, Response, Schema } from './operation';
+import { completeErrors, takesEnumerated } from './operation-errors';
 import {
   DIGEST_HEADER,
   ERROR_HEADERS,
   LOCATION_HEADER,
-  problemSchemaOf,
   RATE_LIMIT_HEADERS,
   REASONS,
   REPLAYED_HEADER,
@@ -25,53 +25,6 @@ import {
   SharedResponses,
 } from './responses';
 import { REQUEST_EXAMPLES, TAG_DESCRIPTIONS } from './examples';
-
-/** The parts of a document that this file completes. The types of the generator leave most of them open. */
-interface Operation {
-  summary?: string;
-  description?: string;
-  operationId?: string;
-  tags?: string[];
-  parameters?: Parameter[];
-  requestBody?: { required?: boolean; content: Record<string, { schema?: Schema; examples?: object }> };
-  security?: object[];
-  responses: Record<string, Response | { $ref: string }>;
-  [NOT_REPEATABLE_EXTENSION]?: boolean;
-  [BODIES_EXTENSION]?: Record<string, object>;
-  [SCHEMAS_EXTENSION]?: Record<string, Schema>;
-  [ACCESS_EXTENSION]?: AccessRule;
-  [LIMIT_EXTENSION]?: number;
-  [BODY_EXTENSION]?: BodyTraits;
-}
-
-interface Parameter {
-  name: string;
-  in: string;
-  required?: boolean;
-  description?: string;
-  schema?: Schema;
-}
-
-interface Response {
-  description?: string;
-  headers?: object;
-  content?: Record<string, { schema: object }>;
-}
-
-interface Schema {
-  type?: string | string[];
-  properties?: Record<string, Schema>;
-  required?: string[];
-  additionalProperties?: unknown;
-  $ref?: string;
-  enum?: unknown[];
-  items?: Schema;
-  anyOf?: Schema[];
-  allOf?: Schema[];
-}
-
-type Method = 'get' | 'head' | 'post' | 'put' | 'patch' | 'delete' | 'options';
-type Paths = Record<string, Partial<Record<Method, Operation>>>;
 
 /**
  * Adds the parts of the document that decorators cannot express, or would have to repeat on every operation.
@@ -245,53 +198,6 @@ function completeOperation(operation: Operation, traits: Traits): void {
     response.headers = { ...response.headers, ...responseHeaders(status, traits) };
   }
   if (traits.method === 'get') operation.responses['304'] ??= { $ref: '#/components/responses/304' };
-}
-
-/** Gives an operation its problems: each status with exactly the codes that it can answer. */
-function completeErrors(
-  operation: Operation,
-  traits: Traits & { takesEnumeration: boolean },
-  responses: SharedResponses,
-): void {
-  for (const name of Object.keys(operation)) {
-    if (name === BODY_EXTENSION || name.startsWith(THROWS_PREFIX)) Reflect.deleteProperty(operation, name);
-  }
-  for (const [status, codes] of problemsOf(traits)) {
-    const own = operation.responses[status];
-    if (!own) operation.responses[status] = { $ref: responses.refTo(traits.path, status, codes) };
-    else if (!('$ref' in own)) describeProblem(own, codes, traits.path);
-  }
-}
-
-/** Adds the codes to a response that an operation describes itself. */
-function describeProblem(response: Response, codes: readonly ProblemCode[], path: string): void {
-  const { $ref } = (response.content?.[PROBLEM_MEDIA]?.schema ?? {}) as Schema;
-  const schema = problemSchema(codes, $ref?.split('/').at(-1) ?? problemSchemaOf(path));
-  response.content = { ...response.content, [PROBLEM_MEDIA]: { schema } };
-}
-
-const PROBLEM_MEDIA = 'application/problem+json';
-
-/** Returns whether an operation has a parameter, or a member of its body, with known values. */
-function takesEnumerated(
-  { parameters = [], requestBody, ...operation }: Operation,
-  schemas: Record<string, Schema>,
-): boolean {
-  const seen = new Set<Schema>();
-  const isEnumerated = (schema: Schema | undefined): boolean => {
-    if (!schema || seen.has(schema)) return false;
-    seen.add(schema);
-    const { $ref, items, anyOf = [], allOf = [], properties = {} } = schema;
-    const referred = schemas[$ref?.split('/').at(-1) ?? ''];
-    const parts = [referred, items, ...anyOf, ...allOf, ...Object.values(properties)];
-    return schema.enum !== undefined || parts.some(isEnumerated);
-  };
-  const bodies = Object.values(requestBody?.content ?? {}).map(({ schema }) => schema);
-  return [
-    ...parameters.map(({ schema }) => schema),
-    ...bodies,
-    ...Object.values(operation[BODIES_EXTENSION] ?? {}),
-  ].some(isEnumerated);
 }
 
 /** Returns the sentence that describes who may call an operation. */

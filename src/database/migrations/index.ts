@@ -27,6 +27,7 @@ import { McpEndpoint1795456000400 } from './1795456000400-mcp-endpoint';
 import { Apis1795457000000 } from './1795457000000-apis';
 import { ModelGateway1795458000000 } from './1795458000000-model-gateway';
 import { EvaluationConclusions1795459000000 } from './1795459000000-evaluation-conclusions';
+import { NameFilters1795459200000 } from './1795459200000-name-filters';
 
 /**
  * Every migration, in the order in which they run. The baselines are already applied to existing databases, so never change
@@ -62,6 +63,7 @@ export const MIGRATIONS = [
   Apis1795457000000,
   ModelGateway1795458000000,
   EvaluationConclusions1795459000000,
+  NameFilters1795459200000,
 ];
 
 /** Timestamp of the first baseline, in ms since 1970. Databases with earlier migrations cannot be migrated. */

@@ -2,7 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsString } from 'class-validator';
 import { AnyJsonObject, IsJsonObject } from '#platform/http';
 import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
-import { pick, PLACED_FIELDS, PlacedDto } from '../../resources';
+import { IsFilter, pick, PLACED_FIELDS, PlacedDto } from '../../resources';
 import type { ToolEntity } from './tool.entity';
 
 /** The most tools that a request may declare. */
@@ -55,7 +55,11 @@ export class GivenToolDto {
 }
 
 /** The default sort is `name`. */
-export class ToolListQueryDto extends NamedListQueryDto {}
+export class ToolListQueryDto extends NamedListQueryDto {
+  /** The name, exactly. */
+  @IsFilter(TOOL_NAME_MAX)
+  name?: string;
+}
 
 /** A tool of an MCP server. It is archived when the server stops listing it, or is archived. */
 export class ToolDto extends PlacedDto {

@@ -88,7 +88,9 @@ export class ToolRepository extends OrgRepository<ToolEntity> {
       {
         columns: COLUMNS,
         from: 'mcp_tools',
-        where: new Where(scope.orgKey).add(sql`server_id = ${serverId}`),
+        where: new Where(scope.orgKey)
+          .add(sql`server_id = ${serverId}`)
+          .addIf(query.name, (name) => sql`name COLLATE "C" = ${name}`),
         id: 'tool_id',
         sorts: BY_NAME,
         defaultSort: 'name',

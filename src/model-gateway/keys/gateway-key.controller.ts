@@ -1,5 +1,6 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Throws } from '#platform/problem';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import { etagOf, IfMatch, NotRepeatable, Reply, type Versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
@@ -25,6 +26,7 @@ export class GatewayKeyController {
 
   /** Create a gateway key with a service account of its own. The key is shown only this once */
   @Post()
+  @Throws('conflict')
   @NotRepeatable()
   @RequireRoleSomewhere('admin')
   @ApiCreatedResponse({ type: NewGatewayKeyDto })

@@ -1,7 +1,7 @@
 import { IsOptional } from 'class-validator';
 import { IsTime, ReadOnlyMembersOf } from '#platform/http';
 import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
-import { IsName, pick, StampsDto } from '../../resources';
+import { IsFilter, IsName, pick, StampsDto } from '../../resources';
 import type { ApiKeyEntity } from './api-key.entity';
 
 @ReadOnlyMembersOf(() => ApiKeyDto)
@@ -16,7 +16,11 @@ export class CreateApiKeyDto {
   expires_at?: string | null;
 }
 
-export class ApiKeyListQueryDto extends NamedListQueryDto {}
+export class ApiKeyListQueryDto extends NamedListQueryDto {
+  /** The name, exactly. */
+  @IsFilter()
+  name?: string;
+}
 
 /** An API key of a service account. */
 export class ApiKeyDto extends StampsDto {

@@ -4,6 +4,7 @@ import type { AccountStatus } from '#platform/auth';
 import { AnyJsonObject, IsOneOf, NotNull, ValuesCheckedLater, ReadOnlyMembersOf } from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
 import {
+  IsFilter,
   IsName,
   MetadataBodyDto,
   MetadataPatchDto,
@@ -58,6 +59,10 @@ export class OrgListQueryDto extends ChangingListQueryDto {
   @IsOptional()
   @IsOneOf(STATUSES)
   status?: AccountStatus;
+
+  /** The name, exactly. */
+  @IsFilter()
+  name?: string;
 }
 
 /** An organization. */

@@ -25,7 +25,9 @@ export class OrganizationRepository extends OrgRepository<OrgEntity> {
 
   /** Lists the organizations of all tenants. */
   list(query: OrgListQueryDto): Promise<RowPage<OrgEntity>> {
-    const where = Where.acrossTenants().addIf(query.status, (status) => sql`status = ${status}`);
+    const where = Where.acrossTenants()
+      .addIf(query.status, (status) => sql`status = ${status}`)
+      .addIf(query.name, (name) => sql`name COLLATE "C" = ${name}`);
     return listPage<OrgEntity>(
       this.database,
       {

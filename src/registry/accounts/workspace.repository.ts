@@ -14,7 +14,7 @@ export class WorkspacesRepository extends OrgRepository<WorkspaceEntity> {
   /** Lists the workspaces in which the caller may read. */
   list(scope: OrgScope, query: WorkspaceListQueryDto): Promise<RowPage<WorkspaceEntity>> {
     const where = whereReached(scope, 'viewer')
-      .addIf(query.name, (name) => sql`name = ${name}`)
+      .addIf(query.name, (name) => sql`name COLLATE "C" = ${name}`)
       .addSearch(query.q);
     return listPage<WorkspaceEntity>(
       this.database,

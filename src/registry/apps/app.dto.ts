@@ -124,6 +124,10 @@ export class AppListQueryDto extends ListQueryDto {
   @IsFilter()
   app?: string;
 
+  /** As `app`, because the slug is the name of an app. */
+  @IsFilter()
+  name?: string;
+
   @NotNull()
   @IsOneOf(APP_SYNC_STATES, { required: false })
   sync_state?: AppSyncState;

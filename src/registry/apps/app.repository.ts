@@ -41,6 +41,7 @@ export class AppRepository extends OrgRepository<AppEntity> {
     const where = whereReadable(scope, query.workspace_id)
       .addSearch(query.q)
       .addIf(query.app, (app) => sql`app = ${app}`)
+      .addIf(query.name, (name) => sql`app = ${name}`)
       .addIf(query.sync_state, (state) => sql`sync_state = ${state}`);
     return listPage<AppEntity>(
       this.database,

@@ -2,8 +2,13 @@ import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/com
 import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRole, RequireRoleEverywhere } from '#platform/auth';
 import { created, type Reply, RequestBody } from '#platform/http';
-import { OrderedListQueryDto, type Page } from '#platform/paging';
-import { CreateSigningKeyDto, SigningKeyDto, SigningKeyPageDto } from './org-signing-key.dto';
+import type { Page } from '#platform/paging';
+import {
+  CreateSigningKeyDto,
+  SigningKeyDto,
+  SigningKeyPageDto,
+  SigningKeyListQueryDto,
+} from './org-signing-key.dto';
 import { OrgSigningService } from './org-signing.service';
 
 @ApiTags('Accounts')
@@ -26,7 +31,10 @@ export class SigningKeyController {
   @Get()
   @RequireRole('viewer')
   @ApiOkResponse({ type: SigningKeyPageDto })
-  list(@CurrentScope() scope: OrgScope, @Query() query: OrderedListQueryDto): Promise<Page<SigningKeyDto>> {
+  list(
+    @CurrentScope() scope: OrgScope,
+    @Query() query: SigningKeyListQueryDto,
+  ): Promise<Page<SigningKeyDto>> {
     return this.signing.list(scope, query);
   }
 

@@ -1,8 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { ReadOnlyMembersOf } from '#platform/http';
-import { PageMetaDto } from '#platform/paging';
-import { IsName, pick, StampsDto } from '../../resources';
+import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
+import { IsFilter, IsName, pick, StampsDto } from '../../resources';
 import type { OrgSigningKeyEntity } from './org-signing-key.entity';
 
 @ReadOnlyMembersOf(() => SigningKeyDto)
@@ -11,6 +11,12 @@ export class CreateSigningKeyDto {
   @IsOptional()
   @IsName()
   name?: string | null;
+}
+
+export class SigningKeyListQueryDto extends OrderedListQueryDto {
+  /** The name, exactly. */
+  @IsFilter()
+  name?: string;
 }
 
 /** A key with which the organization signs. The private key is never shown. */

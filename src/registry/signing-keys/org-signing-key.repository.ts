@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { Database, OrgRepository, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
-import { listPage, type OrderedListQueryDto, type RowPage } from '#platform/paging';
+import { listPage, type RowPage } from '#platform/paging';
+import type { SigningKeyListQueryDto } from './org-signing-key.dto';
 import { OrgSigningKeyEntity } from './org-signing-key.entity';
 
 /** A key that is not revoked. */
@@ -17,10 +18,11 @@ export class OrgSigningKeyRepository extends OrgRepository<OrgSigningKeyEntity> 
     super(database, OrgSigningKeyEntity, 'kid');
   }
 
-  list(scope: OrgScope, query: OrderedListQueryDto): Promise<RowPage<OrgSigningKeyEntity>> {
+  list(scope: OrgScope, query: SigningKeyListQueryDto): Promise<RowPage<OrgSigningKeyEntity>> {
+    const where = new Where(scope.orgKey).addIf(query.name, (name) => sql`name COLLATE "C" = ${name}`);
     return listPage<OrgSigningKeyEntity>(
       this.database,
-      { columns: '*', from: 'org_signing_keys', where: new Where(scope.orgKey), id: 'kid' },
+      { columns: '*', from: 'org_signing_keys', where, id: 'kid' },
       query,
     );
   }

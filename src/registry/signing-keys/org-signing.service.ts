@@ -6,11 +6,16 @@ import type { OrgScope } from '#platform/auth';
 import { Database, type SqlExecutor, type Tx } from '#platform/db';
 import { newId } from '#platform/ids';
 import { canonicalJson } from '#platform/json';
-import type { OrderedListQueryDto, Page } from '#platform/paging';
+import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { SealedSecretError, SecretBox } from '#platform/secrets';
 import { AuditLog, given } from '../../resources';
-import { type CreateSigningKeyDto, type SigningKeyDto, toSigningKeyDto } from './org-signing-key.dto';
+import {
+  type CreateSigningKeyDto,
+  type SigningKeyDto,
+  toSigningKeyDto,
+  type SigningKeyListQueryDto,
+} from './org-signing-key.dto';
 import type { OrgSigningKeyEntity } from './org-signing-key.entity';
 import { OrgSigningKeyRepository } from './org-signing-key.repository';
 
@@ -98,7 +103,7 @@ export class OrgSigningService {
     return toSigningKeyDto(row, kid);
   }
 
-  async list(scope: OrgScope, query: OrderedListQueryDto): Promise<Page<SigningKeyDto>> {
+  async list(scope: OrgScope, query: SigningKeyListQueryDto): Promise<Page<SigningKeyDto>> {
     const { rows, page } = await this.keys.list(scope, query);
     const currentKid = await this.currentKid(scope);
     return { items: rows.map((row) => toSigningKeyDto(row, currentKid)), page };

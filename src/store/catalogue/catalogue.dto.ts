@@ -10,6 +10,10 @@ export class StoreItemListQueryDto extends OrderedListQueryDto {
   @IsFilter(1000)
   q?: string;
 
+  /** Only items with this name, exactly. */
+  @IsFilter()
+  name?: string;
+
   /** Only items of this category. */
   @NotNull()
   @IsOneOf(CATEGORIES, { required: false })

@@ -27,6 +27,8 @@ import type { StoreItemListQueryDto } from './catalogue.dto';
 
 const NEWEST_FIRST = '-created_at';
 
+const FACETS = ['name', 'topic', 'category'] as const;
+
 /** Which items an organization sees. */
 @Injectable()
 export class CatalogueRepository {
@@ -65,18 +67,18 @@ export class CatalogueRepository {
    */
   listPage(scope: OrgScope, query: StoreItemListQueryDto): Promise<RowPage<StoreItemEntity>> {
     const { q, category, topic } = query;
-    const facet =
-      topic !== undefined
-        ? facetOf('topic', topic)
-        : category !== undefined
-          ? facetOf('category', category)
-          : ALL;
+    // the rarest one first
+    const [facet = ALL, ...others] = FACETS.flatMap((member) => {
+      const value = query[member];
+      return value === undefined ? [] : facetOf(member, value);
+    });
     const listed = listedTo(scope, facet, query);
-    const isScanned = (q !== undefined && q.trim() !== '') || (topic !== undefined && category !== undefined);
+    const isScanned = (q !== undefined && q.trim() !== '') || others.length > 0;
     if (isScanned) {
       // the tenant is a part of the listings
       const condition = Where.acrossTenants().addSearch(q);
       condition.addIf(category, (value) => sql`category = ${value}`);
+      condition.addIf(topic, (value) => sql`${value} = ANY (topics)`);
       const spec = {
         columns: 't.*',
         table: sql`(SELECT listed.store_item_id AS listed_id, item.* FROM ${withItems(listed)})`,

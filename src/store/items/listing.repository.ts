@@ -8,8 +8,8 @@ export const EVERYBODY = '*';
 /** The facet of all items. */
 export const ALL = '';
 
-/** Returns the facet of the items that have this category or topic. */
-export const facetOf = (member: 'category' | 'topic', value: string): string => `${member}:${value}`;
+/** Returns the facet of the items that have this name, category or topic. */
+export const facetOf = (member: 'name' | 'category' | 'topic', value: string): string => `${member}:${value}`;
 
 /** The entries of the catalogue: one for each organization that an item admits, and for each of its facets. */
 @Injectable()
@@ -20,6 +20,7 @@ export class ListingRepository {
     const audiences = row.is_public ? [EVERYBODY] : [...new Set([row.org_id, ...row.org_ids])];
     const facets = [
       ALL,
+      facetOf('name', row.name),
       facetOf('category', row.category),
       ...row.topics.map((topic) => facetOf('topic', topic)),
     ];

@@ -18,7 +18,7 @@ import {
 } from 'class-validator';
 import { IsOneOf, Nested, NotNull, ReadOnlyMembersOf, ValuesCheckedLater } from '#platform/http';
 import { PAGE_SIZE_MAX, PageMetaDto, ToInteger } from '#platform/paging';
-import { ARTIFACT_KINDS, type ArtifactKind, IsDescription, IsName } from '../../resources';
+import { IsFilter, ARTIFACT_KINDS, type ArtifactKind, IsDescription, IsName } from '../../resources';
 import { PublisherItemDto, StorePolicyDto, StoreReleaseDto } from './store-item.dto';
 import { type Action, ACTIONS, CATEGORIES, type Category } from './store-item.entity';
 
@@ -262,6 +262,10 @@ export class PublisherItemsQueryDto {
   @Max(2 ** 31 - 1)
   @ToInteger()
   offset?: number;
+
+  /** Only items with this name, exactly. */
+  @IsFilter()
+  name?: string;
 }
 
 export class StoreReleasePageDto {

@@ -139,6 +139,7 @@ export const POLICY_FIELDS = ['is_public', 'org_ids', 'is_listed', 'can_acquire'
 
 /** The columns that decide in which lists of the catalogue an item is. */
 export const LISTED_FIELDS = [
+  'name',
   'is_listed',
   'is_public',
   'org_ids',

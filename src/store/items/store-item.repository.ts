@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Database, OrgRepository, raw, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
+import { Database, OrgRepository, raw, type Sql, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
 import {
   listPage,
   type OrderedListQueryDto,
@@ -44,26 +44,40 @@ export class StoreItemRepository extends OrgRepository<StoreItemEntity> {
    */
   async listOwn(
     scope: OrgScope,
-    { limit: given, offset: skipped }: PublisherItemsQueryDto,
+    { limit: given, offset: skipped, name }: PublisherItemsQueryDto,
   ): Promise<OwnItems> {
     const [limit, offset] = [given ?? PAGE_SIZE_DEFAULT, skipped ?? 0];
+    if (name !== undefined) return this.listNamed(scope, name, limit, offset);
     const [counted] = await this.database.query<{ count: number }>(
       sql`SELECT count FROM store_item_counts WHERE org_id = ${scope.orgId}`,
     );
     const total = counted?.count ?? 0;
     const last = total - offset;
     if (limit === 0 || last <= 0) return { rows: [], limit, offset, total };
-    const rows = await this.database.query<StoreItemEntity>(
+    const page = sql`SELECT * FROM store_items
+      WHERE org_id = ${scope.orgId} AND ordinal BETWEEN ${last - limit + 1} AND ${last}
+      ORDER BY ordinal DESC LIMIT ${limit}`;
+    return { rows: await this.readOwn(page), limit, offset, total };
+  }
+
+  /** Returns a page of the organization's items with a name, newest first. */
+  private async listNamed(scope: OrgScope, name: string, limit: number, offset: number): Promise<OwnItems> {
+    const named = sql`FROM store_items WHERE org_id = ${scope.orgId} AND name COLLATE "C" = ${name}`;
+    const [counted] = await this.database.query<{ count: number }>(sql`SELECT count(*) AS count ${named}`);
+    const total = counted!.count;
+    if (limit === 0 || offset >= total) return { rows: [], limit, offset, total };
+    const page = sql`SELECT * ${named} ORDER BY ordinal DESC LIMIT ${limit} OFFSET ${offset}`;
+    return { rows: await this.readOwn(page), limit, offset, total };
+  }
+
+  /** Reads a page of items, which ends early once it has `PAGE_BYTES`. */
+  private readOwn(page: Sql): Promise<StoreItemEntity[]> {
+    return this.database.query<StoreItemEntity>(
       sql`SELECT * FROM (
         SELECT *, sum(bytes) OVER (ORDER BY ordinal DESC ROWS UNBOUNDED PRECEDING) - bytes AS bytes_before
-        FROM (
-          SELECT * FROM store_items
-          WHERE org_id = ${scope.orgId} AND ordinal BETWEEN ${last - limit + 1} AND ${last}
-          ORDER BY ordinal DESC LIMIT ${limit}
-        ) page
+        FROM (${page}) page
       ) measured WHERE bytes_before < ${PAGE_BYTES} ORDER BY ordinal DESC`,
     );
-    return { rows, limit, offset, total };
   }
 
   /** Returns the organization that publishes an item, for platform principals. */

@@ -52,11 +52,13 @@ describe('the roles of each tool', () => {
   });
   afterAll(() => app.close());
 
+  const CALLERS = ROLES.filter((role) => role !== 'viewer' && role !== 'annotator');
+
   /** Tools that no operation corresponds to, and the roles that they require. */
   const OWN: Readonly<Record<string, readonly Role[]>> = {
     mcp__initialise: ROLES,
-    call_mcp_tool: ROLES.filter((role) => role !== 'viewer'),
-    read_result: ROLES.filter((role) => role !== 'viewer'),
+    call_mcp_tool: CALLERS,
+    read_result: CALLERS,
   };
 
   it.each(ROLES)('are those of the operation that does the same: %s', async (role) => {

@@ -1,0 +1,52 @@
+import { BODIES_EXTENSION, BODY_EXTENSION } from '#platform/http';
+import { type ProblemCode, problemSchema, THROWS_PREFIX } from '#platform/problem';
+import type { Operation, Response, Schema } from './operation';
+import { problemsOf, type ProblemTraits } from './problem-codes';
+import { problemSchemaOf, type SharedResponses } from './responses';
+
+/** Gives an operation its problems: each status with exactly the codes that it can answer. */
+export function completeErrors(
+  operation: Operation,
+  traits: ProblemTraits,
+  responses: SharedResponses,
+): void {
+  for (const name of Object.keys(operation)) {
+    if (name === BODY_EXTENSION || name.startsWith(THROWS_PREFIX)) Reflect.deleteProperty(operation, name);
+  }
+  for (const [status, codes] of problemsOf(traits)) {
+    const own = operation.responses[status];
+    if (!own) operation.responses[status] = { $ref: responses.refTo(traits.path, status, codes) };
+    else if (!('$ref' in own)) describeProblem(own, codes, traits.path);
+  }
+}
+
+/** Adds the codes to a response that an operation describes itself. */
+function describeProblem(response: Response, codes: readonly ProblemCode[], path: string): void {
+  const { $ref } = (response.content?.[PROBLEM_MEDIA]?.schema ?? {}) as Schema;
+  const schema = problemSchema(codes, $ref?.split('/').at(-1) ?? problemSchemaOf(path));
+  response.content = { ...response.content, [PROBLEM_MEDIA]: { schema } };
+}
+
+const PROBLEM_MEDIA = 'application/problem+json';
+
+/** Returns whether an operation has a parameter, or a member of its body, with known values. */
+export function takesEnumerated(
+  { parameters = [], requestBody, ...operation }: Operation,
+  schemas: Record<string, Schema>,
+): boolean {
+  const seen = new Set<Schema>();
+  const isEnumerated = (schema: Schema | undefined): boolean => {
+    if (!schema || seen.has(schema)) return false;
+    seen.add(schema);
+    const { $ref, items, anyOf = [], allOf = [], properties = {} } = schema;
+    const referred = schemas[$ref?.split('/').at(-1) ?? ''];
+    const parts = [referred, items, ...anyOf, ...allOf, ...Object.values(properties)];
+    return schema.enum !== undefined || parts.some(isEnumerated);
+  };
+  const bodies = Object.values(requestBody?.content ?? {}).map(({ schema }) => schema);
+  return [
+    ...parameters.map(({ schema }) => schema),
+    ...bodies,
+    ...Object.values(operation[BODIES_EXTENSION] ?? {}),
+  ].some(isEnumerated);
+}

@@ -1,0 +1,56 @@
+import type { ACCESS_EXTENSION, AccessRule } from '#platform/auth';
+import type {
+  BODIES_EXTENSION,
+  BODY_EXTENSION,
+  BodyTraits,
+  LIMIT_EXTENSION,
+  NOT_REPEATABLE_EXTENSION,
+  SCHEMAS_EXTENSION,
+} from '#platform/http';
+
+/** The parts of a document that are completed. The types of the generator leave most of them open. */
+export interface Operation {
+  summary?: string;
+  description?: string;
+  operationId?: string;
+  tags?: string[];
+  parameters?: Parameter[];
+  requestBody?: { required?: boolean; content: Record<string, { schema?: Schema; examples?: object }> };
+  security?: object[];
+  responses: Record<string, Response | { $ref: string }>;
+  [NOT_REPEATABLE_EXTENSION]?: boolean;
+  [BODIES_EXTENSION]?: Record<string, object>;
+  [SCHEMAS_EXTENSION]?: Record<string, Schema>;
+  [ACCESS_EXTENSION]?: AccessRule;
+  [LIMIT_EXTENSION]?: number;
+  [BODY_EXTENSION]?: BodyTraits;
+}
+
+export interface Parameter {
+  name: string;
+  in: string;
+  required?: boolean;
+  description?: string;
+  schema?: Schema;
+}
+
+export interface Response {
+  description?: string;
+  headers?: object;
+  content?: Record<string, { schema: object }>;
+}
+
+export interface Schema {
+  type?: string | string[];
+  properties?: Record<string, Schema>;
+  required?: string[];
+  additionalProperties?: unknown;
+  $ref?: string;
+  enum?: unknown[];
+  items?: Schema;
+  anyOf?: Schema[];
+  allOf?: Schema[];
+}
+
+export type Method = 'get' | 'head' | 'post' | 'put' | 'patch' | 'delete' | 'options';
+export type Paths = Record<string, Partial<Record<Method, Operation>>>;
