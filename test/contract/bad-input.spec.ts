@@ -1,4 +1,4 @@
-import type { Answer } from '#testing';
+import { type Answer, committedDocument } from '#testing';
 import {
   type DocumentedOperation,
   documentedOperations,
@@ -49,18 +49,23 @@ function wrongTypeOf(schema: Schema): unknown {
 
 const jsonType = (value: unknown): string => (Array.isArray(value) ? 'array' : typeof value);
 
-/** The closed objects within a body, each with a body around a value in its place, and the pointer to it. */
-function objectsIn({
-  body,
-  statuses,
-}: DocumentedOperation): { pointer: string; around: (value: Body) => Body; schema: Schema }[] {
-  const isItemwise = statuses.includes('207'); // a bulk call answers for each of its items
-  return Object.entries(body!.properties!).flatMap(([name, schema]) => {
-    const whole = (value: unknown): Body => ({ ...(sampleOf(body!) as Body), [name]: value });
-    const [own, element] = [resolved(schema), resolved(resolved(schema).items ?? {})];
-    if (own.additionalProperties === false) return [{ pointer: `/${name}`, around: whole, schema: own }];
-    if (element.additionalProperties !== false || isItemwise) return [];
-    return [{ pointer: `/${name}/0`, around: (value: Body) => whole([value]), schema: element }];
+/** A closed object within a body: its place, its schema, and a body around a value in its place. */
+interface ClosedObject {
+  pointer: string;
+  schema: Schema;
+  around: (value: unknown) => unknown;
+}
+
+/** The closed objects within one, at any depth. */
+function objectsIn({ pointer, schema, around }: ClosedObject): ClosedObject[] {
+  return Object.entries(schema.properties!).flatMap(([name, member]) => {
+    const within = (value: unknown): unknown => around({ ...(sampleOf(schema) as Body), [name]: value });
+    const [own, element] = [resolved(member), resolved(resolved(member).items ?? {})];
+    const found: ClosedObject[] = [
+      { pointer: `${pointer}/${name}`, schema: own, around: within },
+      { pointer: `${pointer}/${name}/0`, schema: element, around: (value: unknown) => within([value]) },
+    ].filter((one) => one.schema.additionalProperties === false);
+    return found.flatMap((one) => [one, ...objectsIn(one)]);
   });
 }
 
@@ -90,6 +95,24 @@ describe('every write operation of openapi.json', () => {
     });
   };
 
+  const inWorkspace = (body: unknown): Body =>
+    'workspace_id' in (body as Body)
+      ? { ...(body as Body), workspace_id: resources.workspaceId }
+      : (body as Body);
+
+  /** A bulk call answers for each of its items. */
+  const expectUnknown = (
+    operation: DocumentedOperation,
+    answer: Answer,
+    sent: unknown,
+    pointer: string,
+  ): void => {
+    if (!operation.statuses.includes('207')) return expectInvalid(answer, sent, pointer);
+    const [item] = (answer.body as { items: { status_code: number; error: { errors: object[] } }[] }).items;
+    expect([sent, item?.status_code]).toEqual([sent, 400]);
+    expect(item!.error.errors).toContainEqual(expect.objectContaining({ pointer }));
+  };
+
   it('is tested', () => {
     const bodies = OPERATIONS.filter(({ body }) => body !== null);
     expect(bodies.filter((one) => !WRITES.includes(one)).map(({ id }) => id)).toEqual([]);
@@ -104,12 +127,29 @@ describe('every write operation of openapi.json', () => {
       const answer = await send(operation, body);
       expectInvalid(answer, body, '/unheard_of');
       expect((answer.body as { detail: string }).detail).toContain('unheard_of');
-      for (const { pointer, around, schema } of objectsIn(operation)) {
-        const nested = around({ ...(sampleOf(schema) as Body), unheard_of: 1 });
-        expectInvalid(await send(operation, nested), nested, `${pointer}/unheard_of`);
+      const whole = { pointer: '', schema: operation.body!, around: (value: unknown) => value };
+      for (const { pointer, around, schema } of objectsIn(whole)) {
+        const nested = inWorkspace(around({ ...(sampleOf(schema) as Body), unheard_of: 1 }));
+        expectUnknown(operation, await send(operation, nested), nested, `${pointer}/unheard_of`);
       }
     },
   );
+
+  it('closes every object of a body that has members, but for tools as MCP servers list them', () => {
+    const { components } = committedDocument<{ components: { schemas: Record<string, Schema> } }>();
+    const schemas = new Map(Object.entries(components.schemas).map(([name, schema]) => [schema, name]));
+    const seen = new Set<Schema>();
+    const open = (given: Schema): string[] => {
+      const schema = resolved(given);
+      if (seen.has(schema)) return [];
+      seen.add(schema);
+      const { properties = {}, items, oneOf = [], anyOf = [], allOf = [] } = schema;
+      const parts = [...Object.values(properties), ...(items ? [items] : []), ...oneOf, ...anyOf, ...allOf];
+      const isOpen = schema.properties && schema.additionalProperties !== false;
+      return [...(isOpen ? [schemas.get(schema) ?? JSON.stringify(schema)] : []), ...parts.flatMap(open)];
+    };
+    expect(WRITES.flatMap(({ body }) => open(body!))).toEqual(['GivenTool']);
+  });
 
   it.each(WRITES.map((one) => [one.id, one] as const))(
     '%s refuses members of a wrong type',

@@ -112,6 +112,10 @@ export class Resources {
     return resources;
   }
 
+  get workspaceId(): string {
+    return this.organization.workspaceId;
+  }
+
   close(): Promise<void> {
     return this.app.close();
   }

@@ -1,0 +1,175 @@
+import { type ApiClient, committedDocument, createTestApp, newOrganization, type TestApp } from '#testing';
+import type { Schema } from './resources.fixture';
+
+interface Document {
+  components: { schemas: Record<string, Schema & { const?: unknown; discriminator?: object }> };
+}
+
+const { schemas } = committedDocument<Document>().components;
+const named = ({ $ref = '' }: Schema): string => $ref.split('/').at(-1)!;
+
+const BOOLEAN = { type: 'boolean' };
+const CHOICE = {
+  type: 'choice',
+  choices: [
+    { value: 'yes', score: 1 },
+    { value: 'no', score: 0 },
+  ],
+};
+const NUMERIC = { type: 'numeric', min: 0, max: 1 };
+const QUESTIONS = {
+  type: 'questions',
+  questions: [BOOLEAN, CHOICE, NUMERIC].map((output, index) => ({
+    key: `q${index}`,
+    question: '?',
+    output,
+  })),
+};
+const CHECKS = [
+  { type: 'equals', value: { any: 'member' } },
+  { type: 'contains', value: 'a' },
+  { type: 'regex', pattern: 'a' },
+  { type: 'json_schema', schema: { type: 'object' } },
+  { type: 'levenshtein', threshold: 0.5 },
+  { type: 'numeric_range', min: 0 },
+  { type: 'tool_called', tool: 'a', arguments: { any: 'member' } },
+  { type: 'tool_order', tools: ['a'] },
+  { type: 'max_steps', max: 1 },
+  { type: 'max_duration_ms', max: 1 },
+  { type: 'max_cost_usd', max: 1 },
+];
+
+/** Valid definitions that have every form. */
+const DEFINITIONS: [kind: string, definition: object][] = [
+  ['code', { language: 'javascript', source: 'function score() { return 1; }' }],
+  ['code', { checks: CHECKS }],
+  ...[BOOLEAN, CHOICE, NUMERIC, QUESTIONS].flatMap((output): [string, object][] => [
+    ['llm_judge', { prompt: '{{output}}', output }],
+    ['human', { rubric: '?', output }],
+  ]),
+  ['llm_judge', { backend: 'classifier', output: CHOICE }],
+];
+
+/** An object within a definition that has a form, and a definition around another object in its place. */
+interface Formed {
+  pointer: string;
+  form: string;
+  value: object;
+  around: (value: unknown) => object;
+}
+
+/** Returns the alternative of a schema that a value has, by its members and their known values. */
+function formOf(schema: Schema, value: object): string | undefined {
+  const alternatives = schema.$ref ? [schema] : [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])];
+  return alternatives.map(named).find((name) => {
+    const { properties = {}, required = [] } = schemas[name] ?? {};
+    const members = Object.entries(value);
+    return (
+      required.every((member) => member in value) &&
+      members.every(([member, own]) => {
+        const known = properties[member];
+        return known !== undefined && (known.enum === undefined || known.enum.includes(own));
+      })
+    );
+  });
+}
+
+/** Finds the objects that have a form. Free-form members have none. */
+function formsIn(schema: Schema, value: unknown, pointer: string, around: Formed['around']): Formed[] {
+  if (Array.isArray(value)) {
+    const items: unknown[] = value;
+    return items.flatMap((one, index) =>
+      formsIn(schema.items ?? {}, one, `${pointer}/${index}`, (other) => around(items.with(index, other))),
+    );
+  }
+  if (typeof value !== 'object' || value === null) return [];
+  const form = formOf(schema, value);
+  if (form === undefined) return [];
+  const nested = Object.entries(value).flatMap(([member, own]) =>
+    formsIn(schemas[form]!.properties![member]!, own, `${pointer}/${member}`, (other) =>
+      around({ ...value, [member]: other }),
+    ),
+  );
+  return [{ pointer, form, value, around }, ...nested];
+}
+
+const DEFINITION = schemas.CreateScorer!.properties!.definition!;
+const FORMS = DEFINITIONS.flatMap(([scorer_kind, definition]) =>
+  formsIn(DEFINITION, definition, '', (value) => value as object).map((one) => ({ ...one, scorer_kind })),
+);
+
+/** The forms of the document: what the schema of a definition refers to. */
+function reachable(schema: Schema, found = new Set<string>()): Set<string> {
+  const name = named(schema);
+  if (name !== '' && !found.has(name)) {
+    found.add(name);
+    reachable(schemas[name]!, found);
+  }
+  const { properties = {}, items, anyOf = [], oneOf = [] } = schema;
+  for (const part of [...Object.values(properties), ...(items ? [items] : []), ...anyOf, ...oneOf]) {
+    reachable(part, found);
+  }
+  return found;
+}
+
+describe('the definition of a scorer', () => {
+  let app: TestApp;
+  let evaluator: ApiClient;
+  let workspace_id: string;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    const organization = await newOrganization(app);
+    evaluator = await organization.as('evaluator');
+    workspace_id = organization.workspaceId;
+  });
+  afterAll(() => app.close());
+
+  const create = (scorer_kind: string, definition: object) =>
+    evaluator.post('/eval/v1/scorers', { workspace_id, name: 'n', scorer_kind, definition });
+
+  it('is tested in each of its forms, and each is closed in the document', () => {
+    const forms = [...reachable(DEFINITION)].sort();
+    expect(forms.length).toBeGreaterThan(20);
+    expect([...new Set(FORMS.map(({ form }) => form))].sort()).toEqual(forms);
+    expect(forms.filter((form) => schemas[form]!.additionalProperties !== false)).toEqual([]);
+  });
+
+  it.each(FORMS.map((one) => [one.form, one.pointer, one] as const))(
+    'refuses a misspelt member of %s at %j, and names the one that was meant',
+    async (form, pointer, { scorer_kind, value, around }) => {
+      const [member] = Object.keys(schemas[form]!.properties!).sort((a, b) => b.length - a.length);
+      const misspelt = `${member!.slice(0, -2)}${member!.slice(-1)}`;
+      const answer = await create(scorer_kind, around({ ...value, [misspelt]: 1 }));
+      expect(answer.body).toMatchObject({
+        status: 400,
+        code: 'invalid_request',
+        errors: expect.arrayContaining([
+          {
+            pointer: `/definition${pointer}/${misspelt}`,
+            detail: `is not a member of this body. Did you mean \`${member}\`?`,
+          },
+        ]) as unknown,
+      });
+    },
+  );
+
+  it('keeps any member where it is free-form', async () => {
+    const checks = [
+      { type: 'equals', value: { case_sensitve: 1 } },
+      { type: 'json_schema', schema: { properties: { case_sensitve: {} } } },
+      { type: 'tool_called', tool: 'a', arguments: { case_sensitve: 1 } },
+    ];
+    const made = await create('code', { checks });
+    expect([made.status, made.body.definition]).toEqual([201, { checks }]);
+    const definition = { checks: [{ type: 'equals', case_sensitve: false }] };
+    const path = `/eval/v1/scorers/${made.body.scorer_id as string}`;
+    const patched = await evaluator.patch(path, { definition });
+    expect(patched.body.errors).toEqual([
+      {
+        pointer: '/definition/checks/0/case_sensitve',
+        detail: 'is not a member of this body. Did you mean `case_sensitive`?',
+      },
+    ]);
+  });
+});
