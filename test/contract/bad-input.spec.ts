@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { type Answer, committedDocument } from '#testing';
 import {
   type DocumentedOperation,
@@ -149,6 +150,12 @@ describe('every write operation of openapi.json', () => {
       return [...(isOpen ? [schemas.get(schema) ?? JSON.stringify(schema)] : []), ...parts.flatMap(open)];
     };
     expect(WRITES.flatMap(({ body }) => open(body!))).toEqual(['GivenTool']);
+  });
+
+  it.each(WRITES.map((one) => [one.id, one] as const))('%s takes a gzipped body', async (_, operation) => {
+    const body = { ...(sampleOf(operation.body!) as Body), unheard_of: 1 };
+    const answer = await send(operation, gzipSync(JSON.stringify(body)), { 'content-encoding': 'gzip' });
+    expectInvalid(answer, body, '/unheard_of');
   });
 
   it.each(WRITES.map((one) => [one.id, one] as const))(

@@ -24,7 +24,7 @@ export interface BodyRule {
   limit?: number | ((environment: Environment, media: string) => number);
   /** Media types that `bytes` and `file` accept, in lower case and without parameters. Default: any. */
   media?: readonly string[];
-  /** Codings to decode. Default: gzip for `json`, none for `bytes`, which then get the body as sent. */
+  /** Codings to decode. Default: gzip for `json`, and for a `file` that is JSON; none for `bytes`, which then get the body as sent. */
   codings?: readonly ContentCoding[];
   /** The budget that `json` and `bytes` hold memory from until they are answered. Default: `MEMORY_BUDGET`. */
   budget?: BudgetRule;
@@ -54,11 +54,17 @@ export const JSON_CODINGS: readonly ContentCoding[] = ['gzip'];
 /** Extension that carries the traits of a body to the OpenAPI document, which does not show them. */
 export const BODY_EXTENSION = 'x-body-traits';
 
-const traitsOf = ({ kind, codings = kind === 'json' ? JSON_CODINGS : [], media }: BodyRule): BodyTraits => ({
-  kind,
-  codings,
-  checksMedia: kind === 'json' || media !== undefined,
-});
+/** The media type of JSON bodies. */
+export const JSON_TYPE = 'application/json';
+
+function traitsOf({ kind, codings, media }: BodyRule): BodyTraits {
+  const canBeJson = kind === 'json' || (kind === 'file' && media?.includes(JSON_TYPE) === true);
+  return {
+    kind,
+    codings: codings ?? (canBeJson ? JSON_CODINGS : []),
+    checksMedia: kind === 'json' || media !== undefined,
+  };
+}
 
 /** The traits of a required JSON body. */
 export const JSON_BODY: BodyTraits = traitsOf({ kind: 'json' });

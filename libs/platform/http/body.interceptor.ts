@@ -6,10 +6,11 @@ import type { Response } from 'express';
 import { from, mergeMap, type Observable } from 'rxjs';
 import { estimateMemory, INLINE_JSON_MAX } from '#platform/json';
 import { Problem, problem } from '#platform/problem';
-import { BODY_RULE, type BodyRule, JSON_CODINGS } from './body.decorator';
+import { BODY_RULE, type BodyRule, JSON_CODINGS, JSON_TYPE } from './body.decorator';
 import { BodyBudgets } from './body-budgets';
+import { decode } from './body.decoder';
 import { receiveBody } from './body.reader';
-import { checkCharset, codingsOf } from './content-headers';
+import { checkCharset, codingsOf, mediaTypeOf } from './content-headers';
 import { endingOf } from './deadline';
 import { JsonBodies, parseBody } from './json-bodies';
 import { IncomingBytes } from './incoming-bytes';
@@ -97,7 +98,8 @@ export class BodyInterceptor implements NestInterceptor {
 
   /** Writes the body to a file, which is closed with the response, even after a 504 or when the client has gone. */
   private async spool(request: ServiceRequest, response: Response, rule: BodyRule): Promise<void> {
-    codingsOf(request.headers['content-encoding'], []);
+    const accepted = mediaTypeOf(request) === JSON_TYPE ? JSON_CODINGS : [];
+    const codings = codingsOf(request.headers['content-encoding'], accepted);
     checkMedia(request, rule);
     checkCharset(request.headers['content-type'] ?? '');
     const file = await SpooledFile.create(this.budgets.spool.acquire(request.user?.orgId ?? ''));
@@ -105,8 +107,8 @@ export class BodyInterceptor implements NestInterceptor {
     const close = (): void => void file.close();
     if (response.closed || response.destroyed) close();
     else response.once('close', close);
-    for await (const chunk of receiveBody(request, this.bytes.limitOf(request, rule)))
-      await file.append(chunk);
+    const limit = this.bytes.limitOf(request, rule);
+    for await (const chunk of decode(receiveBody(request, limit), codings, limit)) await file.append(chunk);
     file.finish();
   }
 

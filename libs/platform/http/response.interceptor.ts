@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { constants, gzip } from 'node:zlib';
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import type { Response } from 'express';
 import { mergeMap, type Observable } from 'rxjs';
@@ -12,6 +14,8 @@ import { etagOf, Reply, Versioned } from './reply';
 import type { ServiceRequest } from './request-context';
 import { StreamedBody } from './streamed-body';
 
+const compress = promisify(gzip);
+
 /** Responses up to this many bytes fit into the buffers of a connection, and are not counted. */
 const UNCOUNTED_BYTES = 64 * 1024;
 
@@ -20,7 +24,8 @@ const HASHED_MAX = 256 * 1024;
 
 /**
  * Writes the view, `Reply` or `CachedDocument` that a handler returned. Reads have an ETag, from their version or a digest
- * of the text, and are 304 when `If-None-Match` names it. Long texts without a version have none. A response holds memory
+ * of the text, and are 304 when `If-None-Match` names it. Text of more than 1 KiB is compressed with gzip, at the level whose
+ * time is worth it on the fly. The ETag stays the same, because it names the version, which clients send back in `If-Match`. Long texts without a version have none. A response holds memory
  * of the budget until the client has read it.
  */
 @Injectable()
@@ -77,14 +82,26 @@ export class ResponseInterceptor implements NestInterceptor {
       await body.cancel();
       throw unread();
     }
-    if (Buffer.isBuffer(body)) return this.counted(request, response, body);
+    if (Buffer.isBuffer(body)) return this.sent(request, response, body);
     const text = toJsonText(body);
     if (canHaveETag && !response.hasHeader('ETag') && text.length <= HASHED_MAX) {
       response.setHeader('ETag', digestOf(text));
     }
     if (isKnown()) return notModified(response);
     response.setHeader('Content-Type', 'application/json; charset=utf-8');
-    return this.counted(request, response, Buffer.from(text));
+    return this.sent(request, response, Buffer.from(text));
+  }
+
+  /** Returns the bytes to send, compressed if the client accepts it and it helps. */
+  private async sent(request: ServiceRequest, response: Response, body: Buffer): Promise<Buffer | undefined> {
+    const counted = this.counted(request, response, body);
+    if (!counted || !isCompressible(response, body)) return counted;
+    response.vary('Accept-Encoding');
+    if (request.acceptsEncodings('gzip', 'identity') !== 'gzip') return body;
+    const packed = await compress(body, { level: constants.Z_BEST_SPEED });
+    if (packed.length >= body.length) return body;
+    response.setHeader('Content-Encoding', 'gzip');
+    return this.counted(request, response, packed);
   }
 
   /** Counts the bytes of a response until it is closed, instead of those of the request's body. */
@@ -105,6 +122,18 @@ export class ResponseInterceptor implements NestInterceptor {
     return (request.lease ??= this.budgets.leaseFor(request, response, MEMORY_BUDGET));
   }
 }
+
+/** Smaller responses are not worth compressing, in bytes. */
+const COMPRESSED_FROM = 1024;
+
+const TEXT = /^text\/|[/+](json|xml)\b/;
+
+/** Returns whether a whole response is text that is not encoded yet. */
+const isCompressible = (response: Response, { length }: Buffer): boolean =>
+  length > COMPRESSED_FROM &&
+  response.statusCode !== 206 &&
+  !response.hasHeader('Content-Encoding') &&
+  TEXT.test(String(response.getHeader('Content-Type')));
 
 const isOnlyRead = ({ method, rule }: ServiceRequest): boolean =>
   method === 'GET' || method === 'HEAD' || isRead(rule);

@@ -152,7 +152,7 @@ describe('human scores of targets uploaded later', () => {
   it('stay within the workspace', async () => {
     const scorer = await on.scorer();
     const other = await on.space.organization.newWorkspace();
-    const elsewhere = ann.api.in(other);
+    const elsewhere = (await on.space.organization.as('evaluator')).in(other);
     await on.score(scorer, { trace_id, value: true });
     const made = await elsewhere.post<{ experiment_id: string }>('/eval/v1/experiments', {
       workspace_id: other,
