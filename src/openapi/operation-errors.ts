@@ -13,11 +13,22 @@ export function completeErrors(
   for (const name of Object.keys(operation)) {
     if (name === BODY_EXTENSION || name.startsWith(THROWS_PREFIX)) Reflect.deleteProperty(operation, name);
   }
-  for (const [status, codes] of problemsOf(traits)) {
+  const problems = problemsOf(traits);
+  for (const [status, response] of Object.entries(operation.responses)) {
+    if (!problems.has(Number(status)) && !('$ref' in response)) withoutProblem(operation, status, response);
+  }
+  for (const [status, codes] of problems) {
     const own = operation.responses[status];
     if (!own) operation.responses[status] = { $ref: responses.refTo(traits.path, status, codes) };
     else if (!('$ref' in own)) describeProblem(own, codes, traits.path);
   }
+}
+
+/** Leaves a response that is no problem only what it may be besides, if anything. */
+function withoutProblem({ responses }: Operation, status: string, response: Response): void {
+  const { [PROBLEM_MEDIA]: problem, ...others } = response.content ?? {};
+  if (problem) response.content = others;
+  if (problem && Object.keys(others).length === 0) Reflect.deleteProperty(responses, status);
 }
 
 /** Adds the codes to a response that an operation describes itself. */

@@ -47,7 +47,9 @@ export function problemsOf(traits: ProblemTraits): Map<number, ProblemCode[]> {
   add(traits.access !== undefined, 'invalid_query');
   // a caller may have no current one
   add(/\{|\/current$/.test(traits.path), 'not_found');
-  add(traits.acceptsIdempotencyKey, 'conflict', 'validation_failed');
+  add(traits.acceptsIdempotencyKey, 'conflict');
+  // the key may come again with another body
+  add(traits.acceptsIdempotencyKey && body !== undefined, 'validation_failed');
   add(traits.workspace === 'required', 'conflict');
   add(traits.acceptsIfMatch, 'precondition_failed');
   // the ids of a resource are members of its patch, and can never change

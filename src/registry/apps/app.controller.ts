@@ -90,7 +90,7 @@ export class AppController {
 
   /** Reconcile an app: create, restore, update and archive its resources in one transaction */
   @Post(':app/reconcile')
-  @Throws('storage_unavailable')
+  @Throws('storage_unavailable', 'validation_failed')
   @HttpCode(200)
   @RequireRoleSomewhere('admin')
   @ApiOkResponse({ type: ReconciledDto })

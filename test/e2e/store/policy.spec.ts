@@ -188,7 +188,8 @@ describe('the policy of an item', () => {
     };
     const path = `${PUBLISHER}/${id}`;
     const patch = (body: object) => () => org.admin.patch(path, body);
-    expect(await writesOf(patch({ name: 'Other', license: 'MIT', topics: ['a'] }))).toBe(0);
+    expect(await writesOf(patch({ tagline: 'Other', license: 'MIT', topics: ['a'] }))).toBe(0);
+    expect(await writesOf(patch({ name: 'Other' }))).toBe(1);
     expect(await writesOf(() => org.release(id))).toBe(0);
     expect(await writesOf(() => put(id, { ...OPEN, is_listed: false }))).toBe(1);
     expect(await writesOf(() => put(id, { ...OPEN, is_listed: false, can_acquire: false }))).toBe(0);
