@@ -63,13 +63,12 @@ export {
   type UnpackedFile,
 } from './packages/packager';
 export { slugOf } from './packages/slug';
+export { DECLARED_KINDS, type DeclaredKind } from './reconcile/declared-kind';
 export { ReconcilePlan } from './reconcile/reconcile-plan';
 export { type Matched, OwnedReconcileStep, type ReconcileDraft } from './reconcile/owned-reconcile.step';
 export {
   type Declared,
-  DECLARED_KINDS,
   type DeclarationFault,
-  type DeclaredKind,
   ReconcileRefused,
   type ReconcileResult,
   type ReconcileStep,

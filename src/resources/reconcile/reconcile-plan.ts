@@ -1,6 +1,6 @@
 import { toJsonText } from '#platform/json';
 import type { AuditChange } from '../audit-log/audit-entry.entity';
-import type { DeclaredKind } from './reconcile-step';
+import type { DeclaredKind } from './declared-kind';
 
 /** A resource that a reconcile would change. */
 export interface PlannedResource {

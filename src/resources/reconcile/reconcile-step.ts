@@ -6,11 +6,8 @@ import type { FieldError } from '#platform/problem';
 import type { AnyOf } from '../access/any-of';
 import type { OwningApp } from '../owned/owned.columns';
 import type { OwnedRows } from '../owned/owned.repository';
+import { DECLARED_KINDS, type DeclaredKind } from './declared-kind';
 import type { ReconcilePlan } from './reconcile-plan';
-
-/** The kinds of resources that an app can declare, in the order of a reconcile: later kinds refer to earlier ones. */
-export const DECLARED_KINDS = ['file', 'api', 'mcp_server', 'skill', 'agent'] as const;
-export type DeclaredKind = (typeof DECLARED_KINDS)[number];
 
 /** A resource that an app declares. */
 export interface Declared {
