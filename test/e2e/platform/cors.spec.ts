@@ -1,0 +1,57 @@
+import { createTestApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
+
+const PAGE = 'https://console.example.com';
+const PATH = '/registry/v1/workspaces';
+
+describe('a page of an origin in CORS_ORIGINS', () => {
+  let app: TestApp;
+  let organization: TestOrganization;
+
+  beforeAll(async () => {
+    app = await createTestApp({ env: { CORS_ORIGINS: PAGE } });
+    organization = await newOrganization(app);
+  });
+  afterAll(() => app.close());
+
+  it('may send any method and header that the API has', async () => {
+    const preflight = await app.api().request('OPTIONS', PATH, {
+      headers: {
+        origin: PAGE,
+        'access-control-request-method': 'PATCH',
+        'access-control-request-headers': 'authorization,if-match',
+      },
+    });
+    expect(preflight.status).toBe(204);
+    expect(preflight.headers.get('access-control-allow-origin')).toBe(PAGE);
+    expect(preflight.headers.get('access-control-allow-methods')).toContain('PATCH');
+    expect(preflight.headers.get('access-control-allow-headers')).toBe('authorization,if-match');
+  });
+
+  it('may read answers and problems with their headers, compressed or not', async () => {
+    for (const [caller, status] of [
+      [await organization.member('viewer'), 200],
+      [app.api(), 401],
+    ] as const) {
+      const answer = await caller.get(PATH, { origin: PAGE });
+      expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([status, PAGE]);
+      expect(answer.headers.get('access-control-expose-headers')).toMatch(/ETag.*X-Request-Id/);
+      expect(answer.headers.get('vary')).toMatch(/^Origin\b/);
+    }
+  });
+
+  it('is the only one that may', async () => {
+    const viewer = await organization.member('viewer');
+    const answer = await viewer.get(PATH, { origin: 'https://evil.example' });
+    expect([answer.status, answer.headers.has('access-control-allow-origin')]).toEqual([200, false]);
+  });
+
+  it('may do nothing unless the operator says so', async () => {
+    const closed = await createTestApp();
+    try {
+      const answer = await closed.api().get('/health/live', { origin: PAGE });
+      expect([answer.status, answer.headers.has('access-control-allow-origin')]).toEqual([200, false]);
+    } finally {
+      await closed.close();
+    }
+  });
+});
