@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { JsonThreadsModule } from '#platform/json-threads';
 import { AnalysisModule } from './analysis';
 import { DatasetsModule } from './datasets';
 import { ExperimentsModule } from './experiments';
@@ -27,7 +28,15 @@ import { ExperimentTraceController } from './experiments/traces/experiment-trace
 
 /** The routes under /eval/v1. */
 @Module({
-  imports: [AnalysisModule, DatasetsModule, ExperimentsModule, ScorersModule, ScoresModule, ScoringModule],
+  imports: [
+    AnalysisModule,
+    DatasetsModule,
+    ExperimentsModule,
+    JsonThreadsModule,
+    ScorersModule,
+    ScoresModule,
+    ScoringModule,
+  ],
   // here, because results need scorers and human scores, which are built on experiments
   providers: [CaseRules, ResultExportService, ResultService],
   controllers: [

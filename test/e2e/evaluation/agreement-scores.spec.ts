@@ -24,6 +24,11 @@ describe('the scores behind agreement', () => {
   const code: AgreementFixture['code'] = (source) => held.code(source);
   const agreement: AgreementFixture['agreement'] = (...given) => held.agreement(...given);
   const resultsOf = (experimentId: string): Promise<Result[]> => held.resultsOf(experimentId);
+  /** Makes a new version of a scorer, with the same definition. */
+  const newVersion = async ({ scorer_id }: { scorer_id: string }): Promise<void> => {
+    const { status } = await space.editor.patch(`/eval/v1/scorers/${scorer_id}`, { tags: [newTraceId()] });
+    expect(status).toBe(200);
+  };
   const ask: AgreementFixture['ask'] = (...given) => held.ask(...given);
 
   it('uses the newest score of a unit, and human scores on the current scale', async () => {
@@ -47,6 +52,7 @@ describe('the scores behind agreement', () => {
 
   it('can be limited to one version of the scorer', async () => {
     const [judge, person] = [await code(), await on.scorer(BOOLEAN)];
+    await newVersion(judge);
     await experimentOf(space, [
       { case_id: '1', scores: { j: by(judge, 0), p: by(person, 1) } },
       { case_id: '2', scores: { j: by(judge, 1, { scorer_version: 2 }), p: by(person, 1) } },
@@ -61,16 +67,21 @@ describe('the scores behind agreement', () => {
     const [judge, person] = [await code(), await on.scorer(BOOLEAN)];
     const id = await experimentOf(space, [
       { case_id: '1', scores: { j: by(judge, 1), p: by(person, 1) } },
-      { case_id: '2', scores: { j: by(judge, 1), p: by(person, 0, { scorer_version: 3 }) } },
+      { case_id: '2', scores: { j: by(judge, 1) } },
       { case_id: '3', scores: { j: by(judge, 1) } },
       { case_id: '4', scores: { j: by(judge, 1) } },
     ]);
-    const [, , third, fourth] = await resultsOf(id);
+    const [, second, third, fourth] = await resultsOf(id);
     await on.score(person, { result_id: third!.result_id, value: true });
     await space.editor.patch(`/eval/v1/scorers/${person.scorer_id}`, {
       definition: { rubric: 'Is it good?', output: TONE },
     });
     await on.score(person, { result_id: fourth!.result_id, choice: 'rude' });
+    await newVersion(person);
+    const patched = await space.editor.patch(`/eval/v1/experiments/${id}/results/${second!.result_id}`, {
+      scores: { p: by(person, 0, { scorer_version: 3 }) },
+    });
+    expect(patched.status).toBe(200);
     const of = async (version?: number) => {
       const asked: Record<string, string> =
         version === undefined ? {} : { reference_scorer_version: `${version}` };

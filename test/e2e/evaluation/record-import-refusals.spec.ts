@@ -226,6 +226,9 @@ describe('records that cannot be imported', () => {
       413,
       'payload_too_large',
     ],
+    ['JSON Lines with a reading of cells', '{"input":1}', MEDIA.jsonl, 'cells=text', 400, 'invalid_query'],
+    ['an unknown reading of cells', 'input\na\n', MEDIA.csv, 'cells=yaml', 422, 'validation_failed'],
+    ['an unknown kind of source', 'input,source_kind\na,book\n', MEDIA.csv, '', 422, 'validation_failed'],
   ])('%s are refused', async (_, body, media, query, status, code) => {
     const id = (await space.dataset()).dataset_id;
     expect(outcome(await importing(space.editor, id, body, query, media))).toEqual([status, code]);

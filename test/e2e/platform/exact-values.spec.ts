@@ -60,12 +60,12 @@ describe('free-form members', () => {
     });
 
     it.each([
-      ['jsonl', 'application/x-ndjson'],
-      ['csv', 'text/csv'],
-    ])('survive an export as %s and an import into another dataset', async (format, media) => {
-      const exported = await json.text(`${dataset}/records/export?format=${format}`);
+      ['jsonl', 'application/x-ndjson', ''],
+      ['csv', 'text/csv', 'cells=json'],
+    ])('survive an export as %s and an import into another dataset', async (format, media, option) => {
+      const exported = await json.text(`${dataset}/records/export?format=${format}&${option}`);
       const copy = await json.dataset();
-      await json.upload(`${copy}/records/import`, media, exported);
+      await json.upload(`${copy}/records/import?${option}`, media, exported);
       expect(await json.text(`${copy}/records`)).toContain(STORED);
     });
 

@@ -3,6 +3,7 @@ import { ApiCreatedResponse, ApiExtraModels, ApiOkResponse, ApiResponse, ApiTags
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
 import { created, IfMatch, type Reply, versioned, type Versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
+import { Throws } from '#platform/problem';
 import {
   BulkResultsAnswerDto,
   BulkResultsDto,
@@ -64,6 +65,7 @@ export class ResultController {
 
   /** List an experiment's results */
   @Get()
+  @Throws('validation_failed')
   @RequireRole('viewer')
   @ApiOkResponse({ type: ResultPageDto })
   list(
@@ -76,6 +78,7 @@ export class ResultController {
 
   /** Export an experiment's results */
   @Get('export')
+  @Throws('validation_failed')
   @RequireRole('viewer')
   @ApiOkResponse({
     description:

@@ -180,6 +180,53 @@ export class PatchResultDto {
   @Min(1)
   @Max(VERSION_MAX)
   version?: number;
+
+  @Fixed()
+  result_id?: unknown;
+  @Fixed()
+  experiment_id?: unknown;
+  @Fixed()
+  workspace_id?: unknown;
+  @Fixed()
+  case_id?: unknown;
+  @Fixed()
+  input?: unknown;
+  @Fixed()
+  expected?: unknown;
+  @Fixed()
+  output?: unknown;
+  @Fixed()
+  error?: unknown;
+  @Fixed()
+  dataset_record_id?: unknown;
+  @Fixed()
+  trace_id?: unknown;
+  @Fixed()
+  session_id?: unknown;
+  @Fixed()
+  duration_ms?: unknown;
+  @Fixed()
+  trial_group?: unknown;
+  @Fixed()
+  trial_index?: unknown;
+}
+
+/** Members of a result that only a replacement changes. */
+export const FIXED_MEMBERS = [
+  'result_id', 'experiment_id', 'workspace_id', 'case_id', 'input', 'expected', 'output', 'error', 'dataset_record_id',
+  'trace_id', 'session_id', 'duration_ms', 'trial_group', 'trial_index',
+] as const satisfies (keyof PatchResultDto & keyof ResultEntity)[]; // prettier-ignore
+
+/** Declares a member that a PATCH may repeat, but not change. */
+function Fixed(): PropertyDecorator {
+  return (target, property) => {
+    IsOptional()(target, property);
+    IsJson({
+      required: false,
+      description:
+        'Must be the current value (422 `immutable_field`). To change it, send the result again with `on_conflict`.',
+    })(target, property);
+  };
 }
 
 /** The parts of a score besides its number. */

@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, type Tx } from '#platform/db';
 import { checkIfMatch, checkValues, patchMetadata, validateBody, Versioned } from '#platform/http';
-import { toJsonText } from '#platform/json';
+import { toJsonText, toRawJson } from '#platform/json';
+import { JsonThreads } from '#platform/json-threads';
 import type { Page } from '#platform/paging';
 import { Problem, problem } from '#platform/problem';
 import type { ExperimentState } from '../experiments/experiment.entity';
@@ -14,6 +15,7 @@ import {
   type BulkResultItemDto,
   type BulkResultsDto,
   type CreateResultDto,
+  FIXED_MEMBERS,
   type OnConflict,
   type PatchResultDto,
   type ResultDto,
@@ -63,6 +65,7 @@ export class ResultService {
     private readonly lists: ResultListRepository,
     private readonly locks: ResultLockRepository,
     private readonly writeBack: ScoreWriteBack,
+    private readonly threads: JsonThreads,
   ) {}
 
   /**
@@ -107,10 +110,10 @@ export class ResultService {
   }
 
   /**
-   * Adds scores to a result, and changes its tags and metadata. A patch that changes nothing writes nothing. Errors: 404,
-   * 412 for a stale `If-Match`,
-   * 409 when the experiment is frozen or the result is not in the version that the patch names, 400 for more than 100
-   * scores, and those of `checkScorers`.
+   * Adds scores to a result, and changes its tags and metadata. A patch that changes nothing writes nothing. Errors: 404;
+   * 412 for a stale `If-Match`; 409 when the experiment is frozen or the result is not in the version that the patch names;
+   * 422 for another value of a member that only a replacement changes; 400 for more than 100 scores; those of
+   * `checkScorers`.
    */
   async patch(
     scope: Scope,
@@ -126,6 +129,7 @@ export class ResultService {
       checkIfMatch(ifMatch, etagOf(row));
       checkRunning(experiment);
       checkVersion(row, dto.version);
+      await this.checkFixed(scope, row, dto);
       checkScorers(await this.cases.scorerVersions(tx, scope, [dto]), dto.scores);
       const split = changedScores(row, splitScores(dto.scores));
       checkScoreCount(row, split);
@@ -154,6 +158,17 @@ export class ResultService {
     }
     const { rows, page } = await this.lists.list(scope, experimentId, query);
     return { items: rows.map(toResultDto), page };
+  }
+
+  /** Throws 422 for another value of a member that a PATCH cannot change, because nobody should take it for changed. */
+  private async checkFixed(scope: Scope, row: ResultEntity, dto: PatchResultDto): Promise<void> {
+    for (const member of FIXED_MEMBERS) {
+      if (dto[member] === undefined) continue;
+      const [given, stored] = [toRawJson(dto[member]), toRawJson(row[member])];
+      if (given.text === stored.text) continue;
+      const [one, other] = await this.threads.digests(scope, [given, stored]);
+      if (one !== other) throw problem.immutableField(`/${member}`);
+    }
   }
 
   /** Writes the valid results. Returns each as it was stored, or the problem that kept it out. */

@@ -1,7 +1,7 @@
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { registerDecorator, type ValidationArguments } from 'class-validator';
 import { HasOutline } from '#platform/http';
-import { isJsonObject, type Outline } from '#platform/json';
+import { isJsonObject, type Outline, unknownDetail } from '#platform/json';
 import type { ScoreDetail } from './result.entity';
 
 /** Maximum length of a comment, in UTF-16 code units. Longer ones are cut. */
@@ -14,6 +14,15 @@ const VERSION_MAX = 2_147_483_647;
 
 /** Members of a score's metadata that serve as its comment if it has none. The first one wins. */
 const COMMENT_MEMBERS = ['comment', 'rationale', 'reasoning', 'reason'] as const;
+
+const SCORE_MEMBERS: readonly string[] = [
+  'score',
+  'metadata',
+  'comment',
+  'label',
+  'scorer_id',
+  'scorer_version',
+];
 
 const isNumberLike = (value: unknown): boolean =>
   value === null || typeof value === 'number' || typeof value === 'boolean';
@@ -37,7 +46,10 @@ function faultOf(score: unknown): string | null {
   if (!optional(score.scorer_version, isVersion)) {
     return `must have a scorer_version that is an integer from 1 to ${VERSION_MAX}`;
   }
-  return null;
+  const unknown = Object.keys(score).find((member) => !SCORE_MEMBERS.includes(member));
+  return unknown === undefined
+    ? null
+    : `has \`${unknown.slice(0, 64)}\`, which ${unknownDetail(unknown, SCORE_MEMBERS)}`;
 }
 
 const isVersion = (value: unknown): boolean =>
@@ -68,6 +80,7 @@ const SCORE_FORMS = {
       { type: 'null' },
       {
         type: 'object',
+        additionalProperties: false,
         required: ['score'],
         properties: {
           score: { type: ['number', 'boolean', 'null'] },

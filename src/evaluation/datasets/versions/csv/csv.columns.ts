@@ -142,8 +142,10 @@ function recognised(
   idColumn: string | null,
 ): Pick<CsvLayout, 'mapping' | 'valueColumns'> {
   const candidates = columns.filter((column) => column !== idColumn);
-  const find = (names: readonly string[]): string[] =>
-    candidates.filter((_, place) => place === headerOf(candidates, names));
+  const find = (names: readonly string[]): string[] => {
+    const place = headerOf(candidates, names);
+    return place < 0 ? [] : [candidates[place]!];
+  };
   const input = find(['input']);
   const expected = find(EXPECTED_HEADERS);
   const json = find(['metadata']);
