@@ -1,14 +1,16 @@
-import { execFile, spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { agree, StandaloneService, TestJudge } from '#testing';
+import { agree, StandaloneService, TestJudge, until } from '#testing';
 
 const run = promisify(execFile);
 
 const PAGE = 'docs/evaluate-in-ci.md';
-const QUESTIONS = 200;
+/** More than one run scores. */
+const QUESTIONS = 110;
 
 /** The files of the page, by name. */
 const FILES = new Map(
@@ -18,11 +20,15 @@ const FILES = new Map(
   ]),
 );
 
-/** Answers all questions, but the model `weak` misses every tenth. It fails at the question in the file `crash`. */
+/**
+ * Answers all questions, but the model `weak` misses every tenth. It fails at the question in the file `crash`, and at the
+ * last ten if there is a file `down`. It hangs after three questions if there is a file `stop`.
+ */
 const ASK = `#!/usr/bin/env bash
 NUMBER=\${2//[^0-9]/}
 if [ "$NUMBER" = "$(cat crash 2> /dev/null)" ]; then exit 1; fi
-if [ -f stop ] && [ "$NUMBER" -gt 3 ]; then kill $PPID; exit 1; fi
+if [ -f stop ] && [ "$NUMBER" -gt 3 ]; then touch stopped; sleep 60; fi
+if [ -f down ] && [ "$NUMBER" -gt 100 ]; then exit 1; fi
 if [ "$1" = weak ] && [ $((NUMBER % 10)) = 0 ]; then echo wrong; else echo $((NUMBER * 2)); fi
 `;
 
@@ -55,14 +61,54 @@ if (missing.length > 0) {
 
   const file = (name: string, text: string): void => writeFileSync(path.join(directory, name), text);
 
+  const environment = (COMMIT: string): NodeJS.ProcessEnv => {
+    const { base_url: BASE_URL, api_key: API_KEY, workspace_id: WORKSPACE } = service.bootstrap;
+    return { ...process.env, BASE_URL, API_KEY, WORKSPACE, COMMIT };
+  };
+
+  /** Runs the evaluation until it hangs, and kills it as a CI system would. */
+  async function brokenOff(model: string, commit: string): Promise<void> {
+    const options = { cwd: directory, env: environment(commit), detached: true, stdio: 'ignore' } as const;
+    const child = spawn('bash', ['eval.sh', model], options);
+    await until(() => existsSync(path.join(directory, 'stopped')));
+    process.kill(-child.pid!, 'SIGKILL');
+    await once(child, 'exit');
+  }
+
+  const api = async <Body>(target: string, body?: unknown): Promise<Body> => {
+    const { base_url, api_key, workspace_id } = service.bootstrap;
+    const answer = await fetch(`${base_url}/eval/v1/${target}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: {
+        authorization: `Bearer ${api_key}`,
+        'x-service-workspace-id': workspace_id,
+        'content-type': 'application/json',
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    return (await answer.json()) as Body;
+  };
+  const experiments = async (name: string, runKey: string) =>
+    (
+      await api<{ items: { experiment_id: string; experiment_status: string }[] }>(
+        `experiments?name=${name}&run_key=${runKey}`,
+      )
+    ).items;
+  /** The reasons of the gate's checks. */
+  const gate = async (id: string): Promise<string> => {
+    const rules = JSON.parse(FILES.get('gate.json')!) as object;
+    const { checks } = await api<{ checks: { reason: string }[] }>(`experiments/${id}/gate`, rules);
+    return checks.map(({ reason }) => reason).join('\n');
+  };
+
   /** Runs a script of the page. @returns its exit code and output */
   async function script(
     name: string,
     model: string,
     commit: string,
+    more: Record<string, string> = {},
   ): Promise<{ code: number; output: string }> {
-    const { base_url: BASE_URL, api_key: API_KEY, workspace_id: WORKSPACE } = service.bootstrap;
-    const env = { ...process.env, BASE_URL, API_KEY, WORKSPACE, COMMIT: commit };
+    const env = { ...environment(commit), ...more };
     try {
       const { stdout } = await run('bash', [name, model], {
         cwd: directory,
@@ -86,33 +132,45 @@ if (missing.length > 0) {
 
     // the first build of each model passes, without a baseline
     for (const model of ['good', 'weak']) {
-      const first = await script('eval.sh', model, 'commit 1');
+      const first = await script('eval.sh', model, 'commit-1');
       expect([model, first.code, first.output]).toEqual([model, 0, expect.stringContaining('skipped="2"')]);
     }
-    expect((await script('promote.sh', 'good', 'commit 1')).output).toContain('qa-good');
+    expect((await script('promote.sh', 'good', 'commit-1')).output).toContain('qa-good');
 
     // a retry of a finished job gives the same answer, and asks nothing again
     const asked = judge.asked.length;
-    expect((await script('eval.sh', 'good', 'commit 1')).code).toBe(0);
+    expect((await script('eval.sh', 'good', 'commit-1')).code).toBe(0);
     expect(judge.asked).toHaveLength(asked);
 
     // a job that breaks off leaves a running experiment, which its retry completes
     file('stop', '');
-    expect((await script('eval.sh', 'good', 'commit 2')).code).not.toBe(0);
+    await brokenOff('good', 'commit-2');
     rmSync(path.join(directory, 'stop'));
-    const retried = await script('eval.sh', 'good', 'commit 2');
-    expect([retried.code, retried.output]).toEqual([0, expect.stringContaining('name="result_count" value="200"')]);
+    const [running] = await experiments('qa-good', 'commit-2');
+    expect(running).toMatchObject({ experiment_status: 'running', expected_case_count: QUESTIONS });
+    expect(await gate(running!.experiment_id)).toContain(`of ${QUESTIONS} cases; at least 100 % is required.`);
+    const retried = await script('eval.sh', 'good', 'commit-2');
+    expect([retried.code, retried.output]).toEqual([0, expect.stringContaining(`name="result_count" value="${QUESTIONS}"`)]);
+    expect(await experiments('qa-good', 'commit-2')).toHaveLength(1);
 
-    // a question that fails each time counts as wrong
+    // a model that is down finalizes nothing, and the retry replaces the failures
+    file('down', '');
+    const down = await script('eval.sh', 'good', 'commit-3');
+    expect([down.code, down.output]).toEqual([1, expect.stringContaining('10 questions failed. Retry the job.')]);
+    rmSync(path.join(directory, 'down'));
+    const up = await script('eval.sh', 'good', 'commit-3');
+    expect([up.code, up.output]).toEqual([0, expect.stringContaining('name="error_count" value="0"')]);
+
+    // a question that fails each time counts as wrong, where that is accepted
     file('crash', '7');
-    const crashed = await script('eval.sh', 'good', 'commit 3');
+    const crashed = await script('eval.sh', 'good', 'commit-4', { MAX_FAILED: '1' });
     expect(crashed.output).toContain('name="error_count" value="1"');
-    expect(crashed.output).toMatch(/"exact": \{\s*"mean": 0\.995,\s*"count": 200/);
+    expect(crashed.output).toMatch(/"exact": \{\s*"mean": 0\.9909\d*,\s*"count": 110/);
     rmSync(path.join(directory, 'crash'));
 
     // a worse build fails, by name of the rule
     file('ask', ASK.replace('"$1" = weak', '"$1" = good'));
-    const worse = await script('eval.sh', 'good', 'commit 4');
+    const worse = await script('eval.sh', 'good', 'commit-5');
     expect([worse.code, worse.output]).toEqual([1, expect.stringMatching(/<failure type="max_regression"[^>]*-0\.1 /)]);
   }, 300_000); // prettier-ignore
 });

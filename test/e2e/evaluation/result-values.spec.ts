@@ -183,7 +183,7 @@ describe('values of results from their dataset', () => {
       const reads = sent.filter(({ text }) => text.includes('FROM dataset_chunks'));
       expect(reads.length).toBeLessThanOrEqual(count);
       expect(statuses(answer!)).toEqual(wanted.map(() => 201));
-      const inputs = (await listed(experiment)).map(({ input }) => (input as { input: string }).input);
+      const inputs = (await listed(experiment)).map(({ input }) => input);
       expect(inputs).toEqual(wanted.map((n) => rows[n]!.slice(rows[n]!.indexOf(',') + 1)));
     });
 
