@@ -51,7 +51,7 @@ describe('conclusions after any sequence of requests', () => {
     };
 
     const { body: dataset } = await ok(
-      api.post<any>('/eval/v1/datasets', { workspace_id: on.workspaceId, name: 'cases' }),
+      api.post('/eval/v1/datasets', { workspace_id: on.workspaceId, name: 'cases' }),
       201,
     );
     const rows = Array.from({ length: CASES }, (_, i) => `c${i},${i}\n`).join('');
@@ -84,7 +84,7 @@ describe('conclusions after any sequence of requests', () => {
         ...(clientScore !== undefined && { scores: { [SCORER]: clientScore } }),
       };
       const body = { workspace_id: on.workspaceId, on_conflict: 'replace', ...item };
-      const answer = await ok(api.post<any>(path(one, '/results'), body), 200, 201, 409);
+      const answer = await ok(api.post(path(one, '/results'), body), 200, 201, 409);
       expect(answer.status === 409).toBe(isFrozen(one));
       if (isFrozen(one)) return;
       const version = (one.results.get(case_id)?.version ?? 0) + 1;
@@ -109,8 +109,8 @@ describe('conclusions after any sequence of requests', () => {
     };
 
     const read = async (one: Known) => ({
-      experiment: (await ok(api.get<any>(path(one)), 200)).body,
-      results: (await ok(api.get<any>(path(one, '/results?sort=created_at')), 200)).body.items,
+      experiment: (await ok(api.get(path(one)), 200)).body,
+      results: (await ok(api.get(path(one, '/results?sort=created_at')), 200)).body.items,
     });
 
     const finalize = async (one: Known): Promise<void> => {

@@ -9,6 +9,7 @@ import {
   chooseVersions,
   differingReason,
   mixedReason,
+  type OtherVersions,
   type ScoredVersion,
 } from './scorer-versions';
 
@@ -212,7 +213,9 @@ class SideReading {
     const mayMix = chosen.filter(
       ({ scorer }) => requested?.scorer !== scorer && numbersOf(known, scorer).length > 1,
     );
-    const others = mixing ? new Map() : await comparisons.otherVersions(tx, scope, id, mayMix, last);
+    const others = mixing
+      ? new Map<string, OtherVersions>()
+      : await comparisons.otherVersions(tx, scope, id, mayMix, last);
     return {
       scores: {
         columns,

@@ -38,7 +38,7 @@ export function decimalMean(values: Float64Array): number | null {
 
 function meanOfCounted(counts: ReadonlyMap<number, number>, count: number): number {
   const terms = [...counts].map(([value, times]) => {
-    const [, whole, fraction = '', exponent = '0'] = DECIMAL.exec(String(value))!;
+    const [, whole = '', fraction = '', exponent = '0'] = DECIMAL.exec(String(value)) ?? [];
     return { digits: BigInt(whole + fraction) * BigInt(times), exponent: Number(exponent) - fraction.length };
   });
   const lowest = terms.reduce((least, { exponent }) => Math.min(least, exponent), Infinity);
