@@ -8,6 +8,7 @@ import { compare } from '../measure';
 const RESULTS = 10_000;
 const SCORERS = 5;
 const PAGE_SIZE = 50;
+const PER_CALL = 100;
 
 /**
  * Compares two experiments of 10,000 cases with 5 scorers each, in milliseconds (a ratio above 1 is slower). The baseline is
@@ -41,6 +42,7 @@ export async function compareExperiments(bench: Bench): Promise<void> {
   ]);
   const title = `compare ${RESULTS} cases of ${SCORERS} scorers`;
   bench.report(title, 'ms', result, ['direct', 'service', 'cases alone']);
+  await comparePinned(bench, path);
 
   for (const id of [candidate, baseline]) {
     const finalized = '{"experiment_status":"completed"}';
@@ -53,6 +55,53 @@ export async function compareExperiments(bench: Bench): Promise<void> {
   ]);
   bench.line(`second page of frozen ones: ${pages.medians[0]!.toFixed(1)} ms`);
 }
+
+/**
+ * Compares two experiments whose results name the cases of a CSV version and take their values from it. The baseline is the
+ * comparison at `plain`, of as many results that bring their values.
+ */
+async function comparePinned(bench: Bench, plain: string): Promise<void> {
+  const { workspaceId: workspace_id } = bench.scope;
+  const create = <Body>(path: string, body: object) => bench.http.json<Body>('POST', path, 201, body);
+  const dataset = { workspace_id, name: `compared ${Math.random()}` };
+  const { dataset_id } = await create<{ dataset_id: string }>('/eval/v1/datasets', dataset);
+  const question = 'what is it? '.repeat(25);
+  const rows = Array.from({ length: RESULTS }, (_, n) => `case-${n},${question},${n}\n`).join('');
+  const content = `id,input,expected\n${rows}`;
+  await create(`/eval/v1/datasets/${dataset_id}/versions`, { workspace_id, content });
+  const ids: string[] = [];
+  for (const name of ['candidate', 'baseline']) {
+    const fields = { workspace_id, name, dataset_id, dataset_version: 1 };
+    const { experiment_id } = await create<{ experiment_id: string }>('/eval/v1/experiments', fields);
+    for (let start = 0; start < RESULTS; start += PER_CALL) {
+      const items = Array.from({ length: PER_CALL }, (_, n) => resultOf(start + n));
+      const body = JSON.stringify({ workspace_id, items });
+      await bench.http.send('POST', `/eval/v1/experiments/${experiment_id}/results/bulk`, 207, body);
+    }
+    ids.push(experiment_id);
+  }
+  await bench.direct.query('VACUUM (ANALYZE) results');
+  await bench.direct.query('VACUUM (ANALYZE) result_scores');
+  const path = `/eval/v1/experiments/${ids[0]}/compare?baseline_experiment_id=${ids[1]}&limit=${PAGE_SIZE}`;
+  const result = await compare([
+    { name: 'values sent', measure: () => timed(() => bench.http.send('GET', plain, 200)) },
+    { name: 'values of the dataset', measure: () => timed(() => bench.http.send('GET', path, 200)) },
+  ]);
+  const title = `compare ${RESULTS} cases of a CSV version`;
+  bench.report(title, 'ms', result, ['values sent', 'values of the dataset']);
+}
+
+const resultOf = (n: number) => ({
+  case_id: `case-${n}`,
+  output: { text: 'it is found step by step. '.repeat(20) },
+  scores: {
+    'scorer 1': Math.round(Math.random()),
+    'scorer 2': Math.round(Math.random() * 4),
+    'scorer 3': Math.round(Math.random() * 100) / 100,
+    'scorer 4': Math.random(),
+    'scorer 5': Math.random() * Math.random(),
+  },
+});
 
 async function timed(work: () => Promise<unknown>): Promise<number> {
   const startedAt = performance.now();

@@ -30,14 +30,14 @@ export async function getExperiment(bench: Bench): Promise<void> {
   bench.report(`get experiment, ${CLIENTS} clients`, 'requests/s', result);
 }
 
-/** Reads a page of 50 of 1,000,000 results: the first one, and one in the middle by cursor. */
+/** Reads a page of 50 of 1,000,000 results: the first one and one in the middle by cursor, also when sorted by a score. */
 export async function listResults(bench: Bench): Promise<void> {
   const experimentId = await bench.newExperiment();
   await bench.fillResults(experimentId, RESULTS, 1);
   const route = `/eval/v1/experiments/${experimentId}/results`;
   const results = new ResultListRepository(bench.direct.database, new Environment());
   const cursor = await deepCursor(bench, route);
-  const read = (query: { limit: number; cursor?: string }) => ({
+  const read = (query: { limit: number; cursor?: string; sort?: string }) => ({
     direct: async () =>
       (PAGES * 1000) /
       (await timeCalls(PAGES, CLIENTS, () => results.list(bench.scope, experimentId, query))),
@@ -45,6 +45,7 @@ export async function listResults(bench: Bench): Promise<void> {
       const parameters = new URLSearchParams({
         limit: String(query.limit),
         ...(query.cursor && { cursor: query.cursor }),
+        ...(query.sort && { sort: query.sort }),
       });
       return (
         (PAGES * 1000) /
@@ -81,11 +82,24 @@ export async function listResults(bench: Bench): Promise<void> {
     ]),
     ['first', 'deep'],
   );
+  const sort = 'score:scorer 1';
+  const lowest = read({ limit: PAGE_SIZE, sort });
+  const middle = read({ limit: PAGE_SIZE, sort, cursor: await deepCursor(bench, route, sort) });
+  bench.report(
+    `first and deep page by a score, against the first page, ${CLIENTS} clients`,
+    'requests/s',
+    await compare([
+      { name: 'first', measure: first.service },
+      { name: 'first by a score', measure: lowest.service },
+      { name: 'deep by a score', measure: middle.service },
+    ]),
+    ['first', 'first by a score', 'deep by a score'],
+  );
 }
 
 /** Returns a cursor in the middle of the list. */
-async function deepCursor(bench: Bench, route: string): Promise<string> {
-  const query = `limit=1&offset=${RESULTS / 2}`;
+async function deepCursor(bench: Bench, route: string, sort = '-created_at'): Promise<string> {
+  const query = `limit=1&offset=${RESULTS / 2}&sort=${encodeURIComponent(sort)}`;
   const { page } = await bench.http.json<{ page: { next_cursor: string } }>('GET', `${route}?${query}`, 200);
   return page.next_cursor;
 }
