@@ -1,7 +1,7 @@
 import { getMetadataStorage, type ValidationError } from 'class-validator';
 import { escapedToken, isJsonObject, unknownDetail } from '#platform/json';
 import { type FieldError, problem } from '#platform/problem';
-import { type Constructor, DEFERRED, NESTED, type OneOf, READ_ONLY, VALUES } from './members';
+import { type Constructor, DEFERRED, distinctTags, NESTED, type OneOf, READ_ONLY, VALUES } from './members';
 
 export interface Shape {
   members: ReadonlySet<string>;
@@ -10,6 +10,8 @@ export interface Shape {
   lists: ReadonlySet<string>;
   /** Maximum lengths of members that are arrays. */
   lengths: ReadonlyMap<string, number>;
+  /** Members declared with `@IsTags()`. */
+  tags: ReadonlySet<string>;
   /** Members that are accepted and ignored. */
   readOnly: ReadonlySet<string>;
   deferred: boolean;
@@ -32,6 +34,7 @@ export function shapeOf(type: Constructor): Shape {
           one.name === 'arrayMaxSize' ? [[one.propertyName, one.constraints[0] as number]] : [],
         ),
       ),
+      tags: new Set(metadata.flatMap((one) => (one.name === 'isTags' ? [one.propertyName] : []))),
       readOnly: readOnlyMembersOf(type),
       deferred: Reflect.getMetadata(DEFERRED, type) === true,
       values: (Reflect.getMetadata(VALUES, type.prototype as object) as OneOf[] | undefined) ?? [],
@@ -62,11 +65,12 @@ export function instantiate(
   errors: FieldError[],
   unknown: UnknownMembers = 'refuse',
 ): object {
-  const { members, nested, lists, lengths, readOnly } = shapeOf(type);
+  const { members, nested, lists, lengths, tags, readOnly } = shapeOf(type);
   const dto = new type() as Record<string, unknown>;
   for (const member of members) {
     if (!Object.hasOwn(source, member)) continue;
-    const value = truncated(source[member], lengths.get(member), `${pointer}/${member}`, errors);
+    const given = tags.has(member) ? distinctTags(source[member]) : source[member];
+    const value = truncated(given, lengths.get(member), `${pointer}/${member}`, errors);
     const nestedType = nested[member]?.();
     // class-validator would accept a list instead of an object
     if (nestedType && !lists.has(member) && !isJsonObject(value ?? {})) {
