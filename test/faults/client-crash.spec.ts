@@ -74,6 +74,12 @@ describe('an evaluation whose client crashes', () => {
         scores: { s: { mean: 1, count: CASES } },
         scorers: {},
         metrics: { cases: CASES },
+        coverage: {
+          expected_case_count: null,
+          result_count: CASES,
+          error_count: 0,
+          scorers: { s: { scored_count: CASES, null_count: 0 } },
+        },
         is_truncated: false,
         is_scorers_truncated: false,
       },

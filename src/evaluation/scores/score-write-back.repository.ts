@@ -206,9 +206,10 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
         SET score = excluded.score, scorer_id = excluded.scorer_id,
             is_shown = excluded.is_shown OR (excluded.is_late AND kept.is_shown),
             frozen_score = CASE WHEN excluded.is_late AND NOT kept.is_late THEN kept.score ELSE kept.frozen_score END,
-            is_late = kept.is_late OR (excluded.is_late AND kept.score IS DISTINCT FROM excluded.score)
+            is_late = kept.is_late OR (excluded.is_late AND
+                  (kept.score, kept.scorer_id) IS DISTINCT FROM (excluded.score, excluded.scorer_id))
         -- another scorer of that name may have written the score that is shown
-        WHERE excluded.is_shown OR NOT kept.is_shown OR (excluded.is_late AND kept.scorer_id = excluded.scorer_id)`,
+        WHERE excluded.is_shown OR NOT kept.is_shown OR excluded.is_late`,
     );
   }
 }

@@ -118,6 +118,11 @@ describe('the agreement of two scorers', () => {
       expect((await agreement(judge, person)).units).toBe(left);
       expect((await agreement(judge, person, { experiment_id: id })).units).toBe(left);
     }
+    // the judge rates the new results, which nobody else has rated
+    await run(judge, id);
+    expect((await agreement(judge, person)).units).toBe(0);
+    await on.score(person, { result_id: results[0]!.result_id, value: true });
+    expect((await agreement(judge, person)).units).toBe(1);
   });
 
   it('has a table of labels', async () => {

@@ -48,8 +48,11 @@ if (missing.length > 0) {
     service = await StandaloneService.start({ env: judge.env });
     directory = mkdtempSync(path.join(tmpdir(), 'ci-guide-'));
     for (const [name, text] of FILES) writeFileSync(path.join(directory, name), text);
-    const rows = Array.from({ length: QUESTIONS }, (_, i) => `What is 2 times ${i + 1}?,${2 * (i + 1)}\n`);
-    file('questions.csv', `input,expected\n${rows.join('').replaceAll('2 times', 'twice')}`);
+    const rows = Array.from(
+      { length: QUESTIONS },
+      (_, i) => `q${i + 1},What is 2 times ${i + 1}?,${2 * (i + 1)}\n`,
+    );
+    file('questions.csv', `id,input,expected\n${rows.join('').replaceAll('2 times', 'twice')}`);
     file('ask', ASK);
     chmodSync(path.join(directory, 'ask'), 0o755);
   }, 120_000);
@@ -160,6 +163,15 @@ if (missing.length > 0) {
     rmSync(path.join(directory, 'down'));
     const up = await script('eval.sh', 'good', 'commit-3');
     expect([up.code, up.output]).toEqual([0, expect.stringContaining('name="error_count" value="0"')]);
+
+    // a judge that is down finalizes nothing, and the retry scores what is missing
+    judge.reply = () => ({ status: 401 });
+    file('ask', ASK.replace('* 2))', '* 2)).')); // answers that the judge has not seen yet
+    const unjudged = await script('eval.sh', 'good', 'commit-6');
+    expect([unjudged.code, unjudged.output]).toEqual([1, expect.stringContaining('401')]);
+    expect(await experiments('qa-good', 'commit-6')).toMatchObject([{ experiment_status: 'running' }]);
+    judge.reply = agree;
+    file('ask', ASK);
 
     // a question that fails each time counts as wrong, where that is accepted
     file('crash', '7');

@@ -119,6 +119,76 @@ describe('conclusions from scores', () => {
     }); // prettier-ignore
   });
 
+  describe('two scorers that had one name are not compared as one', () => {
+    it('a scorer that took over the name of an archived one', async () => {
+      const scorerOf = async (): Promise<string> => {
+        const answer = await space.post<{ scorer_id: string }>('/eval/v1/scorers', {
+          name: 'exact',
+          scorer_kind: 'code',
+          definition: { language: 'javascript', source: 'function score() { return 1 }' },
+        });
+        return answer.body.scorer_id;
+      };
+      const scored = (scorer_id: string, score: number): Fields[] =>
+        casesOf(times(10, { score, scorer_id, scorer_version: 1 }));
+      const first = await scorerOf();
+      const baseline = await completed(space, scored(first, 0));
+      await space.evaluator.post(`/eval/v1/scorers/${first}/archive`);
+      const second = await scorerOf();
+      const candidate = await completed(space, scored(second, 1));
+      const found = byScorer(await compared(space, candidate, baseline), 'exact');
+      const reason = expect.stringContaining(`${[first, second].sort().join(', ')}`) as string;
+      expect(found).toMatchObject({ verdict: 'not_comparable', difference: null, reason });
+      const rules = [{ scorer: 'exact', min_mean: 0, max_regression: 1 }];
+      const { checks } = await gate(candidate, { baseline_experiment_id: baseline, rules });
+      expect(checks).toMatchObject([{ status: 'passed' }, { status: 'failed', reason }]);
+    });
+  });
+
+  describe('row numbers of two files are not compared as cases', () => {
+    const versions = async (header: string, first: string[], second: string[]): Promise<Fields[]> => {
+      const { dataset_id } = await space.dataset();
+      for (const rows of [first, second])
+        await uploaded(space, dataset_id, `${header}\n${rows.join('\n')}\n`);
+      return [1, 2].map((dataset_version) => ({ dataset_id, dataset_version }));
+    };
+
+    it('a question at the top does not hide a regression', async () => {
+      const [one, two] = await versions('input,expected', ['a,1', 'b,2'], ['new,0', 'a,1', 'b,2']);
+      const baseline = await completed(space, casesOfRows([1, 0]), one);
+      const candidate = await completed(space, casesOfRows([1, 0, 1]), two);
+      const found = byScorer(await compared(space, candidate, baseline), 'exact');
+      const reason = expect.stringMatching(/CSV version 2.*version 1.*column id/) as string;
+      expect(found).toMatchObject({ verdict: 'not_comparable', difference: null, reason });
+      const rules = [{ scorer: 'exact', max_regressed_cases: 0 }];
+      const refused = await gate(candidate, { baseline_experiment_id: baseline, rules });
+      expect(refused.checks[0]).toMatchObject({ kind: 'max_regressed_cases', status: 'failed', reason });
+      const same = await completed(space, casesOfRows([0, 1]), one);
+      expect(byScorer(await compared(space, same, baseline), 'exact')).toMatchObject({ improved: 1, regressed: 1 });
+    }); // prettier-ignore
+
+    it('unless a column has ids', async () => {
+      const [one, two] = await versions('id,input', ['a,1', 'b,2'], ['new,0', 'a,1', 'b,2']);
+      const of = (scores: Record<string, number>): Fields[] =>
+        Object.entries(scores).map(([case_id, exact]) => ({ case_id, scores: { exact } }));
+      const baseline = await completed(space, of({ a: 1, b: 0 }), one);
+      const candidate = await completed(space, of({ new: 1, a: 0, b: 1 }), two);
+      const found = byScorer(await compared(space, candidate, baseline), 'exact');
+      expect(found).toMatchObject({ improved: 1, regressed: 1, reason: null });
+    });
+
+    const casesOfRows = (scores: number[]): Fields[] =>
+      scores.map((exact, i) => ({ case_id: `${i + 1}`, scores: { exact } }));
+  });
+
+  it('an experiment that failed does not pass a gate', async () => {
+    const id = await experimentOf(space, casesOf([1, 1]));
+    await space.editor.patch(`${EXPERIMENTS}/${id}`, { experiment_status: 'failed' });
+    const rules = [{ scorer: 'exact', min_mean: 0 }];
+    const answer = await space.viewer.post(`${EXPERIMENTS}/${id}/gate`, { rules });
+    expect(outcome(answer)).toEqual([409, 'conflict']);
+  });
+
   describe('a gate does not pass on 3 of 200 cases', () => {
     it('by default, every case of the dataset needs a score', async () => {
       const csv = await csvOf(200);
@@ -438,6 +508,17 @@ describe('conclusions from scores', () => {
       const labelled = await create({ dataset_id, dataset_version: 1, dataset_filter: { label: 'l' } });
       expect([labelled.status, ...places(labelled)]).toEqual([400, '/dataset_filter/label']);
     });
+  });
+
+  it('a patched score replaces all others of its name', async () => {
+    const { experiment_id } = await space.experiment();
+    const score = { score: 1, scorer_version: 3 };
+    const result = await space.result(experiment_id, { case_id: 'c1', scores: { exact: score } });
+    const path = `${EXPERIMENTS}/${experiment_id}/results/${result.result_id}`;
+    const patched = await space.editor.patch<Result>(path, { scores: { exact: 0 } });
+    expect(patched.body.scores).toEqual({ exact: 0 });
+    const { checks } = await gate(experiment_id, { rules: [{ scorer: 'exact', min_mean: 0.5 }] });
+    expect(checks[0]).toMatchObject({ status: 'failed', actual: 0, scorer_version: null });
   });
 
   it('a replaced result is not judged by the scores of its earlier version', async () => {

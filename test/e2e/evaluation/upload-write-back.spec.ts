@@ -95,7 +95,8 @@ describe('human scores of targets uploaded later', () => {
       409,
       400,
     ]);
-    for (const { result } of answer.body.items) if (result) expect(await on.result(result)).toEqual(result);
+    for (const { result } of answer.body.items)
+      if (result) expect(await on.result(result)).toMatchObject(result);
   });
 
   it('count each person’s latest, once min_annotations have scored', async () => {

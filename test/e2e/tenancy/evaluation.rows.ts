@@ -71,7 +71,9 @@ export const EVALUATION_ROWS: Readonly<Record<string, Row>> = {
   'POST /eval/v1/experiments/{experiment_id}/results/bulk': {
     bodies: (_, own) => [{ workspace_id: own.workspace_id, items: [{ case_id: 'x' }] }],
   },
+  'GET /eval/v1/experiments/{experiment_id}/results/export': NOTHING,
   'GET /eval/v1/experiments/{experiment_id}/results/{result_id}': NOTHING,
+  'PATCH /eval/v1/experiments/{experiment_id}/results/{result_id}': { bodies: () => [{ tags: ['x'] }] },
   'GET /eval/v1/experiments/{experiment_id}/traces': NOTHING,
   'GET /eval/v1/experiments/{experiment_id}/traces/{trace_id}': NOTHING,
   'GET /eval/v1/experiments/{experiment_id}/traces/{trace_id}/spans': NOTHING,

@@ -91,6 +91,7 @@ export const REGISTRY_ROWS: Readonly<Record<string, Row>> = {
   'PATCH /registry/v1/apps/{app}': { bodies: () => [RESOURCES] },
   'POST /registry/v1/apps/{app}/archive': NOTHING,
   'POST /registry/v1/apps/{app}/restore': NOTHING,
+  'POST /registry/v1/apps/{app}/plan': NOTHING,
   'POST /registry/v1/apps/{app}/reconcile': NOTHING,
   'POST /registry/v1/apis': { bodies: inWorkspace({ name: 'x', base_url: 'https://x.example.com' }) },
   'GET /registry/v1/apis': {

@@ -69,29 +69,33 @@ const UNIT_OF_ROW = raw(`
 const HAS_DETAILS = raw(`s.score_details::text <> '{}'`);
 const RESULT_COLUMNS = raw('s.result_id, s.trace_id, s.session_id, s.scores, s.score_details');
 
-/**
- * Selects the scores of runs, without those of results that were replaced since. Each such result is looked up by its key
- * (LATERAL, OFFSET 0). @param from tables, with the scores as `s`
- */
+/** Joins the result that a score is of, by its key. */
+const SCORED_RESULT = raw(`LEFT JOIN LATERAL (
+    SELECT r.version FROM results r
+    WHERE r.workspace_id = s.workspace_id AND r.experiment_id = s.experiment_id AND r.result_id = s.result_id OFFSET 0
+  ) scored ON s.result_version IS NOT NULL`);
+/** Whether that result has not been replaced since. */
+const IS_CURRENT = raw('(scored.version IS NULL OR scored.version = s.result_version)');
+
+/** Selects the scores of runs, without those of results that were replaced since. @param from tables, with the scores as `s` */
 const hostedRatings = (scope: Scope, { scorerId, version }: RatedBy, from: Sql): Sql => sql`
   SELECT ${UNIT_OF_ROW}, s.score_id AS id, s.score, s.score AS common_score, s.choice AS label,
          ARRAY[s.scorer_version] AS versions
-  FROM ${from}
-  LEFT JOIN LATERAL (
-    SELECT r.version FROM results r
-    WHERE r.workspace_id = s.workspace_id AND r.experiment_id = s.experiment_id AND r.result_id = s.result_id OFFSET 0
-  ) scored ON s.result_version IS NOT NULL
+  FROM ${from} ${SCORED_RESULT}
   WHERE s.workspace_id = ${scope.workspaceId} AND s.scorer_id = ${scorerId} ${ofVersion('s', version)}
     AND s.error IS NULL AND (s.score IS NOT NULL OR s.choice IS NOT NULL)
-    AND (scored.version IS NULL OR scored.version = s.result_version)`;
+    AND ${IS_CURRENT}`;
 
-/** Selects current annotations with the output of the scorer's newest annotation. @param from tables, with annotations as `s` */
+/**
+ * Selects current annotations with the output of the scorer's newest annotation, without those of results that were
+ * replaced since. @param from tables, with annotations as `s`
+ */
 const annotations = (scope: Scope, { scorerId, version }: RatedBy, from: Sql): Sql => sql`
   SELECT ${UNIT_OF_ROW}, s.score_id AS id, s.score, s.choice AS label, s.created_by AS annotator,
          s.scorer_version AS version
-  FROM ${from}
+  FROM ${from} ${SCORED_RESULT}
   WHERE s.workspace_id = ${scope.workspaceId} AND s.scorer_id = ${scorerId} ${ofVersion('s', version)}
-    AND s.superseded_by_score_id IS NULL AND s.output_sha256 = (
+    AND s.superseded_by_score_id IS NULL AND ${IS_CURRENT} AND s.output_sha256 = (
       SELECT newest.output_sha256 FROM human_scores newest
       WHERE newest.workspace_id = ${scope.workspaceId} AND newest.scorer_id = ${scorerId} ${ofVersion('newest', version)}
       ORDER BY newest.score_id DESC LIMIT 1)`;

@@ -115,7 +115,7 @@ export class ComparedMeanDto {
   /** Number of expected cases with a score; without a dataset, of all cases. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   scored_count!: number;
-  /** Number of expected cases for which the scorer gave null on purpose. Results with an error do not count. */
+  /** Number of expected cases with a deliberate null. Results with an error do not count. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   null_count!: number;
   /** Number of scores that came after the experiment was finalized. */
@@ -234,7 +234,12 @@ export class ComparisonDto {
 }
 
 export const toExperiment = (
-  { baseline_experiment_id: _, promoted_baseline_id: _promoted, ...experiment }: ComparedExperiment,
+  {
+    baseline_experiment_id: _,
+    promoted_baseline_id: _promoted,
+    has_numbered_cases: _numbered,
+    ...experiment
+  }: ComparedExperiment,
   results: { resultIds: readonly string[]; errorCount: number; isTruncated: boolean },
 ): ComparedExperimentDto => ({
   ...experiment,

@@ -24,6 +24,8 @@ export interface ComparedExperiment {
   dataset_id: string | null;
   dataset_version: number | null;
   expected_case_count: number | null;
+  /** Whether row numbers identify the cases: the CSV version has no column of ids. */
+  has_numbered_cases: boolean;
 }
 
 /** A batch of results as columns. */
@@ -132,9 +134,12 @@ export class ComparisonRepository {
         'comparison.find',
         sql`
           SELECT experiment_id, e.name, experiment_name, experiment_status, baseline_experiment_id, e.dataset_id,
-                 dataset_version, expected_case_count, d.baselines ->> e.name AS promoted_baseline_id
+                 dataset_version, expected_case_count, d.baselines ->> e.name AS promoted_baseline_id,
+                 v.version IS NOT NULL AND v.case_id_column IS NULL AS has_numbered_cases
           FROM experiments e
           LEFT JOIN datasets d ON d.dataset_id = e.dataset_id AND d.workspace_id = e.workspace_id
+          LEFT JOIN dataset_versions v ON v.dataset_id = d.dataset_id AND v.version = e.dataset_version
+            AND v.workspace_id = e.workspace_id
           WHERE e.experiment_id = ${experimentId} AND e.workspace_id = ${workspaceId}`,
       ),
     );
@@ -148,7 +153,7 @@ export class ComparisonRepository {
         'comparison.late-digest',
         sql`
           SELECT count(*) || ' ' || coalesce(sum(hashtextextended(
-            concat_ws(' ', scorer, scorer_version, result_id, source, score), 0)::numeric), 0) AS digest
+            concat_ws(' ', scorer, scorer_version, result_id, source, scorer_id, score), 0)::numeric), 0) AS digest
           FROM result_scores
           WHERE experiment_id = ${experimentId} AND workspace_id = ${workspaceId} AND is_late`,
       ),
@@ -172,7 +177,9 @@ export class ComparisonRepository {
       prepared(
         'comparison.versions',
         sql`
-          SELECT scorer, scorer_version AS version, count(*) AS count FROM result_scores
+          SELECT scorer, scorer_version AS version, count(*) AS count, min(scorer_id) AS first_scorer_id,
+                 max(scorer_id) AS last_scorer_id
+          FROM result_scores
           WHERE experiment_id = ${experimentId} AND workspace_id = ${workspaceId}
             AND (${names}::text[] IS NULL OR scorer = ANY (${names}))
           GROUP BY scorer, scorer_version ORDER BY count DESC, scorer, version LIMIT ${raw(String(VERSIONS_MAX))}`,

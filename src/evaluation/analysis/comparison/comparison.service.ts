@@ -214,11 +214,16 @@ export class ComparisonService {
         chosen,
         mixing,
       );
+      const compared = new Set(readScorers.map(({ scorer: name }) => name));
       return new Map(
-        rows.map((row) => [
-          row.result_id,
-          { ...row, scores: { ...row.scores, ...current.get(row.result_id) } },
-        ]),
+        rows.map((row) => {
+          // scores that are not compared are those that the result shows
+          const others = Object.entries(row.scores).filter(([name]) => !compared.has(name));
+          return [
+            row.result_id,
+            { ...row, scores: { ...Object.fromEntries(others), ...current.get(row.result_id) } },
+          ];
+        }),
       );
     };
     const isEmpty = planned.cases.length === 0;
@@ -272,7 +277,7 @@ function pairOf({ candidate, baseline }: ExperimentPair): Pair {
     );
   }
   if (baseline.experiment_id === candidate.experiment_id) {
-    throw problem.invalidQuery(parameter, 'must be another experiment than this one');
+    throw problem.invalidQuery(parameter, 'must be a different experiment');
   }
   return { candidate, baseline };
 }

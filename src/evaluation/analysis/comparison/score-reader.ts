@@ -7,6 +7,7 @@ import { type ChosenScorer, type ComparedExperiment, ComparisonRepository } from
 import {
   type ChosenVersions,
   chooseVersions,
+  differentScorersReason,
   differingReason,
   mixedReason,
   type OtherVersions,
@@ -61,7 +62,7 @@ export interface ScorePair {
 export interface ScoreSelection {
   /** Names of the scorers; null for those to compare. */
   scorers: readonly string[] | null;
-  /** Names of scorers that are not read of the baseline. */
+  /** Scorers whose baseline scores are not read. */
   withoutBaseline?: ReadonlySet<string>;
   /** A version of one scorer that is read on both sides. */
   requested?: ChosenScorer | undefined;
@@ -128,8 +129,16 @@ export class ScoreReader {
           hasBaseline ? numbersOf(other, scorer) : null,
           requested,
         );
-        return { scorer, versions, candidateReason: null, reason: differingReason(versions) };
+        const ownChosen = versionOf(own, scorer, versions.candidate);
+        const otherChosen = hasBaseline ? versionOf(other, scorer, versions.baseline) : [];
+        return {
+          scorer,
+          versions,
+          candidateReason: differentScorersReason(ownChosen),
+          reason: differingReason(versions) ?? differentScorersReason([...ownChosen, ...otherChosen]),
+        };
       });
+      const differingCases = differingCasesReason(candidate, baseline);
       const side = new SideReading(this.comparisons, tx, scope, selection, signal);
       const candidateSide = await side.read(candidate, 'candidate', chosen, own);
       const baselineSide = baseline && (await side.read(baseline, 'baseline', chosen, other));
@@ -137,18 +146,35 @@ export class ScoreReader {
         candidate: candidateSide.scores,
         baseline: baselineSide && baselineSide.scores,
         scorers: chosen.map((one, i): ReadScorer => {
-          if (selection.mixing) return { ...one, reason: null };
-          const candidateReason = candidateSide.mixed[i]!;
+          if (selection.mixing) return { ...one, candidateReason: null, reason: null };
+          const candidateReason = candidateSide.mixed[i] ?? one.candidateReason;
           return {
             ...one,
             candidateReason,
-            reason: candidateReason ?? baselineSide?.mixed[i] ?? one.reason,
+            reason: candidateReason ?? baselineSide?.mixed[i] ?? one.reason ?? differingCases,
           };
         }),
         scorerCount: new Set([...own, ...other].map(({ scorer }) => scorer)).size,
       };
     });
   }
+}
+
+/**
+ * Returns why the cases of two experiments cannot be paired, or null. Where the rows of a CSV version have no ids, the same
+ * number may be another case in another version.
+ */
+function differingCasesReason(
+  candidate: ComparedExperiment,
+  baseline: ComparedExperiment | null,
+): string | null {
+  const versions = [candidate, baseline].map((one) => one?.dataset_version ?? null);
+  if (versions.includes(null) || !(candidate.has_numbered_cases || baseline!.has_numbered_cases)) return null;
+  if (versions[0] === versions[1] && candidate.dataset_id === baseline!.dataset_id) return null;
+  return (
+    `The candidate uses CSV version ${versions[0]}, the baseline version ${versions[1]}, and row numbers identify their ` +
+    'cases, so that a number may stand for different questions. Add a column id to the file.'
+  );
 }
 
 /** Reads the scores of each side. */
@@ -234,6 +260,13 @@ class SideReading {
 /** Returns the versions of one scorer. */
 const numbersOf = (versions: readonly ScoredVersion[], scorer: string): number[] =>
   versions.flatMap((one) => (one.scorer === scorer ? one.version : []));
+
+/** Returns a version of one scorer, if it has scored the side. */
+const versionOf = (
+  versions: readonly ScoredVersion[],
+  scorer: string,
+  version: number | null,
+): ScoredVersion[] => versions.filter((one) => one.scorer === scorer && one.version === version);
 
 /** Numbers distinct keys in order of appearance; -1 for null. */
 function numbered(keys: readonly (string | null)[]): Int32Array {

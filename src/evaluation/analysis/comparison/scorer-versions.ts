@@ -7,6 +7,9 @@ export interface ScoredVersion {
   /** `UNVERSIONED` for scores that name no version. */
   version: number;
   count: number;
+  /** The lowest and the highest id of the scorers that gave them; null if no score names one. */
+  first_scorer_id: string | null;
+  last_scorer_id: string | null;
 }
 
 /** The version of one scorer that is read on each side. Null for a side that the scorer has not scored. */
@@ -61,5 +64,19 @@ export function mixedReason(
   return `The ${side} mixes versions: ${results} ${have} a score by ${others.versions.map(named).join(' or ')}, but none by ${named(chosen)}. Score all results with one version.`;
 }
 
+/**
+ * Returns why scores of the chosen versions are by different scorers, or null. A scorer that takes over the name of an
+ * archived one begins at version 1 again.
+ */
+export function differentScorersReason(chosen: readonly ScoredVersion[]): string | null {
+  const ids = new Set(
+    chosen.flatMap(({ first_scorer_id: first, last_scorer_id: last }) =>
+      first === null || last === null ? [] : [first, last],
+    ),
+  );
+  if (ids.size < 2) return null;
+  return `Different scorers had this name: ${[...ids].join(', ')}. Score all results with one of them.`;
+}
+
 const named = (version: number): string =>
-  version === UNVERSIONED ? 'a scorer without a version' : `version ${version}`;
+  version === UNVERSIONED ? 'an unnamed version' : `version ${version}`;

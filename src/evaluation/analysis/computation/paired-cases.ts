@@ -19,7 +19,7 @@ export interface ScoreColumns {
   caseKeys: string[];
   /** All scores of the first scorer, one per result, then of the next. NaN for a result without a score. */
   scores: Float64Array;
-  /** In the same order: 1 for a result whose score is null on purpose. */
+  /** In the same order: 1 for a result with a deliberate null. */
   nulls: Uint8Array;
   /** The number of each result's expected case, from 0; -1 for a result of no expected case. */
   expectedCases: Int32Array;
@@ -33,7 +33,7 @@ export interface ScoreTotals {
   count: number;
   /** Expected cases with a score. */
   scoredCount: number;
-  /** Expected cases without a score, whose score is null on purpose. */
+  /** Expected cases without a score, but with a deliberate null. */
   nullCount: number;
 }
 

@@ -17,11 +17,13 @@ export interface MeasuredScorer extends GateMeasures {
   reason: string | null;
   /** Number of cases that should have a score. */
   expectedCases: number;
+  /** Whether the candidate has more results than are read. */
+  isTruncated: boolean;
   /** Null without a baseline. */
   baselineExpectedCases: number | null;
 }
 
-/** What a gate has to check with. */
+/** Settings that apply to all checks. */
 export interface GateSetting {
   hasBaseline: boolean;
   requiresBaseline: boolean;
@@ -154,12 +156,13 @@ class RuleChecks {
   }
 
   private reasonOf({ kind, bound, confident, actual, estimate }: CheckedValue, passed: boolean): string {
-    const { candidate, expectedCases, sharedCases } = this.measured;
+    const { candidate, expectedCases, sharedCases, isTruncated } = this.measured;
     const shown = (number: number | null): string => formatBeside(number, passed ? null : bound);
     const required = `at least ${formatBeside(bound, passed ? null : actual)} is required`;
     if (kind === 'min_count') return `${counted(candidate.count, 'score')}; ${required}.`;
     if (kind === 'min_coverage') {
-      return `Scores for ${coveredCases(candidate, expectedCases)}; at least ${percent(bound)} is required.`;
+      const limit = isTruncated ? ' Only the first 10,000 results count.' : '';
+      return `Scores for ${coveredCases(candidate, expectedCases)}; at least ${percent(bound)} is required.${limit}`;
     }
     if (kind === 'min_mean' && candidate.count === 0) {
       return `This scorer has no scores; a mean of ${required}.`;
@@ -195,12 +198,12 @@ const COMPARED: ReadonlySet<CheckKind> = new Set([
 const minus = (bound: number | null | undefined): number | null =>
   isGiven(bound) ? (bound === 0 ? 0 : -bound) : null;
 
-/** Returns the share of the expected cases with a score or a null on purpose. */
+/** Returns the share of the expected cases with a score or a deliberate null. */
 const shareOf = ({ scoredCount, nullCount }: ScoreTotals, expected: number): number =>
   expected === 0 ? 0 : (scoredCount + nullCount) / expected;
 
 const coveredCases = ({ scoredCount, nullCount }: ScoreTotals, expected: number): string => {
-  const nulls = nullCount > 0 ? ` (${nullCount} of them null on purpose)` : '';
+  const nulls = nullCount > 0 ? ` (including ${counted(nullCount, 'deliberate null')})` : '';
   return `${scoredCount + nullCount} of ${counted(expected, 'case')}${nulls}`;
 };
 

@@ -56,7 +56,7 @@ export class GateRuleDto {
   min_count?: number | null;
 
   /**
-   * The share of the expected cases that must have a score or a null on purpose. Errors and missing cases do not count.
+   * The share of the expected cases that must have a score or a deliberate null. Errors and missing cases do not count.
    * Expected are the cases of the dataset's snapshot or the pinned CSV version; without a dataset, those with a result. By
    * default 1 if the experiment has a dataset; 0 turns the check off. The baseline must meet it too.
    */
@@ -181,7 +181,7 @@ export class GateResultDto {
   is_truncated!: boolean;
   /** What the experiment's results and current scores cover, by the scorers of the rules. */
   coverage!: CoverageDto;
-  /** The same of the baseline; null if no rule needed one, and without one. */
+  /** The coverage of the baseline; null if no rule needed one, and without one. */
   baseline_coverage!: CoverageDto | null;
   /** One check per bound, in the order of the rules. */
   @ApiProperty({ type: [GateCheckDto] })

@@ -34,7 +34,7 @@ export class GateService {
   /**
    * Checks a running or frozen experiment against rules. A rule fails if its scorer has no scores, or too few of the
    * expected cases have one. Errors: 400 for a rule without a bound, and for the experiment as its own baseline; 404 for
-   * an unknown experiment; 409 for a baseline that is not completed; 503 if too many comparisons and gates wait.
+   * an unknown experiment; 409 for a failed experiment, and for a baseline that is not completed; 503 if too many comparisons and gates wait.
    *
    * @param signal ends the computation
    */
@@ -49,8 +49,11 @@ export class GateService {
       problem.unknownReference('/baseline_experiment_id', 'experiment', id),
     );
     const { candidate, baseline } = pair;
+    if (candidate.experiment_status === 'failed') {
+      throw problem.conflict(`The experiment ${experimentId} is failed, so it cannot pass a gate.`);
+    }
     if (baseline?.experiment_id === candidate.experiment_id) {
-      refuse([{ pointer: '/baseline_experiment_id', detail: 'must be another experiment than this one' }]);
+      refuse([{ pointer: '/baseline_experiment_id', detail: 'must be a different experiment' }]);
     }
     const measured = await this.measure(scope, pair, rules, allow_version_mismatch === true, signal);
     const checks = rules.flatMap((rule, place) =>
@@ -133,6 +136,7 @@ function toMeasured(
       candidateReason,
       reason,
       expectedCases: expected(candidate, read.candidate),
+      isTruncated: read.candidate.isTruncated,
       baselineExpectedCases: baseline && read.baseline && expected(baseline, read.baseline),
     };
   });

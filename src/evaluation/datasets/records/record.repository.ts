@@ -174,7 +174,8 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
       sql`SELECT r.dataset_record_id, coalesce(v.version, 1) AS version,
           coalesce(v.bytes, (
             SELECT first.bytes FROM record_versions first
-            WHERE first.dataset_record_id = r.dataset_record_id AND first.version = 1)) AS bytes,
+            WHERE first.workspace_id = r.workspace_id AND first.dataset_record_id = r.dataset_record_id
+              AND first.version = 1)) AS bytes,
           v.version IS NOT NULL AND NOT r.archived_during @> ${at} AS is_live,
           coalesce(${join(selected, ' AND ')}, false) AS is_selected
         FROM (SELECT ${workspaceId}::text AS workspace_id, ${datasetId}::text AS dataset_id,

@@ -26,7 +26,7 @@ const IsColumns = () =>
 export const MAPPING_DESCRIPTION =
   'Maps columns to the parts of a case. Columns that it does not name become `metadata`, or form `input` if it names ' +
   'none for `input`. The column of the case ids is in no part unless the mapping names it, and never in `input`. ' +
-  'Without a mapping, columns are recognised by these names, whatever their case: the cell of `input` is the input, the ' +
+  'Without a mapping, columns are recognised by these names, whatever their case and blanks around them: the cell of `input` is the input, the ' +
   'cell of `expected`, `expected_output` or `ground_truth` (the first that is there) the expected value, `tags` has ' +
   'tags, and `metadata` a JSON object. All other columns become members of `metadata`. Without a column `input`, they ' +
   'form `input`. An empty mapping, `{}`, recognises no names.';

@@ -91,6 +91,7 @@ export class DatasetFilterDto {
   @ArrayMinSize(1)
   @ArrayMaxSize(FILTER_IDS_MAX)
   @IsString({ each: true })
+  @Length(1, 255, { each: true })
   dataset_record_ids?: string[] | null;
 
   @IsOptional()
@@ -98,6 +99,7 @@ export class DatasetFilterDto {
   @ArrayMinSize(1)
   @ArrayMaxSize(FILTER_IDS_MAX)
   @IsString({ each: true })
+  @Length(1, 255, { each: true })
   case_ids?: string[] | null;
 }
 
@@ -266,7 +268,7 @@ export class ScorerCoverageDto {
   /** Cases with a score. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   scored_count!: number;
-  /** Cases for which the scorer stored null on purpose. Results with an error do not count. */
+  /** Cases with a deliberate null. Results with an error do not count. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   null_count!: number;
 }

@@ -123,7 +123,7 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
     const differing = await this.differing(scope, known, row, dto);
     if (differing.length === 0) return known;
     throw problem.conflict(
-      `The experiment ${id} cannot be resumed, because it has another ${differing.join(', ')}. ` +
+      `The experiment ${id} cannot be resumed with a different ${differing.join(', ')}. ` +
         'Send the values that it was created with, or another run_key.',
     );
   }

@@ -26,14 +26,15 @@ export interface ScorerCaseCounts {
   scorer: string;
   /** Cases with a score. */
   scored_count: number;
-  /** Cases without a score, but with a null that was stored on purpose: the result has no error. */
+  /** Cases without a score, but with a deliberate null: the result has no error. */
   null_count: number;
 }
 
 /** The results that a summary covers. Their ids sort by arrival. */
 const covered = ({ workspaceId }: Scope, experimentId: string): Sql => sql`covered AS (
   SELECT result_id, scores, score_details, error IS NOT NULL AS has_error, is_expected,
-         coalesce(dataset_record_id, case_id) AS case_key
+         -- without a dataset, trials share their trial_group, as in comparisons
+         coalesce(CASE WHEN NOT is_expected THEN trial_group END, dataset_record_id, case_id) AS case_key
   FROM results WHERE experiment_id = ${experimentId} AND workspace_id = ${workspaceId}
   ORDER BY result_id LIMIT ${raw(String(SUMMARY_RESULTS_MAX))}
 )`;

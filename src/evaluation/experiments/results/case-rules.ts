@@ -31,6 +31,8 @@ export interface CaseReferences {
   csvCases: ReadonlyMap<number, CsvCase>;
   /** The part of the dataset that backs the experiment. Empty for all of it. */
   filter: CaseFilter;
+  /** The case ids of that part. Null for all. */
+  selectedCaseIds: ReadonlySet<string> | null;
   /** The records that exist, as they stood in the experiment's snapshot. */
   records: ReadonlyMap<string, RecordAsOf>;
   /** The scorers that exist, with their current version. */
@@ -79,6 +81,7 @@ export class CaseRules {
       csvRows,
       csvCases: csvRows ? await this.csvCases(tx, scope, experiment, csvRows, results, filter) : new Map(),
       filter,
+      selectedCaseIds: filter.caseIds ? new Set(filter.caseIds) : null,
       records:
         recordIds.size > 0 && !isCsvBacked
           ? await this.records.versionsAsOf(tx, scope, dataset_id, dataset_revision, [...recordIds], filter)
@@ -145,14 +148,14 @@ export function checkCase(references: CaseReferences, result: ResultFieldsDto): 
 const OUTSIDE = 'must be a case within the dataset_filter of the experiment';
 
 function checkCsvCase(
-  { filter, csvCases }: CaseReferences,
+  { filter, selectedCaseIds, csvCases }: CaseReferences,
   csvRows: ReadonlyMap<string, number>,
   result: ResultFieldsDto,
 ): void {
   if (!csvRows.has(result.case_id)) {
     throw invalid('/case_id', 'must be a case of the CSV version that the experiment pins');
   }
-  if (filter.caseIds && !filter.caseIds.includes(result.case_id)) throw invalid('/case_id', OUTSIDE);
+  if (selectedCaseIds?.has(result.case_id) === false) throw invalid('/case_id', OUTSIDE);
   const read = csvCases.get(csvRows.get(result.case_id)!);
   // a case that was not read, because it is too large, is refused later
   if (read && !(filter.tags ?? []).every((tag) => read.tags.includes(tag)))

@@ -31,7 +31,7 @@ const OPERATORS: Record<ScoreOperator, Sql> = { gte: raw('>='), lte: raw('<='), 
 
 const LIST = { columns: RESULT_COLUMNS, bytes: 'bytes' };
 
-/** What a list filters by. */
+/** Filter conditions of a list. */
 interface Conditions {
   /** On columns that an index serves. */
   indexed: Sql[];

@@ -37,28 +37,20 @@ export class ResultScoreRepository {
     );
   }
 
-  /** Stores scores of one result in place of those that it shows under the same names. */
+  /** Stores scores of one result in place of all others under the same names, whoever made them. */
   async replace(
     tx: Tx,
-    { workspaceId }: Scope,
+    scope: Scope,
     experimentId: string,
     resultId: string,
     rows: readonly ScoreRow[],
   ): Promise<void> {
     if (rows.length === 0) return;
     await tx.query(
-      sql`UPDATE result_scores SET is_shown = false
-        WHERE experiment_id = ${experimentId} AND result_id = ${resultId} AND workspace_id = ${workspaceId}
-          AND scorer = ANY (${rows.map((row) => row.scorer)}::text[]) AND is_shown`,
+      sql`DELETE FROM result_scores
+        WHERE experiment_id = ${experimentId} AND result_id = ${resultId} AND workspace_id = ${scope.workspaceId}
+          AND scorer = ANY (${rows.map((row) => row.scorer)}::text[])`,
     );
-    await tx.query(
-      sql`INSERT INTO result_scores (experiment_id, workspace_id, result_id, scorer, scorer_version, scorer_id, score,
-                                     source, is_shown)
-        SELECT ${experimentId}, ${workspaceId}, ${resultId}, scorer, scorer_version, scorer_id, score, 'client', true
-        FROM json_to_recordset(${toRawJson(rows)}::json) AS given(
-          scorer text, scorer_version integer, scorer_id text, score double precision)
-        ON CONFLICT (experiment_id, scorer, scorer_version, result_id, source)
-        DO UPDATE SET scorer_id = excluded.scorer_id, score = excluded.score, is_shown = true`,
-    );
+    await this.insert(tx, scope, experimentId, rows);
   }
 }

@@ -132,9 +132,10 @@ export class TargetResultRepository {
             SET scorer_id = excluded.scorer_id, score = excluded.score,
                 is_shown = excluded.is_shown OR (excluded.is_late AND kept.is_shown),
                 frozen_score = CASE WHEN excluded.is_late AND NOT kept.is_late THEN kept.score ELSE kept.frozen_score END,
-                is_late = kept.is_late OR (excluded.is_late AND kept.score IS DISTINCT FROM excluded.score)
+                is_late = kept.is_late OR (excluded.is_late AND
+                  (kept.score, kept.scorer_id) IS DISTINCT FROM (excluded.score, excluded.scorer_id))
             -- an archived scorer of that name may have written the score that is shown
-            WHERE excluded.is_shown OR NOT kept.is_shown OR (excluded.is_late AND kept.scorer_id = excluded.scorer_id)
+            WHERE excluded.is_shown OR NOT kept.is_shown OR excluded.is_late
             RETURNING 1
           )
           SELECT (SELECT count(*) FROM stored) AS stored, (SELECT count(*) FROM written) AS written,

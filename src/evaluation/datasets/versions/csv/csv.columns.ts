@@ -121,6 +121,9 @@ function mapped(
 const EXPECTED_HEADERS = ['expected', 'expected_output', 'ground_truth'];
 const HEADERS = new Set(['input', ...EXPECTED_HEADERS, 'metadata', 'tags']);
 
+/** Returns a header without case and surrounding blanks: people write `input, expected`. */
+const plainName = (column: string): string => column.trim().toLowerCase();
+
 /**
  * Returns the index of the column with the first of these names that is there, whatever its case, or -1. A name in lower
  * case comes before others.
@@ -128,7 +131,7 @@ const HEADERS = new Set(['input', ...EXPECTED_HEADERS, 'metadata', 'tags']);
 export function headerOf(columns: readonly string[], names: readonly string[]): number {
   const places = names.flatMap((name) => [
     columns.indexOf(name),
-    columns.findIndex((column) => column.toLowerCase() === name),
+    columns.findIndex((column) => plainName(column) === name),
   ]);
   return places.find((place) => place >= 0) ?? -1;
 }
@@ -152,7 +155,7 @@ function recognised(
   const tags = find(['tags']);
   const valueColumns = [...input, ...expected, ...json];
   const rest = candidates.filter((column) => !valueColumns.includes(column) && !tags.includes(column));
-  const isInput = (column: string): boolean => input.length === 0 && !HEADERS.has(column.toLowerCase());
+  const isInput = (column: string): boolean => input.length === 0 && !HEADERS.has(plainName(column));
   const metadata = [...json, ...rest.filter((column) => !isInput(column))];
   return {
     mapping: { input: [...input, ...rest.filter(isInput)], expected, metadata, tags },
