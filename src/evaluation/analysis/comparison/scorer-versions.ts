@@ -75,7 +75,7 @@ export function differentScorersReason(chosen: readonly ScoredVersion[]): string
     ),
   );
   if (ids.size < 2) return null;
-  return `Different scorers had this name: ${[...ids].join(', ')}. Score all results with one of them.`;
+  return `Different scorers had this name: ${[...ids].sort().join(', ')}. Score all results with one of them.`;
 }
 
 const named = (version: number): string =>
