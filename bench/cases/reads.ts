@@ -97,9 +97,12 @@ export async function listResults(bench: Bench): Promise<void> {
   );
 }
 
-/** Returns a cursor in the middle of the list. */
+/** Returns a cursor in the middle of the list. A page that only skips results is empty, and its cursor goes on. */
 async function deepCursor(bench: Bench, route: string, sort = '-created_at'): Promise<string> {
-  const query = `limit=1&offset=${RESULTS / 2}&sort=${encodeURIComponent(sort)}`;
-  const { page } = await bench.http.json<{ page: { next_cursor: string } }>('GET', `${route}?${query}`, 200);
-  return page.next_cursor;
+  type Page = { items: unknown[]; page: { next_cursor: string } };
+  const list = `${route}?limit=1&sort=${encodeURIComponent(sort)}`;
+  const read = (query: string) => bench.http.json<Page>('GET', `${list}&${query}`, 200);
+  let found = await read(`offset=${RESULTS / 2}`);
+  while (found.items.length === 0) found = await read(`cursor=${found.page.next_cursor}`);
+  return found.page.next_cursor;
 }
