@@ -24,9 +24,9 @@ const HASHED_MAX = 256 * 1024;
 
 /**
  * Writes the view, `Reply` or `CachedDocument` that a handler returned. Reads have an ETag, from their version or a digest
- * of the text, and are 304 when `If-None-Match` names it. Text of more than 1 KiB is compressed with gzip, at the level whose
- * time is worth it on the fly. The ETag stays the same, because it names the version, which clients send back in `If-Match`. Long texts without a version have none. A response holds memory
- * of the budget until the client has read it.
+ * of the text, and are 304 when `If-None-Match` names it. Long texts without a version have none. Text of more than 1 KiB
+ * is compressed with gzip if the client accepts it, at the fastest level. The ETag stays the same, because it names the
+ * version, which clients send back in `If-Match`. A response holds memory of the budget until the client has read it.
  */
 @Injectable()
 export class ResponseInterceptor implements NestInterceptor {

@@ -137,7 +137,7 @@ describe('conclusions from scores', () => {
       const second = await scorerOf();
       const candidate = await completed(space, scored(second, 1));
       const found = byScorer(await compared(space, candidate, baseline), 'exact');
-      const reason = expect.stringContaining(`${[first, second].sort().join(', ')}`) as string;
+      const reason = expect.stringContaining([first, second].sort().join(', ')) as string;
       expect(found).toMatchObject({ verdict: 'not_comparable', difference: null, reason });
       const rules = [{ scorer: 'exact', min_mean: 0, max_regression: 1 }];
       const { checks } = await gate(candidate, { baseline_experiment_id: baseline, rules });
