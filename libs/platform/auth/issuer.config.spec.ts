@@ -13,7 +13,15 @@ describe('AUTH_ISSUERS', () => {
   it('allows all roles but owner, no platform principals and no new users by default', () => {
     const [issuer] = parseIssuers([entry()]);
     expect(issuer).toMatchObject({ audience: ['api'], platform: false, provision: false, claims: {} });
-    expect([...issuer!.roles]).toEqual(['viewer', 'annotator', 'editor', 'evaluator', 'publisher', 'runtime', 'admin']);
+    expect([...issuer!.roles]).toEqual([
+      'viewer',
+      'annotator',
+      'editor',
+      'evaluator',
+      'publisher',
+      'runtime',
+      'admin',
+    ]);
     expect(issuer!.algorithms).toEqual(['RS256', 'ES256', 'EdDSA']);
     expect(issuer!.orgIds).toEqual(new Set(['org_1']));
   });

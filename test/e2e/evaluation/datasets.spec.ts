@@ -89,7 +89,9 @@ describe('datasets', () => {
     it('stores duplicate tags once, and a PATCH does too', async () => {
       const dataset = await space.dataset({ name: 'tagged', tags: ['b', 'a', 'b'] });
       expect(dataset.tags).toEqual(['b', 'a']);
-      const { body } = await space.editor.patch(`${DATASETS}/${dataset.dataset_id}`, { tags: ['c', 'c', 'a'] });
+      const { body } = await space.editor.patch(`${DATASETS}/${dataset.dataset_id}`, {
+        tags: ['c', 'c', 'a'],
+      });
       expect(body.tags).toEqual(['c', 'a']);
     });
 
