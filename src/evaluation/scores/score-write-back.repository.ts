@@ -4,6 +4,7 @@ import { raw, sql, type Tx } from '#platform/db';
 import {
   type LockedResult,
   type NewResult,
+  REPLACES_COUNTED,
   type ResultId,
   ResultLockRepository,
   type ScoreWriteBack,
@@ -202,14 +203,7 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
         SELECT experiment_id, ${scoreName}, scorer_version, result_id, 'human', workspace_id, scorer_id, ${MEAN},
                result_id IN (SELECT result_id FROM written), is_frozen
         FROM aggregated
-        ON CONFLICT (experiment_id, scorer, scorer_version, result_id, source) DO UPDATE
-        SET score = excluded.score, scorer_id = excluded.scorer_id,
-            is_shown = excluded.is_shown OR (excluded.is_late AND kept.is_shown),
-            frozen_score = CASE WHEN excluded.is_late AND NOT kept.is_late THEN kept.score ELSE kept.frozen_score END,
-            is_late = kept.is_late OR (excluded.is_late AND
-                  (kept.score, kept.scorer_id) IS DISTINCT FROM (excluded.score, excluded.scorer_id))
-        -- another scorer of that name may have written the score that is shown
-        WHERE excluded.is_shown OR NOT kept.is_shown OR excluded.is_late`,
+        ${REPLACES_COUNTED}`,
     );
   }
 }

@@ -1,8 +1,22 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { prepared, sql, type Tx } from '#platform/db';
+import { prepared, raw, sql, type Tx } from '#platform/db';
 import { toRawJson } from '#platform/json';
 import type { ScoreRow } from './scores';
+
+/**
+ * Ends an `INSERT INTO result_scores AS kept` of a score that the service or people gave. It replaces the earlier one by the
+ * same version. If it comes after the experiment was finalized, the result goes on showing the earlier one. A running
+ * experiment keeps a score that is shown, unless the new one is written to the result: another scorer of that name gave it.
+ */
+export const REPLACES_COUNTED = raw(`
+  ON CONFLICT (experiment_id, scorer, scorer_version, result_id, source) DO UPDATE
+  SET scorer_id = excluded.scorer_id, score = excluded.score,
+      is_shown = excluded.is_shown OR (excluded.is_late AND kept.is_shown),
+      frozen_score = CASE WHEN excluded.is_late AND NOT kept.is_late THEN kept.score ELSE kept.frozen_score END,
+      is_late = kept.is_late OR (excluded.is_late AND
+        (kept.score, kept.scorer_id) IS DISTINCT FROM (excluded.score, excluded.scorer_id))
+  WHERE excluded.is_shown OR NOT kept.is_shown OR excluded.is_late`);
 
 /** The scores that clients upload, as rows of `result_scores`. The results are locked, or new. */
 @Injectable()

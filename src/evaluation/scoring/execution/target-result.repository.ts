@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database, prepared, sql, type SqlExecutor, type Tx } from '#platform/db';
 import { type RawJson, toRawJson } from '#platform/json';
+import { REPLACES_COUNTED } from '../../experiments';
 import type { ScoredItem } from '../../scores';
 import { isResult, type ScoringTarget } from '../runs/score-run.entity';
 import { isRun, type RunKey } from './run-execution.repository';
@@ -128,14 +129,7 @@ export class TargetResultRepository {
             SELECT experiment_id, ${name}, stored.scorer_version, result_id, 'hosted', workspace_id, stored.scorer_id,
                    ${score}, is_written, is_late
             FROM decided CROSS JOIN stored
-            ON CONFLICT (experiment_id, scorer, scorer_version, result_id, source) DO UPDATE
-            SET scorer_id = excluded.scorer_id, score = excluded.score,
-                is_shown = excluded.is_shown OR (excluded.is_late AND kept.is_shown),
-                frozen_score = CASE WHEN excluded.is_late AND NOT kept.is_late THEN kept.score ELSE kept.frozen_score END,
-                is_late = kept.is_late OR (excluded.is_late AND
-                  (kept.score, kept.scorer_id) IS DISTINCT FROM (excluded.score, excluded.scorer_id))
-            -- an archived scorer of that name may have written the score that is shown
-            WHERE excluded.is_shown OR NOT kept.is_shown OR excluded.is_late
+            ${REPLACES_COUNTED}
             RETURNING 1
           )
           SELECT (SELECT count(*) FROM stored) AS stored, (SELECT count(*) FROM written) AS written,
