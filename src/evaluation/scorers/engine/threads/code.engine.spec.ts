@@ -57,7 +57,7 @@ describe('CodeEngine', () => {
     const slow = { checks: [{ type: 'regex', pattern: 'a[ab]{980}(?:c|d)$' }] };
     let seed = 1;
     const noise = (): string => 'ab'[((seed = (seed * 1103515245 + 12345) & 0x7fffffff) >> 16) & 1]!;
-    const output = `${Array.from({ length: 600_000 }, noise).join('')}e`;
+    const output = `${Array.from({ length: 3_000_000 }, noise).join('')}e`;
     const [ended, beside] = await Promise.all([
       engine.score(slow, { ...subject, output }),
       engine.score({ checks: [{ type: 'equals' }] }, subject),
