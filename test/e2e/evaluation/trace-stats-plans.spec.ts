@@ -73,6 +73,8 @@ describe('trace stats of an experiment among many', () => {
     const used = new Set(nodes.flatMap((node) => node['Index Name'] ?? []));
     for (const index of ['traces_pkey', ...more]) expect(used).toContain(index);
     // whichever key of results, it is one that begins with the experiment
-    expect([...used].some((index) => /^results_(pkey|case_id|record|by_update|by_duration)$/.test(index))).toBe(true);
+    expect(
+      [...used].some((index) => /^results_(pkey|case_id|record|by_update|by_duration)$/.test(index)),
+    ).toBe(true);
   });
 });
