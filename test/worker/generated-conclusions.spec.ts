@@ -15,11 +15,18 @@ const randomOf = (seed: number) => (most: number) => {
   return ((mixed ^ (mixed >>> 14)) >>> 0) % most;
 };
 
+interface KnownResult {
+  result_id: string;
+  version: number;
+  isFailed: boolean;
+  clientScore: number | null | undefined;
+}
+
 /** What a test knows about one experiment. */
 interface Known {
   experiment_id: string;
-  /** By case: how often it was replaced, and whether it has an error. */
-  results: Map<string, { version: number; isFailed: boolean; clientScore: number | null | undefined }>;
+  /** By case: the result, how often it was replaced, and whether it has an error. */
+  results: Map<string, KnownResult>;
   /** Scores by the service of the present version of each result: `case version` to score. */
   hosted: Map<string, number | null>;
   frozen?: { experiment: unknown; results: unknown };
@@ -89,9 +96,23 @@ describe('conclusions after any sequence of requests', () => {
       if (isFrozen(one)) return;
       const version = (one.results.get(case_id)?.version ?? 0) + 1;
       expect(answer.body.version).toBe(version);
-      one.results.set(case_id, { version, isFailed, clientScore });
+      one.results.set(case_id, { result_id: answer.body.result_id, version, isFailed, clientScore });
       for (const key of [...one.hosted.keys()]) if (key.startsWith(`${case_id} `)) one.hosted.delete(key);
     };
+
+    /** Replaces all scores of a result. The value is one that nothing else gives. */
+    const patch = async (one: Known): Promise<void> => {
+      const [case_id, result] = [...one.results][random(Math.max(1, one.results.size))] ?? [];
+      if (!case_id || !result) return;
+      const clientScore = 2 + ++patches / 8;
+      const body = { version: result.version, scores: { [SCORER]: clientScore } };
+      const { status } = await ok(api.patch(path(one, `/results/${result.result_id}`), body), 200, 409);
+      expect(status === 409).toBe(isFrozen(one));
+      if (isFrozen(one)) return;
+      one.results.set(case_id, { ...result, clientScore });
+      for (const key of [...one.hosted.keys()]) if (key.startsWith(`${case_id} `)) one.hosted.delete(key);
+    };
+    let patches = 0;
 
     const score = async (one: Known): Promise<void> => {
       if (one.results.size === 0) return;
@@ -193,7 +214,7 @@ describe('conclusions after any sequence of requests', () => {
 
     for (let step = 0; step < STEPS; step++) {
       const [one, other] = random(2) === 0 ? [both[0]!, both[1]!] : [both[1]!, both[0]!];
-      const actions = [upload, upload, upload, score, score, changeScorer, finalize];
+      const actions = [upload, upload, upload, patch, score, score, changeScorer, finalize];
       await actions[random(actions.length)]!(one);
       await compare(one, other);
       await gate(one, other);

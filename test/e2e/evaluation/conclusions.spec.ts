@@ -116,6 +116,10 @@ describe('conclusions from scores', () => {
       // one version can still be asked for, and says how much it covers
       const asked = await compared(space, candidate, baseline, { scorer: 'exact', scorer_version: '1' });
       expect(byScorer(asked, 'exact')).toMatchObject({ cases: 5, difference: 0, candidate: { scored_count: 5 } });
+      // a case that this version has not scored does not show the score of another one
+      const shown = asked.cases.items.map(({ key, outcome: of, candidate: [trial] }) => [key, of, trial!.scores]);
+      expect(shown).toContainEqual(['c1', 'missing', {}]);
+      expect(shown).toContainEqual(['c6', 'unchanged', { exact: 1 }]);
     }); // prettier-ignore
   });
 
@@ -267,6 +271,31 @@ describe('conclusions from scores', () => {
       const body = await gate(candidate, { rules: [{ scorer: 'exact', min_count: 2 }] });
       expect(body.checks.map((check) => check.status)).toEqual(['passed', 'failed']);
       expect(body.checks[1]!.reason).toContain('1 of 2 cases');
+    });
+
+    it('and count as one case without a dataset, in gate and summary alike', async () => {
+      const trials = [1, 2, 3].map((i) => ({ case_id: `t${i}`, trial_group: 'a', scores: { exact: 1 } }));
+      const id = await experimentOf(space, trials);
+      const { coverage } = await gate(id, { rules: [{ scorer: 'exact', min_count: 3, min_coverage: 1 }] });
+      expect(coverage.scorers).toEqual({ exact: { scored_count: 1, null_count: 0 } });
+      const { summary } = await space.finalize(id);
+      expect(summary!.coverage).toEqual(coverage);
+    });
+
+    it('above 10,000 results, it says that the others were not read', async () => {
+      const { dataset_id } = await space.dataset();
+      const ids = Array.from({ length: 10_001 }, (_, i) => `c${i + 1}`);
+      await uploaded(space, dataset_id, `id,input\n${ids.map((id) => `${id},x\n`).join('')}`);
+      const { experiment_id } = await space.experiment({ dataset_id, dataset_version: 1 });
+      for (let at = 0; at < ids.length; at += 100) {
+        const items = ids.slice(at, at + 100).map((case_id) => ({ case_id, scores: { exact: 1 } }));
+        await space.results(experiment_id, items);
+      }
+      const { checks } = await gate(experiment_id, { rules: [{ scorer: 'exact', min_mean: 1 }] });
+      expect(checks.map(({ status }) => status)).toEqual(['passed', 'failed']);
+      expect(checks[1]!.reason).toBe(
+        'Scores for 10000 of 10001 cases; at least 100 % is required. Only the first 10,000 results count.',
+      );
     });
 
     it('one hard break fails a build that the mean would not', async () => {

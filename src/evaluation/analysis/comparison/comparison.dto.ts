@@ -46,7 +46,7 @@ export class CompareQueryDto extends PageQueryDto {
   @ToInteger()
   scorer_version?: number;
 
-  /** Compares scores by different versions of a scorer, instead of answering `not_comparable`. */
+  /** Compares despite different scorers, versions of a scorer or numbered CSV rows, instead of answering `not_comparable`. */
   @IsOptional()
   @IsBoolean()
   @ToBoolean()
@@ -155,7 +155,7 @@ export class ScorerComparisonDto {
   @ApiProperty({
     enum: VERDICTS,
     description:
-      '`improved` or `regressed` if `p_value` is below 0.05 and `confidence_interval` excludes 0, else `inconclusive`. `not_comparable` if different versions of the scorer made the scores; nothing is then computed from them.',
+      '`improved` or `regressed` if `p_value` is below 0.05 and `confidence_interval` excludes 0, else `inconclusive`. `not_comparable` if the scores or the cases of the experiments cannot be compared, for `reason`; nothing is then computed from the scores.',
   })
   verdict!: Verdict;
   /** Why the scores are not comparable; null if they are. */

@@ -45,17 +45,17 @@ export function columnOf({ caseKeys, scores }: ScoreColumns, scorer: number): Fl
 export function totalsOf(columns: ScoreColumns, scorer: number): ScoreTotals {
   const scores = columnOf(columns, scorer);
   const nulls = columns.nulls.subarray(scorer * scores.length, (scorer + 1) * scores.length);
-  const [scored, empty] = [new Set<number>(), new Set<number>()];
+  // of each expected case: 0 is not covered, 1 a deliberate null, 2 a score
+  const cover = new Uint8Array(scores.length);
   let count = 0;
   for (let i = 0; i < scores.length; i++) {
+    const isScored = !Number.isNaN(scores[i]!);
+    if (isScored) count++;
     const expected = columns.expectedCases[i]!;
-    if (!Number.isNaN(scores[i]!)) {
-      count++;
-      if (expected >= 0) scored.add(expected);
-    } else if (nulls[i] === 1 && expected >= 0) empty.add(expected);
+    if (expected >= 0) cover[expected] = Math.max(cover[expected]!, isScored ? 2 : nulls[i]!);
   }
-  const nullCount = [...empty].filter((one) => !scored.has(one)).length;
-  return { mean: decimalMean(scores), count, scoredCount: scored.size, nullCount };
+  const of = (kind: number): number => cover.filter((one) => one === kind).length;
+  return { mean: decimalMean(scores), count, scoredCount: of(2), nullCount: of(1) };
 }
 
 /** The results of one side, grouped by case. Case i has `results[starts[i]]` to `results[starts[i + 1] - 1]`. */

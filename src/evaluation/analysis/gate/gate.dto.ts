@@ -103,7 +103,7 @@ export class GateDto {
   @IsBoolean()
   require_baseline?: boolean | null;
 
-  /** Compares scores by different versions of a scorer, instead of failing. */
+  /** Compares despite different scorers, versions of a scorer or numbered CSV rows, instead of failing the check. */
   @IsOptional()
   @IsBoolean()
   allow_version_mismatch?: boolean | null;

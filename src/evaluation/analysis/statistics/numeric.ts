@@ -37,13 +37,15 @@ export function decimalMean(values: Float64Array): number | null {
 }
 
 function meanOfCounted(counts: ReadonlyMap<number, number>, count: number): number {
-  const terms = [...counts].map(([value, times]) => {
-    const [, whole = '', fraction = '', exponent = '0'] = DECIMAL.exec(String(value)) ?? [];
-    return { digits: BigInt(whole + fraction) * BigInt(times), exponent: Number(exponent) - fraction.length };
-  });
-  const lowest = terms.reduce((least, { exponent }) => Math.min(least, exponent), Infinity);
-  const total = terms.reduce(
-    (sum, { digits, exponent }) => sum + digits * 10n ** BigInt(exponent - lowest),
+  const sums = new Map<number, bigint>(); // of the digits, by their exponent
+  for (const [value, times] of counts) {
+    const [, whole = '', fraction = '', given = '0'] = DECIMAL.exec(String(value)) ?? [];
+    const exponent = Number(given) - fraction.length;
+    sums.set(exponent, (sums.get(exponent) ?? 0n) + BigInt(whole + fraction) * BigInt(times));
+  }
+  const lowest = Math.min(...sums.keys());
+  const total = [...sums].reduce(
+    (sum, [exponent, digits]) => sum + digits * 10n ** BigInt(exponent - lowest),
     0n,
   );
   const scaled = total * 10n ** BigInt(QUOTIENT_DIGITS);
