@@ -62,7 +62,8 @@ describe('the rows of a CSV version, as cases', () => {
   });
 
   it('of a file with input, expected, metadata and tags headers, without a mapping', async () => {
-    const file = ' Input,Expected ,Metadata, Tags ,source\na,"{""b"": 1}","{ ""n"": [1, null] }","x, y",faq\n';
+    const file =
+      ' Input,Expected ,Metadata, Tags ,source\na,"{""b"": 1}","{ ""n"": [1, null] }","x, y",faq\n';
     expect(await caseOf(await newDataset(), file)).toEqual({
       id: '1',
       input: 'a',
