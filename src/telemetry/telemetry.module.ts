@@ -61,6 +61,7 @@ import { TraceWriter } from './traces/trace.writer';
     DayPartitions,
     ExportRepository,
     ModelPrices,
+    ReadLimiter,
     SessionWriteRepository,
     TraceFeedRepository,
     TraceStore,
