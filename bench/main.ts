@@ -14,6 +14,7 @@ import { listAgents, reconcile } from './cases/registry';
 import { bulkResults, singleResult } from './cases/results';
 import { judgedRuns, judgedRunsAtOnce, scoredPerSecond } from './cases/judges';
 import { mcpEndpoint, refreshServer } from './cases/mcp';
+import { scores } from './cases/scores';
 import { noopScorer } from './cases/scoring';
 import { searchRegistry } from './cases/search';
 import { readTraces } from './cases/trace-reads';
@@ -40,6 +41,7 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'time-to-readable': timeToReadable,
   'read-traces': readTraces,
   'trace-stats': traceStats,
+  scores,
   'noop-scorer': noopScorer,
   'scored-per-second': scoredPerSecond,
   'judged-runs': judgedRuns,

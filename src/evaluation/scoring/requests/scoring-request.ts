@@ -4,7 +4,7 @@ import type { Grain } from '../../scorers';
 import { CONCURRENCY_DEFAULT, type ScoringOptions } from '../execution/scoring-runner';
 import type { Selection } from '../target-selection/candidates';
 import { TARGETS_MAX } from '../target-selection/target-selector';
-import type { ScoreDto } from './scoring.dto';
+import type { ScoreRequestDto } from './scoring.dto';
 
 const CONCURRENCY_MAX = 32;
 const ID_LISTS = ['trace_ids', 'session_ids', 'agent_ids'] as const;
@@ -13,7 +13,7 @@ const ID_LISTS = ['trace_ids', 'session_ids', 'agent_ids'] as const;
  * Checks the rules between the members of a request, which need nothing from the database. Errors: 400 without any
  * selector, for one that can never select a target, and for a grain that contradicts the ids.
  */
-export function checkSelectors(dto: ScoreDto): void {
+export function checkSelectors(dto: ScoreRequestDto): void {
   const selectors = [dto.trace_ids, dto.session_ids, dto.agent_ids, dto.experiment_id, dto.since, dto.until];
   if (selectors.every(isAbsent)) {
     throw problem.invalidRequest(
@@ -39,7 +39,7 @@ export function checkSelectors(dto: ScoreDto): void {
 }
 
 /** Returns the selection of a checked request. Errors: 422 for a limit over the cap of the mode, 400 for a limit of 0. */
-export function selectionOf(dto: ScoreDto, scorerGrain: Grain): Selection {
+export function selectionOf(dto: ScoreRequestDto, scorerGrain: Grain): Selection {
   const mode = dto.mode ?? 'score';
   const cap = TARGETS_MAX[mode];
   const limit = dto.limit ?? undefined;
@@ -63,14 +63,14 @@ export function selectionOf(dto: ScoreDto, scorerGrain: Grain): Selection {
   };
 }
 
-export const optionsOf = ({ concurrency, max_cost_usd, cache }: ScoreDto): ScoringOptions => ({
+export const optionsOf = ({ concurrency, max_cost_usd, cache }: ScoreRequestDto): ScoringOptions => ({
   concurrency: Math.min(concurrency || CONCURRENCY_DEFAULT, CONCURRENCY_MAX),
   max_cost_usd: max_cost_usd ?? null,
   uses_cache: cache !== false,
 });
 
 /** Returns the grains of the ids in a request, traces first. */
-function grainsOfIds(dto: ScoreDto): Grain[] {
+function grainsOfIds(dto: ScoreRequestDto): Grain[] {
   const grains: Grain[] = [];
   if (!isAbsent(dto.trace_ids)) grains.push('trace');
   if (!isAbsent(dto.session_ids) || !isAbsent(dto.agent_ids)) grains.push('session');

@@ -28,7 +28,7 @@ const IDS_MAX = 10_000;
 
 /** A selection of targets, and how to score them. Selectors narrow each other; give at least one. */
 @ValuesCheckedLater()
-export class ScoreDto {
+export class ScoreRequestDto {
   /**
    * `score` queues a run. `test` scores up to 5 targets and returns the results. `preview` returns what would be run or
    * sent to the judge for up to 5 targets. `test` and `preview` store nothing.

@@ -4,7 +4,12 @@ import { checkValues } from '#platform/http';
 import { problem } from '#platform/problem';
 import { ScorerService } from '../../scorers';
 import { ScoreRunService } from '../runs/score-run.service';
-import { type QueuedRunDto, type ScoreDto, type SynchronousScoresDto, toQueuedRunDto } from './scoring.dto';
+import {
+  type QueuedRunDto,
+  type ScoreRequestDto,
+  type SynchronousScoresDto,
+  toQueuedRunDto,
+} from './scoring.dto';
 import { type ScoringOptions, ScoringRunner } from '../execution/scoring-runner';
 import { checkSelectors, optionsOf, selectionOf } from './scoring-request';
 import type { Selection } from '../target-selection/candidates';
@@ -34,7 +39,12 @@ export class ScoringService {
    * scorer, and if other requests keep taking the targets; 422 for more targets than the cap, and for a cost limit on a
    * judge without prices; 503 without a judge backend, except in mode `preview`.
    */
-  async score(scope: Scope, scorerId: string, dto: ScoreDto, signal: AbortSignal): Promise<ScoringAnswer> {
+  async score(
+    scope: Scope,
+    scorerId: string,
+    dto: ScoreRequestDto,
+    signal: AbortSignal,
+  ): Promise<ScoringAnswer> {
     checkSelectors(dto);
     const row = await this.scorers.find(scope, scorerId);
     checkRunnable(row);
