@@ -14,7 +14,7 @@ import { listAgents, reconcile } from './cases/registry';
 import { bulkResults, singleResult } from './cases/results';
 import { judgedRuns, judgedRunsAtOnce, scoredPerSecond } from './cases/judges';
 import { mcpEndpoint, refreshServer } from './cases/mcp';
-import { noopScorer } from './cases/scoring';
+import { noopScorer, scoreBatch } from './cases/scoring';
 import { searchRegistry } from './cases/search';
 import { readTraces } from './cases/trace-reads';
 import { listStore, publishAgent } from './cases/store';
@@ -41,6 +41,7 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'read-traces': readTraces,
   'trace-stats': traceStats,
   'noop-scorer': noopScorer,
+  'score-batch': scoreBatch,
   'scored-per-second': scoredPerSecond,
   'judged-runs': judgedRuns,
   'judged-runs-at-once': judgedRunsAtOnce,

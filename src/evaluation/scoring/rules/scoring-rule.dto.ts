@@ -1,14 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
-import {
-  IsBoolean,
-  IsInt,
-  IsNumber,
-  IsOptional,
-  IsString,
-  Max,
-  Min,
-} from 'class-validator';
+import { IsBoolean, IsInt, IsNumber, IsOptional, IsString, Max, Min } from 'class-validator';
 import { IsOneOf, NotNull, ReadOnlyMembersOf, ValuesCheckedLater } from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
 import { type Grain, GRAINS } from '../../scorers';

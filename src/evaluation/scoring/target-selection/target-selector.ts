@@ -133,9 +133,9 @@ export class TargetSelector {
 export const tooManyTargets = (count: number, cap: number): Problem =>
   problem.validationFailed(
     `The selection matches ${count} targets, more than ${cap}. Give a limit or narrow the selection. ` +
-      (cap === TARGETS_MAX.score
-        ? 'To score all of them, use POST /eval/v1/scorers/{scorer_id}/batches.'
-        : 'To score all of them, repeat the request with unscored_only and a limit.'),
+      (cap > TARGETS_MAX.score
+        ? 'To score all of them, repeat the request with unscored_only and a limit.'
+        : 'To score all of them, use POST /eval/v1/scorers/{scorer_id}/batches.'),
   );
 
 /** Quotes the id only if it cannot break the sentence. */
