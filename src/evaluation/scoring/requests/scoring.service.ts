@@ -1,12 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { problem } from '#platform/problem';
+import { TARGETS_MAX } from '../runs/score-run.entity';
 import { ScoreRunService } from '../runs/score-run.service';
 import { type QueuedRunDto, type ScoreDto, type SynchronousScoresDto, toQueuedRunDto } from './scoring.dto';
 import { type ScoringOptions, ScoringRunner } from '../execution/scoring-runner';
 import { ScoringRequestReader } from './scoring-request.reader';
 import type { Selection } from '../target-selection/candidates';
-import { TARGETS_MAX, TargetSelector } from '../target-selection/target-selector';
+import { TargetSelector } from '../target-selection/target-selector';
 import type { RunnableScorer } from '../execution/target-scorer';
 
 /** Attempts to select targets that no other request takes. */

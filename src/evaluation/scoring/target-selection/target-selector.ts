@@ -7,17 +7,14 @@ import type { PinnedScorer } from '../../scorers';
 import { KnownTargets } from '../../scores';
 import {
   isResult,
-  type ScoreMode,
   type ScoringTarget,
   targetIdOf,
   type TargetRef,
+  TARGETS_MAX,
 } from '../runs/score-run.entity';
 import { ScoreRunRepository } from '../runs/score-run.repository';
 import { CandidateFinder } from './candidate-finder';
 import { type Candidates, type Selection, takeFirst, unscoredCandidates } from './candidates';
-
-/** Targets of one run, or of one request in `preview` or `test`, at most. */
-export const TARGETS_MAX = { score: 100, test: 5, preview: 5 } as const satisfies Record<ScoreMode, number>;
 
 type Ids = readonly string[] | null;
 
