@@ -15,7 +15,7 @@ import { bulkResults, singleResult } from './cases/results';
 import { judgedRuns, judgedRunsAtOnce, scoredPerSecond } from './cases/judges';
 import { mcpEndpoint, refreshServer } from './cases/mcp';
 import { scores } from './cases/scores';
-import { noopScorer } from './cases/scoring';
+import { noopScorer, scoreBatch } from './cases/scoring';
 import { searchRegistry } from './cases/search';
 import { readTraces } from './cases/trace-reads';
 import { listStore, publishAgent } from './cases/store';
@@ -43,6 +43,7 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'trace-stats': traceStats,
   scores,
   'noop-scorer': noopScorer,
+  'score-batch': scoreBatch,
   'scored-per-second': scoredPerSecond,
   'judged-runs': judgedRuns,
   'judged-runs-at-once': judgedRunsAtOnce,

@@ -31,6 +31,7 @@ import { TelemetryMessageLogs1795459000100 } from './1795459000100-telemetry-mes
 import { JsonNumbers1795459000200 } from './1795459000200-json-numbers';
 import { NameFilters1795459200000 } from './1795459200000-name-filters';
 import { EvaluationScoresInOneTable1795459300000 } from './1795459300000-evaluation-scores-in-one-table';
+import { ScoreBatches1795459500000 } from './1795459500000-score-batches';
 
 /**
  * Every migration, in the order in which they run. The baselines are already applied to existing databases, so never change
@@ -70,6 +71,7 @@ export const MIGRATIONS = [
   JsonNumbers1795459000200,
   NameFilters1795459200000,
   EvaluationScoresInOneTable1795459300000,
+  ScoreBatches1795459500000,
 ];
 
 /** Timestamp of the first baseline, in ms since 1970. Databases with earlier migrations cannot be migrated. */
