@@ -205,6 +205,27 @@ describe('a batch', () => {
     });
   });
 
+  it('starts no further runs when its organization is suspended', async () => {
+    const batch = await batchOver(1_000, ALWAYS);
+    await app.database.query(`UPDATE organizations SET status = 'suspended' WHERE org_id = $1`, [
+      on.organization.orgId,
+    ]);
+    await newWorker();
+    const ended = async () => {
+      const [row] = await app.database.query<any>('SELECT * FROM score_batches WHERE score_batch_id = $1', [
+        batch.score_batch_id,
+      ]);
+      return row;
+    };
+    await until(async () => (await ended()).completed_count === 300);
+    expect(await ended()).toMatchObject({
+      batch_status: 'failed',
+      failure_code: 'cancelled',
+      failure_detail: expect.stringMatching(/not active\. 700 of its 1000 targets/),
+      run_count: 3,
+    });
+  });
+
   it('fails when none of its runs succeeds', async () => {
     await newWorker();
     const batch = await batchOver(150, script('function score() { throw new Error("broken"); }'), {

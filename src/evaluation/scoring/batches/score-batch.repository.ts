@@ -64,8 +64,8 @@ export class ScoreBatchRepository {
   }
 
   /** Adds waiting targets to a batch, each once. Returns how many were new. */
-  async addTargets(tx: Tx, scope: Scope, id: string, targets: readonly ScoringTarget[]): Promise<number> {
-    const [row] = await tx.query<{ added: number }>(sql`
+  async addTargets(scope: Scope, id: string, targets: readonly ScoringTarget[]): Promise<number> {
+    const [row] = await this.database.query<{ added: number }>(sql`
       WITH added AS (
         INSERT INTO score_batch_targets (score_batch_id, ordinal, trace_id, session_id, result_experiment_id, result_id,
                                          result_version, case_id)
@@ -79,13 +79,34 @@ export class ScoreBatchRepository {
     return row!.added;
   }
 
+  /** Returns the next waiting targets after an ordinal. */
+  targetsAfter(tx: Tx, scope: Scope, id: string, after: number, limit: number): Promise<ScoringTarget[]> {
+    return tx.query<ScoringTarget>(
+      sql`SELECT t.ordinal, t.trace_id, t.session_id, t.result_experiment_id, t.result_id, t.result_version, t.case_id
+        FROM score_batches b JOIN score_batch_targets t USING (score_batch_id)
+        WHERE b.score_batch_id = ${id} AND b.workspace_id = ${scope.workspaceId} AND t.ordinal > ${after}
+        ORDER BY t.ordinal LIMIT ${limit}`,
+    );
+  }
+
+  async removeTargets(tx: Tx, scope: Scope, id: string, targets: readonly ScoringTarget[]): Promise<void> {
+    const ordinals = targets.map(({ ordinal }) => ordinal);
+    if (ordinals.length === 0) return;
+    await tx.query(
+      sql`DELETE FROM score_batch_targets
+        WHERE score_batch_id = (SELECT score_batch_id FROM score_batches WHERE ${isBatch(scope, id)})
+          AND ordinal = ANY (${ordinals}::integer[])`,
+    );
+  }
+
   /** Ends the selection. A batch without targets has succeeded. Returns the batch, or null if it was deleted. */
-  async accept(tx: Tx, scope: Scope, id: string, total: number): Promise<ScoreBatchRow | null> {
-    const end = sql`CASE WHEN ${total}::integer = 0 THEN now() END`;
+  async accept(tx: Tx, scope: Scope, id: string): Promise<ScoreBatchRow | null> {
+    const end = raw('CASE WHEN t.total = 0 THEN now() END');
     const [row] = await tx.query<ScoreBatchRow>(sql`
       UPDATE score_batches b
-      SET total = ${total}, batch_status = CASE WHEN ${total}::integer = 0 THEN 'succeeded' ELSE 'queued' END,
+      SET total = t.total, batch_status = CASE WHEN t.total = 0 THEN 'succeeded' ELSE 'queued' END,
           started_at = ${end}, finished_at = ${end}, updated_at = now()
+      FROM (SELECT count(*) AS total FROM score_batch_targets WHERE score_batch_id = ${id}) t
       WHERE ${isBatch(scope, id)} AND batch_status = 'selecting' RETURNING ${raw(COLUMNS)}`);
     return row ?? null;
   }
