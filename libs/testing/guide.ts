@@ -103,8 +103,13 @@ export class Guide {
     rmSync(this.pathOf(name));
   }
 
-  /** Runs the next shell block. @returns what it printed. Throws if a command fails, and at the end of the page */
-  async next(): Promise<string> {
+  /**
+   * Runs the next shell blocks, one by default. Throws if a command fails, and at the end of the page.
+   *
+   * @returns what the last of them printed
+   */
+  async next(count = 1): Promise<string> {
+    for (; count > 1; count--) await this.next();
     while (this.at < this.blocks.length && !isRun(this.blocks[this.at]!)) this.at += 1;
     const block = this.blocks[this.at++];
     if (!block) throw new Error('The page has no further shell block.');

@@ -12,7 +12,7 @@ describeGuide('docs/datasets-from-traces.md', () => {
     const service = await StandaloneService.start();
     const guide = Guide.open('docs/datasets-from-traces.md', service);
     try {
-      for (const _ of ['set up', 'send', 'find']) await guide.next();
+      await guide.next(3);
       expect(lines(await guide.next())).toEqual([
         [201, 'What is the capital of Australia?'],
         [201, 'What is the capital of Canada?'],
@@ -32,7 +32,7 @@ describeGuide('docs/collect-feedback.md', () => {
     const service = await StandaloneService.start();
     const guide = Guide.open('docs/collect-feedback.md', service);
     try {
-      for (const _ of ['set up', 'key', 'thumbs']) await guide.next();
+      await guide.next(3);
       expect(lines(await guide.next())).toEqual([[expect.any(String), 'user-1', 'The link is dead.']]);
       const today = new Date().toISOString().slice(0, 10);
       expect(lines(await guide.next())).toEqual([[today, 2 / 3, 3]]);
@@ -62,7 +62,7 @@ describeGuide('docs/judge-production-traces.md', () => {
     const service = await StandaloneService.start({ env: judge.env });
     const guide = Guide.open('docs/judge-production-traces.md', service);
     try {
-      for (const _ of ['set up', 'send', 'create']) await guide.next();
+      await guide.next(3);
       expect(lines(await guide.next())).toEqual([[expect.any(String), expect.any(Number), 'compared']]);
       expect(lines(await guide.next())).toEqual([[expect.any(String), true]]);
       expect(lines(await guide.next())).toMatchObject([['succeeded', 4, 0]]);

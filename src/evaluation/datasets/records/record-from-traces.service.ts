@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
+import { FairLimiter } from '#platform/concurrency';
 import { toJsonText } from '#platform/json';
 import { Problem, problem } from '#platform/problem';
 import type { TraceSummary } from '../../../telemetry';
@@ -11,6 +12,9 @@ import type { RecordFromTraceDto, RecordsFromTracesDto } from './record-from-tra
 
 /** Bytes of JSON that the records of one request have, at most. A single trace always fits. */
 const CONTENT_BYTES = 16 * 1024 * 1024;
+/** Concurrent requests of an organization. One more may run for another organization. Each may take some 40 MiB. */
+const REQUESTS_AT_ONCE = 2;
+const REQUESTS_WAITING = 200;
 /** Characters of a name in the metadata of a record. */
 const NAME_MAX = 255;
 
@@ -34,6 +38,8 @@ export abstract class TraceContents {
 /** Makes records from traces. */
 @Injectable()
 export class RecordFromTracesService {
+  private readonly limiter = new FairLimiter({ share: REQUESTS_AT_ONCE, maxWaiting: REQUESTS_WAITING });
+
   constructor(
     private readonly datasets: DatasetService,
     private readonly traces: TraceContents,
@@ -43,7 +49,8 @@ export class RecordFromTracesService {
   /**
    * Makes a record from each trace, in one transaction. Each succeeds or fails by itself: 400 for a trace without input, or
    * against the schemas of the dataset, 409 for one that has a record, 413 for one that does not fit into the request.
-   * Errors of the request: 404 for an unknown dataset, and naming unknown traces.
+   * Errors of the request: 404 for an unknown dataset, and naming unknown traces; 409 for an archived dataset; 503 when too many
+   * requests wait.
    */
   async create(
     scope: Scope,
@@ -56,8 +63,10 @@ export class RecordFromTracesService {
     await this.datasets.findLive(scope, datasetId);
     const ids = [...new Set(dto.trace_ids)];
     await this.traces.checkIds(scope, ids);
-    const contents = await this.readContents(scope, ids, dto, signal);
-    const items = await this.bulk.write(scope, datasetId, { dto, contents, place: (fault) => fault }, signal);
+    const items = await this.limiter.run(scope, signal, async () => {
+      const contents = await this.readContents(scope, ids, dto, signal);
+      return this.bulk.write(scope, datasetId, { dto, contents, place: (fault) => fault }, signal);
+    });
     return items.map(({ index, ...outcome }) => ({ index, trace_id: ids[index]!, ...outcome }));
   }
 

@@ -5,7 +5,7 @@ import { TargetSelector } from '../target-selection/target-selector';
 import { SubjectBuilder } from './subject-builder';
 
 /** Traces whose content is read together. Each may have 8 MiB. */
-const CHUNK = 5;
+const CHUNK = 2;
 
 /** Reads the input and output that scorers see of traces. */
 @Injectable()
