@@ -7,6 +7,8 @@ const lines = (printed: string): unknown[] =>
     .split('\n')
     .map((line): unknown => JSON.parse(line));
 
+const PRICE = { input_usd_per_million: 1, output_usd_per_million: 1 };
+
 describeGuide('docs/datasets-from-traces.md', () => {
   it('makes cases of the three worst traces, which the next experiment answers better', async () => {
     const service = await StandaloneService.start();
@@ -59,7 +61,9 @@ describeGuide('docs/judge-production-traces.md', () => {
     judge.reply = ({ prompt }) => ({
       content: JSON.stringify({ reasoning: 'compared', value: !prompt.includes('Sydney') }),
     });
-    const service = await StandaloneService.start({ env: judge.env });
+    const service = await StandaloneService.start({
+      env: { ...judge.env, MODEL_PRICES: JSON.stringify({ 'judge-1': PRICE }) },
+    });
     const guide = Guide.open('docs/judge-production-traces.md', service);
     try {
       await guide.next(3);
