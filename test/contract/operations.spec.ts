@@ -562,7 +562,16 @@ describe('every operation', () => {
       200,
     );
     await expectAll([evaluator.post(`${runPath}/cancel`)], 200);
+    await scoreMany(path, selection);
     await archiveAndRestore(evaluator, path);
+  }
+
+  async function scoreMany(scorerPath: string, selection: object): Promise<void> {
+    const batch = await evaluator.post(`${scorerPath}/batches`, selection);
+    expect(batch.status).toBe(202);
+    const path = batch.headers.get('location')!;
+    await expectAll([evaluator.get('/eval/v1/score-batches'), evaluator.get(path)], 200);
+    await expectAll([evaluator.post(`${path}/cancel`)], 200);
   }
 
   async function scoreWhatArrives(scorerPath: string): Promise<void> {

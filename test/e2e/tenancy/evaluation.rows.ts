@@ -102,7 +102,16 @@ export const EVALUATION_ROWS: Readonly<Record<string, Row>> = {
         .map((one): object => ({ mode: 'test', [`${one}s`]: [theirs[one]] }))
         .concat({ mode: 'test', experiment_id: theirs.experiment_id }),
   },
-  'GET /eval/v1/score-runs': { queries: filteredBy('scorer_id', 'experiment_id') },
+  'POST /eval/v1/scorers/{scorer_id}/batches': {
+    bodies: (theirs) =>
+      (['trace_id', 'session_id', 'agent_id'] as const)
+        .map((one): object => ({ [`${one}s`]: [theirs[one]] }))
+        .concat({ experiment_id: theirs.experiment_id }),
+  },
+  'GET /eval/v1/score-batches': { queries: filteredBy('scorer_id', 'experiment_id') },
+  'GET /eval/v1/score-batches/{score_batch_id}': NOTHING,
+  'POST /eval/v1/score-batches/{score_batch_id}/cancel': NOTHING,
+  'GET /eval/v1/score-runs': { queries: filteredBy('scorer_id', 'experiment_id', 'score_batch_id') },
   'GET /eval/v1/score-runs/{score_run_id}': NOTHING,
   'GET /eval/v1/score-runs/{score_run_id}/results': NOTHING,
   'POST /eval/v1/score-runs/{score_run_id}/cancel': NOTHING,
