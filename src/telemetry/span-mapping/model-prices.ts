@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { Environment } from '#platform/config';
 import { isJsonObject } from '#platform/json';
-import { defaultCostOf, type PricedModel } from './default-prices';
+import { defaultCostOf, type PricedModel, type TokenCounts } from './default-prices';
 
 /** US dollars per million tokens. */
 export interface ModelPrice {
@@ -12,17 +12,6 @@ export interface ModelPrice {
   readonly cached_input_usd_per_million?: number;
   /** Input written to the provider's cache. Absent: the price of other input. */
   readonly cache_write_usd_per_million?: number;
-}
-
-/** The tokens of a call; null or absent if they are unknown. */
-export interface TokenCounts {
-  /** Includes tokens of the provider's cache. */
-  readonly inputTokens: number | null;
-  readonly outputTokens: number | null;
-  readonly cachedInputTokens?: number | null;
-  readonly cacheWriteTokens?: number | null;
-  /** Part of the output tokens. Only the default prices distinguish it. */
-  readonly reasoningTokens?: number | null;
 }
 
 /** A call of a model. */

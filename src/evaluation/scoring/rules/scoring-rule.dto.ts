@@ -13,9 +13,9 @@ import {
 } from 'class-validator';
 import { IsJson, IsOneOf, Nested, NotNull, ReadOnlyMembersOf, ValuesCheckedLater } from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
-import { FEED_TEXT_FIELDS } from '../../../telemetry';
+import { FEED_TEXT_FIELDS, FILTERS_MAX, STATS_FIGURES, STATS_OPERATORS } from '../../../telemetry';
 import { type Grain, GRAINS } from '../../scorers';
-import { FILTERS_MAX, STATS_FIGURES, STATS_OPERATORS } from '../../experiments';
+
 import type { ScoringRuleEntity } from './scoring-rule.entity';
 
 /** Default seconds without a new span after which a trace or session counts as complete. */

@@ -4,8 +4,13 @@ import { expandRoles, type Scope, workspaceScope } from '#platform/auth';
 import { Database } from '#platform/db';
 import { rootLogger } from '#platform/logging';
 import type { FieldError } from '#platform/problem';
-import { type FeedPosition, type FeedEntry, TraceFeedRepository } from '../../../telemetry';
-import { type GivenFilter, readFilters } from '../../experiments';
+import {
+  type FeedEntry,
+  type FeedPosition,
+  type GivenFilter,
+  readFilters,
+  TraceFeedRepository,
+} from '../../../telemetry';
 import { ScorerRepository } from '../../scorers';
 import { type ScoringTarget, targetIdOf, type TargetRef } from '../runs/score-run.entity';
 import { newRun, ScoreRunService } from '../runs/score-run.service';

@@ -13,8 +13,7 @@ import {
   stamps,
   WorkspaceResourceService,
 } from '../../../resources';
-import { TraceFeedRepository } from '../../../telemetry';
-import { readFilters, statusErrors } from '../../experiments';
+import { readFilters, statusErrors, TraceFeedRepository } from '../../../telemetry';
 import { ScorerRepository, ScorerService } from '../../scorers';
 import { checkRunnable, toRunnable, TargetScorer } from '../execution/target-scorer';
 import {
