@@ -525,6 +525,7 @@ describe('every operation', () => {
     await expectAll(
       [
         evaluator.post(`${base}/logs`, { resourceLogs: [{ scopeLogs: [{ logRecords }] }] }),
+        evaluator.post(`${base}/traces/stats/query`, { group_by: ['day', 'session_id'] }),
         evaluator.post(`${base}/metrics`, { resourceMetrics: [{ scopeMetrics: [{ metrics }] }] }),
       ],
       200,
