@@ -1,3 +1,5 @@
 export { ScoresModule } from './scores.module';
+export type { TargetKind } from './score.entity';
+export { ScoreService } from './score.service';
 export { KnownTargets } from './score-targets';
 export { itemOf, type SampleSpread, type ScoredItem, storable } from './scored-item';
