@@ -288,11 +288,13 @@ describe('a request for a batch', () => {
       await foreign.trace();
       expect(await scored({ filters: of('shop') })).toEqual([shop]);
       expect(await scored({ filters: of('none') })).toEqual([]);
-      expect(await scored({ filters: [...of('shop'), { field: 'status', op: 'eq', value: 'error' }] })).toEqual(
-        [],
-      );
+      expect(
+        await scored({ filters: [...of('shop'), { field: 'status', op: 'eq', value: 'error' }] }),
+      ).toEqual([]);
       const models = await trace('shop', { attributes: { 'gen_ai.request.model': 'm-1' } });
-      expect(await scored({ filters: [{ field: 'model', op: 'in', value: ['m-1', 'm-2'] }] })).toEqual([models]);
+      expect(await scored({ filters: [{ field: 'model', op: 'in', value: ['m-1', 'm-2'] }] })).toEqual([
+        models,
+      ]);
       expect(await scored({ filters: of('shop'), trace_ids: [shop] })).toEqual([shop]);
       const { body } = await on.batch(await on.scorer(), { filters: of('shop') });
       expect(body.total).toBe(2);

@@ -17,8 +17,8 @@ import {
   type ScoreBatchListQueryDto,
   toScoreBatchDto,
 } from './score-batch.dto';
-import { BATCH_TARGETS_MAX, type ScoreBatchRow } from './score-batch.entity';
-import { ScoreBatchProgress } from './score-batch.progress';
+import { BATCH_TARGETS_MAX, type ScoreBatchRow } from '../runs/score-batch.entity';
+import { ScoreBatchProgress } from '../runs/score-batch.progress';
 import { ScoreBatchRepository } from './score-batch.repository';
 
 /** Open batches of one workspace, at most. */

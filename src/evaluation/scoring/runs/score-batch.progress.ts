@@ -3,9 +3,9 @@ import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { newId } from '#platform/ids';
 import { JobQueue } from '#platform/jobs';
-import { SCORE_RUN } from '../runs/score-run.job';
-import { TARGETS_MAX } from '../target-selection/target-selector';
-import { type BatchEnd, type CountedBatch, ScoreBatchRepository } from './score-batch.repository';
+import { type BatchEnd, type CountedBatch, ScoreBatchProgressRepository } from './score-batch-progress.repository';
+import { TARGETS_MAX } from './score-run.entity';
+import { SCORE_RUN } from './score-run.job';
 
 /**
  * Open runs of one batch, at most. Workers take runs in the order in which they were started, so a large batch does not
@@ -17,7 +17,7 @@ const OPEN_RUNS_MAX = 3;
 @Injectable()
 export class ScoreBatchProgress {
   constructor(
-    private readonly batches: ScoreBatchRepository,
+    private readonly batches: ScoreBatchProgressRepository,
     private readonly jobs: JobQueue,
   ) {}
 
