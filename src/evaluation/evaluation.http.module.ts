@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { JsonThreadsModule } from '#platform/json-threads';
+import { TelemetryModule } from '../telemetry';
 import { AnalysisModule } from './analysis';
 import { DatasetsModule } from './datasets';
 import { ExperimentsModule } from './experiments';
@@ -13,6 +14,7 @@ import { DatasetController } from './datasets/datasets/dataset.controller';
 import { ExperimentController } from './experiments/experiments/experiment.controller';
 import { GateController } from './analysis/gate/gate.controller';
 import { RecordController } from './datasets/records/record.controller';
+import { RecordFromTracesService } from './datasets/records/record-from-traces.service';
 import { RecordTransferController } from './datasets/transfer/record-transfer.controller';
 import { CaseRules } from './experiments/results/case-rules';
 import { ResultController } from './experiments/results/result.controller';
@@ -37,9 +39,10 @@ import { ExperimentTraceController } from './experiments/traces/experiment-trace
     ScorersModule,
     ScoresModule,
     ScoringModule,
+    TelemetryModule,
   ],
-  // here, because results need scorers and human scores, which are built on experiments
-  providers: [CaseRules, ResultExportService, ResultService],
+  // here, because results need scorers and human scores, and records what scorers see of traces: later parts provide these
+  providers: [CaseRules, RecordFromTracesService, ResultExportService, ResultService],
   controllers: [
     DatasetController,
     DatasetVersionController,

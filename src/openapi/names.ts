@@ -40,6 +40,7 @@ const OPERATION_IDS: Record<string, string> = {
   'FrozenRegistryListing.getVersion': 'getFrozenRegistryServerVersion',
   'FrozenRegistryListing.list': 'listFrozenRegistryServers',
   'FrozenRegistryListing.listVersions': 'listFrozenRegistryServerVersions',
+  'Record.createFromTraces': 'createRecordsFromTraces',
   'Scoring.score': 'runScorer',
   'Search.search': 'searchRegistry',
   'ServerImport.import': 'importMcpServer',

@@ -19,14 +19,27 @@ export {
 } from './traces/trace-feed.repository';
 export { StartedListQueryDto } from './traces/trace-query.dto';
 export {
-  TRACE_AGGREGATIONS,
+  checkSelectionValues,
+  filterErrors,
+  IsRuleFilters,
+  parseFilters,
+  RuleFilterDto,
+} from './stats/rule-filter.dto';
+export type { GivenFilter } from './stats/trace-filters';
+export {
+  FiltersOf,
+  GroupsOf,
+  TraceConditionDto,
+  TraceMetricsDto,
+  TraceStatsRowDto,
+} from './stats/trace-stats.dto';
+export { checkStatsValues, readStatsQuery } from './stats/trace-stats-query';
+export {
+  FILTERS_MAX,
+  STATS_FIGURES,
+  STATS_OPERATORS,
   TRACE_GROUPS,
-  TRACE_MEASURES,
-  TRACE_STATUSES,
-  type TraceAggregation,
   type TraceFilter,
-  type TraceMeasure,
-  type TraceMetric,
 } from './traces/trace-stats.types';
 export {
   toTraceFigures,

@@ -28,6 +28,9 @@ export const EVALUATION_ROWS: Readonly<Record<string, Row>> = {
   'POST /eval/v1/datasets/{dataset_id}/records/bulk': {
     bodies: (_, own) => [{ workspace_id: own.workspace_id, items: [{ input: 1 }] }],
   },
+  'POST /eval/v1/datasets/{dataset_id}/records/from-traces': {
+    bodies: (theirs, own) => [{ workspace_id: own.workspace_id, trace_ids: [theirs.trace_id] }],
+  },
   'GET /eval/v1/datasets/{dataset_id}/records/{dataset_record_id}': NOTHING,
   'PATCH /eval/v1/datasets/{dataset_id}/records/{dataset_record_id}': { bodies: () => [{ label: 'x' }] },
   'POST /eval/v1/datasets/{dataset_id}/records/{dataset_record_id}/archive': NOTHING,

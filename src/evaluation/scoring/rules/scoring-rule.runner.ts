@@ -3,13 +3,17 @@ import { Injectable } from '@nestjs/common';
 import { expandRoles, type Scope, workspaceScope } from '#platform/auth';
 import { Database } from '#platform/db';
 import { rootLogger } from '#platform/logging';
-import { type FeedPosition, type FeedEntry, TraceFeedRepository } from '../../../telemetry';
-import type { GivenFilter } from '../../experiments';
+import {
+  type FeedEntry,
+  type FeedPosition,
+  type GivenFilter,
+  parseFilters,
+  TraceFeedRepository,
+} from '../../../telemetry';
 import { ScorerRepository } from '../../scorers';
 import { type ScoringTarget, targetIdOf, type TargetRef, TARGETS_MAX } from '../runs/score-run.entity';
 import { newRun, ScoreRunService } from '../runs/score-run.service';
 import { CONCURRENCY_DEFAULT } from '../execution/scoring-runner';
-import { parseFilters } from '../target-selection/target-filter.dto';
 import { TargetSelector } from '../target-selection/target-selector';
 import { type RunnableScorer, toRunnable, TargetScorer } from '../execution/target-scorer';
 import type { ScoringRuleEntity } from './scoring-rule.entity';
