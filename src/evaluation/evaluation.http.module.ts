@@ -4,7 +4,7 @@ import { AnalysisModule } from './analysis';
 import { DatasetsModule } from './datasets';
 import { ExperimentsModule } from './experiments';
 import { ScorersModule } from './scorers';
-import { ScoresModule } from './scores';
+import { ScoresModule, TraceScoresModule } from './scores';
 import { ScoringModule } from './scoring';
 import { AgreementController } from './analysis/agreement/agreement.controller';
 import { ComparisonController } from './analysis/comparison/comparison.controller';
@@ -36,6 +36,7 @@ import { ExperimentTraceController } from './experiments/traces/experiment-trace
     ScorersModule,
     ScoresModule,
     ScoringModule,
+    TraceScoresModule,
   ],
   // here, because results need scorers and human scores, which are built on experiments
   providers: [CaseRules, ResultExportService, ResultService],

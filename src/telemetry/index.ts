@@ -1,6 +1,7 @@
 export { TelemetryHttpModule } from './telemetry.http.module';
 export { TelemetryModule } from './telemetry.module';
 export { TelemetryWorkerModule } from './telemetry.worker.module';
+export { type EvaluationEvent, EvaluationEvents } from './evaluation-events/evaluation-event';
 export { SessionService } from './sessions/session.service';
 export { costOf, ModelPrices, type PriceTable } from './span-mapping/model-prices';
 export { readSpanContent } from './span-mapping/span-meaning.reader';
@@ -15,6 +16,14 @@ export {
   type FeedPosition,
   TraceFeedRepository,
 } from './traces/trace-feed.repository';
+export {
+  type ScoreCondition,
+  type ScoredTrace,
+  type ScoreOrder,
+  SCORES_SHOWN,
+  type TraceScore,
+  TraceScores,
+} from './traces/trace-scores';
 export { StartedListQueryDto } from './traces/trace-query.dto';
 export { type GivenFilter, readFilters, statusErrors } from './stats/trace-filters';
 export {
