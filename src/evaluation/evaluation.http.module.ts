@@ -18,7 +18,7 @@ import { CaseRules } from './experiments/results/case-rules';
 import { ResultController } from './experiments/results/result.controller';
 import { ResultExportService } from './experiments/results/result-export.service';
 import { ResultService } from './experiments/results/result.service';
-import { HumanScoreController } from './scores/human-score.controller';
+import { ScoreController } from './scores/score.controller';
 import { ScorerController } from './scorers/scorer.controller';
 import { ScorerStarterController } from './scorers/starters/scorer-starter.controller';
 import { ScoreRunController } from './scoring/runs/score-run.controller';
@@ -56,7 +56,7 @@ import { ExperimentTraceController } from './experiments/traces/experiment-trace
     ScoringController,
     ScoreRunController,
     ScoringRuleController,
-    HumanScoreController,
+    ScoreController,
   ],
 })
 export class EvaluationHttpModule {}

@@ -48,11 +48,14 @@ interface ScanLimit {
 
 /** The rows take some tens of milliseconds, the lookups up to a second. */
 const PAGE_LIMIT: ScanLimit = { rows: 20_000, lookups: 50_000 };
+/** How long a page without any row goes on scanning, in milliseconds. */
+const SCAN_MS = 5_000;
 const COUNT_LIMIT: ScanLimit = { rows: TOTAL_MAX, lookups: 20_000 };
 
 /**
- * Reads one page of such a list. The number of rows that it reads is bounded, even if few of them belong to the list. The
- * page may then end early or be empty, and its cursor continues after the last row that was read. The total is null if
+ * Reads one page of such a list. The number of rows that it reads at once is bounded, even if few of them belong to the list. A
+ * page that has found a row may then end early. One that has found none goes on for a few seconds. Its cursor continues after
+ * the last row that was read. The total is null if
  * counting would read too many rows. An offset skips rows that belong to the list. If a page finds fewer, it is empty, and
  * its cursor skips the rest.
  *
@@ -158,7 +161,20 @@ interface RangePart<Row> {
   end: RowPlace | undefined;
 }
 
+/**
+ * Scans until it has found a row, or for SCAN_MS. An offset is not continued here, because its next page skips the rest.
+ */
 async function scanRange<Row>(on: SqlExecutor, spec: ScanSpec, order: PageOrder): Promise<RangePart<Row>> {
+  const until = performance.now() + SCAN_MS;
+  for (let part = order; ;) {
+    const scanned = await scanPart<Row>(on, spec, part);
+    const isDone = scanned.rows.length > 0 || scanned.end === undefined || order.offset > 0;
+    if (isDone || performance.now() > until) return scanned;
+    part = { ...order, cursor: plainCursorAfter(scanned.end!, order) };
+  }
+}
+
+async function scanPart<Row>(on: SqlExecutor, spec: ScanSpec, order: PageOrder): Promise<RangePart<Row>> {
   const { limit } = order;
   const { found, skipped } = await readFound<Row>(on, spec, order);
   const rows = found.slice(0, limit);
@@ -171,7 +187,7 @@ async function scanRange<Row>(on: SqlExecutor, spec: ScanSpec, order: PageOrder)
 const KEPT_FIRST_BATCH = 100;
 const KEPT_BATCH_MAX = 3_200;
 
-/** Scans batches of rows and filters them by `keep`, until the page is full or has read its limit. */
+/** Scans batches of rows and filters them by `keep`, until the page is full, or has read its limit and found a row. */
 async function scanKept<Row>(
   on: SqlExecutor,
   { keep, ...spec }: ScanSpec,
@@ -179,6 +195,7 @@ async function scanKept<Row>(
 ): Promise<RangePart<Row>> {
   const rows: (Row & RowPlace)[] = [];
   let { cursor, offset: toSkip } = order;
+  const until = performance.now() + SCAN_MS;
   let limit = Math.max(order.limit, KEPT_FIRST_BATCH);
   for (let read = 0; ; limit = Math.min(limit * 2, KEPT_BATCH_MAX)) {
     const part = await scanRange<Row & RowPlace>(on, spec, { ...order, limit, offset: 0, cursor });
@@ -189,7 +206,8 @@ async function scanKept<Row>(
     }
     read += limit;
     const skipped = order.offset - toSkip;
-    if (!part.end || read >= PAGE_LIMIT.rows) return { rows, skipped, end: part.end };
+    const isDone = read >= PAGE_LIMIT.rows && (rows.length > 0 || performance.now() > until);
+    if (!part.end || isDone) return { rows, skipped, end: part.end };
     cursor = plainCursorAfter(part.end, order);
   }
 }

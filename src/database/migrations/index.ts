@@ -30,6 +30,7 @@ import { EvaluationConclusions1795459000000 } from './1795459000000-evaluation-c
 import { TelemetryMessageLogs1795459000100 } from './1795459000100-telemetry-message-logs';
 import { JsonNumbers1795459000200 } from './1795459000200-json-numbers';
 import { NameFilters1795459200000 } from './1795459200000-name-filters';
+import { EvaluationScoresInOneTable1795459300000 } from './1795459300000-evaluation-scores-in-one-table';
 import { TelemetryTraceSorts1795459400000 } from './1795459400000-telemetry-trace-sorts';
 
 /**
@@ -69,6 +70,7 @@ export const MIGRATIONS = [
   TelemetryMessageLogs1795459000100,
   JsonNumbers1795459000200,
   NameFilters1795459200000,
+  EvaluationScoresInOneTable1795459300000,
   TelemetryTraceSorts1795459400000,
 ];
 

@@ -40,12 +40,17 @@ const protobufAttributes = (field: number, attributes: SentEvaluation['attribute
       field,
       ...keyValue(
         key,
-        typeof value === 'number' || /^(NaN|-?Infinity)$/.test(value) ? double(4, Number(value)) : bytes(1, value),
+        typeof value === 'number' || /^(NaN|-?Infinity)$/.test(value)
+          ? double(4, Number(value))
+          : bytes(1, value),
       ),
     ),
   );
 
-export const EVALUATION_FORMS: Record<string, { path: string; body: (sent: SentEvaluation[]) => Buffer; media: string }> = {
+export const EVALUATION_FORMS: Record<
+  string,
+  { path: string; body: (sent: SentEvaluation[]) => Buffer; media: string }
+> = {
   'log records in JSON': {
     path: '/telemetry/v1/logs',
     media: 'application/json',
