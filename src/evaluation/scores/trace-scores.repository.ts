@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { BulkColumns, empty, prepared, raw, sql, type SqlExecutor } from '#platform/db';
+import { BulkColumns, empty, prepared, raw, type Sql, sql, type SqlExecutor } from '#platform/db';
 import {
   type ScoreCondition,
   type ScoredTrace,
@@ -26,7 +26,17 @@ const tableOf = (conditions: readonly ScoreCondition[]) =>
 /** Current scores of a trace: of the trace itself, and of the results that reference it. */
 const IS_CURRENT = raw('s.superseded_at IS NULL');
 
-/** The scores of traces, for their lists. OFFSET has each condition and each trace looked up in an index. */
+/**
+ * The current scores of a trace, which are few. OFFSET keeps further conditions and sorts out of the lookup: without
+ * statistics, PostgreSQL would choose another index for them, and read all scores of a scorer for each trace.
+ *
+ * @param trace alias of a row with `trace_id`
+ */
+const scoresOf = (workspaceId: string, trace: string): Sql =>
+  sql`(SELECT * FROM scores s WHERE s.workspace_id = ${workspaceId} AND s.trace_id = ${raw(trace)}.trace_id
+    AND ${IS_CURRENT} OFFSET 0)`;
+
+/** The scores of traces, for their lists. */
 @Injectable()
 export class TraceScoresRepository extends TraceScores {
   async matching(
@@ -62,9 +72,8 @@ export class TraceScoresRepository extends TraceScores {
         'trace-scores.among',
         sql`SELECT t.trace_id FROM unnest(${traceIds}::text[]) AS t(trace_id)
           WHERE NOT EXISTS (SELECT FROM ${tableOf(conditions)} WHERE NOT EXISTS (
-            SELECT FROM scores s
-            WHERE s.workspace_id = ${workspaceId} AND s.trace_id = t.trace_id AND s.scorer_name = given.scorer
-              AND s.score BETWEEN given.low AND given.high AND ${IS_CURRENT} OFFSET 0) OFFSET 0)`,
+            SELECT FROM ${scoresOf(workspaceId, 't')} s
+            WHERE s.scorer_name = given.scorer AND s.score BETWEEN given.low AND given.high) OFFSET 0)`,
       ),
     );
     return new Set(found.map(({ trace_id }) => trace_id));
@@ -84,10 +93,8 @@ export class TraceScoresRepository extends TraceScores {
         WHERE s.workspace_id = ${workspaceId} AND s.scorer_name = ${scorer} AND s.score IS NOT NULL AND ${IS_CURRENT}
           AND s.trace_id IS NOT NULL${position}
           AND NOT EXISTS (
-            SELECT FROM scores o
-            WHERE o.workspace_id = s.workspace_id AND o.trace_id = s.trace_id AND o.scorer_name = s.scorer_name
-              AND o.score IS NOT NULL AND o.superseded_at IS NULL
-              AND (o.score, o.score_id) ${before} (s.score, s.score_id) OFFSET 0)
+            SELECT FROM ${scoresOf(workspaceId, 's')} o
+            WHERE o.scorer_name = s.scorer_name AND (o.score, o.score_id) ${before} (s.score, s.score_id))
         ORDER BY s.score ${direction}, s.score_id ${direction} LIMIT ${limit}`,
     );
   }
@@ -101,11 +108,8 @@ export class TraceScoresRepository extends TraceScores {
       prepared(
         'trace-scores.of-traces',
         sql`SELECT s.* FROM unnest(${traceIds}::text[]) AS t(trace_id) CROSS JOIN LATERAL (
-            SELECT s.trace_id, s.scorer_name, s.scorer_id, s.scorer_version, s.source, s.score, s.label, s.author,
-              s.score_id, s.created_at
-            FROM scores s
-            WHERE s.workspace_id = ${workspaceId} AND s.trace_id = t.trace_id AND ${IS_CURRENT}
-            ORDER BY s.score_id DESC LIMIT ${raw(String(SCORES_SHOWN))}) s`,
+            SELECT trace_id, scorer_name, scorer_id, scorer_version, source, score, label, author, score_id, created_at
+            FROM ${scoresOf(workspaceId, 't')} s ORDER BY score_id DESC LIMIT ${raw(String(SCORES_SHOWN))}) s`,
       ),
     );
     const scores = new Map<string, TraceScore[]>();
