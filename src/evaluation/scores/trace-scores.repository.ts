@@ -23,18 +23,17 @@ const tableOf = (conditions: readonly ScoreCondition[]) =>
     'given',
   );
 
-/** Current scores of a trace: of the trace itself, and of the results that reference it. */
 const IS_CURRENT = raw('s.superseded_at IS NULL');
 
 /**
- * The current scores of a trace, which are few. OFFSET keeps further conditions and sorts out of the lookup: without
+ * The current scores of a trace, and of the results that reference it, which are few. OFFSET keeps further conditions and sorts out of the lookup: without
  * statistics, PostgreSQL would choose another index for them, and read all scores of a scorer for each trace.
  *
  * @param trace alias of a row with `trace_id`
  */
 const scoresOf = (workspaceId: string, trace: string): Sql =>
-  sql`(SELECT * FROM scores s WHERE s.workspace_id = ${workspaceId} AND s.trace_id = ${raw(trace)}.trace_id
-    AND ${IS_CURRENT} OFFSET 0)`;
+  sql`(SELECT * FROM scores own WHERE own.workspace_id = ${workspaceId} AND own.trace_id = ${raw(trace)}.trace_id
+    AND own.superseded_at IS NULL OFFSET 0)`;
 
 /** The scores of traces, for their lists. */
 @Injectable()

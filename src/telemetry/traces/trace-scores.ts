@@ -46,7 +46,8 @@ export const SCORES_SHOWN = 100;
 
 /**
  * Finds traces by their scores. The area of evaluation provides it. Every method reads with `on`, so that the statements of
- * a page see one snapshot. Only current scores of the trace itself count.
+ * a page see one snapshot. Current scores of a trace and of the results that
+ * reference it count.
  */
 export abstract class TraceScores {
   /**
