@@ -5,7 +5,7 @@ import { AnalysisModule } from './analysis';
 import { DatasetsModule } from './datasets';
 import { ExperimentsModule } from './experiments';
 import { ScorersModule } from './scorers';
-import { ScoresModule } from './scores';
+import { ScoresModule, TraceScoresModule } from './scores';
 import { ScoringModule } from './scoring';
 import { AgreementController } from './analysis/agreement/agreement.controller';
 import { ComparisonController } from './analysis/comparison/comparison.controller';
@@ -40,6 +40,7 @@ import { ExperimentTraceController } from './experiments/traces/experiment-trace
     ScoresModule,
     ScoringModule,
     TelemetryModule,
+    TraceScoresModule,
   ],
   // here, because results need scorers and human scores, and records what scorers see of traces: later parts provide these
   providers: [CaseRules, RecordFromTracesService, ResultExportService, ResultService],

@@ -31,6 +31,7 @@ import { TelemetryMessageLogs1795459000100 } from './1795459000100-telemetry-mes
 import { JsonNumbers1795459000200 } from './1795459000200-json-numbers';
 import { NameFilters1795459200000 } from './1795459200000-name-filters';
 import { EvaluationScoresInOneTable1795459300000 } from './1795459300000-evaluation-scores-in-one-table';
+import { TelemetryTraceSorts1795459400000 } from './1795459400000-telemetry-trace-sorts';
 import { ScoreBatches1795459500000 } from './1795459500000-score-batches';
 
 /**
@@ -71,6 +72,7 @@ export const MIGRATIONS = [
   JsonNumbers1795459000200,
   NameFilters1795459200000,
   EvaluationScoresInOneTable1795459300000,
+  TelemetryTraceSorts1795459400000,
   ScoreBatches1795459500000,
 ];
 

@@ -46,6 +46,12 @@ export const SUMMARY: Sql = raw(`t.trace_id, t.root_name, t.started_at, t.ended_
   ${FIGURES.input_tokens} AS input_tokens, ${FIGURES.output_tokens} AS output_tokens,
   ${FIGURES.cost_usd}::float8 AS cost_usd, t.models, t.session_id, t.service_name`);
 
+/** Figures of a trace `t` to sort by. An index has each of these expressions. */
+export const SORT_FIGURES = {
+  duration_ms: { expression: `(${FIGURES.duration_ms})::float8`, isNullable: false },
+  cost_usd: { expression: `(${FIGURES.cost_usd})::float8`, isNullable: true },
+} as const;
+
 /** Texts of a trace `t` to group and filter by. */
 export const TEXTS: Readonly<Record<string, string>> = {
   root_name: 't.root_name',
