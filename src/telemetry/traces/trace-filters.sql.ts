@@ -36,13 +36,14 @@ const hasModel = (model: string): Sql =>
 
 /** Conditions on a trace's own row. */
 export function conditionsOf(filters: TraceFilters): Sql[] {
-  const { status, model, min_duration_ms, max_duration_ms } = filters;
+  const { status, model, agent_version, min_duration_ms, max_duration_ms } = filters;
   const given = <Value>(value: Value | undefined, condition: (value: Value) => Sql): Sql[] =>
     value === undefined ? [] : [condition(value)];
   return [
     ...NAMES.flatMap((name) => given(filters[name], (value) => sql`t.${raw(name)} = ${value}`)),
     ...given(status, (value) => HAS_STATUS[value]),
     ...given(model, hasModel),
+    ...given(agent_version, (version) => sql`t.agent_version = ${version}`),
     ...given(min_duration_ms, (ms) => sql`${DURATION} >= ${ms}::float8 * interval '1 millisecond'`),
     ...given(max_duration_ms, (ms) => sql`${DURATION} <= ${ms}::float8 * interval '1 millisecond'`),
   ];

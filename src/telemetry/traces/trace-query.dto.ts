@@ -75,6 +75,12 @@ export class TraceListQueryDto extends OmitType(TimedListQueryDto, ['sort']) {
   @Length(1, NAME_MAX)
   root_name?: string;
 
+  /** `gen_ai.agent.version` of an agent's span, else `service.version`. */
+  @NotNull()
+  @IsString()
+  @Length(1, NAME_MAX)
+  agent_version?: string;
+
   /** Model of at least one span. */
   @NotNull()
   @IsString()

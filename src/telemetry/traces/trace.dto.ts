@@ -36,6 +36,8 @@ export class TraceFiguresDto {
   models!: string[];
   session_id!: string | null;
   service_name!: string | null;
+  /** `gen_ai.agent.version` of an agent's span, else `service.version`. */
+  agent_version!: string | null;
 }
 
 export class TraceDto extends TraceFiguresDto {
@@ -135,6 +137,7 @@ export const toTraceFigures = (trace: TraceSummary): TraceFiguresDto => ({
   models: trace.models,
   session_id: trace.session_id,
   service_name: trace.service_name,
+  agent_version: trace.agent_version,
 });
 
 export const toTraceDto = (trace: TraceSummary): TraceDto => ({
