@@ -18,6 +18,7 @@ import { noopScorer } from './cases/scoring';
 import { searchRegistry } from './cases/search';
 import { readTraces } from './cases/trace-reads';
 import { listStore, publishAgent } from './cases/store';
+import { traceSorts } from './cases/trace-sorts';
 import { traceStats } from './cases/trace-stats';
 import { exportTraces, timeToReadable } from './cases/traces';
 import { Direct, scopeOf } from './direct';
@@ -40,6 +41,7 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'time-to-readable': timeToReadable,
   'read-traces': readTraces,
   'trace-stats': traceStats,
+  'trace-sorts': traceSorts,
   'noop-scorer': noopScorer,
   'scored-per-second': scoredPerSecond,
   'judged-runs': judgedRuns,
