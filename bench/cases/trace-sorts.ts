@@ -12,7 +12,7 @@ async function fill({ direct, scope }: Bench): Promise<void> {
     `WITH filled AS (
      INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, input_tokens,
                          output_tokens, cost_usd, models, root_name, service_name, session_id)
-     SELECT $1, lpad(to_hex(n), 32, 'e'), now() - n * interval '0.8 second',
+     SELECT $1, 'f' || lpad(to_hex(n), 31, '0'), now() - n * interval '0.8 second',
             now() - n * interval '0.8 second' + (n * 7919 % 100003) * interval '1 millisecond', 25, (n % 10 = 0)::int,
             1000 + n % 500, 100 + n % 50, CASE WHEN n % 3 > 0 THEN (n * 104729 % 99991) / 1e5 END, ARRAY['model ' || n % 5],
             'answer', 'service ' || n % 50, 'ses_' || n / 10
@@ -23,7 +23,7 @@ async function fill({ direct, scope }: Bench): Promise<void> {
   );
   await direct.query(
     `INSERT INTO scores (score_id, workspace_id, scorer_name, source, target_kind, trace_id, score, created_at, created_by)
-     SELECT 'score_' || lpad(n::text, 26, '0'), $1, 'good', 'client', 'trace', lpad(to_hex(n), 32, 'e'),
+     SELECT 'score_' || lpad(n::text, 26, '0'), $1, 'good', 'client', 'trace', 'f' || lpad(to_hex(n), 31, '0'),
             (n * 15485863 % 1000003) / 1e6, now(), 'bench'
      FROM generate_series(1, $2::int) n`,
     [scope.workspaceId, TRACES],

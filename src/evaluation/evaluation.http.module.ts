@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { JsonThreadsModule } from '#platform/json-threads';
+import { TelemetryModule } from '../telemetry';
 import { AnalysisModule } from './analysis';
 import { DatasetsModule } from './datasets';
 import { ExperimentsModule } from './experiments';
@@ -13,6 +14,7 @@ import { DatasetController } from './datasets/datasets/dataset.controller';
 import { ExperimentController } from './experiments/experiments/experiment.controller';
 import { GateController } from './analysis/gate/gate.controller';
 import { RecordController } from './datasets/records/record.controller';
+import { RecordFromTracesService } from './datasets/records/record-from-traces.service';
 import { RecordTransferController } from './datasets/transfer/record-transfer.controller';
 import { CaseRules } from './experiments/results/case-rules';
 import { ResultController } from './experiments/results/result.controller';
@@ -21,6 +23,7 @@ import { ResultService } from './experiments/results/result.service';
 import { ScoreController } from './scores/score.controller';
 import { ScorerController } from './scorers/scorer.controller';
 import { ScorerStarterController } from './scorers/starters/scorer-starter.controller';
+import { ScoreBatchController } from './scoring/batches/score-batch.controller';
 import { ScoreRunController } from './scoring/runs/score-run.controller';
 import { ScoringRuleController } from './scoring/rules/scoring-rule.controller';
 import { ScoringController } from './scoring/requests/scoring.controller';
@@ -36,10 +39,11 @@ import { ExperimentTraceController } from './experiments/traces/experiment-trace
     ScorersModule,
     ScoresModule,
     ScoringModule,
+    TelemetryModule,
     TraceScoresModule,
   ],
-  // here, because results need scorers and human scores, which are built on experiments
-  providers: [CaseRules, ResultExportService, ResultService],
+  // here, because results need scorers and human scores, and records what scorers see of traces: later parts provide these
+  providers: [CaseRules, RecordFromTracesService, ResultExportService, ResultService],
   controllers: [
     DatasetController,
     DatasetVersionController,
@@ -55,6 +59,7 @@ import { ExperimentTraceController } from './experiments/traces/experiment-trace
     ScorerStarterController,
     ScoringController,
     ScoreRunController,
+    ScoreBatchController,
     ScoringRuleController,
     ScoreController,
   ],

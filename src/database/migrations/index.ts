@@ -32,6 +32,7 @@ import { JsonNumbers1795459000200 } from './1795459000200-json-numbers';
 import { NameFilters1795459200000 } from './1795459200000-name-filters';
 import { EvaluationScoresInOneTable1795459300000 } from './1795459300000-evaluation-scores-in-one-table';
 import { TelemetryTraceSorts1795459400000 } from './1795459400000-telemetry-trace-sorts';
+import { ScoreBatches1795459500000 } from './1795459500000-score-batches';
 
 /**
  * Every migration, in the order in which they run. The baselines are already applied to existing databases, so never change
@@ -72,6 +73,7 @@ export const MIGRATIONS = [
   NameFilters1795459200000,
   EvaluationScoresInOneTable1795459300000,
   TelemetryTraceSorts1795459400000,
+  ScoreBatches1795459500000,
 ];
 
 /** Timestamp of the first baseline, in ms since 1970. Databases with earlier migrations cannot be migrated. */

@@ -5,6 +5,7 @@ import { MetricsModule } from '#platform/metrics';
 import { AgentsModule } from '../../agents';
 import { ResourcesModule } from '../../resources';
 import { TelemetryModule } from '../../telemetry';
+import { TraceContents } from '../datasets';
 import { ExperimentsModule } from '../experiments';
 import { JudgesModule } from '../judges';
 import { ScorersModule } from '../scorers';
@@ -14,13 +15,20 @@ import { ScoringRuleRepository } from './rules/scoring-rule.repository';
 import { ScoringRuleService } from './rules/scoring-rule.service';
 import { RunExecutionRepository } from './execution/run-execution.repository';
 import { ScoreRunRepository } from './runs/score-run.repository';
-import { SCORE_RUN, ScoreRunService } from './runs/score-run.service';
+import { SCORE_RUN } from './runs/score-run.job';
+import { ScoreRunService } from './runs/score-run.service';
 import { ScoringRunner } from './execution/scoring-runner';
 import { ScoringMetrics } from './execution/scoring.metrics';
+import { ScoringRequestReader } from './requests/scoring-request.reader';
 import { ScoringService } from './requests/scoring.service';
+import { ScoreBatchProgress } from './runs/score-batch.progress';
+import { ScoreBatchProgressRepository } from './runs/score-batch-progress.repository';
+import { ScoreBatchRepository } from './batches/score-batch.repository';
+import { ScoreBatchService } from './batches/score-batch.service';
 import { SessionReader } from './subjects/session-reader';
 import { SubjectBuilder } from './subjects/subject-builder';
 import { SubjectRepository } from './subjects/subject.repository';
+import { TraceContentReader } from './requests/trace-content.reader';
 import { CandidateFinder } from './target-selection/candidate-finder';
 import { TargetSelector } from './target-selection/target-selector';
 import { TargetResultRepository } from './execution/target-result.repository';
@@ -43,11 +51,16 @@ import { TargetScorer } from './execution/target-scorer';
   providers: [
     CandidateFinder,
     RunExecutionRepository,
+    ScoreBatchProgress,
+    ScoreBatchProgressRepository,
+    ScoreBatchRepository,
+    ScoreBatchService,
     ScoreRunRepository,
     ScoreRunService,
     ScoringMetrics,
     ScoringRuleRepository,
     ScoringRuleService,
+    ScoringRequestReader,
     ScoringRunner,
     ScoringService,
     SessionReader,
@@ -56,9 +69,12 @@ import { TargetScorer } from './execution/target-scorer';
     TargetResultRepository,
     TargetScorer,
     TargetSelector,
+    { provide: TraceContents, useClass: TraceContentReader },
   ],
   exports: [
     RunExecutionRepository,
+    ScoreBatchProgress,
+    ScoreBatchService,
     ScoreRunRepository,
     ScoreRunService,
     ScoringMetrics,
@@ -69,6 +85,7 @@ import { TargetScorer } from './execution/target-scorer';
     TargetResultRepository,
     TargetScorer,
     TargetSelector,
+    TraceContents,
   ],
 })
 export class ScoringModule {}

@@ -103,7 +103,7 @@ export async function populate(owner: ApiClient, workspace_id: string, marker: s
   };
   const { scorer_id } = await make('/eval/v1/scorers', human);
   ids.human_scorer_id = scorer_id as string;
-  await make('/eval/v1/scores', { ...of, scorer_id, result_id: ids.result_id, value: true }, 'score_id');
+  await make('/eval/v1/scores', { ...of, scorer_id, result_id: ids.result_id, score: true }, 'score_id');
   const code = {
     ...of,
     name: text('code'),
@@ -114,6 +114,7 @@ export async function populate(owner: ApiClient, workspace_id: string, marker: s
   const scorer = `/eval/v1/scorers/${ids.scorer_id}`;
   await make(`${scorer}/rules`, { ...of, sample_rate: 0.5, enabled: false }, 'rule_id');
   await make(`${scorer}/score`, { trace_ids: [ids.trace_id] }, 'score_run_id');
+  await make(`${scorer}/batches`, { trace_ids: [ids.trace_id] }, 'score_batch_id');
 
   const { skill_id: artifact_id } = await make('/skill/v1/skills', { ...skill, name: `${marker}-published` });
   const item = {

@@ -28,6 +28,14 @@ export interface PreparedTarget {
   build: () => Promise<SubjectOrError>;
 }
 
+/** The input and output that a scorer sees of a trace. */
+export interface TargetContent {
+  target: ScoringTarget;
+  /** Undefined if only results name the trace. */
+  trace: TraceRow | undefined;
+  content: { input: unknown; output: unknown } | { error: string };
+}
+
 /** The traces and results of a chunk of targets. */
 interface ChunkContent {
   traces: Map<string, TraceRow>;
@@ -68,6 +76,26 @@ export class SubjectBuilder {
       const chunk = targets.slice(at, at + chunkSize);
       const content = await retry(() => this.readChunk(scope, chunk), policy);
       for (const target of chunk) yield { target, build: () => this.build(scope, grain, target, content) };
+    }
+  }
+
+  /** Yields the input and output of traces in order, without what else a scorer sees. */
+  async *readContents(
+    scope: Scope,
+    targets: readonly ScoringTarget[],
+    chunkSize: number,
+  ): AsyncGenerator<TargetContent, undefined> {
+    for (let at = 0; at < targets.length; at += chunkSize) {
+      const chunk = targets.slice(at, at + chunkSize);
+      const { traces, results } = await this.readChunk(scope, chunk);
+      for (const target of chunk) {
+        const trace = target.trace_id === null ? undefined : traces.get(target.trace_id);
+        const result = target.result_id === null ? undefined : results.get(target.result_id);
+        const isRead = !result || result.size <= SUBJECT_MAX;
+        const content = isRead ? await this.contentOf(scope, trace, undefined, result) : undefined;
+        const fits = content && sizeOf([content.input, content.output]) <= SUBJECT_MAX;
+        yield { target, trace, content: fits ? content : tooLarge(sourceOf(result)) };
+      }
     }
   }
 
@@ -148,9 +176,10 @@ export class SubjectBuilder {
     let output: unknown = result?.output ?? trace?.output ?? null;
     if (!trace || (input !== null && output !== null)) return { input, output };
     if (isUnread(trace) && (input ?? output) === null) return undefined;
-    const messages = new Conversation().add({ ...trace, spans });
+    const shown = spans ?? (await this.readSpans(scope, trace));
+    const messages = new Conversation().add({ ...trace, spans: shown });
     input ??= asJson(firstUserContent(messages));
-    const isCut = spans!.length < trace.span_count || spans!.some(({ attributes }) => attributes === null);
+    const isCut = shown.length < trace.span_count || shown.some(({ attributes }) => attributes === null);
     const last =
       isCut && output === null ? await this.sessions.lastAnswerOfCalls(scope, trace.trace_id) : undefined;
     output ??= asJson(last ?? lastAssistantContent(messages));

@@ -1,0 +1,91 @@
+import { ApiProperty } from '@nestjs/swagger';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  IsArray,
+  IsInt,
+  IsOptional,
+  IsString,
+  Matches,
+  Min,
+} from 'class-validator';
+import { IsOneOf, IsTags, IsTime, ValuesCheckedLater } from '#platform/http';
+import { IsRuleFilters, type RuleFilterDto, TRACE_ID } from '../../../telemetry';
+import { BULK_MAX } from '../../../resources';
+import { BulkRecordItemDto } from './record.dto';
+
+const EXPECTED = ['output'] as const;
+const ON_CONFLICT = ['error', 'skip'] as const;
+
+/** Traces to make records from: either `trace_ids`, or a selection by `filters`, `since` and `until`. */
+@ValuesCheckedLater()
+export class RecordsFromTracesDto {
+  /** The workspace that X-Service-Workspace-Id names. */
+  @IsString()
+  workspace_id!: string;
+
+  /** 1 to 100 traces. Each becomes one record, in this order. */
+  @ApiProperty({
+    type: 'array',
+    items: { type: 'string', pattern: TRACE_ID.source },
+    minItems: 1,
+    maxItems: BULK_MAX,
+    nullable: true,
+    required: false,
+  })
+  @IsOptional()
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(BULK_MAX)
+  @IsString({ each: true })
+  @Matches(TRACE_ID, { each: true, message: 'must be 32 lower-case hexadecimal digits, not all zeros' })
+  trace_ids?: string[] | null;
+
+  /** Selects the traces that meet all of these conditions, newest first. */
+  @IsRuleFilters()
+  filters?: RuleFilterDto[] | null;
+
+  /** Selects traces that started at this time or later (RFC 3339). */
+  @IsOptional()
+  @IsTime({ required: false, nullable: true })
+  since?: string | null;
+
+  /** Selects traces that started before this time (RFC 3339). */
+  @IsOptional()
+  @IsTime({ required: false, nullable: true })
+  until?: string | null;
+
+  /** Takes only the newest traces of the selection, at most 100. Without a limit, selecting more than 100 is 422. */
+  @ApiProperty({ type: 'integer', minimum: 1, maximum: BULK_MAX, required: false, nullable: true })
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  limit?: number | null;
+
+  /** `output`: the output of the trace is the expected answer. Null or absent: somebody writes the expected answer later. */
+  @IsOptional()
+  @IsOneOf(EXPECTED, { required: false })
+  expected?: (typeof EXPECTED)[number] | null;
+
+  /** Tags of every record. */
+  @IsOptional()
+  @IsTags()
+  tags?: string[] | null;
+
+  /**
+   * How to handle a trace whose id is the `external_id` of a live record, such as one from an earlier request. `error`: 409.
+   * `skip`: the record does not change.
+   */
+  @IsOptional()
+  @IsOneOf(ON_CONFLICT, { required: false, default: 'error' })
+  on_conflict?: (typeof ON_CONFLICT)[number] | null;
+}
+
+/** The outcome of one trace. */
+export class RecordFromTraceDto extends BulkRecordItemDto {
+  trace_id!: string;
+}
+
+export class RecordsFromTracesAnswerDto {
+  items!: RecordFromTraceDto[];
+}

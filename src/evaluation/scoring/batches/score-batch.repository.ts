@@ -1,0 +1,160 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { Database, prepared, raw, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
+import { toJsonText } from '#platform/json';
+import { BY_CHANGE, listPage, type RowPage } from '#platform/paging';
+import { isBatch } from '../runs/score-batch-progress.repository';
+import type { ScoreBatchRow } from '../runs/score-batch.entity';
+import type { ScoringTarget } from '../runs/score-run.entity';
+import type { ScoreBatchListQueryDto } from './score-batch.dto';
+
+/** Selects a column of a batch, with an aggregate of the results of its open runs so far. */
+const soFar = (column: string, aggregate: string): string =>
+  `CASE WHEN b.batch_status = 'running'
+        THEN coalesce(b.${column}, 0) + (SELECT ${aggregate} FROM score_runs r
+               JOIN score_results s ON s.score_run_id = r.score_run_id AND s.workspace_id = r.workspace_id
+               WHERE r.score_batch_id = b.score_batch_id AND r.workspace_id = b.workspace_id AND r.run_status = 'running')
+        ELSE b.${column} END AS ${column}`;
+
+const COLUMNS = `b.score_batch_id, b.workspace_id, b.scorer_id, b.scorer_version, b.experiment_id, b.grain,
+  b.batch_status, b.concurrency, b.total, ${soFar('completed_count', 'count(*) FILTER (WHERE s.error IS NULL)')},
+  ${soFar('failed_count', 'count(s.error)')},
+  ${soFar('not_written_back_count', 'count(*) FILTER (WHERE NOT s.is_written_back)')}, b.run_count,
+  ${soFar('cost_usd', 'coalesce(sum(s.cost_usd), 0)')}, b.max_cost_usd, b.uses_cache, b.failure_code, b.failure_detail,
+  b.started_at, b.finished_at, b.created_at, b.updated_at, b.created_by`;
+
+const IS_OPEN = raw(`batch_status IN ('selecting', 'queued', 'running')`);
+
+/** A new batch. */
+export type NewScoreBatch = Pick<
+  ScoreBatchRow,
+  | 'score_batch_id'
+  | 'scorer_id'
+  | 'scorer_version'
+  | 'experiment_id'
+  | 'grain'
+  | 'concurrency'
+  | 'max_cost_usd'
+  | 'uses_cache'
+>;
+
+/** Stores and reads batches. `ScoreBatchProgressRepository` has the statements that start their runs and end them. */
+@Injectable()
+export class ScoreBatchRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Counts the open batches of a workspace. Other callers for it wait until the transaction ends. */
+  async countOpen(tx: Tx, scope: Scope): Promise<number> {
+    const key = JSON.stringify(['score-batches', scope.workspaceId]);
+    await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${key}, 0))`);
+    const [row] = await tx.query<{ open: number }>(
+      sql`SELECT count(*) AS open FROM score_batches WHERE workspace_id = ${scope.workspaceId} AND ${IS_OPEN}`,
+    );
+    return row!.open;
+  }
+
+  /** Inserts a batch that selects its targets. Nobody sees it before it is accepted. */
+  async insert(tx: Tx, scope: Scope, batch: NewScoreBatch): Promise<void> {
+    await tx.query(sql`
+      INSERT INTO score_batches (score_batch_id, org_id, workspace_id, scorer_id, scorer_version, experiment_id, grain,
+                                 concurrency, max_cost_usd, uses_cache, created_by)
+      VALUES (${batch.score_batch_id}, ${scope.orgId}, ${scope.workspaceId}, ${batch.scorer_id}, ${batch.scorer_version},
+              ${batch.experiment_id}, ${batch.grain}, ${batch.concurrency}, ${batch.max_cost_usd}, ${batch.uses_cache},
+              ${scope.principalId})`);
+  }
+
+  /** Adds waiting targets to a batch, each once. Returns how many were new. */
+  async addTargets(scope: Scope, id: string, targets: readonly ScoringTarget[]): Promise<number> {
+    const [row] = await this.database.query<{ added: number }>(sql`
+      WITH added AS (
+        INSERT INTO score_batch_targets (score_batch_id, ordinal, trace_id, session_id, result_experiment_id, result_id,
+                                         result_version, case_id)
+        SELECT b.score_batch_id, t.ordinal, t.trace_id, t.session_id, t.result_experiment_id, t.result_id,
+               t.result_version, t.case_id
+        FROM score_batches b CROSS JOIN json_to_recordset(${toJsonText(targets)}::json) AS t(ordinal integer,
+          trace_id text, session_id text, result_experiment_id text, result_id text, result_version integer, case_id text)
+        WHERE b.score_batch_id = ${id} AND b.workspace_id = ${scope.workspaceId}
+        ON CONFLICT DO NOTHING RETURNING 1
+      ) SELECT count(*) AS added FROM added`);
+    return row!.added;
+  }
+
+  /** Returns the next waiting targets after an ordinal. */
+  targetsAfter(tx: Tx, scope: Scope, id: string, after: number, limit: number): Promise<ScoringTarget[]> {
+    return tx.query<ScoringTarget>(
+      sql`SELECT t.ordinal, t.trace_id, t.session_id, t.result_experiment_id, t.result_id, t.result_version, t.case_id
+        FROM score_batches b JOIN score_batch_targets t USING (score_batch_id)
+        WHERE b.score_batch_id = ${id} AND b.workspace_id = ${scope.workspaceId} AND t.ordinal > ${after}
+        ORDER BY t.ordinal LIMIT ${limit}`,
+    );
+  }
+
+  async removeTargets(tx: Tx, scope: Scope, id: string, targets: readonly ScoringTarget[]): Promise<void> {
+    const ordinals = targets.map(({ ordinal }) => ordinal);
+    if (ordinals.length === 0) return;
+    await tx.query(
+      sql`DELETE FROM score_batch_targets
+        WHERE score_batch_id = (SELECT score_batch_id FROM score_batches WHERE ${isBatch(scope, id)})
+          AND ordinal = ANY (${ordinals}::integer[])`,
+    );
+  }
+
+  /** Ends the selection. A batch without targets has succeeded. Returns the batch, or null if it was deleted. */
+  async accept(tx: Tx, scope: Scope, id: string): Promise<ScoreBatchRow | null> {
+    const end = raw('CASE WHEN t.total = 0 THEN now() END');
+    const [row] = await tx.query<ScoreBatchRow>(sql`
+      UPDATE score_batches b
+      SET total = t.total, batch_status = CASE WHEN t.total = 0 THEN 'succeeded' ELSE 'queued' END,
+          started_at = ${end}, finished_at = ${end}, updated_at = now()
+      FROM (SELECT count(*) AS total FROM score_batch_targets WHERE score_batch_id = ${id}) t
+      WHERE ${isBatch(scope, id)} AND batch_status = 'selecting' RETURNING ${raw(COLUMNS)}`);
+    return row ?? null;
+  }
+
+  /** Deletes a batch that was not accepted, with its targets. */
+  async discard(scope: Scope, id: string): Promise<void> {
+    await this.database.query(
+      sql`DELETE FROM score_batches WHERE ${isBatch(scope, id)} AND batch_status = 'selecting'`,
+    );
+  }
+
+  /** Deletes batches of all tenants whose request was lost in a crash. Returns their number. */
+  async deleteAbandoned(ageMs: number): Promise<number> {
+    const rows = await this.database.query(
+      sql`DELETE FROM score_batches WHERE batch_status = 'selecting'
+          AND created_at < now() - ${ageMs} * interval '1 millisecond' RETURNING 1`,
+    );
+    return rows.length;
+  }
+
+  async find(scope: Scope, id: string, on: SqlExecutor = this.database): Promise<ScoreBatchRow | null> {
+    const [row] = await on.query<ScoreBatchRow>(
+      prepared(
+        'score-batch.find',
+        sql`SELECT ${raw(COLUMNS)} FROM score_batches b WHERE ${isBatch(scope, id)} AND batch_status <> 'selecting'`,
+      ),
+    );
+    return row ?? null;
+  }
+
+  list(scope: Scope, query: ScoreBatchListQueryDto): Promise<RowPage<ScoreBatchRow>> {
+    const where = new Where(scope.key, 'b')
+      .add(sql`b.batch_status <> 'selecting'`)
+      .addIf(query.scorer_id, (id) => sql`b.scorer_id = ${id}`)
+      .addIf(query.batch_status, (status) => sql`b.batch_status = ${status}`)
+      .addIf(query.experiment_id, (id) => sql`b.experiment_id = ${id}`);
+    return listPage<ScoreBatchRow>(
+      this.database,
+      { columns: COLUMNS, from: 'score_batches b', where, id: 'b.score_batch_id', sorts: BY_CHANGE },
+      query,
+    );
+  }
+
+  /** Returns the ids of the open runs of a batch. */
+  async openRuns(scope: Scope, id: string): Promise<string[]> {
+    const rows = await this.database.query<{ score_run_id: string }>(
+      sql`SELECT score_run_id FROM score_runs WHERE ${isBatch(scope, id)} AND run_status IN ('queued', 'running')`,
+    );
+    return rows.map(({ score_run_id }) => score_run_id);
+  }
+}
