@@ -5,7 +5,7 @@ import { addTimes } from '../list-conditions.sql';
 import { SORT_FIGURES, SUMMARY } from './trace-columns.sql';
 import { checksOf, timesOf, tracesOf, useIndex } from './trace-filters.sql';
 import { readScoreConditions, readTraceSort, type TraceListQueryDto } from './trace-query.dto';
-import { ScoreOrderedTraces } from './score-ordered-traces';
+import { ScoreOrderedTraces } from './score-ordered-traces.repository';
 import type { ScoreCondition, TraceScores } from './trace-scores';
 import type { TraceSummary } from './trace.dto';
 
