@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database } from '#platform/db';
+import { Database, type Tx } from '#platform/db';
 import { newId } from '#platform/ids';
 import { RawJson, sha256OfJson, toRawJson, toRawJsonOrNull } from '#platform/json';
 import type { Page } from '#platform/paging';
@@ -21,7 +21,6 @@ import {
   type HumanScoreListQueryDto,
   toHumanScoreDto,
 } from './human-score.dto';
-import type { HumanScoreRow } from './human-score.entity';
 import { HumanScoreRepository, type NewHumanScore } from './human-score.repository';
 import { type FoundTarget, namedTarget, ScoreTargets } from './score-targets';
 import { ScoreWriteBackRepository } from './score-write-back.repository';
@@ -31,6 +30,12 @@ interface Pinned {
   scorer: ScorerEntity;
   version: number;
   definition: HumanDefinition;
+}
+
+/** A checked score that is not stored yet. */
+export interface PreparedScore {
+  pinned: Pinned;
+  row: NewHumanScore;
 }
 
 /** Human scores, which people give by scorers of kind `human`. */
@@ -47,11 +52,19 @@ export class HumanScoreService {
 
   /**
    * Stores the caller's score of a trace, a session or a result. It supersedes the caller's earlier score of the same
-   * target, and is written back to the results of running experiments. Errors: 400 for no or several targets, a scorer
+   * target, and is written back to the results of running experiments. Errors: those of `prepare`.
+   */
+  async create(scope: Scope, dto: CreateHumanScoreDto): Promise<HumanScoreDto> {
+    const prepared = await this.prepare(scope, dto);
+    return this.database.transaction((tx) => this.store(tx, scope, prepared));
+  }
+
+  /**
+   * Checks a score that `store` then stores in a transaction of the caller. Errors: 400 for no or several targets, a scorer
    * of another kind and an answer that does not fit the output; 404 naming the unknown reference; 409 for an archived
    * scorer; 422 for an unknown choice.
    */
-  async create(scope: Scope, dto: CreateHumanScoreDto): Promise<HumanScoreDto> {
+  async prepare(scope: Scope, dto: CreateHumanScoreDto): Promise<PreparedScore> {
     checkWorkspaceOfCreate(scope, dto.workspace_id);
     const named = namedTarget(dto);
     const pinned = await this.pin(scope, dto);
@@ -60,9 +73,7 @@ export class HumanScoreService {
     if (pinned.scorer.archived_at) {
       throw problem.conflict('The scorer is archived. Restore it before you record scores.');
     }
-    return toHumanScoreDto(
-      await this.store(scope, pinned, newRow(scope, pinned, target, reading.scored(), dto)),
-    );
+    return { pinned, row: newRow(scope, pinned, target, reading.scored(), dto) };
   }
 
   async get(scope: Scope, id: string): Promise<HumanScoreDto> {
@@ -90,26 +101,25 @@ export class HumanScoreService {
     return { scorer, version, definition: row.definition.parse() as HumanDefinition };
   }
 
-  /** Stores the score and writes it back in one transaction, so that nobody sees one without the other. */
-  private store(scope: Scope, { scorer, definition }: Pinned, row: NewHumanScore): Promise<HumanScoreRow> {
-    return this.database.transaction(async (tx) => {
-      const stored = await this.scores.insert(tx, row);
-      const results =
-        row.target_kind === 'result'
-          ? [{ experiment_id: row.experiment_id!, result_id: row.result_id! }]
-          : await this.locks.lockReferencing(tx, scope, row.target_kind, (row.trace_id ?? row.session_id)!);
-      if (results.length === 0) return stored;
-      const experiments = [...new Set(results.map((result) => result.experiment_id))];
-      await this.scores.linkExperiments(tx, scope, row.score_id, experiments);
-      await this.writeBack.intoResults(tx, scope, results, {
-        scorerId: scorer.scorer_id,
-        name: scorer.name,
-        outputSha256: row.output_sha256,
-        minAnnotations: minAnnotationsOf(definition),
-        at: row.created_at,
-      });
-      return stored;
+  /** Stores a score and writes it back, in one transaction, so that nobody sees one without the other. */
+  async store(tx: Tx, scope: Scope, { pinned, row }: PreparedScore): Promise<HumanScoreDto> {
+    const { scorer, definition } = pinned;
+    const stored = toHumanScoreDto(await this.scores.insert(tx, row));
+    const results =
+      row.target_kind === 'result'
+        ? [{ experiment_id: row.experiment_id!, result_id: row.result_id! }]
+        : await this.locks.lockReferencing(tx, scope, row.target_kind, (row.trace_id ?? row.session_id)!);
+    if (results.length === 0) return stored;
+    const experiments = [...new Set(results.map((result) => result.experiment_id))];
+    await this.scores.linkExperiments(tx, scope, row.score_id, experiments);
+    await this.writeBack.intoResults(tx, scope, results, {
+      scorerId: scorer.scorer_id,
+      name: scorer.name,
+      outputSha256: row.output_sha256,
+      minAnnotations: minAnnotationsOf(definition),
+      at: row.created_at,
     });
+    return stored;
   }
 }
 
