@@ -30,6 +30,7 @@ import { EvaluationConclusions1795459000000 } from './1795459000000-evaluation-c
 import { TelemetryMessageLogs1795459000100 } from './1795459000100-telemetry-message-logs';
 import { JsonNumbers1795459000200 } from './1795459000200-json-numbers';
 import { NameFilters1795459200000 } from './1795459200000-name-filters';
+import { EvaluationAnnotation1795459700000 } from './1795459700000-evaluation-annotation';
 
 /**
  * Every migration, in the order in which they run. The baselines are already applied to existing databases, so never change
@@ -68,6 +69,7 @@ export const MIGRATIONS = [
   TelemetryMessageLogs1795459000100,
   JsonNumbers1795459000200,
   NameFilters1795459200000,
+  EvaluationAnnotation1795459700000,
 ];
 
 /** Timestamp of the first baseline, in ms since 1970. Databases with earlier migrations cannot be migrated. */

@@ -1,4 +1,4 @@
 export { ScoresModule } from './scores.module';
-export { HumanScoreService } from './human-score.service';
+export { HumanScoreService, type PreparedScore } from './human-score.service';
 export { KnownTargets } from './score-targets';
 export { itemOf, type SampleSpread, type ScoredItem, storable } from './scored-item';

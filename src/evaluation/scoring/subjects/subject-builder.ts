@@ -71,6 +71,11 @@ export class SubjectBuilder {
     }
   }
 
+  /** Builds the subject of one target. */
+  async buildOne(scope: Scope, grain: Grain, target: ScoringTarget): Promise<SubjectOrError> {
+    return this.build(scope, grain, target, await this.readChunk(scope, [target]));
+  }
+
   private async readChunk(scope: Scope, targets: readonly ScoringTarget[]): Promise<ChunkContent> {
     const ids = [...new Set(targets.flatMap(({ trace_id }) => trace_id ?? []))];
     const keys = targets.flatMap(({ result_experiment_id, result_id }) =>

@@ -64,6 +64,22 @@ export class TargetSelector {
     return this.withResults(scope, grain, selected);
   }
 
+  /**
+   * Returns the traces or results of a selection, newest first, up to its limit, or their number if that exceeds the cap.
+   * Throws the signal's reason soon after it is aborted.
+   */
+  async selectOrCount(
+    scope: Scope,
+    selection: Selection,
+    signal: AbortSignal,
+  ): Promise<ScoringTarget[] | number> {
+    const { grain, limit, cap } = selection;
+    const candidates = await this.finder.find(scope, selection, signal);
+    const selected = await takeFirst(candidates, limit ?? cap + 1);
+    if (selected.length > cap) return candidates.count();
+    return this.withResults(scope, grain, selected);
+  }
+
   /** Checks that the ids in a request exist. Errors: 404 that names the unknown ids. */
   async checkIds(scope: Scope, requested: RequestedIds): Promise<void> {
     const { experiment_id = null, trace_ids, session_ids, agent_ids } = requested;
