@@ -24,6 +24,7 @@ import { ResultService } from './experiments/results/result.service';
 import { HumanScoreController } from './scores/human-score.controller';
 import { ScorerController } from './scorers/scorer.controller';
 import { ScorerStarterController } from './scorers/starters/scorer-starter.controller';
+import { ScoreBatchController } from './scoring/batches/score-batch.controller';
 import { ScoreRunController } from './scoring/runs/score-run.controller';
 import { ScoringRuleController } from './scoring/rules/scoring-rule.controller';
 import { ScoringController } from './scoring/requests/scoring.controller';
@@ -58,6 +59,7 @@ import { ExperimentTraceController } from './experiments/traces/experiment-trace
     ScorerStarterController,
     ScoringController,
     ScoreRunController,
+    ScoreBatchController,
     ScoringRuleController,
     HumanScoreController,
     AnnotationQueueController,

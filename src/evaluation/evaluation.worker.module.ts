@@ -6,6 +6,7 @@ import { ChatFeaturesRepository, JudgeLimitRepository, JudgesModule, JudgeServic
 import { ScorersModule } from './scorers';
 import { ScoringModule } from './scoring';
 import { ScoreRunExecutor } from './scoring/execution/score-run.executor';
+import { ScoreBatchService } from './scoring/batches/score-batch.service';
 import { ScoreRunService } from './scoring/runs/score-run.service';
 import { ScoringRuleRunner } from './scoring/rules/scoring-rule.runner';
 import { ScoringRuleScheduler } from './scoring/rules/scoring-rule.scheduler';
@@ -24,6 +25,7 @@ export class EvaluationWorkerModule implements OnApplicationBootstrap {
     private readonly tasks: PeriodicTasks,
     private readonly rules: ScoringRuleScheduler,
     private readonly runs: ScoreRunService,
+    private readonly batches: ScoreBatchService,
     private readonly judges: JudgeService,
     private readonly limits: JudgeLimitRepository,
     private readonly features: ChatFeaturesRepository,
@@ -32,6 +34,7 @@ export class EvaluationWorkerModule implements OnApplicationBootstrap {
   onApplicationBootstrap(): void {
     this.tasks.every('scoring rules', RULES_MS, () => this.rules.runDue());
     this.tasks.every('lost scoring runs', LOST_RUNS_MS, () => this.runs.requeueLostRuns());
+    this.tasks.every('abandoned scoring batches', CLEAN_UP_MS, () => this.batches.deleteAbandoned());
     this.tasks.every('old answers of judges', CLEAN_UP_MS, () => this.judges.deleteOldAnswers());
     this.tasks.every('old limits of judges', CLEAN_UP_MS, () => this.limits.deleteOld());
     this.tasks.every('old features of judges', CLEAN_UP_MS, () => this.features.deleteOld());

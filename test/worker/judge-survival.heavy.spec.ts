@@ -13,7 +13,8 @@ import {
   type TestDatabase,
   WorkerProcess,
 } from '#testing';
-import { SCORE_RUN, ScoreRunService } from '../../src/evaluation/scoring/runs/score-run.service';
+import { SCORE_RUN } from '../../src/evaluation/scoring/runs/score-run.job';
+import { ScoreRunService } from '../../src/evaluation/scoring/runs/score-run.service';
 import { Gate, JUDGE } from './gate.fixture';
 import { expectAccounted, inputs, JudgeFixture } from './judge.fixture';
 

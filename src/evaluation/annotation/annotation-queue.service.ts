@@ -14,7 +14,7 @@ import {
   WorkspaceResourceService,
 } from '../../resources';
 import { type ScorerEntity, ScorerRepository } from '../scorers';
-import { type ScoringTarget, TargetSelector } from '../scoring';
+import { type TargetRef, TargetSelector } from '../scoring';
 import {
   type AnnotationQueueDto,
   type AnnotationQueueListQueryDto,
@@ -177,7 +177,7 @@ export class AnnotationQueueService extends WorkspaceResourceService<
     scope: Scope,
     { source }: CreateAnnotationQueueDto,
     signal: AbortSignal,
-  ): Promise<ScoringTarget[]> {
+  ): Promise<TargetRef[]> {
     const selected = await this.selector.selectOrCount(scope, selectionOf(source), signal);
     if (typeof selected === 'number') {
       throw problem.validationFailed([
@@ -216,14 +216,13 @@ export class AnnotationQueueService extends WorkspaceResourceService<
   }
 }
 
-const toItem = (target: ScoringTarget): NewItem => ({
+const toItem = (target: TargetRef): NewItem => ({
   item_id: newId('qitem'),
   trace_id: target.trace_id,
   session_id: target.session_id,
-  // A trace is scored itself, although a result may name it.
-  experiment_id: target.result_version === null ? null : target.result_experiment_id,
-  result_id: target.result_version === null ? null : target.result_id,
-  case_id: target.case_id,
+  experiment_id: target.result_experiment_id ?? null,
+  result_id: target.result_id ?? null,
+  case_id: target.case_id ?? null,
 });
 
 function checkLive(scorers: readonly ScorerEntity[]): void {

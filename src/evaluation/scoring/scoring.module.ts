@@ -14,10 +14,15 @@ import { ScoringRuleRepository } from './rules/scoring-rule.repository';
 import { ScoringRuleService } from './rules/scoring-rule.service';
 import { RunExecutionRepository } from './execution/run-execution.repository';
 import { ScoreRunRepository } from './runs/score-run.repository';
-import { SCORE_RUN, ScoreRunService } from './runs/score-run.service';
+import { SCORE_RUN } from './runs/score-run.job';
+import { ScoreRunService } from './runs/score-run.service';
 import { ScoringRunner } from './execution/scoring-runner';
 import { ScoringMetrics } from './execution/scoring.metrics';
+import { ScoringRequestReader } from './requests/scoring-request.reader';
 import { ScoringService } from './requests/scoring.service';
+import { ScoreBatchProgress } from './batches/score-batch.progress';
+import { ScoreBatchRepository } from './batches/score-batch.repository';
+import { ScoreBatchService } from './batches/score-batch.service';
 import { SessionReader } from './subjects/session-reader';
 import { SubjectBuilder } from './subjects/subject-builder';
 import { SubjectRepository } from './subjects/subject.repository';
@@ -43,11 +48,15 @@ import { TargetScorer } from './execution/target-scorer';
   providers: [
     CandidateFinder,
     RunExecutionRepository,
+    ScoreBatchProgress,
+    ScoreBatchRepository,
+    ScoreBatchService,
     ScoreRunRepository,
     ScoreRunService,
     ScoringMetrics,
     ScoringRuleRepository,
     ScoringRuleService,
+    ScoringRequestReader,
     ScoringRunner,
     ScoringService,
     SessionReader,
@@ -59,6 +68,8 @@ import { TargetScorer } from './execution/target-scorer';
   ],
   exports: [
     RunExecutionRepository,
+    ScoreBatchProgress,
+    ScoreBatchService,
     ScoreRunRepository,
     ScoreRunService,
     ScoringMetrics,

@@ -3,6 +3,7 @@ import {
   arrayParameter,
   empty,
   followIndexes,
+  join,
   microsecondsToTime,
   prepared,
   raw,
@@ -12,8 +13,9 @@ import {
   timeToMicroseconds,
   Where,
 } from '#platform/db';
-import { SUMMARY } from './trace-columns.sql';
+import { FILTERED_COLUMNS, SUMMARY, traceCondition } from './trace-columns.sql';
 import type { TraceRow, TraceSummary } from './trace.dto';
+import type { TraceFilter } from './trace-stats.types';
 import type {
   PlacedTrace,
   SessionPosition,
@@ -144,9 +146,19 @@ export class TraceRepository {
   }
 }
 
-const selected = (scope: Scope, { trace_ids, session_ids, since, until }: TraceSelection): Where =>
-  Where.estimatedByAverage(scope.key)
+const selected = (
+  scope: Scope,
+  { trace_ids, session_ids, since, until, filters = [] }: TraceSelection,
+): Where => {
+  const where = Where.estimatedByAverage(scope.key)
     .addIf(trace_ids, (ids) => sql`trace_id = ANY(${ids}::text[])`)
     .addIf(session_ids, (ids) => sql`session_id = ANY(${ids}::text[])`)
     .addIf(since, (time) => sql`started_at >= ${time}`)
     .addIf(until, (time) => sql`started_at < ${time}`);
+  return filters.length === 0 ? where : where.add(meets(filters));
+};
+
+/** A scalar subquery, so that the models of each trace are looked up by key. A join could be planned to read all models. */
+const meets = (filters: readonly TraceFilter[]): Sql =>
+  sql`coalesce((SELECT true FROM (SELECT ${FILTERED_COLUMNS} FROM (SELECT traces.*) t OFFSET 0) f
+    WHERE ${join(filters.map(traceCondition), ') AND (', '(', ')')} LIMIT 1), false)`;

@@ -2,6 +2,7 @@ import type { OtlpSpan } from '#otlp';
 import type { Scope } from '#platform/auth';
 import type { RawJson } from '#platform/json';
 import type { SpanHeadDto, SpanMeaningDto } from './span.dto';
+import type { TraceFilter } from './trace-stats.types';
 
 /** 32 lower-case hexadecimal digits, not all zeros (W3C Trace Context). */
 export const TRACE_ID = /^(?!0{32})[0-9a-f]{32}$/;
@@ -75,6 +76,8 @@ export interface TraceSelection {
   since?: Date | undefined;
   /** Exclusive. */
   until?: Date | undefined;
+  /** Conditions on the trace. */
+  filters?: readonly TraceFilter[] | undefined;
 }
 
 /** A position in a list of selected traces, newest first. */

@@ -1,12 +1,18 @@
 import { type Answer, type ApiClient, jsonExport, newSpan, newTraceId, type TestApp } from '#testing';
-import type { AnnotationItemDto, ItemWorkDto, NextItemAnswerDto } from '../../../src/evaluation/annotation/annotation-item.dto';
+import type {
+  AnnotationItemDto,
+  ItemWorkDto,
+  NextItemAnswerDto,
+} from '../../../src/evaluation/annotation/annotation-item.dto';
 import type { AnnotationQueueDto } from '../../../src/evaluation/annotation/annotation-queue.dto';
 import type { EvaluationWorkspace, Page, Wire } from './evaluation.harness';
 import { type Annotator, BOOLEAN, HumanScoresFixture, type Scorer } from './human-scores.fixture';
 
 type Fields = Record<string, unknown>;
 export type Queue = Wire<AnnotationQueueDto>;
-export type NextItem = Wire<NextItemAnswerDto> & { item: Wire<NonNullable<NextItemAnswerDto['item']>> | null };
+export type NextItem = Wire<NextItemAnswerDto> & {
+  item: Wire<NonNullable<NextItemAnswerDto['item']>> | null;
+};
 
 export const QUEUES = '/eval/v1/annotation-queues';
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database, prepared, sql, type Sql } from '#platform/db';
+import { Database, prepared, sql, type Sql, type Tx } from '#platform/db';
 import type { Grain } from '../../scorers';
 import type { FailureCode, RunStatus, ScoringTarget } from '../runs/score-run.entity';
 
@@ -63,7 +63,7 @@ export class RunExecutionRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Claims a run that is queued, or whose lease has expired. Returns null if another worker holds the run, and if it has
+   * Claims a run that is queued, or whose lease has expired. Its batch is then running. Returns null if another worker holds the run, and if it has
    * ended or does not exist.
    *
    * @param seconds time until the deadline, counted from the first claim
@@ -72,19 +72,26 @@ export class RunExecutionRepository {
     const [run] = await this.database.query<ClaimedRun>(
       prepared(
         'score-run.claim',
-        sql`UPDATE score_runs
+        sql`WITH claimed AS (
+          UPDATE score_runs
           SET run_status = 'running', lease_token = ${token}, lease_expires_at = now() + ${milliseconds(leaseMs)},
               takeovers = takeovers + (lease_token IS NOT NULL)::integer, started_at = coalesce(started_at, now()),
               deadline_at = coalesce(deadline_at, now() + ${seconds} * interval '1 second'), updated_at = now()
           WHERE score_run_id = ${runId}
             AND (run_status = 'queued'
                  OR (run_status = 'running' AND (lease_expires_at IS NULL OR lease_expires_at < now())))
-          RETURNING score_run_id, org_id, workspace_id, scorer_id, scorer_version, experiment_id, grain, concurrency,
-                    total, takeovers, created_by, max_cost_usd, uses_cache,
+          RETURNING score_run_id, score_batch_id, org_id, workspace_id, scorer_id, scorer_version, experiment_id, grain,
+                    concurrency, total, takeovers, created_by, max_cost_usd, uses_cache,
                     (SELECT coalesce(sum(s.cost_usd), 0) FROM score_results s
                      WHERE s.score_run_id = score_runs.score_run_id
                        AND s.workspace_id = score_runs.workspace_id) AS cost_usd,
-                    (extract(epoch FROM deadline_at - now()) * 1000)::float8 AS ms_left`,
+                    (extract(epoch FROM deadline_at - now()) * 1000)::float8 AS ms_left
+          ), started AS (
+            UPDATE score_batches b SET batch_status = 'running', started_at = now(), updated_at = now()
+            FROM claimed c
+            WHERE b.score_batch_id = c.score_batch_id AND b.workspace_id = c.workspace_id AND b.batch_status = 'queued'
+          )
+          SELECT * FROM claimed`,
       ),
     );
     return run ?? null;
@@ -133,11 +140,15 @@ export class RunExecutionRepository {
     return row?.breakdowns ?? 0;
   }
 
-  /** Adds the cost of a judge's answer that arrived after the end of the run. */
+  /** Adds the cost of a judge's answer that arrived after the end of the run, also to its batch. */
   async addLateCost(run: RunKey, costUsd: number): Promise<void> {
     await this.database.query(
-      sql`UPDATE score_runs SET cost_usd = coalesce(cost_usd, 0) + ${costUsd}
-        WHERE ${isRun(run)} AND run_status = 'failed'`,
+      sql`WITH late AS (
+          UPDATE score_runs SET cost_usd = coalesce(cost_usd, 0) + ${costUsd}
+          WHERE ${isRun(run)} AND run_status = 'failed' RETURNING score_batch_id
+        )
+        UPDATE score_batches b SET cost_usd = coalesce(b.cost_usd, 0) + ${costUsd} FROM late
+        WHERE b.score_batch_id = late.score_batch_id AND b.workspace_id = ${run.workspace_id}`,
     );
   }
 
@@ -157,8 +168,14 @@ export class RunExecutionRepository {
   }
 
   /** Ends a run whose targets all have results. Returns false if this worker no longer holds the run. */
-  async finish(run: RunKey, token: string, counts: ResultCounts, outcome: RunOutcome): Promise<boolean> {
-    const ended = await this.database.query(
+  async finish(
+    tx: Tx,
+    run: RunKey,
+    token: string,
+    counts: ResultCounts,
+    outcome: RunOutcome,
+  ): Promise<boolean> {
+    const ended = await tx.query(
       prepared(
         'score-run.finish',
         sql`UPDATE score_runs

@@ -20,8 +20,10 @@ import {
 import { TargetResultRepository, type WriteBack } from './target-result.repository';
 import { LEASE_MS, RunLease } from './run-lease';
 import { isResult, type ScoringTarget } from '../runs/score-run.entity';
-import { type RunEnd, ScoreRunRepository } from '../runs/score-run.repository';
-import { SCORE_RUN } from '../runs/score-run.service';
+import { ScoreBatchProgress } from '../batches/score-batch.progress';
+import { SCORE_RUN } from '../runs/score-run.job';
+import type { RunEnd } from '../runs/score-run.repository';
+import { ScoreRunService } from '../runs/score-run.service';
 import { type ScoringJob, ScoringRunner } from './scoring-runner';
 import { ScoringMetrics } from './scoring.metrics';
 import { type RunnableScorer, toRunnable } from './target-scorer';
@@ -41,7 +43,8 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
     private readonly environment: Environment,
     private readonly database: Database,
     private readonly scorers: ScorerRepository,
-    private readonly runs: ScoreRunRepository,
+    private readonly runs: ScoreRunService,
+    private readonly batches: ScoreBatchProgress,
     private readonly executions: RunExecutionRepository,
     private readonly targetResults: TargetResultRepository,
     private readonly runner: ScoringRunner,
@@ -176,16 +179,18 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
     const counts = await this.executions.countResults(run);
     if (counts.completed + counts.failed < run.total) return false;
     const outcome = outcomeOf(counts);
-    if (!(await this.executions.finish(run, lease.token, counts, outcome))) return false;
+    const isEnded = await this.database.transaction(async (tx) => {
+      if (!(await this.executions.finish(tx, run, lease.token, counts, outcome))) return false;
+      await this.batches.onRunEnded(tx, scopeOf(run), run.score_run_id);
+      return true;
+    });
+    if (!isEnded) return false;
     log(run, outcome.run_status, outcome.failure_code);
     return true;
   }
 
   private async endEarly(run: ClaimedRun, end: Omit<RunEnd, 'scoreIds'>): Promise<void> {
-    const scoreIds = Array.from({ length: run.total }, () => newId('score'));
-    await this.database.transaction((tx) =>
-      this.runs.end(tx, scopeOf(run), run.score_run_id, { ...end, scoreIds }),
-    );
+    await this.runs.end(scopeOf(run), run.score_run_id, end);
     log(run, 'failed', end.code);
   }
 }

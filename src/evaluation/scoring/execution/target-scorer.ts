@@ -57,14 +57,23 @@ export class TargetScorer {
     if (scorer.scorer_kind === 'llm_judge') await this.backends.require(judgedOf(scorer));
   }
 
-  /** Checks that a cost limit can be enforced. Errors: 422 for a judge whose model has no price. */
-  async checkPrice(scorer: RunnableScorer): Promise<void> {
-    if (scorer.scorer_kind !== 'llm_judge') return;
+  /** Tells whether a cost limit can be enforced: not for a judge whose model has no price. Errors: 503 without its backend. */
+  async isPriced(scorer: RunnableScorer): Promise<boolean> {
+    if (scorer.scorer_kind !== 'llm_judge') return true;
     const backend = await this.backends.require(judgedOf(scorer));
-    if (backend.isPriced(judgeOf(scorer))) return;
+    return backend.isPriced(judgeOf(scorer));
+  }
+
+  /**
+   * Checks that a cost limit can be enforced. Errors: 422 for a judge whose model has no price.
+   *
+   * @param pointer to the member with the limit
+   */
+  async checkPrice(scorer: RunnableScorer, pointer: string): Promise<void> {
+    if (await this.isPriced(scorer)) return;
     const detail =
       'cannot be enforced, because the model of the judge has no price. Set MODEL_PRICES, or `price` in the targets of a gateway model, or leave this member out.';
-    throw problem.validationFailed([{ pointer: '/max_cost_usd', detail }]);
+    throw problem.validationFailed([{ pointer, detail }]);
   }
 
   /** Returns exactly what would be run or sent to the judge, or the error that prevents it. */

@@ -3,8 +3,8 @@ import { type FieldError, problem } from '#platform/problem';
 import type { Grain } from '../../scorers';
 import { CONCURRENCY_DEFAULT, type ScoringOptions } from '../execution/scoring-runner';
 import type { Selection } from '../target-selection/candidates';
-import { TARGETS_MAX } from '../target-selection/target-selector';
-import type { ScoreDto } from './scoring.dto';
+import { filterErrors, parseFilters } from '../target-selection/target-filter.dto';
+import type { TargetSelectionDto } from './scoring.dto';
 
 const CONCURRENCY_MAX = 32;
 const ID_LISTS = ['trace_ids', 'session_ids', 'agent_ids'] as const;
@@ -13,14 +13,14 @@ const ID_LISTS = ['trace_ids', 'session_ids', 'agent_ids'] as const;
  * Checks the rules between the members of a request, which need nothing from the database. Errors: 400 without any
  * selector, for one that can never select a target, and for a grain that contradicts the ids.
  */
-export function checkSelectors(dto: ScoreDto): void {
+export function checkSelectors(dto: TargetSelectionDto): void {
   const selectors = [dto.trace_ids, dto.session_ids, dto.agent_ids, dto.experiment_id, dto.since, dto.until];
-  if (selectors.every(isAbsent)) {
+  if (selectors.every(isAbsent) && !dto.filters?.length) {
     throw problem.invalidRequest(
-      'Select what to score: give trace_ids, session_ids, agent_ids, experiment_id, since or until.',
+      'Select what to score: give trace_ids, session_ids, agent_ids, experiment_id, since, until or filters.',
     );
   }
-  const errors: FieldError[] = [];
+  const errors: FieldError[] = filterErrors(dto);
   const [since, until] = [timeOf(dto.since), timeOf(dto.until)];
   if (since && until && since >= until) {
     errors.push({ pointer: '/since', detail: 'must be earlier than until' });
@@ -38,13 +38,22 @@ export function checkSelectors(dto: ScoreDto): void {
   if (errors.length > 0) throw problem.invalidFields(errors);
 }
 
-/** Returns the selection of a checked request. Errors: 422 for a limit over the cap of the mode, 400 for a limit of 0. */
-export function selectionOf(dto: ScoreDto, scorerGrain: Grain): Selection {
-  const mode = dto.mode ?? 'score';
-  const cap = TARGETS_MAX[mode];
+/** How many targets a request may select, and where, for the error message. */
+export interface Cap {
+  targets: number;
+  /** Such as `in a batch`. */
+  what: string;
+}
+
+/** Returns the selection of a checked request. Errors: 422 for a limit over the cap, 400 for a limit of 0. */
+export function selectionOf(
+  dto: TargetSelectionDto & { limit?: number | null },
+  scorerGrain: Grain,
+  { targets: cap, what }: Cap,
+): Selection {
   const limit = dto.limit ?? undefined;
   if (limit !== undefined && limit > cap) {
-    throw problem.validationFailed([{ pointer: '/limit', detail: `must be at most ${cap} in mode ${mode}` }]);
+    throw problem.validationFailed([{ pointer: '/limit', detail: `must be at most ${cap} ${what}` }]);
   }
   if (limit === 0) {
     throw problem.invalidFields([{ pointer: '/limit', detail: 'must be at least 1: 0 selects nothing' }]);
@@ -57,20 +66,25 @@ export function selectionOf(dto: ScoreDto, scorerGrain: Grain): Selection {
     experimentId: dto.experiment_id ?? undefined,
     since: timeOf(dto.since),
     until: timeOf(dto.until),
+    filters: dto.filters?.length ? parseFilters(dto.filters) : undefined,
     limit,
     cap,
     unscoredOnly: dto.unscored_only === true,
   };
 }
 
-export const optionsOf = ({ concurrency, max_cost_usd, cache }: ScoreDto): ScoringOptions => ({
+export const optionsOf = ({
+  concurrency,
+  max_cost_usd,
+  cache,
+}: TargetSelectionDto & { max_cost_usd?: number | null }): ScoringOptions => ({
   concurrency: Math.min(concurrency || CONCURRENCY_DEFAULT, CONCURRENCY_MAX),
   max_cost_usd: max_cost_usd ?? null,
   uses_cache: cache !== false,
 });
 
 /** Returns the grains of the ids in a request, traces first. */
-function grainsOfIds(dto: ScoreDto): Grain[] {
+function grainsOfIds(dto: TargetSelectionDto): Grain[] {
   const grains: Grain[] = [];
   if (!isAbsent(dto.trace_ids)) grains.push('trace');
   if (!isAbsent(dto.session_ids) || !isAbsent(dto.agent_ids)) grains.push('session');

@@ -1,3 +1,4 @@
+import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import {
   ArrayMaxSize,
@@ -22,21 +23,28 @@ import {
   type ScoreRunRow,
 } from '../runs/score-run.entity';
 import { ScoringResultDto } from '../runs/score-run.dto';
+import { IsRuleFilters, type RuleFilterDto } from '../target-selection/target-filter.dto';
 
 /** Ids in one member of a request, at most. */
 const IDS_MAX = 10_000;
 
-/** A selection of targets, and how to score them. Selectors narrow each other; give at least one. */
-@ValuesCheckedLater()
-export class ScoreDto {
-  /**
-   * `score` queues a run. `test` scores up to 5 targets and returns the results. `preview` returns what would be run or
-   * sent to the judge for up to 5 targets. `test` and `preview` store nothing.
-   */
-  @IsOptional()
-  @IsOneOf(SCORE_MODES, { required: false, default: 'score' })
-  mode?: ScoreMode | null;
+/** Declares an optional amount of US dollars, more than 0. */
+export const IsCost = (): PropertyDecorator =>
+  applyDecorators(
+    ApiProperty({
+      type: 'number',
+      minimum: 0,
+      exclusiveMinimum: 0,
+      required: false,
+      nullable: true,
+    } as object),
+    IsOptional(),
+    IsNumber({ allowNaN: false, allowInfinity: false }),
+    IsPositive(),
+  );
 
+/** A selection of targets, and how to score them. Selectors narrow each other; give at least one. */
+export abstract class TargetSelectionDto {
   /** Whether each score is about a trace or a session. Defaults to the grain of the ids, else to the scorer's grain. */
   @IsOptional()
   @IsOneOf(GRAINS, { required: false })
@@ -64,12 +72,12 @@ export class ScoreDto {
   @IsString()
   experiment_id?: string | null;
 
-  /** Scores only the newest targets (of an experiment, its newest results), at most 100, or 5 in `preview` and `test`. Without a limit, selecting more is 422. */
-  @ApiProperty({ type: 'integer', minimum: 0, required: false, nullable: true })
-  @IsOptional()
-  @IsInt()
-  @Min(0)
-  limit?: number | null;
+  /**
+   * Selects the traces that meet all of these conditions, or the sessions with such a trace, as the filters of a rule do. A
+   * result is selected by its trace. An empty list narrows nothing.
+   */
+  @IsRuleFilters()
+  filters?: RuleFilterDto[] | null;
 
   @IsOptional()
   @IsArray()
@@ -104,23 +112,6 @@ export class ScoreDto {
   @IsTime({ required: false, nullable: true })
   until?: string | null;
 
-  /**
-   * Stops the run when its judge has cost this much, in US dollars. The run then fails with `budget_exceeded`, and targets
-   * that were not scored get an error. Requests in progress are finished, so up to `concurrency` requests may exceed the
-   * limit.
-   */
-  @ApiProperty({
-    type: 'number',
-    minimum: 0,
-    exclusiveMinimum: 0,
-    required: false,
-    nullable: true,
-  } as object)
-  @IsOptional()
-  @IsNumber({ allowNaN: false, allowInfinity: false })
-  @IsPositive()
-  max_cost_usd?: number | null;
-
   /** Whether to reuse the judge's cached answers to the same requests of this scorer version. */
   @ApiProperty({ type: 'boolean', required: false, nullable: true, default: true })
   @IsOptional()
@@ -128,12 +119,39 @@ export class ScoreDto {
   cache?: boolean | null;
 
   /**
-   * Skips targets that this version of the scorer has scored, or that are in one of its open runs. A result that was
-   * replaced since is scored again. When nothing is left, the run has a `total` of 0 and has succeeded.
+   * Skips targets that this version of the scorer has scored, or that are in one of its open runs and batches. A result that
+   * was replaced since is scored again. When nothing is left, the `total` is 0 and the scoring has succeeded.
    */
   @IsOptional()
   @IsBoolean()
   unscored_only?: boolean | null;
+}
+
+/** A selection of targets, and how to score them. Selectors narrow each other; give at least one. */
+@ValuesCheckedLater()
+export class ScoreDto extends TargetSelectionDto {
+  /**
+   * `score` queues a run. `test` scores up to 5 targets and returns the results. `preview` returns what would be run or
+   * sent to the judge for up to 5 targets. `test` and `preview` store nothing.
+   */
+  @IsOptional()
+  @IsOneOf(SCORE_MODES, { required: false, default: 'score' })
+  mode?: ScoreMode | null;
+
+  /** Scores only the newest targets (of an experiment, its newest results), at most 100, or 5 in `preview` and `test`. Without a limit, selecting more is 422. */
+  @ApiProperty({ type: 'integer', minimum: 0, required: false, nullable: true })
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  limit?: number | null;
+
+  /**
+   * Stops the run when its judge has cost this much, in US dollars. The run then fails with `budget_exceeded`, and targets
+   * that were not scored get an error. Requests in progress are finished, so up to `concurrency` requests may exceed the
+   * limit.
+   */
+  @IsCost()
+  max_cost_usd?: number | null;
 }
 
 /** The response to `preview` and `test`. */

@@ -1,21 +1,18 @@
 import type { Scope } from '#platform/auth';
-import { RawJson } from '#platform/json';
-import type { ScorerService } from '../../scorers';
 import type { ScoreRunService } from '../runs/score-run.service';
 import type { ScoreDto } from './scoring.dto';
 import type { ScoringRunner } from '../execution/scoring-runner';
+import type { ScoringRequestReader } from './scoring-request.reader';
 import { ScoringService } from './scoring.service';
-import type { TargetScorer } from '../execution/target-scorer';
 import type { TargetSelector } from '../target-selection/target-selector';
 
 describe('ScoringService', () => {
-  const row = { scorer_kind: 'code', archived_at: null, grain: 'trace', definition: new RawJson('{}') };
+  const request = { scorer: {}, selection: { grain: 'trace', unscoredOnly: true }, options: {} };
   const select = jest.fn(() => Promise.resolve([]));
   const start = jest.fn(() => Promise.resolve(null));
   const service = new ScoringService(
-    { find: () => Promise.resolve(row) } as unknown as ScorerService,
-    { checkBackend: () => undefined } as unknown as TargetScorer,
-    { checkIds: () => Promise.resolve(), select } as unknown as TargetSelector,
+    { read: () => Promise.resolve(request) } as unknown as ScoringRequestReader,
+    { select } as unknown as TargetSelector,
     { start } as unknown as ScoreRunService,
     {} as ScoringRunner,
   );

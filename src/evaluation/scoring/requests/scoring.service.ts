@@ -1,15 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { checkValues } from '#platform/http';
 import { problem } from '#platform/problem';
-import { ScorerService } from '../../scorers';
 import { ScoreRunService } from '../runs/score-run.service';
 import { type QueuedRunDto, type ScoreDto, type SynchronousScoresDto, toQueuedRunDto } from './scoring.dto';
 import { type ScoringOptions, ScoringRunner } from '../execution/scoring-runner';
-import { checkSelectors, optionsOf, selectionOf } from './scoring-request';
+import { ScoringRequestReader } from './scoring-request.reader';
 import type { Selection } from '../target-selection/candidates';
-import { TargetSelector } from '../target-selection/target-selector';
-import { checkRunnable, type RunnableScorer, toRunnable, TargetScorer } from '../execution/target-scorer';
+import { TARGETS_MAX, TargetSelector } from '../target-selection/target-selector';
+import type { RunnableScorer } from '../execution/target-scorer';
 
 /** Attempts to select targets that no other request takes. */
 const SELECTIONS_MAX = 10;
@@ -21,8 +19,7 @@ export type ScoringAnswer = { queued: QueuedRunDto } | { scores: SynchronousScor
 @Injectable()
 export class ScoringService {
   constructor(
-    private readonly scorers: ScorerService,
-    private readonly scorer: TargetScorer,
+    private readonly requests: ScoringRequestReader,
     private readonly selector: TargetSelector,
     private readonly runs: ScoreRunService,
     private readonly runner: ScoringRunner,
@@ -35,19 +32,11 @@ export class ScoringService {
    * judge without prices; 503 without a judge backend, except in mode `preview`.
    */
   async score(scope: Scope, scorerId: string, dto: ScoreDto, signal: AbortSignal): Promise<ScoringAnswer> {
-    checkSelectors(dto);
-    const row = await this.scorers.find(scope, scorerId);
-    checkRunnable(row);
-    await this.selector.checkIds(scope, dto);
-    checkValues(dto);
-    const selection = selectionOf(dto, row.grain);
-    const options = optionsOf(dto);
-    const scorer = toRunnable(row);
     const mode = dto.mode ?? 'score';
-    if (mode !== 'preview') {
-      await this.scorer.checkBackend(scorer);
-      if (options.max_cost_usd !== null) await this.scorer.checkPrice(scorer);
-    }
+    const cap = { targets: TARGETS_MAX[mode], what: `in mode ${mode}` };
+    const asksJudge = mode !== 'preview';
+    const request = await this.requests.read(scope, scorerId, dto, cap, { asksJudge });
+    const { scorer, selection, options } = request;
     if (mode === 'score') return { queued: await this.enqueue(scope, scorer, selection, options, signal) };
     const { grain } = selection;
     const targets = await this.selector.select(scope, scorer, selection, signal);

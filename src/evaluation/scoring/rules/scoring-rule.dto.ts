@@ -1,8 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import {
-  ArrayMaxSize,
-  IsArray,
   IsBoolean,
   IsInt,
   IsNumber,
@@ -11,11 +9,11 @@ import {
   Max,
   Min,
 } from 'class-validator';
-import { IsJson, IsOneOf, Nested, NotNull, ReadOnlyMembersOf, ValuesCheckedLater } from '#platform/http';
+import { IsOneOf, NotNull, ReadOnlyMembersOf, ValuesCheckedLater } from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
-import { FEED_TEXT_FIELDS } from '../../../telemetry';
 import { type Grain, GRAINS } from '../../scorers';
-import { FILTERS_MAX, STATS_FIGURES, STATS_OPERATORS } from '../../experiments';
+import { IsCost } from '../requests/scoring.dto';
+import { IsRuleFilters, RuleFilterDto } from '../target-selection/target-filter.dto';
 import type { ScoringRuleEntity } from './scoring-rule.entity';
 
 /** Default seconds without a new span after which a trace or session counts as complete. */
@@ -29,37 +27,8 @@ export const quietSecondsOf = ({
   quiet_seconds,
 }: Pick<ScoringRuleEntity, 'grain' | 'quiet_seconds'>): number => quiet_seconds ?? QUIET_DEFAULTS[grain];
 
-export const RULE_FIELDS = [...FEED_TEXT_FIELDS, ...STATS_FIGURES] as const;
-
-const FILTER_VALUE = {
-  description:
-    'A text, or a number for a measure. Null matches traces without a value. For `in`, a list of 1 to 100 values.',
-};
-
 const QUIET =
   'Seconds without a new span after which a trace, or a whole session, counts as complete. Defaults to 60 for traces and 900 for sessions.';
-
-/** A condition on a field of a trace, in the form of the filters of trace statistics. */
-export class RuleFilterDto {
-  @IsOneOf(RULE_FIELDS)
-  field!: (typeof RULE_FIELDS)[number];
-
-  /** `gte` and `lte` apply only to measures. */
-  @IsOneOf(STATS_OPERATORS)
-  op!: (typeof STATS_OPERATORS)[number];
-
-  @IsJson({ ...FILTER_VALUE, isRead: true })
-  value!: unknown;
-}
-
-const IsRuleFilters = (): PropertyDecorator =>
-  applyDecorators(
-    ApiProperty({ type: [RuleFilterDto], maxItems: FILTERS_MAX, nullable: true, required: false }),
-    IsOptional(),
-    IsArray(),
-    ArrayMaxSize(FILTERS_MAX),
-    Nested(() => RuleFilterDto),
-  );
 
 const IsQuietSeconds = (description: string): PropertyDecorator =>
   applyDecorators(
@@ -109,6 +78,13 @@ export class CreateScoringRuleDto {
 
   @IsQuietSeconds(QUIET)
   quiet_seconds?: number | null;
+
+  /**
+   * Pauses the rule until the next day (UTC) when the runs that it started today have cost this much, in US dollars. Arrivals
+   * of the pause are skipped. The runs of the rule follow one another, each with what is left as its `max_cost_usd`.
+   */
+  @IsCost()
+  max_cost_usd_per_day?: number | null;
 }
 
 /** A merge patch (RFC 7396). A rule that is enabled again ignores earlier arrivals. */
@@ -151,6 +127,10 @@ export class PatchScoringRuleDto {
 
   @IsQuietSeconds(`${QUIET} Null restores the default.`)
   quiet_seconds?: number | null;
+
+  /** Null removes the limit. A change ends the pause of the rule, which then continues with the arrivals since. */
+  @IsCost()
+  max_cost_usd_per_day?: number | null;
 }
 
 export class ScoringRuleListQueryDto extends ChangingListQueryDto {}
@@ -168,6 +148,8 @@ export class ScoringRuleDto {
   enabled!: boolean;
   @ApiProperty({ type: 'integer', minimum: QUIET_MIN, maximum: QUIET_MAX })
   quiet_seconds!: number;
+  /** Limit for the runs that the rule starts on one day (UTC), in US dollars; null for no limit. */
+  max_cost_usd_per_day!: number | null;
   /** When the rule was created, or last enabled or restored. It ignores earlier arrivals. */
   enabled_at!: Date;
   /** When the last trace that the rule has processed arrived; null before the first. */
@@ -186,6 +168,10 @@ export class ScoringRuleDto {
   last_score_run_id!: string | null;
   /** Why the rule is blocked; null if it is not. Arrivals wait until it continues. */
   last_error!: string | null;
+  /** Until when the rule is paused, because its runs have reached `max_cost_usd_per_day`; null if it is not paused. */
+  paused_until!: Date | null;
+  /** When the rule was last paused; null before the first time. It skips what arrives between then and the next midnight (UTC). */
+  last_paused_at!: Date | null;
   created_at!: Date;
   updated_at!: Date;
   created_by!: string;
@@ -206,6 +192,7 @@ export const toScoringRuleDto = (row: ScoringRuleEntity): ScoringRuleDto => ({
   grain: row.grain,
   enabled: row.enabled,
   quiet_seconds: quietSecondsOf(row),
+  max_cost_usd_per_day: row.max_cost_usd_per_day,
   enabled_at: row.enabled_at,
   last_seen_at: row.last_seen_at,
   seen_count: row.seen_count,
@@ -214,6 +201,8 @@ export const toScoringRuleDto = (row: ScoringRuleEntity): ScoringRuleDto => ({
   last_run_at: row.last_run_at,
   last_score_run_id: row.last_score_run_id,
   last_error: row.last_error,
+  paused_until: row.paused_until && row.paused_until > new Date() ? row.paused_until : null,
+  last_paused_at: row.last_paused_at,
   created_at: row.created_at,
   updated_at: row.updated_at,
   created_by: row.created_by,

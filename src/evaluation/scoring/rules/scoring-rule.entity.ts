@@ -32,6 +32,10 @@ export class ScoringRuleEntity extends ArchivableEntity {
   @Column('integer', { nullable: true })
   quiet_seconds!: number | null;
 
+  /** Limit for the runs that the rule starts on one day (UTC), in US dollars. */
+  @Column('double precision', { nullable: true })
+  max_cost_usd_per_day!: number | null;
+
   @Column('boolean')
   enabled!: boolean;
 
@@ -70,6 +74,13 @@ export class ScoringRuleEntity extends ArchivableEntity {
 
   @Column('text', { nullable: true })
   last_error!: string | null;
+
+  /** End of the pause of a rule that has reached `max_cost_usd_per_day`. Kept until the rule has skipped the pause. */
+  @Column('timestamptz', { nullable: true })
+  paused_until!: Date | null;
+
+  @Column('timestamptz', { nullable: true })
+  last_paused_at!: Date | null;
 
   /** End of a worker's lease on the rule. */
   @Column('timestamptz', { nullable: true })

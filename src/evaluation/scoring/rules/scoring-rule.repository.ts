@@ -4,7 +4,9 @@ import {
   Database,
   microsecondsToTime,
   prepared,
+  raw,
   sql,
+  timeToMicroseconds,
   type Tx,
   Where,
   WorkspaceRepository,
@@ -26,6 +28,7 @@ export type ActiveRule = Pick<
   | 'seen_us'
   | 'seen_trace_id'
   | 'last_error'
+  | 'max_cost_usd_per_day'
 > & {
   is_scorer_live: boolean;
   /** Number of open runs of the rule, up to a limit. */
@@ -75,7 +78,7 @@ export class ScoringRuleRepository extends WorkspaceRepository<ScoringRuleEntity
   }
 
   /**
-   * Lists the enabled rules of all tenants in order of their ids.
+   * Lists the enabled rules of all tenants that are not paused, in order of their ids.
    *
    * @param after the id of the last rule of the page before
    * @param openMax limit for counting the open runs of a rule
@@ -85,7 +88,7 @@ export class ScoringRuleRepository extends WorkspaceRepository<ScoringRuleEntity
       prepared(
         'scoring-rule.list-active',
         sql`SELECT r.rule_id, r.org_id, r.workspace_id, r.created_by, r.grain, r.quiet_seconds, r.seen_us,
-              r.seen_trace_id, r.last_error,
+              r.seen_trace_id, r.last_error, r.max_cost_usd_per_day,
               (SELECT s.archived_at IS NULL FROM scorers s
                WHERE s.scorer_id = r.scorer_id AND s.workspace_id = r.workspace_id) AS is_scorer_live,
               (SELECT count(*) FROM (
@@ -94,7 +97,8 @@ export class ScoringRuleRepository extends WorkspaceRepository<ScoringRuleEntity
                    AND o.run_status IN ('queued', 'running')
                  LIMIT ${openMax}) open) AS open_runs
             FROM scoring_rules r
-            WHERE r.enabled AND r.archived_at IS NULL AND r.rule_id > ${after} ORDER BY r.rule_id LIMIT ${limit}`,
+            WHERE r.enabled AND r.archived_at IS NULL AND (r.paused_until IS NULL OR r.paused_until <= now())
+              AND r.rule_id > ${after} ORDER BY r.rule_id LIMIT ${limit}`,
       ),
     );
   }
@@ -136,6 +140,43 @@ export class ScoringRuleRepository extends WorkspaceRepository<ScoringRuleEntity
       ),
     );
     return moved.length > 0;
+  }
+
+  /**
+   * Returns the cost of the runs that a rule has started today (UTC), in US dollars. A run that was started today was also
+   * changed today, and so is found by index.
+   */
+  async costToday(scope: Scope, ruleId: string): Promise<number> {
+    const [row] = await this.database.query<{ cost: number }>(
+      prepared(
+        'scoring-rule.cost-today',
+        sql`SELECT coalesce(sum(cost_usd), 0)::float8 AS cost FROM score_runs
+          WHERE rule_id = ${ruleId} AND workspace_id = ${scope.workspaceId}
+            AND updated_at >= date_trunc('day', now(), 'UTC') AND created_at >= date_trunc('day', now(), 'UTC')`,
+      ),
+    );
+    return row!.cost;
+  }
+
+  /** Pauses a rule until the next day (UTC) and releases the lease on it, unless the rule has changed since it was read. */
+  async pause(scope: Scope, { rule_id, generation }: ScoringRuleEntity): Promise<void> {
+    await this.database.query(
+      sql`UPDATE scoring_rules
+        SET paused_until = date_trunc('day', now(), 'UTC') + interval '1 day', last_paused_at = now(),
+            last_error = NULL, held_until = NULL
+        WHERE rule_id = ${rule_id} AND workspace_id = ${scope.workspaceId} AND generation = ${generation}`,
+    );
+  }
+
+  /** Ends the pause of a rule, which then skips what arrived before the end of the pause. Releases the lease. */
+  async resume(scope: Scope, { rule_id, generation }: ScoringRuleEntity): Promise<void> {
+    await this.database.query(
+      sql`UPDATE scoring_rules
+        SET seen_us = ${timeToMicroseconds(raw('paused_until'))}, seen_trace_id = '', paused_until = NULL,
+            held_until = NULL
+        WHERE rule_id = ${rule_id} AND workspace_id = ${scope.workspaceId} AND generation = ${generation}
+          AND paused_until IS NOT NULL`,
+    );
   }
 
   /** Releases the lease on a rule that has no work to do. */

@@ -3,16 +3,15 @@ import { Injectable } from '@nestjs/common';
 import { expandRoles, type Scope, workspaceScope } from '#platform/auth';
 import { Database } from '#platform/db';
 import { rootLogger } from '#platform/logging';
-import type { FieldError } from '#platform/problem';
 import { type FeedPosition, type FeedEntry, TraceFeedRepository } from '../../../telemetry';
-import { type GivenFilter, readFilters } from '../../experiments';
+import type { GivenFilter } from '../../experiments';
 import { ScorerRepository } from '../../scorers';
 import { type ScoringTarget, targetIdOf, type TargetRef } from '../runs/score-run.entity';
 import { newRun, ScoreRunService } from '../runs/score-run.service';
 import { CONCURRENCY_DEFAULT } from '../execution/scoring-runner';
+import { parseFilters } from '../target-selection/target-filter.dto';
 import { TARGETS_MAX, TargetSelector } from '../target-selection/target-selector';
 import { type RunnableScorer, toRunnable, TargetScorer } from '../execution/target-scorer';
-import { RULE_FIELDS } from './scoring-rule.dto';
 import type { ScoringRuleEntity } from './scoring-rule.entity';
 import { ScoringRuleRepository, type ActiveRule } from './scoring-rule.repository';
 
@@ -20,6 +19,8 @@ import { ScoringRuleRepository, type ActiveRule } from './scoring-rule.repositor
 const ARRIVALS_MAX = 1_000;
 
 export const NO_BACKEND = 'The judge backend of the scorer is not configured. Arrivals wait until it is.';
+export const NO_PRICE =
+  'The model of the judge has no price, so max_cost_usd_per_day cannot be enforced. Arrivals wait until it has one.';
 export const STEP_FAILED =
   'The last attempt failed and will be retried. The log of the worker has the reason.';
 
@@ -67,11 +68,25 @@ export class ScoringRuleRunner {
       await this.rules.recordError([ruleId], NO_BACKEND);
       return false;
     }
+    if (rule.paused_until) {
+      await this.rules.resume(scope, rule);
+      return true;
+    }
+    const maxCostUsd = rule.max_cost_usd_per_day;
+    if (maxCostUsd !== null && !(await this.scorer.isPriced(scorer))) {
+      await this.rules.recordError([ruleId], NO_PRICE);
+      return false;
+    }
+    const leftUsd = maxCostUsd === null ? null : maxCostUsd - (await this.rules.costToday(scope, ruleId));
+    if (leftUsd !== null && leftUsd <= 0) {
+      await this.rules.pause(scope, rule);
+      return false;
+    }
     const arrived = await this.arrivals.read(scope, {
       after: { arrived_us: rule.seen_us, trace_id: rule.seen_trace_id },
       before_us: beforeUs,
       grain: rule.grain,
-      filters: filtersOf(rule),
+      filters: parseFilters(rule.filters.parse() as GivenFilter[]),
       limit: ARRIVALS_MAX,
     });
     const batch = nextBatch(arrived, rule);
@@ -80,7 +95,7 @@ export class ScoringRuleRunner {
       return false;
     }
     const targets = await this.selector.withResults(scope, rule.grain, batch.chosen);
-    const isAdvanced = await this.advance(scope, rule, scorer, batch, targets);
+    const isAdvanced = await this.advance(scope, rule, scorer, batch, targets, leftUsd);
     return isAdvanced && batch.hasMore;
   }
 
@@ -94,6 +109,7 @@ export class ScoringRuleRunner {
     scorer: RunnableScorer,
     { place, seenCount, chosen }: Batch,
     targets: readonly ScoringTarget[],
+    max_cost_usd: number | null,
   ): Promise<boolean> {
     const { grain, rule_id } = rule;
     return this.database.transaction(async (tx) => {
@@ -102,7 +118,7 @@ export class ScoringRuleRunner {
       const left = targets
         .filter((target) => !taken.has(targetIdOf(target)))
         .map((target, ordinal) => ({ ...target, ordinal }));
-      const settings = { grain, rule_id, concurrency: CONCURRENCY_DEFAULT };
+      const settings = { grain, rule_id, max_cost_usd, concurrency: CONCURRENCY_DEFAULT };
       const run = left.length > 0 ? newRun(scope, scorer, left.length, settings) : null;
       const step = {
         place,
@@ -126,14 +142,6 @@ export class ScoringRuleRunner {
     }
   }
 }
-
-/** Parses the filters of a rule, which were valid when they were stored. */
-const filtersOf = ({ filters }: ScoringRuleEntity): ReturnType<typeof readFilters> => {
-  const errors: FieldError[] = [];
-  const read = readFilters(filters.parse() as GivenFilter[], RULE_FIELDS, errors);
-  if (errors.length > 0) throw new Error(`Stored filters cannot be read: ${JSON.stringify(errors)}`);
-  return read;
-};
 
 /** The arrivals that one step processes. */
 interface Batch {

@@ -13,6 +13,10 @@ const PAGE = 100;
 /** Open runs of one rule, at most. With a slow scorer, arrivals wait instead of piling up as runs. */
 const OPEN_RUNS_MAX = 3;
 
+/** With a cost limit, one run follows the other, so that concurrent runs cannot exceed it together. */
+const openRunsMax = ({ max_cost_usd_per_day }: ActiveRule): number =>
+  max_cost_usd_per_day === null ? OPEN_RUNS_MAX : 1;
+
 const SCORER_ARCHIVED = 'The scorer is archived. Restore it to let the rule continue.';
 
 /**
@@ -51,7 +55,7 @@ export class ScoringRuleScheduler {
   /** Leases the rules that may start runs and have arrivals that have been quiet for long enough. */
   private async leaseDue(page: readonly ActiveRule[]): Promise<{ rule: ActiveRule; beforeUs: number }[]> {
     await this.recordArchivedScorers(page);
-    const able = page.filter((rule) => rule.is_scorer_live && rule.open_runs < OPEN_RUNS_MAX);
+    const able = page.filter((rule) => rule.is_scorer_live && rule.open_runs < openRunsMax(rule));
     if (able.length === 0) return [];
     const clock = await this.arrivals.clock();
     const watched = able.map((rule) => ({

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
-import { checkIfMatch, valueErrors, type Versioned } from '#platform/http';
+import { checkIfMatch, type Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
 import { toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
-import { type FieldError, problem } from '#platform/problem';
+import { problem } from '#platform/problem';
 import {
   checkWorkspaceOfCreate,
   type ResourceKind,
@@ -14,14 +14,13 @@ import {
   WorkspaceResourceService,
 } from '../../../resources';
 import { TraceFeedRepository } from '../../../telemetry';
-import { readFilters, statusErrors } from '../../experiments';
 import { ScorerRepository, ScorerService } from '../../scorers';
 import { checkRunnable, toRunnable, TargetScorer } from '../execution/target-scorer';
+import { checkSelectionValues, filterErrors } from '../target-selection/target-filter.dto';
 import {
   type CreateScoringRuleDto,
   type PatchScoringRuleDto,
   quietSecondsOf,
-  RULE_FIELDS,
   type ScoringRuleDto,
   type ScoringRuleListQueryDto,
   toScoringRuleDto,
@@ -32,7 +31,16 @@ import { ScoringRuleRepository } from './scoring-rule.repository';
 /** Rules of one scorer that are not archived, at most. */
 const RULES_MAX = 20;
 
-const SETTINGS: (keyof ScoringRuleEntity)[] = ['sample_rate', 'filters', 'grain', 'enabled', 'quiet_seconds'];
+const SETTINGS: (keyof ScoringRuleEntity)[] = [
+  'sample_rate',
+  'filters',
+  'grain',
+  'enabled',
+  'quiet_seconds',
+  'max_cost_usd_per_day',
+];
+
+const COST_LIMIT = '/max_cost_usd_per_day';
 
 const RULE: ResourceKind<ScoringRuleEntity, ScoringRuleDto> = {
   noun: 'scoring rule',
@@ -43,7 +51,8 @@ const RULE: ResourceKind<ScoringRuleEntity, ScoringRuleDto> = {
   auditedFields: SETTINGS,
   createdFields: ['scorer_id'],
   // A changed rule is retried at once. An archived rule keeps its last error.
-  derived: (_row, changed) => (changed.archived_at ? {} : { last_error: null, held_until: null }),
+  derived: (_row, changed) =>
+    changed.archived_at ? {} : { last_error: null, held_until: null, paused_until: null },
   toView: toScoringRuleDto,
 };
 
@@ -63,7 +72,8 @@ export class ScoringRuleService extends WorkspaceResourceService<ScoringRuleEnti
 
   /**
    * Creates a rule. Errors: 400 for filter values of the wrong type and for a human scorer; 404 for an unknown scorer; 409
-   * for an archived scorer and for one with 20 rules; 422 for unknown values; 503 without the scorer's judge backend.
+   * for an archived scorer and for one with 20 rules; 422 for unknown values, and for a cost limit on a judge without prices; 503 without the
+   * scorer's judge backend.
    */
   async create(
     scope: Scope,
@@ -74,8 +84,10 @@ export class ScoringRuleService extends WorkspaceResourceService<ScoringRuleEnti
     checkFilters(dto);
     const scorer = await this.scorerService.find(scope, scorerId);
     checkRunnable(scorer);
-    checkRuleValues(dto);
-    await this.scorer.checkBackend(toRunnable(scorer));
+    checkSelectionValues(dto);
+    const runnable = toRunnable(scorer);
+    await this.scorer.checkBackend(runnable);
+    if (typeof dto.max_cost_usd_per_day === 'number') await this.scorer.checkPrice(runnable, COST_LIMIT);
     const { now_us } = await this.arrivals.clock();
     return this.transaction(scope, async (tx) => {
       await this.checkCapacity(tx, scope, scorerId);
@@ -89,6 +101,7 @@ export class ScoringRuleService extends WorkspaceResourceService<ScoringRuleEnti
         filters: toRawJson(dto.filters ?? []),
         grain: dto.grain ?? scorer.grain,
         quiet_seconds: dto.quiet_seconds ?? null,
+        max_cost_usd_per_day: dto.max_cost_usd_per_day ?? null,
         enabled: dto.enabled ?? true,
         generation: 1,
         ...startingAt(now_us),
@@ -99,6 +112,8 @@ export class ScoringRuleService extends WorkspaceResourceService<ScoringRuleEnti
         last_run_at: null,
         last_score_run_id: null,
         last_error: null,
+        paused_until: null,
+        last_paused_at: null,
         held_until: null,
       });
       return this.versioned(row);
@@ -116,7 +131,8 @@ export class ScoringRuleService extends WorkspaceResourceService<ScoringRuleEnti
 
   /**
    * Changes a rule. A rule that is enabled again ignores earlier arrivals. Errors: those of every change; 400 for filter
-   * values of the wrong type; 409 for an archived scorer; 503 for enabling it without the scorer's judge backend.
+   * values of the wrong type; 409 for an archived scorer; 422 for a cost limit on a judge without prices; 503 for enabling
+   * it without the scorer's judge backend.
    */
   async patch(
     scope: Scope,
@@ -133,9 +149,14 @@ export class ScoringRuleService extends WorkspaceResourceService<ScoringRuleEnti
       checkIfMatch(ifMatch, row.generation);
       checkRunnable(scorer);
       await this.checkChange(tx, scope, row, dto, ifMatch);
-      checkRuleValues(dto);
+      checkSelectionValues(dto);
       const isEnabledAgain = dto.enabled === true && !row.enabled;
-      if (isEnabledAgain) await this.scorer.checkBackend(toRunnable(scorer));
+      const runnable = toRunnable(scorer);
+      if (isEnabledAgain) await this.scorer.checkBackend(runnable);
+      const limit = dto.max_cost_usd_per_day;
+      if (typeof limit === 'number' && limit !== row.max_cost_usd_per_day) {
+        await this.scorer.checkPrice(runnable, COST_LIMIT);
+      }
       const patch = { ...settingsOf(row, dto), ...(isEnabledAgain && startingAt(now_us)) };
       return this.versioned(await this.write(tx, scope, row, patch, 'update'));
     });
@@ -199,6 +220,7 @@ function settingsOf(row: ScoringRuleEntity, dto: PatchScoringRuleDto): Partial<S
     grain: dto.grain,
     enabled: dto.enabled,
     quiet_seconds: isQuietKept ? undefined : dto.quiet_seconds,
+    max_cost_usd_per_day: dto.max_cost_usd_per_day,
   };
 }
 
@@ -209,19 +231,10 @@ const startingAt = (nowUs: number) => ({
   seen_trace_id: '',
 });
 
-type WithFilters = Pick<CreateScoringRuleDto, 'filters'>;
-
 /** Errors: 400 for filter values of the wrong type. */
-function checkFilters({ filters }: WithFilters): void {
-  const errors: FieldError[] = [];
-  readFilters(filters ?? [], RULE_FIELDS, errors);
+function checkFilters(dto: Pick<CreateScoringRuleDto, 'filters'>): void {
+  const errors = filterErrors(dto);
   if (errors.length > 0) throw problem.invalidFields(errors);
-}
-
-/** Errors: 422 for unknown grains, fields, operators, and values of `status`. */
-function checkRuleValues(dto: WithFilters): void {
-  const errors = [...valueErrors(dto, ''), ...statusErrors(dto.filters ?? [])];
-  if (errors.length > 0) throw problem.validationFailed(errors);
 }
 
 function ofScorer(row: ScoringRuleEntity, scorerId: string): ScoringRuleEntity {

@@ -34,6 +34,11 @@ export class ScoreRunListQueryDto extends ChangingListQueryDto {
   @IsOptional()
   @IsString()
   rule_id?: string;
+
+  /** Runs of this batch. */
+  @IsOptional()
+  @IsString()
+  score_batch_id?: string;
 }
 
 /** A run of one version of a scorer over targets that were selected when the run was requested. */
@@ -46,6 +51,8 @@ export class ScoreRunDto {
   experiment_id!: string | null;
   /** The rule that started the run; null for a run that was requested. */
   rule_id!: string | null;
+  /** The batch that the run is a part of; null for any other run. */
+  score_batch_id!: string | null;
   @ApiProperty({ enum: [...GRAINS] })
   grain!: Grain;
   /** `queued`, then `running`, then `succeeded` or `failed`. */
@@ -176,6 +183,7 @@ export const toScoreRunDto = (row: ScoreRunRow): ScoreRunDto => ({
   scorer_version: row.scorer_version,
   experiment_id: row.experiment_id,
   rule_id: row.rule_id,
+  score_batch_id: row.score_batch_id,
   grain: row.grain,
   run_status: row.run_status,
   concurrency: row.concurrency,

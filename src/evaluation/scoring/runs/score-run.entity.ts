@@ -28,6 +28,8 @@ export interface ScoreRunRow {
   experiment_id: string | null;
   /** The rule that started the run. */
   rule_id: string | null;
+  /** The batch that it is a part of. */
+  score_batch_id: string | null;
   grain: Grain;
   run_status: RunStatus;
   concurrency: number;

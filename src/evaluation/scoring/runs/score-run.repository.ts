@@ -14,7 +14,8 @@ const soFar = (column: string, aggregate: string): string =>
               WHERE s.score_run_id = r.score_run_id AND s.workspace_id = r.workspace_id)
         ELSE r.${column} END AS ${column}`;
 
-const COLUMNS = `r.score_run_id, r.workspace_id, r.scorer_id, r.scorer_version, r.experiment_id, r.rule_id, r.grain,
+const COLUMNS = `r.score_run_id, r.workspace_id, r.scorer_id, r.scorer_version, r.experiment_id, r.rule_id,
+  r.score_batch_id, r.grain,
   r.run_status, r.concurrency, r.total, ${soFar('completed_count', 'count(*) FILTER (WHERE s.error IS NULL)')},
   ${soFar('failed_count', 'count(s.error)')},
   ${soFar('not_written_back_count', 'count(*) FILTER (WHERE NOT s.is_written_back)')}, ${soFar('cost_usd', 'sum(s.cost_usd)')}, r.max_cost_usd, r.uses_cache,
@@ -88,7 +89,8 @@ export class ScoreRunRepository {
       .addIf(query.scorer_id, (id) => sql`r.scorer_id = ${id}`)
       .addIf(query.run_status, (status) => sql`r.run_status = ${status}`)
       .addIf(query.experiment_id, (id) => sql`r.experiment_id = ${id}`)
-      .addIf(query.rule_id, (id) => sql`r.rule_id = ${id}`);
+      .addIf(query.rule_id, (id) => sql`r.rule_id = ${id}`)
+      .addIf(query.score_batch_id, (id) => sql`r.score_batch_id = ${id}`);
     return listPage<ScoreRunRow>(
       this.database,
       { columns: COLUMNS, from: 'score_runs r', where, id: 'r.score_run_id', sorts: BY_CHANGE },
@@ -146,8 +148,8 @@ export class ScoreRunRepository {
   }
 
   /**
-   * Looks up targets that a scorer version has scored, failed to score, or that are in one of its open runs. Returns true
-   * for targets with a score or in an open run, and false for targets that only failed.
+   * Looks up targets that a scorer version has scored, failed to score, or that are in one of its open runs or batches.
+   * Returns true for targets with a score or in an open run or batch, and false for targets that only failed.
    *
    * Each target is looked up by its key (LATERAL, OFFSET 0), however many there are. `(SELECT …)` makes the planner use
    * averages. Without statistics on a workspace and scorer, it would expect no rows and might read all scores.
@@ -178,6 +180,11 @@ export class ScoreRunRepository {
               AND r.run_status IN ('queued', 'running') AND t.target_id = ANY(${ids}::text[])
               AND NOT EXISTS (
                 SELECT 1 FROM score_results s WHERE s.score_run_id = t.score_run_id AND s.ordinal = t.ordinal)
+            UNION ALL
+            SELECT t.target_id, true FROM score_batches b JOIN score_batch_targets t USING (score_batch_id)
+            WHERE b.workspace_id = ${workspaceId} AND b.scorer_id = ${scorer_id}
+              AND b.scorer_version = ${scorer_version} AND b.grain = ${grain}
+              AND b.batch_status IN ('selecting', 'queued', 'running') AND t.target_id = ANY(${ids}::text[])
           ) known GROUP BY target_id`,
       ),
     );

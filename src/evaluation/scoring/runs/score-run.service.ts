@@ -2,11 +2,12 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, type Tx } from '#platform/db';
 import { newId } from '#platform/ids';
-import { defineJob, JobQueue } from '#platform/jobs';
+import { JobQueue } from '#platform/jobs';
 import { rootLogger } from '#platform/logging';
 import type { ListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import type { Grain, PinnedScorer } from '../../scorers';
+import { ScoreBatchProgress } from '../batches/score-batch.progress';
 import {
   type ScoreResultDto,
   type ScoreRunDto,
@@ -15,15 +16,19 @@ import {
   toScoreRunDto,
 } from './score-run.dto';
 import { type ScoreRunRow, type ScoringTarget, targetIdOf } from './score-run.entity';
-import { ScoreRunRepository } from './score-run.repository';
-
-/** Scores the targets of a run. */
-export const SCORE_RUN = defineJob<{ score_run_id: string }>({ name: 'score-run', subject: 'score_run_id' });
+import { SCORE_RUN } from './score-run.job';
+import { type RunEnd, ScoreRunRepository } from './score-run.repository';
 
 /** Age at which a queued run may have lost its job. A second job does no harm to a run that still waits. */
 const QUEUED_MS = 30_000;
 const REQUEUE_AGAIN_MS = 30_000;
 const REQUEUE_BATCH = 100;
+
+const CANCELLED = {
+  code: 'cancelled',
+  detail: 'The run was cancelled.',
+  error: 'The run was cancelled before it scored this target.',
+} as const;
 
 /** The settings of a new run. */
 export type RunSettings = Pick<ScoreRunRow, 'grain' | 'concurrency'> &
@@ -36,6 +41,7 @@ export class ScoreRunService {
     private readonly database: Database,
     private readonly runs: ScoreRunRepository,
     private readonly jobs: JobQueue,
+    private readonly batches: ScoreBatchProgress,
   ) {}
 
   /**
@@ -124,17 +130,24 @@ export class ScoreRunService {
    * that has ended without being cancelled.
    */
   async cancel(scope: Scope, id: string): Promise<ScoreRunDto> {
+    await this.find(scope, id);
+    await this.end(scope, id);
+    const run = await this.find(scope, id);
+    if (run.failure_code === 'cancelled') return toScoreRunDto(run);
+    throw problem.conflict(`The run has ${run.run_status}. Only queued and running runs can be cancelled.`);
+  }
+
+  /**
+   * Ends an open run, by default as cancelled, with an error for each target without a result. Its batch goes on. Does
+   * nothing to a run that has ended.
+   */
+  async end(scope: Scope, id: string, end: Omit<RunEnd, 'scoreIds'> = CANCELLED): Promise<void> {
     const { total } = await this.find(scope, id);
-    return this.database.transaction(async (tx) => {
-      await this.runs.end(tx, scope, id, {
-        code: 'cancelled',
-        detail: 'The run was cancelled.',
-        error: 'The run was cancelled before it scored this target.',
-        scoreIds: Array.from({ length: total }, () => newId('score')),
-      });
-      const run = (await this.runs.find(scope, id, tx))!;
-      if (run.failure_code === 'cancelled') return toScoreRunDto(run);
-      throw problem.conflict(`The run has ${run.run_status}. Only queued and running runs can be cancelled.`);
+    const scoreIds = Array.from({ length: total }, () => newId('score'));
+    await this.database.transaction(async (tx) => {
+      if (await this.runs.end(tx, scope, id, { ...end, scoreIds })) {
+        await this.batches.onRunEnded(tx, scope, id);
+      }
     });
   }
 
@@ -161,6 +174,7 @@ export function newRun(
     scorer_version,
     experiment_id: null,
     rule_id: null,
+    score_batch_id: null,
     max_cost_usd: null,
     uses_cache: true,
     ...settings,

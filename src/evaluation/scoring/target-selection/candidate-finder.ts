@@ -22,6 +22,8 @@ interface DatedCandidate extends TargetRef {
   at: Date;
 }
 
+type Conditions = Times & Pick<Selection, 'filters'>;
+
 /** Finds the traces, sessions or results that match a selection. */
 @Injectable()
 export class CandidateFinder {
@@ -39,21 +41,21 @@ export class CandidateFinder {
    */
   async find(scope: Scope, selection: Selection, signal: AbortSignal): Promise<Candidates> {
     const traces = this.traces.withSignal(signal);
-    const { agentIds, experimentId, grain, traceIds, since, until } = selection;
+    const { agentIds, experimentId, grain, traceIds, since, until, filters } = selection;
     if (experimentId !== undefined) {
       return new ResultCandidates(traces, this.agents, this.results, scope, { ...selection, experimentId });
     }
     const sessions = await this.selectedSessions(scope, selection);
     if (agentIds && !sessions) {
-      return new AgentSessions(traces, this.agents, scope, { agentIds, since, until });
+      return new AgentSessions(traces, this.agents, scope, { agentIds, since, until, filters });
     }
-    const times = { since, until };
+    const conditions = { since, until, filters };
     const stored = (ids: Pick<TraceSelection, 'session_ids' | 'trace_ids'>): Candidates =>
-      new StoredCandidates(traces, scope, grain, { ...times, ...ids });
+      new StoredCandidates(traces, scope, grain, { ...conditions, ...ids });
     if (grain === 'trace') {
-      return traceIds ? this.listTraces(scope, traceIds, sessions, times) : stored({ session_ids: sessions });
+      return traceIds ? this.listTraces(scope, traceIds, sessions, conditions) : stored({ session_ids: sessions });
     }
-    return sessions ? this.listSessions(scope, sessions, traceIds, times) : stored({ trace_ids: traceIds });
+    return sessions ? this.listSessions(scope, sessions, traceIds, conditions) : stored({ trace_ids: traceIds });
   }
 
   /**
@@ -78,15 +80,18 @@ export class CandidateFinder {
     return [...new Set([...[...stored.values()].flatMap((trace) => trace.session_id ?? []), ...named])];
   }
 
-  /** Lists the traces that match. If the store lacks a trace or its session, the results that name the trace decide. */
+  /**
+   * Lists the traces that match. If the store lacks a trace or its session, the results that name the trace decide. Only
+   * stored traces meet filters.
+   */
   private async listTraces(
     scope: Scope,
     ids: string[],
     sessionIds: string[] | undefined,
-    times: Times,
+    { filters, ...times }: Conditions,
   ): Promise<ListedCandidates> {
     const sessions = sessionIds && new Set(sessionIds);
-    const stored = await storedTraces(this.traces, scope, ids);
+    const stored = await storedTraces(this.traces, scope, ids, filters);
     const found: DatedCandidate[] = [];
     const withoutSession: string[] = [];
     for (const { trace_id, session_id, started_at } of stored.values()) {
@@ -94,7 +99,7 @@ export class CandidateFinder {
       if (sessions && session_id === null) withoutSession.push(trace_id);
       else if (!sessions || sessions.has(session_id!)) found.push({ trace_id, session_id, at: started_at });
     }
-    const unknown = ids.filter((id) => !stored.has(id));
+    const unknown = filters ? [] : ids.filter((id) => !stored.has(id));
     const naming = [
       ...(await this.results.newestOfTraces(scope, unknown, { sessionIds, ...times })),
       ...(await this.results.newestOfTraces(scope, withoutSession, { sessionIds })),
@@ -107,13 +112,13 @@ export class CandidateFinder {
 
   /**
    * Lists the sessions that match by one of their stored traces or, for an agent's session, by the last message. If
-   * neither is stored, the results that name the session decide.
+   * neither is stored, the results that name the session decide. Only stored traces meet filters.
    */
   private async listSessions(
     scope: Scope,
     ids: string[],
     traceIds: string[] | undefined,
-    times: Times,
+    { filters, ...times }: Conditions,
   ): Promise<ListedCandidates> {
     const newest = new Map<string, Date>();
     const add = (session: string, at: Date): void => {
@@ -124,11 +129,11 @@ export class CandidateFinder {
       const limit = session_ids.length;
       const known = await this.traces.sessionRefs(scope, { session_ids }, limit);
       for (const { session_id } of known) unknown.delete(session_id);
-      const isNarrowed = times.since ?? times.until ?? traceIds;
-      const narrowed = { session_ids, trace_ids: traceIds, ...times };
+      const isNarrowed = times.since ?? times.until ?? traceIds ?? filters;
+      const narrowed = { session_ids, trace_ids: traceIds, filters, ...times };
       const matching = isNarrowed ? await this.traces.sessionRefs(scope, narrowed, limit) : known;
       for (const { session_id, last_started_at } of matching) add(session_id, last_started_at);
-      if (traceIds) continue;
+      if (traceIds ?? filters) continue;
       for (const [session_id, at] of await this.agents.lastMessages(scope, session_ids)) {
         unknown.delete(session_id);
         add(session_id, at);
@@ -136,17 +141,17 @@ export class CandidateFinder {
     }
     if (traceIds) {
       // A stored trace counts by its start, because its result may have been written much later.
-      const stored = await storedTraces(this.traces, scope, traceIds);
+      const stored = await storedTraces(this.traces, scope, traceIds, filters);
       for (const { session_id, trace_id, last_at } of await this.results.pairsOf(
         scope,
         ids,
         traceIds,
         times,
       )) {
-        const at = stored.get(trace_id)?.started_at ?? last_at;
+        const at = stored.get(trace_id)?.started_at ?? (filters ? null : last_at);
         if (at) add(session_id, at);
       }
-    } else {
+    } else if (!filters) {
       const naming = await this.results.newestOfSessions(scope, [...unknown], times);
       for (const { session_id, created_at } of naming) add(session_id!, created_at);
     }

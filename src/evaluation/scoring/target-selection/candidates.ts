@@ -1,6 +1,12 @@
 import type { Scope } from '#platform/auth';
 import type { AgentSelection, SessionDirectory, SessionRef } from '../../../agents';
-import type { SessionRef as TracedSession, TraceRef, TraceSelection, TraceStore } from '../../../telemetry';
+import type {
+  SessionRef as TracedSession,
+  TraceFilter,
+  TraceRef,
+  TraceSelection,
+  TraceStore,
+} from '../../../telemetry';
 import type { Grain } from '../../scorers';
 import { targetIdOf, type TargetRef } from '../runs/score-run.entity';
 
@@ -13,6 +19,8 @@ export interface Selection {
   experimentId: string | undefined;
   since: Date | undefined;
   until: Date | undefined;
+  /** Conditions on the trace. A session matches if one of its traces does, and a result if its trace does. */
+  filters: readonly TraceFilter[] | undefined;
   /** Number of newest targets to select. Without a limit, a selection of more than `cap` targets is refused. */
   limit: number | undefined;
   cap: number;
@@ -135,15 +143,15 @@ export class AgentSessions implements Candidates {
     private readonly traces: TraceStore,
     private readonly agents: SessionDirectory,
     private readonly scope: Scope,
-    private readonly selection: AgentSelection,
+    private readonly selection: AgentSelection & Pick<Selection, 'filters'>,
   ) {}
 
   /** Merges the sessions by message with those by trace. The first occurrence of a session is its newest. */
   async *pages(wanted: number): AsyncGenerator<TargetRef[]> {
     const seen = new Set<string>();
-    const byMessage = new SessionReader(this.byMessage(wanted));
+    const byMessage = new SessionReader(this.selection.filters ? noPages() : this.byMessage(wanted));
     const byTrace = new SessionReader(this.byTrace(wanted));
-    for (let size = wanted; ; size = Math.min(size * 2, PAGE_MAX)) {
+    for (let size = Math.min(wanted, PAGE_MAX); ; size = Math.min(size * 2, PAGE_MAX)) {
       const page: TargetRef[] = [];
       while (page.length < size) {
         await byMessage.load();
@@ -168,9 +176,12 @@ export class AgentSessions implements Candidates {
     return count;
   }
 
-  /** Whether every session matches by its messages. With `since` or `until`, a session may match by its traces alone. */
+  /**
+   * Whether every session matches by its messages. With `since` or `until`, a session may match by its traces alone; with
+   * `filters`, it always does.
+   */
   private get haveMessages(): boolean {
-    return !this.selection.since && !this.selection.until;
+    return !this.selection.since && !this.selection.until && !this.selection.filters;
   }
 
   private async *byMessage(wanted: number): AsyncGenerator<DatedPage, undefined> {
@@ -185,8 +196,8 @@ export class AgentSessions implements Candidates {
   }
 
   private async *byTrace(wanted: number): AsyncGenerator<DatedPage, undefined> {
-    const { agentIds, since, until } = this.selection;
-    for await (const refs of tracePages(this.traces, this.scope, { since, until }, wanted)) {
+    const { agentIds, since, until, filters } = this.selection;
+    for await (const refs of tracePages(this.traces, this.scope, { since, until, filters }, wanted)) {
       const ids = [...new Set(refs.flatMap(({ session_id }) => session_id ?? []))];
       const ofAgents = new Set(await this.agents.sessionsAmong(this.scope, agentIds, ids));
       const sessions = refs.flatMap(({ session_id, started_at }) =>
@@ -195,6 +206,10 @@ export class AgentSessions implements Candidates {
       yield { sessions, reached: refs.at(-1)?.started_at };
     }
   }
+}
+
+async function* noPages(): AsyncGenerator<never, undefined> {
+  // there are none
 }
 
 const isNewer = (one: DatedSession | undefined, other: DatedSession | undefined): boolean =>
@@ -252,7 +267,7 @@ export function unscoredCandidates(candidates: Candidates, findEarlier: FindEarl
         kept.push(...failed.slice(0, wanted - kept.length));
         yield untried;
       }
-      yield kept;
+      for (let at = 0; at < kept.length; at += PAGE_MAX) yield kept.slice(at, at + PAGE_MAX);
     },
     async count() {
       let count = 0;

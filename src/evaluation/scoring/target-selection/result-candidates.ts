@@ -39,8 +39,8 @@ export class ResultCandidates implements Candidates {
   }
 
   async count(): Promise<number> {
-    const { experimentId, traceIds, sessionIds, agentIds, since, until } = this.selection;
-    if (!(sessionIds ?? agentIds ?? since ?? until)) {
+    const { experimentId, traceIds, sessionIds, agentIds, since, until, filters } = this.selection;
+    if (!(sessionIds ?? agentIds ?? since ?? until ?? filters)) {
       return this.results.countOfExperiment(this.scope, experimentId, traceIds);
     }
     let count = 0;
@@ -49,12 +49,15 @@ export class ResultCandidates implements Candidates {
   }
 
   private async placed(results: readonly ExperimentResult[]): Promise<PlacedResult[]> {
+    const { filters } = this.selection;
     const stored = await storedTraces(
       this.traces,
       this.scope,
       results.flatMap(({ trace_id }) => trace_id ?? []),
+      filters,
     );
-    return results.map((result) => {
+    const matching = filters ? results.filter(({ trace_id }) => stored.has(trace_id!)) : results;
+    return matching.map((result) => {
       const trace = stored.get(result.trace_id!);
       const session = result.session_id ?? trace?.session_id ?? null;
       return { ...result, session, at: trace?.started_at ?? result.created_at };

@@ -1,19 +1,20 @@
 import type { Scope } from '#platform/auth';
-import type { TraceRef, TraceStore } from '../../../telemetry';
+import type { TraceFilter, TraceRef, TraceStore } from '../../../telemetry';
 import type { Times } from '../../experiments';
 
 /** Ids per lookup. */
 const CHUNK = 1_000;
 
-/** Returns the stored traces by id. */
+/** Returns the stored traces that meet all filters, by id. */
 export async function storedTraces(
   traces: TraceStore,
   scope: Scope,
   ids: readonly string[],
+  filters?: readonly TraceFilter[],
 ): Promise<Map<string, TraceRef>> {
   const stored = new Map<string, TraceRef>();
   for (const trace_ids of chunks([...new Set(ids)])) {
-    for (const ref of await traces.traceRefs(scope, { trace_ids }, trace_ids.length)) {
+    for (const ref of await traces.traceRefs(scope, { trace_ids, filters }, trace_ids.length)) {
       stored.set(ref.trace_id, ref);
     }
   }

@@ -14,7 +14,7 @@ import {
 } from '../runs/score-run.entity';
 import { ScoreRunRepository } from '../runs/score-run.repository';
 import { CandidateFinder } from './candidate-finder';
-import { type Selection, takeFirst, unscoredCandidates } from './candidates';
+import { type Candidates, type Selection, takeFirst, unscoredCandidates } from './candidates';
 
 /** Targets of one run, or of one request in `preview` or `test`, at most. */
 export const TARGETS_MAX = { score: 100, test: 5, preview: 5 } as const satisfies Record<ScoreMode, number>;
@@ -51,16 +51,10 @@ export class TargetSelector {
     selection: Selection,
     signal: AbortSignal,
   ): Promise<ScoringTarget[]> {
-    const { grain, limit, cap, unscoredOnly } = selection;
-    const all = await this.finder.find(scope, selection, signal);
-    const candidates = unscoredOnly
-      ? unscoredCandidates(all, (ids) => {
-          signal.throwIfAborted();
-          return this.runs.findEarlier(scope, scorer, grain, ids);
-        })
-      : all;
+    const { grain, limit, cap } = selection;
+    const candidates = await this.candidates(scope, scorer, selection, signal);
     const selected = await takeFirst(candidates, limit ?? cap + 1);
-    if (limit === undefined && selected.length > cap) throw tooMany(await candidates.count(), cap);
+    if (limit === undefined && selected.length > cap) throw tooManyTargets(await candidates.count(), cap);
     return this.withResults(scope, grain, selected);
   }
 
@@ -68,16 +62,26 @@ export class TargetSelector {
    * Returns the traces or results of a selection, newest first, up to its limit, or their number if that exceeds the cap.
    * Throws the signal's reason soon after it is aborted.
    */
-  async selectOrCount(
-    scope: Scope,
-    selection: Selection,
-    signal: AbortSignal,
-  ): Promise<ScoringTarget[] | number> {
-    const { grain, limit, cap } = selection;
+  async selectOrCount(scope: Scope, selection: Selection, signal: AbortSignal): Promise<TargetRef[] | number> {
+    const { limit, cap } = selection;
     const candidates = await this.finder.find(scope, selection, signal);
     const selected = await takeFirst(candidates, limit ?? cap + 1);
-    if (selected.length > cap) return candidates.count();
-    return this.withResults(scope, grain, selected);
+    return selected.length > cap ? candidates.count() : selected;
+  }
+
+  /** Returns the candidates of a selection, newest first; with `unscoredOnly`, those that the scorer version has not scored. */
+  async candidates(
+    scope: Scope,
+    scorer: PinnedScorer,
+    selection: Selection,
+    signal: AbortSignal,
+  ): Promise<Candidates> {
+    const all = await this.finder.find(scope, selection, signal);
+    if (!selection.unscoredOnly) return all;
+    return unscoredCandidates(all, (ids) => {
+      signal.throwIfAborted();
+      return this.runs.findEarlier(scope, scorer, selection.grain, ids);
+    });
   }
 
   /** Checks that the ids in a request exist. Errors: 404 that names the unknown ids. */
@@ -136,10 +140,13 @@ export class TargetSelector {
   }
 }
 
-const tooMany = (count: number, cap: number): Problem =>
+/** Returns the 422 for a selection of more targets than the cap. */
+export const tooManyTargets = (count: number, cap: number): Problem =>
   problem.validationFailed(
     `The selection matches ${count} targets, more than ${cap}. Give a limit or narrow the selection. ` +
-      'To score all of them, repeat the request with unscored_only and a limit.',
+      (cap === TARGETS_MAX.score
+        ? 'To score all of them, use POST /eval/v1/scorers/{scorer_id}/batches.'
+        : 'To score all of them, repeat the request with unscored_only and a limit.'),
   );
 
 /** Quotes the id only if it cannot break the sentence. */

@@ -1,0 +1,68 @@
+import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ApiAcceptedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
+import { Reply, RequestBody, RequestSignal } from '#platform/http';
+import type { Page } from '#platform/paging';
+import {
+  CreateScoreBatchDto,
+  ScoreBatchDto,
+  ScoreBatchListQueryDto,
+  ScoreBatchPageDto,
+} from './score-batch.dto';
+import { ScoreBatchService } from './score-batch.service';
+
+@ApiTags('Scoring')
+@Controller('eval/v1')
+@RequireWorkspace()
+export class ScoreBatchController {
+  constructor(private readonly batches: ScoreBatchService) {}
+
+  /**
+   * Score up to 100,000 traces, sessions or results
+   *
+   * @remarks Freezes the selected targets and scores them in runs of up to 100, a few at a time. When nothing is left to score, the batch has a `total` of 0 and has succeeded. A workspace has at most 20 open batches (409). A scorer of kind `llm_judge` needs a judge backend: without one, the response is 503 and nothing is stored.
+   */
+  @Post('scorers/:scorer_id/batches')
+  @HttpCode(202)
+  @RequireRole('evaluator')
+  @RequestBody({
+    kind: 'json',
+    limit: ({ SCORING_LIMIT_BYTES }) => SCORING_LIMIT_BYTES,
+    codings: ['gzip', 'base64'],
+  })
+  @ApiAcceptedResponse({ type: ScoreBatchDto })
+  async create(
+    @CurrentScope() scope: Scope,
+    @Param('scorer_id') scorerId: string,
+    @Body() dto: CreateScoreBatchDto,
+    @RequestSignal() signal: AbortSignal,
+  ): Promise<Reply> {
+    const batch = await this.batches.create(scope, scorerId, dto, signal);
+    return new Reply(202, batch, { Location: `/eval/v1/score-batches/${batch.score_batch_id}` });
+  }
+
+  /** List batches of scoring runs */
+  @Get('score-batches')
+  @RequireRole('viewer')
+  @ApiOkResponse({ type: ScoreBatchPageDto })
+  list(@CurrentScope() scope: Scope, @Query() query: ScoreBatchListQueryDto): Promise<Page<ScoreBatchDto>> {
+    return this.batches.list(scope, query);
+  }
+
+  /** Get a batch of scoring runs */
+  @Get('score-batches/:score_batch_id')
+  @RequireRole('viewer')
+  @ApiOkResponse({ type: ScoreBatchDto })
+  get(@CurrentScope() scope: Scope, @Param('score_batch_id') id: string): Promise<ScoreBatchDto> {
+    return this.batches.get(scope, id);
+  }
+
+  /** Cancel a batch of scoring runs */
+  @Post('score-batches/:score_batch_id/cancel')
+  @HttpCode(200)
+  @RequireRole('evaluator')
+  @ApiOkResponse({ type: ScoreBatchDto })
+  cancel(@CurrentScope() scope: Scope, @Param('score_batch_id') id: string): Promise<ScoreBatchDto> {
+    return this.batches.cancel(scope, id);
+  }
+}

@@ -1,0 +1,38 @@
+import type { Grain } from '../../scorers';
+import type { FailureCode } from '../runs/score-run.entity';
+
+export const BATCH_STATUSES = ['queued', 'running', 'succeeded', 'failed'] as const;
+export type BatchStatus = (typeof BATCH_STATUSES)[number];
+
+/** Targets of one batch, at most. */
+export const BATCH_TARGETS_MAX = 100_000;
+
+/** A batch: the runs of one version of a scorer over targets that were selected when the batch was requested. */
+export interface ScoreBatchRow {
+  score_batch_id: string;
+  workspace_id: string;
+  scorer_id: string;
+  scorer_version: number;
+  experiment_id: string | null;
+  grain: Grain;
+  batch_status: BatchStatus;
+  /** Targets that each of its runs scores at a time. */
+  concurrency: number;
+  total: number;
+  completed_count: number;
+  failed_count: number;
+  not_written_back_count: number;
+  /** Runs started so far. */
+  run_count: number;
+  cost_usd: number | null;
+  /** Limit for the batch as a whole. */
+  max_cost_usd: number | null;
+  uses_cache: boolean;
+  failure_code: FailureCode | null;
+  failure_detail: string | null;
+  started_at: Date | null;
+  finished_at: Date | null;
+  created_at: Date;
+  updated_at: Date;
+  created_by: string;
+}

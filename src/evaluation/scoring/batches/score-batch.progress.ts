@@ -1,0 +1,100 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import type { Tx } from '#platform/db';
+import { newId } from '#platform/ids';
+import { JobQueue } from '#platform/jobs';
+import { SCORE_RUN } from '../runs/score-run.job';
+import { TARGETS_MAX } from '../target-selection/target-selector';
+import { type BatchEnd, type CountedBatch, ScoreBatchRepository } from './score-batch.repository';
+
+/**
+ * Open runs of one batch, at most. Workers take runs in the order in which they were started, so a large batch does not
+ * delay the runs that others start after it by more than this.
+ */
+const OPEN_RUNS_MAX = 3;
+
+/** Starts the runs of batches, and ends batches. */
+@Injectable()
+export class ScoreBatchProgress {
+  constructor(
+    private readonly batches: ScoreBatchRepository,
+    private readonly jobs: JobQueue,
+  ) {}
+
+  /**
+   * Starts runs over the next targets of a batch, until as many as allowed are open. With a cost limit, one run follows the
+   * other, each with what is left as its limit, so that concurrent runs cannot exceed it together.
+   *
+   * @param costUsd cost of the runs that have ended
+   * @returns the number of runs that were started
+   */
+  async startRuns(
+    tx: Tx,
+    scope: Scope,
+    batch: Pick<CountedBatch, 'score_batch_id' | 'max_cost_usd'>,
+    { openRuns = 0, costUsd = 0 } = {},
+  ): Promise<number> {
+    const openMax = batch.max_cost_usd === null ? OPEN_RUNS_MAX : 1;
+    if (openRuns >= openMax) return 0;
+    const runIds = Array.from({ length: openMax - openRuns }, () => newId('run'));
+    const started = await this.batches.startRuns(tx, scope, batch.score_batch_id, runIds, {
+      targetsMax: TARGETS_MAX.score,
+      maxCostUsd: batch.max_cost_usd === null ? null : batch.max_cost_usd - costUsd,
+    });
+    await this.jobs.enqueue(
+      tx,
+      SCORE_RUN,
+      started.map((score_run_id) => ({ score_run_id })),
+    );
+    return started.length;
+  }
+
+  /**
+   * Adds a run that has ended to its batch, if it has one, and starts the next runs of the batch or ends it. In the
+   * transaction that ends the run, so that a crash leaves no batch without a run.
+   */
+  async onRunEnded(tx: Tx, scope: Scope, runId: string): Promise<void> {
+    const batch = await this.batches.countRun(tx, scope, runId);
+    if (!batch || batch.batch_status === 'succeeded' || batch.batch_status === 'failed') return;
+    const { score_batch_id, max_cost_usd, open_runs } = batch;
+    const costUsd = batch.cost_usd ?? 0;
+    const isOverLimit = batch.run_failure_code === 'budget_exceeded';
+    if (isOverLimit || (max_cost_usd !== null && costUsd >= max_cost_usd)) {
+      const waiting = await this.batches.countWaiting(tx, scope, score_batch_id);
+      if (isOverLimit || waiting > 0) {
+        return this.batches.end(tx, scope, score_batch_id, {
+          batch_status: 'failed',
+          failure_code: 'budget_exceeded',
+          failure_detail: `The batch reached its cost limit of ${max_cost_usd} US dollars (max_cost_usd). ${notStarted(waiting, batch.total)}`,
+        });
+      }
+    }
+    const started = await this.startRuns(tx, scope, batch, { openRuns: open_runs, costUsd });
+    if (open_runs + started === 0) await this.batches.end(tx, scope, score_batch_id, endOf(batch));
+  }
+
+  /** Cancels an open batch, so that it starts no further runs. Its open runs continue. Returns false if it has ended. */
+  async cancel(tx: Tx, scope: Scope, id: string, total: number): Promise<boolean> {
+    if (!(await this.batches.lockOpen(tx, scope, id))) return false;
+    const waiting = await this.batches.countWaiting(tx, scope, id);
+    await this.batches.end(tx, scope, id, {
+      batch_status: 'failed',
+      failure_code: 'cancelled',
+      failure_detail: `The batch was cancelled. ${notStarted(waiting, total)}`,
+    });
+    return true;
+  }
+}
+
+const notStarted = (waiting: number, total: number): string =>
+  `${waiting} of its ${total} targets were in no run yet and were not scored.`;
+
+/** A batch succeeds when at least one of its runs does. */
+const endOf = ({ has_succeeded, run_failure_code, run_failure_detail }: CountedBatch): BatchEnd =>
+  has_succeeded
+    ? { batch_status: 'succeeded', failure_code: null, failure_detail: null }
+    : {
+        batch_status: 'failed',
+        failure_code: run_failure_code,
+        failure_detail: `None of the runs succeeded. The last one: ${run_failure_detail}`,
+      };

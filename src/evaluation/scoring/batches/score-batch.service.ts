@@ -1,0 +1,171 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { Database } from '#platform/db';
+import { newId } from '#platform/ids';
+import { rootLogger } from '#platform/logging';
+import type { Page } from '#platform/paging';
+import { problem } from '#platform/problem';
+import type { RunnableScorer } from '../execution/target-scorer';
+import { ScoringRequestReader } from '../requests/scoring-request.reader';
+import { targetIdOf, type TargetRef } from '../runs/score-run.entity';
+import { ScoreRunService } from '../runs/score-run.service';
+import type { Selection } from '../target-selection/candidates';
+import { TargetSelector, tooManyTargets } from '../target-selection/target-selector';
+import {
+  type CreateScoreBatchDto,
+  type ScoreBatchDto,
+  type ScoreBatchListQueryDto,
+  toScoreBatchDto,
+} from './score-batch.dto';
+import { BATCH_TARGETS_MAX, type ScoreBatchRow } from './score-batch.entity';
+import { ScoreBatchProgress } from './score-batch.progress';
+import { ScoreBatchRepository } from './score-batch.repository';
+
+/** Open batches of one workspace, at most. */
+const OPEN_BATCHES_MAX = 20;
+/** Age at which a batch that is still selecting has lost its request. Longer than any request may take. */
+const ABANDONED_MS = 10 * 60_000;
+
+/** Starts, reads and cancels batches. */
+@Injectable()
+export class ScoreBatchService {
+  constructor(
+    private readonly database: Database,
+    private readonly requests: ScoringRequestReader,
+    private readonly selector: TargetSelector,
+    private readonly batches: ScoreBatchRepository,
+    private readonly progress: ScoreBatchProgress,
+    private readonly runs: ScoreRunService,
+  ) {}
+
+  /**
+   * Freezes the selected targets, and starts the first runs over them. Targets are stored page by page while they are
+   * selected, so that a large selection takes neither much memory nor a long transaction; the batch is visible once it has
+   * all of them. Errors: those of a request to score; 409 for a workspace with 20 open batches; 422 for more than 100,000
+   * targets, with their number.
+   */
+  async create(
+    scope: Scope,
+    scorerId: string,
+    dto: CreateScoreBatchDto,
+    signal: AbortSignal,
+  ): Promise<ScoreBatchDto> {
+    const cap = { targets: BATCH_TARGETS_MAX, what: 'in a batch' };
+    const { scorer, selection, options } = await this.requests.read(scope, scorerId, dto, cap);
+    const score_batch_id = newId('batch');
+    await this.database.transaction(async (tx) => {
+      if ((await this.batches.countOpen(tx, scope)) >= OPEN_BATCHES_MAX) {
+        throw problem.conflict(
+          `The workspace already has ${OPEN_BATCHES_MAX} open batches, the maximum. Cancel one of them, or try again when one has ended.`,
+        );
+      }
+      const { grain, experimentId: experiment_id = null } = selection;
+      const { scorer_id, scorer_version } = scorer;
+      const settings = { score_batch_id, scorer_id, scorer_version, experiment_id, grain };
+      await this.batches.insert(tx, scope, { ...settings, ...options });
+    });
+    try {
+      const total = await this.storeTargets(scope, score_batch_id, scorer, selection, signal);
+      return toScoreBatchDto(await this.accept(scope, score_batch_id, total));
+    } catch (error) {
+      // What cannot be deleted now, because the database is unavailable, is deleted as abandoned.
+      await this.batches.discard(scope, score_batch_id).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** Selects the targets of a batch and stores them page by page. Returns their number. */
+  private async storeTargets(
+    scope: Scope,
+    id: string,
+    scorer: RunnableScorer,
+    selection: Selection,
+    signal: AbortSignal,
+  ): Promise<number> {
+    const { limit, cap } = selection;
+    const max = limit ?? cap;
+    const candidates = await this.selector.candidates(scope, scorer, selection, signal);
+    let total = 0;
+    let ordinal = 0;
+    for await (const page of candidates.pages(limit ?? cap + 1)) {
+      signal.throwIfAborted();
+      const wanted = limit === undefined ? page : page.slice(0, limit - total);
+      total += await this.storePage(scope, id, scorer, selection, wanted, ordinal);
+      ordinal += wanted.length;
+      if (total > max) throw tooManyTargets(await candidates.count(), max);
+      if (total === limit) break;
+    }
+    return total;
+  }
+
+  /** Stores a page of targets. With `unscoredOnly`, skips targets that another request has taken since they were selected. */
+  private async storePage(
+    scope: Scope,
+    id: string,
+    scorer: RunnableScorer,
+    { grain, unscoredOnly }: Selection,
+    page: readonly TargetRef[],
+    firstOrdinal: number,
+  ): Promise<number> {
+    if (page.length === 0) return 0;
+    const targets = await this.selector.withResults(scope, grain, page);
+    return this.database.transaction(async (tx) => {
+      const taken = unscoredOnly
+        ? await this.runs.takenAmong(tx, scope, scorer, grain, targets)
+        : new Set<string>();
+      const left = targets
+        .filter((target) => !taken.has(targetIdOf(target)))
+        .map((target) => ({ ...target, ordinal: firstOrdinal + target.ordinal }));
+      return this.batches.addTargets(tx, scope, id, left);
+    });
+  }
+
+  private accept(scope: Scope, id: string, total: number): Promise<ScoreBatchRow> {
+    return this.database.transaction(async (tx) => {
+      const batch = await this.batches.accept(tx, scope, id, total);
+      if (!batch) throw new Error('The batch was deleted while it selected its targets.');
+      const run_count = await this.progress.startRuns(tx, scope, batch);
+      return { ...batch, run_count };
+    });
+  }
+
+  /** Deletes what requests that were lost in a crash have stored. */
+  async deleteAbandoned(): Promise<void> {
+    const count = await this.batches.deleteAbandoned(ABANDONED_MS);
+    if (count > 0) rootLogger.info({ count }, 'abandoned requests for scoring batches were deleted');
+  }
+
+  async list(scope: Scope, query: ScoreBatchListQueryDto): Promise<Page<ScoreBatchDto>> {
+    const { rows, page } = await this.batches.list(scope, query);
+    return { items: rows.map(toScoreBatchDto), page };
+  }
+
+  async get(scope: Scope, id: string): Promise<ScoreBatchDto> {
+    return toScoreBatchDto(await this.find(scope, id));
+  }
+
+  /**
+   * Cancels an open batch: it starts no further runs, and its open runs are cancelled. Idempotent. Errors: 404; 409 for a
+   * batch that has ended without being cancelled.
+   */
+  async cancel(scope: Scope, id: string): Promise<ScoreBatchDto> {
+    const { total } = await this.find(scope, id);
+    await this.database.transaction((tx) => this.progress.cancel(tx, scope, id, total));
+    const batch = await this.find(scope, id);
+    if (batch.failure_code !== 'cancelled') {
+      throw problem.conflict(
+        `The batch has ${batch.batch_status}. Only queued and running batches can be cancelled.`,
+      );
+    }
+    // After the batch, because a run that ends locks its batch after itself.
+    const openRuns = await this.batches.openRuns(scope, id);
+    await Promise.all(openRuns.map((runId) => this.runs.end(scope, runId)));
+    return this.get(scope, id);
+  }
+
+  private async find(scope: Scope, id: string): Promise<ScoreBatchRow> {
+    const row = await this.batches.find(scope, id);
+    if (!row) throw problem.notFound('scoring batch', id);
+    return row;
+  }
+}
