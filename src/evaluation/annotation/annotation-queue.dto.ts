@@ -4,6 +4,7 @@ import {
   ArrayMinSize,
   IsArray,
   IsInt,
+  IsObject,
   IsOptional,
   IsString,
   Length,
@@ -131,6 +132,7 @@ export class CreateAnnotationQueueDto extends DescribedBodyDto {
   @IsScorerIds(true)
   scorer_ids!: string[];
 
+  @IsObject()
   @Nested(() => AnnotationSourceDto)
   source!: AnnotationSourceDto;
 

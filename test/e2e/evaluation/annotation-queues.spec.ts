@@ -112,11 +112,14 @@ describe('an annotation queue', () => {
 
   it('refuses a filter that matches everything beyond 10,000 traces, with the count, unless it is limited', async () => {
     const scorer = await on.scorer();
-    const one = (from: number) => ({ scorer_ids: [scorer.scorer_id], source: { filters: [], ...(from && { limit: from }) } });
+    const one = (from: number) => ({
+      scorer_ids: [scorer.scorer_id],
+      source: { filters: [], ...(from && { limit: from }) },
+    });
     await app.database.query(
-      `INSERT INTO traces (workspace_id, trace_id, org_id, started_at, ended_at, day, arrived_at)
-       SELECT $1, lpad(to_hex(n), 32, '0'), $2, now(), now(), current_date, now() FROM generate_series(1, 10001) n`,
-      [on.space.id, on.space.organization.orgId],
+      `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models)
+       SELECT $1, lpad(to_hex(n), 32, '0'), now(), now(), 1, 0, '{}' FROM generate_series(1, 10001) n`,
+      [on.space.id],
     );
     const answer = await on.create(one(0));
     expect([...outcome(answer), ...places(answer)]).toEqual([422, 'validation_failed', '/source']);
@@ -138,8 +141,16 @@ describe('an annotation queue', () => {
     ['no source', { source: undefined }, ['/source']],
     ['an empty list of traces', { source: { trace_ids: [] } }, ['/source/trace_ids']],
     ['a trace id that is none', { source: { trace_ids: ['x'] } }, ['/source/trace_ids']],
-    ['a filter value of the wrong type', { source: { filters: [{ field: 'duration_ms', op: 'gte', value: 'x' }] } }, ['/source/filters/0/value']],
-    ['a time range that ends before it starts', { source: { filters: [], since: '2026-01-02T00:00:00Z', until: '2026-01-01T00:00:00Z' } }, ['/source/since']],
+    [
+      'a filter value of the wrong type',
+      { source: { filters: [{ field: 'duration_ms', op: 'gte', value: 'x' }] } },
+      ['/source/filters/0/value'],
+    ],
+    [
+      'a time range that ends before it starts',
+      { source: { filters: [], since: '2026-01-02T00:00:00Z', until: '2026-01-01T00:00:00Z' } },
+      ['/source/since'],
+    ],
     ['a limit over 10,000', { source: { filters: [], limit: 10_001 } }, ['/source/limit']],
     ['an unknown member of the source', { source: { filter: [] } }, ['/source/filter']],
     ['no scorer', { scorer_ids: [] }, ['/scorer_ids']],
