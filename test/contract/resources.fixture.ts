@@ -226,6 +226,8 @@ export class Resources {
       scores_per_item: 1,
     };
     await this.add(evaluator, '/eval/v1/annotation-queues', queue, 'queue_id');
+    const items = await evaluator.get(`/eval/v1/annotation-queues/${this.ids.queue_id}/items`);
+    this.ids.item_id = items.body.items[0].item_id as string;
     await this.makeStoreItem(await organization.newWorkspace());
   }
 
