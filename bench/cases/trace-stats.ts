@@ -2,7 +2,7 @@ import {
   ExperimentTraceRepository,
   TRACE_LABELS,
 } from '../../src/evaluation/experiments/traces/experiment-trace.repository';
-import { DEFAULT_METRICS } from '../../src/evaluation/experiments/traces/trace-stats.service';
+import { DEFAULT_METRICS } from '../../src/telemetry/traces/trace-stats.types';
 import { TraceStatsRepository } from '../../src/telemetry/traces/trace-stats.repository';
 import type { Bench } from '../bench';
 import { compare, timeCalls } from '../measure';

@@ -16,6 +16,7 @@ import { DatasetController } from './datasets/datasets/dataset.controller';
 import { ExperimentController } from './experiments/experiments/experiment.controller';
 import { GateController } from './analysis/gate/gate.controller';
 import { RecordController } from './datasets/records/record.controller';
+import { RecordFromTracesService } from './datasets/records/record-from-traces.service';
 import { RecordTransferController } from './datasets/transfer/record-transfer.controller';
 import { CaseRules } from './experiments/results/case-rules';
 import { ResultController } from './experiments/results/result.controller';
@@ -42,8 +43,8 @@ import { ExperimentTraceController } from './experiments/traces/experiment-trace
     ScoresModule,
     ScoringModule,
   ],
-  // here, because results need scorers and human scores, which are built on experiments
-  providers: [CaseRules, ResultExportService, ResultService],
+  // here, because results need scorers and human scores, and records what scorers see of traces: later parts provide these
+  providers: [CaseRules, RecordFromTracesService, ResultExportService, ResultService],
   controllers: [
     DatasetController,
     DatasetVersionController,

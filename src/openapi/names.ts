@@ -44,6 +44,7 @@ const OPERATION_IDS: Record<string, string> = {
   'FrozenRegistryListing.getVersion': 'getFrozenRegistryServerVersion',
   'FrozenRegistryListing.list': 'listFrozenRegistryServers',
   'FrozenRegistryListing.listVersions': 'listFrozenRegistryServerVersions',
+  'Record.createFromTraces': 'createRecordsFromTraces',
   'Scoring.score': 'runScorer',
   'Search.search': 'searchRegistry',
   'ServerImport.import': 'importMcpServer',
@@ -65,7 +66,8 @@ export function operationIdOf(controller: string, handler: string): string {
   return `${VERBS[action] ?? action}${isPlural ? plural(noun) : noun}${rest}`;
 }
 
-const plural = (noun: string): string => (/[^aeou]y$/i.test(noun) ? `${noun.slice(0, -1)}ies` : `${noun}s`);
+const plural = (noun: string): string =>
+  /[^aeou]y$/i.test(noun) ? `${noun.slice(0, -1)}ies` : `${noun}${/ch$/.test(noun) ? 'es' : 's'}`;
 
 /** Names of schemas that differ from the name of the class without its suffix `Dto`. */
 const SCHEMAS: Record<string, string> = {

@@ -16,15 +16,21 @@ export {
   TraceFeedRepository,
 } from './traces/trace-feed.repository';
 export { StartedListQueryDto } from './traces/trace-query.dto';
+export { type GivenFilter, readFilters, statusErrors } from './stats/trace-filters';
 export {
-  TRACE_AGGREGATIONS,
+  FiltersOf,
+  GroupsOf,
+  TraceConditionDto,
+  TraceMetricsDto,
+  TraceStatsRowDto,
+} from './stats/trace-stats.dto';
+export { checkStatsValues, readStatsQuery } from './stats/trace-stats-query';
+export {
+  FILTERS_MAX,
+  STATS_FIGURES,
+  STATS_OPERATORS,
   TRACE_GROUPS,
-  TRACE_MEASURES,
-  TRACE_STATUSES,
-  type TraceAggregation,
   type TraceFilter,
-  type TraceMeasure,
-  type TraceMetric,
 } from './traces/trace-stats.types';
 export {
   toTraceFigures,

@@ -3,6 +3,7 @@ import { LogController } from './logs/log.controller';
 import { MetricController } from './metrics/metric.controller';
 import { otlpProblems } from './otlp-http/otlp-problem.middleware';
 import { SessionController } from './sessions/session.controller';
+import { TraceStatsController } from './stats/trace-stats.controller';
 import { TelemetryModule } from './telemetry.module';
 import { SpanController } from './traces/span.controller';
 import { TraceController } from './traces/trace.controller';
@@ -10,7 +11,14 @@ import { TraceController } from './traces/trace.controller';
 /** The routes under /telemetry/v1. */
 @Module({
   imports: [TelemetryModule],
-  controllers: [TraceController, SpanController, SessionController, LogController, MetricController],
+  controllers: [
+    TraceStatsController,
+    TraceController,
+    SpanController,
+    SessionController,
+    LogController,
+    MetricController,
+  ],
 })
 export class TelemetryHttpModule implements NestModule {
   configure(consumer: MiddlewareConsumer): void {

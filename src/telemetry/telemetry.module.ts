@@ -15,6 +15,7 @@ import { SessionService } from './sessions/session.service';
 import { SessionWriteRepository } from './traces/session-write.repository';
 import { SourceWriteRepository } from './sources/source-write.repository';
 import { ModelPrices } from './span-mapping/model-prices';
+import { TelemetryTraceStatsService } from './stats/trace-stats.service';
 import { TraceStore } from './traces/trace-store';
 import { SpanRepository } from './traces/span.repository';
 import { SpanService } from './traces/span.service';
@@ -55,6 +56,7 @@ import { TraceWriter } from './traces/trace.writer';
     MetricService,
     TraceFeedRepository,
     TraceStore,
+    TelemetryTraceStatsService,
   ],
   exports: [
     DayPartitionRepository,
@@ -63,6 +65,7 @@ import { TraceWriter } from './traces/trace.writer';
     ModelPrices,
     SessionWriteRepository,
     TraceFeedRepository,
+    TelemetryTraceStatsService,
     TraceStore,
     TraceExportService,
     TraceService,

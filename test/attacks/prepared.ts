@@ -45,10 +45,11 @@ export async function newScorer(attacker: Attacker, source: string, timeout_ms: 
 }
 
 /** Stores a trace, and returns its id. */
-export async function newTrace(attacker: Attacker): Promise<string> {
+export async function newTrace(attacker: Attacker, input = 'question'): Promise<string> {
   const traceId = randomBytes(16).toString('hex');
   const startTimeUnixNano = `${BigInt(Date.now()) * 1_000_000n}`;
-  const own = { traceId, spanId: randomBytes(8).toString('hex'), name: 'step' };
+  const attributes = [{ key: 'input.value', value: { stringValue: input } }];
+  const own = { traceId, spanId: randomBytes(8).toString('hex'), name: 'step', attributes };
   const spans = [{ ...own, startTimeUnixNano, endTimeUnixNano: startTimeUnixNano }];
   await attacker.make('POST', '/telemetry/v1/traces', { resourceSpans: [{ scopeSpans: [{ spans }] }] });
   return traceId;

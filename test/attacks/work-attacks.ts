@@ -98,6 +98,33 @@ export const importAndWriters = attack({
   },
 });
 
+export const largeTraces = attack({
+  name: 'large-traces',
+  title: 'records from large traces, in many requests at once',
+  sizes: {
+    usual: { traces: 3, requests: 8 },
+    bench: { traces: 20, requests: 40 },
+    heavy: { traces: 20, requests: 40 },
+  },
+  async run(attacker, { traces, requests }) {
+    const { workspaceId: workspace_id } = attacker.target;
+    const trace_ids: string[] = [];
+    for (let n = 0; n < traces; n++) trace_ids.push(await newTrace(attacker, 'x'.repeat(7 * MIB)));
+    const body = JSON.stringify({ workspace_id, trace_ids });
+    const send = async (): Promise<void> => {
+      const dataset = await newDataset(attacker);
+      await attacker.send('POST', `/eval/v1/datasets/${dataset}/records/from-traces`, { body });
+    };
+    await Promise.all(Array.from({ length: requests }, send));
+  },
+  async other(other) {
+    const path = `/eval/v1/datasets/${await newDataset(other)}/records/from-traces`;
+    const trace_ids = [await newTrace(other)];
+    const body = JSON.stringify({ workspace_id: other.target.workspaceId, trace_ids });
+    return other.send('POST', path, { body });
+  },
+});
+
 export const lineFeeds = attack({
   name: 'line-feeds',
   title: 'imports of nothing but line feeds',

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import {
+  newSpan,
+  jsonExport,
   type ApiClient,
   createTestApp,
   newOrganization,
@@ -357,6 +359,10 @@ describe('every operation', () => {
       ),
       200,
     );
+    const span = newSpan({ attributes: { 'input.value': '1 + 1' } });
+    await expectAll([evaluator.post('/telemetry/v1/traces', jsonExport([span]))], 200);
+    const fromTraces = { workspace_id, trace_ids: [span.traceId] };
+    await expectAll([evaluator.post(`${path}/records/from-traces`, fromTraces)], 207);
     const reads = [`${path}/records`, recordPath, `${recordPath}/versions`, `${recordPath}/versions/1`];
     await expectAll(
       reads.map((one) => evaluator.get(one)),
@@ -519,6 +525,7 @@ describe('every operation', () => {
     await expectAll(
       [
         evaluator.post(`${base}/logs`, { resourceLogs: [{ scopeLogs: [{ logRecords }] }] }),
+        evaluator.post(`${base}/traces/stats/query`, { group_by: ['day', 'session_id'] }),
         evaluator.post(`${base}/metrics`, { resourceMetrics: [{ scopeMetrics: [{ metrics }] }] }),
       ],
       200,
@@ -556,7 +563,16 @@ describe('every operation', () => {
       200,
     );
     await expectAll([evaluator.post(`${runPath}/cancel`)], 200);
+    await scoreMany(path, selection);
     await archiveAndRestore(evaluator, path);
+  }
+
+  async function scoreMany(scorerPath: string, selection: object): Promise<void> {
+    const batch = await evaluator.post(`${scorerPath}/batches`, selection);
+    expect(batch.status).toBe(202);
+    const path = batch.headers.get('location')!;
+    await expectAll([evaluator.get('/eval/v1/score-batches'), evaluator.get(path)], 200);
+    await expectAll([evaluator.post(`${path}/cancel`)], 200);
   }
 
   async function scoreWhatArrives(scorerPath: string): Promise<void> {

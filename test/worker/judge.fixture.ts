@@ -23,7 +23,7 @@ export const sha256 = (text: string): string => createHash('sha256').update(text
 export const GOOD = { reasoning: 'because', choice: 'good' };
 /** US dollars for the 100 and 10 tokens that the judge says it used. */
 export const COST = (100 * 10 + 10 * 100) / 1e6;
-const PRICES = { 'judge-1': { input_usd_per_million: 10, output_usd_per_million: 100 } };
+export const PRICES = { 'judge-1': { input_usd_per_million: 10, output_usd_per_million: 100 } };
 
 /** What a chat model answers. */
 export const says = (answer: object, more: object = {}): JudgeReply => ({

@@ -339,7 +339,7 @@ export class Environment extends OutboundEnvironment {
   SCORER_THREADS = 2;
 
   /**
-   * JSON: prices by model, `{"gpt-4o": {"input_usd_per_million": 2.5, "output_usd_per_million": 10}}`, optionally with
+   * Prices that take precedence over the built-in ones. JSON: prices by model, `{"gpt-4o": {"input_usd_per_million": 2.5, "output_usd_per_million": 10}}`, optionally with
    * `cached_input_usd_per_million` and `cache_write_usd_per_million`.
    */
   @Json()

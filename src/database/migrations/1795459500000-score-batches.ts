@@ -41,8 +41,8 @@ export class ScoreBatches1795459500000 extends SqlMigration {
     CREATE INDEX score_batches_scorer ON score_batches (scorer_id, score_batch_id);
     CREATE INDEX score_batches_experiment ON score_batches (experiment_id, score_batch_id)
       WHERE experiment_id IS NOT NULL;
-    -- the waiting targets of a scorer version, the number of open batches of a workspace, and abandoned requests
-    CREATE INDEX score_batches_open ON score_batches (workspace_id, scorer_id, scorer_version)
+    -- the number of open batches of a workspace, and abandoned requests
+    CREATE INDEX score_batches_open ON score_batches (workspace_id)
       WHERE batch_status IN ('selecting', 'queued', 'running');
 
     -- The targets of open batches that are in no run yet. They move to score_targets when their run is started.
@@ -59,7 +59,8 @@ export class ScoreBatches1795459500000 extends SqlMigration {
         CASE WHEN result_version IS NULL THEN coalesce(trace_id, session_id)
              ELSE result_id || '@' || result_version::text END) STORED,
       PRIMARY KEY (score_batch_id, ordinal),
-      CONSTRAINT score_batch_targets_once UNIQUE (score_batch_id, target_id)
+      -- by target first, for unscored_only: the targets that wait in a batch
+      CONSTRAINT score_batch_targets_once UNIQUE (target_id, score_batch_id)
     );
 
     ALTER TABLE score_runs ADD COLUMN score_batch_id text COLLATE "C" REFERENCES score_batches;

@@ -178,19 +178,19 @@ export class AnnotationItemService {
       result_version: null,
       case_id,
     };
-    const [named] = result_id === null ? await this.selector.withResults(scope, 'trace', [target]) : [target];
-    const built = await this.subjects.buildOne(scope, 'trace', named!);
-    const subject = 'subject' in built ? built.subject : null;
-    const isGone = subject !== null && !subject.trace && named!.result_id === null;
-    return {
-      item_id,
-      claimed_until,
-      ...{ trace_id, session_id, experiment_id, result_id, case_id },
-      input: subject?.input ?? null,
-      output: subject?.output ?? null,
-      expected: subject?.expected ?? null,
-      content_error: 'error' in built ? built.error : isGone ? GONE : null,
-    };
+    const targets = result_id === null ? await this.selector.withResults(scope, 'trace', [target]) : [target];
+    const ids = { trace_id, session_id, experiment_id, result_id, case_id };
+    for await (const { trace, content, expected, target: named } of this.subjects.readContents(
+      scope,
+      targets,
+      1,
+    )) {
+      const isGone = !trace && named.result_id === null;
+      const known = 'error' in content ? { input: null, output: null } : content;
+      const error = 'error' in content ? content.error : null;
+      return { item_id, claimed_until, ...ids, ...known, expected, content_error: isGone ? GONE : error };
+    }
+    throw new Error('The content of a target was not read.');
   }
 
   /** Checks the answers to the scorers, which may be at most ten. Errors: those of human scores, and 409 for a lost target. */

@@ -3,6 +3,7 @@ export { type DatasetDto, DatasetListQueryDto } from './datasets/dataset.dto';
 export type { DatasetEntity } from './datasets/dataset.entity';
 export { DatasetRepository } from './datasets/dataset.repository';
 export { DatasetService } from './datasets/dataset.service';
+export { type TraceContent, TraceContents } from './records/record-from-traces.service';
 export { CaseEntity } from './records/record.entity';
 export { type CaseFilter, type RecordAsOf, RecordRepository } from './records/record.repository';
 export {

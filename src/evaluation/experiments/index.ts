@@ -18,5 +18,3 @@ export { REPLACES_COUNTED } from './results/result-score.repository';
 export { type ResultId, type ResultKey, ResultRepository } from './results/result.repository';
 export { type NewResult, ScoreWriteBack, type WrittenBackScores } from './results/score-write-back';
 export { cut } from './results/scores';
-export { type GivenFilter, readFilters, statusErrors } from './traces/trace-filters';
-export { FILTERS_MAX, STATS_FIGURES, STATS_OPERATORS } from './traces/trace-stats.dto';

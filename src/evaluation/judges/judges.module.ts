@@ -52,7 +52,8 @@ const BACKENDS: Provider = {
         endpoint,
         features,
         (text) => keys.mac(DELIMITER_PURPOSE, text),
-        (...of) => prices.costOf(...of),
+        (model, inputTokens, outputTokens) =>
+          prices.costOf({ model, inputTokens, outputTokens, apiUrl: environment.JUDGE_BASE_URL }),
       );
     const classifierAt = (endpoint: SendingEndpoint): ClassifierBackend =>
       new ClassifierBackend(endpoint, environment.CLASSIFIER_CONTEXT_TOKENS);

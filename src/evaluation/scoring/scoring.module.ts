@@ -5,6 +5,7 @@ import { MetricsModule } from '#platform/metrics';
 import { AgentsModule } from '../../agents';
 import { ResourcesModule } from '../../resources';
 import { TelemetryModule } from '../../telemetry';
+import { TraceContents } from '../datasets';
 import { ExperimentsModule } from '../experiments';
 import { JudgesModule } from '../judges';
 import { ScorersModule } from '../scorers';
@@ -26,6 +27,7 @@ import { ScoreBatchService } from './batches/score-batch.service';
 import { SessionReader } from './subjects/session-reader';
 import { SubjectBuilder } from './subjects/subject-builder';
 import { SubjectRepository } from './subjects/subject.repository';
+import { TraceContentReader } from './subjects/trace-content.reader';
 import { CandidateFinder } from './target-selection/candidate-finder';
 import { TargetSelector } from './target-selection/target-selector';
 import { TargetResultRepository } from './execution/target-result.repository';
@@ -65,6 +67,7 @@ import { TargetScorer } from './execution/target-scorer';
     TargetResultRepository,
     TargetScorer,
     TargetSelector,
+    { provide: TraceContents, useClass: TraceContentReader },
   ],
   exports: [
     RunExecutionRepository,
@@ -81,6 +84,7 @@ import { TargetScorer } from './execution/target-scorer';
     TargetResultRepository,
     TargetScorer,
     TargetSelector,
+    TraceContents,
   ],
 })
 export class ScoringModule {}

@@ -2,14 +2,17 @@ import { costOf, type ModelPrices, type PriceTable } from '../../telemetry';
 import type { Usage } from '../formats/usage';
 import type { CalledTarget } from '../models/model-directory';
 
-type PricedTarget = Pick<CalledTarget, 'upstream_model' | 'price'>;
+type PricedTarget = Pick<CalledTarget, 'upstream_model' | 'price' | 'provider'>;
 
 /** The price tables of targets with a price of their own. Prices are looked up in caches of their tables. */
 const tables = new WeakMap<object, PriceTable>();
 
 /** Returns the cost of tokens of a target in US dollars, or null if its price or its tokens are unknown. */
-export const costOfCall = (target: PricedTarget, usage: Usage, prices: ModelPrices): number | null =>
-  costOf(target.upstream_model, usage, tableOf(target) ?? prices.table);
+export function costOfCall(target: PricedTarget, usage: Usage, prices: ModelPrices): number | null {
+  const { upstream_model: model, provider } = target;
+  const own = tableOf(target);
+  return own ? costOf(model, usage, own) : prices.costOf({ ...usage, model, apiUrl: provider.base.href });
+}
 
 function tableOf({ upstream_model, price }: PricedTarget): PriceTable | undefined {
   if (price === null) return undefined;

@@ -1,4 +1,6 @@
-import { costOf, costOfSpan, type PriceTable } from './model-prices';
+import { calcPrice } from '@pydantic/genai-prices';
+import { readEnvironment } from '#platform/config';
+import { costOf, ModelPrices, type PricedCall, type PriceTable } from './model-prices';
 
 const price = (input: number, output: number) => ({
   input_usd_per_million: input,
@@ -79,11 +81,117 @@ describe('the cost of tokens', () => {
     expect(costOf(`gpt-4o-${'1'.repeat(249)}`, tokens(1e6, 0), PRICES)).toBe(2.5);
     expect(costOf(`gpt-4o-${'1'.repeat(250)}`, tokens(1e6, 0), PRICES)).toBeNull();
   });
+});
 
-  it('is the cost that the span reports, if any', () => {
-    const figures = { model: 'gpt-4o', inputTokens: 1e6, outputTokens: 0, costUsd: 0.5 };
-    expect(costOfSpan(figures, PRICES)).toBe(0.5);
-    expect(costOfSpan({ ...figures, costUsd: 0 }, PRICES)).toBe(0);
-    expect(costOfSpan({ ...figures, costUsd: null }, PRICES)).toBe(2.5);
+describe('without an entry in MODEL_PRICES', () => {
+  const on = new Date('2025-11-01T12:00:00Z');
+  const prices = new ModelPrices(readEnvironment({}));
+  const call = (
+    model: string,
+    provider: string | null = null,
+    more: Partial<PricedCall> = {},
+  ): PricedCall => ({
+    model,
+    provider,
+    ...tokens(1e5, 1e5),
+    ...more,
+  });
+  const library = (usage: Record<string, number>, model: string, providerId?: string): number =>
+    calcPrice(usage, model, { ...(providerId && { providerId }), timestamp: on })!.total_price;
+  const usage = { input_tokens: 1e5, output_tokens: 1e5 };
+
+  it.each([
+    ['gpt-4o', null, 'openai'],
+    ['gpt-4o-2024-08-06', 'openai.chat', 'openai'],
+    ['openai/gpt-4o', null, 'openai', 'gpt-4o'],
+    ['openai/gpt-4o', 'openai', 'openai', 'gpt-4o'],
+    ['openai/gpt-4o', 'openrouter', 'openrouter'],
+    ['gpt-4o', 'Langchain', 'openai'],
+    ['claude-sonnet-4-20250514', 'anthropic', 'anthropic'],
+    ['us.anthropic.claude-sonnet-4-20250514-v1:0', 'aws.bedrock', 'aws'],
+    ['gemini-2.5-pro', 'gcp.gemini', 'google'],
+    ['mistral-large-latest', 'mistral_ai', 'mistral'],
+  ])('a call of %s by %s costs what the library says', (model, provider, providerId, name = model) => {
+    expect(prices.costOf(call(model, provider), on)).toBeCloseTo(library(usage, name, providerId), 12);
+  });
+
+  it.each([
+    ['own-model', null],
+    ['gpt-test', 'openai'],
+    ['gpt-4o', 'anthropic'],
+    ['llama3.1', 'Ollama'],
+    ['', ''],
+    ['__proto__', 'constructor'],
+  ])('a call of %s by %s has no cost', (model, provider) => {
+    expect(prices.costOf(call(model, provider), on)).toBeNull();
+  });
+
+  it('the URL of an API tells its provider', () => {
+    const apiUrl = 'https://api.anthropic.com/v1';
+    expect(prices.costOf({ model: 'gpt-4o', apiUrl, ...tokens(1, 1) }, on)).toBeNull();
+    expect(
+      prices.costOf({ model: 'gpt-4o', apiUrl: 'http://proxy/v1', ...tokens(1e5, 1e5) }, on),
+    ).toBeCloseTo(library(usage, 'gpt-4o'), 12);
+  });
+
+  it('cached input, reasoning and long inputs have the prices of the library', () => {
+    const cached = { cachedInputTokens: 4e4, cacheWriteTokens: 1e4 };
+    const model = 'claude-sonnet-4-20250514';
+    const parts = { ...usage, cache_read_tokens: 4e4, cache_write_tokens: 1e4 };
+    expect(prices.costOf(call(model, null, cached), on)).toBeCloseTo(library(parts, model), 12);
+    expect(library(parts, model)).not.toBe(library(usage, model));
+    const long = { ...usage, input_tokens: 3e5 };
+    expect(prices.costOf(call('gemini-2.5-pro', null, tokens(3e5, 1e5)), on)).toBeCloseTo(
+      library(long, 'gemini-2.5-pro'),
+      12,
+    );
+    const thinking = 'perplexity/sonar-deep-research';
+    expect(prices.costOf(call(thinking, 'openrouter', { reasoningTokens: 5e4 }), on)).toBeCloseTo(
+      library({ ...usage, output_reasoning_tokens: 5e4 }, thinking, 'openrouter'),
+      12,
+    );
+    expect(library({ ...usage, output_reasoning_tokens: 5e4 }, thinking, 'openrouter')).not.toBeCloseTo(
+      library(usage, thinking, 'openrouter'),
+      12,
+    );
+  });
+
+  it('parts that exceed the whole do not make a call fail', () => {
+    const cached = { ...tokens(1e4, 1e5), cachedInputTokens: 4e4 };
+    expect(prices.costOf(call('gpt-4o', null, cached), on)).toBeCloseTo(
+      library({ input_tokens: 5e4, output_tokens: 1e5, cache_read_tokens: 4e4 }, 'gpt-4o'),
+      12,
+    );
+    expect(prices.costOf(call('gpt-4o', null, { reasoningTokens: 9e9 }), on)).toBeCloseTo(
+      library(usage, 'gpt-4o'),
+      12,
+    );
+    expect(
+      prices.costOf(call('gpt-4o', null, { ...tokens(null, null), cachedInputTokens: 5 }), on),
+    ).toBeNull();
+  });
+
+  it('the price is the one at the time of the call', () => {
+    const at = (day: string): number =>
+      calcPrice(long, model, { providerId: 'anthropic', timestamp: new Date(day) })!.total_price;
+    const [model, long] = ['claude-opus-4-6', { input_tokens: 3e5, output_tokens: 1e5 }];
+    const costs = ['2026-03-12', '2026-03-13'].map((day) =>
+      prices.costOf(call(model, 'anthropic', tokens(3e5, 1e5)), new Date(day)),
+    );
+    expect(costs).toEqual([at('2026-03-12'), at('2026-03-13')]);
+    expect(costs[0]).not.toBe(costs[1]);
+  });
+
+  it('no request leaves the process', () => {
+    const fetched = jest.spyOn(globalThis, 'fetch').mockRejectedValue(new Error('no network'));
+    prices.costOf(call('gpt-4.1', 'openai'), on);
+    prices.costOf(call('never-heard-of', 'openai'), on);
+    expect(fetched).not.toHaveBeenCalled();
+  });
+
+  it('an entry takes precedence', () => {
+    const own = new ModelPrices(readEnvironment({ MODEL_PRICES: JSON.stringify({ 'gpt-4o': price(1, 1) }) }));
+    expect(own.costOf(call('gpt-4o-2024-08-06', 'openai'), on)).toBeCloseTo(0.2, 10);
+    expect(own.costOf(call('gpt-4o-mini', 'openai'), on)).toBeCloseTo(library(usage, 'gpt-4o-mini'), 12);
   });
 });

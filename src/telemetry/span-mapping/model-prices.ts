@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { Environment } from '#platform/config';
 import { isJsonObject } from '#platform/json';
+import { defaultCostOf, type PricedModel, type TokenCounts } from './default-prices';
 
 /** US dollars per million tokens. */
 export interface ModelPrice {
@@ -13,13 +14,9 @@ export interface ModelPrice {
   readonly cache_write_usd_per_million?: number;
 }
 
-/** The tokens of a call; null or absent if they are unknown. */
-export interface TokenCounts {
-  /** Includes tokens of the provider's cache. */
-  readonly inputTokens: number | null;
-  readonly outputTokens: number | null;
-  readonly cachedInputTokens?: number | null;
-  readonly cacheWriteTokens?: number | null;
+/** A call of a model. */
+export interface PricedCall extends TokenCounts, Omit<PricedModel, 'model'> {
+  readonly model: string | null;
 }
 
 /**
@@ -37,18 +34,28 @@ const MEMBERS: Readonly<Record<keyof ModelPrice, 'required' | 'optional'>> = {
   cache_write_usd_per_million: 'optional',
 };
 
-/** The price table of `MODEL_PRICES`. An invalid one stops the start, and the error names the invalid member. */
+/**
+ * The prices of models: those of `MODEL_PRICES`, else those of public providers. An invalid `MODEL_PRICES` stops the start,
+ * and the error names the invalid member.
+ */
 @Injectable()
 export class ModelPrices {
+  /** The prices of `MODEL_PRICES`. */
   readonly table: PriceTable;
 
   constructor(environment: Environment) {
     this.table = readPriceTable(environment.MODEL_PRICES);
   }
 
-  /** Prices a call of a model, in US dollars. Returns null if the price is unknown. */
-  costOf(model: string, inputTokens: number | null, outputTokens: number | null): number | null {
-    return costOf(model, { inputTokens, outputTokens }, this.table);
+  /**
+   * Prices a call of a model, in US dollars. Returns null if the price or both counts are unknown.
+   *
+   * @param at the time of the call, because providers change their prices
+   */
+  costOf(call: PricedCall, at = new Date()): number | null {
+    const { model, provider, apiUrl } = call;
+    if (!isPriceable(model, call)) return null;
+    return costOf(model, call, this.table) ?? defaultCostOf({ model, provider, apiUrl }, call, at);
   }
 }
 
@@ -90,12 +97,16 @@ const VERSION = /^[-:@_/](?:v?\d+|latest)(?:[-:@_/.](?:v?\d+|latest))*$/;
  * @returns null if the model is not in the table or both counts are unknown; a single known count is priced alone
  */
 export function costOf(model: string | null, tokens: TokenCounts, prices: PriceTable): number | null {
-  const isKnown = tokens.inputTokens !== null || tokens.outputTokens !== null;
-  if (model === null || model.length > MAX_NAME_LENGTH || !isKnown) return null;
+  if (!isPriceable(model, tokens)) return null;
   const price = cachedPriceOf(model, prices);
   if (!price) return null;
   return (inputCost(tokens, price) + (tokens.outputTokens ?? 0) * price.output_usd_per_million) / 1e6;
 }
+
+const isPriceable = (model: string | null, tokens: TokenCounts): model is string =>
+  model !== null &&
+  model.length <= MAX_NAME_LENGTH &&
+  (tokens.inputTokens !== null || tokens.outputTokens !== null);
 
 /**
  * Cache tokens are part of the input tokens (OpenTelemetry, OpenInference). If they exceed the input, the sender forwarded
@@ -111,14 +122,6 @@ function inputCost(tokens: TokenCounts, price: ModelPrice): number {
     cached * (price.cached_input_usd_per_million ?? price.input_usd_per_million) +
     written * (price.cache_write_usd_per_million ?? price.input_usd_per_million)
   );
-}
-
-/** Returns the cost of a span: the cost that it reports, else the price of its tokens. */
-export function costOfSpan(
-  figures: TokenCounts & { readonly model: string | null; readonly costUsd: number | null },
-  prices: PriceTable,
-): number | null {
-  return figures.costUsd ?? costOf(figures.model, figures, prices);
 }
 
 /** Caches prices by name for each table, because most spans name one of a few models. */

@@ -1,5 +1,7 @@
 import type { OtlpAttributes, OtlpSpan } from '#otlp';
 import type { Scope } from '#platform/auth';
+import { readEnvironment } from '#platform/config';
+import { ModelPrices } from '../span-mapping/model-prices';
 import { NAME_MAX } from '../span-mapping/field.parser';
 import { type SpanRecord, toSpanRecords } from './span-record';
 
@@ -20,7 +22,8 @@ const span = (attributes: OtlpAttributes): OtlpSpan => {
 };
 const record = async (attributes: OtlpAttributes, prices = {}): Promise<SpanRecord> => {
   const batch = { scope: {} as Scope, spans: [span(attributes)] };
-  return (await toSpanRecords([batch], prices))[0]!;
+  const environment = readEnvironment({ MODEL_PRICES: JSON.stringify(prices) });
+  return (await toSpanRecords([batch], new ModelPrices(environment)))[0]!;
 };
 
 const NAMES = {
@@ -62,6 +65,22 @@ describe('toSpanRecords', () => {
       figures: { inputTokens: 1000, outputTokens: 100, cachedInputTokens: 600, reasoningTokens: 90 },
       costUsd: expect.closeTo(0.96, 10),
     });
+  });
+
+  it('prices the models of public providers without a price table, unless the span reports a cost', async () => {
+    const attributes = {
+      'gen_ai.provider.name': 'openai',
+      'gen_ai.request.model': 'gpt-4o',
+      'gen_ai.usage.input_tokens': 1000,
+      'gen_ai.usage.cache_read.input_tokens': 600,
+      'gen_ai.usage.output_tokens': 100,
+    };
+    expect((await record(attributes)).costUsd).toBeCloseTo((400 * 2.5 + 600 * 1.25 + 100 * 10) / 1e6, 10);
+    expect(await record({ ...attributes, 'gen_ai.usage.cost': 0 })).toHaveProperty('costUsd', 0);
+    expect(await record({ ...attributes, 'gen_ai.request.model': 'own-model' })).toHaveProperty(
+      'costUsd',
+      null,
+    );
   });
 
   it('recognises agent runs of Pydantic AI without an operation as steps that repeat usage', async () => {

@@ -1,6 +1,6 @@
 import type { OtlpEvent, OtlpLink, OtlpSpan } from '#otlp';
 import { Pace } from '#platform/concurrency';
-import { costOfSpan, type PriceTable } from '../span-mapping/model-prices';
+import type { ModelPrices } from '../span-mapping/model-prices';
 import { readSpanFigures, type SpanFigures } from '../span-mapping/span-meaning.reader';
 import { type Source, SourceCache } from '../sources/source-record';
 import type { SpanBatch } from './trace.types';
@@ -14,7 +14,7 @@ export interface SpanRecord {
   startedAt: bigint;
   endedAt: bigint;
   figures: SpanFigures;
-  /** The cost that the span reports, else its tokens by the price table. */
+  /** The cost that the span reports, else the price of its tokens. */
   costUsd: number | null;
   /** Its tokens and cost are the sum over the spans below it. */
   repeatsUsage: boolean;
@@ -28,7 +28,7 @@ export interface SpanRecord {
  */
 export async function toSpanRecords(
   batches: readonly SpanBatch[],
-  prices: PriceTable,
+  prices: ModelPrices,
 ): Promise<SpanRecord[]> {
   const pace = new Pace();
   const traces = new Map<string, Map<string, SpanRecord>>();
@@ -61,7 +61,7 @@ export const traceKey = (workspaceId: string, traceId: string): string => `${wor
 /** Converts a span's id into the 64-bit integer that PostgreSQL stores. */
 export const bitsOf = (spanId: string): bigint => BigInt.asIntN(64, BigInt(`0x${spanId}`));
 
-function toSpanRecord(workspaceId: string, span: OtlpSpan, prices: PriceTable, source: Source): SpanRecord {
+function toSpanRecord(workspaceId: string, span: OtlpSpan, prices: ModelPrices, source: Source): SpanRecord {
   const figures = readSpanFigures(span);
   const startedAt = microseconds(span.startTimeUnixNano);
   return {
@@ -72,7 +72,7 @@ function toSpanRecord(workspaceId: string, span: OtlpSpan, prices: PriceTable, s
     // 0 if no end was sent
     endedAt: span.endTimeUnixNano === 0n ? startedAt : microseconds(span.endTimeUnixNano),
     figures,
-    costUsd: costOfSpan(figures, prices),
+    costUsd: figures.costUsd ?? prices.costOf(figures, timeOf(startedAt)),
     repeatsUsage: repeatsUsage(figures.operation),
     content: {
       attributes: JSON.stringify(span.attributes),
@@ -81,6 +81,8 @@ function toSpanRecord(workspaceId: string, span: OtlpSpan, prices: PriceTable, s
     },
   };
 }
+
+const timeOf = (us: bigint): Date => new Date(Number(us / 1000n));
 
 const microseconds = (nanoseconds: bigint): bigint => nanoseconds / 1000n;
 

@@ -110,7 +110,7 @@ export class SpanMeaningDto {
   /** Output tokens that were used for reasoning. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
   reasoning_tokens!: number | null;
-  /** Cost in US dollars: what the span reports, else computed from its tokens and the price table. */
+  /** Cost in US dollars: what the span reports, else computed from its tokens and the price of the model. */
   @ApiProperty({ type: 'number', minimum: 0, nullable: true })
   cost_usd!: number | null;
 }

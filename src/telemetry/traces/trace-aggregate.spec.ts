@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { decodeTraceRequest, type OtlpSpan } from '#otlp';
 import { workspaceScope } from '#platform/auth';
-import type { PriceTable } from '../span-mapping/model-prices';
+import { readEnvironment } from '#platform/config';
+import { ModelPrices, type PriceTable } from '../span-mapping/model-prices';
 import { type SpanRecord, toSpanRecords } from './span-record';
 import { aggregateTraces, MODELS_MAX, type TraceAggregate } from './trace-aggregate';
 import { repeatsUsage } from './span-record';
@@ -45,7 +46,10 @@ function spans(sketches: Sketch[], traceId = TRACE_ID): OtlpSpan[] {
 }
 
 const recordsOf = (sent: OtlpSpan[], prices: PriceTable = {}): Promise<SpanRecord[]> =>
-  toSpanRecords([{ scope: workspaceScope('org', 'wsp', 'test', new Set()), spans: sent }], prices);
+  toSpanRecords(
+    [{ scope: workspaceScope('org', 'wsp', 'test', new Set()), spans: sent }],
+    new ModelPrices(readEnvironment({ MODEL_PRICES: JSON.stringify(prices) })),
+  );
 
 const aggregate = async (sketches: Sketch[]): Promise<TraceAggregate> =>
   (await aggregateTraces(await recordsOf(spans(sketches))))[0]!;

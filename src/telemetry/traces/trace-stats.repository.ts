@@ -1,5 +1,5 @@
 import type { Scope } from '#platform/auth';
-import { empty, join, raw, type Sql, sql, type SqlExecutor } from '#platform/db';
+import { empty, join, microsecondsToTime, raw, type Sql, sql, type SqlExecutor, Where } from '#platform/db';
 import type { RawJson } from '#platform/json';
 import {
   compared,
@@ -13,9 +13,11 @@ import {
   USAGE_NAMES,
 } from './trace-columns.sql';
 import type {
+  LabelledTraces,
   TraceAggregation,
   TraceFilter,
   TraceMetric,
+  TracePeriod,
   TraceStats,
   TraceStatsQuery,
 } from './trace-stats.types';
@@ -78,13 +80,16 @@ const AGGREGATES: Readonly<Record<TraceAggregation, (figure: string) => string>>
   count: (figure) => `count(${figure})`,
 };
 
+/** Names that an index of traces begins with. */
+const INDEXED = new Set(['session_id', 'root_name', 'service_name']);
+
 /** Labels become column names. */
 const LABEL = /^[a-z_]+$/;
 
 interface StatsRow {
   row: RawJson | null;
   groups_found: number;
-  traces_found: number;
+  traces_found: number | null;
 }
 
 /** Computes statistics over traces in one statement. */
@@ -94,7 +99,7 @@ export class TraceStatsRepository {
   async stats(scope: Scope, query: TraceStatsQuery): Promise<TraceStats> {
     const found = await this.database.query<StatsRow>(new StatsStatement(scope, query).build());
     const rows = found.flatMap(({ row }) => row ?? []);
-    const { groups_found = 0, traces_found = 0 } = found[0] ?? {};
+    const { groups_found = 0, traces_found = null } = found[0] ?? {};
     return { rows, isTruncated: groups_found > rows.length, tracesFound: traces_found };
   }
 }
@@ -106,32 +111,27 @@ export class TraceStatsRepository {
  */
 class StatsStatement {
   private readonly isByModel: boolean;
+  private readonly labels: readonly string[];
 
   constructor(
     private readonly scope: Scope,
     private readonly query: TraceStatsQuery,
   ) {
     this.isByModel = query.groupBy.includes('model');
-    const label = query.among.labels.find((name) => !LABEL.test(name));
+    this.labels = 'labels' in query.among ? query.among.labels : [];
+    const label = this.labels.find((name) => !LABEL.test(name));
     if (label !== undefined) throw new TypeError(`A label cannot be named ${label}.`);
   }
 
   build(): Sql {
-    const { groupBy, metrics, among } = this.query;
+    const { groupBy, metrics } = this.query;
     const groups = groupBy.map((field, index) => raw(`${this.groupOf(field)} AS group_${index}`));
     const values = metrics.map((metric, index) => raw(`${this.aggregate(metric)} AS value_${index}`));
     const places = raw(groupBy.map((_, index) => `${index + 1}`).join(', '));
     const order = raw(groupBy.map((_, index) => `group_${index} NULLS LAST`).join(', '));
     const isGrouped = groupBy.length > 0;
-    const given = raw(['trace_id text', ...among.labels.map((label) => `${label} text[]`)].join(', '));
     return sql`
-      WITH given AS MATERIALIZED (
-        SELECT ${this.scope.workspaceId}::text AS workspace_id, g.*
-        FROM json_to_recordset(${among.traces.text}::json) AS g(${given})
-      ),
-      found AS MATERIALIZED (
-        SELECT ${this.columns()} FROM given JOIN traces t USING (workspace_id, trace_id)
-      ),
+      WITH ${this.found()},
       groups AS (
         SELECT ${join([...groups, ...values], ', ')} FROM ${this.isByModel ? MODELS_OF_FOUND : raw('found')} f
         ${this.unnested()} WHERE ${this.conditions()} ${isGrouped ? sql`GROUP BY ${places}` : empty}
@@ -142,24 +142,63 @@ class StatsStatement {
           SELECT ${this.row()} AS row, row_number() OVER (${isGrouped ? sql`ORDER BY ${order}` : empty}) AS place FROM groups
         ) g WHERE place <= ${STATS_ROWS_MAX}
       )
-      SELECT s.row, (SELECT count(*) FROM groups) AS groups_found, (SELECT count(*) FROM found) AS traces_found
+      SELECT s.row, (SELECT count(*) FROM groups) AS groups_found, ${this.foundCount()} AS traces_found
       FROM (VALUES (1)) one LEFT JOIN sized s ON s.bytes <= ${STATS_BYTES_MAX} ORDER BY s.place`;
   }
 
+  /** The traces of the query, before its filters. */
+  private found(): Sql {
+    const { among } = this.query;
+    return 'labels' in among ? this.given(among) : this.started(among);
+  }
+
+  private given({ labels, traces }: LabelledTraces): Sql {
+    const given = raw(['trace_id text', ...labels.map((label) => `${label} text[]`)].join(', '));
+    return sql`given AS MATERIALIZED (
+        SELECT ${this.scope.workspaceId}::text AS workspace_id, g.*
+        FROM json_to_recordset(${traces.text}::json) AS g(${given})
+      ),
+      found AS MATERIALIZED (
+        SELECT ${this.columns()} FROM given JOIN traces t USING (workspace_id, trace_id)
+      )`;
+  }
+
+  /**
+   * The traces of a period are only materialized for the join with their models, because a million rows would go to disk.
+   * Filters by names are repeated here, where an index may serve them.
+   */
+  private started({ since_us, until_us }: TracePeriod): Sql {
+    const where = new Where(this.scope.key, 't')
+      .add(sql`t.started_at >= ${microsecondsToTime(sql`${since_us}`)}`)
+      .add(sql`t.started_at < ${microsecondsToTime(sql`${until_us}`)}`);
+    for (const { field, among = [] } of this.query.filters) {
+      if (!INDEXED.has(field) || among.includes(null)) continue;
+      where.add(sql`t.${raw(field)} = ANY (${among}::text[])`);
+    }
+    return sql`found AS ${raw(this.isByModel ? 'MATERIALIZED' : 'NOT MATERIALIZED')} (
+        SELECT ${this.columns()} FROM traces t WHERE ${where.sql}
+      )`;
+  }
+
+  private foundCount(): Sql {
+    return 'labels' in this.query.among ? raw('(SELECT count(*) FROM found)') : raw('NULL::bigint');
+  }
+
   private columns(): Sql {
-    const labels = this.query.among.labels.map((label) => raw(`given.${label}`));
+    const labels = this.labels.map((label) => raw(`given.${label}`));
     const calls = USAGE_NAMES.map((name) => raw(`${USAGE[name]('t.')} AS calls_${name}`));
     return join([FILTERED_COLUMNS, ...labels, ...calls], ', ');
   }
 
   private isLabel(field: string): boolean {
-    return this.query.among.labels.includes(field);
+    return this.labels.includes(field);
   }
 
   /** The expression of a group, over a row `f`. */
   private groupOf(field: string): string {
     if (this.isLabel(field)) return `of_${field}.value COLLATE "C"`;
     if (field === 'model') return 'f.model';
+    if (field === 'day') return `(f.started_at AT TIME ZONE 'UTC')::date`;
     if (!Object.hasOwn(TEXTS, field)) throw new TypeError(`Traces cannot be grouped by ${field}.`);
     return `f.${field} COLLATE "C"`;
   }

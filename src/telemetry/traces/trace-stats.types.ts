@@ -32,14 +32,41 @@ export const TRACE_AGGREGATIONS = [
 ] as const;
 export type TraceAggregation = (typeof TRACE_AGGREGATIONS)[number];
 
-/** Fields of a trace to group by. `status` is `error` if at least one span has an error, else `ok`. */
+/** Fields of every trace to group by. `status` is `error` if at least one span has an error, else `ok`. */
 export const TRACE_GROUPS = ['model', 'root_name', 'status', 'service_name'] as const;
 
 export const TRACE_STATUSES = ['ok', 'error'] as const;
 
+/** Fields of filters that take a number. */
+export const STATS_FIGURES = TRACE_MEASURES.filter((measure) => measure !== 'count');
+export const STATS_OPERATORS = ['eq', 'in', 'gte', 'lte'] as const;
+
+/** Limits of a query: metrics, filters, and values of one filter. */
+export const METRICS_MAX = 20;
+export const FILTERS_MAX = 20;
+export const FILTER_VALUES_MAX = 100;
+
+/** The metrics of a query that names none. */
+export const DEFAULT_METRICS: readonly TraceMetric[] = [
+  { measure: 'count', aggregation: 'count' },
+  { measure: 'duration_ms', aggregation: 'p50' },
+  { measure: 'duration_ms', aggregation: 'p95' },
+  { measure: 'input_tokens', aggregation: 'sum' },
+  { measure: 'output_tokens', aggregation: 'sum' },
+  { measure: 'total_tokens', aggregation: 'sum' },
+  { measure: 'cost_usd', aggregation: 'sum' },
+  { measure: 'error_count', aggregation: 'sum' },
+];
+
 export interface TraceMetric {
   measure: TraceMeasure;
   aggregation: TraceAggregation;
+}
+
+/** The traces of a workspace that started in a period. Microseconds since 1970: inclusive, exclusive. */
+export interface TracePeriod {
+  since_us: bigint;
+  until_us: bigint;
 }
 
 /** Traces by id, each with labels that the caller groups and filters by. */
@@ -55,7 +82,7 @@ export interface LabelledTraces {
 
 /** A condition that a value is in `among` (null stands for a missing value), or within inclusive bounds. */
 export interface TraceFilter {
-  /** A measure other than `count`, `started_at` (to the millisecond), one of TRACE_GROUPS, or a label. */
+  /** A measure other than `count`, `started_at` (to the millisecond), one of TRACE_GROUPS, `session_id`, or a label. */
   field: string;
   among?: readonly (string | number | Date | null)[];
   from?: number | Date;
@@ -68,9 +95,9 @@ export interface TraceFilter {
  * A filter selects traces; on a field of `groupBy`, it selects groups.
  */
 export interface TraceStatsQuery {
-  among: LabelledTraces;
+  among: LabelledTraces | TracePeriod;
   metrics: readonly TraceMetric[];
-  /** Distinct fields of TRACE_GROUPS and labels. */
+  /** Distinct fields of TRACE_GROUPS, `session_id`, `day` (of the start, UTC) and labels. */
   groupBy: readonly string[];
   /** All of them must hold. */
   filters: readonly TraceFilter[];
@@ -81,6 +108,6 @@ export interface TraceStats {
   rows: RawJson[];
   /** Whether there are more groups than `rows`. */
   isTruncated: boolean;
-  /** Number of these traces that are stored, whether or not they meet the filters. */
-  tracesFound: number;
+  /** Number of the given traces that are stored, whether or not they meet the filters. Null for a period. */
+  tracesFound: number | null;
 }

@@ -27,7 +27,7 @@ export class TraceFiguresDto {
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
   output_tokens!: number | null;
   /**
-   * Cost in US dollars: what model calls report, else computed from their tokens and the price table. Null if the cost of a
+   * Cost in US dollars: what model calls report, else computed from their tokens and the prices of the models. Null if the cost of a
    * call is unknown and the root span does not report the total.
    */
   @ApiProperty({ type: 'number', minimum: 0, nullable: true })

@@ -47,7 +47,7 @@ export class TraceWriter {
 
   /** Stores batches of any workspaces in one transaction. When it returns, they are committed and can be read. */
   async write(batches: readonly SpanBatch[]): Promise<void> {
-    const records = await toSpanRecords(batches, this.prices.table);
+    const records = await toSpanRecords(batches, this.prices);
     if (records.length === 0) return;
     const traces = await aggregateTraces(records);
     const attempt = (): Promise<void> => this.database.transaction((tx) => this.store(tx, records, traces));

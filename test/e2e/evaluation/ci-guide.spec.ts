@@ -1,24 +1,10 @@
-import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { promisify } from 'node:util';
-import { agree, StandaloneService, TestJudge, until } from '#testing';
-
-const run = promisify(execFile);
+import { existsSync } from 'node:fs';
+import { agree, describeGuide, Guide, type ScriptEnd, StandaloneService, TestJudge, until } from '#testing';
 
 const PAGE = 'docs/evaluate-in-ci.md';
 /** More than one run scores. */
 const QUESTIONS = 110;
-
-/** The files of the page, by name. */
-const FILES = new Map(
-  [...readFileSync(PAGE, 'utf8').matchAll(/^```\w+ (\S+)\n(.*?)^```$/gms)].map(([, name, text]) => [
-    name!,
-    text!,
-  ]),
-);
 
 /**
  * Answers all questions, but the model `weak` misses every tenth. It fails at the question in the file `crash`, and at the
@@ -32,48 +18,33 @@ if [ -f down ] && [ "$NUMBER" -gt 100 ]; then exit 1; fi
 if [ "$1" = weak ] && [ $((NUMBER % 10)) = 0 ]; then echo wrong; else echo $((NUMBER * 2)); fi
 `;
 
-const missing = ['bash', 'curl', 'jq'].filter((tool) => spawnSync(tool, ['--version']).status !== 0);
-if (missing.length > 0) {
-  process.stderr.write(`there is no ${missing.join(', ')}: the test of the guide to CI is SKIPPED.\n`);
-}
-
-(missing.length === 0 ? describe : describe.skip)('the guide to evaluations in CI', () => {
+describeGuide(PAGE, () => {
   let judge: TestJudge;
   let service: StandaloneService;
-  let directory: string;
+  let guide: Guide;
 
   beforeAll(async () => {
     judge = await TestJudge.listen();
     judge.reply = agree;
     service = await StandaloneService.start({ env: judge.env });
-    directory = mkdtempSync(path.join(tmpdir(), 'ci-guide-'));
-    for (const [name, text] of FILES) writeFileSync(path.join(directory, name), text);
+    guide = Guide.open(PAGE, service);
     const rows = Array.from(
       { length: QUESTIONS },
       (_, i) => `q${i + 1},What is 2 times ${i + 1}?,${2 * (i + 1)}\n`,
     );
-    file('questions.csv', `id,input,expected\n${rows.join('').replaceAll('2 times', 'twice')}`);
-    file('ask', ASK);
-    chmodSync(path.join(directory, 'ask'), 0o755);
+    guide.write('questions.csv', `id,input,expected\n${rows.join('').replaceAll('2 times', 'twice')}`);
+    guide.write('ask', ASK, 0o755);
   }, 120_000);
   afterAll(async () => {
+    guide.close();
     await service.stop();
     await judge.close();
-    rmSync(directory, { recursive: true });
   });
-
-  const file = (name: string, text: string): void => writeFileSync(path.join(directory, name), text);
-
-  const environment = (COMMIT: string): NodeJS.ProcessEnv => {
-    const { base_url: BASE_URL, api_key: API_KEY, workspace_id: WORKSPACE } = service.bootstrap;
-    return { ...process.env, BASE_URL, API_KEY, WORKSPACE, COMMIT };
-  };
 
   /** Runs the evaluation until it hangs, and kills it as a CI system would. */
   async function brokenOff(model: string, commit: string): Promise<void> {
-    const options = { cwd: directory, env: environment(commit), detached: true, stdio: 'ignore' } as const;
-    const child = spawn('bash', ['eval.sh', model], options);
-    await until(() => existsSync(path.join(directory, 'stopped')));
+    const child = guide.start('eval.sh', [model], { COMMIT: commit });
+    await until(() => existsSync(guide.pathOf('stopped')));
     process.kill(-child.pid!, 'SIGKILL');
     await once(child, 'exit');
   }
@@ -99,34 +70,23 @@ if (missing.length > 0) {
     ).items;
   /** The reasons of the gate's checks. */
   const gate = async (id: string): Promise<string> => {
-    const rules = JSON.parse(FILES.get('gate.json')!) as object;
+    const rules = JSON.parse(guide.files.get('gate.json')!) as object;
     const { checks } = await api<{ checks: { reason: string }[] }>(`experiments/${id}/gate`, rules);
     return checks.map(({ reason }) => reason).join('\n');
   };
 
-  /** Runs a script of the page. @returns its exit code and output */
-  async function script(
+  /** Runs a script of the page for a model and a build. */
+  const script = (
     name: string,
     model: string,
-    commit: string,
-    more: Record<string, string> = {},
-  ): Promise<{ code: number; output: string }> {
-    const env = { ...environment(commit), ...more };
-    try {
-      const { stdout } = await run('bash', [name, model], {
-        cwd: directory,
-        env,
-        maxBuffer: 64 * 1024 * 1024,
-      });
-      return { code: 0, output: stdout };
-    } catch (error) {
-      const { code, stdout, stderr } = error as { code: number | null; stdout: string; stderr: string };
-      return { code: code ?? -1, output: stdout + stderr };
-    }
-  }
+    COMMIT: string,
+    more?: Record<string, string>,
+  ): Promise<ScriptEnd> => guide.script(name, [model], { COMMIT, ...more });
 
   it('has fewer than 40 lines of shell', () => {
-    const lines = [...FILES].flatMap(([name, text]) => (name.endsWith('.sh') ? text.trim().split('\n') : []));
+    const lines = [...guide.files].flatMap(([name, text]) =>
+      name.endsWith('.sh') ? text.trim().split('\n') : [],
+    );
     expect(lines.length).toBeLessThan(40);
   });
 
@@ -146,9 +106,9 @@ if (missing.length > 0) {
     expect(judge.asked).toHaveLength(asked);
 
     // a job that breaks off leaves a running experiment, which its retry completes
-    file('stop', '');
+    guide.write('stop', '');
     await brokenOff('good', 'commit-2');
-    rmSync(path.join(directory, 'stop'));
+    guide.remove('stop');
     const [running] = await experiments('qa-good', 'commit-2');
     expect(running).toMatchObject({ experiment_status: 'running', expected_case_count: QUESTIONS });
     expect(await gate(running!.experiment_id)).toContain(`of ${QUESTIONS} cases; at least 100 % is required.`);
@@ -157,31 +117,31 @@ if (missing.length > 0) {
     expect(await experiments('qa-good', 'commit-2')).toHaveLength(1);
 
     // a model that is down finalizes nothing, and the retry replaces the failures
-    file('down', '');
+    guide.write('down', '');
     const down = await script('eval.sh', 'good', 'commit-3');
     expect([down.code, down.output]).toEqual([1, expect.stringContaining('10 questions failed. Retry the job.')]);
-    rmSync(path.join(directory, 'down'));
+    guide.remove('down');
     const up = await script('eval.sh', 'good', 'commit-3');
     expect([up.code, up.output]).toEqual([0, expect.stringContaining('name="error_count" value="0"')]);
 
     // a judge that is down finalizes nothing, and the retry scores what is missing
     judge.reply = () => ({ status: 401 });
-    file('ask', ASK.replace('* 2))', '* 2)).')); // answers that the judge has not seen yet
+    guide.write('ask', ASK.replace('* 2))', '* 2)).')); // answers that the judge has not seen yet
     const unjudged = await script('eval.sh', 'good', 'commit-6');
     expect([unjudged.code, unjudged.output]).toEqual([1, expect.stringContaining('401')]);
     expect(await experiments('qa-good', 'commit-6')).toMatchObject([{ experiment_status: 'running' }]);
     judge.reply = agree;
-    file('ask', ASK);
+    guide.write('ask', ASK);
 
     // a question that fails each time counts as wrong, where that is accepted
-    file('crash', '7');
+    guide.write('crash', '7');
     const crashed = await script('eval.sh', 'good', 'commit-4', { MAX_FAILED: '1' });
     expect(crashed.output).toContain('name="error_count" value="1"');
     expect(crashed.output).toMatch(/"exact": \{\s*"mean": 0\.9909\d*,\s*"count": 110/);
-    rmSync(path.join(directory, 'crash'));
+    guide.remove('crash');
 
     // a worse build fails, by name of the rule
-    file('ask', ASK.replace('"$1" = weak', '"$1" = good'));
+    guide.write('ask', ASK.replace('"$1" = weak', '"$1" = good'));
     const worse = await script('eval.sh', 'good', 'commit-5');
     expect([worse.code, worse.output]).toEqual([1, expect.stringMatching(/<failure type="max_regression"[^>]*-0\.1 /)]);
   }, 300_000); // prettier-ignore

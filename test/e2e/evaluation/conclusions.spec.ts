@@ -513,6 +513,8 @@ describe('conclusions from scores', () => {
       expect(statuses).toEqual([400, 201, 201]);
       expect((await make({ case_ids: ['c1', 'c3'] })).body.expected_case_count).toBe(2);
       expect((await make({ case_ids: ['c1', 'c3'], tags: ['hard'] })).body.expected_case_count).toBe(1);
+      const misspelt = await make({ case_ids: ['c1', 'C3'] });
+      expect([misspelt.status, ...places(misspelt)]).toEqual([400, '/dataset_filter/case_ids/1']);
       const done = await space.finalize(hard.experiment_id);
       expect(done.dataset_snapshot).toMatchObject({ source: 'csv', record_count: 2 });
     });

@@ -107,6 +107,30 @@ export class ScoringFixture {
     return caller.post(`/eval/v1/scorers/${scorer.scorer_id}/score`, body);
   }
 
+  /** Requests a batch. */
+  batch(scorer: { scorer_id: string }, body: unknown, caller = this.evaluator, headers?: Record<string, string>) {
+    return caller.post(`/eval/v1/scorers/${scorer.scorer_id}/batches`, body, headers);
+  }
+
+  async readBatch({ score_batch_id }: { score_batch_id: string }): Promise<any> {
+    return (await this.evaluator.get(`/eval/v1/score-batches/${score_batch_id}`)).body;
+  }
+
+  /** Waits until a batch has ended. */
+  async finishedBatch(batch: { score_batch_id: string }): Promise<any> {
+    for (;;) {
+      const found = await this.readBatch(batch);
+      if (found.batch_status === 'succeeded' || found.batch_status === 'failed') return found;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
+  /** The runs of a batch, first the oldest. */
+  async runsOfBatch({ score_batch_id }: { score_batch_id: string }): Promise<any[]> {
+    const path = `/eval/v1/score-runs?score_batch_id=${score_batch_id}&sort=created_at&limit=500`;
+    return (await this.evaluator.get(path)).body.items;
+  }
+
   /** Has a new scorer score the results of a new experiment: queues the run, and does not wait for it. */
   async runOver(items: object[], members: object = {}, body: object = {}): Promise<any> {
     const experiment = await this.experiment();

@@ -1,10 +1,6 @@
-import { execFile, spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { promisify } from 'node:util';
-import { StandaloneService } from '#testing';
-
-const run = promisify(execFile);
+import { describeGuide, Guide, StandaloneService } from '#testing';
 
 const PAGE = 'docs/put-model-and-api-calls-behind-the-service.md';
 const PROVIDER = 'examples/model-gateway/fake-provider.mjs';
@@ -27,21 +23,7 @@ const PRINTED = [
   '1',
 ];
 
-const hasCurl = spawnSync('curl', ['--version']).status === 0;
-if (!hasCurl)
-  process.stderr.write('there is no curl: the test of the guide to calls of models is SKIPPED.\n');
-
-/** The commands of the page, in their order, for a service and a fake provider at other addresses. */
-function commandsFor({ bootstrap, directory }: StandaloneService, providerPort: string): string {
-  const commands = [...readFileSync(PAGE, 'utf8').matchAll(/^```sh\n(.*?)^```$/gms)].map(([, text]) => text);
-  return commands
-    .join('\n')
-    .replaceAll('./.data/', `${directory}/`)
-    .replaceAll('localhost:8080', new URL(bootstrap.base_url).host)
-    .replaceAll('127.0.0.1:9100', `127.0.0.1:${providerPort}`);
-}
-
-(hasCurl ? describe : describe.skip)('the guide to calls of models and APIs', () => {
+describeGuide(PAGE, () => {
   it('runs as written, and prints what it says', async () => {
     const provider = spawn(process.execPath, [PROVIDER], {
       env: { ...process.env, FAKE_PORT: '0' },
@@ -51,8 +33,12 @@ function commandsFor({ bootstrap, directory }: StandaloneService, providerPort: 
     try {
       const [address] = (await once(provider.stdout, 'data')) as [Buffer];
       const port = /port: (\d+)/.exec(String(address))![1]!;
-      const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', commandsFor(service, port)]);
-      const lines = stdout.split('\n').map((line) => line.trim());
+      const guide = Guide.open(PAGE, service, { '127.0.0.1:9100': `127.0.0.1:${port}` });
+      const printed = await guide.rest().finally(() => guide.close());
+      const lines = printed
+        .join('')
+        .split('\n')
+        .map((line) => line.trim());
       let from = 0;
       for (const expected of PRINTED) {
         const at = lines.indexOf(expected, from);

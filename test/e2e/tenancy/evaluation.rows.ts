@@ -28,6 +28,9 @@ export const EVALUATION_ROWS: Readonly<Record<string, Row>> = {
   'POST /eval/v1/datasets/{dataset_id}/records/bulk': {
     bodies: (_, own) => [{ workspace_id: own.workspace_id, items: [{ input: 1 }] }],
   },
+  'POST /eval/v1/datasets/{dataset_id}/records/from-traces': {
+    bodies: (theirs, own) => [{ workspace_id: own.workspace_id, trace_ids: [theirs.trace_id] }],
+  },
   'GET /eval/v1/datasets/{dataset_id}/records/{dataset_record_id}': NOTHING,
   'PATCH /eval/v1/datasets/{dataset_id}/records/{dataset_record_id}': { bodies: () => [{ label: 'x' }] },
   'POST /eval/v1/datasets/{dataset_id}/records/{dataset_record_id}/archive': NOTHING,
@@ -99,7 +102,16 @@ export const EVALUATION_ROWS: Readonly<Record<string, Row>> = {
         .map((one): object => ({ mode: 'test', [`${one}s`]: [theirs[one]] }))
         .concat({ mode: 'test', experiment_id: theirs.experiment_id }),
   },
-  'GET /eval/v1/score-runs': { queries: filteredBy('scorer_id', 'experiment_id') },
+  'POST /eval/v1/scorers/{scorer_id}/batches': {
+    bodies: (theirs) =>
+      (['trace_id', 'session_id', 'agent_id'] as const)
+        .map((one): object => ({ [`${one}s`]: [theirs[one]] }))
+        .concat({ experiment_id: theirs.experiment_id }),
+  },
+  'GET /eval/v1/score-batches': { queries: filteredBy('scorer_id', 'experiment_id') },
+  'GET /eval/v1/score-batches/{score_batch_id}': NOTHING,
+  'POST /eval/v1/score-batches/{score_batch_id}/cancel': NOTHING,
+  'GET /eval/v1/score-runs': { queries: filteredBy('scorer_id', 'experiment_id', 'score_batch_id') },
   'GET /eval/v1/score-runs/{score_run_id}': NOTHING,
   'GET /eval/v1/score-runs/{score_run_id}/results': NOTHING,
   'POST /eval/v1/score-runs/{score_run_id}/cancel': NOTHING,

@@ -114,6 +114,7 @@ export async function populate(owner: ApiClient, workspace_id: string, marker: s
   const scorer = `/eval/v1/scorers/${ids.scorer_id}`;
   await make(`${scorer}/rules`, { ...of, sample_rate: 0.5, enabled: false }, 'rule_id');
   await make(`${scorer}/score`, { trace_ids: [ids.trace_id] }, 'score_run_id');
+  await make(`${scorer}/batches`, { trace_ids: [ids.trace_id] }, 'score_batch_id');
   const queue = { ...of, name: text('queue'), scorer_ids: [scorer_id], scores_per_item: 2 };
   const source = { experiment_id: ids.experiment_id };
   await make('/eval/v1/annotation-queues', { ...queue, source }, 'queue_id');

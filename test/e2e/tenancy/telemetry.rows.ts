@@ -1,5 +1,7 @@
 import { filteredBy, NOTHING, type Row } from './row.fixture';
 
+const EVER = { since: '2020-01-01T00:00:00Z', until: '2100-01-01T00:00:00Z' };
+
 /** Traces, sessions, logs and metrics. */
 export const TELEMETRY_ROWS: Readonly<Record<string, Row>> = {
   'POST /telemetry/v1/traces': { level: 'own', bodies: () => [{ resourceSpans: [] }] },
@@ -9,6 +11,10 @@ export const TELEMETRY_ROWS: Readonly<Record<string, Row>> = {
   'GET /telemetry/v1/traces/{trace_id}': NOTHING,
   'GET /telemetry/v1/traces/{trace_id}/spans': NOTHING,
   'GET /telemetry/v1/traces/{trace_id}/spans/export': NOTHING,
+  'POST /telemetry/v1/traces/stats/query': {
+    // the default times differ from one request to the next
+    bodies: () => [EVER, { ...EVER, group_by: ['session_id', 'model'] }],
+  },
   'GET /telemetry/v1/sessions': { queries: filteredBy() },
   'GET /telemetry/v1/sessions/{session_id}': NOTHING,
   'GET /telemetry/v1/sessions/{session_id}/traces': NOTHING,

@@ -171,6 +171,13 @@ export class DatasetService extends WorkspaceResourceService<DatasetEntity, Data
     return this.datasets.find(scope, id);
   }
 
+  /** Returns the row of a live dataset. Errors: 404, 409 when it is archived. */
+  async findLive(scope: Scope, id: string): Promise<DatasetEntity> {
+    const row = await this.find(scope, id);
+    this.checkWritable(row);
+    return row;
+  }
+
   /** Locks a dataset until the transaction ends. Errors: 404. */
   async lockRow(tx: Tx, scope: Scope, id: string, mode: 'share' | 'update'): Promise<DatasetEntity> {
     return this.readable(scope, await this.datasets.lock(tx, scope, id, mode), id);

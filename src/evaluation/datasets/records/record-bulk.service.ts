@@ -36,6 +36,14 @@ type Plan =
   | { kind: 'keep'; id: string }
   | { kind: 'fail'; error: Problem };
 
+/** Records to write together. An item that has failed already is its problem. */
+export interface RecordBatch {
+  dto: { on_conflict?: OnConflict | null };
+  contents: readonly (RecordContent | Problem)[];
+  /** Adds the place of an item to the pointers of its faults, which point into the record. */
+  place: (fault: Problem, index: number) => Problem;
+}
+
 /** Live records of the dataset that have an item's external id, by that id. */
 interface ExistingRecords {
   read: ReadonlyMap<string, RecordEntity>;
@@ -53,11 +61,7 @@ export class RecordBulkService {
     private readonly writes: RecordWriteRepository,
   ) {}
 
-  /**
-   * Writes 1 to 100 records in one transaction. Each item succeeds or fails by itself, and the outcomes come in the order
-   * sent. If two items have the same `external_id`, the first wins and the second is 409. If the existing records exceed
-   * `EXISTING_BYTES`, the items of the rest are 413.
-   */
+  /** Writes 1 to 100 records that a client sent. */
   async create(
     scope: Scope,
     datasetId: string,
@@ -67,20 +71,34 @@ export class RecordBulkService {
     checkWorkspaceOfCreate(scope, dto.workspace_id);
     const checked = await checkItems(dto.items, (item) => contentOf(validateBody(RecordFieldsDto, item)));
     const contents = checked.map((one, index) => (one instanceof Problem ? withinItems(one, index) : one));
+    return this.write(scope, datasetId, { dto, contents, place: withinItems }, signal);
+  }
+
+  /**
+   * Writes up to 100 records in one transaction. Each item succeeds or fails by itself, and the outcomes come in the order
+   * given. If two items have the same `external_id`, the first wins and the second is 409. If the existing records exceed
+   * `EXISTING_BYTES`, the items of the rest are 413.
+   */
+  write(
+    scope: Scope,
+    datasetId: string,
+    { dto, contents, place }: RecordBatch,
+    signal: AbortSignal,
+  ): Promise<BulkRecordItemDto[]> {
     return this.schemas.checking(scope, signal, (check) =>
       this.database.transaction(async (tx) => {
         const dataset = await this.datasets.lockLive(tx, scope, datasetId, 'update');
         checkValues(dto);
         const onConflict = dto.on_conflict ?? 'error';
         const existing = await this.findExisting(tx, scope, datasetId, contents, onConflict);
-        const planOf = planner(existing, onConflict, (content, before) =>
+        const planOf = planner(existing, onConflict, place, (content, before) =>
           check.faultsIn(dataset, content, before),
         );
         const plans = contents.map((content, index): Plan =>
           content instanceof Problem ? { kind: 'fail', error: content } : planOf(content, index),
         );
         check.finish();
-        const written = await this.write(tx, scope, datasetId, plans);
+        const written = await this.writePlans(tx, scope, datasetId, plans);
         const known = new Map([...existing.read.values()].map((row) => [row.dataset_record_id, row]));
         return plans.map((plan, index) => outcomeOf(plan, index, written, known));
       }),
@@ -95,7 +113,7 @@ export class RecordBulkService {
     tx: Tx,
     scope: Scope,
     datasetId: string,
-    contents: (RecordContent | Problem)[],
+    contents: readonly (RecordContent | Problem)[],
     onConflict: OnConflict,
   ): Promise<ExistingRecords> {
     const ids = contents.flatMap((one) =>
@@ -120,7 +138,7 @@ export class RecordBulkService {
     return { read: new Map(rows.map((row) => [row.external_id!, row])), unread };
   }
 
-  private async write(
+  private async writePlans(
     tx: Tx,
     scope: Scope,
     datasetId: string,
@@ -142,6 +160,7 @@ export class RecordBulkService {
 function planner(
   { read, unread }: ExistingRecords,
   onConflict: OnConflict,
+  place: RecordBatch['place'],
   faultsOf: (content: RecordContent, before?: RecordEntity) => FieldError[],
 ): (content: RecordContent, index: number) => Plan {
   const firstOf = new Map<string, number>();
@@ -157,7 +176,7 @@ function planner(
     if (first !== undefined) return { kind: 'fail', error: repeatedItem(index, 'external_id', first) };
     if (other && onConflict !== 'error') return { kind: 'fail', error: unreadItem(index) };
     if (faults.length > 0) {
-      return { kind: 'fail', error: withinItems(problem.invalidFields(faults), index) };
+      return { kind: 'fail', error: place(problem.invalidFields(faults), index) };
     }
     if (id !== null) firstOf.set(id, index);
     if (keeps) return { kind: 'keep', id: found.dataset_record_id };

@@ -11,6 +11,7 @@ import {
   type Versioned,
 } from '#platform/http';
 import { ListQueryDto, type Page } from '#platform/paging';
+import { Throws } from '#platform/problem';
 import { RecordBulkService } from './record-bulk.service';
 import {
   BulkRecordsAnswerDto,
@@ -23,6 +24,8 @@ import {
   RecordVersionDto,
   RecordVersionPageDto,
 } from './record.dto';
+import { RecordFromTracesService } from './record-from-traces.service';
+import { RecordsFromTracesAnswerDto, RecordsFromTracesDto } from './record-from-traces.dto';
 import { RecordService } from './record.service';
 
 @ApiTags('Records')
@@ -32,6 +35,7 @@ export class RecordController {
   constructor(
     private readonly records: RecordService,
     private readonly bulk: RecordBulkService,
+    private readonly fromTraces: RecordFromTracesService,
   ) {}
 
   /** Create a record */
@@ -65,6 +69,26 @@ export class RecordController {
     @RequestSignal() signal: AbortSignal,
   ): Promise<BulkRecordsAnswerDto> {
     return { items: await this.bulk.create(scope, datasetId, dto, signal) };
+  }
+
+  /** Create records from traces */
+  @Post('from-traces')
+  @HttpCode(207)
+  @RequireRole('editor')
+  @ApiResponse({
+    status: 207,
+    type: RecordsFromTracesAnswerDto,
+    description:
+      'The outcome of each trace. The `input` of a record is what a scorer sees as the input of the trace, its `source_ref` and `external_id` are the id of the trace, and `metadata` has `root_name`, `service_name`, `session_id` and `started_at`. A trace without input is 400, and so is one that breaks a schema of the dataset, with pointers into the record. Traces after the first 16 MiB are 413. Send them in another request.',
+  })
+  @Throws('conflict')
+  async createFromTraces(
+    @CurrentScope() scope: Scope,
+    @Param('dataset_id') datasetId: string,
+    @Body() dto: RecordsFromTracesDto,
+    @RequestSignal() signal: AbortSignal,
+  ): Promise<RecordsFromTracesAnswerDto> {
+    return { items: await this.fromTraces.create(scope, datasetId, dto, signal) };
   }
 
   /** List a dataset's records */

@@ -63,7 +63,8 @@ export class ExperimentCases {
 
   /**
    * Counts the cases that back a new experiment. Errors: 400 for a filter that matches none, for more records than a
-   * snapshot holds, and for a dataset that only has CSV versions without `dataset_version`; 404 naming an unknown record.
+   * snapshot holds, for an id that is no case of the pinned CSV version, and for a dataset that only has CSV versions without
+   * `dataset_version`; 404 naming an unknown record.
    *
    * @param inFile the result of `countInFile`
    */
@@ -75,8 +76,24 @@ export class ExperimentCases {
     inFile: number | null,
   ): Promise<number> {
     if (number === null) return this.countRecords(tx, scope, dataset, toFilter(dataset_filter));
+    await this.checkCaseIds(tx, scope, dataset.dataset_id, number, dataset_filter?.case_ids ?? []);
     if (inFile === 0) throw matchesNone();
     return inFile ?? (await this.versions.find(scope, dataset.dataset_id, number, tx))!.row_count;
+  }
+
+  private async checkCaseIds(
+    tx: Tx,
+    scope: Scope,
+    datasetId: string,
+    number: number,
+    ids: readonly string[],
+  ): Promise<void> {
+    if (ids.length === 0) return;
+    const known = await this.versions.existingCases(tx, scope, datasetId, number, [...new Set(ids)]);
+    const unknown = ids.findIndex((id) => !known.has(id));
+    if (unknown >= 0) {
+      throw invalid(`/dataset_filter/case_ids/${unknown}`, 'must be a case of the pinned CSV version');
+    }
   }
 
   private async countRecords(

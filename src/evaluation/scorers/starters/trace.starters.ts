@@ -106,7 +106,7 @@ export const TRACE_STARTERS: CodeStarter[] = [
     starter_id: 'cost_budget',
     name: 'Cost budget',
     description:
-      'Whether the trace cost at most `max` US dollars: 1 or 0. The default is 5 cents. The cost comes from the spans, or from their tokens and the price table. A trace with an unknown cost is an error.',
+      'Whether the trace cost at most `max` US dollars: 1 or 0. The default is 5 cents. The cost comes from the spans, or from their tokens and the prices of their models. A trace with an unknown cost is an error.',
     tags: ['trace', 'budget'],
     scorer_kind: 'code',
     grain: 'trace',

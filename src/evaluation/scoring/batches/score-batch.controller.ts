@@ -30,7 +30,7 @@ export class ScoreBatchController {
     limit: ({ SCORING_LIMIT_BYTES }) => SCORING_LIMIT_BYTES,
     codings: ['gzip', 'base64'],
   })
-  @ApiAcceptedResponse({ type: ScoreBatchDto })
+  @ApiAcceptedResponse({ type: ScoreBatchDto, description: 'The batch. Without targets, it has succeeded.' })
   async create(
     @CurrentScope() scope: Scope,
     @Param('scorer_id') scorerId: string,

@@ -92,7 +92,11 @@ export class ScoreBatchService {
       const wanted = limit === undefined ? page : page.slice(0, limit - total);
       total += await this.storePage(scope, id, scorer, selection, wanted, ordinal);
       ordinal += wanted.length;
-      if (total > max) throw tooManyTargets(await candidates.count(), max);
+      if (total > max) {
+        // First, because targets that wait in a batch do not count as unscored.
+        await this.batches.discard(scope, id);
+        throw tooManyTargets(await candidates.count(), max);
+      }
       if (total === limit) break;
     }
     return total;

@@ -181,10 +181,11 @@ export class ScoreRunRepository {
               AND NOT EXISTS (
                 SELECT 1 FROM score_results s WHERE s.score_run_id = t.score_run_id AND s.ordinal = t.ordinal)
             UNION ALL
-            SELECT t.target_id, true FROM score_batches b JOIN score_batch_targets t USING (score_batch_id)
-            WHERE b.workspace_id = ${workspaceId} AND b.scorer_id = ${scorer_id}
-              AND b.scorer_version = ${scorer_version} AND b.grain = ${grain}
-              AND b.batch_status IN ('selecting', 'queued', 'running') AND t.target_id = ANY(${ids}::text[])
+            SELECT w.target_id, true FROM unnest(${ids}::text[]) AS given(id) CROSS JOIN LATERAL (
+              SELECT t.target_id FROM score_batch_targets t JOIN score_batches b USING (score_batch_id)
+              WHERE t.target_id = given.id AND b.workspace_id = ${workspaceId} AND b.scorer_id = ${scorer_id}
+                AND b.scorer_version = ${scorer_version} AND b.grain = ${grain} OFFSET 0
+            ) w
           ) known GROUP BY target_id`,
       ),
     );

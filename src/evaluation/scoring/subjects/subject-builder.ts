@@ -28,6 +28,16 @@ export interface PreparedTarget {
   build: () => Promise<SubjectOrError>;
 }
 
+/** The input and output that a scorer sees of a trace or a result. */
+export interface TargetContent {
+  target: ScoringTarget;
+  /** Undefined if only results name the trace, and for a result without one. */
+  trace: TraceRow | undefined;
+  content: { input: unknown; output: unknown } | { error: string };
+  /** The expected value of the result; null without one. */
+  expected: unknown;
+}
+
 /** The traces and results of a chunk of targets. */
 interface ChunkContent {
   traces: Map<string, TraceRow>;
@@ -71,9 +81,25 @@ export class SubjectBuilder {
     }
   }
 
-  /** Builds the subject of one target. */
-  async buildOne(scope: Scope, grain: Grain, target: ScoringTarget): Promise<SubjectOrError> {
-    return this.build(scope, grain, target, await this.readChunk(scope, [target]));
+  /** Yields the input, output and expected value of targets in order, without what else a scorer sees. */
+  async *readContents(
+    scope: Scope,
+    targets: readonly ScoringTarget[],
+    chunkSize: number,
+  ): AsyncGenerator<TargetContent, undefined> {
+    for (let at = 0; at < targets.length; at += chunkSize) {
+      const chunk = targets.slice(at, at + chunkSize);
+      const { traces, results } = await this.readChunk(scope, chunk);
+      for (const target of chunk) {
+        const trace = target.trace_id === null ? undefined : traces.get(target.trace_id);
+        const result = target.result_id === null ? undefined : results.get(target.result_id);
+        const isRead = !result || result.size <= SUBJECT_MAX;
+        const content = isRead ? await this.contentOf(scope, trace, undefined, result) : undefined;
+        const fits = content && sizeOf([content.input, content.output]) <= SUBJECT_MAX;
+        const expected = isRead ? (result?.expected ?? null) : null;
+        yield { target, trace, content: fits ? content : tooLarge(sourceOf(result)), expected };
+      }
+    }
   }
 
   private async readChunk(scope: Scope, targets: readonly ScoringTarget[]): Promise<ChunkContent> {
@@ -153,9 +179,10 @@ export class SubjectBuilder {
     let output: unknown = result?.output ?? trace?.output ?? null;
     if (!trace || (input !== null && output !== null)) return { input, output };
     if (isUnread(trace) && (input ?? output) === null) return undefined;
-    const messages = new Conversation().add({ ...trace, spans });
+    const shown = spans ?? (await this.readSpans(scope, trace));
+    const messages = new Conversation().add({ ...trace, spans: shown });
     input ??= asJson(firstUserContent(messages));
-    const isCut = spans!.length < trace.span_count || spans!.some(({ attributes }) => attributes === null);
+    const isCut = shown.length < trace.span_count || shown.some(({ attributes }) => attributes === null);
     const last =
       isCut && output === null ? await this.sessions.lastAnswerOfCalls(scope, trace.trace_id) : undefined;
     output ??= asJson(last ?? lastAssistantContent(messages));

@@ -3,15 +3,16 @@ import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, IsArray, IsOptional } from 'class-validator';
 import { IsJson, IsOneOf, Nested, valueErrors } from '#platform/http';
 import { type FieldError, problem } from '#platform/problem';
-import { FEED_TEXT_FIELDS, type TraceFilter } from '../../../telemetry';
 import {
+  FEED_TEXT_FIELDS,
   FILTERS_MAX,
   type GivenFilter,
   readFilters,
   STATS_FIGURES,
   STATS_OPERATORS,
   statusErrors,
-} from '../../experiments';
+  type TraceFilter,
+} from '../../../telemetry';
 
 /** Fields of a trace that select it for scoring. */
 export const FILTER_FIELDS = [...FEED_TEXT_FIELDS, ...STATS_FIGURES] as const;

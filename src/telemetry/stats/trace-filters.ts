@@ -1,7 +1,12 @@
 import { parseTime } from '#platform/http';
 import type { FieldError } from '#platform/problem';
-import { TRACE_STATUSES, type TraceFilter } from '../../../telemetry';
-import { FILTER_VALUES_MAX, STATS_FIGURES, STATS_OPERATORS } from './trace-stats.dto';
+import {
+  FILTER_VALUES_MAX,
+  STATS_FIGURES,
+  STATS_OPERATORS,
+  TRACE_STATUSES,
+  type TraceFilter,
+} from '../traces/trace-stats.types';
 
 /** Maximum length of a text in a filter. */
 const TEXT_MAX = 255;
@@ -9,7 +14,7 @@ const TEXT_MAX = 255;
 type Kind = 'number' | 'time' | 'text';
 
 const kindOf = (field: string): Kind =>
-  field === 'started_at' ? 'time' : (STATS_FIGURES as string[]).includes(field) ? 'number' : 'text';
+  field === 'started_at' ? 'time' : (STATS_FIGURES as readonly string[]).includes(field) ? 'number' : 'text';
 
 const KINDS: Readonly<
   Record<Kind, { detail: string; read: (value: unknown) => string | number | Date | null }>

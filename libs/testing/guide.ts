@@ -1,0 +1,181 @@
+import { type ChildProcessWithoutNullStreams, execFile, spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import type { StandaloneService } from './standalone-service';
+
+const run = promisify(execFile);
+
+/** Printed by the shell after each block. No block prints it. */
+const END = '\0';
+
+/** A code block of a page. */
+interface Block {
+  language: string;
+  /** The name of the file that the block is, if it is one. */
+  name: string | undefined;
+  text: string;
+}
+
+/** The end of a script: its exit code, and everything that it printed. */
+export interface ScriptEnd {
+  code: number;
+  output: string;
+}
+
+const blocksOf = (page: string): Block[] =>
+  [...readFileSync(page, 'utf8').matchAll(/^```(\w+)(?: (\S+))?\n(.*?)^```$/gms)].map(
+    ([, language, name, text]) => ({ language: language!, name, text: text! }),
+  );
+
+const tools = ['bash', 'curl', 'jq'];
+
+/** Describes the tests of a guide. They are skipped, with a message, if a tool that readers need is missing. */
+export function describeGuide(page: string, tests: () => void): void {
+  const missing = tools.filter((tool) => spawnSync(tool, ['--version']).status !== 0);
+  if (missing.length > 0)
+    process.stderr.write(`there is no ${missing.join(', ')}: the test of ${page} is SKIPPED.\n`);
+  (missing.length === 0 ? describe : describe.skip)(page, tests);
+}
+
+/**
+ * A page of `docs/` whose code blocks run as a reader would run them, against a real service:
+ *
+ * - A block with a file name (` ```js feedback.mjs `) is written to that file.
+ * - A `sh` block without a name runs in one shell, in order, so that later blocks see the variables and functions of earlier
+ *   ones. The shell stops at the first command that fails.
+ * - Other blocks, such as samples of answers, do not run.
+ *
+ * The working directory looks like a checkout whose `.data` is the data directory of the service. `BASE_URL`, `API_KEY` and
+ * `WORKSPACE` are set, and the address `localhost:8080` is replaced by that of the service.
+ */
+export class Guide {
+  private readonly blocks: Block[];
+  private readonly env: NodeJS.ProcessEnv;
+  private readonly shell: ChildProcessWithoutNullStreams;
+  private at = 0;
+
+  private constructor(
+    page: string,
+    private readonly directory: string,
+    { bootstrap }: StandaloneService,
+    replacements: Record<string, string>,
+  ) {
+    const all = Object.entries({ 'localhost:8080': new URL(bootstrap.base_url).host, ...replacements });
+    this.blocks = blocksOf(page).map((block) => ({
+      ...block,
+      text: all.reduce((text, [from, to]) => text.replaceAll(from, to), block.text),
+    }));
+    const { base_url: BASE_URL, api_key: API_KEY, workspace_id: WORKSPACE } = bootstrap;
+    this.env = { ...process.env, BASE_URL, API_KEY, WORKSPACE };
+    this.shell = spawn('bash', ['-euo', 'pipefail'], { cwd: directory, env: this.env });
+    this.shell.stdout.setEncoding('utf8');
+    this.shell.stderr.setEncoding('utf8');
+  }
+
+  /** Opens a page, and writes its files. */
+  static open(page: string, service: StandaloneService, replacements: Record<string, string> = {}): Guide {
+    const directory = mkdtempSync(path.join(os.tmpdir(), 'guide-'));
+    for (const name of readdirSync('.').filter((one) => one !== '.data' && one !== '.git'))
+      symlinkSync(path.resolve(name), path.join(directory, name));
+    symlinkSync(service.directory, path.join(directory, '.data'));
+    const guide = new Guide(page, directory, service, replacements);
+    for (const [name, text] of guide.files) guide.write(name, text);
+    return guide;
+  }
+
+  /** The files of the page, by name. */
+  get files(): Map<string, string> {
+    return new Map(this.blocks.flatMap(({ name, text }) => (name === undefined ? [] : [[name, text]])));
+  }
+
+  /** Returns the absolute path of a file. */
+  pathOf(name: string): string {
+    return path.join(this.directory, name);
+  }
+
+  write(name: string, text: string, mode?: number): void {
+    writeFileSync(this.pathOf(name), text, { mode });
+  }
+
+  remove(name: string): void {
+    rmSync(this.pathOf(name));
+  }
+
+  /**
+   * Runs the next shell blocks, one by default. Throws if a command fails, and at the end of the page.
+   *
+   * @returns what the last of them printed
+   */
+  async next(count = 1): Promise<string> {
+    for (; count > 1; count--) await this.next();
+    while (this.at < this.blocks.length && !isRun(this.blocks[this.at]!)) this.at += 1;
+    const block = this.blocks[this.at++];
+    if (!block) throw new Error('The page has no further shell block.');
+    return this.runInShell(block.text);
+  }
+
+  /** Runs all shell blocks that are left. @returns what each printed */
+  async rest(): Promise<string[]> {
+    const printed: string[] = [];
+    while (this.blocks.slice(this.at).some(isRun)) printed.push(await this.next());
+    return printed;
+  }
+
+  /** Runs commands in the shell of the page, as a reader would between two blocks. @returns what they printed */
+  runInShell(commands: string): Promise<string> {
+    const file = this.pathOf(`.block-${this.at}.sh`);
+    writeFileSync(file, commands);
+    return new Promise((resolve, reject) => {
+      const { stdin, stdout, stderr } = this.shell;
+      let printed = '';
+      let errors = '';
+      const onOutput = (chunk: string): void => {
+        printed += chunk;
+        if (!printed.endsWith(END)) return;
+        stop();
+        resolve(printed.slice(0, -END.length));
+      };
+      const onError = (chunk: string): void => void (errors += chunk);
+      const onClose = (): void => {
+        stop();
+        reject(new Error(`This block fails:\n${commands}\n${printed}\n${errors}`));
+      };
+      const stop = (): void => {
+        stdout.off('data', onOutput);
+        stderr.off('data', onError);
+        this.shell.off('close', onClose);
+      };
+      stdout.on('data', onOutput);
+      stderr.on('data', onError);
+      this.shell.on('close', onClose);
+      stdin.write(`. ${file} < /dev/null; printf '\\0'\n`);
+    });
+  }
+
+  /** Runs a file of the page in a shell of its own. */
+  async script(name: string, args: string[], env: Record<string, string> = {}): Promise<ScriptEnd> {
+    try {
+      const options = { cwd: this.directory, env: { ...this.env, ...env }, maxBuffer: 64 * 1024 * 1024 };
+      const { stdout } = await run('bash', [name, ...args], options);
+      return { code: 0, output: stdout };
+    } catch (error) {
+      const { code, stdout, stderr } = error as { code: number | null; stdout: string; stderr: string };
+      return { code: code ?? -1, output: stdout + stderr };
+    }
+  }
+
+  /** Starts a file of the page in a process group of its own, which the caller ends. */
+  start(name: string, args: string[], env: Record<string, string> = {}): ReturnType<typeof spawn> {
+    const options = { cwd: this.directory, env: { ...this.env, ...env }, detached: true } as const;
+    return spawn('bash', [name, ...args], { ...options, stdio: 'ignore' });
+  }
+
+  close(): void {
+    this.shell.kill();
+    rmSync(this.directory, { recursive: true });
+  }
+}
+
+const isRun = ({ language, name }: Block): boolean => language === 'sh' && name === undefined;

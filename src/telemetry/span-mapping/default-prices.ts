@@ -1,0 +1,141 @@
+import { calcPrice, findProvider, type ModelInfo, type Provider, type Usage } from '@pydantic/genai-prices';
+import { LRUCache } from 'lru-cache';
+
+// Prices of the models of public providers, from the data that the library brings along. The library could also fetch newer
+// data (`updatePrices`). The service does not call that, so no lookup opens a connection.
+
+/** The tokens of a call; null or absent if they are unknown. */
+export interface TokenCounts {
+  /** Includes tokens of the provider's cache. */
+  readonly inputTokens: number | null;
+  readonly outputTokens: number | null;
+  readonly cachedInputTokens?: number | null;
+  readonly cacheWriteTokens?: number | null;
+  /** Part of the output tokens. Only the default prices distinguish it. */
+  readonly reasoningTokens?: number | null;
+}
+
+/** Who is asked for a price. A known provider has prices of its own for the models of others. */
+export interface PricedModel {
+  model: string;
+  /** The provider as a span or a setting names it, such as `openai`, `aws.bedrock` or `google.vertex.chat`. */
+  provider?: string | null;
+  /** The base URL of the provider's API. Only used without `provider`. */
+  apiUrl?: string | null;
+}
+
+/** Lookups that are cached, also those without a price. Most spans name one of a few models. */
+const CACHED_MODELS = 1_000;
+
+/** Longer names of providers are none. */
+const MAX_PROVIDER_LENGTH = 256;
+
+/** The name by which the only model of a cached provider is found. */
+const FOUND = 'found';
+
+/** Prices usage at a time. */
+type Price = (usage: CallUsage, at: Date) => number;
+
+/** The price of a model, or null if it is unknown. */
+const cache = new LRUCache<string, { price: Price | null }>({ max: CACHED_MODELS });
+
+/**
+ * Prices tokens of a model as the library does, in US dollars: with tiers, with the prices of cached input and of reasoning,
+ * and with the prices that were valid at a time. The library takes 15 µs for a model, and 5 µs once that is found. As a call
+ * of every span, the latter would still cost a tenth of the throughput, so prices that never change are cached as factors.
+ *
+ * @returns null if the library does not know the model
+ */
+export function defaultCostOf(model: PricedModel, tokens: TokenCounts, at: Date): number | null {
+  return cachedPriceOf(model)?.(usageOf(tokens), at) ?? null;
+}
+
+/** Tokens as the library counts them. */
+interface CallUsage extends Usage {
+  input_tokens: number;
+  cache_read_tokens: number;
+  cache_write_tokens: number;
+  output_tokens: number;
+  output_reasoning_tokens: number;
+}
+
+/**
+ * The library counts cache tokens as input and reasoning tokens as output, and refuses a part that is larger than the whole.
+ * Cache tokens that exceed the input were counted separately by the sender.
+ */
+function usageOf(tokens: TokenCounts): CallUsage {
+  const cached = tokens.cachedInputTokens ?? 0;
+  const written = tokens.cacheWriteTokens ?? 0;
+  const input = tokens.inputTokens ?? 0;
+  const output = tokens.outputTokens ?? 0;
+  return {
+    input_tokens: cached + written <= input ? input : input + cached + written,
+    cache_read_tokens: cached,
+    cache_write_tokens: written,
+    output_tokens: output,
+    output_reasoning_tokens: Math.min(tokens.reasoningTokens ?? 0, output),
+  };
+}
+
+function cachedPriceOf({ model, provider, apiUrl }: PricedModel): Price | null {
+  const key = `${provider ?? ''}\n${provider == null ? (apiUrl ?? '') : ''}\n${model}`;
+  let cached = cache.get(key);
+  if (!cached) cache.set(key, (cached = { price: lookUp({ model, provider, apiUrl }) }));
+  return cached.price;
+}
+
+/**
+ * A known provider has its own price for a model. Without one, the model's name tells the provider. A prefix may tell it too:
+ * gateways name models like `openai/gpt-4o`, and the library reads such names for the provider `litellm`.
+ */
+function lookUp({ model, provider, apiUrl }: PricedModel): Price | null {
+  const known = provider == null ? ofUrl(apiUrl) : ofName(provider);
+  const found =
+    (known && calcPrice({}, model, { providerId: known.id })) ??
+    (known && !model.includes('/') ? null : calcPrice({}, model, { providerId: 'litellm' }));
+  return found && priceOf(narrowed(found.provider, found.model), found.model);
+}
+
+const ofName = (provider: string): Provider | undefined =>
+  provider === '' || provider.length > MAX_PROVIDER_LENGTH
+    ? undefined
+    : findProvider({ providerId: provider });
+
+const ofUrl = (apiUrl: string | null | undefined): Provider | undefined =>
+  apiUrl == null ? undefined : findProvider({ providerApiUrl: apiUrl });
+
+/** Matching a name against all models takes longer than the price itself. */
+const narrowed = (provider: Provider, model: ModelInfo): Provider => ({
+  id: provider.id,
+  name: provider.name,
+  api_pattern: provider.api_pattern,
+  models: [{ id: model.id, match: { equals: FOUND }, prices: model.prices }],
+});
+
+function priceOf(provider: Provider, { prices }: ModelInfo): Price {
+  const price: Price = (usage, timestamp) => calcPrice(usage, FOUND, { provider, timestamp })!.total_price;
+  const isConstant = !Array.isArray(prices) && Object.values(prices).every((one) => typeof one !== 'object');
+  return isConstant ? factored(price) : price;
+}
+
+/** The same price, as a sum with constant factors, which the library is asked for once. */
+function factored(price: Price): Price {
+  const now = new Date();
+  const of = (tokens: TokenCounts): number => price(usageOf(tokens), now);
+  const million = 1e6;
+  const perCall = of({ inputTokens: 0, outputTokens: 0 });
+  const factor = (tokens: Partial<TokenCounts>): number =>
+    (of({ inputTokens: 0, outputTokens: 0, ...tokens }) - perCall) / million;
+  const input = factor({ inputTokens: million });
+  const cached = factor({ inputTokens: million, cachedInputTokens: million });
+  const written = factor({ inputTokens: million, cacheWriteTokens: million });
+  const output = factor({ outputTokens: million });
+  const reasoning = factor({ outputTokens: million, reasoningTokens: million });
+  return (usage) =>
+    perCall +
+    (usage.input_tokens - usage.cache_read_tokens - usage.cache_write_tokens) * input +
+    usage.cache_read_tokens * cached +
+    usage.cache_write_tokens * written +
+    (usage.output_tokens - usage.output_reasoning_tokens) * output +
+    usage.output_reasoning_tokens * reasoning;
+}

@@ -1,0 +1,39 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { firstMicrosecond } from '#platform/http';
+import { TraceStore } from '../traces/trace-store';
+import {
+  TELEMETRY_STATS_FIELDS,
+  type TelemetryTraceStatsDto,
+  type TelemetryTraceStatsQueryDto,
+} from './trace-stats.dto';
+import { checkStatsValues, readStatsQuery } from './trace-stats-query';
+
+/** The time range of a query without `since`, in microseconds. */
+const PERIOD_US = 7n * 86_400_000_000n;
+
+/** Statistics of the traces of a workspace. */
+@Injectable()
+export class TelemetryTraceStatsService {
+  constructor(private readonly store: TraceStore) {}
+
+  /**
+   * Returns statistics of the traces that started in a time range. Errors: 400 for a query that contradicts itself, 422 for
+   * unknown names, 503 when the traces cannot be read in time.
+   */
+  async query(
+    scope: Scope,
+    dto: TelemetryTraceStatsQueryDto,
+    signal: AbortSignal,
+  ): Promise<TelemetryTraceStatsDto> {
+    const query = readStatsQuery(dto, TELEMETRY_STATS_FIELDS);
+    checkStatsValues(dto);
+    const until_us = firstMicrosecond(dto.until ?? new Date().toISOString());
+    const since_us = dto.since === undefined ? until_us - PERIOD_US : firstMicrosecond(dto.since);
+    const among = { since_us, until_us };
+    const { rows, isTruncated } = await this.store.withSignal(signal).stats(scope, { ...query, among });
+    return { rows, since: timeOf(since_us), until: timeOf(until_us), is_truncated: isTruncated };
+  }
+}
+
+const timeOf = (us: bigint): Date => new Date(Number(us / 1000n));

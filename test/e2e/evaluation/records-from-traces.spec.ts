@@ -1,0 +1,167 @@
+import { createTestApp, type TestApp } from '#testing';
+import type { ProblemBody } from './evaluation.harness';
+import { ANSWER, INSTRUMENTED_AGENTS, QUESTION, sendAgent } from './instrumented-agent.fixture';
+import { newTraceId, ScoringFixture } from './scoring.fixture';
+
+const MIB = 1024 * 1024;
+
+describe('records from traces', () => {
+  let app: TestApp;
+  let on: ScoringFixture;
+  let dataset: string;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  afterAll(() => app.close());
+  beforeEach(async () => {
+    on = await ScoringFixture.create(app);
+    dataset = await newDataset();
+  });
+
+  const newDataset = async (members: object = {}): Promise<string> => {
+    const body = { workspace_id: on.workspaceId, name: newTraceId(), ...members };
+    const { headers } = await on.evaluator.post('/eval/v1/datasets', body);
+    return headers.get('location')!;
+  };
+  const make = (body: object, of = dataset) =>
+    on.evaluator.post(`${of}/records/from-traces`, { workspace_id: on.workspaceId, ...body });
+  const stored = async (of = dataset): Promise<any[]> =>
+    (await on.evaluator.get(`${of}/records?limit=500&sort=created_at`)).body.items;
+  const statuses = (answer: { body: any }): number[] => answer.body.items.map((one: any) => one.status_code);
+  const placesOf = ({ errors }: ProblemBody): unknown[] => errors!.map(({ pointer }) => pointer);
+
+  it('have the input of the trace, no expected answer, and say where they come from', async () => {
+    const startedAt = Date.UTC(2026, 10, 20, 12);
+    const first = await on.trace({ input: { q: 'a', n: 1 }, output: 'wrong', sessionId: 'chat', startedAt });
+    const second = await on.trace({ input: 'b', output: 'wrong too', startedAt });
+    const answer = await make({ trace_ids: [first, second], tags: ['bad', 'bad'] });
+    expect(answer.status).toBe(207);
+    expect(answer.body.items).toMatchObject([
+      { index: 0, trace_id: first, status_code: 201 },
+      { index: 1, trace_id: second, status_code: 201 },
+    ]);
+    const names = { root_name: 'root', service_name: null, started_at: '2026-11-20T12:00:00.000Z' };
+    const common = { expected: null, tags: ['bad'], label: null, category: null, source_kind: 'trace' };
+    const records = answer.body.items.map((item: any) => item.record);
+    expect(records).toMatchObject([
+      { ...common, input: { q: 'a', n: 1 }, source_ref: first, external_id: first, metadata: { ...names, session_id: 'chat' } },
+      { ...common, input: 'b', source_ref: second, external_id: second, metadata: { ...names, session_id: null } },
+    ]); // prettier-ignore
+    expect(await stored()).toEqual(records);
+    expect((await on.evaluator.get(dataset)).body.record_count).toBe(2);
+  });
+
+  it('expect the output of the trace if the caller says that it is right', async () => {
+    const [good, silent] = [await on.trace({ input: 'q', output: 'right' }), await on.trace({ input: 'q' })];
+    const answer = await make({ trace_ids: [good, silent], expected: 'output' });
+    expect(statuses(answer)).toEqual([201, 400]);
+    expect(answer.body.items[0].record.expected).toBe('right');
+    expect(answer.body.items[1].error.detail).toContain('no output');
+  });
+
+  it('read a trace as a scorer does: its newest result first, then the root span, then the calls of models', async () => {
+    const rated = await on.trace({ input: 'of the span', output: 'of the span' });
+    const experiment = await on.experiment();
+    await on.result(experiment, { trace_id: rated, input: { case: 1 }, output: 'of the result' });
+    const { trace_id: lost } = await on.result(experiment, { input: 'without spans', output: 1 });
+    const silent = await sendAgent(on, INSTRUMENTED_AGENTS[0]!);
+    const answer = await make({ trace_ids: [rated, lost, silent], expected: 'output' });
+    expect(answer.body.items.map(({ record }: any) => [record.input, record.expected])).toEqual([
+      [{ case: 1 }, 'of the result'],
+      ['without spans', 1],
+      [QUESTION, ANSWER],
+    ]);
+    expect(answer.body.items[1].record.metadata).toEqual({});
+  });
+
+  it('fail one by one for traces without input, and store the others', async () => {
+    const [empty, full] = [await on.trace({ output: 'x' }), await on.trace({ input: 'q' })];
+    const answer = await make({ trace_ids: [empty, full] });
+    expect(statuses(answer)).toEqual([400, 201]);
+    expect(answer.body.items[0]).toMatchObject({ trace_id: empty, error: { code: 'invalid_request' } });
+    expect(answer.body.items[0].error.detail).toContain('no input');
+    expect(await stored()).toHaveLength(1);
+  });
+
+  it('are not made twice: a repeat is a conflict that names the record, or keeps the answer that somebody wrote', async () => {
+    const trace_ids = [await on.trace({ input: 'q', output: 'wrong' })];
+    const { record } = (await make({ trace_ids })).body.items[0];
+    const path = `${dataset}/records/${record.dataset_record_id}`;
+    await on.evaluator.patch(path, { expected: 'written by a person' });
+    const repeat = await make({ trace_ids: [...trace_ids, ...trace_ids] });
+    expect(statuses(repeat)).toEqual([409]);
+    expect(repeat.body.items[0].error.detail).toContain(record.dataset_record_id);
+    const skipped = await make({ trace_ids, on_conflict: 'skip', expected: 'output' });
+    expect(skipped.body.items).toMatchObject([
+      { status_code: 200, record: { dataset_record_id: record.dataset_record_id, expected: 'written by a person' } },
+    ]); // prettier-ignore
+    expect((await make({ trace_ids, on_conflict: 'update' })).status).toBe(422);
+    await on.evaluator.post(`${path}/archive`);
+    expect(statuses(await make({ trace_ids }))).toEqual([201]);
+  });
+
+  it('meet the schemas of the dataset, or fail with the faults', async () => {
+    const strict = await newDataset({
+      input_schema: { type: 'object', required: ['question'] },
+      expected_schema: { type: ['string', 'null'] },
+    });
+    const experiment = await on.experiment();
+    const { trace_id: good } = await on.result(experiment, { input: { question: 'q' }, output: 'a' });
+    const { trace_id: wrong } = await on.result(experiment, { input: { frage: 'q' }, output: { a: 1 } });
+    const answer = await make({ trace_ids: [good, wrong], expected: 'output' }, strict);
+    expect(statuses(answer)).toEqual([201, 400]);
+    expect(answer.body.items[1].error.code).toBe('invalid_request');
+    expect(placesOf(answer.body.items[1].error)).toEqual(['/input/question', '/expected']);
+    expect(await stored(strict)).toHaveLength(1);
+  });
+
+  it('are refused as a whole for a trace that is unknown or belongs to another organization', async () => {
+    const own = await on.trace({ input: 'q' });
+    const other = await ScoringFixture.create(app);
+    const [foreign, unknown] = [await other.trace({ input: 'secret' }), newTraceId()];
+    const answer = await make({ trace_ids: [own, foreign, unknown] });
+    expect([answer.status, answer.body.code]).toEqual([404, 'not_found']);
+    expect(placesOf(answer.body)).toEqual(['/trace_ids/1', '/trace_ids/2']);
+    expect(answer.body.detail).toContain(foreign);
+    expect(await stored()).toEqual([]);
+  });
+
+  it.each<[string, object, string]>([
+    ['neither traces nor filters', {}, 'trace_ids'],
+    ['no traces', { trace_ids: [] }, '/trace_ids'],
+    ['101 traces', { trace_ids: Array.from({ length: 101 }, newTraceId) }, '/trace_ids'],
+    ['a malformed trace id', { trace_ids: ['x'] }, '/trace_ids'],
+    ['another workspace', { trace_ids: [newTraceId()], workspace_id: 'wsp_x' }, '/workspace_id'],
+    ['a member that records have, and this request does not', { trace_ids: [newTraceId()], label: 'x' }, 'label'],
+  ])('are refused for %s', async (_, body, place) => {
+    const answer = await make(body);
+    expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
+    expect(answer.body.detail).toContain(place);
+  }); // prettier-ignore
+
+  it('are refused for an unknown expected value, an unknown dataset and an archived one', async () => {
+    const trace_ids = [await on.trace({ input: 'q' })];
+    expect((await make({ trace_ids, expected: 'input' })).status).toBe(422);
+    expect((await make({ trace_ids }, '/eval/v1/datasets/ds_x')).status).toBe(404);
+    await on.evaluator.post(`${dataset}/archive`);
+    const archived = await make({ trace_ids });
+    expect([archived.status, archived.body.code]).toEqual([409, 'conflict']);
+  });
+
+  it('leave out traces that are too large together, and say which', async () => {
+    const trace_ids: string[] = [];
+    for (const size of [7, 7, 7, 0.1])
+      trace_ids.push(await on.trace({ input: 'x'.repeat(size * MIB), output: 'y' }));
+    const answer = await make({ trace_ids });
+    expect(statuses(answer)).toEqual([201, 201, 413, 413]);
+    expect(statuses(await make({ trace_ids, on_conflict: 'skip' }))).toEqual([200, 200, 413, 413]);
+    expect(statuses(await make({ trace_ids: trace_ids.slice(2) }))).toEqual([201, 201]);
+  });
+
+  it('need the role that creates records', async () => {
+    const viewer = await on.organization.as('viewer');
+    const body = { workspace_id: on.workspaceId, trace_ids: [newTraceId()] };
+    expect((await viewer.post(`${dataset}/records/from-traces`, body)).status).toBe(403);
+  });
+});

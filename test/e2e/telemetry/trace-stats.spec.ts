@@ -1,0 +1,247 @@
+import { type Answer, createTestApp, SPAN_START, type TestApp, type TestSpan } from '#testing';
+import { nodesOf, type Plan, planOf } from '../evaluation/plans.harness';
+import { metrics, type StatsRow, usage } from '../evaluation/trace-stats.fixture';
+import { watched } from '../evaluation/work.harness';
+import { MS, ReadingWorkspace } from './reading.fixture';
+
+const PATH = '/telemetry/v1/traces/stats/query';
+const DAY = 86_400_000n * MS;
+
+/** SPAN_START is at midnight. */
+const WEEK = { since: '2026-11-20T00:00:00Z', until: '2026-11-27T00:00:00Z' };
+
+describe('stats of the traces of a workspace', () => {
+  let app: TestApp;
+  let space: ReadingWorkspace;
+
+  beforeAll(async () => {
+    const prices = { priced: { input_usd_per_million: 2, output_usd_per_million: 8 } };
+    app = await createTestApp({ env: { MODEL_PRICES: JSON.stringify(prices) } });
+  });
+  beforeEach(async () => {
+    space = await ReadingWorkspace.open(app);
+  });
+  afterAll(() => app.close());
+
+  const at = (days: bigint, ms: bigint, more: Partial<TestSpan> = {}): Partial<TestSpan> => {
+    const start = SPAN_START + days * DAY;
+    return { start, end: start + ms * MS, ...more };
+  };
+  const ask = (body?: unknown): Promise<Answer> => space.viewer.post(PATH, body);
+  const rows = async (body: object): Promise<StatsRow[]> => {
+    const { status, body: answer } = await ask({ ...WEEK, metrics: metrics('count.count'), ...body });
+    expect([status, answer]).toEqual([200, expect.anything()]);
+    return answer.rows as StatsRow[];
+  };
+  const counts = async (body: object): Promise<unknown[][]> =>
+    (await rows(body)).map(({ group, values }) => [...Object.values(group), values['count.count']]);
+
+  it('by default have count, duration, tokens, cost and errors', async () => {
+    await space.send([
+      at(0n, 100n, { attributes: usage('priced', 1_000, 100) }),
+      at(1n, 300n, { attributes: usage('gpt-4o', 1_000, 100), isError: true }),
+      at(2n, 200n),
+    ]);
+    const { body } = await ask(WEEK);
+    expect(body).toEqual({
+      rows: [
+        {
+          group: {},
+          values: {
+            'count.count': 3,
+            'duration_ms.p50': 200,
+            'duration_ms.p95': 290,
+            'input_tokens.sum': 2_000,
+            'output_tokens.sum': 200,
+            'total_tokens.sum': 2_200,
+            // by MODEL_PRICES, and by the built-in prices
+            'cost_usd.sum': expect.closeTo(0.0028 + 0.0035, 10),
+            'error_count.sum': 1,
+          },
+        },
+      ],
+      since: '2026-11-20T00:00:00.000Z',
+      until: '2026-11-27T00:00:00.000Z',
+      is_truncated: false,
+    });
+  });
+
+  it('cover the seven days before `until`, which is now, where no times are given', async () => {
+    const now = BigInt(Date.now()) * MS;
+    await space.send([
+      { start: now - 6n * DAY, end: now - 6n * DAY },
+      { start: now - 8n * DAY, end: now - 8n * DAY },
+    ]);
+    for (const body of [undefined, {}, { metrics: [], group_by: null, filters: null }]) {
+      const { body: answer } = await ask(body);
+      expect(answer.rows[0].values['count.count']).toBe(1);
+      expect(Date.parse(answer.until) - Date.parse(answer.since)).toBe(7 * 86_400_000);
+    }
+    const until = new Date(Date.now() - 7 * 86_400_000).toISOString();
+    const { body: earlier } = await ask({ until });
+    expect([earlier.rows[0].values['count.count'], earlier.until]).toEqual([1, until]);
+  });
+
+  it('include `since` and exclude `until`, to the microsecond', async () => {
+    await space.send([at(0n, 1n)]);
+    const range = (since: string, until: string) => counts({ since, until });
+    expect(await range('2026-11-20T00:00:00Z', '2026-11-20T00:00:00.000001Z')).toEqual([[1]]);
+    expect(await range('2026-11-20T00:00:00.000001Z', '2026-11-21T00:00:00Z')).toEqual([[0]]);
+    expect(await range('2026-11-19T00:00:00Z', '2026-11-20T00:00:00Z')).toEqual([[0]]);
+  });
+
+  it('of an empty time range are zero, or no groups', async () => {
+    await space.send([at(0n, 1n)]);
+    const moment = { since: WEEK.since, until: WEEK.since };
+    expect(await counts(moment)).toEqual([[0]]);
+    expect(await counts({ ...moment, group_by: ['model'] })).toEqual([]);
+    expect(await counts({ since: '0001-01-01T00:00:00Z', until: '0001-01-01T00:00:00Z' })).toEqual([[0]]);
+    expect((await ask({ until: '0001-01-01T00:00:00Z' })).status).toBe(200);
+  });
+
+  it.each([
+    ['a `since` after `until`', { since: WEEK.until, until: WEEK.since }, 400],
+    ['something other than a time', { since: 'yesterday' }, 400],
+    ['null as a time', { since: null }, 400],
+    ['an unknown member', { ...WEEK, group: ['day'] }, 400],
+    ['a repeated group', { ...WEEK, group_by: ['day', 'day'] }, 400],
+    ['a label that only results have', { ...WEEK, group_by: ['case_id'] }, 422],
+    ['a filter by a label of results', { ...WEEK, filters: [{ field: 'tag', op: 'eq', value: 'x' }] }, 422],
+    ['a filter by the day', { ...WEEK, filters: [{ field: 'day', op: 'eq', value: '2026-11-20' }] }, 422],
+    ['an unknown status', { ...WEEK, filters: [{ field: 'status', op: 'eq', value: 'odd' }] }, 422],
+    ['bounds for a text', { ...WEEK, filters: [{ field: 'session_id', op: 'gte', value: 'x' }] }, 400],
+  ])('refuse %s', async (_, body, status) => {
+    expect((await ask(body)).status).toBe(status);
+  });
+
+  it('group by day, session, service, root, status and model', async () => {
+    const session = { 'session.id': 's1' };
+    await space.send([
+      at(0n, 1n, { name: 'ask', attributes: { ...session, ...usage('priced', 1_000, 0) } }),
+      at(0n, 1n, { name: 'ask', start: SPAN_START + DAY - 1n, end: SPAN_START + DAY, isError: true }),
+      at(1n, 1n, { name: 'plan', attributes: { ...session, ...usage('other', 5, 0) } }),
+    ]);
+    await space.send([at(1n, 1n, { name: 'plan' })], { 'service.name': 'depot' });
+    const by = (...group_by: string[]) => counts({ group_by });
+    expect(await by('day')).toEqual([
+      ['2026-11-20', 2],
+      ['2026-11-21', 2],
+    ]);
+    expect(await by('session_id')).toEqual([
+      ['s1', 2],
+      [null, 2],
+    ]);
+    expect(await by('root_name', 'day')).toEqual([
+      ['ask', '2026-11-20', 2],
+      ['plan', '2026-11-21', 2],
+    ]);
+    expect(await by('service_name')).toEqual([
+      ['depot', 1],
+      ['shop', 3],
+    ]);
+    expect(await by('status')).toEqual([
+      ['error', 1],
+      ['ok', 3],
+    ]);
+    const byModel = await rows({
+      group_by: ['model', 'day'],
+      metrics: metrics('cost_usd.sum', 'input_tokens.sum'),
+    });
+    expect(byModel.map(({ group, values }) => [group.model, group.day, ...Object.values(values)])).toEqual([
+      ['other', '2026-11-21', null, 5],
+      ['priced', '2026-11-20', 0.002, 1_000],
+      [null, '2026-11-20', null, null],
+      [null, '2026-11-21', null, null],
+    ]);
+  });
+
+  it('filter as the list does', async () => {
+    await space.send([
+      at(0n, 10n, { name: 'ask', attributes: { 'session.id': 's1', ...usage('a', 10, 0) } }),
+      at(1n, 20n, { name: 'plan', isError: true, attributes: usage('b', 5, 0) }),
+    ]);
+    const filtered = (...filters: [field: string, op: string, value: unknown][]) =>
+      counts({ filters: filters.map(([field, op, value]) => ({ field, op, value })) });
+    for (const [field, op, value] of [
+      ['session_id', 'eq', 's1'],
+      ['session_id', 'in', ['s1', 's2']],
+      ['root_name', 'eq', 'ask'],
+      ['model', 'eq', 'a'],
+      ['status', 'eq', 'ok'],
+      ['duration_ms', 'lte', 10],
+      ['started_at', 'lte', '2026-11-20T12:00:00Z'],
+      ['input_tokens', 'gte', 10],
+    ] as [string, string, unknown][]) {
+      expect([field, await filtered([field, op, value])]).toEqual([field, [[1]]]);
+    }
+    expect(await filtered(['session_id', 'in', ['s1', null]])).toEqual([[2]]);
+    expect(await filtered(['service_name', 'eq', 'shop'])).toEqual([[2]]);
+    expect(await filtered(['session_id', 'eq', 's1'], ['model', 'eq', 'b'])).toEqual([[0]]);
+    expect(
+      await counts({ group_by: ['session_id'], filters: [{ field: 'session_id', op: 'eq', value: null }] }),
+    ).toEqual([[null, 1]]);
+  });
+
+  it('need no role but viewer, and see no other workspace', async () => {
+    await space.send([at(0n, 1n)]);
+    const other = await ReadingWorkspace.open(app);
+    const { body } = await other.viewer.post(PATH, WEEK);
+    expect(body.rows[0].values['count.count']).toBe(0);
+  });
+
+  describe('among many traces, in a table without statistics', () => {
+    const TRACES = 10_000;
+    let many: ReadingWorkspace;
+
+    beforeAll(async () => {
+      many = await ReadingWorkspace.open(app);
+      await app.database.query(
+        `WITH filled AS (
+           INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, session_id,
+                               root_name)
+           SELECT CASE WHEN n % 4 = 0 THEN $1 ELSE 'wsp_other_' || n % 80 END, md5($1 || n),
+                  timestamptz '2026-11-20' + n * interval '10 second', timestamptz '2026-11-21', 1, 0,
+                  ARRAY['m' || n % 3], 'ses ' || n / 20, 'root'
+           FROM generate_series(1, ${TRACES * 4}) n RETURNING *)
+         INSERT INTO trace_models (workspace_id, trace_id, model, input_tokens)
+         SELECT workspace_id, trace_id, models[1], 1 FROM filled`,
+        [many.id],
+      );
+    });
+
+    async function plan(body: object): Promise<Plan[]> {
+      const made: Plan[] = [];
+      await watched(
+        app.database,
+        async (query, text, values) => {
+          if (/FROM traces/.test(text))
+            made.push(await planOf({ query, manager: app.database.manager }, text, values));
+        },
+        async () => {
+          expect((await many.viewer.post(PATH, { ...WEEK, ...body })).status).toBe(200);
+        },
+      );
+      expect(made).toHaveLength(1);
+      return made.flatMap(nodesOf);
+    }
+
+    it('read only the traces of the time range', async () => {
+      const nodes = await plan({ since: '2026-11-20T10:00:00Z', until: '2026-11-20T11:00:00Z' });
+      expect(nodes.filter((node) => node['Node Type'] === 'Seq Scan')).toEqual([]);
+      expect(nodes.map((node) => node['Index Name'])).toContain('traces_by_start');
+    });
+
+    it('look up the models of each trace', async () => {
+      const body = { since: '2026-11-20T10:00:00Z', until: '2026-11-20T11:00:00Z', group_by: ['model'] };
+      const nodes = await plan(body);
+      expect(nodes.filter((node) => node['Node Type'] === 'Seq Scan')).toEqual([]);
+      expect(nodes.map((node) => node['Index Name'])).toContain('trace_models_pkey');
+    });
+
+    it('read only the traces of a session, once the table has statistics', async () => {
+      await app.database.query('ANALYZE traces');
+      const nodes = await plan({ filters: [{ field: 'session_id', op: 'eq', value: 'ses 7' }] });
+      expect(nodes.map((node) => node['Index Name'])).toContain('traces_by_session');
+    });
+  });
+});

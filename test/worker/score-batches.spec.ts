@@ -1,0 +1,301 @@
+import {
+  createTestApp,
+  createTestWorker,
+  type TestApp,
+  type TestWorker,
+  until,
+  WorkerProcess,
+} from '#testing';
+import { ScoreRunExecutor } from '../../src/evaluation/scoring/execution/score-run.executor';
+import { script, ScoringFixture } from '../e2e/evaluation/scoring.fixture';
+import { describeOnBothQueues } from './backends.fixture';
+import { Gate, JUDGE } from './gate.fixture';
+import { COST, GOOD, inputs, type JudgedService, says, withJudge } from './judge.fixture';
+
+const SINCE = '2025-01-01T00:00:00Z';
+const ALWAYS = script('function score() { return 1; }');
+const SLOW = {
+  definition: {
+    language: 'javascript',
+    source: 'function score() { let n = 0; for (let i = 0; i < 3e5; i++) n += i % 7; return n > 0; }',
+    timeout_ms: 10_000,
+  },
+};
+
+/** Stores traces of a workspace directly. */
+const fill = (app: TestApp, workspaceId: string, count: number) =>
+  app.database.query(
+    `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, root_name)
+     SELECT $1, md5($1 || n), timestamptz '2026-01-01' + n * interval '1 ms', timestamptz '2026-01-02', 1, 0, '{}', 'root'
+     FROM generate_series(1, $2::int) n`,
+    [workspaceId, count],
+  );
+
+/** How often each target of the batch has a result. */
+const scoredTimes = (app: TestApp, { score_batch_id }: any): Promise<{ times: number; targets: number }[]> =>
+  app.database.query(
+    `SELECT times, count(*) AS targets FROM (
+       SELECT s.target_id, count(*) AS times FROM score_results s JOIN score_runs r USING (score_run_id)
+       WHERE r.score_batch_id = $1 GROUP BY 1) t GROUP BY 1 ORDER BY 1`,
+    [score_batch_id],
+  );
+
+describeOnBothQueues('a batch', (env) => {
+  it('is scored to its end, run after run', async () => {
+    const app = await createTestApp({ env });
+    const worker = await createTestWorker(app);
+    try {
+      const on = await ScoringFixture.create(app);
+      await fill(app, on.workspaceId, 720);
+      const { body } = await on.batch(await on.scorer(ALWAYS), { since: SINCE, concurrency: 16 });
+      expect(await on.finishedBatch(body)).toMatchObject({
+        batch_status: 'succeeded',
+        total: 720,
+        completed_count: 720,
+        failed_count: 0,
+        run_count: 8,
+        failure_code: null,
+        started_at: expect.any(String),
+        finished_at: expect.any(String),
+      });
+      expect(await scoredTimes(app, body)).toEqual([{ times: 1, targets: 720 }]);
+      const totals = (await on.runsOfBatch(body)).map(({ total }) => total as number);
+      expect(totals.sort((a, b) => b - a)).toEqual([...Array<number>(7).fill(100), 20]);
+    } finally {
+      await worker.close();
+      await app.close();
+    }
+  });
+});
+
+describe('a batch', () => {
+  let app: TestApp;
+  let gate: Gate;
+  let on: ScoringFixture;
+  let workers: { close(): Promise<unknown> }[];
+
+  beforeAll(async () => {
+    gate = await Gate.listen();
+    app = await createTestApp({ env: gate.env });
+  });
+  afterAll(async () => {
+    await app.close();
+    await gate.close();
+  });
+  beforeEach(async () => {
+    gate.reset();
+    on = await ScoringFixture.create(app);
+    workers = [];
+  });
+  afterEach(async () => {
+    gate.release({ open: true });
+    await Promise.all(workers.map((worker) => worker.close()));
+  });
+
+  const newWorker = async (): Promise<TestWorker> => {
+    const worker = await createTestWorker(app);
+    workers.push(worker);
+    return worker;
+  };
+  const batchOver = async (count: number, scorer: object, body: object = {}): Promise<any> => {
+    await fill(app, on.workspaceId, count);
+    const answer = await on.batch(await on.scorer(scorer), { since: SINCE, ...body });
+    expect(answer.status).toBe(202);
+    return answer.body;
+  };
+  const cancel = (batch: any) => on.evaluator.post(`/eval/v1/score-batches/${batch.score_batch_id}/cancel`);
+  const waiting = async (batch: any): Promise<number> => {
+    const [row] = await app.database.query<{ count: number }>(
+      'SELECT count(*) AS count FROM score_batch_targets WHERE score_batch_id = $1',
+      [batch.score_batch_id],
+    );
+    return row!.count;
+  };
+
+  it('goes on in another worker when its worker is killed, and scores each target once', async () => {
+    const killed = await WorkerProcess.start(app, { SCORER_THREADS: '1' });
+    workers.push({ close: () => killed.kill() });
+    const batch = await batchOver(450, SLOW, { concurrency: 2 });
+    await until(async () => (await on.readBatch(batch)).completed_count >= 5);
+    await killed.kill();
+    const before = await on.readBatch(batch);
+    expect(before.completed_count).toBeLessThan(450);
+
+    const next = await newWorker();
+    await app.database.query(
+      `UPDATE score_runs SET lease_expires_at = now() - interval '1 s'
+       WHERE score_batch_id = $1 AND run_status = 'running'`,
+      [batch.score_batch_id],
+    );
+    for (const { score_run_id, run_status } of await on.runsOfBatch(batch)) {
+      if (run_status === 'running') void next.get(ScoreRunExecutor).execute(score_run_id as string);
+    }
+    expect(await on.finishedBatch(batch)).toMatchObject({
+      batch_status: 'succeeded',
+      completed_count: 450,
+      failed_count: 0,
+      run_count: 5,
+    });
+    expect(await scoredTimes(app, batch)).toEqual([{ times: 1, targets: 450 }]);
+  }, 180_000);
+
+  it('starts no further runs when it is cancelled in the middle, and says how far it came', async () => {
+    await newWorker();
+    const batch = await batchOver(1_000, JUDGE, { concurrency: 1, cache: false });
+    await gate.holds(3);
+    gate.release();
+    await gate.holds(3);
+    expect(await on.readBatch(batch)).toMatchObject({ batch_status: 'running', completed_count: 3 });
+    const cancelled = await cancel(batch);
+    expect(cancelled).toMatchObject({
+      status: 200,
+      body: {
+        batch_status: 'failed',
+        failure_code: 'cancelled',
+        failure_detail: 'The batch was cancelled. 700 of its 1000 targets were in no run yet and were not scored.',
+        total: 1_000,
+        completed_count: 3,
+        failed_count: 297,
+        run_count: 3,
+      },
+    });
+    expect(await waiting(batch)).toBe(0);
+    for (const run of await on.runsOfBatch(batch)) expect(run.failure_code).toBe('cancelled');
+    gate.release({ open: true });
+    const again = await cancel(batch);
+    expect([again.status, again.body.completed_count, again.body.run_count]).toEqual([200, 3, 3]);
+    expect(gate.asked).toHaveLength(6);
+    // what it did not score is free for others
+    const left = await on.batch({ scorer_id: batch.scorer_id }, { since: SINCE, unscored_only: true });
+    expect(left.body.total).toBe(997);
+    await cancel(left.body);
+  });
+
+  it('ends the runs that a lost cancellation left open, when it is repeated', async () => {
+    const batch = await batchOver(300, ALWAYS);
+    await app.database.query(
+      `UPDATE score_batches SET batch_status = 'failed', failure_code = 'cancelled' WHERE score_batch_id = $1`,
+      [batch.score_batch_id],
+    );
+    expect(await cancel(batch)).toMatchObject({ status: 200, body: { failed_count: 300, run_count: 3 } });
+  });
+
+  it('cannot be cancelled after its end', async () => {
+    await newWorker();
+    const batch = await batchOver(2, ALWAYS);
+    await on.finishedBatch(batch);
+    expect((await cancel(batch)).status).toBe(409);
+  });
+
+  it('goes on when one of its runs is cancelled', async () => {
+    const batch = await batchOver(450, ALWAYS);
+    const [run] = await on.runsOfBatch(batch);
+    await on.evaluator.post(`/eval/v1/score-runs/${run.score_run_id}/cancel`);
+    expect(await on.readBatch(batch)).toMatchObject({ batch_status: 'queued', failed_count: 100, run_count: 4 });
+    await newWorker();
+    expect(await on.finishedBatch(batch)).toMatchObject({
+      batch_status: 'succeeded',
+      completed_count: 350,
+      failed_count: 100,
+    });
+  });
+
+  it('fails when none of its runs succeeds', async () => {
+    await newWorker();
+    const batch = await batchOver(150, script('function score() { throw new Error("broken"); }'), {
+      concurrency: 16,
+    });
+    expect(await on.finishedBatch(batch)).toMatchObject({
+      batch_status: 'failed',
+      failure_code: 'all_targets_failed',
+      failure_detail: expect.stringMatching(/^None of the runs succeeded\. The last one: .*broken/s),
+      completed_count: 0,
+      failed_count: 150,
+    });
+  });
+
+  it('keeps the targets that it was accepted with', async () => {
+    const batch = await batchOver(350, ALWAYS);
+    await on.trace();
+    await newWorker();
+    expect(await on.finishedBatch(batch)).toMatchObject({ total: 350, completed_count: 350 });
+    expect(await scoredTimes(app, batch)).toEqual([{ times: 1, targets: 350 }]);
+  });
+
+  it('delays a run of another tenant by no more than its open runs', async () => {
+    const batch = await batchOver(1_000, JUDGE, { concurrency: 32 });
+    const other = await ScoringFixture.create(app);
+    const { body: run } = await other.score(await other.scorer(ALWAYS), { trace_ids: [await other.trace()] });
+    const queued = await app.database.query<{ score_run_id: string }>(
+      `SELECT score_run_id FROM score_runs WHERE run_status = 'queued' ORDER BY score_run_id`,
+    );
+    // workers take runs in this order
+    expect(queued.map((one) => one.score_run_id).indexOf(run.score_run_id)).toBe(3);
+    await newWorker();
+    expect(await other.finished(run.score_run_id)).toMatchObject({ run_status: 'succeeded' });
+    expect(await on.readBatch(batch)).toMatchObject({ completed_count: 0 });
+    await cancel(batch);
+  });
+});
+
+describe('a batch with a cost limit', () => {
+  let judge: JudgedService['judge'];
+  let app: JudgedService['app'];
+  let on: JudgedService['on'];
+  withJudge((service) => ({ judge, app, on } = service));
+
+  it('ends as budget_exceeded over all of its runs, and says so', async () => {
+    await on.experiment(...inputs(100));
+    const { experiment_id } = await on.experiment(...inputs(100));
+    await on.on.results({ experiment_id }, inputs(100));
+    await on.on.results({ experiment_id }, inputs(50));
+    const max_cost_usd = 120.5 * COST;
+    const scorer = await on.scorer();
+    // distinct requests, so that no answer is cached
+    const { body } = await on.on.batch(scorer, { experiment_id, max_cost_usd, concurrency: 1, cache: false });
+    expect(body).toMatchObject({ total: 250, run_count: 1, max_cost_usd });
+    const ended = await on.on.finishedBatch(body);
+    expect(ended).toMatchObject({
+      batch_status: 'failed',
+      failure_code: 'budget_exceeded',
+      failure_detail: expect.stringContaining(
+        '(max_cost_usd). 50 of its 250 targets were in no run yet and were not scored.',
+      ),
+      completed_count: 121,
+      failed_count: 79,
+      run_count: 2,
+      cost_usd: expect.closeTo(121 * COST, 9),
+    });
+    expect(judge.asked).toHaveLength(121);
+    const runs = await on.on.runsOfBatch(body);
+    expect(runs.map(({ failure_code }) => failure_code)).toEqual([null, 'budget_exceeded']);
+    expect(runs[0].max_cost_usd).toBeCloseTo(max_cost_usd, 9);
+    expect(runs[1].max_cost_usd).toBeCloseTo(20.5 * COST, 9);
+  });
+
+  it('never has two runs open at a time', async () => {
+    let most = 0;
+    judge.reply = async () => {
+      const [row] = await app.database.query<{ open: number }>(
+        `SELECT count(*) AS open FROM score_runs WHERE score_batch_id IS NOT NULL AND run_status IN ('queued', 'running')`,
+      );
+      most = Math.max(most, row!.open);
+      return says(GOOD);
+    };
+    const { experiment_id } = await on.experiment(...inputs(100));
+    await on.on.results({ experiment_id }, inputs(100));
+    const options = { max_cost_usd: 1_000 * COST, concurrency: 16, cache: false };
+    const { body } = await on.on.batch(await on.scorer(), { experiment_id, ...options });
+    expect(await on.on.finishedBatch(body)).toMatchObject({ batch_status: 'succeeded', completed_count: 200 });
+    expect(most).toBe(1);
+  });
+
+  it('is refused for a judge without a price', async () => {
+    const { experiment_id } = await on.experiment();
+    const scorer = await on.scorer({ model: 'of unknown price' });
+    expect(await on.on.batch(scorer, { experiment_id, max_cost_usd: 1 })).toMatchObject({
+      status: 422,
+      body: { code: 'validation_failed', errors: [{ pointer: '/max_cost_usd' }] },
+    });
+  });
+});

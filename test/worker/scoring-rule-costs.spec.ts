@@ -1,0 +1,179 @@
+import { createTestApp, createTestWorker, type TestApp, TestJudge, type TestWorker } from '#testing';
+import { CHOICES, COST, GOOD, PRICES, says } from './judge.fixture';
+import { ALWAYS, pathOf, RulesFixture, skipQuietSecond } from './scoring-rules.fixture';
+
+describe('a scoring rule with max_cost_usd_per_day', () => {
+  let judge: TestJudge;
+  let app: TestApp;
+  let worker: TestWorker;
+  let rules: RulesFixture;
+
+  beforeAll(async () => {
+    judge = await TestJudge.listen();
+    app = await createTestApp({ env: { ...judge.env, MODEL_PRICES: JSON.stringify(PRICES) } });
+    worker = skipQuietSecond(await createTestWorker(app));
+  });
+  afterAll(async () => {
+    await worker.close();
+    await app.close();
+    await judge.close();
+  });
+  beforeEach(async () => {
+    judge.reset();
+    judge.reply = () => says(GOOD);
+    rules = await RulesFixture.create(app, () => [worker]);
+  });
+
+  const judgeScorer = (definition: object = {}): Promise<any> =>
+    rules.on.scorer({
+      scorer_kind: 'llm_judge',
+      definition: { prompt: 'Is {{output}} right?', output: CHOICES, ...definition },
+    });
+  const ruleWith = async (max_cost_usd_per_day: number): Promise<any> =>
+    rules.rule({ max_cost_usd_per_day }, await judgeScorer());
+  let count = 0;
+  /** Sends traces whose outputs differ, so that no answer is cached. */
+  const traces = async (many: number): Promise<string[]> => {
+    const ids: string[] = [];
+    for (let n = 0; n < many; n++) ids.push(await rules.on.trace({ output: `answer ${count++}` }));
+    return ids;
+  };
+  /** Waits until the rule is paused. */
+  const paused = async (rule: any): Promise<any> => {
+    for (;;) {
+      await rules.runDue();
+      const found = await rules.read(rule);
+      if (found.paused_until) return found;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  };
+  /** Moves the rule and its runs one day back. */
+  const nextDay = async ({ rule_id }: any): Promise<void> => {
+    await app.database.query(
+      `UPDATE score_runs SET created_at = created_at - interval '1 day', updated_at = updated_at - interval '1 day'
+       WHERE rule_id = $1`,
+      [rule_id],
+    );
+    await app.database.query('UPDATE scoring_rules SET paused_until = now() WHERE rule_id = $1', [rule_id]);
+  };
+  const midnight = (): string => {
+    const day = new Date();
+    day.setUTCHours(24, 0, 0, 0);
+    return day.toISOString();
+  };
+
+  it('is paused until the next day (UTC) once its runs have cost as much, and says so', async () => {
+    const rule = await ruleWith(2 * COST);
+    expect(rule).toMatchObject({
+      max_cost_usd_per_day: 2 * COST,
+      paused_until: null,
+      last_paused_at: null,
+    });
+    const first = await traces(2);
+    await rules.seen(rule, 2);
+    expect(await rules.scored(rule)).toEqual(first.sort());
+    await traces(2);
+    const found = await paused(rule);
+    expect(found).toMatchObject({ paused_until: midnight(), last_paused_at: expect.any(String), last_error: null });
+    expect(found.seen_count).toBe(2);
+    expect(judge.asked).toHaveLength(2);
+    for (const { max_cost_usd } of await rules.runs(rule)) expect(max_cost_usd).toBeLessThanOrEqual(2 * COST);
+  });
+
+  it('starts afresh on the next day, and skips what arrived during the pause', async () => {
+    const rule = await ruleWith(COST);
+    const [first] = await traces(1);
+    await rules.seen(rule, 1);
+    await rules.results(rule);
+    await traces(2);
+    await paused(rule);
+    await nextDay(rule);
+    const [next] = await traces(1);
+    await rules.seen(rule, 2);
+    expect(await rules.scored(rule)).toEqual([first, next].sort());
+    expect(await rules.read(rule)).toMatchObject({ paused_until: null, last_paused_at: expect.any(String) });
+  });
+
+  it('gives its next run what is left of the day as its limit', async () => {
+    const rule = await ruleWith(2.5 * COST);
+    await traces(2);
+    await rules.seen(rule, 2);
+    await rules.results(rule);
+    await traces(5);
+    await rules.seen(rule, 7);
+    await rules.results(rule);
+    const runs = (await rules.runs(rule)).sort((a, b) => (a.score_run_id < b.score_run_id ? -1 : 1));
+    const spent = runs.slice(0, -1).reduce((sum, run) => sum + (run.cost_usd as number), 0);
+    expect(runs.at(-1)).toMatchObject({ max_cost_usd: expect.closeTo(2.5 * COST - spent, 9) });
+    expect(runs.at(-1).failure_code).toBe('budget_exceeded');
+    // its four requests at a time may all have been on their way
+    expect(judge.asked.length).toBeLessThanOrEqual(2 + 4);
+    await traces(1);
+    await paused(rule);
+  });
+
+  it('continues with the arrivals of the pause when its limit is raised', async () => {
+    const rule = await ruleWith(COST);
+    await traces(1);
+    await rules.seen(rule, 1);
+    await rules.results(rule);
+    const missed = await traces(2);
+    await paused(rule);
+    expect(await rules.patch(rule, { max_cost_usd_per_day: null })).toMatchObject({
+      max_cost_usd_per_day: null,
+      paused_until: null,
+    });
+    await rules.seen(rule, 3);
+    expect(await rules.scored(rule)).toEqual(expect.arrayContaining(missed));
+  });
+
+  it('counts the cost of its own runs alone', async () => {
+    const [one, other] = [await ruleWith(COST), await ruleWith(5 * COST)];
+    await traces(2);
+    await rules.seen(other, 2);
+    await rules.results(other);
+    expect((await rules.read(other)).paused_until).toBeNull();
+    await rules.seen(one, 1);
+  });
+
+  it('never pauses when its scorer costs nothing', async () => {
+    const rule = await rules.rule({ max_cost_usd_per_day: 0.01 }, await rules.on.scorer(ALWAYS));
+    await traces(3);
+    await rules.seen(rule, 3);
+    expect(await rules.scored(rule)).toHaveLength(3);
+  });
+
+  it('is refused for a judge without a price, and for a limit that is none', async () => {
+    const scorer = await judgeScorer({ model: 'of unknown price' });
+    const path = `/eval/v1/scorers/${scorer.scorer_id}/rules`;
+    const body = { workspace_id: rules.on.workspaceId, max_cost_usd_per_day: 1 };
+    const refusal = {
+      status: 422,
+      body: { code: 'validation_failed', errors: [{ pointer: '/max_cost_usd_per_day' }] },
+    };
+    expect(await rules.on.evaluator.post(path, body)).toMatchObject(refusal);
+    const rule = await rules.rule({}, scorer);
+    expect(await rules.on.evaluator.patch(pathOf(rule), { max_cost_usd_per_day: 1 })).toMatchObject(refusal);
+    for (const wrong of [0, -1, '1']) {
+      expect((await rules.on.evaluator.post(path, { ...body, max_cost_usd_per_day: wrong })).status).toBe(400);
+    }
+  });
+
+  it('waits, and says why, when its judge no longer has a price', async () => {
+    const scorer = await judgeScorer();
+    const rule = await rules.rule({ max_cost_usd_per_day: 1 }, scorer);
+    await rules.on.evaluator.patch(`/eval/v1/scorers/${scorer.scorer_id}`, {
+      definition: { ...scorer.definition, model: 'of unknown price' },
+    });
+    await traces(1);
+    for (;;) {
+      await rules.runDue();
+      const { last_error } = await rules.read(rule);
+      if (last_error) {
+        expect(last_error).toContain('has no price');
+        break;
+      }
+    }
+    expect(judge.asked).toEqual([]);
+  });
+});
