@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { JsonThreadsModule } from '#platform/json-threads';
+import { TelemetryModule } from '../telemetry';
 import { AnalysisModule } from './analysis';
 import { AnnotationModule } from './annotation';
 import { DatasetsModule } from './datasets';
@@ -42,6 +43,7 @@ import { ExperimentTraceController } from './experiments/traces/experiment-trace
     ScorersModule,
     ScoresModule,
     ScoringModule,
+    TelemetryModule,
   ],
   // here, because results need scorers and human scores, and records what scorers see of traces: later parts provide these
   providers: [CaseRules, RecordFromTracesService, ResultExportService, ResultService],

@@ -16,7 +16,14 @@ export {
   TraceFeedRepository,
 } from './traces/trace-feed.repository';
 export { StartedListQueryDto } from './traces/trace-query.dto';
-export { type GivenFilter, readFilters, statusErrors } from './stats/trace-filters';
+export {
+  checkSelectionValues,
+  filterErrors,
+  IsRuleFilters,
+  parseFilters,
+  RuleFilterDto,
+} from './stats/rule-filter.dto';
+export type { GivenFilter } from './stats/trace-filters';
 export {
   FiltersOf,
   GroupsOf,

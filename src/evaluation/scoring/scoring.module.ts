@@ -27,7 +27,7 @@ import { ScoreBatchService } from './batches/score-batch.service';
 import { SessionReader } from './subjects/session-reader';
 import { SubjectBuilder } from './subjects/subject-builder';
 import { SubjectRepository } from './subjects/subject.repository';
-import { TraceContentReader } from './subjects/trace-content.reader';
+import { TraceContentReader } from './requests/trace-content.reader';
 import { CandidateFinder } from './target-selection/candidate-finder';
 import { TargetSelector } from './target-selection/target-selector';
 import { TargetResultRepository } from './execution/target-result.repository';

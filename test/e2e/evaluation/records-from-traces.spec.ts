@@ -1,4 +1,4 @@
-import { createTestApp, type TestApp } from '#testing';
+import { createTestApp, jsonExport, newSpan, SPAN_START, type TestApp } from '#testing';
 import type { ProblemBody } from './evaluation.harness';
 import { ANSWER, INSTRUMENTED_AGENTS, QUESTION, sendAgent } from './instrumented-agent.fixture';
 import { newTraceId, ScoringFixture } from './scoring.fixture';
@@ -127,8 +127,60 @@ describe('records from traces', () => {
     expect(await stored()).toEqual([]);
   });
 
+  it('are made of the traces that filters and times select, newest first', async () => {
+    const noon = Date.UTC(2026, 10, 20, 12);
+    const [early, late] = [
+      await on.trace({ input: 'a', sessionId: 'chat', startedAt: noon }),
+      await on.trace({ input: 'b', sessionId: 'chat', startedAt: noon + 60_000 }),
+    ];
+    await on.trace({ input: 'c', sessionId: 'other', startedAt: noon });
+    await on.trace({ input: 'd', sessionId: 'chat', startedAt: noon - 86_400_000 });
+    const ofChat = [{ field: 'session_id', op: 'eq', value: 'chat' }];
+    const day = { since: '2026-11-20T00:00:00Z', until: '2026-11-21T00:00:00Z' };
+    const idsOf = (answer: { body: any }): string[] => answer.body.items.map((one: any) => one.trace_id);
+    const newest = await make({ filters: ofChat, ...day, limit: 1 });
+    expect([newest.status, idsOf(newest), statuses(newest)]).toEqual([207, [late], [201]]);
+    const both = await make({ filters: ofChat, ...day, on_conflict: 'skip' });
+    expect([idsOf(both), statuses(both)]).toEqual([[late, early], [200, 201]]); // prettier-ignore
+    expect(idsOf(await make({ ...day, on_conflict: 'skip' }))).toHaveLength(3);
+    const none = await make({ filters: [{ field: 'status', op: 'eq', value: 'error' }] });
+    expect([none.status, none.body]).toEqual([207, { items: [] }]);
+  });
+
+  it('are never a silent part of what a filter matches: over 100 traces need a limit', async () => {
+    const traces = Array.from({ length: 101 }, (_, i) => newSpan({ start: SPAN_START + BigInt(i) * 1_000_000n, attributes: { 'input.value': `q${i}` } }));
+    expect((await on.evaluator.post('/telemetry/v1/traces', jsonExport(traces))).status).toBe(200);
+    const filters = [{ field: 'span_count', op: 'gte', value: 0 }];
+    const all = await make({ filters });
+    expect([all.status, all.body.code]).toEqual([422, 'validation_failed']);
+    expect(all.body.detail).toContain('101 traces, more than 100');
+    expect(await stored()).toEqual([]);
+    const newest = await make({ filters, limit: 100 });
+    expect(new Set(statuses(newest))).toEqual(new Set([201]));
+    expect(newest.body.items[0].trace_id).toBe(traces[100]!.traceId);
+    expect(await stored()).toHaveLength(100);
+  }); // prettier-ignore
+
+  it.each<[object, number, string]>([
+    [{ filters: [{ field: 'colour', op: 'eq', value: 'red' }] }, 422, '/filters/0/field'],
+    [{ filters: [{ field: 'status', op: 'eq', value: 'bad' }] }, 422, '/filters/0/value'],
+    [{ filters: [{ field: 'cost_usd', op: 'gte', value: 'much' }] }, 400, '/filters/0/value'],
+    [{ since: '2026-11-20T00:00:00Z', until: '2026-11-20T00:00:00Z' }, 400, '/since'],
+    [{ since: 'yesterday' }, 400, '/since'],
+    [{ since: '2026-11-20T00:00:00Z', limit: 0 }, 400, '/limit'],
+    [{ since: '2026-11-20T00:00:00Z', limit: 101 }, 422, '/limit'],
+    [{ trace_ids: [newTraceId()], filters: [] }, 400, '/filters'],
+    [{ trace_ids: [newTraceId()], filters: [{ field: 'status', op: 'eq', value: 'ok' }] }, 400, '/filters'],
+    [{ trace_ids: [newTraceId()], since: '2026-11-20T00:00:00Z' }, 400, '/since'],
+    [{ trace_ids: [newTraceId()], limit: 1 }, 400, '/limit'],
+  ])('are refused for %j', async (body, status, place) => {
+    const answer = await make(body);
+    expect([answer.status, ...placesOf(answer.body)]).toEqual([status, place]);
+  });
+
   it.each<[string, object, string]>([
     ['neither traces nor filters', {}, 'trace_ids'],
+    ['filters that select nothing in particular', { filters: [] }, 'trace_ids'],
     ['no traces', { trace_ids: [] }, '/trace_ids'],
     ['101 traces', { trace_ids: Array.from({ length: 101 }, newTraceId) }, '/trace_ids'],
     ['a malformed trace id', { trace_ids: ['x'] }, '/trace_ids'],

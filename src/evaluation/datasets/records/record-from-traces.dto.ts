@@ -1,14 +1,23 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ArrayMaxSize, ArrayMinSize, IsArray, IsOptional, IsString, Matches } from 'class-validator';
-import { IsOneOf, IsTags, ValuesCheckedLater } from '#platform/http';
-import { TRACE_ID } from '../../../telemetry';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  IsArray,
+  IsInt,
+  IsOptional,
+  IsString,
+  Matches,
+  Min,
+} from 'class-validator';
+import { IsOneOf, IsTags, IsTime, ValuesCheckedLater } from '#platform/http';
+import { IsRuleFilters, type RuleFilterDto, TRACE_ID } from '../../../telemetry';
 import { BULK_MAX } from '../../../resources';
 import { BulkRecordItemDto } from './record.dto';
 
 const EXPECTED = ['output'] as const;
 const ON_CONFLICT = ['error', 'skip'] as const;
 
-/** Traces to make records from. */
+/** Traces to make records from: either `trace_ids`, or a selection by `filters`, `since` and `until`. */
 @ValuesCheckedLater()
 export class RecordsFromTracesDto {
   /** The workspace that X-Service-Workspace-Id names. */
@@ -31,6 +40,27 @@ export class RecordsFromTracesDto {
   @IsString({ each: true })
   @Matches(TRACE_ID, { each: true, message: 'must be 32 lower-case hexadecimal digits, not all zeros' })
   trace_ids?: string[] | null;
+
+  /** Selects the traces that meet all of these conditions, newest first. */
+  @IsRuleFilters()
+  filters?: RuleFilterDto[] | null;
+
+  /** Selects traces that started at this time or later (RFC 3339). */
+  @IsOptional()
+  @IsTime({ required: false, nullable: true })
+  since?: string | null;
+
+  /** Selects traces that started before this time (RFC 3339). */
+  @IsOptional()
+  @IsTime({ required: false, nullable: true })
+  until?: string | null;
+
+  /** Takes only the newest traces of the selection, at most 100. Without a limit, selecting more than 100 is 422. */
+  @ApiProperty({ type: 'integer', minimum: 1, maximum: BULK_MAX, required: false, nullable: true })
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  limit?: number | null;
 
   /** `output`: the output of the trace is the expected answer. Null or absent: somebody writes the expected answer later. */
   @IsOptional()

@@ -1,10 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { FairLimiter } from '#platform/concurrency';
+import { parseTime } from '#platform/http';
 import { toJsonText } from '#platform/json';
-import { Problem, problem } from '#platform/problem';
-import type { TraceSummary } from '../../../telemetry';
-import { checkWorkspaceOfCreate } from '../../../resources';
+import { type FieldError, Problem, problem } from '#platform/problem';
+import {
+  checkSelectionValues,
+  filterErrors,
+  parseFilters,
+  type TraceSelection,
+  TraceStore,
+  type TraceSummary,
+} from '../../../telemetry';
+import { BULK_MAX, checkWorkspaceOfCreate } from '../../../resources';
 import { DatasetService } from '../datasets/dataset.service';
 import { RecordBulkService } from './record-bulk.service';
 import type { RecordContent } from './record-content';
@@ -42,14 +50,15 @@ export class RecordFromTracesService {
 
   constructor(
     private readonly datasets: DatasetService,
-    private readonly traces: TraceContents,
+    private readonly store: TraceStore,
+    private readonly contents: TraceContents,
     private readonly bulk: RecordBulkService,
   ) {}
 
   /**
    * Makes a record from each trace, in one transaction. Each succeeds or fails by itself: 400 for a trace without input, or
    * against the schemas of the dataset, 409 for one that has a record, 413 for one that does not fit into the request.
-   * Errors of the request: 404 for an unknown dataset, and naming unknown traces; 409 for an archived dataset; 503 when too many
+   * Errors of the request: 400 without traces or with contradictory selectors; 422 for a selection of more than 100; 404 for an unknown dataset, and naming unknown traces; 409 for an archived dataset; 503 when too many
    * requests wait.
    */
   async create(
@@ -59,15 +68,32 @@ export class RecordFromTracesService {
     signal: AbortSignal,
   ): Promise<RecordFromTraceDto[]> {
     checkWorkspaceOfCreate(scope, dto.workspace_id);
-    if (!dto.trace_ids) throw problem.invalidRequest('Name the traces by trace_ids.');
+    checkSelectors(dto);
     await this.datasets.findLive(scope, datasetId);
-    const ids = [...new Set(dto.trace_ids)];
-    await this.traces.checkIds(scope, ids);
+    if (dto.trace_ids) await this.contents.checkIds(scope, dto.trace_ids);
+    checkSelectionValues(dto);
+    const ids = dto.trace_ids ? [...new Set(dto.trace_ids)] : await this.select(scope, dto, signal);
     const items = await this.limiter.run(scope, signal, async () => {
       const contents = await this.readContents(scope, ids, dto, signal);
       return this.bulk.write(scope, datasetId, { dto, contents, place: (fault) => fault }, signal);
     });
     return items.map(({ index, ...outcome }) => ({ index, trace_id: ids[index]!, ...outcome }));
+  }
+
+  /** Returns the traces of a selection, newest first. Errors: 422 for more than 100 of them, with their number. */
+  private async select(scope: Scope, dto: RecordsFromTracesDto, signal: AbortSignal): Promise<string[]> {
+    const selection: TraceSelection = {
+      since: timeOf(dto.since),
+      until: timeOf(dto.until),
+      filters: dto.filters?.length ? parseFilters(dto.filters) : undefined,
+    };
+    if (dto.limit && dto.limit > BULK_MAX) {
+      throw problem.validationFailed([{ pointer: '/limit', detail: `must be at most ${BULK_MAX}` }]);
+    }
+    const store = this.store.withSignal(signal);
+    const refs = await store.traceRefs(scope, selection, dto.limit ?? BULK_MAX + 1);
+    if (refs.length > BULK_MAX) throw tooMany(await store.countSelectedTraces(scope, selection));
+    return refs.map(({ trace_id }) => trace_id);
   }
 
   private async readContents(
@@ -78,7 +104,7 @@ export class RecordFromTracesService {
   ): Promise<(RecordContent | Problem)[]> {
     const contents: (RecordContent | Problem)[] = [];
     let bytes = 0;
-    for await (const trace of this.traces.read(scope, ids)) {
+    for await (const trace of this.contents.read(scope, ids)) {
       signal.throwIfAborted();
       const record = recordOf(trace, dto);
       if (!(record instanceof Problem)) bytes += sizeOf(record);
@@ -88,6 +114,32 @@ export class RecordFromTracesService {
     return ids.map((_, index) => contents[index] ?? beyondTheRequest());
   }
 }
+
+/** Checks the rules between the members of a request, which need nothing from the database. Errors: 400. */
+function checkSelectors(dto: RecordsFromTracesDto): void {
+  const isSelected = dto.filters?.length || dto.since || dto.until;
+  if (!dto.trace_ids && !isSelected) {
+    throw problem.invalidRequest('Name the traces by trace_ids, or select them by filters, since or until.');
+  }
+  const errors: FieldError[] = filterErrors(dto);
+  for (const member of ['filters', 'since', 'until', 'limit'] as const) {
+    if (dto.trace_ids && (dto[member] ?? null) !== null) {
+      errors.push({ pointer: `/${member}`, detail: 'cannot be combined with trace_ids' });
+    }
+  }
+  const [since, until] = [timeOf(dto.since), timeOf(dto.until)];
+  if (since && until && since >= until)
+    errors.push({ pointer: '/since', detail: 'must be earlier than until' });
+  if (errors.length > 0) throw problem.invalidFields(errors);
+}
+
+const timeOf = (text: string | null | undefined): Date | undefined =>
+  (text ? parseTime(text) : null) ?? undefined;
+
+const tooMany = (count: number): Problem =>
+  problem.validationFailed(
+    `The selection matches ${count} traces, more than ${BULK_MAX}. Narrow it, or give a limit to take the newest.`,
+  );
 
 /** Returns the record of a trace, or why there is none. */
 function recordOf(

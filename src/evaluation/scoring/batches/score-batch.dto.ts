@@ -5,7 +5,12 @@ import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
 import { type Grain, GRAINS } from '../../scorers';
 import { IsCost, TargetSelectionDto } from '../requests/scoring.dto';
 import { FAILURE_CODES, type FailureCode } from '../runs/score-run.entity';
-import { BATCH_STATUSES, BATCH_TARGETS_MAX, type BatchStatus, type ScoreBatchRow } from './score-batch.entity';
+import {
+  BATCH_STATUSES,
+  BATCH_TARGETS_MAX,
+  type BatchStatus,
+  type ScoreBatchRow,
+} from './score-batch.entity';
 
 /** A selection of up to 100,000 targets, and how to score them. Selectors narrow each other; give at least one. */
 @ValuesCheckedLater()

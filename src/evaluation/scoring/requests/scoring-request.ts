@@ -1,9 +1,9 @@
 import { parseTime } from '#platform/http';
 import { type FieldError, problem } from '#platform/problem';
+import { filterErrors, parseFilters } from '../../../telemetry';
 import type { Grain } from '../../scorers';
 import { CONCURRENCY_DEFAULT, type ScoringOptions } from '../execution/scoring-runner';
 import type { Selection } from '../target-selection/candidates';
-import { filterErrors, parseFilters } from '../target-selection/target-filter.dto';
 import type { TargetSelectionDto } from './scoring.dto';
 
 const CONCURRENCY_MAX = 32;

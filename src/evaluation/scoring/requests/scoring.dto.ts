@@ -13,7 +13,7 @@ import {
   Min,
 } from 'class-validator';
 import { IsOneOf, IsTime, ValuesCheckedLater } from '#platform/http';
-import { TRACE_ID } from '../../../telemetry';
+import { IsRuleFilters, type RuleFilterDto, TRACE_ID } from '../../../telemetry';
 import { type Grain, GRAINS } from '../../scorers';
 import {
   RUN_STATUSES,
@@ -23,7 +23,6 @@ import {
   type ScoreRunRow,
 } from '../runs/score-run.entity';
 import { ScoringResultDto } from '../runs/score-run.dto';
-import { IsRuleFilters, type RuleFilterDto } from '../target-selection/target-filter.dto';
 
 /** Ids in one member of a request, at most. */
 const IDS_MAX = 10_000;

@@ -1,19 +1,11 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
-import {
-  IsBoolean,
-  IsInt,
-  IsNumber,
-  IsOptional,
-  IsString,
-  Max,
-  Min,
-} from 'class-validator';
+import { IsBoolean, IsInt, IsNumber, IsOptional, IsString, Max, Min } from 'class-validator';
 import { IsOneOf, NotNull, ReadOnlyMembersOf, ValuesCheckedLater } from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
+import { IsRuleFilters, RuleFilterDto } from '../../../telemetry';
 import { type Grain, GRAINS } from '../../scorers';
 import { IsCost } from '../requests/scoring.dto';
-import { IsRuleFilters, RuleFilterDto } from '../target-selection/target-filter.dto';
 import type { ScoringRuleEntity } from './scoring-rule.entity';
 
 /** Default seconds without a new span after which a trace or session counts as complete. */

@@ -3,12 +3,17 @@ import { Injectable } from '@nestjs/common';
 import { expandRoles, type Scope, workspaceScope } from '#platform/auth';
 import { Database } from '#platform/db';
 import { rootLogger } from '#platform/logging';
-import { type FeedEntry, type FeedPosition, type GivenFilter, TraceFeedRepository } from '../../../telemetry';
+import {
+  type FeedEntry,
+  type FeedPosition,
+  type GivenFilter,
+  parseFilters,
+  TraceFeedRepository,
+} from '../../../telemetry';
 import { ScorerRepository } from '../../scorers';
 import { type ScoringTarget, targetIdOf, type TargetRef } from '../runs/score-run.entity';
 import { newRun, ScoreRunService } from '../runs/score-run.service';
 import { CONCURRENCY_DEFAULT } from '../execution/scoring-runner';
-import { parseFilters } from '../target-selection/target-filter.dto';
 import { TARGETS_MAX, TargetSelector } from '../target-selection/target-selector';
 import { type RunnableScorer, toRunnable, TargetScorer } from '../execution/target-scorer';
 import type { ScoringRuleEntity } from './scoring-rule.entity';

@@ -13,10 +13,9 @@ import {
   stamps,
   WorkspaceResourceService,
 } from '../../../resources';
-import { TraceFeedRepository } from '../../../telemetry';
+import { checkSelectionValues, filterErrors, TraceFeedRepository } from '../../../telemetry';
 import { ScorerRepository, ScorerService } from '../../scorers';
 import { checkRunnable, toRunnable, TargetScorer } from '../execution/target-scorer';
-import { checkSelectionValues, filterErrors } from '../target-selection/target-filter.dto';
 import {
   type CreateScoringRuleDto,
   type PatchScoringRuleDto,

@@ -53,9 +53,13 @@ export class CandidateFinder {
     const stored = (ids: Pick<TraceSelection, 'session_ids' | 'trace_ids'>): Candidates =>
       new StoredCandidates(traces, scope, grain, { ...conditions, ...ids });
     if (grain === 'trace') {
-      return traceIds ? this.listTraces(scope, traceIds, sessions, conditions) : stored({ session_ids: sessions });
+      return traceIds
+        ? this.listTraces(scope, traceIds, sessions, conditions)
+        : stored({ session_ids: sessions });
     }
-    return sessions ? this.listSessions(scope, sessions, traceIds, conditions) : stored({ trace_ids: traceIds });
+    return sessions
+      ? this.listSessions(scope, sessions, traceIds, conditions)
+      : stored({ trace_ids: traceIds });
   }
 
   /**

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { type TraceContent, TraceContents } from '../../datasets';
 import { TargetSelector } from '../target-selection/target-selector';
-import { SubjectBuilder } from './subject-builder';
+import { SubjectBuilder } from '../subjects/subject-builder';
 
 /** Traces whose content is read together. Each may have 8 MiB. */
 const CHUNK = 2;

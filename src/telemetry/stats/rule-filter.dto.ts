@@ -1,21 +1,12 @@
-import { applyDecorators } from '@nestjs/common';
-import { ApiProperty } from '@nestjs/swagger';
-import { ArrayMaxSize, IsArray, IsOptional } from 'class-validator';
-import { IsJson, IsOneOf, Nested, valueErrors } from '#platform/http';
+import { IsJson, IsOneOf, valueErrors } from '#platform/http';
 import { type FieldError, problem } from '#platform/problem';
-import {
-  FEED_TEXT_FIELDS,
-  FILTERS_MAX,
-  type GivenFilter,
-  readFilters,
-  STATS_FIGURES,
-  STATS_OPERATORS,
-  statusErrors,
-  type TraceFilter,
-} from '../../../telemetry';
+import { FEED_TEXT_FIELDS } from '../traces/trace-feed.repository';
+import { STATS_FIGURES, STATS_OPERATORS, type TraceFilter } from '../traces/trace-stats.types';
+import { type GivenFilter, readFilters, statusErrors } from './trace-filters';
+import { FiltersOf } from './trace-stats.dto';
 
-/** Fields of a trace that select it for scoring. */
-export const FILTER_FIELDS = [...FEED_TEXT_FIELDS, ...STATS_FIGURES] as const;
+/** Fields by which rules and requests select traces. */
+const FILTER_FIELDS = [...FEED_TEXT_FIELDS, ...STATS_FIGURES] as const;
 
 const FILTER_VALUE = {
   description:
@@ -36,14 +27,7 @@ export class RuleFilterDto {
 }
 
 /** Declares a member with the filters that select traces. */
-export const IsRuleFilters = (): PropertyDecorator =>
-  applyDecorators(
-    ApiProperty({ type: [RuleFilterDto], maxItems: FILTERS_MAX, nullable: true, required: false }),
-    IsOptional(),
-    IsArray(),
-    ArrayMaxSize(FILTERS_MAX),
-    Nested(() => RuleFilterDto),
-  );
+export const IsRuleFilters = (): PropertyDecorator => FiltersOf(() => RuleFilterDto);
 
 interface WithFilters {
   filters?: RuleFilterDto[] | null;
