@@ -69,11 +69,11 @@ async function writeDirectly(bench: Bench, experimentId: string, caseIds: string
   const scores = new ResultScoreRepository();
   const at = new Date();
   const rows = caseIds.map((caseId) => row(bench, experimentId, caseId, at));
-  const scoreRows = rows.flatMap((one) => scoreRowsOf(one.result_id, { scores: one.scores, details: {} }));
+  const scoreRows = rows.flatMap((one) => scoreRowsOf(one, { scores: one.scores, details: {} }));
   await bench.direct.transaction(async (tx) => {
     await locks.lockForUpload(tx, bench.scope, experimentId, rows);
     await results.writeMany(tx, bench.scope, experimentId, rows, { at, replaces: false });
-    await scores.insert(tx, bench.scope, experimentId, scoreRows);
+    await scores.insert(tx, bench.scope, experimentId, scoreRows, at);
   });
 }
 

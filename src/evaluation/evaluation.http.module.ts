@@ -23,7 +23,7 @@ import { CaseRules } from './experiments/results/case-rules';
 import { ResultController } from './experiments/results/result.controller';
 import { ResultExportService } from './experiments/results/result-export.service';
 import { ResultService } from './experiments/results/result.service';
-import { HumanScoreController } from './scores/human-score.controller';
+import { ScoreController } from './scores/score.controller';
 import { ScorerController } from './scorers/scorer.controller';
 import { ScorerStarterController } from './scorers/starters/scorer-starter.controller';
 import { ScoreBatchController } from './scoring/batches/score-batch.controller';
@@ -64,7 +64,7 @@ import { ExperimentTraceController } from './experiments/traces/experiment-trace
     ScoreRunController,
     ScoreBatchController,
     ScoringRuleController,
-    HumanScoreController,
+    ScoreController,
     AnnotationQueueController,
     AnnotationItemController,
   ],

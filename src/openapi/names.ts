@@ -4,7 +4,6 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 const NOUNS: Record<string, string> = {
   AuditLog: 'AuditEntry',
   Check: 'McpServer',
-  HumanScore: 'Score',
   Org: 'OwnOrg',
   PlatformOrg: 'Org',
   RecordTransfer: 'Record',

@@ -1,6 +1,8 @@
 export { TelemetryHttpModule } from './telemetry.http.module';
 export { TelemetryModule } from './telemetry.module';
 export { TelemetryWorkerModule } from './telemetry.worker.module';
+export { ReadLimiter } from './read-limiter';
+export { joinTraceFact } from './traces/trace-facts.sql';
 export { SessionService } from './sessions/session.service';
 export { costOf, ModelPrices, type PriceTable } from './span-mapping/model-prices';
 export { readSpanContent } from './span-mapping/span-meaning.reader';

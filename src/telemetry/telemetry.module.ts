@@ -63,6 +63,7 @@ import { TraceWriter } from './traces/trace.writer';
     DayPartitions,
     ExportRepository,
     ModelPrices,
+    ReadLimiter,
     SessionWriteRepository,
     TraceFeedRepository,
     TelemetryTraceStatsService,

@@ -46,11 +46,14 @@ interface ScanLimit {
 
 /** The rows take some tens of milliseconds, the lookups up to a second. */
 const PAGE_LIMIT: ScanLimit = { rows: 20_000, lookups: 50_000 };
+/** How long a page without any row goes on scanning, in milliseconds. */
+const SCAN_MS = 5_000;
 const COUNT_LIMIT: ScanLimit = { rows: TOTAL_MAX, lookups: 20_000 };
 
 /**
- * Reads one page of such a list. The number of rows that it reads is bounded, even if few of them belong to the list. The
- * page may then end early or be empty, and its cursor continues after the last row that was read. The total is null if
+ * Reads one page of such a list. The number of rows that it reads at once is bounded, even if few of them belong to the list. A
+ * page that has found a row may then end early. One that has found none goes on for a few seconds. Its cursor continues after
+ * the last row that was read. The total is null if
  * counting would read too many rows. An offset skips rows that belong to the list. If a page finds fewer, it is empty, and
  * its cursor skips the rest.
  *
@@ -155,7 +158,20 @@ interface RangePart<Row> {
   end: RowPlace | undefined;
 }
 
+/**
+ * Scans until it has found a row, or for SCAN_MS. An offset is not continued here, because its next page skips the rest.
+ */
 async function scanRange<Row>(on: SqlExecutor, spec: ScanSpec, order: PageOrder): Promise<RangePart<Row>> {
+  const until = performance.now() + SCAN_MS;
+  for (let part = order; ;) {
+    const scanned = await scanPart<Row>(on, spec, part);
+    const isDone = scanned.rows.length > 0 || scanned.end === undefined || order.offset > 0;
+    if (isDone || performance.now() > until) return scanned;
+    part = { ...order, cursor: plainCursorAfter(scanned.end!, order) };
+  }
+}
+
+async function scanPart<Row>(on: SqlExecutor, spec: ScanSpec, order: PageOrder): Promise<RangePart<Row>> {
   const { limit } = order;
   const { found, skipped } = await readFound<Row>(on, spec, order);
   const rows = found.slice(0, limit);

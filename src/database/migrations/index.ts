@@ -30,6 +30,7 @@ import { EvaluationConclusions1795459000000 } from './1795459000000-evaluation-c
 import { TelemetryMessageLogs1795459000100 } from './1795459000100-telemetry-message-logs';
 import { JsonNumbers1795459000200 } from './1795459000200-json-numbers';
 import { NameFilters1795459200000 } from './1795459200000-name-filters';
+import { EvaluationScoresInOneTable1795459300000 } from './1795459300000-evaluation-scores-in-one-table';
 import { ScoreBatches1795459500000 } from './1795459500000-score-batches';
 import { EvaluationAnnotation1795459700000 } from './1795459700000-evaluation-annotation';
 
@@ -70,6 +71,7 @@ export const MIGRATIONS = [
   TelemetryMessageLogs1795459000100,
   JsonNumbers1795459000200,
   NameFilters1795459200000,
+  EvaluationScoresInOneTable1795459300000,
   ScoreBatches1795459500000,
   EvaluationAnnotation1795459700000,
 ];

@@ -110,7 +110,8 @@ export class AnnotatorListQueryDto extends OrderedListQueryDto {}
 export class AnsweredScoreDto {
   scorer_id!: string;
   score_id!: string;
-  score!: number;
+  @ApiProperty({ type: 'number', nullable: true })
+  score!: number | null;
   @ApiProperty({ type: 'string', nullable: true })
   label!: string | null;
 }

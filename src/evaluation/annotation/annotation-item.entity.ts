@@ -56,7 +56,7 @@ export interface Claim {
 export interface AnsweredScore {
   scorer_id: string;
   score_id: string;
-  score: number;
+  score: number | null;
   label: string | null;
 }
 

@@ -5,7 +5,7 @@ import { toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { type FieldError, Problem, problem } from '#platform/problem';
 import { type PinnedScorerRow, ScorerRepository } from '../scorers';
-import { HumanScoreService, type PreparedScore } from '../scores';
+import { type CheckedScore, ScoreService } from '../scores';
 import { SubjectBuilder, TargetSelector } from '../scoring';
 import {
   type AnnotationItemDto,
@@ -42,7 +42,7 @@ export class AnnotationItemService {
     private readonly queues: AnnotationQueueService,
     private readonly items: AnnotationItemRepository,
     private readonly scorers: ScorerRepository,
-    private readonly scores: HumanScoreService,
+    private readonly scores: ScoreService,
     private readonly selector: TargetSelector,
     private readonly subjects: SubjectBuilder,
   ) {}
@@ -84,7 +84,7 @@ export class AnnotationItemService {
     checkAnswered(queue, dto.scores);
     const item = await this.itemOf(scope, queueId, itemId);
     await this.liveScorers(scope, queue);
-    const prepared = await this.prepare(scope, queue, item, dto);
+    const checked = await this.check(scope, queue, item, dto);
     return this.database.transaction(async (tx) => {
       const locked = await this.items.lock(tx, scope, itemId);
       await this.items.enter(tx, scope, queueId, work.by);
@@ -95,7 +95,7 @@ export class AnnotationItemService {
         );
       }
       if (!(await this.items.fill(tx, scope, work))) throw problem.conflict(noPlace(locked));
-      const scores = await this.store(tx, scope, prepared);
+      const scores = await this.store(tx, scope, checked);
       await this.items.answer(tx, scope, work, { scores: toRawJson(scores), reason: null });
       const change = { scored: 1, skipped: earlier === 'skipped' ? -1 : 0 } as const;
       if (!(await this.items.count(tx, scope, work, change))) throw problem.conflict(ARCHIVED);
@@ -194,30 +194,30 @@ export class AnnotationItemService {
   }
 
   /** Checks the answers to the scorers, which may be at most ten. Errors: those of human scores, and 409 for a lost target. */
-  private async prepare(
+  private async check(
     scope: Scope,
     queue: AnnotationQueueEntity,
     item: AnnotationItemRow,
     dto: ScoreItemDto,
-  ): Promise<PreparedScore[]> {
-    const prepared: PreparedScore[] = [];
+  ): Promise<CheckedScore[]> {
+    const checked: CheckedScore[] = [];
     for (const [index, score] of dto.scores.entries()) {
       const version = queue.scorer_versions[queue.scorer_ids.indexOf(score.scorer_id)]!;
       try {
-        prepared.push(await this.scores.prepare(scope, toScoreBody(queue, item, version, score)));
+        checked.push(await this.scores.check(scope, toScoreBody(queue, item, version, score, dto.author)));
       } catch (error) {
         if (!(error instanceof Problem)) throw error;
-        throw error.code === 'not_found' ? problem.conflict(GONE) : withinScore(error, index);
+        throw error.code === 'not_found' ? problem.conflict(GONE) : error.within(`/scores/${index}`);
       }
     }
-    return prepared;
+    return checked;
   }
 
-  private async store(tx: Tx, scope: Scope, prepared: readonly PreparedScore[]): Promise<AnsweredScore[]> {
+  private async store(tx: Tx, scope: Scope, checked: readonly CheckedScore[]): Promise<AnsweredScore[]> {
     const scores: AnsweredScore[] = [];
-    for (const one of prepared) {
-      const { scorer_id, score_id, score, choice } = await this.scores.store(tx, scope, one);
-      scores.push({ scorer_id, score_id, score, label: choice });
+    for (const one of checked) {
+      const { score_id, score, label } = await this.scores.store(tx, scope, one);
+      scores.push({ scorer_id: one.row.scorer_id!, score_id, score, label });
     }
     return scores;
   }
@@ -288,7 +288,7 @@ function checkAnswered({ scorer_ids }: AnnotationQueueEntity, scores: readonly I
   if (errors.length > 0) throw problem.invalidFields(errors);
 }
 
-type ScoreBody = Parameters<HumanScoreService['prepare']>[1];
+type ScoreBody = Parameters<ScoreService['check']>[1];
 
 /** Returns the body with which `POST /eval/v1/scores` would record an answer. */
 const toScoreBody = (
@@ -296,27 +296,16 @@ const toScoreBody = (
   item: AnnotationItemRow,
   scorer_version: number,
   { scorer_id, label, score, answers, comment }: ItemScoreDto,
+  author: string | null | undefined,
 ): ScoreBody => ({
   workspace_id: queue.workspace_id,
   scorer_id,
   scorer_version,
   ...(item.result_id === null ? { trace_id: item.trace_id } : { result_id: item.result_id }),
-  choice: label,
-  value: score,
+  label,
+  score,
   answers,
   comment,
+  author,
   metadata: { queue_id: queue.queue_id, item_id: item.item_id },
 });
-
-/** Members of an answer by their names in the body of a score. */
-const MEMBERS: Readonly<Record<string, string>> = { '/choice': '/label', '/value': '/score' };
-
-/** Returns the problem of a score with pointers into the body of the answers. */
-function withinScore(error: Problem, index: number): Problem {
-  const errors = error.errors?.map((one) =>
-    'pointer' in one ? { ...one, pointer: MEMBERS[one.pointer] ?? one.pointer } : one,
-  );
-  return (errors ? new Problem(error.code, error.detail, { status: error.status, errors }) : error).within(
-    `/scores/${index}`,
-  );
-}

@@ -23,8 +23,7 @@ import {
 } from '#platform/http';
 import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
 import { DescribedBodyDto, DescribedPatchDto, IsName, pick, STAMP_FIELDS, StampsDto } from '../../resources';
-import { TRACE_ID } from '../../telemetry';
-import { IsRuleFilters, type RuleFilterDto } from '../scoring';
+import { IsRuleFilters, type RuleFilterDto, TRACE_ID } from '../../telemetry';
 import type { AnnotationQueueEntity } from './annotation-queue.entity';
 
 /** Items of a queue, at most. */

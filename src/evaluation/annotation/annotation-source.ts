@@ -1,7 +1,8 @@
 import { parseTime } from '#platform/http';
 import { RawJson, sha256OfJson } from '#platform/json';
 import { type FieldError, Problem, problem } from '#platform/problem';
-import { checkSelectionValues, filterErrors, parseFilters, type Selection } from '../scoring';
+import { checkSelectionValues, filterErrors, parseFilters } from '../../telemetry';
+import type { Selection } from '../scoring';
 import { type AnnotationSourceDto, ITEMS_MAX } from './annotation-queue.dto';
 
 const SELECTORS = ['filters', 'experiment_id', 'trace_ids'] as const;

@@ -12,7 +12,13 @@ export {
 } from './definitions/definition.forms';
 export { resolvePath } from './definitions/json.path';
 export { cutText, MAX_ERROR_LENGTH, MAX_SUBJECT_LENGTH } from './definitions/limits';
-export { type Answer, readAnswer, type ScoredAnswer, scoreOfAnswer } from './definitions/output.answer';
+export {
+  type Answer,
+  rangeOf,
+  readAnswer,
+  type ScoredAnswer,
+  scoreOfAnswer,
+} from './definitions/output.answer';
 export { parsePrompt, type TemplatePart, type TemplatePath } from './definitions/prompt.template';
 export { toolCallOf } from './engine/checks/tool-call.reader';
 export { CodeEngine } from './engine/threads/code.engine';

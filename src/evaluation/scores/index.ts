@@ -1,4 +1,5 @@
 export { ScoresModule } from './scores.module';
-export { HumanScoreService, type PreparedScore } from './human-score.service';
+export type { TargetKind } from './score.entity';
+export { type CheckedScore, ScoreService } from './score.service';
 export { KnownTargets } from './score-targets';
 export { itemOf, type SampleSpread, type ScoredItem, storable } from './scored-item';

@@ -4,8 +4,8 @@ import { type FieldError, problem } from '#platform/problem';
 import { SessionDirectory } from '../../agents';
 import { TraceStore } from '../../telemetry';
 import { ExperimentRepository, ResultReferenceRepository, ResultRepository } from '../experiments';
-import type { CreateHumanScoreDto } from './human-score.dto';
-import type { HumanScoreRow } from './human-score.entity';
+import type { CreateScoreDto } from './score.dto';
+import type { ScoreRow } from './score.entity';
 
 const TARGET_MEMBERS = ['trace_id', 'session_id', 'result_id'] as const;
 
@@ -15,12 +15,12 @@ export type NamedTarget =
 
 /** A target as a score stores it. */
 export type FoundTarget = Pick<
-  HumanScoreRow,
-  'target_kind' | 'trace_id' | 'session_id' | 'experiment_id' | 'result_id' | 'result_version'
+  ScoreRow,
+  'target_kind' | 'trace_id' | 'session_id' | 'experiment_id' | 'result_id' | 'result_version' | 'case_id'
 >;
 
 /** Returns the target that a request names. Errors: 400 for none, for several, or an experiment without a result. */
-export function namedTarget(dto: CreateHumanScoreDto): NamedTarget {
+export function namedTarget(dto: CreateScoreDto): NamedTarget {
   const given = TARGET_MEMBERS.filter((name) => dto[name] !== undefined && dto[name] !== null);
   const [name] = given;
   const errors: FieldError[] = [];
@@ -37,7 +37,7 @@ export function namedTarget(dto: CreateHumanScoreDto): NamedTarget {
   if (experimentId !== null && name !== 'result_id') {
     errors.push({
       pointer: '/experiment_id',
-      detail: 'requires result_id: people score results, not experiments',
+      detail: 'requires result_id: scores are given to results, not to experiments',
     });
   }
   if (errors.length > 0) throw problem.invalidFields(errors);
@@ -85,7 +85,7 @@ export class KnownTargets {
   }
 }
 
-/** Finds the targets that people score. */
+/** Finds the targets of scores. */
 @Injectable()
 export class ScoreTargets {
   constructor(
@@ -134,4 +134,5 @@ const NO_TARGET = {
   experiment_id: null,
   result_id: null,
   result_version: null,
+  case_id: null,
 };

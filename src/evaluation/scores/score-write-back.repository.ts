@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { raw, sql, type Tx } from '#platform/db';
+import { type RawJson, toRawJson } from '#platform/json';
 import {
   type LockedResult,
   type NewResult,
@@ -10,6 +11,7 @@ import {
   type ScoreWriteBack,
   type WrittenBackScores,
 } from '../experiments';
+import type { NewScore } from './score.repository';
 
 /** The human scores to write back: those by versions of one scorer with the same output. */
 interface HumanScoreWriteBack {
@@ -25,7 +27,7 @@ interface HumanScoreWriteBack {
 /** Aggregates of one scorer's human scores of a result. Means are exact, as `numeric`. */
 const AGGREGATES = raw(`count(*) AS annotation_count, max(scorer_version) AS scorer_version,
        avg(score::text::numeric) AS mean,
-       CASE WHEN count(choice) = count(*) AND min(choice) = max(choice) THEN min(choice) END AS label,
+       CASE WHEN count(label) = count(*) AND min(label) = max(label) THEN min(label) END AS label,
        (array_agg(comment ORDER BY score_id DESC) FILTER (WHERE comment IS NOT NULL))[1] AS comment,
        (array_agg(score_id ORDER BY score_id DESC))[1:100] AS score_ids`);
 
@@ -66,23 +68,20 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
   ): Promise<WrittenBackScores[]> {
     return tx.query<WrittenBackScores>(
       sql`WITH given AS MATERIALIZED (
-          SELECT new.result_id, s.scorer_id, s.output_sha256, s.created_by, s.score_id, s.scorer_version, s.score,
-                 s.choice, s.comment
+          SELECT new.result_id, s.scorer_id, s.output_sha256, s.created_by, s.author, s.score_id, s.scorer_version,
+                 s.score, s.label, s.comment
           FROM (SELECT ${workspaceId}::text AS workspace_id, ids.*
                 FROM unnest(${results.map((one) => one.result_id)}::text[],
                             ${results.map((one) => one.trace_id)}::text[],
                             ${results.map((one) => one.session_id)}::text[])
                   AS ids(result_id, trace_id, session_id) OFFSET 0) new
           CROSS JOIN LATERAL (VALUES ('trace', new.trace_id), ('session', new.session_id)) AS target(kind, id)
-          JOIN human_scores s ON s.workspace_id = new.workspace_id AND s.target_kind = target.kind
-            AND s.target_id = target.id AND s.target_kind <> 'result' AND s.superseded_by_score_id IS NULL
-        ), noted AS (
-          INSERT INTO human_score_experiments (experiment_id, score_id, workspace_id)
-          SELECT DISTINCT ${experimentId}::text, score_id, ${workspaceId}::text FROM given ORDER BY score_id
-          ON CONFLICT DO NOTHING
+          JOIN scores s ON s.workspace_id = new.workspace_id AND s.target_kind = target.kind
+            AND s.target_id = target.id AND s.target_kind <> 'result' AND s.source = 'human'
+            AND s.superseded_at IS NULL
         ), annotation AS (
-          SELECT DISTINCT ON (result_id, scorer_id, output_sha256, created_by) * FROM given
-          ORDER BY result_id, scorer_id, output_sha256, created_by, score_id DESC
+          SELECT DISTINCT ON (result_id, scorer_id, output_sha256, created_by, author) * FROM given
+          ORDER BY result_id, scorer_id, output_sha256, created_by, author, score_id DESC
         ), aggregated AS (
           SELECT result_id, scorer_id, ${AGGREGATES},
                  (array_agg(scorer_version ORDER BY score_id DESC))[1] AS newest_version
@@ -138,7 +137,7 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
   }
 
   /**
-   * Counts each person's newest current score of the result in its present version, its trace or its session. A score under
+   * Counts each annotator's newest current score of the result in its present version, its trace or its session. A score under
    * the scorer's name stays, unless the same or an older version of this scorer wrote it back to this result. The trace and
    * session ids are passed and not read again, because the planner knows how many rows arrays have.
    */
@@ -151,9 +150,9 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
     const scoreName = sql`${name}::text`;
     await tx.query(
       sql`WITH annotation AS (
-          SELECT DISTINCT ON (reached.result_id, s.created_by)
+          SELECT DISTINCT ON (reached.result_id, s.created_by, s.author)
                  reached.workspace_id, reached.experiment_id, reached.result_id, reached.is_frozen, reached.scorer_id,
-                 s.score_id, s.scorer_version, s.score, s.choice, s.comment
+                 s.score_id, s.scorer_version, s.score, s.label, s.comment
           FROM (SELECT ${workspaceId}::text AS workspace_id, ${scorerId}::text AS scorer_id, ids.*
                 FROM unnest(${results.map((one) => one.experiment_id)}::text[],
                             ${results.map((one) => one.result_id)}::text[],
@@ -164,11 +163,12 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
                   AS ids(experiment_id, result_id, version, is_frozen, trace_id, session_id) OFFSET 0) reached
           CROSS JOIN LATERAL (VALUES ('result', reached.result_id), ('trace', reached.trace_id),
                                      ('session', reached.session_id)) AS target(kind, id)
-          JOIN human_scores s ON s.workspace_id = reached.workspace_id AND s.scorer_id = reached.scorer_id
-            AND s.target_kind = target.kind AND s.target_id = target.id AND s.superseded_by_score_id IS NULL
+          JOIN scores s ON s.workspace_id = reached.workspace_id AND s.scorer_id = reached.scorer_id
+            AND s.target_kind = target.kind AND s.target_id = target.id AND s.source = 'human'
+            AND s.superseded_at IS NULL
             AND s.output_sha256 = ${outputSha256}
             AND (target.kind <> 'result' OR s.result_version = reached.version)
-          ORDER BY reached.result_id, s.created_by, s.score_id DESC
+          ORDER BY reached.result_id, s.created_by, s.author, s.score_id DESC
         ), aggregated AS MATERIALIZED (
           SELECT workspace_id, experiment_id, result_id, is_frozen, scorer_id, ${AGGREGATES} FROM annotation
           GROUP BY workspace_id, experiment_id, result_id, is_frozen, scorer_id HAVING count(*) >= ${minAnnotations}
@@ -184,7 +184,7 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
             AND results.result_id = aggregated.result_id AND NOT aggregated.is_frozen
             AND (NOT results.scores ? ${scoreName}
                  OR EXISTS (
-                   SELECT FROM human_scores s
+                   SELECT FROM scores s
                    WHERE s.workspace_id = results.workspace_id AND s.scorer_id = ${scorerId}
                      AND s.score_id = results.score_details -> ${scoreName} #>> '{metadata,score_ids,0}'
                      AND s.target_id IN (results.result_id, results.trace_id, results.session_id)
@@ -206,4 +206,54 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
         ${REPLACES_COUNTED}`,
     );
   }
+
+  /**
+   * Counts a client's score of a result that is locked. While the experiment is running, also writes it to the result, unless
+   * hosted scoring or people gave the score that the result shows under this name.
+   */
+  async ofClient(
+    tx: Tx,
+    { workspaceId }: Scope,
+    { experiment_id, result_id, is_frozen }: LockedResult,
+    row: NewScore,
+  ): Promise<void> {
+    const name = sql`${row.scorer_name}::text`;
+    const version = sql`${row.scorer_version ?? 0}::integer`;
+    const isResult = sql`workspace_id = ${workspaceId} AND experiment_id = ${experiment_id} AND result_id = ${result_id}`;
+    await tx.query(
+      sql`WITH written AS (
+          UPDATE results SET updated_at = ${row.created_at},
+            scores = scores || jsonb_build_object(${name}, ${row.score}::float8),
+            score_details = (
+              SELECT coalesce(json_object_agg(key, value), '{}') FROM (
+                SELECT key, value FROM json_each(score_details) WHERE key <> ${name}
+                UNION ALL SELECT ${name}, detail FROM (SELECT ${detailOf(row)}::json AS detail) d
+                WHERE detail::text <> '{}') merged)
+          WHERE ${isResult} AND NOT ${is_frozen}::boolean AND (NOT scores ? ${name} OR EXISTS (
+            SELECT FROM result_scores s
+            WHERE s.workspace_id = results.workspace_id AND s.experiment_id = results.experiment_id
+              AND s.result_id = results.result_id AND s.scorer = ${name} AND s.is_shown AND s.source = 'client'))
+          RETURNING 1
+        ), hidden AS (
+          UPDATE result_scores SET is_shown = false
+          WHERE ${isResult} AND scorer = ${name} AND is_shown AND (source, scorer_version) <> ('client', ${version})
+            AND EXISTS (SELECT FROM written)
+        )
+        INSERT INTO result_scores AS kept (experiment_id, scorer, scorer_version, result_id, source, workspace_id,
+                                           scorer_id, score, is_shown, is_late)
+        VALUES (${experiment_id}, ${name}, ${version}, ${result_id}, 'client', ${workspaceId}, ${row.scorer_id},
+                ${row.score}::float8, EXISTS (SELECT FROM written), ${is_frozen}::boolean)
+        ${REPLACES_COUNTED}`,
+    );
+  }
 }
+
+/** The entry of a client's score in a result's `score_details`. */
+const detailOf = ({ label, comment, metadata, scorer_id, scorer_version }: NewScore): RawJson =>
+  toRawJson({
+    ...(metadata.text !== '{}' && { metadata }),
+    ...(comment !== null && { comment }),
+    ...(label !== null && { label }),
+    ...(scorer_id !== null && { scorer_id }),
+    ...(scorer_version !== null && { scorer_version }),
+  });

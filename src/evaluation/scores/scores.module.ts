@@ -3,22 +3,26 @@ import { AgentsModule } from '../../agents';
 import { TelemetryModule } from '../../telemetry';
 import { ExperimentsModule, ScoreWriteBack } from '../experiments';
 import { ScorersModule } from '../scorers';
-import { HumanScoreRepository } from './human-score.repository';
-import { HumanScoreService } from './human-score.service';
+import { ScoreRepository } from './score.repository';
+import { ScoreService } from './score.service';
+import { ScoreStatsRepository } from './score-stats.repository';
+import { ScoreStatsService } from './score-stats.service';
 import { KnownTargets, ScoreTargets } from './score-targets';
 import { ScoreWriteBackRepository } from './score-write-back.repository';
 
-/** Human scores, their write-back to results, and the targets that can be scored. */
+/** Scores of all sources, their write-back to results, and the targets that can be scored. */
 @Module({
   imports: [AgentsModule, ExperimentsModule, ScorersModule, TelemetryModule],
   providers: [
-    HumanScoreRepository,
-    HumanScoreService,
+    ScoreRepository,
+    ScoreService,
+    ScoreStatsRepository,
+    ScoreStatsService,
     KnownTargets,
     ScoreTargets,
     ScoreWriteBackRepository,
     { provide: ScoreWriteBack, useExisting: ScoreWriteBackRepository },
   ],
-  exports: [HumanScoreService, KnownTargets, ScoreWriteBack],
+  exports: [ScoreService, ScoreStatsService, KnownTargets, ScoreWriteBack],
 })
 export class ScoresModule {}

@@ -6,11 +6,4 @@ export { RUN_STATUSES, type TargetRef } from './runs/score-run.entity';
 export { ScoreRunService } from './runs/score-run.service';
 export { SubjectBuilder } from './subjects/subject-builder';
 export type { Selection } from './target-selection/candidates';
-export {
-  checkSelectionValues,
-  filterErrors,
-  IsRuleFilters,
-  parseFilters,
-  type RuleFilterDto,
-} from './target-selection/target-filter.dto';
 export { TargetSelector } from './target-selection/target-selector';

@@ -36,7 +36,7 @@ describe('the scores behind agreement', () => {
     const trace_id = newTraceId();
     const first = await experimentOf(space, [{ case_id: '1', trace_id, scores: { j: by(judge, 0) } }]);
     await experimentOf(space, [{ case_id: '1', trace_id, scores: { j: by(judge, 3) } }]);
-    await on.score(person, { trace_id, value: 5 });
+    await on.score(person, { trace_id, score: 5 });
     expect((await agreement(judge, person)).mean_absolute_error).toMatchObject({ units: 1, value: 2 });
     expect((await agreement(judge, person, { experiment_id: first })).mean_absolute_error!.value).toBe(5);
     // on another scale the earlier score would be far off
@@ -45,7 +45,7 @@ describe('the scores behind agreement', () => {
     });
     expect(changed.status).toBe(200);
     const other = await experimentOf(space, [{ case_id: '2', scores: { j: by(judge, 60) } }]);
-    await on.score(person, { result_id: (await resultsOf(other))[0]!.result_id, value: 90 });
+    await on.score(person, { result_id: (await resultsOf(other))[0]!.result_id, score: 90 });
     const body = await agreement(judge, person);
     expect(body.mean_absolute_error).toMatchObject({ value: 30, units: 1 });
   });
@@ -72,11 +72,11 @@ describe('the scores behind agreement', () => {
       { case_id: '4', scores: { j: by(judge, 1) } },
     ]);
     const [, second, third, fourth] = await resultsOf(id);
-    await on.score(person, { result_id: third!.result_id, value: true });
+    await on.score(person, { result_id: third!.result_id, score: true });
     await space.editor.patch(`/eval/v1/scorers/${person.scorer_id}`, {
       definition: { rubric: 'Is it good?', output: TONE },
     });
-    await on.score(person, { result_id: fourth!.result_id, choice: 'rude' });
+    await on.score(person, { result_id: fourth!.result_id, label: 'rude' });
     await newVersion(person);
     const patched = await space.editor.patch(`/eval/v1/experiments/${id}/results/${second!.result_id}`, {
       scores: { p: by(person, 0, { scorer_version: 3 }) },
@@ -150,11 +150,11 @@ describe('the scores behind agreement', () => {
       );
       await fillResultScores(app.database, experiment_id);
       await app.database.query(
-        `INSERT INTO human_scores (score_id, workspace_id, scorer_id, scorer_version, target_kind, experiment_id,
-                                   result_id, result_version, score, value, output_sha256, created_at, updated_at,
-                                   created_by)
-         SELECT 'score_' || $5 || lpad((n * 100 + p)::text, 22, '0'), $1, $2, 1, 'result', $3,
-                'res_' || lpad(n::text, 26, '0'), 1, (p <> 1)::int, (p <> 1)::text::json, 'o', now(), now(), 'person ' || p
+        `INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_kind, scorer_name, source,
+                             target_kind, experiment_id, result_id, result_version, score, output_sha256, created_at,
+                             created_by)
+         SELECT 'score_' || $5 || lpad((n * 100 + p)::text, 22, '0'), $1, $2, 1, 'human', 'p', 'human', 'result', $3,
+                'res_' || lpad(n::text, 26, '0'), 1, (p <> 1)::int, 'o', now(), 'person ' || p
          FROM generate_series(1, $4::int) n CROSS JOIN generate_series(1, $5::text::int) p`,
         [space.id, person.scorer_id, experiment_id, units, `${people}`],
       );
@@ -184,11 +184,11 @@ describe('the scores behind agreement', () => {
     }
   });
 
-  it('uses the first score by name when a result has several of one scorer', async () => {
+  it('uses the score that was sent last when a result has several of one scorer', async () => {
     const [judge, person] = [await code(), await on.scorer(BOOLEAN)];
     const scores = { b: by(judge, 0), a: by(judge, 1), c: by(judge, 0), p: by(person, 1) };
     await experimentOf(space, [{ case_id: '1', scores }]);
-    expect((await agreement(judge, person)).mean_absolute_error).toMatchObject({ units: 1, value: 0 });
+    expect((await agreement(judge, person)).mean_absolute_error).toMatchObject({ units: 1, value: 1 });
   });
 
   it('finds the few units shared with a small reference', async () => {
@@ -203,7 +203,7 @@ describe('the scores behind agreement', () => {
       [id, space.id, many.scorer_id],
     );
     await fillResultScores(app.database, id);
-    await on.score(few, { result_id: `res_${'7'.padStart(26, '0')}`, value: true });
+    await on.score(few, { result_id: `res_${'7'.padStart(26, '0')}`, score: true });
     const body = await agreement(many, few);
     expect([body.units, body.is_truncated]).toEqual([1, false]);
     expect((await agreement(few, many)).units).toBe(1);

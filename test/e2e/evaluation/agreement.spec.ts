@@ -47,7 +47,7 @@ describe('the agreement of two scorers', () => {
     for (const [i, { result_id, trace_id }] of results.entries()) {
       // a score of a result is one of its trace
       const target = i % 2 === 0 ? { result_id } : { trace_id };
-      await on.score(person, { ...target, value: people[i] });
+      await on.score(person, { ...target, score: people[i] });
     }
     await run(judge, id);
     const body = await agreement(judge, person);
@@ -80,7 +80,7 @@ describe('the agreement of two scorers', () => {
     const { experiment_id: other } = await space.experiment();
     expect((await agreement(judge, person, { experiment_id: other })).units).toBe(0);
     // people correct themselves
-    await on.score(person, { result_id: results[0]!.result_id, value: false });
+    await on.score(person, { result_id: results[0]!.result_id, score: false });
     expect((await agreement(judge, person)).confusion!.counts).toEqual([[15, 10], [6, 19]]); // prettier-ignore
   });
 
@@ -102,7 +102,7 @@ describe('the agreement of two scorers', () => {
     const results = await resultsOf(id);
     const [judge, person] = [await code(), await on.scorer(BOOLEAN)];
     await run(judge, id);
-    for (const { result_id } of results) await on.score(person, { result_id, value: false });
+    for (const { result_id } of results) await on.score(person, { result_id, score: false });
     const all = await agreement(judge, person);
     // the crashed case is 0 for both
     expect([all.units, all.confusion!.counts]).toEqual([3, [[1, 0], [2, 0]]]); // prettier-ignore
@@ -121,7 +121,7 @@ describe('the agreement of two scorers', () => {
     // the judge rates the new results, which nobody else has rated
     await run(judge, id);
     expect((await agreement(judge, person)).units).toBe(0);
-    await on.score(person, { result_id: results[0]!.result_id, value: true });
+    await on.score(person, { result_id: results[0]!.result_id, score: true });
     expect((await agreement(judge, person)).units).toBe(1);
   });
 
@@ -187,9 +187,9 @@ describe('the agreement of two scorers', () => {
     const id = await experimentOf(space, [{ case_id: '1', scores: { judge: by(judge, 4) } }, { case_id: '2', scores: { judge: by(judge, 2) } }]);
     const [first, second] = await resultsOf(id);
     const annotators = [on.ann, await on.annotator(), await on.annotator()];
-    for (const [i, stars] of [5, 4, 4].entries()) await on.score(person, { result_id: first!.result_id, value: stars }, annotators[i]);
+    for (const [i, stars] of [5, 4, 4].entries()) await on.score(person, { result_id: first!.result_id, score: stars }, annotators[i]);
     // equally frequent: the newest
-    for (const [i, stars] of [1, 3].entries()) await on.score(person, { result_id: second!.result_id, value: stars }, annotators[i]);
+    for (const [i, stars] of [1, 3].entries()) await on.score(person, { result_id: second!.result_id, score: stars }, annotators[i]);
     const body = await agreement(judge, person);
     expect(body.mean_absolute_error!.value).toBeCloseTo((1 / 3 + 0) / 2, 12);
     expect(body.confusion).toMatchObject({ categories: [2, 3, 4], counts: [[0, 1, 0], [0, 0, 0], [0, 0, 1]] });

@@ -174,7 +174,7 @@ describe('the work on an annotation queue', () => {
     const [yes, three, kind] = [{ score: true }, { score: 3 }, { label: 'kind' }];
     const invalid = [400, 'invalid_request'];
     expect(await asked(yes, { score: 6 }, kind)).toEqual([...invalid, '/scores/1/score']);
-    expect(await asked({ score: 1 }, three, kind)).toEqual([...invalid, '/scores/0/score']);
+    expect(await asked({ score: 2 }, three, kind)).toEqual([...invalid, '/scores/0/score']);
     expect(await asked(yes, {}, kind)).toEqual([...invalid, '/scores/1/score']);
     expect(await asked(yes, three, {})).toEqual([...invalid, '/scores/2/label']);
     expect(await asked(yes, three, { label: 'blue' })).toEqual([422, 'validation_failed', '/scores/2/label']);
@@ -297,6 +297,11 @@ describe('the work on an annotation queue', () => {
       is_completed: true,
     });
     const people = await on.space.list<Record<string, unknown>>(`${QUEUES}/${queue.queue_id}/annotators`);
+    const stored = await scoresOf();
+    expect(stored.map(({ author, score }) => [author, score]).sort()).toEqual([
+      ['ada', 1],
+      ['ben', 0],
+    ]);
     expect(people.map(({ author, scored_count }) => [author, scored_count])).toEqual([
       ['ada', 1],
       ['ben', 1],

@@ -105,15 +105,11 @@ export async function filledWorkspace(app: TestApp, count: number, name = ''): P
     await fillResultScores(app.database, id);
   }
   await fill(
-    `INSERT INTO human_scores (score_id, workspace_id, scorer_id, scorer_version, target_kind, trace_id, score, value,
-                               output_sha256, created_at, updated_at, created_by)
-     SELECT 'score_' || $3 || ${ID}, $1, $4, 1, 'trace', ${TRACE_ID}, 1, 'true', 'o', now(), now(), 'usr_' || n ${rows}`,
+    `INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_kind, scorer_name, source, target_kind,
+                         trace_id, score, output_sha256, created_at, created_by)
+     SELECT 'score_' || $3 || ${ID}, $1, $4, 1, 'human', 'human', 'human', 'trace', ${TRACE_ID}, 1, 'o', now(),
+            'usr_' || n ${rows}`,
     scorers.human,
-  );
-  await fill(
-    `INSERT INTO human_score_experiments (experiment_id, score_id, workspace_id)
-     SELECT $4, 'score_' || $3 || ${ID}, $1 ${rows}`,
-    experimentId,
   );
   await fillRecords(app, space, datasetId, count, `${name}${count}_`);
   await fill(`
@@ -136,6 +132,13 @@ export async function filledWorkspace(app: TestApp, count: number, name = ''): P
                                 trace_id, score, elapsed_ms)
      SELECT 'run_' || $3 || n / 100, n % 100, 'score_run_' || $3 || n, $1, $4, 1, 'trace', ${TRACE_ID}, 1, 1
      ${rows} AND n % 2 = 0`,
+    scorers.code,
+  );
+  await fill(
+    `INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_kind, scorer_name, source, target_kind,
+                         trace_id, score, score_run_id, created_at, created_by)
+     SELECT 'score_run_' || $3 || n, $1, $4, 1, 'code', 'code', 'hosted', 'trace', ${TRACE_ID}, 1,
+            'run_' || $3 || n / 100, now(), 'test' ${rows} AND n % 2 = 0`,
     scorers.code,
   );
   return { space, experimentId, baselineId, datasetId, scorers };

@@ -26,8 +26,8 @@ describe('the human scores that count', () => {
   it('are combined in one row, which follows each further score', async () => {
     const scorer = await on.scorer(STARS);
     const result = await on.newResult({ trace_id: newTraceId(), scores: { own: 1 } });
-    await on.score(scorer, { result_id: result.result_id, value: 1 });
-    await on.score(scorer, { trace_id: result.trace_id, value: 4 }, await on.annotator());
+    await on.score(scorer, { result_id: result.result_id, score: 1 });
+    await on.score(scorer, { trace_id: result.trace_id, score: 4 }, await on.annotator());
     const own = { ...human(scorer, 1), scorer: 'own', scorer_version: 0, source: 'client', scorer_id: null };
     expect(await scoresOf(app, result.result_id)).toEqual([own, human(scorer, 2.5)]);
   });
@@ -35,9 +35,9 @@ describe('the human scores that count', () => {
   it('of a newer version take the place of the older ones, which stay known', async () => {
     const scorer = await on.scorer(STARS);
     const result = await on.newResult();
-    await on.score(scorer, { result_id: result.result_id, value: 1 });
+    await on.score(scorer, { result_id: result.result_id, score: 1 });
     await patch(scorer, { rubric: 'Better?', output: STARS });
-    await on.score(scorer, { result_id: result.result_id, value: 5 }, await on.annotator());
+    await on.score(scorer, { result_id: result.result_id, score: 5 }, await on.annotator());
     expect(await scoresOf(app, result.result_id)).toEqual([
       human(scorer, 1, { is_shown: false, shown_score: null }),
       human(scorer, 3, { scorer_version: 2 }),
@@ -49,7 +49,7 @@ describe('the human scores that count', () => {
     const scorer = await on.scorer(BOOLEAN);
     const trace_id = newTraceId();
     const result = await on.newResult({ trace_id, scores: { [scorer.name]: 0.25 } });
-    await on.score(scorer, { trace_id, value: true });
+    await on.score(scorer, { trace_id, score: true });
     const later = await on.newResult({ trace_id, scores: { [scorer.name]: 0.5 } });
     const bare = await on.newResult({ trace_id });
     const client = (score: number) => ({
@@ -66,10 +66,10 @@ describe('the human scores that count', () => {
   it('give way to a score that the client adds later', async () => {
     const scorer = await on.scorer(BOOLEAN);
     const result = await on.newResult();
-    await on.score(scorer, { result_id: result.result_id, value: true });
+    await on.score(scorer, { result_id: result.result_id, score: true });
     const path = `/eval/v1/experiments/${result.experiment_id}/results/${result.result_id}`;
     await on.space.editor.patch(path, { scores: { [scorer.name]: 0 } });
-    await on.score(scorer, { result_id: result.result_id, value: false }, await on.annotator());
+    await on.score(scorer, { result_id: result.result_id, score: false }, await on.annotator());
     expect(await scoresOf(app, result.result_id)).toMatchObject([
       { source: 'client', score: 0, is_shown: true },
       { source: 'human', score: 0.5, is_shown: false },
@@ -83,22 +83,22 @@ describe('the human scores that count', () => {
       const [early, late] = [await on.scorer(STARS), await on.scorer(STARS)];
       const [trace_id, session_id] = [newTraceId(), 'a session'];
       const result = await on.newResult({ trace_id, session_id });
-      await on.score(early, { trace_id, value: 2 });
+      await on.score(early, { trace_id, score: 2 });
       await on.space.finalize(result.experiment_id, { experiment_status });
       const frozen = await on.result(result);
       const bob = await on.annotator();
-      await on.score(late, { result_id: result.result_id, value: 3 });
+      await on.score(late, { result_id: result.result_id, score: 3 });
       expect(await scoresOf(app, result.result_id)).toEqual([
         human(early, 2),
         human(late, 3, { is_shown: false, is_late: true, shown_score: null }),
       ]);
-      await on.score(early, { session_id, value: 4 }, bob);
-      await on.score(late, { trace_id, value: 5 }, bob);
+      await on.score(early, { session_id, score: 4 }, bob);
+      await on.score(late, { trace_id, score: 5 }, bob);
       expect(await scoresOf(app, result.result_id)).toEqual([
         human(early, 3, { is_late: true, shown_score: 2 }),
         human(late, 4, { is_shown: false, is_late: true, shown_score: null }),
       ]);
-      await on.score(early, { trace_id, value: 1 });
+      await on.score(early, { trace_id, score: 1 });
       expect((await scoresOf(app, result.result_id))[0]).toEqual(
         human(early, 2.5, { is_late: true, shown_score: 2 }),
       );
@@ -110,11 +110,11 @@ describe('the human scores that count', () => {
     const scorer = await on.scorer(STARS, {}, { min_annotations: 2 });
     const result = await on.newResult();
     await on.space.finalize(result.experiment_id);
-    await on.score(scorer, { result_id: result.result_id, value: 1 });
+    await on.score(scorer, { result_id: result.result_id, score: 1 });
     expect(await scoresOf(app, result.result_id)).toEqual([]);
     const others = [await on.annotator(), await on.annotator(), await on.annotator()];
     // at once: the last one finds all others
-    await Promise.all(others.map((one) => on.score(scorer, { result_id: result.result_id, value: 5 }, one)));
+    await Promise.all(others.map((one) => on.score(scorer, { result_id: result.result_id, score: 5 }, one)));
     expect(await scoresOf(app, result.result_id)).toMatchObject([{ score: 4, is_late: true }]);
   });
 });

@@ -25,11 +25,14 @@ describe('a human score is refused', () => {
   it('without the role of an annotator (403: scoring without the required role)', async () => {
     const scorer = await on.scorer();
     const { result_id } = await newResult();
-    const body = { workspace_id: on.space.id, scorer_id: scorer.scorer_id, result_id, value: true };
-    for (const caller of [on.space.viewer, on.space.editor, await on.space.organization.as('runtime')]) {
+    const body = { workspace_id: on.space.id, scorer_id: scorer.scorer_id, result_id, score: true };
+    for (const caller of [on.space.viewer, on.space.editor]) {
       expect(outcome(await caller.post(SCORES, body))).toEqual([403, 'access_denied']);
     }
     const runtime = await on.space.organization.as('runtime');
+    for (const source of ['human', 'client']) {
+      expect(outcome(await runtime.post(SCORES, { ...body, source }))).toEqual([403, 'access_denied']);
+    }
     expect(outcome(await runtime.get(SCORES))).toEqual([403, 'access_denied']);
   });
 
@@ -38,7 +41,7 @@ describe('a human score is refused', () => {
     const { result_id } = await newResult();
     const annotator = await on.space.organization.as('annotator');
     const workspace_id = on.space.id;
-    const body = { workspace_id, scorer_id: scorer.scorer_id, result_id, value: true };
+    const body = { workspace_id, scorer_id: scorer.scorer_id, result_id, score: true };
     expect((await annotator.post(SCORES, body)).status).toBe(201);
     const path = `/eval/v1/scorers/${scorer.scorer_id}`;
     for (const read of [SCORES, path, '/eval/v1/experiments', '/registry/v1/workspaces']) {
@@ -55,40 +58,41 @@ describe('a human score is refused', () => {
   });
 
   it.each<[string, Record<string, unknown>, string[]]>([
-    ['no target', { result_id: null, value: true }, ['']],
-    ['two targets', { trace_id: newTraceId(), value: true }, ['/result_id']],
+    ['no target', { result_id: null, score: true }, ['']],
+    ['two targets', { trace_id: newTraceId(), score: true }, ['/result_id']],
     [
       'an experiment for a target',
-      { result_id: null, experiment_id: 'exp_x', value: true },
+      { result_id: null, experiment_id: 'exp_x', score: true },
       ['', '/experiment_id'],
     ],
-    ['a trace id that is none', { result_id: null, trace_id: 'x', value: true }, ['/trace_id']],
+    ['a trace id that is none', { result_id: null, trace_id: 'x', score: true }, ['/trace_id']],
     [
       'a session of 256 characters',
-      { result_id: null, session_id: 's'.repeat(256), value: true },
+      { result_id: null, session_id: 's'.repeat(256), score: true },
       ['/session_id'],
     ],
-    ['another workspace', { workspace_id: 'wsp_x', value: true }, ['/workspace_id']],
-    ['no scorer', { scorer_id: undefined, value: true }, ['/scorer_id']],
-    ['version 0', { scorer_version: 0, value: true }, ['/scorer_version']],
-    ['a comment that is no text', { value: true, comment: 1 }, ['/comment']],
-    ['metadata over 16 KiB', { value: true, metadata: { a: 'x'.repeat(17_000) } }, ['/metadata']],
+    ['another workspace', { workspace_id: 'wsp_x', score: true }, ['/workspace_id']],
+    ['no scorer', { scorer_id: undefined, score: true }, ['']],
+    ['version 0', { scorer_version: 0, score: true }, ['/scorer_version']],
+    ['a comment that is no text', { score: true, comment: 1 }, ['/comment']],
+    ['metadata over 16 KiB', { score: true, metadata: { a: 'x'.repeat(17_000) } }, ['/metadata']],
   ])('for %s (400)', async (_, fields, pointers) => {
     expect(await asked(fields)).toEqual([400, 'invalid_request', ...pointers]);
   });
 
   it.each<[string, object, Record<string, unknown>, string[]]>([
-    ['nothing where a boolean is', BOOLEAN, {}, ['/value']],
-    ['null where a boolean is', BOOLEAN, { value: null }, ['/value']],
-    ['a number where a boolean is', BOOLEAN, { value: 1 }, ['/value']],
-    ['a choice where a boolean is', BOOLEAN, { value: true, choice: 'kind' }, ['/choice']],
-    ['a text where a number is', STARS, { value: '3' }, ['/value']],
-    ['a number below the bounds', STARS, { value: 0.99 }, ['/value']],
-    ['a number above the bounds', STARS, { value: 5.01 }, ['/value']],
-    ['a boolean where a number is', STARS, { value: true }, ['/value']],
-    ['nothing where a choice is', TONE, {}, ['/choice']],
-    ['a value where a choice is', TONE, { value: 'kind' }, ['/value', '/choice']],
-    ['a number where a choice is', TONE, { choice: 1 }, ['/choice']],
+    ['nothing where a boolean is', BOOLEAN, {}, ['/score']],
+    ['null where a boolean is', BOOLEAN, { score: null }, ['/score']],
+    ['a number where a boolean is', BOOLEAN, { score: 0.5 }, ['/score']],
+    ['a choice where a boolean is', BOOLEAN, { score: true, label: 'kind' }, ['/label']],
+    ['a text where a number is', STARS, { score: '3' }, ['/score']],
+    ['a number below the bounds', STARS, { score: 0.99 }, ['/score']],
+    ['a number above the bounds', STARS, { score: 5.01 }, ['/score']],
+    ['a boolean where a number is', STARS, { score: true }, ['/score']],
+    ['nothing where a choice is', TONE, {}, ['/label']],
+    ['a score without the choice that it follows from', TONE, { score: 1 }, ['/label']],
+    ['a text where a number is', TONE, { score: 'kind' }, ['/score']],
+    ['a number where a choice is', TONE, { label: 1 }, ['/label']],
     ['nothing where questions are', SURVEY, {}, ['/answers']],
     ['a list where questions are', SURVEY, { answers: ['kind'] }, ['/answers']],
     ['questions left out', SURVEY, { answers: { right: true } }, ['/answers/tone', '/answers/stars']],
@@ -109,18 +113,13 @@ describe('a human score is refused', () => {
   });
 
   it.each<[string, object, Record<string, unknown>, string]>([
-    ['choice', TONE, { choice: 'Kind' }, '/choice'],
+    ['choice', TONE, { label: 'Kind' }, '/label'],
     ['choice of a question', SURVEY, { answers: { tone: '', right: true, stars: 1 } }, '/answers/tone'],
   ])('for an unknown %s (422: unknown enumerated value)', async (_, output, answered, pointer) => {
     expect(await asked(answered, output)).toEqual([422, 'validation_failed', pointer]);
   });
 
-  it('for a scorer that the service runs (400), and the service runs no human scorer (400)', async () => {
-    const definition = { checks: [{ type: 'equals' }] };
-    const code = await on.scorer(BOOLEAN, { scorer_kind: 'code', definition });
-    const { result_id } = await newResult();
-    const answer = await on.post({ scorer_id: code.scorer_id, result_id, value: true });
-    expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_request', '/scorer_id']);
+  it('as a run (400): the service runs no human scorer', async () => {
     const human = await on.scorer();
     const trace_id = await on.exportTrace();
     for (const mode of ['score', 'test', 'preview']) {
@@ -137,10 +136,10 @@ describe('a human score is refused', () => {
     const { result_id } = await newResult();
     await on.space.archive(`/eval/v1/scorers/${scorer.scorer_id}`);
     const of = async (fields: object) =>
-      outcome(await on.post({ scorer_id: scorer.scorer_id, result_id, choice: 'kind', ...fields }));
+      outcome(await on.post({ scorer_id: scorer.scorer_id, result_id, label: 'kind', ...fields }));
     expect(await of({})).toEqual([409, 'conflict']);
-    expect(await of({ choice: 'unknown' })).toEqual([409, 'conflict']);
-    expect(await of({ choice: null })).toEqual([400, 'invalid_request']);
+    expect(await of({ label: 'unknown' })).toEqual([409, 'conflict']);
+    expect(await of({ label: null })).toEqual([400, 'invalid_request']);
     expect(await of({ result_id: 'res_x' })).toEqual([404, 'not_found']);
   });
 
@@ -173,7 +172,7 @@ describe('a human score is refused', () => {
       ['/experiment_id', { result_id, experiment_id: foreignResult.experiment_id }],
     ];
     for (const [pointer, fields] of cases) {
-      const answer = await on.post({ scorer_id: scorer.scorer_id, value: true, ...fields });
+      const answer = await on.post({ scorer_id: scorer.scorer_id, score: true, ...fields });
       expect([fields, ...outcome(answer), ...places(answer)]).toEqual([fields, 404, 'not_found', pointer]);
     }
     expect(await on.listed('include_superseded=true')).toEqual([]);

@@ -43,15 +43,15 @@ describe('with many results and human scores', () => {
         SELECT scorer_id, 1, version_id, workspace_id, name, 'human', 'trace', '{}', '{}', '{}', now(), 'test'
         FROM scorers`);
       await tx.query(
-        `INSERT INTO human_scores (score_id, workspace_id, scorer_id, scorer_version, target_kind, trace_id, score, value,
-                                   output_sha256, created_at, updated_at, created_by)
-         SELECT 'score_' || lpad(n::text, 26, '0'), $1, 'scr_' || n % 3, 1, 'trace', lpad((n % 9000)::text, 32, '0'), 1,
-                'true', 'o', now(), now(), 'usr_' || n
+        `INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_kind, scorer_name, source,
+                             target_kind, trace_id, score, output_sha256, created_at, created_by)
+         SELECT 'score_' || lpad(n::text, 26, '0'), $1, 'scr_' || n % 3, 1, 'human', 'scorer ' || n % 3, 'human', 'trace',
+                lpad((n % 9000)::text, 32, '0'), 1, 'o', now(), 'usr_' || n
          FROM generate_series(1, 40000) n`,
         [space.id],
       );
     });
-    await vacuumed(app, ['results', 'result_scores', 'human_scores', 'scorers', 'scorer_versions']);
+    await vacuumed(app, ['results', 'result_scores', 'scores', 'scorers', 'scorer_versions']);
   });
   afterAll(() => app.close());
 
@@ -80,7 +80,7 @@ describe('with many results and human scores', () => {
     const plans = await plansWithin(app, (tx) =>
       results.writeMany(tx, scope(), experimentId, rows, { at: new Date(), replaces: false }),
     );
-    expectLookups(plans, ['human_scores_named']);
+    expectLookups(plans, ['scores_of_people']);
   });
 
   it('earlier scores are found by the targets of new results', async () => {
@@ -92,7 +92,7 @@ describe('with many results and human scores', () => {
     const plans = await plansWithin(app, (tx) =>
       app.get(ScoreWriteBackRepository).intoNewResults(tx, scope(), experimentId, results),
     );
-    expectLookups(plans, ['human_scores_named']);
+    expectLookups(plans, ['scores_of_people']);
   });
 
   it.each(['trace', 'session'] as const)('a score of a %s finds its results', async (kind) => {
@@ -109,6 +109,6 @@ describe('with many results and human scores', () => {
       await writeBack.intoResults(tx, scope(), results, score);
     });
     expect(plans).toHaveLength(7);
-    expectLookups(plans, ['human_scores_present', 'result_scores_result']);
+    expectLookups(plans, ['scores_of_people', 'result_scores_result']);
   });
 });

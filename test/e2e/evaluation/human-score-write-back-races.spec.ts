@@ -49,7 +49,7 @@ describe('concurrent human scores', () => {
         on.score(
           scorer,
           {
-            value: (index % 5) + 1,
+            score: (index % 5) + 1,
             ...(index % 2 === 0 ? { trace_id } : { result_id: results[0]!.result_id }),
           },
           person,
@@ -71,7 +71,7 @@ describe('concurrent human scores', () => {
       rounds.map(async (result, index) => {
         const target = index % 2 === 0 ? { trace_id: result.trace_id } : { result_id: result.result_id };
         const score = (value: number, by: Annotator) =>
-          on.post({ scorer_id: scorer.scorer_id, ...target, value }, by);
+          on.post({ scorer_id: scorer.scorer_id, ...target, score: value }, by);
         const first = score(1, ann);
         if (index % 10 === 0) await first;
         const finalize = async () => {
@@ -103,7 +103,7 @@ describe('concurrent human scores', () => {
       const held = await hold(app, 'SELECT 1 FROM results WHERE experiment_id = $1 FOR UPDATE', [
         result.experiment_id,
       ]);
-      const scored = on.score(scorer, { trace_id: result.trace_id, value: true });
+      const scored = on.score(scorer, { trace_id: result.trace_id, score: true });
       await untilWaiting(app, 1);
       const finalized = on.space.finalize(result.experiment_id);
       await untilWaiting(app, 2);
@@ -121,7 +121,7 @@ describe('concurrent human scores', () => {
         `UPDATE experiments SET experiment_status = 'completed', summary = '{}' WHERE experiment_id = $1`,
         [result.experiment_id],
       );
-      const scored = on.score(scorer, { trace_id: result.trace_id, value: true });
+      const scored = on.score(scorer, { trace_id: result.trace_id, score: true });
       await untilWaiting(app, 1);
       await held.commit();
       await scored;
@@ -130,32 +130,35 @@ describe('concurrent human scores', () => {
   });
 
   describe('and an upload of results with the same targets', () => {
-    /** Delays an upload with results of this session after it has looked for scores. */
-    const holdWriteBack = (experimentId: string, earlier: HumanScore): Promise<Held> =>
-      hold(
-        app,
-        'INSERT INTO human_score_experiments (experiment_id, score_id, workspace_id) VALUES ($1, $2, $3)',
-        [experimentId, earlier.score_id, on.space.id],
-      );
+    /** Delays an upload to this experiment after it has looked for scores: its row waits for a lock. */
+    const holdWriteBack = async (experimentId: string): Promise<Held> => {
+      const name = `wait_in_${experimentId}`;
+      await app.database.query(`
+        CREATE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql AS $$
+          BEGIN PERFORM pg_advisory_xact_lock(hashtext('${name}')); RETURN NEW; END $$;
+        CREATE TRIGGER ${name} BEFORE INSERT ON result_scores FOR EACH ROW
+          WHEN (NEW.experiment_id = '${experimentId}') EXECUTE FUNCTION ${name}()`);
+      return hold(app, `SELECT pg_advisory_xact_lock(hashtext('${name}'))`, []);
+    };
 
     it('that came first has the score in its results', async () => {
       const scorer = await on.scorer(STARS);
       const trace_id = newTraceId();
       const session_id = 'talk';
       await newResult({ trace_id, session_id });
-      const earlier = await on.score(scorer, { session_id, value: 1 });
+      const earlier = await on.score(scorer, { session_id, score: 1 });
       const { experiment_id } = await on.space.experiment();
-      const held = await holdWriteBack(experiment_id, earlier);
+      const held = await holdWriteBack(experiment_id);
       const uploaded = on.space.result(experiment_id, { trace_id, session_id });
       await untilWaiting(app, 1);
-      const scored = on.score(scorer, { trace_id, value: 3 }, bob);
+      const scored = on.score(scorer, { trace_id, score: 3 }, bob);
       await untilWaiting(app, 2);
       await held.undo();
       expect((await uploaded).scores).toEqual({ [scorer.name]: 1 });
       const { score_id } = await scored;
       const result = await on.result(await uploaded);
       expect(result.scores).toEqual({ [scorer.name]: 2 });
-      expect(await on.listed(`experiment_id=${experiment_id}`)).toEqual([score_id, earlier.score_id]);
+      expect(await on.listed('source=human')).toEqual([score_id, earlier.score_id]);
     });
 
     it('includes a score that came first', async () => {
@@ -166,7 +169,7 @@ describe('concurrent human scores', () => {
       const held = await hold(app, 'SELECT 1 FROM results WHERE result_id = $1 FOR UPDATE', [
         known.result_id,
       ]);
-      const scored = on.score(scorer, { trace_id, value: 3 });
+      const scored = on.score(scorer, { trace_id, score: 3 });
       await untilWaiting(app, 1);
       const uploaded = on.space.result(experiment_id, { trace_id });
       await untilWaiting(app, 2);
@@ -175,7 +178,7 @@ describe('concurrent human scores', () => {
       const result = await uploaded;
       expect(result.scores).toEqual({ [scorer.name]: 3 });
       expect(await on.result(result)).toEqual(result);
-      expect(await on.listed(`experiment_id=${experiment_id}`)).toEqual([score_id]);
+      expect(await on.listed(`trace_id=${trace_id}`)).toEqual([score_id]);
     });
 
     it('does not wait for other uploads or for scores that wait for a finalization', async () => {
@@ -183,14 +186,14 @@ describe('concurrent human scores', () => {
       const trace_id = newTraceId();
       const session_id = 'talk';
       const known = await newResult({ trace_id, session_id });
-      const earlier = await on.score(scorer, { session_id, value: 1 });
+      await on.score(scorer, { session_id, score: 1 });
       const [slow, quick] = [await on.space.experiment(), await on.space.experiment()];
       const finalizing = await hold(app, 'SELECT 1 FROM experiments WHERE experiment_id = $1 FOR UPDATE', [
         known.experiment_id,
       ]);
-      const scored = on.score(scorer, { trace_id, value: 3 }, bob);
+      const scored = on.score(scorer, { trace_id, score: 3 }, bob);
       await untilWaiting(app, 1);
-      const held = await holdWriteBack(slow.experiment_id, earlier);
+      const held = await holdWriteBack(slow.experiment_id);
       const first = on.space.result(slow.experiment_id, { trace_id, session_id });
       await untilWaiting(app, 2);
       const second = await on.space.result(quick.experiment_id, { trace_id, session_id });
@@ -213,7 +216,7 @@ describe('concurrent human scores', () => {
       ]);
       const uploaded = on.space.result(experiment_id, { trace_id });
       await untilWaiting(app, 1);
-      await on.score(scorer, { trace_id, value: 3 });
+      await on.score(scorer, { trace_id, score: 3 });
       await finalizing.undo();
       expect((await uploaded).scores).toEqual({ [scorer.name]: 3 });
     });
@@ -227,7 +230,7 @@ describe('concurrent human scores', () => {
           const { experiment_id } = await on.space.experiment();
           const score = async (): Promise<void> => {
             for (let wait = 0; wait < index % 5; wait++) await read(experiment_id);
-            await on.score(scorer, { ...named, value: 4 });
+            await on.score(scorer, { ...named, score: 4 });
           };
           const upload = async (): Promise<Result> => {
             for (let wait = 0; wait < index % 7; wait++) await read(experiment_id);

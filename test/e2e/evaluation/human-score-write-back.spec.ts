@@ -41,7 +41,7 @@ describe('writing human scores back to results', () => {
     const scorer = await on.scorer(TONE);
     const result = await newResult({ scores: { own: { score: 1, label: 'mine' } } });
     const { result_id } = result;
-    const first = await on.score(scorer, { result_id, choice: 'kind', comment: 'warm' });
+    const first = await on.score(scorer, { result_id, label: 'kind', comment: 'warm' });
     const one = await on.result(result);
     expect(one.scores).toEqual({ own: 1, [scorer.name]: 1 });
     expect(detailOf(one, scorer)).toEqual({
@@ -51,8 +51,8 @@ describe('writing human scores back to results', () => {
       scorer_id: scorer.scorer_id,
       scorer_version: 1,
     });
-    const second = await on.score(scorer, { result_id, choice: 'rude', comment: 'cold' }, bob);
-    const third = await on.score(scorer, { result_id, choice: 'curt' }, eve);
+    const second = await on.score(scorer, { result_id, label: 'rude', comment: 'cold' }, bob);
+    const third = await on.score(scorer, { result_id, label: 'curt' }, eve);
     const three = await on.result(result);
     expect(three.scores).toEqual({ own: 1, [scorer.name]: (1 + 0.25 - 1) / 3 });
     expect(detailOf(three, scorer)).toEqual({
@@ -74,14 +74,14 @@ describe('writing human scores back to results', () => {
     const result = await newResult();
     const { result_id } = result;
     const written = async () => (await on.result(result)).scores[scorer.name];
-    await on.score(scorer, { result_id, value: 1 });
-    await on.score(scorer, { result_id, value: 2 });
-    await on.score(scorer, { result_id, value: 3 });
-    await on.score(scorer, { result_id, value: 4 }, bob);
+    await on.score(scorer, { result_id, score: 1 });
+    await on.score(scorer, { result_id, score: 2 });
+    await on.score(scorer, { result_id, score: 3 });
+    await on.score(scorer, { result_id, score: 4 }, bob);
     expect(await written()).toBeUndefined();
-    await on.score(scorer, { result_id, value: 5 }, eve);
+    await on.score(scorer, { result_id, score: 5 }, eve);
     expect(await written()).toBe(4);
-    await on.score(scorer, { result_id, value: 1 }, eve);
+    await on.score(scorer, { result_id, score: 1 }, eve);
     expect(await written()).toBe(8 / 3);
   });
 
@@ -90,15 +90,15 @@ describe('writing human scores back to results', () => {
     const trace_id = newTraceId();
     const result = await newResult({ trace_id, session_id: 'talk' });
     const written = async () => (await on.result(result)).scores[scorer.name];
-    await on.score(scorer, { session_id: 'talk', value: 1 });
+    await on.score(scorer, { session_id: 'talk', score: 1 });
     expect(await written()).toBe(1);
-    await on.score(scorer, { trace_id, value: 2 }, bob);
+    await on.score(scorer, { trace_id, score: 2 }, bob);
     expect(await written()).toBe(1.5);
-    await on.score(scorer, { result_id: result.result_id, value: 5 }, eve);
+    await on.score(scorer, { result_id: result.result_id, score: 5 }, eve);
     expect(await written()).toBe(8 / 3);
-    await on.score(scorer, { result_id: result.result_id, value: 4 });
+    await on.score(scorer, { result_id: result.result_id, score: 4 });
     expect(await written()).toBe(11 / 3);
-    await on.score(scorer, { session_id: 'talk', value: 3 });
+    await on.score(scorer, { session_id: 'talk', score: 3 });
     expect(await written()).toBe(10 / 3);
   });
 
@@ -115,9 +115,9 @@ describe('writing human scores back to results', () => {
       await on.space.result(two.experiment_id, { trace_id: newTraceId(), session_id: 'walk' }),
       await on.space.result(two.experiment_id),
     ];
-    await on.score(byTrace, { trace_id, value: true });
-    await on.score(bySession, { session_id: 'talk', value: false });
-    await on.score(byResult, { result_id: results[0]!.result_id, value: true });
+    await on.score(byTrace, { trace_id, score: true });
+    await on.score(bySession, { session_id: 'talk', score: false });
+    await on.score(byResult, { result_id: results[0]!.result_id, score: true });
     const [t, s, r] = [byTrace.name, bySession.name, byResult.name];
     expect(await Promise.all(results.map(async (result) => (await on.result(result)).scores))).toEqual([
       { [t]: 1, [s]: 0, [r]: 1 },
@@ -141,7 +141,7 @@ describe('writing human scores back to results', () => {
       );
     await fill(older.experiment_id, 1, 10);
     await fill(newer.experiment_id, 11, 1_005);
-    const { score_id } = await on.score(scorer, { session_id: 'default', value: true });
+    const { score_id } = await on.score(scorer, { session_id: 'default', score: true });
     const [counts] = await app.database.query(
       `SELECT count(*) FILTER (WHERE scores ? $2) AS written, min(result_id) FILTER (WHERE scores ? $2) AS first
        FROM results WHERE workspace_id = $1`,
@@ -149,34 +149,32 @@ describe('writing human scores back to results', () => {
     );
     expect(counts).toEqual({ written: 1_000, first: `res_${'6'.padStart(26, '0')}` });
     await on.space.finalize(newer.experiment_id);
-    await on.score(scorer, { session_id: 'default', value: false });
+    await on.score(scorer, { session_id: 'default', score: false });
     const { summary } = await on.space.finalize(older.experiment_id);
     expect(summary!.scores).toEqual({ [scorer.name]: { mean: 0, count: 5 } });
-    expect(await on.listed(`experiment_id=${newer.experiment_id}&include_superseded=true`)).toContain(
-      score_id,
-    );
+    expect(await on.listed('session_id=default&include_superseded=true')).toContain(score_id);
   });
 
   it('leaves frozen and archived results unchanged', async () => {
     const scorer = await on.scorer();
     const trace_id = newTraceId();
     const [completed, archived] = [await newResult({ trace_id }), await newResult({ trace_id })];
-    await on.score(scorer, { trace_id, value: true });
+    await on.score(scorer, { trace_id, score: true });
     const final = await on.space.finalize(completed.experiment_id);
     await on.space.archive(`${EXPERIMENTS}/${archived.experiment_id}`);
     const before = [await on.result(completed), await on.result(archived)];
-    const kept = await on.score(scorer, { trace_id, value: false }, bob);
-    const ofResult = await on.score(scorer, { result_id: completed.result_id, value: false }, eve);
+    const kept = await on.score(scorer, { trace_id, score: false }, bob);
+    const ofResult = await on.score(scorer, { result_id: completed.result_id, score: false }, eve);
     expect([await on.result(completed), await on.result(archived)]).toEqual(before);
     expect(await read(completed.experiment_id)).toEqual(final);
-    const listed = await on.listed(`experiment_id=${completed.experiment_id}`);
+    const listed = await on.listed(`trace_id=${trace_id}`);
     expect(listed.slice(0, 2)).toEqual([ofResult.score_id, kept.score_id]);
   });
 
   it('does not overwrite a client’s score of the same name', async () => {
     const scorer = await on.scorer();
     const elsewhere = await newResult();
-    const { score_id } = await on.score(scorer, { result_id: elsewhere.result_id, value: true });
+    const { score_id } = await on.score(scorer, { result_id: elsewhere.result_id, score: true });
     const own = { scorer_id: scorer.scorer_id, scorer_version: 1 };
     const written: unknown[] = [
       0.5,
@@ -188,7 +186,7 @@ describe('writing human scores back to results', () => {
     const experiment = await on.space.experiment();
     for (const score of written) {
       const result = await on.space.result(experiment.experiment_id, { scores: { [scorer.name]: score } });
-      await on.score(scorer, { result_id: result.result_id, value: true });
+      await on.score(scorer, { result_id: result.result_id, score: true });
       expect(await on.result(result)).toEqual(result);
     }
   });
@@ -196,11 +194,11 @@ describe('writing human scores back to results', () => {
   it('does not overwrite scores of an archived scorer of the same name', async () => {
     const scorer = await on.scorer();
     const result = await newResult();
-    await on.score(scorer, { result_id: result.result_id, value: true });
+    await on.score(scorer, { result_id: result.result_id, score: true });
     await on.space.archive(`/eval/v1/scorers/${scorer.scorer_id}`);
     const before = await on.result(result);
     const another = await on.scorer(BOOLEAN, { name: scorer.name });
-    await on.score(another, { result_id: result.result_id, value: false });
+    await on.score(another, { result_id: result.result_id, score: false });
     expect(await on.result(result)).toEqual(before);
   });
 
@@ -212,16 +210,16 @@ describe('writing human scores back to results', () => {
       const now = await on.result(result);
       return [now.scores[scorer.name], detailOf(now, scorer)?.scorer_version];
     };
-    await on.score(scorer, { result_id, value: 5 });
+    await on.score(scorer, { result_id, score: 5 });
     await patch(scorer, { rubric: 'Is it really good?', output: STARS });
-    await on.score(scorer, { result_id, value: 4 }, bob);
+    await on.score(scorer, { result_id, score: 4 }, bob);
     expect(await written()).toEqual([4.5, 2]);
     await patch(scorer, { rubric: 'Is it really good?', output: BOOLEAN });
-    await on.score(scorer, { result_id, value: true }, eve);
+    await on.score(scorer, { result_id, score: true }, eve);
     expect(await written()).toEqual([1, 3]);
-    await on.score(scorer, { result_id, scorer_version: 2, value: 1 }, bob);
+    await on.score(scorer, { result_id, scorer_version: 2, score: 1 }, bob);
     expect(await written()).toEqual([1, 3]);
-    await on.score(scorer, { result_id, value: false });
+    await on.score(scorer, { result_id, score: false });
     expect(await written()).toEqual([0.5, 3]);
   });
 
@@ -236,7 +234,7 @@ describe('writing human scores back to results', () => {
     const scorer = await on.scorer({ type: 'numeric', min: -1.7e308, max: 1.7e308 });
     const result = await newResult();
     for (const [index, value] of values.entries()) {
-      await on.score(scorer, { result_id: result.result_id, value }, [ann, bob, eve][index]);
+      await on.score(scorer, { result_id: result.result_id, score: value }, [ann, bob, eve][index]);
     }
     expect((await on.result(result)).scores[scorer.name]).toBe(mean);
   });

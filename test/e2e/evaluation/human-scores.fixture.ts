@@ -1,10 +1,10 @@
 import { newId } from '#platform/ids';
 import { type Answer, type ApiClient, jsonExport, newSpan, newTraceId, type TestApp } from '#testing';
-import type { HumanScoreDto } from '../../../src/evaluation/scores/human-score.dto';
+import type { ScoreDto } from '../../../src/evaluation/scores/score.dto';
 import type { ScorerDto } from '../../../src/evaluation/scorers/scorer.dto';
 import { EvaluationWorkspace, type Page, type Result, type Wire } from './evaluation.harness';
 
-export type HumanScore = Wire<HumanScoreDto>;
+export type HumanScore = Wire<ScoreDto>;
 export type Scorer = Wire<ScorerDto>;
 type Fields = Record<string, unknown>;
 

@@ -26,11 +26,11 @@ describe('a human score', () => {
 
   describe('is stored', () => {
     it.each<[string, object, Record<string, unknown>, number, Record<string, unknown>]>([
-      ['true', BOOLEAN, { value: true }, 1, { value: true }],
-      ['false', BOOLEAN, { value: false }, 0, { value: false }],
-      ['a number within its bounds', STARS, { value: 3.5 }, 3.5, { value: 3.5 }],
-      ['the bounds themselves', STARS, { value: 5 }, 5, { value: 5 }],
-      ['a choice, by its score', TONE, { choice: 'curt' }, 0.25, { choice: 'curt' }],
+      ['true', BOOLEAN, { score: true }, 1, {}],
+      ['false', BOOLEAN, { score: false }, 0, {}],
+      ['a number within its bounds', STARS, { score: 3.5 }, 3.5, {}],
+      ['the bounds themselves', STARS, { score: 5 }, 5, {}],
+      ['a choice, by its score', TONE, { label: 'curt' }, 0.25, { label: 'curt' }],
       [
         'answers to questions, by the mean of their scores',
         SURVEY,
@@ -53,21 +53,28 @@ describe('a human score', () => {
         score_id: expect.stringMatching(/^score_/) as string,
         workspace_id: on.space.id,
         scorer_id: scorer.scorer_id,
+        scorer_name: scorer.name,
         scorer_version: 1,
+        scorer_kind: 'human',
+        source: 'human',
         target_kind: 'result',
         trace_id: null,
         session_id: null,
+        span_id: null,
         experiment_id: result.experiment_id,
         result_id: result.result_id,
+        case_id: result.case_id,
         score,
-        choice: null,
-        value: null,
+        label: null,
         answers: null,
         ...kept,
         comment: 'because',
         metadata: { z: 1, a: [null] },
+        author: null,
+        score_run_id: null,
         supersedes_score_id: null,
         superseded_by_score_id: null,
+        superseded_at: null,
         created_at: expect.stringMatching(TIME) as string,
         updated_at: posted.body.created_at,
         created_by: on.ann.id,
@@ -88,17 +95,17 @@ describe('a human score', () => {
       const named = { trace_id, session_id: 'talk' };
       const ids = { experiment_id: result.experiment_id, result_id: result.result_id };
       const none = { trace_id: null, session_id: null, experiment_id: null, result_id: null };
-      expect(await on.score(scorer, { ...ids, value: true })).toMatchObject({
+      expect(await on.score(scorer, { ...ids, score: true })).toMatchObject({
         target_kind: 'result',
         ...ids,
         ...named,
       });
-      expect(await on.score(scorer, { trace_id, value: true })).toMatchObject({
+      expect(await on.score(scorer, { trace_id, score: true })).toMatchObject({
         target_kind: 'trace',
         ...none,
         trace_id,
       });
-      expect(await on.score(scorer, { session_id: 'talk', value: true })).toMatchObject({
+      expect(await on.score(scorer, { session_id: 'talk', score: true })).toMatchObject({
         target_kind: 'session',
         ...none,
         session_id: 'talk',
@@ -109,8 +116,8 @@ describe('a human score', () => {
       const scorer = await on.scorer();
       const trace_id = newTraceId();
       await newResult({ trace_id, session_id: 'unheard of' });
-      await on.score(scorer, { trace_id, value: true });
-      await on.score(scorer, { session_id: 'unheard of', value: true });
+      await on.score(scorer, { trace_id, score: true });
+      await on.score(scorer, { session_id: 'unheard of', score: true });
     });
 
     it('with 2,000 characters of its comment, and no split character', async () => {
@@ -118,7 +125,7 @@ describe('a human score', () => {
       const { result_id } = await newResult();
       const { comment } = await on.score(scorer, {
         result_id,
-        value: true,
+        score: true,
         comment: `x${'😀'.repeat(2_000)}`,
       });
       expect(comment).toBe(`x${'😀'.repeat(999)}`);
@@ -129,16 +136,16 @@ describe('a human score', () => {
       const { result_id } = await newResult();
       const definition = { rubric: 'How many stars?', output: STARS };
       await on.space.editor.patch(`/eval/v1/scorers/${scorer.scorer_id}`, { definition });
-      const shown = await on.score(scorer, { result_id, scorer_version: 1, value: true });
+      const shown = await on.score(scorer, { result_id, scorer_version: 1, score: true });
       expect(shown).toMatchObject({ scorer_version: 1, score: 1 });
-      const present = await on.score(scorer, { result_id, value: 4 });
+      const present = await on.score(scorer, { result_id, score: 4 });
       expect(present).toMatchObject({ scorer_version: 2, score: 4, supersedes_score_id: shown.score_id });
     });
 
     it('once per Idempotency-Key', async () => {
       const scorer = await on.scorer();
       const { result_id } = await newResult();
-      const body = { workspace_id: on.space.id, scorer_id: scorer.scorer_id, result_id, value: true };
+      const body = { workspace_id: on.space.id, scorer_id: scorer.scorer_id, result_id, score: true };
       const headers = { 'Idempotency-Key': 'one' };
       const first = await on.ann.api.post<HumanScore>(SCORES, body, headers);
       const second = await on.ann.api.post<HumanScore>(SCORES, body, headers);
@@ -151,13 +158,14 @@ describe('a human score', () => {
     it('supersedes it, and both stay readable', async () => {
       const scorer = await on.scorer(STARS);
       const { result_id } = await newResult();
-      const first = await on.score(scorer, { result_id, value: 1 });
-      const second = await on.score(scorer, { result_id, value: 2 });
-      const third = await on.score(scorer, { result_id, value: 3 });
+      const first = await on.score(scorer, { result_id, score: 1 });
+      const second = await on.score(scorer, { result_id, score: 2 });
+      const third = await on.score(scorer, { result_id, score: 3 });
       const read = async (id: string) => (await on.space.viewer.get<HumanScore>(`${SCORES}/${id}`)).body;
       expect(await read(first.score_id)).toEqual({
         ...first,
         superseded_by_score_id: second.score_id,
+        superseded_at: second.created_at,
         updated_at: second.created_at,
       });
       expect(await read(second.score_id)).toMatchObject({
@@ -177,10 +185,10 @@ describe('a human score', () => {
       const trace_id = await on.exportTrace();
       const { result_id } = await newResult({ trace_id });
       const all = [
-        await on.score(scorer, { result_id, value: true }),
-        await on.score(scorer, { result_id, value: true }, bob),
-        await on.score(other, { result_id, value: true }),
-        await on.score(scorer, { trace_id, value: true }),
+        await on.score(scorer, { result_id, score: true }),
+        await on.score(scorer, { result_id, score: true }, bob),
+        await on.score(other, { result_id, score: true }),
+        await on.score(scorer, { trace_id, score: true }),
       ];
       expect(all.map((score) => score.supersedes_score_id)).toEqual([null, null, null, null]);
       expect(await on.listed('')).toEqual(all.map((score) => score.score_id).reverse());
@@ -190,7 +198,7 @@ describe('a human score', () => {
       const scorer = await on.scorer(STARS);
       const { result_id } = await newResult();
       const values = [1, 2, 3, 4, 5, 1.5, 2.5, 3.5, 4.5];
-      const made = await Promise.all(values.map((value) => on.score(scorer, { result_id, value })));
+      const made = await Promise.all(values.map((value) => on.score(scorer, { result_id, score: value })));
       const superseded = made.flatMap((score) => score.supersedes_score_id ?? []);
       expect(new Set(superseded).size).toBe(values.length - 1);
       expect(superseded).toHaveLength(values.length - 1);
@@ -207,22 +215,21 @@ describe('a human score', () => {
       const { experiment_id } = experiment;
       const { result_id } = await on.space.result(experiment_id, { trace_id, session_id: 'talk' });
       const elsewhere = await newResult();
-      const { score_id: ofTrace } = await on.score(one, { trace_id, value: true });
-      const { score_id: ofSession } = await on.score(one, { session_id: 'talk', value: true }, bob);
-      const { score_id: ofResult } = await on.score(two, { result_id, value: true });
-      const { score_id: other } = await on.score(two, { result_id: elsewhere.result_id, value: true }, bob);
+      const { score_id: ofTrace } = await on.score(one, { trace_id, score: true });
+      const { score_id: ofSession } = await on.score(one, { session_id: 'talk', score: true }, bob);
+      const { score_id: ofResult } = await on.score(two, { result_id, score: true });
+      const { score_id: other } = await on.score(two, { result_id: elsewhere.result_id, score: true }, bob);
       const cases: [string, string[]][] = [
         ['', [other, ofResult, ofSession, ofTrace]],
         ['sort=created_at', [ofTrace, ofSession, ofResult, other]],
-        ['sort=-updated_at', [other, ofResult, ofSession, ofTrace]],
         [`scorer_id=${one.scorer_id}`, [ofSession, ofTrace]],
         [`trace_id=${trace_id}`, [ofResult, ofTrace]],
         ['session_id=talk', [ofResult, ofSession]],
         [`result_id=${result_id}`, [ofResult]],
-        [`experiment_id=${experiment_id}`, [ofResult, ofSession, ofTrace]],
+        [`experiment_id=${experiment_id}`, [ofResult]],
         [`experiment_id=${elsewhere.experiment_id}`, [other]],
         [`created_by=${bob.id}`, [other, ofSession]],
-        [`experiment_id=${experiment_id}&created_by=${bob.id}`, [ofSession]],
+        [`session_id=talk&created_by=${bob.id}`, [ofSession]],
         [`trace_id=${trace_id}&scorer_id=${two.scorer_id}`, [ofResult]],
         ['trace_id=x', []],
         ['experiment_id=x', []],
@@ -234,8 +241,8 @@ describe('a human score', () => {
       const scorer = await on.scorer(STARS);
       const { result_id, experiment_id } = await newResult();
       const people = await Promise.all([1, 2, 3, 4, 5].map(() => on.annotator()));
-      for (const person of people) await on.score(scorer, { result_id, value: 1 }, person);
-      for (const query of ['', `experiment_id=${experiment_id}`, 'sort=updated_at']) {
+      for (const person of people) await on.score(scorer, { result_id, score: 1 }, person);
+      for (const query of ['', `experiment_id=${experiment_id}`, 'sort=created_at']) {
         const seen: string[] = [];
         let cursor = '';
         do {
@@ -245,14 +252,14 @@ describe('a human score', () => {
           cursor = body.page.next_cursor === null ? '' : `&cursor=${body.page.next_cursor}`;
         } while (cursor !== '');
         const ids = people.map((person) => person.id);
-        expect(seen).toEqual(query === 'sort=updated_at' ? ids : ids.reverse());
+        expect(seen).toEqual(query === 'sort=created_at' ? ids : ids.reverse());
       }
     });
 
     it('only in its own workspace, and only by known parameters', async () => {
       const scorer = await on.scorer();
       const { result_id, experiment_id } = await newResult({ session_id: 'talk' });
-      const { score_id } = await on.score(scorer, { result_id, value: true });
+      const { score_id } = await on.score(scorer, { result_id, score: true });
       const sibling = await on.space.sibling();
       const stranger = await HumanScoresFixture.open(app);
       for (const caller of [sibling, stranger.space.viewer]) {

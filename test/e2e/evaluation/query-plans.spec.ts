@@ -89,8 +89,8 @@ describe('on filled tables', () => {
       [datasetId, space.id],
     );
     await vacuumed(app, [
-      ...['datasets', 'records', 'experiments', 'results', 'result_scores', 'human_scores'],
-      ...['human_score_experiments', 'dataset_versions'],
+      ...['datasets', 'records', 'experiments', 'results', 'result_scores', 'scores'],
+      ...['dataset_versions'],
     ]);
   });
   afterAll(() => app.close());
@@ -140,7 +140,7 @@ describe('on filled tables', () => {
       expect([path, (await space.viewer.get(path)).status]).toEqual([path, 200]);
     });
     const reads = statements.filter(([text]) =>
-      /FROM \(*(results|result_scores|score_results|human_scores|unnest)/.test(text),
+      /FROM \(*(results|result_scores|score_results|scores|unnest)/.test(text),
     );
     return Promise.all(reads.map(([text, values]) => planOf(app.database, text, values)));
   }
@@ -195,8 +195,11 @@ describe('on filled tables', () => {
     ...['sort=created_at', 'sort=updated_at', 'sort=-name', 'sort=name&offset=400'].map(of('experiments')),
     ...['', 'q=40', 'tag=t40', 'name=dataset 40', 'sort=name', 'sort=-updated_at'].map(of('datasets')),
     ...['', 'scorer_id=scr_40', `trace_id=${'40'.padStart(32, '0')}`, 'session_id=s40'].map(of('scores')),
-    ...['result_id=res_40', 'experiment_id', 'created_by=usr_40', 'sort=-updated_at'].map(of('scores')),
+    ...['result_id=res_40', 'experiment_id', 'created_by=usr_40', 'sort=created_at'].map(of('scores')),
     ...['include_superseded=true', 'scorer_id=scr_40&include_superseded=true'].map(of('scores')),
+    ...['author=author 40', 'score_run_id=run_40', 'scorer_name=scorer 40', 'source=human'].map(of('scores')),
+    ...['scorer_name=scorer 40&sort=score', 'scorer_id=scr_40&sort=-score&min_score=7'].map(of('scores')),
+    ...['label=x&max_score=3', 'since=2020-01-01T00:00:00Z&scorer_kind=human'].map(of('scores')),
     ...['', 'sort=created_at', 'offset=400'].map(of('versions')),
   ];
   it.each(filters)('the list of %s?%s reads no table from end to end', async (list, query) => {
@@ -215,7 +218,7 @@ describe('on filled tables', () => {
   });
 });
 
-/** Scores of people: of forty one is of the workspace, of those one in five of the experiment. */
+/** Scores of people: one in forty is in the workspace, and one in five of those is of the experiment. */
 async function fillScores(tx: Tx, workspaceId: string, experimentId: string): Promise<void> {
   await tx.query(`
     INSERT INTO scorers (scorer_id, workspace_id, version_id, name, scorer_kind, grain, definition, created_by)
@@ -226,20 +229,15 @@ async function fillScores(tx: Tx, workspaceId: string, experimentId: string): Pr
                                  definition, tags, metadata, created_at, created_by)
     SELECT scorer_id, 1, version_id, workspace_id, name, 'human', 'trace', '{}', '{}', '{}', now(), 'test' FROM scorers`);
   await tx.query(
-    `INSERT INTO human_scores (score_id, workspace_id, scorer_id, scorer_version, target_kind, trace_id, session_id,
-                               experiment_id, result_id, score, value, output_sha256, created_at, updated_at, created_by)
+    `INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_kind, scorer_name, source, target_kind,
+                         trace_id, session_id, experiment_id, result_id, result_version, score, output_sha256, author,
+                         score_run_id, created_at, created_by)
      SELECT 'score_' || lpad(n::text, 26, '0'), CASE n % 40 WHEN 0 THEN $1 ELSE 'wsp_' || n % 40 END,
-            'scr_' || n % 120, 1, 'result', lpad((n % 3000)::text, 32, '0'), 's' || n % 3000, 'exp_' || n,
-            'res_' || n % 3000, 1, 'true', '', now(), now() - n * interval '1 s', 'usr_' || n % 2999
+            'scr_' || n % 120, 1, 'human', 'scorer ' || n % 120, 'human', 'result', lpad((n % 3000)::text, 32, '0'),
+            's' || n % 3000, CASE n % 200 WHEN 0 THEN $2 ELSE 'exp_' || n END, 'res_' || n % 3000, 1, n, '',
+            'author ' || n % 3000, 'run_' || n % 3000, now(), 'usr_' || n % 2999
      FROM generate_series(1, 40000) n`,
-    [workspaceId],
-  );
-  await tx.query(
-    `INSERT INTO human_score_experiments (experiment_id, score_id, workspace_id)
-     SELECT CASE n % 200 WHEN 0 THEN $1 ELSE 'exp_' || n END, 'score_' || lpad(n::text, 26, '0'),
-            CASE n % 40 WHEN 0 THEN $2 ELSE 'wsp_' || n % 40 END
-     FROM generate_series(1, 40000) n`,
-    [experimentId, workspaceId],
+    [workspaceId, experimentId],
   );
 }
 

@@ -162,9 +162,9 @@ describe('lists of results', () => {
     const on = await HumanScoresFixture.open(app);
     const scorer = await on.scorer(STARS, { name: 'stars' });
     const result = await on.newResult();
-    await on.score(scorer, { result_id: result.result_id, value: 1 });
+    await on.score(scorer, { result_id: result.result_id, score: 1 });
     await on.space.finalize(result.experiment_id);
-    await on.score(scorer, { result_id: result.result_id, value: 5 });
+    await on.score(scorer, { result_id: result.result_id, score: 5 });
     const path = `/eval/v1/experiments/${result.experiment_id}/results`;
     const found = async (query: string) => (await on.space.list<Result>(`${path}?${query}`)).length;
     expect((await on.result(result)).scores).toEqual({ stars: 1 });

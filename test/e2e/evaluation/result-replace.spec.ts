@@ -122,10 +122,10 @@ describe('changing the results of a running experiment', () => {
     const [trace_id, next] = [newTraceId(), newTraceId()];
     const made = await create({ trace_id });
     const { result_id } = made.body;
-    await on.score(scorer, { result_id, value: 1 });
-    await on.score(other, { trace_id, value: true });
+    await on.score(scorer, { result_id, score: 1 });
+    await on.score(other, { trace_id, score: true });
     await space.result((await space.experiment()).experiment_id, { trace_id: next });
-    await on.score(other, { trace_id: next, value: false });
+    await on.score(other, { trace_id: next, score: false });
     expect((await read(made.body)).scores).toEqual({ [scorer.name]: 1, [other.name]: 1 });
     const replaced = await create({ trace_id: next, on_conflict: 'replace' });
     expect(replaced.body.scores).toEqual({ [other.name]: 0 });
@@ -133,9 +133,9 @@ describe('changing the results of a running experiment', () => {
       { scorer: other.name, source: 'human', score: 0, is_shown: true },
     ]);
     const bob = await on.annotator();
-    await on.score(scorer, { result_id, value: 5 }, bob);
+    await on.score(scorer, { result_id, score: 5 }, bob);
     expect((await read(made.body)).scores).toEqual({ [other.name]: 0, [scorer.name]: 5 });
-    await on.score(scorer, { result_id, value: 3 });
+    await on.score(scorer, { result_id, score: 3 });
     expect((await read(made.body)).scores).toEqual({ [other.name]: 0, [scorer.name]: 4 });
   });
 

@@ -39,8 +39,8 @@ describe('human scores of targets uploaded later', () => {
 
   it('are in its answer, in the result, in the summary and in the list of the experiment’s scores', async () => {
     const scorer = await on.scorer(TONE);
-    const first = await on.score(scorer, { trace_id, choice: 'kind', comment: 'warm' });
-    const second = await on.score(scorer, { session_id: 'talk', choice: 'kind' }, bob);
+    const first = await on.score(scorer, { trace_id, label: 'kind', comment: 'warm' });
+    const second = await on.score(scorer, { session_id: 'talk', label: 'kind' }, bob);
     const result = await upload({ session_id: 'talk', scores: { own: { score: 0, label: 'mine' } } });
     expect(result.scores).toEqual({ own: 0, [scorer.name]: 1 });
     expect(result.score_details).toEqual({
@@ -55,10 +55,8 @@ describe('human scores of targets uploaded later', () => {
     });
     expect(await on.result(result)).toEqual(result);
     expect(result.updated_at).toBe(result.created_at);
-    expect(await on.listed(`experiment_id=${result.experiment_id}`)).toEqual([
-      second.score_id,
-      first.score_id,
-    ]);
+    expect(await on.listed(`trace_id=${trace_id}&source=human`)).toEqual([first.score_id]);
+    expect(await on.listed('session_id=talk&source=human')).toEqual([second.score_id]);
     const { summary } = await on.space.finalize(result.experiment_id);
     expect(summary).toMatchObject({
       scores: { own: { mean: 0, count: 1 }, [scorer.name]: { mean: 1, count: 1 } },
@@ -68,8 +66,8 @@ describe('human scores of targets uploaded later', () => {
 
   it('are in each uploaded result of their target, and in no other', async () => {
     const [byTrace, bySession] = [await on.scorer(), await on.scorer()];
-    await on.score(byTrace, { trace_id, value: true });
-    await on.score(bySession, { session_id: 'talk', value: false });
+    await on.score(byTrace, { trace_id, score: true });
+    await on.score(bySession, { session_id: 'talk', score: false });
     const { experiment_id } = await on.space.experiment();
     await on.space.result(experiment_id, { case_id: 'there already', trace_id: newTraceId() });
     const answer = await on.space.post<BulkAnswer>(`/eval/v1/experiments/${experiment_id}/results/bulk`, {
@@ -101,19 +99,19 @@ describe('human scores of targets uploaded later', () => {
 
   it('count each person’s latest, once min_annotations have scored', async () => {
     const scorer = await on.scorer(STARS, {}, { min_annotations: 3 });
-    await on.score(scorer, { trace_id, value: 5 });
-    await on.score(scorer, { trace_id, value: 1 });
-    await on.score(scorer, { session_id: 'talk', value: 2 });
-    await on.score(scorer, { trace_id, value: 2 }, bob);
+    await on.score(scorer, { trace_id, score: 5 });
+    await on.score(scorer, { trace_id, score: 1 });
+    await on.score(scorer, { session_id: 'talk', score: 2 });
+    await on.score(scorer, { trace_id, score: 2 }, bob);
     expect((await upload({ session_id: 'talk' })).scores).toEqual({});
-    await on.score(scorer, { session_id: 'talk', value: 5 }, eve);
+    await on.score(scorer, { session_id: 'talk', score: 5 }, eve);
     expect((await upload({ session_id: 'talk' })).scores).toEqual({ [scorer.name]: 3 });
     expect((await upload({ session_id: 'walk' })).scores).toEqual({});
   });
 
   it('do not overwrite an uploaded score of the same name', async () => {
     const scorer = await on.scorer();
-    const { score_id } = await on.score(scorer, { trace_id, value: true });
+    const { score_id } = await on.score(scorer, { trace_id, score: true });
     const own = { scorer_id: scorer.scorer_id, scorer_version: 1 };
     const written: [unknown, number | null][] = [
       [0.5, 0.5],
@@ -129,22 +127,22 @@ describe('human scores of targets uploaded later', () => {
 
   it('are updated by later human scores', async () => {
     const scorer = await on.scorer(STARS);
-    await on.score(scorer, { trace_id, value: 5 });
+    await on.score(scorer, { trace_id, score: 5 });
     const result = await upload();
     expect(result.scores).toEqual({ [scorer.name]: 5 });
-    await on.score(scorer, { result_id: result.result_id, value: 1 });
+    await on.score(scorer, { result_id: result.result_id, score: 1 });
     expect((await on.result(result)).scores).toEqual({ [scorer.name]: 1 });
-    await on.score(scorer, { trace_id, value: 2 }, bob);
+    await on.score(scorer, { trace_id, score: 2 }, bob);
     expect((await on.result(result)).scores).toEqual({ [scorer.name]: 1.5 });
   });
 
   it('of an archived scorer are not written back', async () => {
     const scorer = await on.scorer();
-    await on.score(scorer, { trace_id, value: true });
+    await on.score(scorer, { trace_id, score: true });
     await on.space.archive(`/eval/v1/scorers/${scorer.scorer_id}`);
     expect((await upload()).scores).toEqual({});
     const another = await on.scorer(BOOLEAN, { name: scorer.name });
-    await on.score(another, { trace_id, value: false });
+    await on.score(another, { trace_id, score: false });
     const result = await upload();
     expect(result.scores).toEqual({ [scorer.name]: 0 });
     expect(detailOf(result, another)!.scorer_id).toBe(another.scorer_id);
@@ -154,7 +152,7 @@ describe('human scores of targets uploaded later', () => {
     const scorer = await on.scorer();
     const other = await on.space.organization.newWorkspace();
     const elsewhere = (await on.space.organization.as('evaluator')).in(other);
-    await on.score(scorer, { trace_id, value: true });
+    await on.score(scorer, { trace_id, score: true });
     const made = await elsewhere.post<{ experiment_id: string }>('/eval/v1/experiments', {
       workspace_id: other,
       name: 'elsewhere',
@@ -170,7 +168,7 @@ describe('human scores of targets uploaded later', () => {
 
   it('are in a result of a pinned CSV version', async () => {
     const scorer = await on.scorer();
-    await on.score(scorer, { trace_id, value: true });
+    await on.score(scorer, { trace_id, score: true });
     const { dataset_id } = await on.space.dataset();
     await on.space.post(`/eval/v1/datasets/${dataset_id}/versions`, { content: 'id,question\na,what?\n' });
     const { experiment_id } = await on.space.experiment({ dataset_id, dataset_version: 1 });
@@ -184,7 +182,7 @@ describe('human scores of targets uploaded later', () => {
     const say =
       (by: () => Annotator, value: unknown, fields: object = {}): Step =>
       (scorer) =>
-        on.score(scorer, { trace_id, value, ...fields }, by());
+        on.score(scorer, { trace_id, score: value, ...fields }, by());
     const change =
       (output: object, fields: object = {}): Step =>
       (scorer) =>

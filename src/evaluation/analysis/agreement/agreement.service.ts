@@ -12,14 +12,13 @@ import {
   type RatedBy,
   type RatedUnit,
   type Rating,
-  type Source,
   type Unit,
   UNITS_MAX,
 } from './agreement.repository';
 
-/** One of the two scorers, and where its ratings are stored besides results. */
+/** One of the two scorers. */
 interface Side extends RatedBy {
-  source: Source;
+  isHuman: boolean;
 }
 
 type RatingPair = readonly [scorer: Rating, reference: Rating];
@@ -105,27 +104,19 @@ export class AgreementService {
     return { pairs, isTruncated: base.isTruncated || own!.isTruncated || other!.isTruncated };
   }
 
-  /**
-   * Returns one side's rating of each unit. An annotation takes precedence over a score in a result. Between a run's score
-   * and a score in a result, the newer one counts.
-   */
+  /** Returns one side's rating of each unit. People's scores take precedence over those that clients gave in their name. */
   private async ratingsBy(
     scope: Scope,
     side: Side,
     units: readonly Unit[],
     experimentId: string | null,
   ): Promise<{ ratings: Map<string, Rating>; isTruncated: boolean }> {
-    const inResults = await this.ratings.inResults(scope, side, units, experimentId);
-    const byUnit = new Map(inResults.map((rating) => [unitKey(rating), rating]));
-    const { items, isTruncated } =
-      side.source === 'hosted'
-        ? { items: await this.ratings.byRuns(scope, side, units), isTruncated: false }
-        : await this.ratings.byAnnotators(scope, side, units);
-    for (const rating of items) {
-      const other = byUnit.get(unitKey(rating));
-      if (!other || side.source === 'human' || isNewer(rating, other)) byUnit.set(unitKey(rating), rating);
-    }
-    return { ratings: byUnit, isTruncated };
+    const others = await this.ratings.byOthers(scope, side, units, experimentId);
+    const { items, isTruncated } = side.isHuman
+      ? await this.ratings.byAnnotators(scope, side, units)
+      : { items: [], isTruncated: false };
+    const ratings = new Map([...others, ...items].map((rating) => [unitKey(rating), rating]));
+    return { ratings, isTruncated };
   }
 
   /** Returns the scores of the choices in all versions that rated. Omits choices with different scores. */
@@ -164,26 +155,23 @@ export class AgreementService {
   }
 
   private async newest(scope: Scope, side: Side): Promise<Part<Unit>> {
-    const stored = await this.ratings.newest(scope, side, side.source);
-    const inResults = await this.ratings.newestInResults(scope, side);
-    const { items, isTruncated } = limited(mergeNewest(stored.items, inResults.items));
-    return { items, isTruncated: isTruncated || stored.isTruncated || inResults.isTruncated };
+    const others = await this.ratings.newest(scope, side, 'others');
+    if (!side.isHuman) return limited(others.items, others.isTruncated);
+    const people = await this.ratings.newest(scope, side, 'people');
+    return limited(mergeNewest(people.items, others.items), people.isTruncated || others.isTruncated);
   }
 }
 
 const sideOf = ({ scorer_id, scorer_kind }: ScorerEntity, version: number | null): Side => ({
   scorerId: scorer_id,
   version,
-  source: scorer_kind === 'human' ? 'human' : 'hosted',
+  isHuman: scorer_kind === 'human',
 });
 
 /** Includes the kind, because a session and a trace may have the same id. */
 const unitKey = ({ unit_kind, unit_id }: Unit): string => `${unit_kind} ${unit_id}`;
 
-/** Returns the part of an id that sorts by time. */
-const timeOf = ({ id }: RatedUnit): string => id.slice(id.indexOf('_') + 1);
-
-const isNewer = (one: RatedUnit, other: RatedUnit): boolean => timeOf(one) > timeOf(other);
+const isNewer = (one: RatedUnit, other: RatedUnit): boolean => one.id > other.id;
 
 /** Merges two lists that are sorted from newest to oldest. Returns each unit once. */
 function mergeNewest(a: readonly RatedUnit[], b: readonly RatedUnit[]): Unit[] {
@@ -198,12 +186,12 @@ const distinct = <One extends Unit>(units: readonly One[]): One[] => [
 ];
 
 /** Returns the first `UNITS_MAX` units without repetitions. */
-const limited = (units: readonly Unit[]): Part<Unit> => ({
+const limited = (units: readonly Unit[], isTruncated = false): Part<Unit> => ({
   items: distinct(units.slice(0, UNITS_MAX)),
-  isTruncated: units.length > UNITS_MAX,
+  isTruncated: isTruncated || units.length > UNITS_MAX,
 });
 
-/** Returns the versions that rated. A result that names no version counts as the current one. */
+/** Returns the versions that rated. A score that names no version counts as the current one. */
 function versionsOf(
   { scorer_id, scorer_version }: ScorerEntity,
   ratings: readonly Rating[],

@@ -18,53 +18,92 @@ export const REPLACES_COUNTED = raw(`
         (kept.score, kept.scorer_id) IS DISTINCT FROM (excluded.score, excluded.scorer_id))
   WHERE excluded.is_shown OR NOT kept.is_shown OR excluded.is_late`);
 
-/** The scores that clients upload, as rows of `result_scores`. The results are locked, or new. */
+/** The scores that clients upload with results. The results are locked, or new. */
 @Injectable()
 export class ResultScoreRepository {
   /** Stores the scores of new or cleared results. */
-  async insert(tx: Tx, scope: Scope, experimentId: string, rows: readonly ScoreRow[]): Promise<void> {
+  async insert(
+    tx: Tx,
+    scope: Scope,
+    experimentId: string,
+    rows: readonly ScoreRow[],
+    at: Date,
+  ): Promise<void> {
     if (rows.length === 0) return;
     await tx.query(
       prepared(
         'result-score.insert',
-        sql`INSERT INTO result_scores (experiment_id, workspace_id, result_id, scorer, scorer_version, scorer_id, score,
-                                       source, is_shown)
-          SELECT ${experimentId}, ${scope.workspaceId}, result_id, scorer, scorer_version, scorer_id, score, 'client', true
-          FROM json_to_recordset(${toRawJson(rows)}::json) AS given(
-            result_id text, scorer text, scorer_version integer, scorer_id text, score double precision)`,
+        sql`WITH given AS MATERIALIZED (
+            SELECT * FROM json_to_recordset(${toRawJson(rows)}::json) AS given(
+              score_id text, result_id text, result_version integer, case_id text, trace_id text, session_id text,
+              scorer text, scorer_version integer, scorer_id text, score double precision, label text, comment text,
+              metadata json)
+          ), listed AS (
+            INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_kind, scorer_name, source,
+                                target_kind, trace_id, session_id, experiment_id, result_id, result_version, case_id,
+                                score, label, comment, metadata, created_at, created_by)
+            SELECT score_id, ${scope.workspaceId}, scorer_id, scorer_version, (
+                     SELECT scorer_kind FROM scorers
+                     WHERE scorer_id = given.scorer_id AND workspace_id = ${scope.workspaceId}),
+                   scorer, 'client', 'result', trace_id, session_id, ${experimentId}, result_id, result_version, case_id,
+                   score, label, comment, metadata, ${at}::timestamptz, ${scope.principalId}
+            FROM given
+          )
+          INSERT INTO result_scores (experiment_id, workspace_id, result_id, scorer, scorer_version, scorer_id, score,
+                                     source, is_shown)
+          SELECT ${experimentId}, ${scope.workspaceId}, result_id, scorer, coalesce(scorer_version, 0), scorer_id, score,
+                 'client', true
+          FROM given`,
       ),
     );
   }
 
-  /** Removes all scores of these results, whoever made them. */
+  /** Removes all scores of results that are replaced, whoever made them. The list of scores keeps them as superseded. */
   async clear(
     tx: Tx,
     { workspaceId }: Scope,
     experimentId: string,
     resultIds: readonly string[],
+    at: Date,
   ): Promise<void> {
     if (resultIds.length === 0) return;
     await tx.query(
-      sql`DELETE FROM result_scores
+      sql`WITH superseded AS (
+          UPDATE scores SET superseded_at = ${at}
+          WHERE workspace_id = ${workspaceId} AND result_id = ANY (${resultIds}::text[]) AND superseded_at IS NULL
+        )
+        DELETE FROM result_scores
         WHERE experiment_id = ${experimentId} AND result_id = ANY (${resultIds}::text[])
           AND workspace_id = ${workspaceId}`,
     );
   }
 
-  /** Stores scores of one result in place of all others under the same names, whoever made them. */
+  /**
+   * Stores scores of one result in place of all others under the same names, whoever made them. Scores of people and of end
+   * users stay current in the list of scores.
+   */
   async replace(
     tx: Tx,
     scope: Scope,
     experimentId: string,
     resultId: string,
     rows: readonly ScoreRow[],
+    at: Date,
   ): Promise<void> {
     if (rows.length === 0) return;
+    const names = rows.map((row) => row.scorer);
     await tx.query(
-      sql`DELETE FROM result_scores
+      sql`WITH superseded AS (
+          UPDATE scores SET superseded_at = ${at}, superseded_by_score_id = given.score_id
+          FROM unnest(${names}::text[], ${rows.map((row) => row.score_id)}::text[]) AS given(scorer, score_id)
+          WHERE scores.workspace_id = ${scope.workspaceId} AND scores.result_id = ${resultId}
+            AND scores.scorer_name = given.scorer AND scores.source IN ('client', 'hosted')
+            AND scores.superseded_at IS NULL
+        )
+        DELETE FROM result_scores
         WHERE experiment_id = ${experimentId} AND result_id = ${resultId} AND workspace_id = ${scope.workspaceId}
-          AND scorer = ANY (${rows.map((row) => row.scorer)}::text[])`,
+          AND scorer = ANY (${names}::text[])`,
     );
-    await this.insert(tx, scope, experimentId, rows);
+    await this.insert(tx, scope, experimentId, rows, at);
   }
 }

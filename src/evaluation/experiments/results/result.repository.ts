@@ -103,9 +103,9 @@ export class ResultRepository {
       ON CONFLICT (experiment_id, case_id)
       ${replaces ? raw(`DO UPDATE SET ${REPLACED}, version = results.version + 1`) : raw('DO NOTHING')}
       RETURNING result_id, case_id, version, ${REVISION}, tags, created_at, created_by, EXISTS (
-        SELECT FROM human_scores s WHERE s.workspace_id = results.workspace_id
-          AND s.target_id IN (results.trace_id, results.session_id)
-          AND s.target_kind <> 'result' AND s.superseded_by_score_id IS NULL) AS is_scored`;
+        SELECT FROM scores s WHERE s.workspace_id = results.workspace_id
+          AND s.target_id IN (results.trace_id, results.session_id) AND s.target_kind <> 'result'
+          AND s.source = 'human' AND s.superseded_at IS NULL) AS is_scored`;
     // A plan for the join that was made while the table was small would scan it once it is large.
     return tx.query<WrittenResult>(
       takesValues ? statement : prepared(replaces ? 'result.replace-many' : 'result.insert-many', statement),
@@ -202,11 +202,11 @@ export class ResultRepository {
   }
 
   /** Finds a result by its id alone. */
-  async findKey(scope: Scope, resultId: string): Promise<ResultKey | null> {
-    const [row] = await this.database.query<ResultKey>(
+  async findKey(scope: Scope, resultId: string): Promise<(ResultKey & Pick<ResultEntity, 'case_id'>) | null> {
+    const [row] = await this.database.query<ResultKey & Pick<ResultEntity, 'case_id'>>(
       prepared(
         'result.get-key',
-        sql`SELECT experiment_id, result_id, version, trace_id, session_id FROM results
+        sql`SELECT experiment_id, result_id, version, trace_id, session_id, case_id FROM results
           WHERE result_id = ${resultId} AND workspace_id = ${scope.workspaceId}`,
       ),
     );

@@ -141,7 +141,7 @@ export class ResultService {
       };
       if (isUnchanged(row, patch)) return versioned(row);
       const patched = await this.results.patch(tx, scope, row, patch);
-      await this.scores.replace(tx, scope, experimentId, resultId, scoreRowsOf(resultId, split));
+      await this.scores.replace(tx, scope, experimentId, resultId, scoreRowsOf(row, split), patch.at);
       return versioned(patched);
     });
   }
@@ -221,11 +221,12 @@ export class ResultService {
     const stored = await this.results.writeMany(tx, scope, experimentId, rows, { at, replaces });
     const planned = new Map(results.map((one) => [one.row.case_id, one]));
     const replaced = stored.flatMap(({ result_id, version }) => (version > 1 ? result_id : []));
-    await this.scores.clear(tx, scope, experimentId, replaced);
-    const scores = stored.flatMap(({ case_id, result_id }) =>
-      scoreRowsOf(result_id, planned.get(case_id)!.split),
-    );
-    await this.scores.insert(tx, scope, experimentId, scores);
+    await this.scores.clear(tx, scope, experimentId, replaced, at);
+    const scores = stored.flatMap(({ case_id, result_id, version }) => {
+      const { row, split } = planned.get(case_id)!;
+      return scoreRowsOf({ ...row, result_id, version }, split);
+    });
+    await this.scores.insert(tx, scope, experimentId, scores, at);
     const written = new Map<string, StoredResult>();
     const scored: StoredResult[] = [];
     for (const { is_scored, ...columns } of stored) {

@@ -1,7 +1,8 @@
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { registerDecorator, type ValidationArguments } from 'class-validator';
 import { HasOutline } from '#platform/http';
-import { isJsonObject, type Outline, unknownDetail } from '#platform/json';
+import { newId } from '#platform/ids';
+import { isJsonObject, type Outline, RawJson, toRawJson, unknownDetail } from '#platform/json';
 import type { ScoreDetail } from './result.entity';
 
 /** Maximum length of a comment, in UTF-16 code units. Longer ones are cut. */
@@ -153,22 +154,51 @@ export function splitScores(given: Record<string, unknown> | null | undefined): 
   return { scores: Object.fromEntries(scores), details: Object.fromEntries(details) };
 }
 
-/** A score as `result_scores` stores it. */
+/** A score of a result, as it is stored. */
 export interface ScoreRow {
+  score_id: string;
   result_id: string;
+  result_version: number;
+  case_id: string;
+  trace_id: string | null;
+  session_id: string | null;
   scorer: string;
-  /** 0 if the score names no version. */
-  scorer_version: number;
+  /** Null if the score names no version. */
+  scorer_version: number | null;
   scorer_id: string | null;
   score: number | null;
+  label: string | null;
+  comment: string | null;
+  metadata: RawJson;
 }
 
+type ScoredResult = Pick<ScoreRow, 'result_id' | 'case_id' | 'trace_id' | 'session_id'> & { version: number };
+
 /** Returns the rows of a result's scores. */
-export const scoreRowsOf = (result_id: string, { scores, details }: SplitScores): ScoreRow[] =>
+export const scoreRowsOf = (
+  { result_id, version, case_id, trace_id, session_id }: ScoredResult,
+  { scores, details }: SplitScores,
+): ScoreRow[] =>
   Object.entries(scores).map(([scorer, score]) => {
-    const { scorer_id = null, scorer_version = 0 } = Object.hasOwn(details, scorer) ? details[scorer]! : {};
-    return { result_id, scorer, scorer_version, scorer_id, score };
+    const detail: ScoreDetail = Object.hasOwn(details, scorer) ? details[scorer]! : {};
+    return {
+      score_id: newId('score'),
+      result_id,
+      result_version: version,
+      case_id,
+      trace_id,
+      session_id,
+      scorer,
+      scorer_version: detail.scorer_version ?? null,
+      scorer_id: detail.scorer_id ?? null,
+      score,
+      label: detail.label ?? null,
+      comment: detail.comment ?? null,
+      metadata: detail.metadata === undefined ? EMPTY_OBJECT : toRawJson(detail.metadata),
+    };
   });
+
+const EMPTY_OBJECT = new RawJson('{}');
 
 const toNumber = (score: unknown): number | null =>
   typeof score === 'boolean' ? Number(score) : ((score ?? null) as number | null);

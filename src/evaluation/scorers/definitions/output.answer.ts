@@ -22,6 +22,11 @@ export interface ScoredAnswer {
 }
 
 const MEMBERS = ['choice', 'value', 'answers'] as const;
+
+/** The names of an answer's members in a request, for faults. */
+type MemberNames = Record<(typeof MEMBERS)[number], string>;
+const OWN_NAMES: MemberNames = { choice: 'choice', value: 'value', answers: 'answers' };
+
 const MEMBER_OF = { choice: 'choice', boolean: 'value', numeric: 'value', questions: 'answers' } as const;
 
 /** Longest list of known choices in a fault, in UTF-16 code units. */
@@ -42,19 +47,23 @@ interface Faults {
  * Throws 400 for an answer that is missing, of another type, out of bounds, or for another type of output. The returned
  * `scored` throws 422 for an unknown choice. There are two steps because a request's 404 and 409 come between 400 and 422.
  */
-export function readAnswer(output: Output, given: GivenAnswer): { scored: () => ScoredAnswer } {
+export function readAnswer(
+  output: Output,
+  given: GivenAnswer,
+  names: MemberNames = OWN_NAMES,
+): { scored: () => ScoredAnswer } {
   const faults: Faults = { form: [], unknown: [] };
   const member = MEMBER_OF[output.type];
   for (const other of MEMBERS) {
     if (other !== member && isGiven(given[other])) {
-      const detail = `does not fit an output of type ${output.type}; answer with ${member}`;
-      faults.form.push({ pointer: `/${other}`, detail });
+      const detail = `does not fit an output of type ${output.type}; answer with ${names[member]}`;
+      faults.form.push({ pointer: `/${names[other]}`, detail });
     }
   }
   const scored =
     output.type === 'questions'
       ? readAnswers(output.questions, given.answers, faults)
-      : readSingle(output, given[member], `/${member}`, faults);
+      : readSingle(output, given[member], `/${names[member]}`, faults);
   if (faults.form.length > 0) throw problem.invalidFields(faults.form);
   return {
     scored: () => {
@@ -68,6 +77,24 @@ export function readAnswer(output: Output, given: GivenAnswer): { scored: () => 
 /** Reads an answer in one step, see {@link readAnswer}. */
 export const scoreOfAnswer = (output: Output, given: GivenAnswer): ScoredAnswer =>
   readAnswer(output, given).scored();
+
+/** Returns the least and the greatest score that an output allows. */
+export function rangeOf(output: Output): { min: number; max: number } {
+  switch (output.type) {
+    case 'boolean':
+      return { min: 0, max: 1 };
+    case 'numeric':
+      return { min: output.min, max: output.max };
+    case 'choice': {
+      const scores = output.choices.map(({ score }) => score);
+      return { min: Math.min(...scores), max: Math.max(...scores) };
+    }
+    case 'questions': {
+      const ranges = output.questions.map((question) => rangeOf(question.output));
+      return { min: mean(ranges.map(({ min }) => min)), max: mean(ranges.map(({ max }) => max)) };
+    }
+  }
+}
 
 interface Read<Value> {
   value: Value;

@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Database, prepared, sql, type SqlExecutor, type Tx } from '#platform/db';
+import { retry } from '#platform/concurrency';
 import { type RawJson, toRawJson } from '#platform/json';
-import { REPLACES_COUNTED } from '../../experiments';
-import type { ScoredItem } from '../../scores';
+import { duplicateOf } from '#platform/problem';
+import { cut, REPLACES_COUNTED } from '../../experiments';
+import type { ScoredItem, TargetKind } from '../../scores';
 import { isResult, type ScoringTarget } from '../runs/score-run.entity';
 import { isRun, type RunKey } from './run-execution.repository';
 
@@ -36,11 +38,15 @@ export class TargetResultRepository {
     item: ScoredItem,
     writeBack: WriteBack | null,
   ): Promise<boolean> {
-    if (!writeBack) return this.storeOn(this.database, run, target, scoreId, item, null);
-    return this.database.transaction(async (tx) => {
-      await this.lockResult(tx, run, target);
-      return this.storeOn(tx, run, target, scoreId, item, writeBack);
-    });
+    const store = (): Promise<boolean> =>
+      writeBack
+        ? this.database.transaction(async (tx) => {
+            await this.lockResult(tx, run, target);
+            return this.storeOn(tx, run, target, scoreId, item, writeBack);
+          })
+        : this.storeOn(this.database, run, target, scoreId, item, null);
+    // two runs that score one target at the same time: the second supersedes the first
+    return retry(store, { isRetryable: (error) => duplicateOf(error) === 'scores_hosted', firstDelayMs: 10 });
   }
 
   /**
@@ -73,6 +79,7 @@ export class TargetResultRepository {
     const score = sql`${writeBack?.score ?? null}::float8`;
     const experimentId = isResult(target) ? target.result_experiment_id : null;
     const resultId = isResult(target) ? target.result_id : null;
+    const comment = sql`${item.reasoning === undefined ? null : cut(item.reasoning)}::text`;
     const [row] = await on.query<{ stored: number }>(
       prepared(
         'score-run.store',
@@ -104,7 +111,33 @@ export class TargetResultRepository {
                    CASE WHEN ${name} IS NOT NULL THEN coalesce((SELECT is_written FROM decided), false) END
             FROM run
             ON CONFLICT (score_run_id, ordinal) DO NOTHING
-            RETURNING scorer_id, scorer_version
+            RETURNING *
+          ), superseded AS (
+            UPDATE scores SET superseded_by_score_id = stored.score_id, superseded_at = stored.created_at
+            FROM stored
+            WHERE stored.error IS NULL AND scores.workspace_id = stored.workspace_id
+              AND scores.scorer_id = stored.scorer_id AND scores.scorer_version = stored.scorer_version
+              AND scores.target_kind = ${targetKindOf(target)} AND scores.target_id = ${ownIdOf(target)}
+              AND scores.source = 'hosted' AND scores.superseded_at IS NULL
+              AND (stored.result_id IS NULL OR EXISTS (SELECT FROM decided))
+            RETURNING scores.score_id
+          ), listed AS (
+            INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_kind, scorer_name, source,
+                                target_kind, trace_id, session_id, experiment_id, result_id, result_version, case_id,
+                                score, label, answers, comment, score_run_id, supersedes_score_id, superseded_at,
+                                created_at, created_by)
+            SELECT stored.score_id, stored.workspace_id, stored.scorer_id, stored.scorer_version, scorer.scorer_kind,
+                   scorer.name, 'hosted', ${targetKindOf(target)}, stored.trace_id, stored.session_id,
+                   stored.experiment_id, stored.result_id, stored.result_version, stored.case_id, stored.score,
+                   stored.choice, stored.answers, ${comment}, stored.score_run_id,
+                   (SELECT max(score_id) FROM superseded),
+                   CASE WHEN stored.result_id IS NOT NULL AND NOT EXISTS (SELECT FROM decided)
+                        THEN stored.created_at END,
+                   stored.created_at, run.created_by
+            FROM stored CROSS JOIN run
+            JOIN scorers scorer ON scorer.workspace_id = run.workspace_id AND scorer.scorer_id = run.scorer_id
+            WHERE stored.error IS NULL
+            RETURNING 1
           ), written AS (
             UPDATE results
             SET scores = results.scores || jsonb_build_object(${name}, ${score}), updated_at = now(),
@@ -126,18 +159,26 @@ export class TargetResultRepository {
           ), counted AS (
             INSERT INTO result_scores AS kept (experiment_id, scorer, scorer_version, result_id, source, workspace_id,
                                                scorer_id, score, is_shown, is_late)
-            SELECT experiment_id, ${name}, stored.scorer_version, result_id, 'hosted', workspace_id, stored.scorer_id,
-                   ${score}, is_written, is_late
+            SELECT decided.experiment_id, ${name}, stored.scorer_version, decided.result_id, 'hosted',
+                   decided.workspace_id, stored.scorer_id, ${score}, is_written, is_late
             FROM decided CROSS JOIN stored
             ${REPLACES_COUNTED}
             RETURNING 1
           )
           SELECT (SELECT count(*) FROM stored) AS stored, (SELECT count(*) FROM written) AS written,
-                 (SELECT count(*) FROM hidden) AS hidden, (SELECT count(*) FROM counted) AS counted`,
+                 (SELECT count(*) FROM hidden) AS hidden, (SELECT count(*) FROM counted) AS counted,
+                 (SELECT count(*) FROM listed) AS listed`,
       ),
     );
     return row!.stored > 0;
   }
 }
+
+const targetKindOf = (target: ScoringTarget): TargetKind =>
+  isResult(target) ? 'result' : target.trace_id !== null ? 'trace' : 'session';
+
+/** Returns the id of the target alone, without a version. */
+const ownIdOf = (target: ScoringTarget): string | null =>
+  isResult(target) ? target.result_id : (target.trace_id ?? target.session_id);
 
 const jsonOrNull = (value: object | undefined): RawJson | null => (value ? toRawJson(value) : null);

@@ -1,0 +1,148 @@
+import { bytesOf, SqlMigration } from './sql-migration';
+
+/** The time of an id's first ten characters, in base32, from the time of a row. */
+const idAt = (prefix: string, time: string): string => `'${prefix}_' || (
+      SELECT string_agg(substr('0123456789abcdefghjkmnpqrstvwxyz',
+               ((extract(epoch FROM ${time}) * 1000)::int8 >> (5 * place))::integer & 31 + 1, 1), '' ORDER BY place DESC)
+      FROM generate_series(0, 9) AS place
+    ) || (
+      SELECT string_agg(substr('0123456789abcdefghjkmnpqrstvwxyz', floor(random() * 32)::integer + 1, 1), '')
+      FROM generate_series(1, 16) WHERE ${time} IS NOT NULL)`;
+
+/** One table of the scores that clients, hosted scoring, people and end users give. */
+export class EvaluationScoresInOneTable1795459300000 extends SqlMigration {
+  protected readonly sql = `
+    -- Rows never change, except that they are superseded.
+    CREATE TABLE scores (
+      score_id text COLLATE "C" NOT NULL,
+      workspace_id text COLLATE "C" NOT NULL,
+      -- these three are null if the score names no scorer, and the version also if it is unknown
+      scorer_id text COLLATE "C",
+      scorer_version integer,
+      scorer_kind text,
+      -- the scorer's name when the score was given
+      scorer_name text COLLATE "C" NOT NULL,
+      source text NOT NULL CONSTRAINT scores_source CHECK (source IN ('client', 'hosted', 'human', 'end_user')),
+      target_kind text NOT NULL CONSTRAINT scores_target_kind CHECK (target_kind IN ('trace', 'session', 'result')),
+      -- for a score of a result, the trace and session of the result, which never change
+      trace_id text COLLATE "C",
+      session_id text COLLATE "C",
+      experiment_id text COLLATE "C",
+      result_id text COLLATE "C",
+      -- the version of the scored result
+      result_version integer,
+      case_id text COLLATE "C",
+      -- the span of an evaluation event
+      span_id text,
+      target_id text COLLATE "C" NOT NULL GENERATED ALWAYS AS (
+        CASE target_kind WHEN 'trace' THEN trace_id WHEN 'session' THEN session_id ELSE result_id END) STORED,
+      -- what agreement compares: the trace, else the session, else the result
+      unit_id text COLLATE "C" NOT NULL GENERATED ALWAYS AS (coalesce(trace_id, session_id, result_id)) STORED,
+      -- null: the scorer gave no score on purpose
+      score double precision,
+      label text,
+      answers json,
+      comment text,
+      metadata json NOT NULL DEFAULT '{}',
+      -- tells apart the people or systems behind one principal
+      author text COLLATE "C",
+      score_run_id text COLLATE "C",
+      -- SHA-256 of the output of a human scorer's definition (RFC 8785); scores with equal hashes have the same scale
+      output_sha256 text,
+      -- identifies an evaluation event: the first 128 bits of a SHA-256 over its trace, span, name and time
+      event_key uuid,
+      supersedes_score_id text COLLATE "C",
+      superseded_by_score_id text COLLATE "C",
+      -- null for a current score. Also set for the scores of a result that was replaced, which no score supersedes.
+      superseded_at timestamptz,
+      created_at timestamptz NOT NULL,
+      created_by text COLLATE "C" NOT NULL,
+      bytes integer NOT NULL GENERATED ALWAYS AS (${bytesOf('metadata', 'answers', 'comment')}) STORED,
+      PRIMARY KEY (workspace_id, score_id),
+      CONSTRAINT scores_target CHECK (
+        (target_kind = 'result') = (result_id IS NOT NULL) AND (result_id IS NULL) = (experiment_id IS NULL)
+        AND (target_kind <> 'session' OR trace_id IS NULL))
+    );
+    -- GET /eval/v1/scores: filters, with and without superseded scores. For a result, also the score that a new one supersedes
+    CREATE INDEX scores_trace ON scores (workspace_id, trace_id, score_id) WHERE trace_id IS NOT NULL;
+    CREATE INDEX scores_session ON scores (workspace_id, session_id, score_id) WHERE session_id IS NOT NULL;
+    CREATE INDEX scores_result ON scores (workspace_id, result_id, score_id) WHERE result_id IS NOT NULL;
+    CREATE INDEX scores_experiment ON scores (workspace_id, experiment_id, score_id) WHERE experiment_id IS NOT NULL;
+    CREATE INDEX scores_scorer ON scores (workspace_id, scorer_id, score_id) WHERE scorer_id IS NOT NULL;
+    CREATE INDEX scores_name ON scores (workspace_id, scorer_name, score_id);
+    CREATE INDEX scores_author ON scores (workspace_id, author, score_id) WHERE author IS NOT NULL;
+    CREATE INDEX scores_creator ON scores (workspace_id, created_by, score_id);
+    CREATE INDEX scores_run ON scores (workspace_id, score_run_id, score_id) WHERE score_run_id IS NOT NULL;
+    -- the same list, sorted by score. Also the traces with a score within bounds
+    CREATE INDEX scores_name_by_score ON scores (workspace_id, scorer_name, score, score_id)
+      WHERE superseded_at IS NULL AND score IS NOT NULL;
+    CREATE INDEX scores_scorer_by_score ON scores (workspace_id, scorer_id, score, score_id)
+      WHERE superseded_at IS NULL AND score IS NOT NULL AND scorer_id IS NOT NULL;
+    -- the score of a trace or a session that a new one supersedes
+    CREATE INDEX scores_current ON scores (workspace_id, target_id, created_by, author)
+      WHERE superseded_at IS NULL AND result_id IS NULL;
+    -- write-back of people's scores
+    CREATE INDEX scores_of_people ON scores (workspace_id, target_id, scorer_id)
+      WHERE source = 'human' AND superseded_at IS NULL;
+    -- agreement: the newest scores of a scorer by people, and by others
+    CREATE INDEX scores_people_newest ON scores (workspace_id, scorer_id, score_id)
+      WHERE source = 'human' AND superseded_at IS NULL;
+    CREATE INDEX scores_others_newest ON scores (workspace_id, scorer_id, score_id)
+      WHERE source IN ('client', 'hosted') AND superseded_at IS NULL AND scorer_id IS NOT NULL;
+    -- agreement: the scores of a scorer for given units
+    CREATE INDEX scores_unit ON scores (workspace_id, scorer_id, unit_id, score_id)
+      WHERE source <> 'end_user' AND superseded_at IS NULL AND scorer_id IS NOT NULL;
+    -- one current score per version of a scorer and target, whoever ordered it
+    CREATE UNIQUE INDEX scores_hosted ON scores (workspace_id, scorer_id, scorer_version, target_kind, target_id)
+      WHERE source = 'hosted' AND superseded_at IS NULL;
+    CREATE UNIQUE INDEX scores_event ON scores (workspace_id, event_key) WHERE event_key IS NOT NULL;
+
+    INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_kind, scorer_name, source, target_kind,
+                        trace_id, session_id, experiment_id, result_id, result_version, case_id, score, label, answers,
+                        comment, metadata, output_sha256, supersedes_score_id, superseded_by_score_id, superseded_at,
+                        created_at, created_by)
+    SELECT h.score_id, h.workspace_id, h.scorer_id, h.scorer_version, c.scorer_kind, c.name, 'human', h.target_kind,
+           h.trace_id, h.session_id, h.experiment_id, h.result_id, h.result_version, r.case_id, h.score, h.choice,
+           h.answers, h.comment, h.metadata, h.output_sha256, h.supersedes_score_id, h.superseded_by_score_id,
+           CASE WHEN h.superseded_by_score_id IS NOT NULL OR h.result_version < r.version THEN h.updated_at END,
+           h.created_at, h.created_by
+    FROM human_scores h JOIN scorers c USING (workspace_id, scorer_id)
+    LEFT JOIN results r ON r.workspace_id = h.workspace_id AND r.result_id = h.result_id;
+
+    INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_kind, scorer_name, source, target_kind,
+                        trace_id, session_id, experiment_id, result_id, result_version, case_id, score, label, answers,
+                        comment, score_run_id, superseded_by_score_id, superseded_at, created_at, created_by)
+    SELECT s.score_id, s.workspace_id, s.scorer_id, s.scorer_version, c.scorer_kind, c.name, 'hosted',
+           CASE WHEN s.result_id IS NOT NULL THEN 'result' WHEN s.trace_id IS NOT NULL THEN 'trace' ELSE 'session' END,
+           s.trace_id, s.session_id, s.experiment_id, s.result_id, s.result_version, s.case_id, s.score, s.choice,
+           s.answers, left(s.reasoning, 2000), s.score_run_id,
+           lead(s.score_id) OVER newest,
+           CASE WHEN lead(s.score_id) OVER newest IS NOT NULL OR s.result_version < r.version
+                THEN lead(s.created_at, 1, s.created_at) OVER newest END,
+           s.created_at, run.created_by
+    FROM score_results s JOIN scorers c USING (workspace_id, scorer_id) JOIN score_runs run USING (workspace_id, score_run_id)
+    LEFT JOIN results r ON r.workspace_id = s.workspace_id AND r.result_id = s.result_id
+    WHERE s.error IS NULL
+    WINDOW newest AS (PARTITION BY s.workspace_id, s.scorer_id, s.scorer_version, s.target_id ORDER BY s.score_id);
+
+    INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_kind, scorer_name, source, target_kind,
+                        trace_id, session_id, experiment_id, result_id, result_version, case_id, score, label, comment,
+                        metadata, created_at, created_by)
+    SELECT ${idAt('score', 'r.updated_at')},
+           s.workspace_id, s.scorer_id, nullif(s.scorer_version, 0), c.scorer_kind, s.scorer, 'client', 'result',
+           r.trace_id, r.session_id, r.experiment_id, r.result_id, r.version, r.case_id, s.score, d.detail ->> 'label',
+           d.detail ->> 'comment', coalesce(d.detail -> 'metadata', '{}'), r.updated_at, r.created_by
+    FROM result_scores s JOIN results r USING (workspace_id, experiment_id, result_id)
+    CROSS JOIN LATERAL (SELECT r.score_details -> s.scorer AS detail) d
+    LEFT JOIN scorers c ON c.workspace_id = s.workspace_id AND c.scorer_id = s.scorer_id
+    WHERE s.source = 'client';
+
+    DROP TABLE human_score_experiments;
+    DROP TABLE human_scores;
+    -- agreement reads the scores instead
+    DROP INDEX score_results_newest;
+    DROP INDEX score_results_trace;
+    DROP INDEX score_results_session;
+    DROP INDEX score_results_result;
+  `;
+}

@@ -1,0 +1,110 @@
+import type { Scope } from '#platform/auth';
+import { toRawJsonOrNull } from '#platform/json';
+import { type FieldError, problem } from '#platform/problem';
+import { type Output, rangeOf, readAnswer, type ScorerKind } from '../scorers';
+import type { CreateScoreDto } from './score.dto';
+import type { ScoreRow, ScoreSource } from './score.entity';
+
+/** The scorer of a score. */
+interface GivenScorer {
+  scorer_kind: ScorerKind;
+  /** Null for scorers of kind `code`, which may give any score. */
+  output: Output | null;
+}
+
+/** The value of a score. */
+export type ScoreValue = Pick<ScoreRow, 'score' | 'label' | 'answers'>;
+
+const VALUES = ['score', 'label', 'answers', 'comment'] as const;
+const NAMES = { choice: 'label', value: 'score', answers: 'answers' };
+
+const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
+
+/**
+ * Returns the source of a score. Errors: 403 for another source than `end_user` by a caller with only the role `runtime`, 400
+ * for a source that does not fit the scorer.
+ */
+export function sourceOf(
+  scope: Scope,
+  { source }: Pick<CreateScoreDto, 'source'>,
+  scorer: GivenScorer | null,
+): ScoreSource {
+  const isHuman = scorer?.scorer_kind === 'human';
+  if (!scope.roles.has('annotator')) {
+    if (!isGiven(source) || source === 'end_user') return 'end_user';
+    throw problem.accessDenied(
+      'With only the role runtime you can record scores of source `end_user`. Recording others requires the role annotator.',
+    );
+  }
+  if (source === 'human' && !isHuman) {
+    throw invalid('/source', 'must not be human: only scorers of kind human give human scores');
+  }
+  if (source === 'client' && isHuman) {
+    throw invalid('/source', 'must be human or end_user for a scorer of kind human');
+  }
+  return source ?? (isHuman ? 'human' : 'client');
+}
+
+/**
+ * Reads the value of a score. A person's score must answer the output of the scorer. Other scores must lie in its range, and
+ * an output of type `choice` or `questions` gives the score where only `label` or `answers` is sent.
+ *
+ * Throws 400 for a value that is missing, of another type or out of range. The returned function throws 422 for an unknown
+ * choice, because a request's 404 and 409 come between 400 and 422.
+ */
+export function readValue(scorer: GivenScorer | null, dto: CreateScoreDto): () => ScoreValue {
+  const { score = null, label = null, answers = null } = dto;
+  if (score !== null && typeof score !== 'number' && typeof score !== 'boolean') {
+    throw invalid('/score', 'must be a number, true, false or null');
+  }
+  const number = score === null ? null : Number(score);
+  const output = scorer?.output ?? null;
+  if (output !== null && (scorer!.scorer_kind === 'human' || isGiven(NAMED_BY[output.type](dto)))) {
+    return readOutput(output, dto, number);
+  }
+  if (dto.score === undefined && !VALUES.some((name) => isGiven(dto[name]))) {
+    throw invalid('', `must have at least one of ${VALUES.join(', ')}`);
+  }
+  if (output !== null && number !== null) checkRange(output, number);
+  return () => ({ score: number, label, answers: toRawJsonOrNull(answers ?? undefined) });
+}
+
+/** The member that alone answers an output. */
+const NAMED_BY: Record<Output['type'], (dto: CreateScoreDto) => unknown> = {
+  choice: (dto) => dto.label,
+  questions: (dto) => dto.answers,
+  boolean: () => null,
+  numeric: () => null,
+};
+
+/** Reads an answer to an output. A score that follows from the answer may be sent too, and must then be equal. */
+function readOutput(output: Output, dto: CreateScoreDto, number: number | null): () => ScoreValue {
+  const follows = output.type === 'choice' || output.type === 'questions';
+  const isTruth = output.type === 'boolean' && (number === 0 || number === 1);
+  const given = {
+    choice: dto.label,
+    value: follows ? null : isTruth ? number === 1 : dto.score,
+    answers: dto.answers,
+  };
+  const reading = readAnswer(output, given, NAMES);
+  return () => {
+    const { answer, score } = reading.scored();
+    if (follows && number !== null && number !== score) {
+      throw invalid('/score', `must be ${score}, which follows from the answer, or left out`);
+    }
+    return {
+      score,
+      label: answer.choice ?? null,
+      answers: toRawJsonOrNull(answer.answers),
+    };
+  };
+}
+
+function checkRange(output: Output, score: number): void {
+  const { min, max } = rangeOf(output);
+  if (score >= min && score <= max) return;
+  throw invalid('/score', `must be a number from ${min} to ${max}, the range of the scorer's output`);
+}
+
+const invalid = (pointer: string, detail: string) =>
+  problem.invalidFields([{ pointer, detail } satisfies FieldError]);

@@ -1,0 +1,89 @@
+import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
+import { ArrayMaxSize, IsArray, IsNumber, IsOptional, IsString } from 'class-validator';
+import { IsOneOf, NotNull } from '#platform/http';
+import { ScoreFiltersDto } from './score.dto';
+
+/** What scores can be grouped by. */
+export const SCORE_GROUPS = [
+  'scorer',
+  'version',
+  'source',
+  'label',
+  'day',
+  'tag',
+  'model',
+  'service',
+] as const;
+export type ScoreGroup = (typeof SCORE_GROUPS)[number];
+
+/** A query for statistics of current scores: the filters of the list, and groups. */
+export class ScoreStatsQueryDto extends ScoreFiltersDto {
+  /** The workspace that X-Service-Workspace-Id names. */
+  @NotNull()
+  @IsString()
+  workspace_id?: string;
+
+  /**
+   * `scorer` is the scorer's name and `version` its version. `day` is the day of recording (UTC, YYYY-MM-DD). `tag` is a tag of
+   * the scored result. `model` and `service` are those of the trace. A score counts in each of its tags and models. Absent or
+   * empty: one row for all scores.
+   */
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(SCORE_GROUPS.length)
+  @IsOneOf(SCORE_GROUPS, {
+    each: true,
+    required: false,
+    nullable: true,
+    uniqueItems: true,
+    maxItems: SCORE_GROUPS.length,
+  })
+  group_by?: ScoreGroup[] | null;
+
+  /** The least score that counts as passed. Defaults to 0.5. */
+  @ApiProperty({ type: 'number', default: 0.5, required: false, nullable: true })
+  @IsOptional()
+  @IsNumber()
+  pass_score?: number | null;
+}
+
+export class ScoreStatsValuesDto {
+  /** Scores that are not null. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  count!: number;
+  /** Scores that are null on purpose. The other members leave them out. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  null_count!: number;
+  /** Null, like the members below, without scores. */
+  mean!: number | null;
+  /** Share of the scores that are at least `pass_score`. */
+  pass_rate!: number | null;
+  min!: number | null;
+  /** Percentiles are exact: over all scores, with linear interpolation (Hyndman & Fan, definition 7). */
+  p10!: number | null;
+  p25!: number | null;
+  p50!: number | null;
+  p75!: number | null;
+  p90!: number | null;
+  p95!: number | null;
+  p99!: number | null;
+  max!: number | null;
+}
+
+export class ScoreStatsRowDto {
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: { type: ['string', 'integer', 'null'] },
+    description: 'A member for each of `group_by`. Null for scores without a value.',
+  } as ApiPropertyOptions)
+  group!: Record<string, string | number | null>;
+
+  values!: ScoreStatsValuesDto;
+}
+
+export class ScoreStatsDto {
+  /** One row for each group, in the order of the group's values, null last. */
+  rows!: ScoreStatsRowDto[];
+  /** Whether `rows` is cut, at 10,000 groups. */
+  is_truncated!: boolean;
+}

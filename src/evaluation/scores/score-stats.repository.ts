@@ -1,0 +1,81 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { empty, join, raw, type Sql, sql, type SqlExecutor } from '#platform/db';
+import { joinTraceFact } from '../../telemetry';
+import type { ScoreGroup, ScoreStatsValuesDto } from './score-stats.dto';
+import type { ScoreFiltersDto } from './score.dto';
+import { conditionsOf } from './score.repository';
+
+/** Maximum number of groups in a response. */
+export const STATS_ROWS_MAX = 10_000;
+
+/** A group, by the names in `group_by`, and its statistics. */
+export type ScoreStatsRow = { group: Record<string, string | number | null> } & {
+  values: ScoreStatsValuesDto;
+};
+
+/**
+ * Scores are scaled by a power of two, so that sums and differences of finite scores are finite.
+ */
+const SCALE = '2::float8 ^ 64';
+const SCALED = `(t.score / (${SCALE}))`;
+const unscaled = (expression: string): string => `(${expression}) * (${SCALE})`;
+const percentile = (share: number): string =>
+  unscaled(`percentile_cont(${share}) WITHIN GROUP (ORDER BY ${SCALED})`);
+
+const GROUPS: Record<ScoreGroup, string> = {
+  scorer: 't.scorer_name',
+  version: 't.scorer_version',
+  source: 't.source',
+  label: 't.label',
+  day: `to_char(t.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD')`,
+  tag: 'of_tag.value',
+  model: 'of_model.model',
+  service: 'of_service_name.service_name',
+};
+
+const JOINS: Partial<Record<ScoreGroup, Sql>> = {
+  tag: raw(`LEFT JOIN LATERAL (
+      SELECT tags FROM results r
+      WHERE r.workspace_id = t.workspace_id AND r.experiment_id = t.experiment_id AND r.result_id = t.result_id OFFSET 0
+    ) of_result ON true LEFT JOIN LATERAL unnest(of_result.tags) AS of_tag(value) ON true`),
+  model: joinTraceFact('t', 'model'),
+  service: joinTraceFact('t', 'service_name'),
+};
+
+/** Computes statistics of current scores in one statement. */
+@Injectable()
+export class ScoreStatsRepository {
+  /** Returns up to one group more than a response has, in the order of the groups. */
+  async stats(
+    on: SqlExecutor,
+    scope: Scope,
+    filters: ScoreFiltersDto,
+    { groupBy, passScore }: { groupBy: readonly ScoreGroup[]; passScore: number },
+  ): Promise<ScoreStatsRow[]> {
+    const groups = groupBy.map((name, i) => raw(`${GROUPS[name]} AS group_${i}, `));
+    const places = raw(groupBy.map((_, i) => `${i + 1}`).join(', '));
+    const order = raw(groupBy.map((_, i) => `${i + 1} NULLS LAST`).join(', '));
+    const rows = await on.query<Record<string, string | number | null> & ScoreStatsValuesDto>(
+      sql`SELECT ${join(groups, '')}count(t.score) AS count, count(*) - count(t.score) AS null_count,
+          ${raw(unscaled(`avg(${SCALED})`))} AS mean,
+          avg((t.score >= ${passScore}::float8)::integer)::float8 AS pass_rate,
+          min(t.score) AS min, ${raw(percentile(0.1))} AS p10, ${raw(percentile(0.25))} AS p25,
+          ${raw(percentile(0.5))} AS p50, ${raw(percentile(0.75))} AS p75, ${raw(percentile(0.9))} AS p90,
+          ${raw(percentile(0.95))} AS p95, ${raw(percentile(0.99))} AS p99, max(t.score) AS max
+        FROM scores t ${join(
+          groupBy.flatMap((name) => JOINS[name] ?? []),
+          ' ',
+        )}
+        WHERE ${join(conditionsOf(scope, filters), ' AND ')}
+        ${groupBy.length > 0 ? sql`GROUP BY ${places} ORDER BY ${order}` : empty}
+        LIMIT ${STATS_ROWS_MAX + 1}`,
+    );
+    return rows.map((row) => ({
+      group: Object.fromEntries(groupBy.map((name, i) => [name, row[`group_${i}`] ?? null])),
+      values: Object.fromEntries(
+        Object.entries(row).filter(([name]) => !name.startsWith('group_')),
+      ) as unknown as ScoreStatsValuesDto,
+    }));
+  }
+}

@@ -1,0 +1,69 @@
+import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Throws } from '#platform/problem';
+import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
+import {
+  created,
+  type Reply,
+  RequestBody,
+  RequestSignal,
+  SELECTION_MAX_BYTES,
+  UnavailableWhenLate,
+} from '#platform/http';
+import type { Page } from '#platform/paging';
+import { CreateScoreDto, ScoreDto, ScoreListQueryDto, ScorePageDto } from './score.dto';
+import { ScoreStatsDto, ScoreStatsQueryDto } from './score-stats.dto';
+import { ScoreStatsService } from './score-stats.service';
+import { ScoreService } from './score.service';
+
+@ApiTags('Scores')
+@Controller('eval/v1/scores')
+@RequireWorkspace()
+export class ScoreController {
+  constructor(
+    private readonly scores: ScoreService,
+    private readonly stats: ScoreStatsService,
+  ) {}
+
+  /** Record a score of a trace, a session or a result */
+  @Post()
+  @Throws('not_found')
+  @RequireRole('annotator', 'runtime')
+  @ApiCreatedResponse({ type: ScoreDto })
+  async create(@CurrentScope() scope: Scope, @Body() dto: CreateScoreDto): Promise<Reply> {
+    const view = await this.scores.create(scope, dto);
+    return created(`/eval/v1/scores/${view.score_id}`, view);
+  }
+
+  /** List scores of all sources */
+  @Get()
+  @RequireRole('viewer')
+  @ApiOkResponse({ type: ScorePageDto })
+  list(@CurrentScope() scope: Scope, @Query() query: ScoreListQueryDto): Promise<Page<ScoreDto>> {
+    return this.scores.list(scope, query);
+  }
+
+  /** Compute statistics of current scores */
+  @Post('stats/query')
+  @HttpCode(200)
+  @RequireRole('viewer')
+  @RequestBody({ kind: 'json', optional: true, limit: SELECTION_MAX_BYTES })
+  @ApiBody({ type: ScoreStatsQueryDto, required: false })
+  @ApiOkResponse({ type: ScoreStatsDto })
+  @UnavailableWhenLate('The scores could not be read in time. Narrow the query, or try again.')
+  queryStats(
+    @CurrentScope() scope: Scope,
+    @Body() query: ScoreStatsQueryDto,
+    @RequestSignal() signal: AbortSignal,
+  ): Promise<ScoreStatsDto> {
+    return this.stats.query(scope, query, signal);
+  }
+
+  /** Get a score */
+  @Get(':score_id')
+  @RequireRole('viewer')
+  @ApiOkResponse({ type: ScoreDto })
+  get(@CurrentScope() scope: Scope, @Param('score_id') id: string): Promise<ScoreDto> {
+    return this.scores.get(scope, id);
+  }
+}

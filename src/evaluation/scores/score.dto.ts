@@ -1,0 +1,373 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty, IntersectionType } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
+import { IsBoolean, IsInt, IsNumber, IsOptional, IsString, Length, Matches, Max, Min } from 'class-validator';
+import {
+  AnyJsonObject,
+  instantOf,
+  IsJson,
+  IsJsonObject,
+  IsOneOf,
+  IsTime,
+  METADATA_MAX_BYTES,
+  NotBelow,
+  NotNull,
+  ReadOnlyMembersOf,
+  ValuesCheckedLater,
+} from '#platform/http';
+import { PageMetaDto, PageQueryDto, SortedBy, ToBoolean, ToInteger } from '#platform/paging';
+import { pick } from '../../resources';
+import { TRACE_ID } from '../../telemetry';
+import { SCORER_KINDS, type ScorerKind } from '../scorers';
+import {
+  SCORE_SOURCES,
+  type ScoreRow,
+  type ScoreSource,
+  TARGET_KINDS,
+  type TargetKind,
+} from './score.entity';
+
+const ID_MAX = 255;
+const VERSION_MAX = 2_147_483_647;
+
+/** Sources that a caller may name. */
+export const GIVEN_SOURCES = ['client', 'human', 'end_user'] as const;
+
+const IsVersion = (): PropertyDecorator =>
+  applyDecorators(
+    ApiProperty({ type: 'integer', minimum: 1, maximum: VERSION_MAX, nullable: true, required: false }),
+    IsOptional(),
+    IsInt(),
+    Min(1),
+    Max(VERSION_MAX),
+  );
+
+/** A score of one trace, session or result: name exactly one of them. Name the scorer by its id or by its name. */
+@ValuesCheckedLater()
+@ReadOnlyMembersOf(() => ScoreDto)
+export class CreateScoreDto {
+  /** The workspace that X-Service-Workspace-Id names. */
+  @IsString()
+  workspace_id!: string;
+
+  /** A scorer of any kind. */
+  @IsOptional()
+  @IsString()
+  @Length(1, ID_MAX)
+  scorer_id?: string | null;
+
+  /** The name of a scorer, or any other name, which is then listed with `scorer_id` null. */
+  @IsOptional()
+  @IsString()
+  @Length(1, ID_MAX)
+  scorer_name?: string | null;
+
+  /** The version that gave the score, or that the person was shown. Defaults to the current one. */
+  @IsVersion()
+  scorer_version?: number | null;
+
+  @ApiProperty({ type: 'string', pattern: TRACE_ID.source, nullable: true, required: false })
+  @IsOptional()
+  @IsString()
+  @Matches(TRACE_ID, { message: 'must be 32 lower-case hexadecimal digits, not all zeros' })
+  trace_id?: string | null;
+
+  @IsOptional()
+  @IsString()
+  @Length(1, ID_MAX)
+  session_id?: string | null;
+
+  /** A result of any experiment, running or finalized. */
+  @IsOptional()
+  @IsString()
+  @Length(1, ID_MAX)
+  result_id?: string | null;
+
+  /** Allowed only with `result_id`. Must be the experiment of that result. */
+  @IsOptional()
+  @IsString()
+  @Length(1, ID_MAX)
+  experiment_id?: string | null;
+
+  @ApiProperty({
+    oneOf: [{ type: 'number' }, { type: 'boolean' }, { type: 'null' }],
+    required: false,
+    description:
+      'A number, or true or false for 1 or 0. Null records that the scorer gave no score on purpose. For an output of type `choice` it follows from `label`, and for `questions` from `answers`.',
+  } as object)
+  @IsOptional()
+  @IsJson({ isRead: true, required: false })
+  score?: unknown;
+
+  /** The choice of an output of type `choice`, else any label. */
+  @IsOptional()
+  @IsString()
+  @Length(1, ID_MAX)
+  label?: string | null;
+
+  @IsOptional()
+  @IsJsonObject({
+    isRead: true,
+    maxBytes: METADATA_MAX_BYTES,
+    required: false,
+    nullable: true,
+    description:
+      'The answers to an output of type `questions`: a choice, true, false or a number for each key. At most 16 KiB as JSON.',
+  })
+  answers?: object | null;
+
+  /** The reason. Cut after 2,000 characters. */
+  @IsOptional()
+  @IsString()
+  comment?: string | null;
+
+  @IsOptional()
+  @IsJsonObject({
+    maxBytes: METADATA_MAX_BYTES,
+    nullable: true,
+    required: false,
+    description: 'Free-form, at most 16 KiB as JSON.',
+  })
+  metadata?: object | null;
+
+  /** Tells apart the people or systems behind one account, for example the id of an application's user. */
+  @IsOptional()
+  @IsString()
+  @Length(1, ID_MAX)
+  author?: string | null;
+
+  /**
+   * `end_user` for feedback of an application's users, which never enters comparisons, gates or agreement. By default
+   * `human` for a human scorer and `client` for others. Callers with only the role `runtime` always record `end_user`.
+   */
+  @IsOptional()
+  @IsOneOf(GIVEN_SOURCES, { required: false, nullable: true })
+  source?: (typeof GIVEN_SOURCES)[number] | null;
+}
+
+/** Converts a query parameter into a number. Leaves anything else unchanged, so that validation rejects it. */
+const ToScore = (): PropertyDecorator =>
+  Transform(({ value }: { value: unknown }) =>
+    typeof value === 'string' && /^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(value) ? Number(value) : value,
+  );
+
+const IsBound = (description: string): PropertyDecorator =>
+  applyDecorators(
+    ApiProperty({ type: 'number', required: false, description }),
+    NotNull(),
+    IsNumber(),
+    ToScore(),
+  );
+
+const scoreOf = (value: unknown): number | null => (typeof value === 'number' ? value : null);
+
+/** Filters of scores. A score must meet all of them. */
+export class ScoreFiltersDto {
+  /** Scores by any version of this scorer. */
+  @NotNull()
+  @IsString()
+  scorer_id?: string;
+
+  /** Scores under this name, whether or not a scorer has it. */
+  @NotNull()
+  @IsString()
+  @Length(1, ID_MAX)
+  scorer_name?: string;
+
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, maximum: VERSION_MAX, required: false })
+  @NotNull()
+  @IsInt()
+  @Min(1)
+  @Max(VERSION_MAX)
+  @ToInteger()
+  scorer_version?: number;
+
+  @NotNull()
+  @IsOneOf(SCORER_KINDS, { required: false })
+  scorer_kind?: ScorerKind;
+
+  @NotNull()
+  @IsOneOf(SCORE_SOURCES, { required: false })
+  source?: ScoreSource;
+
+  /** Scores of this trace and of results that reference it. */
+  @NotNull()
+  @IsString()
+  trace_id?: string;
+
+  /** Scores of this session and of results that reference it. */
+  @NotNull()
+  @IsString()
+  session_id?: string;
+
+  @NotNull()
+  @IsString()
+  result_id?: string;
+
+  /** Scores of this experiment's results. */
+  @NotNull()
+  @IsString()
+  experiment_id?: string;
+
+  @NotNull()
+  @IsString()
+  @Length(1, ID_MAX)
+  case_id?: string;
+
+  @NotNull()
+  @IsString()
+  @Length(1, ID_MAX)
+  label?: string;
+
+  @NotNull()
+  @IsString()
+  @Length(1, ID_MAX)
+  author?: string;
+
+  @NotNull()
+  @IsString()
+  score_run_id?: string;
+
+  /** Scores that this principal recorded or ordered. */
+  @NotNull()
+  @IsString()
+  created_by?: string;
+
+  @IsBound('Scores of at least this number.')
+  min_score?: number;
+
+  @IsBound('Scores of at most this number.')
+  @NotBelow('min_score', scoreOf)
+  max_score?: number;
+
+  /** Scores recorded at this time or later (RFC 3339). */
+  @NotNull()
+  @IsTime({ required: false })
+  since?: string;
+
+  /** Scores recorded before this time (RFC 3339). */
+  @NotNull()
+  @IsTime({ required: false })
+  @NotBelow('since', instantOf)
+  until?: string;
+}
+
+/** Query parameters of the list of scores. */
+@SortedBy('created_at', 'score')
+export class ScoreListQueryDto extends IntersectionType(PageQueryDto, ScoreFiltersDto) {
+  // IntersectionType does not copy what the check of values needs.
+  @NotNull()
+  @IsOneOf(SCORER_KINDS, { required: false })
+  declare scorer_kind?: ScorerKind;
+
+  @NotNull()
+  @IsOneOf(SCORE_SOURCES, { required: false })
+  declare source?: ScoreSource;
+
+  /** Sorting by `score` requires `scorer_id` or `scorer_name`, and leaves out superseded scores and those that are null. */
+  declare sort?: string;
+
+  /** Includes superseded scores. */
+  @NotNull()
+  @IsBoolean()
+  @ToBoolean()
+  include_superseded?: boolean;
+}
+
+/** A score of a trace, session or result. It never changes. A correction is a new score. */
+export class ScoreDto {
+  score_id!: string;
+  workspace_id!: string;
+  /** Null if no scorer has the name. */
+  scorer_id!: string | null;
+  /** The scorer's name when the score was given. */
+  scorer_name!: string;
+  /** Null if the score names no scorer, or its version is unknown. */
+  @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
+  scorer_version!: number | null;
+  @ApiProperty({ enum: [...SCORER_KINDS, null], nullable: true, type: 'string' })
+  scorer_kind!: ScorerKind | null;
+  /**
+   * `client`: computed by a client, and uploaded with a result or alone. `hosted`: by a run of the service. `human`: by a
+   * person, with a human scorer. `end_user`: feedback of an application's user.
+   */
+  @ApiProperty({ enum: [...SCORE_SOURCES] })
+  source!: ScoreSource;
+  /** The scored target. */
+  @ApiProperty({ enum: [...TARGET_KINDS] })
+  target_kind!: TargetKind;
+  /** The scored trace, or the trace that the scored result references. */
+  trace_id!: string | null;
+  session_id!: string | null;
+  /** The scored result. */
+  result_id!: string | null;
+  /** The experiment of the scored result. */
+  experiment_id!: string | null;
+  case_id!: string | null;
+  /** The span of an evaluation event that arrived by OTLP. */
+  span_id!: string | null;
+  /** Null if the scorer gave no score. */
+  score!: number | null;
+  label!: string | null;
+  @AnyJsonObject({ nullable: true })
+  answers!: object | null;
+  comment!: string | null;
+  @AnyJsonObject()
+  metadata!: object;
+  author!: string | null;
+  /** The run that gave the score. */
+  score_run_id!: string | null;
+  /** The earlier score that this one supersedes. */
+  supersedes_score_id!: string | null;
+  /** The score that supersedes this one. */
+  superseded_by_score_id!: string | null;
+  /** When it was superseded, or when the scored result was replaced. Null for a current score. */
+  superseded_at!: Date | null;
+  created_at!: Date;
+  /** When it was superseded, else when it was created. */
+  updated_at!: Date;
+  created_by!: string;
+  /** Always null: scores cannot be archived. */
+  @ApiProperty({ type: 'null' } as object)
+  archived_at!: null;
+}
+
+export class ScorePageDto {
+  items!: ScoreDto[];
+  page!: PageMetaDto;
+}
+
+const FIELDS = [
+  'score_id',
+  'workspace_id',
+  'scorer_id',
+  'scorer_name',
+  'scorer_version',
+  'scorer_kind',
+  'source',
+  'target_kind',
+  'trace_id',
+  'session_id',
+  'result_id',
+  'experiment_id',
+  'case_id',
+  'span_id',
+  'score',
+  'label',
+  'answers',
+  'comment',
+  'metadata',
+  'author',
+  'score_run_id',
+  'supersedes_score_id',
+  'superseded_by_score_id',
+  'superseded_at',
+  'created_at',
+] as const;
+
+export const toScoreDto = (row: ScoreRow): ScoreDto => ({
+  ...pick(row, FIELDS),
+  updated_at: row.superseded_at ?? row.created_at,
+  created_by: row.created_by,
+  archived_at: null,
+});

@@ -1,0 +1,53 @@
+import type { RawJson } from '#platform/json';
+import type { ScorerKind } from '../scorers';
+
+/** What can be scored. */
+export const TARGET_KINDS = ['trace', 'session', 'result'] as const;
+export type TargetKind = (typeof TARGET_KINDS)[number];
+
+/** Who gives scores: a client, hosted scoring, people (by a human scorer), or the end users of an application. */
+export const SCORE_SOURCES = ['client', 'hosted', 'human', 'end_user'] as const;
+export type ScoreSource = (typeof SCORE_SOURCES)[number];
+
+/** A score of one target. It never changes, except that it is superseded. */
+export interface ScoreRow {
+  score_id: string;
+  workspace_id: string;
+  /** Null, like the kind, if the score names no scorer. */
+  scorer_id: string | null;
+  scorer_kind: ScorerKind | null;
+  /** Null if the score names no scorer, or its version is unknown. */
+  scorer_version: number | null;
+  /** The scorer's name when the score was given. */
+  scorer_name: string;
+  source: ScoreSource;
+  target_kind: TargetKind;
+  /** For a result: the trace and the session that it references. */
+  trace_id: string | null;
+  session_id: string | null;
+  /** Set for a result, else null. */
+  experiment_id: string | null;
+  result_id: string | null;
+  result_version: number | null;
+  case_id: string | null;
+  /** The span of an evaluation event, hexadecimal. */
+  span_id: string | null;
+  /** Null if the scorer gave no score on purpose. */
+  score: number | null;
+  label: string | null;
+  /** The answers to an output of type `questions`, by key. */
+  answers: RawJson | null;
+  comment: string | null;
+  metadata: RawJson;
+  /** Tells apart the people or systems behind one principal. */
+  author: string | null;
+  score_run_id: string | null;
+  /** SHA-256 of the output of a human scorer's definition. Scores with the same hash are on the same scale. */
+  output_sha256: string | null;
+  supersedes_score_id: string | null;
+  superseded_by_score_id: string | null;
+  /** Null for a current score. */
+  superseded_at: Date | null;
+  created_at: Date;
+  created_by: string;
+}

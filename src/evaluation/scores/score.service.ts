@@ -1,0 +1,189 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { Database, type Tx } from '#platform/db';
+import { checkValues } from '#platform/http';
+import { newId } from '#platform/ids';
+import { RawJson, sha256OfJson, toRawJson } from '#platform/json';
+import type { Page } from '#platform/paging';
+import { type FieldError, problem } from '#platform/problem';
+import { cut, ResultLockRepository } from '../experiments';
+import {
+  minAnnotationsOf,
+  type HumanDefinition,
+  type Output,
+  type ScorerEntity,
+  ScorerRepository,
+} from '../scorers';
+import { checkWorkspaceOfCreate } from '../../resources';
+import { readValue, sourceOf } from './given-score';
+import { type CreateScoreDto, type ScoreDto, type ScoreListQueryDto, toScoreDto } from './score.dto';
+import { type NewScore, ScoreRepository } from './score.repository';
+import { namedTarget, ScoreTargets } from './score-targets';
+import { ScoreWriteBackRepository } from './score-write-back.repository';
+
+/** A scorer, and the version whose definition a score uses. */
+interface Pinned {
+  scorer: ScorerEntity;
+  version: number;
+  definition: { output?: Output };
+}
+
+/** A checked score, and the scorer's definition that a write-back of people's scores needs. */
+export interface CheckedScore {
+  row: NewScore;
+  definition: HumanDefinition | null;
+}
+
+/** Records scores and lists those of all sources. */
+@Injectable()
+export class ScoreService {
+  constructor(
+    private readonly database: Database,
+    private readonly scorers: ScorerRepository,
+    private readonly targets: ScoreTargets,
+    private readonly scores: ScoreRepository,
+    private readonly locks: ResultLockRepository,
+    private readonly writeBack: ScoreWriteBackRepository,
+  ) {}
+
+  /**
+   * Records a score of a trace, a session or a result. It supersedes the earlier score of the same target by the same scorer,
+   * source, caller and author. People's scores are written back to the results of running experiments, and clients' scores
+   * to the scored result. Errors: those of `check`.
+   */
+  async create(scope: Scope, dto: CreateScoreDto): Promise<ScoreDto> {
+    const checked = await this.check(scope, dto);
+    return this.database.transaction((tx) => this.store(tx, scope, checked));
+  }
+
+  /**
+   * Checks a score. Errors: 400 for no or several targets or scorers, a source that does not fit the scorer, and a value that
+   * does not fit its output; 403 for a source that the caller's role does not allow; 404 naming the unknown reference; 409
+   * for an archived scorer; 422 for an unknown choice or source.
+   */
+  async check(scope: Scope, dto: CreateScoreDto): Promise<CheckedScore> {
+    checkWorkspaceOfCreate(scope, dto.workspace_id);
+    const named = namedTarget(dto);
+    checkScorerNamed(dto);
+    const pinned = await this.pin(scope, dto);
+    const scorer = pinned && {
+      scorer_kind: pinned.scorer.scorer_kind,
+      output: pinned.definition.output ?? null,
+    };
+    const source = sourceOf(scope, dto, scorer);
+    const value = readValue(scorer, dto);
+    const target = await this.targets.find(scope, named);
+    if (pinned?.scorer.archived_at) {
+      throw problem.conflict('The scorer is archived. Restore it before you record scores.');
+    }
+    checkValues(dto);
+    const isHuman = pinned?.scorer.scorer_kind === 'human';
+    const row: NewScore = {
+      score_id: newId('score'),
+      workspace_id: scope.workspaceId,
+      scorer_id: pinned?.scorer.scorer_id ?? null,
+      scorer_kind: pinned?.scorer.scorer_kind ?? null,
+      scorer_version: pinned?.version ?? null,
+      scorer_name: pinned?.scorer.name ?? dto.scorer_name!,
+      source,
+      ...target,
+      span_id: null,
+      ...value(),
+      comment: typeof dto.comment === 'string' ? cut(dto.comment) : null,
+      metadata: dto.metadata ? toRawJson(dto.metadata) : new RawJson('{}'),
+      author: dto.author ?? null,
+      score_run_id: null,
+      output_sha256: isHuman ? sha256OfJson(pinned.definition.output) : null,
+      created_at: new Date(),
+      created_by: scope.principalId,
+    };
+    return { row, definition: isHuman ? (pinned.definition as HumanDefinition) : null };
+  }
+
+  /** Stores a checked score and writes it back in the transaction, so that nobody sees one without the other. */
+  async store(tx: Tx, scope: Scope, { row, definition }: CheckedScore): Promise<ScoreDto> {
+    const stored = await this.scores.insert(tx, row);
+    if (row.source === 'human') await this.writeBackHuman(tx, scope, row, definition!);
+    if (row.source === 'client' && row.result_id !== null) await this.writeBackClient(tx, scope, row);
+    return toScoreDto(stored);
+  }
+
+  async get(scope: Scope, id: string): Promise<ScoreDto> {
+    const row = await this.scores.find(scope, id);
+    if (!row) throw problem.notFound('score', id);
+    return toScoreDto(row);
+  }
+
+  /** Errors: 400 for a sort by score without a scorer. */
+  async list(scope: Scope, query: ScoreListQueryDto): Promise<Page<ScoreDto>> {
+    const isByScore = query.sort?.endsWith('score') === true;
+    if (isByScore && query.scorer_id === undefined && query.scorer_name === undefined) {
+      const detail = 'score requires scorer_id or scorer_name, because scorers have different scales';
+      throw problem.invalidQuery('sort', detail);
+    }
+    const { rows, page } = await this.scores.list(scope, query);
+    return { items: rows.map(toScoreDto), page };
+  }
+
+  /** Returns the scorer that a request names. Null for a name that no scorer has. */
+  private async pin(
+    scope: Scope,
+    { scorer_id, scorer_name, scorer_version }: CreateScoreDto,
+  ): Promise<Pinned | null> {
+    const scorer =
+      typeof scorer_id === 'string'
+        ? await this.scorers.find(scope, scorer_id)
+        : await this.scorers.findLive(scope, 'name', scorer_name!);
+    if (!scorer) {
+      if (typeof scorer_id === 'string') throw problem.unknownReference('/scorer_id', 'scorer', scorer_id);
+      if (typeof scorer_version !== 'number') return null;
+      throw invalid('/scorer_version', 'must be left out: no scorer has this name, so it has no versions');
+    }
+    const version = scorer_version ?? scorer.scorer_version;
+    const row =
+      version === scorer.scorer_version
+        ? scorer
+        : await this.scorers.findVersion(scope, scorer.scorer_id, version);
+    if (!row) throw problem.unknownReference('/scorer_version', 'scorer version', String(version));
+    return { scorer, version, definition: row.definition.parse() as { output?: Output } };
+  }
+
+  private async writeBackHuman(
+    tx: Tx,
+    scope: Scope,
+    row: NewScore,
+    definition: HumanDefinition,
+  ): Promise<void> {
+    const results =
+      row.target_kind === 'result'
+        ? [{ experiment_id: row.experiment_id!, result_id: row.result_id! }]
+        : await this.locks.lockReferencing(tx, scope, row.target_kind, (row.trace_id ?? row.session_id)!);
+    if (results.length === 0) return;
+    await this.writeBack.intoResults(tx, scope, results, {
+      scorerId: row.scorer_id!,
+      name: row.scorer_name,
+      outputSha256: row.output_sha256!,
+      minAnnotations: minAnnotationsOf(definition),
+      at: row.created_at,
+    });
+  }
+
+  private async writeBackClient(tx: Tx, scope: Scope, row: NewScore): Promise<void> {
+    const [locked] = await this.locks.lockForScores(tx, scope, [
+      { experiment_id: row.experiment_id!, result_id: row.result_id! },
+    ]);
+    if (locked?.version === row.result_version) await this.writeBack.ofClient(tx, scope, locked, row);
+  }
+}
+
+/** Errors: 400 unless exactly one of the scorer's id and name is given. */
+function checkScorerNamed({ scorer_id, scorer_name }: CreateScoreDto): void {
+  const given = [scorer_id, scorer_name].filter((one) => typeof one === 'string');
+  if (given.length === 1) return;
+  throw given.length === 0
+    ? invalid('', 'must name a scorer by scorer_id or scorer_name')
+    : invalid('/scorer_name', 'cannot be combined with scorer_id');
+}
+
+const invalid = (pointer: string, detail: string) =>
+  problem.invalidFields([{ pointer, detail } satisfies FieldError]);

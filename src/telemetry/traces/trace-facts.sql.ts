@@ -1,0 +1,21 @@
+import { raw, type Sql } from '#platform/db';
+
+/** A fact of a trace that other areas group by. */
+export const TRACE_FACTS = ['model', 'service_name'] as const;
+export type TraceFact = (typeof TRACE_FACTS)[number];
+
+const SELECTS: Record<TraceFact, string> = {
+  model: `SELECT nullif(model, '') AS model FROM trace_models`,
+  service_name: 'SELECT service_name FROM traces',
+};
+
+/**
+ * Joins a fact of the trace that a row references, under the name of the fact. A row without a trace has null, and one whose
+ * trace has several models comes once for each. OFFSET keeps PostgreSQL from joining the tables as a whole.
+ *
+ * @param alias of the table with the columns `workspace_id` and `trace_id`
+ */
+export const joinTraceFact = (alias: string, fact: TraceFact): Sql =>
+  raw(`LEFT JOIN LATERAL (
+    ${SELECTS[fact]} WHERE workspace_id = ${alias}.workspace_id AND trace_id = ${alias}.trace_id OFFSET 0
+  ) of_${fact} ON true`);

@@ -1,0 +1,420 @@
+import {
+  type Answer,
+  type ApiClient,
+  createTestApp,
+  createTestWorker,
+  newTraceId,
+  type TestApp,
+} from '#testing';
+import { AgreementFixture } from './agreement.fixture';
+import { type Experiment, outcome, type Page, places, type Result } from './evaluation.harness';
+import { BOOLEAN, type HumanScore as Score, SCORES, STARS, TONE } from './human-scores.fixture';
+
+type Fields = Record<string, unknown>;
+
+describe('the scores of a workspace', () => {
+  let app: TestApp;
+  let worker: Awaited<ReturnType<typeof createTestWorker>>;
+  let held: AgreementFixture;
+  let runtime: ApiClient;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    worker = await createTestWorker(app);
+  });
+  beforeEach(async () => {
+    held = await AgreementFixture.open(app);
+    runtime = await held.space.organization.as('runtime');
+  });
+  afterAll(async () => {
+    await worker.close();
+    await app.close();
+  });
+
+  const post = (fields: Fields, by: ApiClient = held.space.evaluator): Promise<Answer<Score>> =>
+    by.post<Score>(SCORES, { workspace_id: held.space.id, ...fields });
+  const score = async (fields: Fields, by?: ApiClient): Promise<Score> => {
+    const answer = await post(fields, by);
+    if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
+    return answer.body;
+  };
+  const listed = async (query: string): Promise<Score[]> => held.space.list<Score>(`${SCORES}?${query}`);
+  const idsOf = async (query: string): Promise<string[]> =>
+    (await listed(query)).map(({ score_id }) => score_id);
+  const refused = async (fields: Fields, by?: ApiClient): Promise<unknown[]> => {
+    const answer = await post(fields, by);
+    return [...outcome(answer), ...places(answer)];
+  };
+  const run = async (scorerId: string, body: Fields): Promise<void> => {
+    const { evaluator, viewer } = held.space;
+    const started = await evaluator.post(`/eval/v1/scorers/${scorerId}/score`, body);
+    expect(started.status).toBe(202);
+    const path = started.headers.get('location')!;
+    for (;;) {
+      const { run_status } = (await viewer.get<{ run_status: string }>(path)).body;
+      if (run_status === 'succeeded') return;
+      if (run_status === 'failed') throw new Error('the run failed');
+      await new Promise((then) => setTimeout(then, 50));
+    }
+  };
+  const resultOf = ({ experiment_id, result_id }: Result): Promise<Result> =>
+    held.on.result({ experiment_id, result_id });
+
+  it('are in one list, whoever gave them', async () => {
+    const { on, space } = held;
+    const judge = await held.code();
+    const person = await on.scorer(STARS);
+    const trace_id = await on.exportTrace('talk');
+    const { experiment_id } = await space.experiment();
+    const result = await space.result(experiment_id, {
+      trace_id,
+      session_id: 'talk',
+      output: 'yes',
+      scores: { exact: { score: 0.5, comment: 'half', label: 'near', metadata: { a: 1 } } },
+    });
+    await run(judge.scorer_id, { experiment_id });
+    await on.score(person, { result_id: result.result_id, score: 4 });
+    await score({ scorer_name: 'thumbs', trace_id, score: true, author: 'user 7' }, runtime);
+    await score({ scorer_name: 'latency', trace_id, score: 12.5 });
+
+    const all = await listed(`trace_id=${trace_id}&sort=created_at`);
+    const ofResult = { target_kind: 'result', trace_id, session_id: 'talk', experiment_id, result_id: result.result_id, case_id: result.case_id };
+    const ofTrace = { target_kind: 'trace', trace_id, session_id: null, experiment_id: null, result_id: null, case_id: null };
+    expect(all).toEqual([
+      expect.objectContaining({ ...ofResult, source: 'client', scorer_name: 'exact', scorer_id: null, scorer_kind: null, scorer_version: null, score: 0.5, comment: 'half', label: 'near', metadata: { a: 1 }, created_by: space.editorId }),
+      expect.objectContaining({ ...ofResult, source: 'hosted', scorer_name: judge.name, scorer_id: judge.scorer_id, scorer_kind: 'code', scorer_version: 1, score: 1, score_run_id: expect.stringMatching(/^run_/) as string }),
+      expect.objectContaining({ ...ofResult, source: 'human', scorer_name: person.name, scorer_kind: 'human', scorer_version: 1, score: 4, created_by: on.ann.id }),
+      expect.objectContaining({ ...ofTrace, source: 'end_user', scorer_name: 'thumbs', scorer_id: null, score: 1, author: 'user 7' }),
+      expect.objectContaining({ ...ofTrace, source: 'client', scorer_name: 'latency', scorer_id: null, score: 12.5, author: null }),
+    ]);
+    const filters: [string, number[]][] = [
+      ['source=hosted', [1]],
+      ['source=client', [4, 0]],
+      ['scorer_kind=human', [2]],
+      [`scorer_id=${judge.scorer_id}`, [1]],
+      [`scorer_id=${judge.scorer_id}&scorer_version=2`, []],
+      ['scorer_name=thumbs', [3]],
+      [`experiment_id=${experiment_id}`, [2, 1, 0]],
+      [`result_id=${result.result_id}&source=human`, [2]],
+      [`case_id=${encodeURIComponent(result.case_id)}`, [2, 1, 0]],
+      ['session_id=talk', [2, 1, 0]],
+      ['author=user%207', [3]],
+      ['label=near', [0]],
+      [`score_run_id=${all[1]!.score_run_id}`, [1]],
+      [`created_by=${on.ann.id}`, [2]],
+      ['min_score=1&max_score=4', [3, 2, 1]],
+      ['max_score=0.5', [0]],
+      [`since=${all[4]!.created_at}`, [4]],
+      [`until=${all[1]!.created_at}`, [0]],
+      [`trace_id=${trace_id}&scorer_name=latency`, [4]],
+    ];
+    for (const [query, places] of filters) {
+      expect([query, await idsOf(query)]).toEqual([query, places.map((place) => all[place]!.score_id)]);
+    }
+  }, 120_000); // prettier-ignore
+
+  it('give the three worst traces of a day in one request', async () => {
+    const { on } = held;
+    const values = [0.9, 0.1, 0.5, 0.3, 0.7];
+    const traces: string[] = [];
+    for (const value of values) {
+      const trace_id = await on.exportTrace();
+      traces.push(trace_id);
+      await score({ scorer_name: 'helpful', trace_id, score: value });
+      await score({ scorer_name: 'other', trace_id, score: -value });
+    }
+    const today = new Date().toISOString().slice(0, 10);
+    const worst = await listed(`scorer_name=helpful&since=${today}T00:00:00Z&sort=score&limit=3`);
+    expect(worst.map(({ trace_id }) => trace_id)).toEqual([traces[1], traces[3], traces[2]]);
+    const best = await listed('scorer_name=helpful&sort=-score&max_score=0.8&limit=2');
+    expect(best.map((one) => one.score)).toEqual([0.7, 0.5]);
+    expect(await listed(`scorer_name=helpful&until=${today}T00:00:00Z&sort=score`)).toEqual([]);
+  });
+
+  it('come in pages, by score too, and each once', async () => {
+    const trace_id = await held.on.exportTrace();
+    const values = [3, 1, 2, 1, 3, 2, 1];
+    for (const [i, value] of values.entries()) {
+      await score({ scorer_name: 's', trace_id, score: value, author: `a${i}` });
+    }
+    await score({ scorer_name: 's', trace_id, score: null, author: 'abstains' });
+    for (const [query, expected] of [
+      ['scorer_name=s&sort=score', [1, 1, 1, 2, 2, 3, 3]],
+      ['scorer_name=s&sort=-score', [3, 3, 2, 2, 1, 1, 1]],
+      ['scorer_name=s&sort=created_at', [...values, null]],
+    ] as const) {
+      const seen: Score[] = [];
+      let cursor = '';
+      do {
+        const { body } = await held.space.viewer.get<Page<Score>>(`${SCORES}?${query}&limit=2${cursor}`);
+        expect([query, body.page.total]).toEqual([query, expected.length]);
+        seen.push(...body.items);
+        cursor = body.page.next_cursor === null ? '' : `&cursor=${body.page.next_cursor}`;
+      } while (cursor !== '');
+      expect(seen.map((one) => one.score)).toEqual(expected);
+      expect(new Set(seen.map((one) => one.score_id)).size).toBe(seen.length);
+    }
+  });
+
+  it('cannot be sorted by score across scorers, whose scales differ (400)', async () => {
+    const { viewer } = held.space;
+    expect(outcome(await viewer.get(`${SCORES}?sort=score`))).toEqual([400, 'invalid_query']);
+    expect(outcome(await viewer.get(`${SCORES}?sort=-score&source=hosted`))).toEqual([400, 'invalid_query']);
+    expect(outcome(await viewer.get(`${SCORES}?sort=name`))).toEqual([422, 'validation_failed']);
+    expect(outcome(await viewer.get(`${SCORES}?source=judge`))).toEqual([422, 'validation_failed']);
+    for (const query of ['min_score=x', 'min_score=2&max_score=1', 'since=yesterday', 'scorer_version=0', 'scorer=x']) {
+      expect([query, ...outcome(await viewer.get(`${SCORES}?${query}`))]).toEqual([query, 400, 'invalid_query']);
+    }
+  }); // prettier-ignore
+
+  describe('that a client records', () => {
+    it('supersede the earlier one of the same author, and not those of others', async () => {
+      const trace_id = await held.on.exportTrace();
+      const first = await score({ scorer_name: 's', trace_id, score: 1 });
+      const byA = await score({ scorer_name: 's', trace_id, score: 2, author: 'a' });
+      const byB = await score({ scorer_name: 's', trace_id, score: 3, author: 'b' });
+      const again = await score({ scorer_name: 's', trace_id, score: 4, author: 'a' });
+      expect([first, byA, byB, again].map((one) => one.supersedes_score_id)).toEqual([null, null, null, byA.score_id]);
+      expect(await idsOf('scorer_name=s')).toEqual([again.score_id, byB.score_id, first.score_id]);
+      const other = await score({ scorer_name: 's', trace_id, score: 5 }, held.on.ann.api);
+      expect(other.supersedes_score_id).toBeNull();
+      const past = await listed('scorer_name=s&include_superseded=true&author=a');
+      expect(past.map(({ score_id, superseded_by_score_id }) => [score_id, superseded_by_score_id])).toEqual([
+        [again.score_id, null],
+        [byA.score_id, again.score_id],
+      ]);
+    }); // prettier-ignore
+
+    it('form one chain when many of one author arrive at once', async () => {
+      const trace_id = await held.on.exportTrace();
+      const made = await Promise.all(
+        Array.from({ length: 12 }, (_, i) => score({ scorer_name: 's', trace_id, score: i, author: 'a' })),
+      );
+      const superseded = made.flatMap((one) => one.supersedes_score_id ?? []);
+      expect(new Set(superseded).size).toBe(11);
+      expect(await listed('scorer_name=s')).toHaveLength(1);
+    });
+
+    it('name a scorer by its name, which gives its id and version', async () => {
+      const judge = await held.judge({ type: 'numeric', min: 0, max: 10 });
+      const trace_id = await held.on.exportTrace();
+      expect(await score({ scorer_name: judge.name, trace_id, score: 7 })).toMatchObject({
+        scorer_id: judge.scorer_id,
+        scorer_name: judge.name,
+        scorer_version: 1,
+        scorer_kind: 'llm_judge',
+        source: 'client',
+      });
+      await held.space.archive(`/eval/v1/scorers/${judge.scorer_id}`);
+      expect(await refused({ scorer_id: judge.scorer_id, trace_id, score: 7 })).toEqual([409, 'conflict']);
+      expect(await score({ scorer_name: judge.name, trace_id, score: 70 })).toMatchObject({
+        scorer_id: null,
+      });
+    });
+
+    it('stay within the range of the scorer (400)', async () => {
+      const trace_id = await held.on.exportTrace();
+      const numeric = await held.judge({ type: 'numeric', min: 1, max: 5 });
+      const truth = await held.judge(BOOLEAN);
+      const choice = await held.judge(TONE);
+      const of = (scorer: { scorer_id: string }, fields: Fields) =>
+        refused({ scorer_id: scorer.scorer_id, trace_id, ...fields });
+      for (const value of [0.99, 5.01, 1e308]) {
+        expect(await of(numeric, { score: value })).toEqual([400, 'invalid_request', '/score']);
+      }
+      expect(await of(truth, { score: 1.5 })).toEqual([400, 'invalid_request', '/score']);
+      expect(await of(choice, { score: -2 })).toEqual([400, 'invalid_request', '/score']);
+      expect(await of(choice, { label: 'kind', score: 0.5 })).toEqual([400, 'invalid_request', '/score']);
+      expect(await of(choice, { label: 'loud' })).toEqual([422, 'validation_failed', '/label']);
+      expect(await score({ scorer_id: choice.scorer_id, trace_id, label: 'curt' })).toMatchObject({ score: 0.25 });
+      expect(await score({ scorer_id: truth.scorer_id, trace_id, score: 0.7 })).toMatchObject({ score: 0.7 });
+      expect(await listed('')).toHaveLength(2);
+    }); // prettier-ignore
+
+    it.each<[string, Fields, string[]]>([
+      ['NaN', { score: 'NaN' }, ['/score']],
+      ['a list', { score: [1] }, ['/score']],
+      ['no value', {}, ['']],
+      ['an author of 256 characters', { score: 1, author: 'a'.repeat(256) }, ['/author']],
+      ['an empty author', { score: 1, author: '' }, ['/author']],
+      ['a label of 256 characters', { score: 1, label: 'l'.repeat(256) }, ['/label']],
+      ['answers over 16 KiB', { score: 1, answers: { a: 'x'.repeat(17_000) } }, ['/answers']],
+      ['a scorer’s id and name', { score: 1, scorer_id: 'scr_x' }, ['/scorer_name']],
+      ['no scorer', { score: 1, scorer_name: null }, ['']],
+      ['a version of a name that no scorer has', { score: 1, scorer_version: 1 }, ['/scorer_version']],
+      ['the source human without a human scorer', { score: 1, source: 'human' }, ['/source']],
+    ])('are refused with %s (400)', async (_, fields, pointers) => {
+      const trace_id = await held.on.exportTrace();
+      expect(await refused({ scorer_name: 's', trace_id, ...fields })).toEqual([
+        400,
+        'invalid_request',
+        ...pointers,
+      ]);
+      expect(await listed('')).toEqual([]);
+    });
+
+    it('are refused as NaN and Infinity in JSON, and never hosted (400, 422)', async () => {
+      const trace_id = await held.on.exportTrace();
+      for (const number of ['NaN', 'Infinity', '1e999']) {
+        const body = `{"workspace_id": "${held.space.id}", "scorer_name": "s", "trace_id": "${trace_id}", "score": ${number}}`;
+        const answer = await held.space.evaluator.post(SCORES, Buffer.from(body), {
+          'Content-Type': 'application/json',
+        });
+        expect([number, ...outcome(answer)]).toEqual([number, 400, 'invalid_request']);
+      }
+      expect(await refused({ scorer_name: 's', trace_id, score: 1, source: 'hosted' })).toEqual([
+        422,
+        'validation_failed',
+        '/source',
+      ]);
+    });
+
+    it('of a trace of another organization are refused as unknown (404)', async () => {
+      const stranger = await AgreementFixture.open(app);
+      const trace_id = await stranger.on.exportTrace('theirs');
+      for (const target of [{ trace_id }, { session_id: 'theirs' }, { trace_id: newTraceId() }]) {
+        expect((await refused({ scorer_name: 's', score: 1, ...target })).slice(0, 2)).toEqual([404, 'not_found']);
+        expect((await refused({ scorer_name: 's', score: 1, ...target }, runtime)).slice(0, 2)).toEqual([404, 'not_found']);
+      }
+      expect(await listed('include_superseded=true')).toEqual([]);
+    }); // prettier-ignore
+  });
+
+  describe('that a client records of a result', () => {
+    const summaryOf = async (id: string): Promise<Experiment> =>
+      (await held.space.viewer.get<Experiment>(`/eval/v1/experiments/${id}`)).body;
+    const compared = async (id: string, baseline: string) => {
+      const path = `/eval/v1/experiments/${id}/compare?baseline_experiment_id=${baseline}&allow_version_mismatch=true`;
+      const { body } = await held.space.viewer.get(path);
+      return body.scorers as Record<string, { mean: number | null; late_score_count?: number }>;
+    };
+
+    it('are shown by the result while the experiment runs, and count in its summary', async () => {
+      const { space } = held;
+      const { experiment_id } = await space.experiment();
+      const result = await space.result(experiment_id, { scores: { own: 0 } });
+      await score({ scorer_name: 'added', result_id: result.result_id, score: 0.25, comment: 'why', label: 'low' });
+      await score({ scorer_name: 'own', result_id: result.result_id, score: 1 });
+      const now = await resultOf(result);
+      expect(now.scores).toEqual({ own: 1, added: 0.25 });
+      expect(now.score_details).toEqual({ added: { comment: 'why', label: 'low' } });
+      const { summary } = await space.finalize(experiment_id);
+      expect(summary!.scores).toEqual({ own: { mean: 1, count: 1 }, added: { mean: 0.25, count: 1 } });
+    }); // prettier-ignore
+
+    it('are stored when the experiment is frozen, which does not change', async () => {
+      const { space } = held;
+      const [baseline, experiment] = [await space.experiment(), await space.experiment()];
+      const before = await space.result(baseline.experiment_id, { case_id: 'c', scores: { s: 1 } });
+      const result = await space.result(experiment.experiment_id, { case_id: 'c', scores: { s: 0 } });
+      await space.finalize(baseline.experiment_id);
+      await space.finalize(experiment.experiment_id);
+      const frozen = [await resultOf(result), await summaryOf(experiment.experiment_id)];
+      const late = await score({ scorer_name: 's', result_id: result.result_id, score: 0.5 });
+      expect([await resultOf(result), await summaryOf(experiment.experiment_id)]).toEqual(frozen);
+      expect(await idsOf(`experiment_id=${experiment.experiment_id}`)).toContain(late.score_id);
+      expect(JSON.stringify(await compared(experiment.experiment_id, baseline.experiment_id))).toContain(
+        '0.5',
+      );
+      expect((await resultOf(before)).scores).toEqual({ s: 1 });
+    });
+
+    it('give way when the result is patched or replaced, and stay readable', async () => {
+      const { space } = held;
+      const { experiment_id } = await space.experiment();
+      const result = await space.result(experiment_id, { case_id: 'c', scores: { s: 1, kept: 1 } });
+      const path = `/eval/v1/experiments/${experiment_id}/results`;
+      const [ofS] = await listed('scorer_name=s');
+      await space.editor.patch(`${path}/${result.result_id}`, { scores: { s: 2 } });
+      const [patched] = await listed('scorer_name=s');
+      expect((await listed('scorer_name=s')).map((one) => one.score)).toEqual([2]);
+      const old = await space.viewer.get<Score>(`${SCORES}/${ofS!.score_id}`);
+      expect(old.body).toMatchObject({ score: 1, superseded_by_score_id: patched!.score_id });
+      await space.post(path, { case_id: 'c', scores: { s: 3 }, on_conflict: 'replace' });
+      expect((await listed('')).map((one) => [one.scorer_name, one.score])).toEqual([['s', 3]]);
+      const all = await listed('include_superseded=true&sort=created_at');
+      expect(all.map((one) => [one.scorer_name, one.score, one.superseded_at !== null])).toEqual([
+        ['s', 1, true],
+        ['kept', 1, true],
+        ['s', 2, true],
+        ['s', 3, false],
+      ]);
+    });
+  });
+
+  describe('of end users', () => {
+    it('never change results, a summary, a comparison, a gate or an agreement', async () => {
+      const { on, space } = held;
+      const person = await on.scorer(BOOLEAN);
+      const judge = await held.code();
+      const [baseline, experiment] = [await space.experiment(), await space.experiment()];
+      const ids = { session_id: 'talk', trace_id: await on.exportTrace('talk') };
+      await space.result(baseline.experiment_id, { case_id: 'c', scores: { s: 1 } });
+      const result = await space.result(experiment.experiment_id, { case_id: 'c', ...ids, output: 'yes', scores: { s: 1 } });
+      await on.score(person, { result_id: result.result_id, score: true });
+      await run(judge.scorer_id, { experiment_id: experiment.experiment_id });
+      await space.finalize(baseline.experiment_id);
+      const state = async () => {
+        const path = `/eval/v1/experiments/${experiment.experiment_id}`;
+        const gate = {
+          baseline_experiment_id: baseline.experiment_id,
+          rules: [{ scorer: 's', min_mean: 0.9, max_regression: 0 }, { scorer: person.name, min_mean: 1 }],
+        };
+        return [
+          await resultOf(result),
+          (await space.viewer.get(`${path}/compare?baseline_experiment_id=${baseline.experiment_id}`)).body,
+          (await space.viewer.post(`${path}/gate`, gate)).body,
+          await held.agreement(judge, person),
+        ];
+      };
+      const thumbs = async () => {
+        for (const target of [{ result_id: result.result_id }, { trace_id: ids.trace_id }, { session_id: 'talk' }]) {
+          for (const scorer of [{ scorer_name: 's' }, { scorer_id: person.scorer_id }, { scorer_id: judge.scorer_id }]) {
+            await score({ ...scorer, ...target, score: false, author: 'user' }, runtime);
+            await score({ ...scorer, ...target, score: false, source: 'end_user' });
+          }
+        }
+      };
+      const running = await state();
+      await thumbs();
+      expect(await state()).toEqual(running);
+      const { summary } = await space.finalize(experiment.experiment_id);
+      expect(summary!.scores).toEqual({ s: { mean: 1, count: 1 }, [person.name]: { mean: 1, count: 1 }, [judge.name]: { mean: 1, count: 1 } });
+      const frozen = await state();
+      await thumbs();
+      expect(await state()).toEqual(frozen);
+      expect(await listed('source=end_user&limit=100')).toHaveLength(27);
+      // a new result with the session of the thumbs takes none of them
+      const { experiment_id } = await space.experiment();
+      expect((await space.result(experiment_id, { session_id: 'talk' })).scores).toEqual({});
+    }, 120_000); // prettier-ignore
+
+    it('are always those of a runtime key, which may name no other source', async () => {
+      const { on } = held;
+      const person = await on.scorer(BOOLEAN);
+      const trace_id = await on.exportTrace();
+      expect(await score({ scorer_id: person.scorer_id, trace_id, score: true }, runtime)).toMatchObject({
+        source: 'end_user',
+      });
+      for (const source of ['client', 'human']) {
+        expect(
+          await refused({ scorer_id: person.scorer_id, trace_id, score: true, source }, runtime),
+        ).toEqual([403, 'access_denied']);
+      }
+      expect(outcome(await runtime.get(SCORES))).toEqual([403, 'access_denied']);
+    });
+
+    it('are all kept without an author, and one per author', async () => {
+      const trace_id = await held.on.exportTrace();
+      const thumb = (fields: Fields) => score({ scorer_name: 'thumbs', trace_id, ...fields }, runtime);
+      await Promise.all(Array.from({ length: 5 }, () => thumb({ score: true })));
+      for (const value of [true, false, true]) await thumb({ score: value, author: 'ann' });
+      await thumb({ author: 'bob', comment: 'Wrong city.' });
+      expect(await listed('scorer_name=thumbs')).toHaveLength(7);
+      expect((await listed('author=ann')).map((one) => one.score)).toEqual([1]);
+      expect(await listed('author=bob')).toEqual([
+        expect.objectContaining({ score: null, comment: 'Wrong city.' }),
+      ]);
+    });
+  });
+});
