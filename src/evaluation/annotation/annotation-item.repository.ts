@@ -12,15 +12,19 @@ import type {
   ListedItemRow,
 } from './annotation-item.entity';
 
-/** When the last claim of an item `i` ends. */
-const CLAIMED_UNTIL = `(SELECT max(p.claimed_until) FROM annotation_places p
-  WHERE p.item_id = i.item_id AND NOT p.is_scored AND p.claimed_until > now())`;
+/**
+ * When the last claim of an item `i` ends. Reads the places of the item (OFFSET 0), because the planner would otherwise go
+ * through all claims for each item.
+ */
+const CLAIMED_UNTIL = `(SELECT max(p.claimed_until) FROM (
+    SELECT claimed_until, is_scored FROM annotation_places WHERE item_id = i.item_id OFFSET 0
+  ) p WHERE NOT p.is_scored AND p.claimed_until > now())`;
 
 const ITEM_COLUMNS = `i.item_id, i.workspace_id, i.queue_id, i.trace_id, i.session_id, i.experiment_id, i.result_id,
   i.case_id, i.scored_count, i.skip_count, i.completed_at, i.created_at, i.updated_at`;
 
-const LISTED_COLUMNS = `${ITEM_COLUMNS}, c.claimed_until,
-  CASE WHEN c.claimed_until IS NULL THEN i.item_status ELSE 'in_progress' END AS item_status,
+const LISTED_COLUMNS = `${ITEM_COLUMNS}, ${CLAIMED_UNTIL} AS claimed_until,
+  CASE WHEN ${CLAIMED_UNTIL} IS NULL THEN i.item_status ELSE 'in_progress' END AS item_status,
   (SELECT coalesce(json_agg(json_build_object('created_by', a.principal_id, 'author', nullif(a.author, ''),
       'outcome', a.outcome, 'reason', a.reason, 'scores', coalesce(a.scores, '[]'::json),
       'created_at', to_char(a.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
@@ -93,7 +97,7 @@ export class AnnotationItemRepository {
       this.database,
       {
         columns: LISTED_COLUMNS,
-        from: `annotation_items i CROSS JOIN LATERAL (SELECT ${CLAIMED_UNTIL} AS claimed_until OFFSET 0) c`,
+        from: 'annotation_items i',
         where,
         id: 'i.item_id',
         defaultSort: 'created_at',

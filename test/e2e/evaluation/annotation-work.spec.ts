@@ -1,7 +1,16 @@
 import { createTestApp, type TestApp } from '#testing';
 import { AnnotationFixture, type Queue, QUEUES } from './annotation.fixture';
 import { outcome, type Page, places, statusesOf } from './evaluation.harness';
-import { BOOLEAN, type HumanScore, SCORES, type Scorer, STARS, TONE } from './human-scores.fixture';
+import {
+  BOOLEAN,
+  hold,
+  type HumanScore,
+  SCORES,
+  type Scorer,
+  STARS,
+  TONE,
+  untilWaiting,
+} from './human-scores.fixture';
 
 describe('the work on an annotation queue', () => {
   let app: TestApp;
@@ -211,6 +220,17 @@ describe('the work on an annotation queue', () => {
     expect(await scoresOf('include_superseded=true')).toHaveLength(2);
   });
 
+  it('completes an item once when the last people score it at the same time', async () => {
+    const queue = await queueOf(1, { scores_per_item: 8 });
+    const people = await Promise.all(Array.from({ length: 8 }, () => on.annotator()));
+    const [item] = await Promise.all(people.map((by) => on.claim(queue, by)));
+    const answers = await Promise.all(people.map((by) => on.score(queue, item!, { score: true }, by)));
+    expect(statusesOf(answers)).toEqual(Array(8).fill(200));
+    expect(answers.filter(({ body }) => body.is_completed)).toHaveLength(1);
+    expect(await on.read(queue)).toMatchObject({ completed_count: 1, in_progress_count: 0 });
+    expect(await on.items(queue)).toMatchObject([{ item_status: 'completed', scored_count: 8 }]);
+  });
+
   it('lets others go on when the claim of somebody has expired, and refuses that person then', async () => {
     const queue = await queueOf(1);
     const [late, other] = [on.ann, await on.annotator()];
@@ -371,6 +391,19 @@ describe('the work on an annotation queue', () => {
     ]);
     await on.space.evaluator.post(`${path}/restore`);
     expect((await on.score(queue, item)).status).toBe(200);
+  });
+
+  it('stores nothing of scores that arrive while the queue is being archived', async () => {
+    const queue = await queueOf(1);
+    const item = await on.claim(queue);
+    const archiving = 'UPDATE annotation_queues SET archived_at = now() WHERE queue_id = $1';
+    const held = await hold(app, archiving, [queue.queue_id]);
+    const scoring = on.score(queue, item);
+    await untilWaiting(app, 1);
+    await held.commit();
+    expect(outcome(await scoring)).toEqual([409, 'conflict']);
+    expect(await scoresOf()).toEqual([]);
+    expect(await on.items(queue)).toMatchObject([{ item_status: 'in_progress', answers: [] }]);
   });
 
   it('says why the content of an item is missing, and lets it be skipped only', async () => {
