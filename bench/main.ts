@@ -14,7 +14,8 @@ import { listAgents, reconcile } from './cases/registry';
 import { bulkResults, singleResult } from './cases/results';
 import { judgedRuns, judgedRunsAtOnce, scoredPerSecond } from './cases/judges';
 import { mcpEndpoint, refreshServer } from './cases/mcp';
-import { noopScorer } from './cases/scoring';
+import { scores } from './cases/scores';
+import { noopScorer, scoreBatch } from './cases/scoring';
 import { searchRegistry } from './cases/search';
 import { readTraces } from './cases/trace-reads';
 import { listStore, publishAgent } from './cases/store';
@@ -40,7 +41,9 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'time-to-readable': timeToReadable,
   'read-traces': readTraces,
   'trace-stats': traceStats,
+  scores,
   'noop-scorer': noopScorer,
+  'score-batch': scoreBatch,
   'scored-per-second': scoredPerSecond,
   'judged-runs': judgedRuns,
   'judged-runs-at-once': judgedRunsAtOnce,

@@ -112,3 +112,41 @@ export async function noopScorer(bench: Bench): Promise<void> {
   ]);
   bench.report(`no-op code scorer over ${SESSIONS} sessions, against storing its scores alone`, 'ms', result);
 }
+
+const BATCH_TARGETS = 10_000;
+const BATCH_POLL_MS = 100;
+
+interface ScoreBatch {
+  score_batch_id: string;
+  batch_status: string;
+  completed_count: number;
+}
+
+/** Scores 10,000 traces in one batch with a code scorer that does nothing: targets per second, and the memory growth. */
+export async function scoreBatch(bench: Bench): Promise<void> {
+  const { workspaceId } = bench.scope;
+  const root = newId('item');
+  await bench.direct.query(
+    `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, root_name)
+     SELECT $1, md5($2 || n), now(), now(), 1, 0, '{}', $2 FROM generate_series(1, $3::int) n`,
+    [workspaceId, root, BATCH_TARGETS],
+  );
+  const scorerId = await newScorer(bench, { grain: 'trace' });
+  const filters = [{ field: 'root_name', op: 'eq', value: root }];
+  const watch = bench.watchMemory();
+  const startedAt = performance.now();
+  const path = `/eval/v1/scorers/${scorerId}/batches`;
+  let batch = await bench.http.json<ScoreBatch>('POST', path, 202, { filters, concurrency: CONCURRENCY });
+  const acceptedMs = performance.now() - startedAt;
+  while (batch.batch_status === 'queued' || batch.batch_status === 'running') {
+    await delay(BATCH_POLL_MS);
+    batch = await bench.http.json<ScoreBatch>('GET', `/eval/v1/score-batches/${batch.score_batch_id}`, 200);
+  }
+  const seconds = (performance.now() - startedAt) / 1_000;
+  const grown = (await watch.stop()) / 1024 ** 2;
+  if (batch.completed_count !== BATCH_TARGETS) throw new Error(`The batch ended ${JSON.stringify(batch)}.`);
+  bench.line(
+    `a batch of ${BATCH_TARGETS} code targets: accepted in ${acceptedMs.toFixed(0)} ms, ` +
+      `${(BATCH_TARGETS / seconds).toFixed(0)} targets/s, memory grew by ${grown.toFixed(0)} MiB at most`,
+  );
+}

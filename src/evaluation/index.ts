@@ -18,7 +18,7 @@ export {
 } from './scorers';
 export {
   RUN_STATUSES,
-  ScoreDto,
+  ScoreRequestDto,
   type ScoreResultDto,
   type ScoreRunDto,
   ScoreRunService,

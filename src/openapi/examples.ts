@@ -355,7 +355,7 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
         workspace_id: WORKSPACE_ID,
         scorer_id: SCORER_ID,
         result_id: RESULT_ID,
-        value: true,
+        score: true,
         comment: 'answers what was asked',
       },
     },

@@ -72,7 +72,7 @@ const plural = (noun: string): string =>
 const SCHEMAS: Record<string, string> = {
   ProblemDto: 'ProblemDetails',
   RecordDto: 'DatasetRecord', // `Record` is a built-in type of TypeScript
-  ScoreDto: 'ScoringRequest',
+  ScoreRequestDto: 'ScoringRequest',
 };
 
 const REFERENCE = /"#\/components\/schemas\/([^"/]+)"/g;

@@ -162,6 +162,7 @@ describe('every route', () => {
       'POST /eval/v1/experiments/search': 64 * 1024,
       'POST /eval/v1/experiments/:experiment_id/gate': 64 * 1024,
       'POST /eval/v1/experiments/:experiment_id/traces/stats/query': 64 * 1024,
+      'POST /eval/v1/scores/stats/query': 64 * 1024,
     });
   });
 

@@ -102,7 +102,7 @@ export const largeTraces = attack({
   name: 'large-traces',
   title: 'records from large traces, in many requests at once',
   sizes: {
-    usual: { traces: 3, requests: 8 },
+    usual: { traces: 3, requests: 24 },
     bench: { traces: 20, requests: 40 },
     heavy: { traces: 20, requests: 40 },
   },

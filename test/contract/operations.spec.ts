@@ -600,10 +600,12 @@ describe('every operation', () => {
       workspace_id,
       scorer_id: scorer.body.scorer_id,
       result_id: resultId,
-      value: true,
+      score: true,
     });
     expect(made.status).toBe(201);
     await expectAll([evaluator.get('/eval/v1/scores'), evaluator.get(made.headers.get('location')!)], 200);
+    const stats = { group_by: ['scorer', 'version', 'source', 'label', 'day', 'tag', 'model', 'service'] };
+    await expectAll([evaluator.post('/eval/v1/scores/stats/query', stats)], 200);
     await scoreByQueue(scorer.body.scorer_id as string, resultId);
   }
 

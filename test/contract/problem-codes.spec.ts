@@ -161,7 +161,7 @@ describe('the codes of an operation', () => {
       ],
       ['immutable_field', 'createSkillVersion', { name: 'other', description: 'd', instructions: 'i' }],
       ['not_found', 'createExperiment', { name: 'n', dataset_id: 'ds_unknown' }],
-      ['not_found', 'createScore', { scorer_id: 'scr_unknown', trace_id: '0'.repeat(31) + '1', value: true }],
+      ['not_found', 'createScore', { scorer_id: 'scr_unknown', trace_id: '0'.repeat(31) + '1', score: true }],
     ])('%s of %s', async (code, id, body) => {
       const { workspaceId: workspace_id } = resources;
       const isChild = id === 'createSkillVersion';

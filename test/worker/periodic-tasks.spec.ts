@@ -44,6 +44,7 @@ describe('the periodic tasks of a worker', () => {
     expect(tasks.map(({ name }) => name).sort()).toEqual([
       'MCP checks to delete',
       'MCP servers',
+      'abandoned scoring batches',
       'apps',
       'idempotency keys',
       'interrupted uploads',

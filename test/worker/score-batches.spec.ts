@@ -152,7 +152,8 @@ describe('a batch', () => {
       body: {
         batch_status: 'failed',
         failure_code: 'cancelled',
-        failure_detail: 'The batch was cancelled. 700 of its 1000 targets were in no run yet and were not scored.',
+        failure_detail:
+          'The batch was cancelled. 700 of its 1000 targets were in no run yet and were not scored.',
         total: 1_000,
         completed_count: 3,
         failed_count: 297,
@@ -191,12 +192,37 @@ describe('a batch', () => {
     const batch = await batchOver(450, ALWAYS);
     const [run] = await on.runsOfBatch(batch);
     await on.evaluator.post(`/eval/v1/score-runs/${run.score_run_id}/cancel`);
-    expect(await on.readBatch(batch)).toMatchObject({ batch_status: 'queued', failed_count: 100, run_count: 4 });
+    expect(await on.readBatch(batch)).toMatchObject({
+      batch_status: 'queued',
+      failed_count: 100,
+      run_count: 4,
+    });
     await newWorker();
     expect(await on.finishedBatch(batch)).toMatchObject({
       batch_status: 'succeeded',
       completed_count: 350,
       failed_count: 100,
+    });
+  });
+
+  it('starts no further runs when its organization is suspended', async () => {
+    const batch = await batchOver(1_000, ALWAYS);
+    await app.database.query(`UPDATE organizations SET status = 'suspended' WHERE org_id = $1`, [
+      on.organization.orgId,
+    ]);
+    await newWorker();
+    const ended = async () => {
+      const [row] = await app.database.query<any>('SELECT * FROM score_batches WHERE score_batch_id = $1', [
+        batch.score_batch_id,
+      ]);
+      return row;
+    };
+    await until(async () => (await ended()).completed_count === 300);
+    expect(await ended()).toMatchObject({
+      batch_status: 'failed',
+      failure_code: 'cancelled',
+      failure_detail: expect.stringMatching(/not active\. 700 of its 1000 targets/),
+      run_count: 3,
     });
   });
 
@@ -286,7 +312,10 @@ describe('a batch with a cost limit', () => {
     await on.on.results({ experiment_id }, inputs(100));
     const options = { max_cost_usd: 1_000 * COST, concurrency: 16, cache: false };
     const { body } = await on.on.batch(await on.scorer(), { experiment_id, ...options });
-    expect(await on.on.finishedBatch(body)).toMatchObject({ batch_status: 'succeeded', completed_count: 200 });
+    expect(await on.on.finishedBatch(body)).toMatchObject({
+      batch_status: 'succeeded',
+      completed_count: 200,
+    });
     expect(most).toBe(1);
   });
 

@@ -74,7 +74,11 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
     expect(await rules.scored(rule)).toEqual(first.sort());
     await traces(2);
     const found = await paused(rule);
-    expect(found).toMatchObject({ paused_until: midnight(), last_paused_at: expect.any(String), last_error: null });
+    expect(found).toMatchObject({
+      paused_until: midnight(),
+      last_paused_at: expect.any(String),
+      last_error: null,
+    });
     expect(found.seen_count).toBe(2);
     expect(judge.asked).toHaveLength(2);
     for (const { max_cost_usd } of await rules.runs(rule)) expect(max_cost_usd).toBeLessThanOrEqual(2 * COST);
@@ -155,7 +159,9 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
     const rule = await rules.rule({}, scorer);
     expect(await rules.on.evaluator.patch(pathOf(rule), { max_cost_usd_per_day: 1 })).toMatchObject(refusal);
     for (const wrong of [0, -1, '1']) {
-      expect((await rules.on.evaluator.post(path, { ...body, max_cost_usd_per_day: wrong })).status).toBe(400);
+      expect((await rules.on.evaluator.post(path, { ...body, max_cost_usd_per_day: wrong })).status).toBe(
+        400,
+      );
     }
   });
 

@@ -1,9 +1,10 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, ArrayMinSize, IsArray, IsOptional, IsString, Length } from 'class-validator';
-import { AnyJson, AnyJsonObject, IsJson, IsJsonObject, IsOneOf, Nested } from '#platform/http';
+import { AnyJson, AnyJsonObject, IsJsonObject, IsOneOf, Nested } from '#platform/http';
 import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
 import { pick } from '../../resources';
 import type { HumanDefinition, PinnedScorerRow } from '../scorers';
+import { IsScore } from '../scores';
 import {
   type AnnotatorRow,
   ITEM_STATUSES,
@@ -49,14 +50,15 @@ export class ItemScoreDto {
   @IsString()
   label?: string | null;
 
-  @IsOptional()
-  @IsJson({
-    isRead: true,
+  @ApiProperty({
+    oneOf: [{ type: 'number' }, { type: 'boolean' }, { type: 'null' }],
     required: false,
     description:
       'The answer to an output of type `boolean` (true or false) or `numeric` (a number within its bounds).',
-  })
-  score?: unknown;
+  } as object)
+  @IsOptional()
+  @IsScore()
+  score?: number | boolean | null;
 
   @IsOptional()
   @IsJsonObject({

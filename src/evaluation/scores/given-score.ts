@@ -54,9 +54,6 @@ export function sourceOf(
  */
 export function readValue(scorer: GivenScorer | null, dto: CreateScoreDto): () => ScoreValue {
   const { score = null, label = null, answers = null } = dto;
-  if (score !== null && typeof score !== 'number' && typeof score !== 'boolean') {
-    throw invalid('/score', 'must be a number, true, false or null');
-  }
   const number = score === null ? null : Number(score);
   const output = scorer?.output ?? null;
   if (output !== null && (scorer!.scorer_kind === 'human' || isGiven(NAMED_BY[output.type](dto)))) {

@@ -1,5 +1,5 @@
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
-import { ArrayMaxSize, IsArray, IsNumber, IsOptional, IsString } from 'class-validator';
+import { ArrayMaxSize, ArrayUnique, IsArray, IsNumber, IsOptional, IsString } from 'class-validator';
 import { IsOneOf, NotNull } from '#platform/http';
 import { ScoreFiltersDto } from './score.dto';
 
@@ -31,6 +31,7 @@ export class ScoreStatsQueryDto extends ScoreFiltersDto {
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(SCORE_GROUPS.length)
+  @ArrayUnique({ message: 'must not repeat a group' })
   @IsOneOf(SCORE_GROUPS, {
     each: true,
     required: false,

@@ -43,6 +43,8 @@ const JOINS: Partial<Record<ScoreGroup, Sql>> = {
   service: joinTraceFact('t', 'service_name'),
 };
 
+const allOf = (parts: Sql[]): Sql => (parts.length > 0 ? join(parts, ' ') : empty);
+
 /** Computes statistics of current scores in one statement. */
 @Injectable()
 export class ScoreStatsRepository {
@@ -57,16 +59,13 @@ export class ScoreStatsRepository {
     const places = raw(groupBy.map((_, i) => `${i + 1}`).join(', '));
     const order = raw(groupBy.map((_, i) => `${i + 1} NULLS LAST`).join(', '));
     const rows = await on.query<Record<string, string | number | null> & ScoreStatsValuesDto>(
-      sql`SELECT ${join(groups, '')}count(t.score) AS count, count(*) - count(t.score) AS null_count,
-          ${raw(unscaled(`avg(${SCALED})`))} AS mean,
+      sql`SELECT ${allOf(groups)}count(t.score) AS count, count(*) - count(t.score) AS null_count,
+          ${raw(unscaled(`sum(${SCALED}) / nullif(count(t.score), 0)`))} AS mean,
           avg((t.score >= ${passScore}::float8)::integer)::float8 AS pass_rate,
           min(t.score) AS min, ${raw(percentile(0.1))} AS p10, ${raw(percentile(0.25))} AS p25,
           ${raw(percentile(0.5))} AS p50, ${raw(percentile(0.75))} AS p75, ${raw(percentile(0.9))} AS p90,
           ${raw(percentile(0.95))} AS p95, ${raw(percentile(0.99))} AS p99, max(t.score) AS max
-        FROM scores t ${join(
-          groupBy.flatMap((name) => JOINS[name] ?? []),
-          ' ',
-        )}
+        FROM scores t ${allOf(groupBy.flatMap((name) => JOINS[name] ?? []))}
         WHERE ${join(conditionsOf(scope, filters), ' AND ')}
         ${groupBy.length > 0 ? sql`GROUP BY ${places} ORDER BY ${order}` : empty}
         LIMIT ${STATS_ROWS_MAX + 1}`,

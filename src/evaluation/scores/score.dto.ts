@@ -1,11 +1,21 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, IntersectionType } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { IsBoolean, IsInt, IsNumber, IsOptional, IsString, Length, Matches, Max, Min } from 'class-validator';
+import {
+  IsBoolean,
+  IsInt,
+  IsNumber,
+  IsOptional,
+  IsString,
+  Length,
+  Matches,
+  Max,
+  Min,
+  registerDecorator,
+} from 'class-validator';
 import {
   AnyJsonObject,
   instantOf,
-  IsJson,
   IsJsonObject,
   IsOneOf,
   IsTime,
@@ -41,6 +51,17 @@ const IsVersion = (): PropertyDecorator =>
     Min(1),
     Max(VERSION_MAX),
   );
+
+export const IsScore = (): PropertyDecorator => (target, property) =>
+  registerDecorator({
+    name: 'isScore',
+    target: target.constructor,
+    propertyName: String(property),
+    validator: {
+      validate: (value: unknown) => typeof value === 'number' || typeof value === 'boolean',
+      defaultMessage: () => 'must be a number, true, false or null',
+    },
+  });
 
 /** A score of one trace, session or result: name exactly one of them. Name the scorer by its id or by its name. */
 @ValuesCheckedLater()
@@ -96,8 +117,8 @@ export class CreateScoreDto {
       'A number, or true or false for 1 or 0. Null records that the scorer gave no score on purpose. For an output of type `choice` it follows from `label`, and for `questions` from `answers`.',
   } as object)
   @IsOptional()
-  @IsJson({ isRead: true, required: false })
-  score?: unknown;
+  @IsScore()
+  score?: number | boolean | null;
 
   /** The choice of an output of type `choice`, else any label. */
   @IsOptional()

@@ -1,5 +1,5 @@
 export { ScoringModule } from './scoring.module';
-export { ScoreDto } from './requests/scoring.dto';
+export { ScoreRequestDto } from './requests/scoring.dto';
 export { ScoringService } from './requests/scoring.service';
 export { type ScoreResultDto, type ScoreRunDto } from './runs/score-run.dto';
 export { RUN_STATUSES, type TargetRef } from './runs/score-run.entity';

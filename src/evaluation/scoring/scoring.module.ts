@@ -21,7 +21,8 @@ import { ScoringRunner } from './execution/scoring-runner';
 import { ScoringMetrics } from './execution/scoring.metrics';
 import { ScoringRequestReader } from './requests/scoring-request.reader';
 import { ScoringService } from './requests/scoring.service';
-import { ScoreBatchProgress } from './batches/score-batch.progress';
+import { ScoreBatchProgress } from './runs/score-batch.progress';
+import { ScoreBatchProgressRepository } from './runs/score-batch-progress.repository';
 import { ScoreBatchRepository } from './batches/score-batch.repository';
 import { ScoreBatchService } from './batches/score-batch.service';
 import { SessionReader } from './subjects/session-reader';
@@ -51,6 +52,7 @@ import { TargetScorer } from './execution/target-scorer';
     CandidateFinder,
     RunExecutionRepository,
     ScoreBatchProgress,
+    ScoreBatchProgressRepository,
     ScoreBatchRepository,
     ScoreBatchService,
     ScoreRunRepository,

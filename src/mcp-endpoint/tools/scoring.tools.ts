@@ -5,7 +5,7 @@ import {
   GRAINS,
   RUN_STATUSES,
   SCORER_KINDS,
-  ScoreDto,
+  ScoreRequestDto,
   ScorerListQueryDto,
   type ScoreResultDto,
   ScorerService,
@@ -137,7 +137,7 @@ export class ScoringTools {
       },
       hints: { readOnlyHint: false, idempotentHint: false },
       run: async ({ scope, caller, args: { scorer_id, ...selection } }) => {
-        const dto = validateBody(ScoreDto, { ...selection, mode: 'score' });
+        const dto = validateBody(ScoreRequestDto, { ...selection, mode: 'score' });
         const answer = await this.scoring.score(scope, scorer_id, dto, caller.signal);
         if (!('queued' in answer)) throw new Error('A run was requested.');
         const { concurrency: _, ...run } = answer.queued;

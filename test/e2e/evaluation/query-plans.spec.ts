@@ -162,7 +162,7 @@ describe('on filled tables', () => {
     const agreement = `/eval/v1/scorers/${await scorer('a')}/agreement?reference_scorer_id=${await scorer('b')}`;
     for (const path of [`${EXPERIMENTS}/${id}/compare`, agreement, `${agreement}&experiment_id=${id}`]) {
       const plans = await plansOfAll(path);
-      expect(plans.length).toBeGreaterThan(4);
+      expect(plans.length).toBeGreaterThan(3);
       const whole = scansOf(plans).filter((node) => node['Node Type'] === 'Seq Scan');
       const small = await smallTables(app);
       expect(whole.filter((node) => !small.has(node['Relation Name'] ?? ''))).toEqual([]);
@@ -199,7 +199,7 @@ describe('on filled tables', () => {
     ...['include_superseded=true', 'scorer_id=scr_40&include_superseded=true'].map(of('scores')),
     ...['author=author 40', 'score_run_id=run_40', 'scorer_name=scorer 40', 'source=human'].map(of('scores')),
     ...['scorer_name=scorer 40&sort=score', 'scorer_id=scr_40&sort=-score&min_score=7'].map(of('scores')),
-    ...['label=x&max_score=3', 'since=2020-01-01T00:00:00Z&scorer_kind=human'].map(of('scores')),
+    ...['label=x&min_score=3', 'scorer_kind=human'].map(of('scores')),
     ...['', 'sort=created_at', 'offset=400'].map(of('versions')),
   ];
   it.each(filters)('the list of %s?%s reads no table from end to end', async (list, query) => {
@@ -230,11 +230,11 @@ async function fillScores(tx: Tx, workspaceId: string, experimentId: string): Pr
     SELECT scorer_id, 1, version_id, workspace_id, name, 'human', 'trace', '{}', '{}', '{}', now(), 'test' FROM scorers`);
   await tx.query(
     `INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_kind, scorer_name, source, target_kind,
-                         trace_id, session_id, experiment_id, result_id, result_version, score, output_sha256, author,
+                         trace_id, session_id, experiment_id, result_id, result_version, score, label, output_sha256, author,
                          score_run_id, created_at, created_by)
      SELECT 'score_' || lpad(n::text, 26, '0'), CASE n % 40 WHEN 0 THEN $1 ELSE 'wsp_' || n % 40 END,
             'scr_' || n % 120, 1, 'human', 'scorer ' || n % 120, 'human', 'result', lpad((n % 3000)::text, 32, '0'),
-            's' || n % 3000, CASE n % 200 WHEN 0 THEN $2 ELSE 'exp_' || n END, 'res_' || n % 3000, 1, n, '',
+            's' || n % 3000, CASE n % 200 WHEN 0 THEN $2 ELSE 'exp_' || n END, 'res_' || n % 3000, 1, n, 'x', '',
             'author ' || n % 3000, 'run_' || n % 3000, now(), 'usr_' || n % 2999
      FROM generate_series(1, 40000) n`,
     [workspaceId, experimentId],

@@ -251,8 +251,11 @@ describe('a request for a batch', () => {
     );
     await app.database.query(
       `INSERT INTO score_batch_targets (score_batch_id, ordinal, trace_id)
-       SELECT id, 0, md5(id) FROM unnest('{batch_lost,batch_selecting}'::text[]) id`,
+       SELECT id, n, md5($1 || n) FROM unnest('{batch_lost,batch_selecting}'::text[]) id, generate_series(1, 5) n`,
+      [on.workspaceId],
     );
+    // it takes no target from others
+    expect((await on.score(scorer, { since: SINCE, unscored_only: true })).body.total).toBe(3);
     for (const id of ['batch_lost', 'batch_selecting']) {
       expect((await on.evaluator.get(`/eval/v1/score-batches/${id}`)).status).toBe(404);
       expect((await on.evaluator.post(`/eval/v1/score-batches/${id}/cancel`)).status).toBe(404);
@@ -260,7 +263,7 @@ describe('a request for a batch', () => {
     expect(await list()).toHaveLength(1);
     await app.get(ScoreBatchService).deleteAbandoned();
     const left = await app.database.query(
-      `SELECT score_batch_id FROM score_batches JOIN score_batch_targets USING (score_batch_id)
+      `SELECT DISTINCT score_batch_id FROM score_batches JOIN score_batch_targets USING (score_batch_id)
        WHERE workspace_id = $1`,
       [on.workspaceId],
     );
@@ -288,11 +291,13 @@ describe('a request for a batch', () => {
       await foreign.trace();
       expect(await scored({ filters: of('shop') })).toEqual([shop]);
       expect(await scored({ filters: of('none') })).toEqual([]);
-      expect(await scored({ filters: [...of('shop'), { field: 'status', op: 'eq', value: 'error' }] })).toEqual(
-        [],
-      );
+      expect(
+        await scored({ filters: [...of('shop'), { field: 'status', op: 'eq', value: 'error' }] }),
+      ).toEqual([]);
       const models = await trace('shop', { attributes: { 'gen_ai.request.model': 'm-1' } });
-      expect(await scored({ filters: [{ field: 'model', op: 'in', value: ['m-1', 'm-2'] }] })).toEqual([models]);
+      expect(await scored({ filters: [{ field: 'model', op: 'in', value: ['m-1', 'm-2'] }] })).toEqual([
+        models,
+      ]);
       expect(await scored({ filters: of('shop'), trace_ids: [shop] })).toEqual([shop]);
       const { body } = await on.batch(await on.scorer(), { filters: of('shop') });
       expect(body.total).toBe(2);

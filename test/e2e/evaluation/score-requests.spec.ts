@@ -126,7 +126,9 @@ describe('a request to score', () => {
       const answer = await on.score(await on.scorer(), body);
       expect(answer.status).toBe(400);
       expect(answer.body.code).toBe('invalid_request');
-      expect(answer.body.detail).toMatch(/trace_ids, session_ids, agent_ids, experiment_id, since or until/);
+      expect(answer.body.detail).toMatch(
+        /trace_ids, session_ids, agent_ids, experiment_id, since, until or filters/,
+      );
     });
 
     it.each<[string, object]>([

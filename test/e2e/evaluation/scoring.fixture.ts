@@ -108,7 +108,12 @@ export class ScoringFixture {
   }
 
   /** Requests a batch. */
-  batch(scorer: { scorer_id: string }, body: unknown, caller = this.evaluator, headers?: Record<string, string>) {
+  batch(
+    scorer: { scorer_id: string },
+    body: unknown,
+    caller = this.evaluator,
+    headers?: Record<string, string>,
+  ) {
     return caller.post(`/eval/v1/scorers/${scorer.scorer_id}/batches`, body, headers);
   }
 

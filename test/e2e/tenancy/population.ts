@@ -103,7 +103,7 @@ export async function populate(owner: ApiClient, workspace_id: string, marker: s
   };
   const { scorer_id } = await make('/eval/v1/scorers', human);
   ids.human_scorer_id = scorer_id as string;
-  await make('/eval/v1/scores', { ...of, scorer_id, result_id: ids.result_id, value: true }, 'score_id');
+  await make('/eval/v1/scores', { ...of, scorer_id, result_id: ids.result_id, score: true }, 'score_id');
   const code = {
     ...of,
     name: text('code'),

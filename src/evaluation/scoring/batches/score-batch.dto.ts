@@ -10,7 +10,7 @@ import {
   BATCH_TARGETS_MAX,
   type BatchStatus,
   type ScoreBatchRow,
-} from './score-batch.entity';
+} from '../runs/score-batch.entity';
 
 /** A selection of up to 100,000 targets, and how to score them. Selectors narrow each other; give at least one. */
 @ValuesCheckedLater()

@@ -1,13 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database } from '#platform/db';
+import { Database, type Tx } from '#platform/db';
 import { newId } from '#platform/ids';
 import { rootLogger } from '#platform/logging';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
+import type { Grain } from '../../scorers';
 import type { RunnableScorer } from '../execution/target-scorer';
 import { ScoringRequestReader } from '../requests/scoring-request.reader';
-import { targetIdOf, type TargetRef } from '../runs/score-run.entity';
+import { type ScoringTarget, targetIdOf } from '../runs/score-run.entity';
 import { ScoreRunService } from '../runs/score-run.service';
 import type { Selection } from '../target-selection/candidates';
 import { TargetSelector, tooManyTargets } from '../target-selection/target-selector';
@@ -17,12 +18,14 @@ import {
   type ScoreBatchListQueryDto,
   toScoreBatchDto,
 } from './score-batch.dto';
-import { BATCH_TARGETS_MAX, type ScoreBatchRow } from './score-batch.entity';
-import { ScoreBatchProgress } from './score-batch.progress';
+import { BATCH_TARGETS_MAX, type ScoreBatchRow } from '../runs/score-batch.entity';
+import { ScoreBatchProgress } from '../runs/score-batch.progress';
 import { ScoreBatchRepository } from './score-batch.repository';
 
 /** Open batches of one workspace, at most. */
 const OPEN_BATCHES_MAX = 20;
+/** Targets checked together. */
+const PAGE = 5_000;
 /** Age at which a batch that is still selecting has lost its request. Longer than any request may take. */
 const ABANDONED_MS = 10 * 60_000;
 
@@ -65,8 +68,9 @@ export class ScoreBatchService {
       await this.batches.insert(tx, scope, { ...settings, ...options });
     });
     try {
-      const total = await this.storeTargets(scope, score_batch_id, scorer, selection, signal);
-      return toScoreBatchDto(await this.accept(scope, score_batch_id, total));
+      await this.storeTargets(scope, score_batch_id, scorer, selection, signal);
+      signal.throwIfAborted();
+      return toScoreBatchDto(await this.accept(scope, score_batch_id, scorer, selection));
     } catch (error) {
       // What cannot be deleted now, because the database is unavailable, is deleted as abandoned.
       await this.batches.discard(scope, score_batch_id).catch(() => undefined);
@@ -74,63 +78,64 @@ export class ScoreBatchService {
     }
   }
 
-  /** Selects the targets of a batch and stores them page by page. Returns their number. */
+  /** Selects the targets of a batch and stores them page by page. Errors: 422 for too many. */
   private async storeTargets(
     scope: Scope,
     id: string,
     scorer: RunnableScorer,
     selection: Selection,
     signal: AbortSignal,
-  ): Promise<number> {
-    const { limit, cap } = selection;
-    const max = limit ?? cap;
+  ): Promise<void> {
+    const { grain, limit, cap } = selection;
     const candidates = await this.selector.candidates(scope, scorer, selection, signal);
     let total = 0;
-    let ordinal = 0;
+    let nextOrdinal = 0;
     for await (const page of candidates.pages(limit ?? cap + 1)) {
       signal.throwIfAborted();
       const wanted = limit === undefined ? page : page.slice(0, limit - total);
-      total += await this.storePage(scope, id, scorer, selection, wanted, ordinal);
-      ordinal += wanted.length;
-      if (total > max) {
-        // First, because targets that wait in a batch do not count as unscored.
-        await this.batches.discard(scope, id);
-        throw tooManyTargets(await candidates.count(), max);
-      }
-      if (total === limit) break;
+      const targets = await this.selector.withResults(scope, grain, wanted);
+      const placed = targets.map((target) => ({ ...target, ordinal: nextOrdinal + target.ordinal }));
+      nextOrdinal += placed.length;
+      if (placed.length > 0) total += await this.batches.addTargets(scope, id, placed);
+      if (total > (limit ?? cap)) throw tooManyTargets(await candidates.count(), cap);
+      if (total === limit) return;
     }
-    return total;
   }
 
-  /** Stores a page of targets. With `unscoredOnly`, skips targets that another request has taken since they were selected. */
-  private async storePage(
+  /**
+   * Makes a batch visible and starts its first runs. With `unscoredOnly`, first drops targets that another request or a rule
+   * has taken since they were selected, under the lock for such requests.
+   */
+  private accept(
     scope: Scope,
     id: string,
     scorer: RunnableScorer,
     { grain, unscoredOnly }: Selection,
-    page: readonly TargetRef[],
-    firstOrdinal: number,
-  ): Promise<number> {
-    if (page.length === 0) return 0;
-    const targets = await this.selector.withResults(scope, grain, page);
+  ): Promise<ScoreBatchRow> {
     return this.database.transaction(async (tx) => {
-      const taken = unscoredOnly
-        ? await this.runs.takenAmong(tx, scope, scorer, grain, targets)
-        : new Set<string>();
-      const left = targets
-        .filter((target) => !taken.has(targetIdOf(target)))
-        .map((target) => ({ ...target, ordinal: firstOrdinal + target.ordinal }));
-      return this.batches.addTargets(tx, scope, id, left);
-    });
-  }
-
-  private accept(scope: Scope, id: string, total: number): Promise<ScoreBatchRow> {
-    return this.database.transaction(async (tx) => {
-      const batch = await this.batches.accept(tx, scope, id, total);
+      if (unscoredOnly) await this.dropTaken(tx, scope, id, scorer, grain);
+      const batch = await this.batches.accept(tx, scope, id);
       if (!batch) throw new Error('The batch was deleted while it selected its targets.');
       const run_count = await this.progress.startRuns(tx, scope, batch);
       return { ...batch, run_count };
     });
+  }
+
+  private async dropTaken(
+    tx: Tx,
+    scope: Scope,
+    id: string,
+    scorer: RunnableScorer,
+    grain: Grain,
+  ): Promise<void> {
+    let page: ScoringTarget[];
+    for (let after = -1; ; after = page.at(-1)!.ordinal) {
+      page = await this.batches.targetsAfter(tx, scope, id, after, PAGE);
+      if (page.length === 0) return;
+      const taken = await this.runs.takenAmong(tx, scope, scorer, grain, page);
+      const dropped = page.filter((target) => taken.has(targetIdOf(target)));
+      await this.batches.removeTargets(tx, scope, id, dropped);
+    }
   }
 
   /** Deletes what requests that were lost in a crash have stored. */
@@ -153,8 +158,8 @@ export class ScoreBatchService {
    * batch that has ended without being cancelled.
    */
   async cancel(scope: Scope, id: string): Promise<ScoreBatchDto> {
-    const { total } = await this.find(scope, id);
-    await this.database.transaction((tx) => this.progress.cancel(tx, scope, id, total));
+    const found = await this.find(scope, id);
+    await this.database.transaction((tx) => this.progress.cancel(tx, scope, found));
     const batch = await this.find(scope, id);
     if (batch.failure_code !== 'cancelled') {
       throw problem.conflict(

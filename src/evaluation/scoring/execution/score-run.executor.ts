@@ -20,7 +20,7 @@ import {
 import { TargetResultRepository, type WriteBack } from './target-result.repository';
 import { LEASE_MS, RunLease } from './run-lease';
 import { isResult, type ScoringTarget } from '../runs/score-run.entity';
-import { ScoreBatchProgress } from '../batches/score-batch.progress';
+import { ScoreBatchProgress } from '../runs/score-batch.progress';
 import { SCORE_RUN } from '../runs/score-run.job';
 import type { RunEnd } from '../runs/score-run.repository';
 import { ScoreRunService } from '../runs/score-run.service';

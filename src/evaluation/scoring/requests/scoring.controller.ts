@@ -2,7 +2,7 @@ import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
 import { LongRunning, Reply, RequestBody, RequestSignal } from '#platform/http';
-import { QueuedRunDto, ScoreDto, SynchronousScoresDto } from './scoring.dto';
+import { QueuedRunDto, ScoreRequestDto, SynchronousScoresDto } from './scoring.dto';
 import { ScoringService } from './scoring.service';
 
 @ApiTags('Scoring')
@@ -20,7 +20,7 @@ export class ScoringController {
   @HttpCode(202)
   @RequireRole('evaluator')
   @LongRunning(
-    ({ body }) => (body as Partial<ScoreDto> | null | undefined)?.mode === 'test',
+    ({ body }) => (body as Partial<ScoreRequestDto> | null | undefined)?.mode === 'test',
     ({ TEST_SCORING_TIMEOUT_MS }) => TEST_SCORING_TIMEOUT_MS,
   )
   @RequestBody({
@@ -36,7 +36,7 @@ export class ScoringController {
   async score(
     @CurrentScope() scope: Scope,
     @Param('scorer_id') scorerId: string,
-    @Body() dto: ScoreDto,
+    @Body() dto: ScoreRequestDto,
     @RequestSignal() signal: AbortSignal,
   ): Promise<Reply> {
     const answer = await this.scoring.score(scope, scorerId, dto, signal);

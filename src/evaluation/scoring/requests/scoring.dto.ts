@@ -128,7 +128,7 @@ export abstract class TargetSelectionDto {
 
 /** A selection of targets, and how to score them. Selectors narrow each other; give at least one. */
 @ValuesCheckedLater()
-export class ScoreDto extends TargetSelectionDto {
+export class ScoreRequestDto extends TargetSelectionDto {
   /**
    * `score` queues a run. `test` scores up to 5 targets and returns the results. `preview` returns what would be run or
    * sent to the judge for up to 5 targets. `test` and `preview` store nothing.

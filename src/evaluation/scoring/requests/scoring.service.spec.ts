@@ -1,6 +1,6 @@
 import type { Scope } from '#platform/auth';
 import type { ScoreRunService } from '../runs/score-run.service';
-import type { ScoreDto } from './scoring.dto';
+import type { ScoreRequestDto } from './scoring.dto';
 import type { ScoringRunner } from '../execution/scoring-runner';
 import type { ScoringRequestReader } from './scoring-request.reader';
 import { ScoringService } from './scoring.service';
@@ -16,7 +16,7 @@ describe('ScoringService', () => {
     { start } as unknown as ScoreRunService,
     {} as ScoringRunner,
   );
-  const dto = { since: '2026-01-01T00:00:00Z', limit: 1, unscored_only: true } as ScoreDto;
+  const dto = { since: '2026-01-01T00:00:00Z', limit: 1, unscored_only: true } as ScoreRequestDto;
   const score = (signal: AbortSignal) => service.score({} as Scope, 'scorer', dto, signal);
   afterEach(() => jest.clearAllMocks());
 

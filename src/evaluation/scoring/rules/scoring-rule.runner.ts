@@ -11,10 +11,10 @@ import {
   TraceFeedRepository,
 } from '../../../telemetry';
 import { ScorerRepository } from '../../scorers';
-import { type ScoringTarget, targetIdOf, type TargetRef } from '../runs/score-run.entity';
+import { type ScoringTarget, targetIdOf, type TargetRef, TARGETS_MAX } from '../runs/score-run.entity';
 import { newRun, ScoreRunService } from '../runs/score-run.service';
 import { CONCURRENCY_DEFAULT } from '../execution/scoring-runner';
-import { TARGETS_MAX, TargetSelector } from '../target-selection/target-selector';
+import { TargetSelector } from '../target-selection/target-selector';
 import { type RunnableScorer, toRunnable, TargetScorer } from '../execution/target-scorer';
 import type { ScoringRuleEntity } from './scoring-rule.entity';
 import { ScoringRuleRepository, type ActiveRule } from './scoring-rule.repository';

@@ -4,6 +4,9 @@ import type { Grain } from '../../scorers';
 export const SCORE_MODES = ['score', 'preview', 'test'] as const;
 export type ScoreMode = (typeof SCORE_MODES)[number];
 
+/** Targets of one run, or of one request in `preview` or `test`, at most. */
+export const TARGETS_MAX = { score: 100, test: 5, preview: 5 } as const satisfies Record<ScoreMode, number>;
+
 export const RUN_STATUSES = ['queued', 'running', 'succeeded', 'failed'] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 

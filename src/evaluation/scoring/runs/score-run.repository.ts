@@ -184,7 +184,8 @@ export class ScoreRunRepository {
             SELECT w.target_id, true FROM unnest(${ids}::text[]) AS given(id) CROSS JOIN LATERAL (
               SELECT t.target_id FROM score_batch_targets t JOIN score_batches b USING (score_batch_id)
               WHERE t.target_id = given.id AND b.workspace_id = ${workspaceId} AND b.scorer_id = ${scorer_id}
-                AND b.scorer_version = ${scorer_version} AND b.grain = ${grain} OFFSET 0
+                AND b.scorer_version = ${scorer_version} AND b.grain = ${grain}
+                AND b.batch_status IN ('queued', 'running') OFFSET 0
             ) w
           ) known GROUP BY target_id`,
       ),

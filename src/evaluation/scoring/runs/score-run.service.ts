@@ -7,7 +7,7 @@ import { rootLogger } from '#platform/logging';
 import type { ListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import type { Grain, PinnedScorer } from '../../scorers';
-import { ScoreBatchProgress } from '../batches/score-batch.progress';
+import { ScoreBatchProgress } from './score-batch.progress';
 import {
   type ScoreResultDto,
   type ScoreRunDto,

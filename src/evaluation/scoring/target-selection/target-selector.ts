@@ -7,17 +7,14 @@ import type { PinnedScorer } from '../../scorers';
 import { KnownTargets } from '../../scores';
 import {
   isResult,
-  type ScoreMode,
   type ScoringTarget,
   targetIdOf,
   type TargetRef,
+  TARGETS_MAX,
 } from '../runs/score-run.entity';
 import { ScoreRunRepository } from '../runs/score-run.repository';
 import { CandidateFinder } from './candidate-finder';
 import { type Candidates, type Selection, takeFirst, unscoredCandidates } from './candidates';
-
-/** Targets of one run, or of one request in `preview` or `test`, at most. */
-export const TARGETS_MAX = { score: 100, test: 5, preview: 5 } as const satisfies Record<ScoreMode, number>;
 
 type Ids = readonly string[] | null;
 
@@ -144,9 +141,9 @@ export class TargetSelector {
 export const tooManyTargets = (count: number, cap: number): Problem =>
   problem.validationFailed(
     `The selection matches ${count} targets, more than ${cap}. Give a limit or narrow the selection. ` +
-      (cap === TARGETS_MAX.score
-        ? 'To score all of them, use POST /eval/v1/scorers/{scorer_id}/batches.'
-        : 'To score all of them, repeat the request with unscored_only and a limit.'),
+      (cap > TARGETS_MAX.score
+        ? 'To score all of them, repeat the request with unscored_only and a limit.'
+        : 'To score all of them, use POST /eval/v1/scorers/{scorer_id}/batches.'),
   );
 
 /** Quotes the id only if it cannot break the sentence. */

@@ -1,5 +1,5 @@
 import type { Grain } from '../../scorers';
-import type { FailureCode } from '../runs/score-run.entity';
+import type { FailureCode } from './score-run.entity';
 
 export const BATCH_STATUSES = ['queued', 'running', 'succeeded', 'failed'] as const;
 export type BatchStatus = (typeof BATCH_STATUSES)[number];

@@ -3,9 +3,14 @@ import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { newId } from '#platform/ids';
 import { JobQueue } from '#platform/jobs';
-import { SCORE_RUN } from '../runs/score-run.job';
-import { TARGETS_MAX } from '../target-selection/target-selector';
-import { type BatchEnd, type CountedBatch, ScoreBatchRepository } from './score-batch.repository';
+import { WorkspaceAccessRepository } from '../../../resources';
+import {
+  type BatchEnd,
+  type CountedBatch,
+  ScoreBatchProgressRepository,
+} from './score-batch-progress.repository';
+import { TARGETS_MAX } from './score-run.entity';
+import { SCORE_RUN } from './score-run.job';
 
 /**
  * Open runs of one batch, at most. Workers take runs in the order in which they were started, so a large batch does not
@@ -17,8 +22,9 @@ const OPEN_RUNS_MAX = 3;
 @Injectable()
 export class ScoreBatchProgress {
   constructor(
-    private readonly batches: ScoreBatchRepository,
+    private readonly batches: ScoreBatchProgressRepository,
     private readonly jobs: JobQueue,
+    private readonly workspaces: WorkspaceAccessRepository,
   ) {}
 
   /**
@@ -58,6 +64,11 @@ export class ScoreBatchProgress {
     if (!batch || batch.batch_status === 'succeeded' || batch.batch_status === 'failed') return;
     const { score_batch_id, max_cost_usd, open_runs } = batch;
     const costUsd = batch.cost_usd ?? 0;
+    const live = await this.workspaces.liveAmong([scope.workspaceId], tx);
+    if (!live.has(scope.workspaceId)) {
+      await this.cancel(tx, scope, batch, 'The batch was cancelled, because its workspace is not active.');
+      return;
+    }
     const isOverLimit = batch.run_failure_code === 'budget_exceeded';
     if (isOverLimit || (max_cost_usd !== null && costUsd >= max_cost_usd)) {
       const waiting = await this.batches.countWaiting(tx, scope, score_batch_id);
@@ -73,16 +84,20 @@ export class ScoreBatchProgress {
     if (open_runs + started === 0) await this.batches.end(tx, scope, score_batch_id, endOf(batch));
   }
 
-  /** Cancels an open batch, so that it starts no further runs. Its open runs continue. Returns false if it has ended. */
-  async cancel(tx: Tx, scope: Scope, id: string, total: number): Promise<boolean> {
-    if (!(await this.batches.lockOpen(tx, scope, id))) return false;
-    const waiting = await this.batches.countWaiting(tx, scope, id);
-    await this.batches.end(tx, scope, id, {
+  /** Cancels an open batch, so that it starts no further runs. Its open runs continue. Does nothing to one that has ended. */
+  async cancel(
+    tx: Tx,
+    scope: Scope,
+    { score_batch_id, total }: Pick<CountedBatch, 'score_batch_id' | 'total'>,
+    reason = 'The batch was cancelled.',
+  ): Promise<void> {
+    if (!(await this.batches.lockOpen(tx, scope, score_batch_id))) return;
+    const waiting = await this.batches.countWaiting(tx, scope, score_batch_id);
+    await this.batches.end(tx, scope, score_batch_id, {
       batch_status: 'failed',
       failure_code: 'cancelled',
-      failure_detail: `The batch was cancelled. ${notStarted(waiting, total)}`,
+      failure_detail: `${reason} ${notStarted(waiting, total)}`,
     });
-    return true;
   }
 }
 
