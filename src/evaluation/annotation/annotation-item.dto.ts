@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, ArrayMinSize, IsArray, IsOptional, IsString, Length } from 'class-validator';
-import { AnyJson, AnyJsonObject, IsJsonObject, IsOneOf, Nested } from '#platform/http';
+import { AnyJson, AnyJsonObject, IsJsonObject, IsOneOf, METADATA_MAX_BYTES, Nested } from '#platform/http';
 import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
 import { pick } from '../../resources';
 import type { HumanDefinition, PinnedScorerRow } from '../scorers';
@@ -16,6 +16,7 @@ import {
 import { QueueProgressDto } from './annotation-queue.dto';
 
 const AUTHOR_MAX = 255;
+const LABEL_MAX = 255;
 const REASON_MAX = 2_000;
 const SCORES_MAX = 10;
 
@@ -48,6 +49,7 @@ export class ItemScoreDto {
   /** The answer to an output of type `choice`: the value of one of its choices. */
   @IsOptional()
   @IsString()
+  @Length(1, LABEL_MAX)
   label?: string | null;
 
   @ApiProperty({
@@ -63,10 +65,11 @@ export class ItemScoreDto {
   @IsOptional()
   @IsJsonObject({
     isRead: true,
+    maxBytes: METADATA_MAX_BYTES,
     required: false,
     nullable: true,
     description:
-      'The answers to an output of type `questions`: a choice, true, false or a number for each key.',
+      'The answers to an output of type `questions`: a choice, true, false or a number for each key. At most 16 KiB as JSON.',
   })
   answers?: object | null;
 
