@@ -2,11 +2,14 @@ import { Module } from '@nestjs/common';
 import { JsonThreadsModule } from '#platform/json-threads';
 import { TelemetryModule } from '../telemetry';
 import { AnalysisModule } from './analysis';
+import { AnnotationModule } from './annotation';
 import { DatasetsModule } from './datasets';
 import { ExperimentsModule } from './experiments';
 import { ScorersModule } from './scorers';
 import { ScoresModule, TraceScoresModule } from './scores';
 import { ScoringModule } from './scoring';
+import { AnnotationItemController } from './annotation/annotation-item.controller';
+import { AnnotationQueueController } from './annotation/annotation-queue.controller';
 import { AgreementController } from './analysis/agreement/agreement.controller';
 import { ComparisonController } from './analysis/comparison/comparison.controller';
 import { DatasetVersionController } from './datasets/versions/dataset-version.controller';
@@ -33,6 +36,7 @@ import { ExperimentTraceController } from './experiments/traces/experiment-trace
 @Module({
   imports: [
     AnalysisModule,
+    AnnotationModule,
     DatasetsModule,
     ExperimentsModule,
     JsonThreadsModule,
@@ -62,6 +66,8 @@ import { ExperimentTraceController } from './experiments/traces/experiment-trace
     ScoreBatchController,
     ScoringRuleController,
     ScoreController,
+    AnnotationQueueController,
+    AnnotationItemController,
   ],
 })
 export class EvaluationHttpModule {}

@@ -319,6 +319,35 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
       },
     },
   },
+  createAnnotationQueue: {
+    filters: {
+      summary: 'The newest 200 failed traces, each scored by two people',
+      value: {
+        workspace_id: WORKSPACE_ID,
+        name: 'failed answers',
+        scorer_ids: [SCORER_ID],
+        source: { filters: [{ field: 'status', op: 'eq', value: 'error' }], limit: 200 },
+        scores_per_item: 2,
+      },
+    },
+    experiment: {
+      summary: 'The results of an experiment, for one person',
+      value: {
+        workspace_id: WORKSPACE_ID,
+        name: 'release 12',
+        scorer_ids: [SCORER_ID],
+        source: { experiment_id: EXPERIMENT_ID },
+        assignees: ['usr_01jd000000000000000000000b'],
+        scores_per_item: 1,
+      },
+    },
+  },
+  scoreAnnotationItem: {
+    choice: {
+      summary: 'The answer of one of the people behind an account',
+      value: { author: 'ada', scores: [{ scorer_id: SCORER_ID, label: 'kind', comment: 'says sorry' }] },
+    },
+  },
   createScore: {
     result: {
       summary: 'Thumbs up on a result',
@@ -351,6 +380,7 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
 
 /** Descriptions of the tags that group operations. */
 export const TAG_DESCRIPTIONS: Record<string, string> = {
+  'Annotation queues': 'Traces and results that people score, one at a time.',
   Accounts: "The organization, its users, and the caller's own account.",
   'API proxy': 'Calls of registered HTTP APIs with the secrets that are stored for them.',
   APIs: 'Registered HTTP APIs and their versions.',

@@ -22,6 +22,9 @@ const PLURAL_VERBS = new Set(['list', 'search', 'import', 'export', 'ingest']);
 const OPERATION_IDS: Record<string, string> = {
   'Acquisition.create': 'acquireStoreItem',
   'Agreement.agreement': 'getScorerAgreement',
+  'AnnotationItem.listAnnotators': 'listAnnotators',
+  'AnnotationItem.next': 'claimAnnotationItem',
+  'AnnotationQueue.agreement': 'getAnnotationQueueAgreement',
   'Comparison.compare': 'compareExperiments',
   'Health.live': 'getLiveness',
   'Health.ready': 'getReadiness',

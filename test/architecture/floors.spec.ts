@@ -16,7 +16,7 @@ const FLOORS = [
   ['store'],
   ['mcp-endpoint'],
 ];
-const EVALUATION = ['datasets', 'experiments', 'scorers', 'scores', 'judges', 'scoring', 'analysis'];
+const EVALUATION = ['datasets', 'experiments', 'scorers', 'scores', 'judges', 'scoring', 'analysis', 'annotation'];
 
 /** Folders of src/ that compose or serve the areas. */
 const COMPOSITION = ['database', 'openapi'];

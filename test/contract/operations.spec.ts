@@ -606,6 +606,33 @@ describe('every operation', () => {
     await expectAll([evaluator.get('/eval/v1/scores'), evaluator.get(made.headers.get('location')!)], 200);
     const stats = { group_by: ['scorer', 'version', 'source', 'label', 'day', 'tag', 'model', 'service', 'agent_version', 'trace_day'] };
     await expectAll([evaluator.post('/eval/v1/scores/stats/query', stats)], 200);
+    await scoreByQueue(scorer.body.scorer_id as string, resultId);
+  }
+
+  async function scoreByQueue(scorer_id: string, resultId: string): Promise<void> {
+    const { body: scored } = await evaluator.get(`/eval/v1/scores?result_id=${resultId}`);
+    const made = await evaluator.post('/eval/v1/annotation-queues', {
+      workspace_id,
+      name: 'by hand',
+      scorer_ids: [scorer_id],
+      source: { experiment_id: scored.items[0].experiment_id },
+      scores_per_item: 1,
+    });
+    expect(made.status).toBe(201);
+    const path = made.headers.get('location')!;
+    const next = await evaluator.post(`${path}/next`, { author: 'ada' });
+    expect(next.status).toBe(200);
+    const item = `${path}/items/${next.body.item.item_id}`;
+    await expectAll([evaluator.post(`${item}/skip`, { reason: 'unclear', author: 'ada' })], 200);
+    await expectAll([evaluator.post(`${item}/scores`, { scores: [{ scorer_id, score: true }] })], 200);
+    await expectAll([evaluator.patch(path, { description: 'by hand' })], 200);
+    const reads = ['/eval/v1/annotation-queues', path];
+    const parts = ['items', 'annotators', 'agreement'].map((one) => `${path}/${one}`);
+    await expectAll(
+      [...reads, ...parts].map((one) => evaluator.get(one)),
+      200,
+    );
+    await archiveAndRestore(evaluator, path);
   }
 
   async function compare(baselinePath: string, baselineId: string): Promise<void> {

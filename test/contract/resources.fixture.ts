@@ -210,6 +210,24 @@ export class Resources {
     await this.add(evaluator, '/eval/v1/scorers', scorer, 'scorer_id');
     const rule = { workspace_id, sample_rate: 0.1 };
     await this.add(evaluator, `/eval/v1/scorers/${this.ids.scorer_id}/rules`, rule, 'rule_id');
+    const human = {
+      workspace_id,
+      name: 'kind',
+      scorer_kind: 'human',
+      definition: { rubric: 'Kind?', output: { type: 'boolean' } },
+    };
+    const { body: person } = await evaluator.post('/eval/v1/scorers', human);
+    const queue = {
+      workspace_id,
+      name: 'by hand',
+      scorer_ids: [person.scorer_id],
+      source: { experiment_id: this.ids.experiment_id },
+      assignees: ['ada'],
+      scores_per_item: 1,
+    };
+    await this.add(evaluator, '/eval/v1/annotation-queues', queue, 'queue_id');
+    const items = await evaluator.get(`/eval/v1/annotation-queues/${this.ids.queue_id}/items`);
+    this.ids.item_id = items.body.items[0].item_id as string;
     await this.makeStoreItem(await organization.newWorkspace());
   }
 

@@ -33,6 +33,7 @@ import { NameFilters1795459200000 } from './1795459200000-name-filters';
 import { EvaluationScoresInOneTable1795459300000 } from './1795459300000-evaluation-scores-in-one-table';
 import { TelemetryTraceSorts1795459400000 } from './1795459400000-telemetry-trace-sorts';
 import { ScoreBatches1795459500000 } from './1795459500000-score-batches';
+import { EvaluationAnnotation1795459700000 } from './1795459700000-evaluation-annotation';
 import { TelemetryAgentVersions1795459800000 } from './1795459800000-telemetry-agent-versions';
 
 /**
@@ -75,6 +76,7 @@ export const MIGRATIONS = [
   EvaluationScoresInOneTable1795459300000,
   TelemetryTraceSorts1795459400000,
   ScoreBatches1795459500000,
+  EvaluationAnnotation1795459700000,
   TelemetryAgentVersions1795459800000,
 ];
 

@@ -21,6 +21,6 @@ import { GateService } from './gate/gate.service';
     GateService,
     ScoreReader,
   ],
-  exports: [AgreementService, ComparisonService, GateService],
+  exports: [AgreementService, AnalysisPool, ComparisonService, GateService],
 })
 export class AnalysisModule {}

@@ -23,7 +23,13 @@ export { parsePrompt, type TemplatePart, type TemplatePath } from './definitions
 export { toolCallOf } from './engine/checks/tool-call.reader';
 export { CodeEngine } from './engine/threads/code.engine';
 export type { ScoreOutcome, ScoringSubject } from './engine/score-outcome';
-export { type Grain, GRAINS, type PinnedScorer, type ScorerEntity } from './scorer.entity';
+export {
+  type Grain,
+  GRAINS,
+  type PinnedScorer,
+  type PinnedScorerRow,
+  type ScorerEntity,
+} from './scorer.entity';
 export { type ScorerDto, ScorerListQueryDto } from './scorer.dto';
 export { ScorerRepository } from './scorer.repository';
 export { ScorerService } from './scorer.service';

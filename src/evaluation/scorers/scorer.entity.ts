@@ -59,6 +59,10 @@ export class ScorerEntity extends ArchivableEntity {
 /** A row of `scorer_versions`. */
 export type ScorerVersionRow = Omit<ScorerEntity, 'updated_at' | 'archived_at' | 'acquired_from'>;
 
+/** A version of a scorer, and the scorer's present state. */
+export interface PinnedScorerRow
+  extends PinnedScorer, Pick<ScorerEntity, 'name' | 'archived_at' | 'description' | 'definition'> {}
+
 /** The members of a version, without its stamps. */
 export const VERSION_FIELDS = [
   'scorer_id',

@@ -1,11 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database, sql, type SqlExecutor, type Tx, Where, WorkspaceRepository } from '#platform/db';
+import { Database, prepared, sql, type SqlExecutor, type Tx, Where, WorkspaceRepository } from '#platform/db';
 import { BY_NAME, type ListQueryDto, listPage, type RowPage } from '#platform/paging';
 import { type ArtifactReference, findCopies, type InstalledCopy, VersionTable } from '../../resources';
 import type { ScorerDirectory } from '../experiments';
 import type { ScorerListQueryDto } from './scorer.dto';
-import { ScorerEntity, type ScorerVersionRow, VERSION_FIELDS } from './scorer.entity';
+import {
+  type PinnedScorer,
+  type PinnedScorerRow,
+  ScorerEntity,
+  type ScorerVersionRow,
+  VERSION_FIELDS,
+} from './scorer.entity';
 
 const COPIES = { table: 'scorers', id: 'scorer_id' };
 
@@ -34,6 +40,33 @@ export class ScorerRepository extends WorkspaceRepository<ScorerEntity> implemen
       sql`SELECT scorer_id, scorer_version FROM scorers WHERE workspace_id = ${workspaceId} AND scorer_id = ANY(${ids})`,
     );
     return new Map(rows.map((row) => [row.scorer_id, row.scorer_version]));
+  }
+
+  /** Returns the scorers among these ids that the workspace has, archived or not, in no particular order. */
+  findMany({ workspaceId }: Scope, ids: readonly string[]): Promise<ScorerEntity[]> {
+    return this.database.query<ScorerEntity>(
+      sql`SELECT * FROM scorers WHERE workspace_id = ${workspaceId} AND scorer_id = ANY(${ids}::text[])`,
+    );
+  }
+
+  /** Returns versions of scorers in the given order, with their present names. */
+  findPinned({ workspaceId }: Scope, pins: readonly PinnedScorer[]): Promise<PinnedScorerRow[]> {
+    return this.database.query<PinnedScorerRow>(
+      prepared(
+        'scorer.find-pinned',
+        sql`SELECT s.scorer_id, s.name, s.archived_at, v.scorer_version, v.description, v.definition
+          FROM unnest(${pins.map((pin) => pin.scorer_id)}::text[], ${pins.map((pin) => pin.scorer_version)}::integer[])
+            WITH ORDINALITY AS given(scorer_id, scorer_version, place)
+          CROSS JOIN LATERAL (
+            SELECT scorer_id, name, archived_at FROM scorers
+            WHERE scorer_id = given.scorer_id AND workspace_id = ${workspaceId} OFFSET 0) s
+          CROSS JOIN LATERAL (
+            SELECT scorer_version, description, definition FROM scorer_versions
+            WHERE scorer_id = given.scorer_id AND scorer_version = given.scorer_version
+              AND workspace_id = ${workspaceId} OFFSET 0) v
+          ORDER BY given.place`,
+      ),
+    );
   }
 
   list(scope: Scope, query: ScorerListQueryDto): Promise<RowPage<ScorerEntity>> {

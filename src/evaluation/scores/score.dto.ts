@@ -52,7 +52,7 @@ const IsVersion = (): PropertyDecorator =>
     Max(VERSION_MAX),
   );
 
-const IsScore = (): PropertyDecorator => (target, property) =>
+export const IsScore = (): PropertyDecorator => (target, property) =>
   registerDecorator({
     name: 'isScore',
     target: target.constructor,

@@ -82,6 +82,7 @@ import { TargetScorer } from './execution/target-scorer';
     ScoringRuleService,
     ScoringRunner,
     ScoringService,
+    SubjectBuilder,
     TargetResultRepository,
     TargetScorer,
     TargetSelector,

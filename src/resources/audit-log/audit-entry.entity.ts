@@ -39,6 +39,7 @@ export const AUDITED_TYPES = [
   'experiment',
   'scorer',
   'scoring_rule',
+  'annotation_queue',
   'store_item',
   'acquisition',
 ] as const;

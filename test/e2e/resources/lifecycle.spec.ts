@@ -42,6 +42,8 @@ interface Given {
   scorerPath: string;
   agentPath: string;
   providerId: string;
+  humanScorerId: string;
+  experimentId: string;
 }
 
 const KINDS: Kind[] = [
@@ -248,6 +250,23 @@ const KINDS: Kind[] = [
     placed: true,
     header: true,
   },
+  {
+    kind: 'annotation queue',
+    id: 'queue_id',
+    audited: 'annotation_queue',
+    collection: () => '/eval/v1/annotation-queues',
+    body: ({ workspace_id, humanScorerId, experimentId }, n) => ({
+      workspace_id,
+      name: `queue ${n}`,
+      scorer_ids: [humanScorerId],
+      source: { experiment_id: experimentId },
+      scores_per_item: 1,
+    }),
+    change: { description: 'changed' },
+    unique: 'name',
+    placed: true,
+    header: true,
+  },
 ];
 
 describe('the life of a resource', () => {
@@ -269,8 +288,17 @@ describe('the life of a resource', () => {
   async function givenFor(client: ApiClient, workspace_id: string): Promise<Given> {
     const pathOf = async (path: string, body: object) =>
       (await client.post(path, { workspace_id, ...body })).headers.get('location')!;
+    const idOf = async (path: string, body: object) => (await pathOf(path, body)).split('/').at(-1)!;
+    const experimentId = await idOf('/eval/v1/experiments', { name: 'of queues' });
+    await pathOf(`/eval/v1/experiments/${experimentId}/results`, { case_id: 'first' });
     return {
       workspace_id,
+      experimentId,
+      humanScorerId: await idOf('/eval/v1/scorers', {
+        name: 'of queues',
+        scorer_kind: 'human',
+        definition: { rubric: 'Kind?', output: { type: 'boolean' } },
+      }),
       datasetPath: await pathOf('/eval/v1/datasets', { name: 'of records' }),
       scorerPath: await pathOf('/eval/v1/scorers', {
         name: 'of rules',
@@ -278,9 +306,7 @@ describe('the life of a resource', () => {
         definition: { source: 'function score() { return 1 }', language: 'javascript' },
       }),
       agentPath: await pathOf('/agent/v1/agents', { name: 'of-sessions' }),
-      providerId: (await pathOf('/model/v1/providers', { name: 'of models', kind: 'openai' }))
-        .split('/')
-        .at(-1)!,
+      providerId: await idOf('/model/v1/providers', { name: 'of models', kind: 'openai' }),
     };
   }
 

@@ -170,4 +170,29 @@ export const EVALUATION_ROWS: Readonly<Record<string, Row>> = {
     queries: filteredBy('scorer_id', 'trace_id', 'session_id', 'result_id', 'experiment_id'),
   },
   'GET /eval/v1/scores/{score_id}': NOTHING,
+  'POST /eval/v1/annotation-queues': {
+    bodies: (theirs, own) => {
+      const mine = { workspace_id: own.workspace_id, name: 'x', scores_per_item: 1 };
+      const [scorer, foreign] = [own.human_scorer_id, theirs.human_scorer_id];
+      return [
+        { ...mine, workspace_id: theirs.workspace_id, scorer_ids: [scorer], source: { filters: [] } },
+        { ...mine, scorer_ids: [foreign], source: { trace_ids: [own.trace_id] } },
+        { ...mine, scorer_ids: [scorer], source: { trace_ids: [theirs.trace_id] } },
+        { ...mine, scorer_ids: [scorer], source: { experiment_id: theirs.experiment_id } },
+      ];
+    },
+  },
+  'GET /eval/v1/annotation-queues': { queries: words },
+  'GET /eval/v1/annotation-queues/{queue_id}': NOTHING,
+  'PATCH /eval/v1/annotation-queues/{queue_id}': { bodies: () => [{ name: 'taken over' }] },
+  'POST /eval/v1/annotation-queues/{queue_id}/archive': NOTHING,
+  'POST /eval/v1/annotation-queues/{queue_id}/restore': NOTHING,
+  'GET /eval/v1/annotation-queues/{queue_id}/agreement': NOTHING,
+  'POST /eval/v1/annotation-queues/{queue_id}/next': { bodies: () => [{}] },
+  'GET /eval/v1/annotation-queues/{queue_id}/items': NOTHING,
+  'GET /eval/v1/annotation-queues/{queue_id}/annotators': NOTHING,
+  'POST /eval/v1/annotation-queues/{queue_id}/items/{item_id}/scores': {
+    bodies: (theirs) => [{ scores: [{ scorer_id: theirs.human_scorer_id, score: true }] }],
+  },
+  'POST /eval/v1/annotation-queues/{queue_id}/items/{item_id}/skip': { bodies: () => [{ reason: 'x' }] },
 };

@@ -115,6 +115,14 @@ export async function populate(owner: ApiClient, workspace_id: string, marker: s
   await make(`${scorer}/rules`, { ...of, sample_rate: 0.5, enabled: false }, 'rule_id');
   await make(`${scorer}/score`, { trace_ids: [ids.trace_id] }, 'score_run_id');
   await make(`${scorer}/batches`, { trace_ids: [ids.trace_id] }, 'score_batch_id');
+  const queue = { ...of, name: text('queue'), scorer_ids: [scorer_id], scores_per_item: 2 };
+  const source = { experiment_id: ids.experiment_id };
+  await make('/eval/v1/annotation-queues', { ...queue, source }, 'queue_id');
+  const queuePath = `/eval/v1/annotation-queues/${ids.queue_id}`;
+  const { body: next } = await by.post(`${queuePath}/next`, { author: text('author') });
+  ids.item_id = next.item.item_id as string;
+  const skip = { reason: text('reason'), author: text('author') };
+  expectStatus(await by.post(`${queuePath}/items/${ids.item_id}/skip`, skip), queuePath, 200);
 
   const { skill_id: artifact_id } = await make('/skill/v1/skills', { ...skill, name: `${marker}-published` });
   const item = {

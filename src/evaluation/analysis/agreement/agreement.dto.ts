@@ -141,5 +141,5 @@ const toConfusion = ({ values, ...confusion }: Confusion): ConfusionDto => ({
   category_scores: values,
 });
 
-const toMeasure = (measure: Measure | null): MeasureDto | null =>
+export const toMeasure = (measure: Measure | null): MeasureDto | null =>
   measure && { units: measure.units, value: measure.value, confidence_interval: measure.interval };

@@ -74,11 +74,7 @@ export function measureAgreement({
   reference,
   choiceScores,
 }: AgreementInput): AgreementMeasures {
-  const measure: Measurer = (purpose, of) => ({
-    units: of.units,
-    value: Number.isFinite(of.estimate) ? of.estimate : null,
-    interval: bootstrapInterval(of, seedOf(purpose, ...[...ids].sort())),
-  });
+  const measure = measurerOf(ids);
   const ofCategories = measureCategories(categorize(scorer, reference), choiceScores, measure);
   const pairs = numericPairs(scorer.scores, reference.scores);
   if (pairs.length === 0) return { ...ofCategories, intervalAlpha: null, meanAbsoluteError: null };
@@ -89,6 +85,67 @@ export function measureAgreement({
     meanAbsoluteError: measure('mean absolute error', meanAbsoluteErrorOf(column(0), column(1))),
   };
 }
+
+/** One rater's rating of a unit. */
+export interface AnnotatorRating {
+  score: number;
+  label: string | null;
+}
+
+export interface AnnotatorsInput {
+  /** The id of what is rated, which seeds the random numbers. */
+  id: string;
+  /** The ratings of each unit. Units with fewer than two are left out. */
+  units: readonly (readonly AnnotatorRating[])[];
+}
+
+/** Agreement of any number of raters. */
+export interface AnnotatorMeasures {
+  /** Number of units that at least two raters rated. */
+  units: number;
+  /** Share of pairs of raters who agree, averaged over the units. */
+  observedAgreement: Measure | null;
+  nominalAlpha: Measure | null;
+  intervalAlpha: Measure | null;
+}
+
+/** Measures the agreement of the raters of each unit, by labels where all ratings have one, else by scores. */
+export function measureAnnotators({ id, units }: AnnotatorsInput): AnnotatorMeasures {
+  const rated = units.filter((ratings) => ratings.length > 1);
+  if (rated.length === 0) {
+    return { units: 0, observedAgreement: null, nominalAlpha: null, intervalAlpha: null };
+  }
+  const measure = measurerOf([id]);
+  const labels = rated.map((ratings) => ratings.flatMap(({ label }) => label ?? []));
+  const scores = rated.map((ratings) => ratings.map(({ score }) => score));
+  const hasLabels = labels.every((unit, index) => unit.length === rated[index]!.length);
+  const categories: (string | number)[][] = hasLabels ? labels : scores;
+  const isNominal = new Set(categories.flat()).size <= (hasLabels ? LABELS_MAX : VALUES_MAX);
+  const agreed = Float64Array.from(categories, shareOfEqualPairs);
+  return {
+    units: rated.length,
+    observedAgreement: isNominal ? measure('observed agreement', meanOf(agreed)) : null,
+    nominalAlpha: isNominal ? measure('nominal alpha', nominalAlphaOf(categories)) : null,
+    intervalAlpha: measure('interval alpha', intervalAlphaOf(scores)),
+  };
+}
+
+/** Returns the share of pairs of equal values. */
+function shareOfEqualPairs(values: readonly (string | number)[]): number {
+  const counts = new Map<string | number, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  const equal = [...counts.values()].reduce((sum, count) => sum + count * (count - 1), 0);
+  return equal / (values.length * (values.length - 1));
+}
+
+/** @param ids seed the random numbers, in any order */
+const measurerOf =
+  (ids: readonly string[]): Measurer =>
+  (purpose, of) => ({
+    units: of.units,
+    value: Number.isFinite(of.estimate) ? of.estimate : null,
+    interval: bootstrapInterval(of, seedOf(purpose, ...[...ids].sort())),
+  });
 
 interface Categorized {
   basis: Confusion['basis'];

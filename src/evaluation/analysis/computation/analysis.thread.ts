@@ -1,3 +1,3 @@
 // The tasks of the analysis threads, which load only the statistics.
 export { compareExperiments, measureForGate } from './paired-statistics';
-export { measureAgreement } from './agreement-measures';
+export { measureAgreement, measureAnnotators } from './agreement-measures';

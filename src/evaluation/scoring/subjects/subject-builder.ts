@@ -28,12 +28,14 @@ export interface PreparedTarget {
   build: () => Promise<SubjectOrError>;
 }
 
-/** The input and output that a scorer sees of a trace. */
+/** The input and output that a scorer sees of a trace or a result. */
 export interface TargetContent {
   target: ScoringTarget;
-  /** Undefined if only results name the trace. */
+  /** Undefined if only results name the trace, and for a result without one. */
   trace: TraceRow | undefined;
   content: { input: unknown; output: unknown } | { error: string };
+  /** The expected value of the result; null without one. */
+  expected: unknown;
 }
 
 /** The traces and results of a chunk of targets. */
@@ -79,7 +81,7 @@ export class SubjectBuilder {
     }
   }
 
-  /** Yields the input and output of traces in order, without what else a scorer sees. */
+  /** Yields the input, output and expected value of targets in order, without what else a scorer sees. */
   async *readContents(
     scope: Scope,
     targets: readonly ScoringTarget[],
@@ -94,7 +96,8 @@ export class SubjectBuilder {
         const isRead = !result || result.size <= SUBJECT_MAX;
         const content = isRead ? await this.contentOf(scope, trace, undefined, result) : undefined;
         const fits = content && sizeOf([content.input, content.output]) <= SUBJECT_MAX;
-        yield { target, trace, content: fits ? content : tooLarge(sourceOf(result)) };
+        const expected = isRead ? (result?.expected ?? null) : null;
+        yield { target, trace, content: fits ? content : tooLarge(sourceOf(result)), expected };
       }
     }
   }

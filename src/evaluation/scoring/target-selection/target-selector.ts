@@ -55,6 +55,17 @@ export class TargetSelector {
     return this.withResults(scope, grain, selected);
   }
 
+  /**
+   * Returns the traces or results of a selection, newest first, up to its limit, or their number if that exceeds the cap.
+   * Throws the signal's reason soon after it is aborted.
+   */
+  async selectOrCount(scope: Scope, selection: Selection, signal: AbortSignal): Promise<TargetRef[] | number> {
+    const { limit, cap } = selection;
+    const candidates = await this.finder.find(scope, selection, signal);
+    const selected = await takeFirst(candidates, limit ?? cap + 1);
+    return selected.length > cap ? candidates.count() : selected;
+  }
+
   /** Returns the candidates of a selection, newest first; with `unscoredOnly`, those that the scorer version has not scored. */
   async candidates(
     scope: Scope,

@@ -1,0 +1,294 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { ArrayMaxSize, ArrayMinSize, IsArray, IsOptional, IsString, Length } from 'class-validator';
+import { AnyJson, AnyJsonObject, IsJsonObject, IsOneOf, METADATA_MAX_BYTES, Nested } from '#platform/http';
+import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
+import { pick } from '../../resources';
+import type { HumanDefinition, PinnedScorerRow } from '../scorers';
+import { IsScore } from '../scores';
+import {
+  type AnnotatorRow,
+  ITEM_STATUSES,
+  type ItemStatus,
+  type ListedItemRow,
+  type Outcome,
+  OUTCOMES,
+} from './annotation-item.entity';
+import { QueueProgressDto } from './annotation-queue.dto';
+
+const AUTHOR_MAX = 255;
+const LABEL_MAX = 255;
+const REASON_MAX = 2_000;
+const SCORES_MAX = 10;
+
+const IsAuthor = (): PropertyDecorator => (target, property) => {
+  IsOptional()(target, property);
+  IsString()(target, property);
+  Length(1, AUTHOR_MAX)(target, property);
+  ApiProperty({
+    type: 'string',
+    minLength: 1,
+    maxLength: AUTHOR_MAX,
+    nullable: true,
+    required: false,
+    description: 'Tells apart the people behind one account. Each author is a person of their own.',
+  })(target, property);
+};
+
+/** A person asks for work. */
+export class NextItemDto {
+  @IsAuthor()
+  author?: string | null;
+}
+
+/** The answer to one scorer. */
+export class ItemScoreDto {
+  /** A scorer of the queue. */
+  @IsString()
+  scorer_id!: string;
+
+  /** The answer to an output of type `choice`: the value of one of its choices. */
+  @IsOptional()
+  @IsString()
+  @Length(1, LABEL_MAX)
+  label?: string | null;
+
+  @ApiProperty({
+    oneOf: [{ type: 'number' }, { type: 'boolean' }, { type: 'null' }],
+    required: false,
+    description:
+      'The answer to an output of type `boolean` (true or false) or `numeric` (a number within its bounds).',
+  } as object)
+  @IsOptional()
+  @IsScore()
+  score?: number | boolean | null;
+
+  @IsOptional()
+  @IsJsonObject({
+    isRead: true,
+    maxBytes: METADATA_MAX_BYTES,
+    required: false,
+    nullable: true,
+    description:
+      'The answers to an output of type `questions`: a choice, true, false or a number for each key. At most 16 KiB as JSON.',
+  })
+  answers?: object | null;
+
+  /** The reason. Cut after 2,000 characters. */
+  @IsOptional()
+  @IsString()
+  comment?: string | null;
+}
+
+/** A person's answers to all scorers of the queue. */
+export class ScoreItemDto {
+  @ApiProperty({ type: [ItemScoreDto], minItems: 1, maxItems: SCORES_MAX })
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(SCORES_MAX)
+  @Nested(() => ItemScoreDto)
+  scores!: ItemScoreDto[];
+
+  @IsAuthor()
+  author?: string | null;
+}
+
+/** A person leaves an item to somebody else. */
+export class SkipItemDto {
+  /** Why. Shown in the list of items. */
+  @IsString()
+  @Length(1, REASON_MAX)
+  reason!: string;
+
+  @IsAuthor()
+  author?: string | null;
+}
+
+export class AnnotationItemListQueryDto extends OrderedListQueryDto {
+  @IsOptional()
+  @IsOneOf(ITEM_STATUSES, { required: false })
+  item_status?: ItemStatus;
+}
+
+export class AnnotatorListQueryDto extends OrderedListQueryDto {}
+
+/** A score that an answer consists of. `GET /eval/v1/scores/{score_id}` has the rest. */
+export class AnsweredScoreDto {
+  scorer_id!: string;
+  score_id!: string;
+  @ApiProperty({ type: 'number', nullable: true })
+  score!: number | null;
+  @ApiProperty({ type: 'string', nullable: true })
+  label!: string | null;
+}
+
+/** What one person did with an item. */
+export class ItemAnswerDto {
+  @ApiProperty({ enum: [...OUTCOMES] })
+  outcome!: Outcome;
+  /** Why the person skipped the item. */
+  @ApiProperty({ type: 'string', nullable: true })
+  reason!: string | null;
+  scores!: AnsweredScoreDto[];
+  @ApiProperty({ type: 'string', nullable: true })
+  author!: string | null;
+  created_at!: Date;
+  created_by!: string;
+}
+
+/** A trace or a result of a queue. */
+export class AnnotationItemDto {
+  item_id!: string;
+  queue_id!: string;
+  workspace_id!: string;
+  @ApiProperty({ enum: [...ITEM_STATUSES] })
+  item_status!: ItemStatus;
+  @ApiProperty({ type: 'string', nullable: true })
+  trace_id!: string | null;
+  @ApiProperty({ type: 'string', nullable: true })
+  session_id!: string | null;
+  /** Set for the result of an experiment. */
+  @ApiProperty({ type: 'string', nullable: true })
+  experiment_id!: string | null;
+  @ApiProperty({ type: 'string', nullable: true })
+  result_id!: string | null;
+  @ApiProperty({ type: 'string', nullable: true })
+  case_id!: string | null;
+  /** Number of people who have scored it. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  scored_count!: number;
+  /** When the last claim ends. Null if nobody has claimed the item. */
+  claimed_until!: Date | null;
+  answers!: ItemAnswerDto[];
+  completed_at!: Date | null;
+  created_at!: Date;
+  updated_at!: Date;
+}
+
+export class AnnotationItemPageDto {
+  items!: AnnotationItemDto[];
+  page!: PageMetaDto;
+}
+
+export const toAnnotationItemDto = (row: ListedItemRow): AnnotationItemDto => ({
+  ...pick(row, [
+    'item_id',
+    'queue_id',
+    'workspace_id',
+    'item_status',
+    'trace_id',
+    'session_id',
+    'experiment_id',
+    'result_id',
+    'case_id',
+    'scored_count',
+    'claimed_until',
+    'completed_at',
+    'created_at',
+    'updated_at',
+  ]),
+  answers: row.answers as unknown as ItemAnswerDto[],
+});
+
+/** A person who works on a queue. */
+export class AnnotatorDto {
+  /** The account. */
+  principal_id!: string;
+  @ApiProperty({ type: 'string', nullable: true })
+  author!: string | null;
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  scored_count!: number;
+  /** Items that the person skipped and has not scored since. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  skipped_count!: number;
+  created_at!: Date;
+  last_active_at!: Date;
+}
+
+export class AnnotatorPageDto {
+  items!: AnnotatorDto[];
+  page!: PageMetaDto;
+}
+
+export const toAnnotatorDto = (row: AnnotatorRow): AnnotatorDto => ({
+  ...pick(row, ['principal_id', 'scored_count', 'skipped_count', 'created_at', 'last_active_at']),
+  author: row.author || null,
+});
+
+/** A question to the annotator. */
+export class QueueScorerDto {
+  scorer_id!: string;
+  @ApiProperty({ type: 'integer', minimum: 1 })
+  scorer_version!: number;
+  name!: string;
+  @ApiProperty({ type: 'string', nullable: true })
+  description!: string | null;
+  /** What to look at. */
+  rubric!: string;
+  /** The form of the answer, as in the scorer's definition. */
+  @AnyJsonObject()
+  output!: object;
+}
+
+export const toQueueScorerDto = (row: PinnedScorerRow): QueueScorerDto => {
+  const { rubric, output } = row.definition.parse() as HumanDefinition;
+  return { ...pick(row, ['scorer_id', 'scorer_version', 'name', 'description']), rubric, output };
+};
+
+/** A claimed item with its content, and no score of anybody. */
+export class ClaimedItemDto {
+  item_id!: string;
+  /** Until then, nobody else can take the claimed place. */
+  claimed_until!: Date;
+  @ApiProperty({ type: 'string', nullable: true })
+  trace_id!: string | null;
+  @ApiProperty({ type: 'string', nullable: true })
+  session_id!: string | null;
+  @ApiProperty({ type: 'string', nullable: true })
+  experiment_id!: string | null;
+  @ApiProperty({ type: 'string', nullable: true })
+  result_id!: string | null;
+  @ApiProperty({ type: 'string', nullable: true })
+  case_id!: string | null;
+  /** As scorers see it: the result's, else the trace's. */
+  @AnyJson()
+  input!: unknown;
+  @AnyJson()
+  output!: unknown;
+  /** Null unless a result has an expected value. */
+  @AnyJson()
+  expected!: unknown;
+  /** Why the content cannot be shown. Skip such an item. */
+  @ApiProperty({ type: 'string', nullable: true })
+  content_error!: string | null;
+}
+
+/** Why there is no item for a person. */
+export const NO_ITEM_REASONS = ['completed', 'done', 'claimed'] as const;
+export type NoItemReason = (typeof NO_ITEM_REASONS)[number];
+
+/** The next item for a person, or why there is none. */
+export class NextItemAnswerDto {
+  /** Null if there is nothing to do for this person now. */
+  @ApiProperty({ type: ClaimedItemDto, nullable: true })
+  item!: ClaimedItemDto | null;
+  /**
+   * Why there is no item: `completed` (all items are), `done` (the person has scored or skipped all that are left), `claimed`
+   * (other people have claimed the rest; ask again at `retry_at`). Null with an item.
+   */
+  @ApiProperty({ enum: [...NO_ITEM_REASONS], nullable: true })
+  reason!: NoItemReason | null;
+  /** When a claim of somebody else ends. Null unless the reason is `claimed`. */
+  retry_at!: Date | null;
+  scorers!: QueueScorerDto[];
+  progress!: QueueProgressDto;
+}
+
+/** The outcome of scoring or skipping an item. */
+export class ItemWorkDto {
+  item_id!: string;
+  @ApiProperty({ enum: [...OUTCOMES] })
+  outcome!: Outcome;
+  /** Whether as many people as `scores_per_item` have scored the item. */
+  is_completed!: boolean;
+  scores!: AnsweredScoreDto[];
+}

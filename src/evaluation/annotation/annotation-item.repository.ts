@@ -1,0 +1,361 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { Database, prepared, raw, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
+import { listPage, type RowPage } from '#platform/paging';
+import type { RawJson } from '#platform/json';
+import type { AnnotationItemListQueryDto, AnnotatorListQueryDto } from './annotation-item.dto';
+import type {
+  AnnotationItemRow,
+  Annotator,
+  AnnotatorRow,
+  Claim,
+  ListedItemRow,
+} from './annotation-item.entity';
+
+/**
+ * When the last claim of an item `i` ends. Reads the places of the item (OFFSET 0), because the planner would otherwise go
+ * through all claims for each item.
+ */
+const CLAIMED_UNTIL = `(SELECT max(p.claimed_until) FROM (
+    SELECT claimed_until, is_scored FROM annotation_places WHERE item_id = i.item_id OFFSET 0
+  ) p WHERE NOT p.is_scored AND p.claimed_until > now())`;
+
+const ITEM_COLUMNS = `i.item_id, i.workspace_id, i.queue_id, i.trace_id, i.session_id, i.experiment_id, i.result_id,
+  i.case_id, i.scored_count, i.skip_count, i.completed_at, i.created_at, i.updated_at`;
+
+const LISTED_COLUMNS = `${ITEM_COLUMNS}, ${CLAIMED_UNTIL} AS claimed_until,
+  CASE WHEN ${CLAIMED_UNTIL} IS NULL THEN i.item_status ELSE 'in_progress' END AS item_status,
+  (SELECT coalesce(json_agg(json_build_object('created_by', a.principal_id, 'author', nullif(a.author, ''),
+      'outcome', a.outcome, 'reason', a.reason, 'scores', coalesce(a.scores, '[]'::json),
+      'created_at', to_char(a.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+      ORDER BY a.created_at, a.principal_id, a.author), '[]'::json)
+   FROM (SELECT * FROM annotation_answers WHERE item_id = i.item_id OFFSET 0) a) AS answers`;
+
+/** A finished piece of work on an item. */
+export interface Work {
+  queueId: string;
+  itemId: string;
+  by: Annotator;
+}
+
+/** How an item and its counts change. */
+export interface ItemChange {
+  /** People who have scored the item and did not before. */
+  scored: 0 | 1;
+  /** People who have skipped it and did not before; negative for a skip that a score replaces. */
+  skipped: -1 | 0 | 1;
+}
+
+/** The items of queues, their claims and answers, and the people who give them. */
+@Injectable()
+export class AnnotationItemRepository {
+  constructor(private readonly database: Database) {}
+
+  find(
+    scope: Scope,
+    queueId: string,
+    itemId: string,
+    on: SqlExecutor = this.database,
+  ): Promise<AnnotationItemRow | null> {
+    return first(
+      on.query<AnnotationItemRow>(
+        prepared(
+          'annotation-item.find',
+          sql`SELECT ${raw(ITEM_COLUMNS)}, i.item_status FROM annotation_items i
+            WHERE i.item_id = ${itemId} AND i.queue_id = ${queueId} AND i.workspace_id = ${scope.workspaceId}`,
+        ),
+      ),
+    );
+  }
+
+  /** Locks an item until the transaction ends. */
+  async lock(tx: Tx, { workspaceId }: Scope, itemId: string): Promise<AnnotationItemRow> {
+    const item = await first(
+      tx.query<AnnotationItemRow>(
+        prepared(
+          'annotation-item.lock',
+          sql`SELECT ${raw(ITEM_COLUMNS)}, i.item_status FROM annotation_items i
+            WHERE i.item_id = ${itemId} AND i.workspace_id = ${workspaceId} FOR UPDATE`,
+        ),
+      ),
+    );
+    return item!;
+  }
+
+  list(scope: Scope, queueId: string, query: AnnotationItemListQueryDto): Promise<RowPage<ListedItemRow>> {
+    const { item_status: status } = query;
+    const where = new Where(scope.key, 'i').add(sql`i.queue_id = ${queueId}`);
+    if (status === 'in_progress') {
+      // The claims that have not expired are few, so they are read first.
+      where.add(sql`i.item_id = ANY (ARRAY(SELECT p.item_id FROM annotation_places p
+        WHERE p.queue_id = ${queueId} AND NOT p.is_scored AND p.claimed_until > now()))`);
+    } else if (status !== undefined) {
+      where.add(sql`i.item_status = ${status}`);
+      if (status !== 'completed') where.add(sql`${raw(CLAIMED_UNTIL)} IS NULL`);
+    }
+    return listPage<ListedItemRow>(
+      this.database,
+      {
+        columns: LISTED_COLUMNS,
+        from: 'annotation_items i',
+        where,
+        id: 'i.item_id',
+        defaultSort: 'created_at',
+      },
+      query,
+    );
+  }
+
+  listAnnotators(
+    scope: Scope,
+    queueId: string,
+    query: AnnotatorListQueryDto,
+  ): Promise<RowPage<AnnotatorRow>> {
+    return listPage<AnnotatorRow>(
+      this.database,
+      {
+        columns:
+          'annotator_no, principal_id, author, scored_count, skipped_count, created_at, last_active_at',
+        from: 'annotation_annotators',
+        where: new Where(scope.key).add(sql`queue_id = ${queueId}`),
+        id: 'annotator_no',
+        idType: 'int8',
+        defaultSort: 'created_at',
+      },
+      query,
+    );
+  }
+
+  /** Locks the row of a person until the transaction ends. Returns the last item that the person claimed; empty for none. */
+  async enter(tx: Tx, { workspaceId }: Scope, queueId: string, by: Annotator): Promise<string> {
+    const row = await first(
+      tx.query<{ last_item_id: string }>(
+        prepared(
+          'annotation-annotator.enter',
+          sql`INSERT INTO annotation_annotators (queue_id, principal_id, author, workspace_id, created_at, last_active_at)
+            VALUES (${queueId}, ${by.principalId}, ${by.author}, ${workspaceId}, now(), now())
+            ON CONFLICT (queue_id, principal_id, author) DO UPDATE SET last_active_at = now()
+            RETURNING last_item_id`,
+        ),
+      ),
+    );
+    return row!.last_item_id;
+  }
+
+  /** Renews the claim of a person, also an expired one that nobody else has taken. Null without a claim. */
+  renew(
+    tx: Tx,
+    { workspaceId }: Scope,
+    queueId: string,
+    by: Annotator,
+    leaseMs: number,
+  ): Promise<Claim | null> {
+    return first(
+      tx.query<Claim>(
+        prepared(
+          'annotation-place.renew',
+          sql`UPDATE annotation_places SET claimed_until = now() + ${leaseMs} * interval '1 millisecond'
+            WHERE queue_id = ${queueId} AND principal_id = ${by.principalId} AND author = ${by.author}
+              AND NOT is_scored AND workspace_id = ${workspaceId}
+            RETURNING item_id, claimed_until`,
+        ),
+      ),
+    );
+  }
+
+  /**
+   * Claims the first item after another one that needs somebody and that the person has neither scored nor skipped. Skips
+   * places that concurrent requests are claiming. The caller holds the lock of the person's row. Null if there is none.
+   */
+  claim(
+    tx: Tx,
+    { workspaceId }: Scope,
+    queueId: string,
+    by: Annotator,
+    { after, leaseMs }: { after: string; leaseMs: number },
+  ): Promise<Claim | null> {
+    // Scalar subqueries are looked up by key for each place, whatever the statistics say.
+    return first(
+      tx.query<Claim>(
+        prepared(
+          'annotation-place.claim',
+          sql`WITH claimed AS (
+              UPDATE annotation_places SET principal_id = ${by.principalId}, author = ${by.author},
+                claimed_until = now() + ${leaseMs} * interval '1 millisecond'
+              WHERE (item_id, place) = (
+                SELECT p.item_id, p.place FROM annotation_places p
+                WHERE p.queue_id = ${queueId} AND p.workspace_id = ${workspaceId} AND NOT p.is_scored
+                  AND p.item_id > ${after} AND (p.claimed_until IS NULL OR p.claimed_until <= now())
+                  AND (SELECT true FROM annotation_answers a
+                       WHERE a.item_id = p.item_id AND a.principal_id = ${by.principalId} AND a.author = ${by.author}
+                       LIMIT 1) IS NULL
+                ORDER BY p.item_id, p.place LIMIT 1 FOR UPDATE SKIP LOCKED)
+              RETURNING item_id, claimed_until
+            ), moved AS (
+              UPDATE annotation_annotators SET last_item_id = claimed.item_id FROM claimed
+              WHERE queue_id = ${queueId} AND principal_id = ${by.principalId} AND author = ${by.author}
+            )
+            SELECT * FROM claimed`,
+        ),
+      ),
+    );
+  }
+
+  /** Returns when the next claim by others ends of an item that the person could then have. Null if there is none. */
+  async nextRelease({ workspaceId }: Scope, queueId: string, by: Annotator): Promise<Date | null> {
+    const row = await first(
+      this.database.query<{ claimed_until: Date }>(
+        prepared(
+          'annotation-place.next-release',
+          sql`SELECT p.claimed_until FROM annotation_places p
+            WHERE p.queue_id = ${queueId} AND p.workspace_id = ${workspaceId} AND NOT p.is_scored
+              AND p.claimed_until > now()
+              AND (SELECT true FROM annotation_answers a
+                   WHERE a.item_id = p.item_id AND a.principal_id = ${by.principalId} AND a.author = ${by.author}
+                   LIMIT 1) IS NULL
+            ORDER BY p.claimed_until LIMIT 1`,
+        ),
+      ),
+    );
+    return row && row.claimed_until;
+  }
+
+  /**
+   * Takes a place of an item for good: the person's own, else one that is free or whose claim has expired. The caller holds
+   * the lock of the item. Returns false if others have all places.
+   */
+  async fill(tx: Tx, { workspaceId }: Scope, { itemId, by }: Work): Promise<boolean> {
+    const filled = await tx.query(
+      prepared(
+        'annotation-place.fill',
+        sql`UPDATE annotation_places SET principal_id = ${by.principalId}, author = ${by.author}, claimed_until = NULL,
+              is_scored = true
+            WHERE (item_id, place) = (
+              SELECT p.item_id, p.place FROM annotation_places p
+              WHERE p.item_id = ${itemId} AND p.workspace_id = ${workspaceId} AND NOT p.is_scored
+                AND (p.claimed_until IS NULL OR p.claimed_until <= now()
+                     OR p.principal_id = ${by.principalId} AND p.author = ${by.author})
+              ORDER BY (p.principal_id = ${by.principalId} AND p.author = ${by.author}) IS TRUE DESC, p.place
+              LIMIT 1 FOR UPDATE)
+            RETURNING 1`,
+      ),
+    );
+    return filled.length > 0;
+  }
+
+  /** Gives up the person's claim of an item, if there is one. */
+  async release(tx: Tx, { workspaceId }: Scope, { itemId, by }: Work): Promise<void> {
+    await tx.query(
+      prepared(
+        'annotation-place.release',
+        sql`UPDATE annotation_places SET principal_id = NULL, author = NULL, claimed_until = NULL
+          WHERE item_id = ${itemId} AND workspace_id = ${workspaceId} AND NOT is_scored
+            AND principal_id = ${by.principalId} AND author = ${by.author}`,
+      ),
+    );
+  }
+
+  /** Returns what a person did with an item; null for nothing. The caller holds the lock of the item. */
+  async outcomeOf(
+    tx: Tx,
+    { workspaceId }: Scope,
+    { itemId, by }: Work,
+  ): Promise<'scored' | 'skipped' | null> {
+    const row = await first(
+      tx.query<{ outcome: 'scored' | 'skipped' }>(
+        prepared(
+          'annotation-answer.outcome',
+          sql`SELECT outcome FROM annotation_answers WHERE item_id = ${itemId} AND workspace_id = ${workspaceId}
+            AND principal_id = ${by.principalId} AND author = ${by.author}`,
+        ),
+      ),
+    );
+    return row && row.outcome;
+  }
+
+  /** Stores what a person did with an item: the scores, or the reason to skip it. Scores replace a skip. */
+  async answer(
+    tx: Tx,
+    { workspaceId }: Scope,
+    { queueId, itemId, by }: Work,
+    { scores, reason }: { scores: RawJson; reason: null } | { scores: null; reason: string },
+  ): Promise<void> {
+    const outcome = scores === null ? 'skipped' : 'scored';
+    await tx.query(
+      prepared(
+        'annotation-answer.store',
+        sql`INSERT INTO annotation_answers (item_id, principal_id, author, workspace_id, queue_id, outcome, reason, scores,
+                                            created_at)
+          VALUES (${itemId}, ${by.principalId}, ${by.author}, ${workspaceId}, ${queueId}, ${outcome}, ${reason}, ${scores},
+                  now())
+          ON CONFLICT (item_id, principal_id, author) DO UPDATE
+            SET outcome = excluded.outcome, reason = excluded.reason, scores = excluded.scores,
+                created_at = excluded.created_at`,
+      ),
+    );
+  }
+
+  /**
+   * Counts an answer in the item, the person and the queue. The caller holds the locks of the item and the person. Returns
+   * false, and changes the queue not, if the queue has been archived meanwhile.
+   */
+  async count(
+    tx: Tx,
+    { workspaceId }: Scope,
+    { queueId, itemId, by }: Work,
+    { scored, skipped }: ItemChange,
+  ): Promise<boolean> {
+    const counted = await tx.query(
+      prepared(
+        'annotation-item.count',
+        sql`WITH before AS MATERIALIZED (
+            SELECT i.item_status, q.scores_per_item,
+                   i.scored_count + ${scored}::integer AS scored_count, i.skip_count + ${skipped}::integer AS skip_count
+            FROM annotation_items i, annotation_queues q
+            WHERE i.item_id = ${itemId} AND q.queue_id = ${queueId} AND i.workspace_id = ${workspaceId}
+          ), after AS MATERIALIZED (
+            SELECT *, CASE WHEN scored_count >= scores_per_item THEN 'completed' WHEN skip_count > 0 THEN 'skipped'
+                           ELSE 'pending' END AS new_status FROM before
+          ), item AS (
+            UPDATE annotation_items i SET scored_count = after.scored_count, skip_count = after.skip_count,
+              item_status = after.new_status, updated_at = now(),
+              completed_at = CASE WHEN after.new_status = 'completed' THEN now() END
+            FROM after WHERE i.item_id = ${itemId} AND i.workspace_id = ${workspaceId}
+          ), person AS (
+            UPDATE annotation_annotators SET scored_count = scored_count + ${scored}::integer,
+              skipped_count = skipped_count + ${skipped}::integer
+            WHERE queue_id = ${queueId} AND principal_id = ${by.principalId} AND author = ${by.author}
+              AND workspace_id = ${workspaceId}
+          )
+          UPDATE annotation_queues q SET
+            completed_count = completed_count + (new_status = 'completed')::integer,
+            skipped_count = skipped_count + (new_status = 'skipped')::integer - (item_status = 'skipped')::integer
+          FROM after WHERE q.queue_id = ${queueId} AND q.workspace_id = ${workspaceId} AND q.archived_at IS NULL
+          RETURNING 1`,
+      ),
+    );
+    return counted.length > 0;
+  }
+
+  /** Reads the scores of a queue for the agreement of its annotators: those of the newest answers, at most. */
+  ratings(scope: Scope, queueId: string, limit: number): Promise<RatingRow[]> {
+    return this.database.query<RatingRow>(
+      sql`SELECT a.item_id, given.scorer_id, given.score, given.label
+        FROM (SELECT item_id, scores FROM annotation_answers
+              WHERE queue_id = ${queueId} AND workspace_id = ${scope.workspaceId} AND outcome = 'scored'
+              ORDER BY item_id LIMIT ${limit} OFFSET 0) a
+        CROSS JOIN LATERAL json_to_recordset(a.scores) AS given(scorer_id text, score float8, label text)
+        ORDER BY a.item_id`,
+    );
+  }
+}
+
+/** A score of an item by one person. */
+export interface RatingRow {
+  item_id: string;
+  scorer_id: string;
+  score: number;
+  label: string | null;
+}
+
+const first = async <Row>(rows: Promise<Row[]>): Promise<Row | null> => (await rows)[0] ?? null;

@@ -1,0 +1,311 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { Database, type Tx } from '#platform/db';
+import { toRawJson } from '#platform/json';
+import type { Page } from '#platform/paging';
+import { type FieldError, Problem, problem } from '#platform/problem';
+import { type PinnedScorerRow, ScorerRepository } from '../scorers';
+import { type CheckedScore, ScoreService } from '../scores';
+import { SubjectBuilder, TargetSelector } from '../scoring';
+import {
+  type AnnotationItemDto,
+  type AnnotationItemListQueryDto,
+  type AnnotatorDto,
+  type AnnotatorListQueryDto,
+  type ClaimedItemDto,
+  type ItemScoreDto,
+  type ItemWorkDto,
+  type NextItemAnswerDto,
+  type NextItemDto,
+  type ScoreItemDto,
+  type SkipItemDto,
+  toAnnotationItemDto,
+  toAnnotatorDto,
+  toQueueScorerDto,
+} from './annotation-item.dto';
+import type { AnnotationItemRow, Annotator, AnsweredScore, Claim } from './annotation-item.entity';
+import { AnnotationItemRepository, type Work } from './annotation-item.repository';
+import type { AnnotationQueueEntity } from './annotation-queue.entity';
+import { AnnotationQueueService } from './annotation-queue.service';
+
+/** How long a claim lasts, unless its person asks for the next item again. */
+const LEASE_MS = 15 * 60_000;
+
+const GONE = 'The trace or result of this item is no longer stored. Skip the item.';
+const ARCHIVED = 'The queue is archived. Restore it before you work on it.';
+
+/** The work on the items of queues: people claim, score and skip them. */
+@Injectable()
+export class AnnotationItemService {
+  constructor(
+    private readonly database: Database,
+    private readonly queues: AnnotationQueueService,
+    private readonly items: AnnotationItemRepository,
+    private readonly scorers: ScorerRepository,
+    private readonly scores: ScoreService,
+    private readonly selector: TargetSelector,
+    private readonly subjects: SubjectBuilder,
+  ) {}
+
+  /**
+   * Claims the next item for a person for 15 minutes. Asking again renews the claim of an unfinished item, and returns the
+   * same item. Errors: 404; 403 for a person who is not assigned; 409 for an archived queue or scorer.
+   */
+  async next(scope: Scope, queueId: string, dto: NextItemDto): Promise<NextItemAnswerDto> {
+    const by = annotatorOf(scope, dto);
+    const queue = await this.openQueue(scope, queueId);
+    const scorers = await this.liveScorers(scope, queue);
+    const claim = await this.database.transaction((tx) => this.claim(tx, scope, queueId, by));
+    const [item, { view: progress }] = await Promise.all([
+      claim && this.contentOf(scope, queueId, claim),
+      this.queues.get(scope, queueId),
+    ]);
+    const { item_count, completed_count, in_progress_count, skipped_count } = progress;
+    const retryAt = item ? null : await this.items.nextRelease(scope, queueId, by);
+    const reason = completed_count === item_count ? 'completed' : retryAt ? 'claimed' : 'done';
+    return {
+      item,
+      reason: item ? null : reason,
+      retry_at: retryAt,
+      scorers: scorers.map(toQueueScorerDto),
+      progress: { item_count, completed_count, in_progress_count, skipped_count },
+    };
+  }
+
+  /**
+   * Stores a person's answers to all scorers of the queue, as human scores, and completes the person's part of the item. Needs
+   * no claim if a place of the item is free. Errors: 400 for missing and unknown scorers, and for answers that do not fit; 404;
+   * 403 for a person who is not assigned; 409 for an archived queue or scorer, an item that the person has scored, and one
+   * that others have completed or claimed; 422 for an unknown choice.
+   */
+  async score(scope: Scope, queueId: string, itemId: string, dto: ScoreItemDto): Promise<ItemWorkDto> {
+    const work: Work = { queueId, itemId, by: annotatorOf(scope, dto) };
+    const queue = await this.openQueue(scope, queueId);
+    checkAnswered(queue, dto.scores);
+    const item = await this.itemOf(scope, queueId, itemId);
+    await this.liveScorers(scope, queue);
+    const checked = await this.check(scope, queue, item, dto);
+    return this.database.transaction(async (tx) => {
+      const locked = await this.items.lock(tx, scope, itemId);
+      await this.items.enter(tx, scope, queueId, work.by);
+      const earlier = await this.items.outcomeOf(tx, scope, work);
+      if (earlier === 'scored') {
+        throw problem.conflict(
+          'You have already scored this item. To correct a score, record it again with POST /eval/v1/scores.',
+        );
+      }
+      if (!(await this.items.fill(tx, scope, work))) throw problem.conflict(noPlace(locked));
+      const scores = await this.store(tx, scope, checked);
+      await this.items.answer(tx, scope, work, { scores: toRawJson(scores), reason: null });
+      const change = { scored: 1, skipped: earlier === 'skipped' ? -1 : 0 } as const;
+      if (!(await this.items.count(tx, scope, work, change))) throw problem.conflict(ARCHIVED);
+      const is_completed = locked.scored_count + 1 >= queue.scores_per_item;
+      return { item_id: itemId, outcome: 'scored', is_completed, scores };
+    });
+  }
+
+  /**
+   * Gives up an item for somebody else: the person is not offered it again, but can still score it. A repeat changes nothing.
+   * Errors: 404; 403 for a person who is not assigned; 409 for an archived queue, an item that the person has scored, and one
+   * that is complete.
+   */
+  async skip(scope: Scope, queueId: string, itemId: string, dto: SkipItemDto): Promise<ItemWorkDto> {
+    const work: Work = { queueId, itemId, by: annotatorOf(scope, dto) };
+    await this.openQueue(scope, queueId);
+    await this.itemOf(scope, queueId, itemId);
+    return this.database.transaction(async (tx) => {
+      const locked = await this.items.lock(tx, scope, itemId);
+      await this.items.enter(tx, scope, queueId, work.by);
+      const earlier = await this.items.outcomeOf(tx, scope, work);
+      if (earlier === 'scored') throw problem.conflict('You have already scored this item.');
+      const skipped: ItemWorkDto = { item_id: itemId, outcome: 'skipped', is_completed: false, scores: [] };
+      if (earlier === 'skipped') return skipped;
+      if (locked.item_status === 'completed') throw problem.conflict(noPlace(locked));
+      await this.items.release(tx, scope, work);
+      await this.items.answer(tx, scope, work, { scores: null, reason: dto.reason });
+      if (!(await this.items.count(tx, scope, work, { scored: 0, skipped: 1 })))
+        throw problem.conflict(ARCHIVED);
+      return skipped;
+    });
+  }
+
+  /** Lists items in the order of work. Errors: 404. */
+  async list(
+    scope: Scope,
+    queueId: string,
+    query: AnnotationItemListQueryDto,
+  ): Promise<Page<AnnotationItemDto>> {
+    await this.queues.find(scope, queueId);
+    const { rows, page } = await this.items.list(scope, queueId, query);
+    return { items: rows.map(toAnnotationItemDto), page };
+  }
+
+  /** Lists the people who work on a queue. Errors: 404. */
+  async listAnnotators(
+    scope: Scope,
+    queueId: string,
+    query: AnnotatorListQueryDto,
+  ): Promise<Page<AnnotatorDto>> {
+    await this.queues.find(scope, queueId);
+    const { rows, page } = await this.items.listAnnotators(scope, queueId, query);
+    return { items: rows.map(toAnnotatorDto), page };
+  }
+
+  /**
+   * Renews the claim of a person, or claims the first free item after the last one, else the first free item of all. The lock
+   * of the person's row keeps concurrent requests of one person from claiming two items.
+   */
+  private async claim(tx: Tx, scope: Scope, queueId: string, by: Annotator): Promise<Claim | null> {
+    const last = await this.items.enter(tx, scope, queueId, by);
+    const renewed = await this.items.renew(tx, scope, queueId, by, LEASE_MS);
+    if (renewed) return renewed;
+    const claimAfter = (after: string) =>
+      this.items.claim(tx, scope, queueId, by, { after, leaseMs: LEASE_MS });
+    return (await claimAfter(last)) ?? (last === '' ? null : claimAfter(''));
+  }
+
+  /** Reads what a person scores, as scorers see it. */
+  private async contentOf(scope: Scope, queueId: string, claim: Claim): Promise<ClaimedItemDto> {
+    const { item_id, claimed_until } = claim;
+    const item = await this.itemOf(scope, queueId, item_id);
+    const { trace_id, session_id, experiment_id, result_id, case_id } = item;
+    const target = {
+      ordinal: 0,
+      trace_id,
+      session_id,
+      result_experiment_id: experiment_id,
+      result_id,
+      result_version: null,
+      case_id,
+    };
+    const targets = result_id === null ? await this.selector.withResults(scope, 'trace', [target]) : [target];
+    const ids = { trace_id, session_id, experiment_id, result_id, case_id };
+    for await (const { trace, content, expected, target: named } of this.subjects.readContents(
+      scope,
+      targets,
+      1,
+    )) {
+      const isGone = !trace && named.result_id === null;
+      const known = 'error' in content ? { input: null, output: null } : content;
+      const error = 'error' in content ? content.error : null;
+      return { item_id, claimed_until, ...ids, ...known, expected, content_error: isGone ? GONE : error };
+    }
+    throw new Error('The content of a target was not read.');
+  }
+
+  /** Checks the answers to the scorers, which may be at most ten. Errors: those of human scores, and 409 for a lost target. */
+  private async check(
+    scope: Scope,
+    queue: AnnotationQueueEntity,
+    item: AnnotationItemRow,
+    dto: ScoreItemDto,
+  ): Promise<CheckedScore[]> {
+    const checked: CheckedScore[] = [];
+    for (const [index, score] of dto.scores.entries()) {
+      const version = queue.scorer_versions[queue.scorer_ids.indexOf(score.scorer_id)]!;
+      try {
+        checked.push(await this.scores.check(scope, toScoreBody(queue, item, version, score, dto.author)));
+      } catch (error) {
+        if (!(error instanceof Problem)) throw error;
+        throw error.code === 'not_found' ? problem.conflict(GONE) : error.within(`/scores/${index}`);
+      }
+    }
+    return checked;
+  }
+
+  private async store(tx: Tx, scope: Scope, checked: readonly CheckedScore[]): Promise<AnsweredScore[]> {
+    const scores: AnsweredScore[] = [];
+    for (const one of checked) {
+      const { score_id, score, label } = await this.scores.store(tx, scope, one);
+      scores.push({ scorer_id: one.row.scorer_id!, score_id, score, label });
+    }
+    return scores;
+  }
+
+  /** Returns a queue that the caller may work on. Errors: 404; 403 for a person who is not assigned; 409 if it is archived. */
+  private async openQueue(scope: Scope, queueId: string): Promise<AnnotationQueueEntity> {
+    const queue = await this.queues.find(scope, queueId);
+    if (queue.assignees && !queue.assignees.includes(scope.principalId)) {
+      throw problem.forbidden(
+        'The queue is assigned to other people. Ask an editor to add you to `assignees`.',
+      );
+    }
+    if (queue.archived_at) throw problem.conflict(ARCHIVED);
+    return queue;
+  }
+
+  private async itemOf(scope: Scope, queueId: string, itemId: string): Promise<AnnotationItemRow> {
+    const item = await this.items.find(scope, queueId, itemId);
+    if (!item) throw problem.notFound('annotation item', itemId);
+    return item;
+  }
+
+  /** Returns the scorers of a queue. Errors: 409 if one is archived. */
+  private async liveScorers(scope: Scope, queue: AnnotationQueueEntity): Promise<PinnedScorerRow[]> {
+    const scorers = await this.scorers.findPinned(
+      scope,
+      queue.scorer_ids.map((scorer_id, index) => ({
+        scorer_id,
+        scorer_version: queue.scorer_versions[index]!,
+      })),
+    );
+    const archived = scorers.find(({ archived_at }) => archived_at !== null);
+    if (!archived) return scorers;
+    throw problem.conflict(
+      `The scorer ${archived.scorer_id} of this queue is archived. Restore it, or archive the queue and create another.`,
+    );
+  }
+}
+
+const annotatorOf = (scope: Scope, { author }: { author?: string | null }): Annotator => ({
+  principalId: scope.principalId,
+  author: author ?? '',
+});
+
+/** Returns why a person cannot have an item, none of whose places is free. */
+const noPlace = ({ item_status }: AnnotationItemRow): string =>
+  item_status === 'completed'
+    ? 'Others have completed this item. Ask for the next one.'
+    : 'Your claim has expired, and somebody else has claimed the item. Ask for the next one.';
+
+/** Errors: 400 unless each scorer of the queue is answered exactly once. */
+function checkAnswered({ scorer_ids }: AnnotationQueueEntity, scores: readonly ItemScoreDto[]): void {
+  const errors: FieldError[] = [];
+  const answered = new Set<string>();
+  scores.forEach(({ scorer_id }, index) => {
+    const pointer = `/scores/${index}/scorer_id`;
+    if (!scorer_ids.includes(scorer_id)) errors.push({ pointer, detail: 'is not a scorer of this queue' });
+    else if (answered.has(scorer_id)) errors.push({ pointer, detail: 'is answered twice' });
+    answered.add(scorer_id);
+  });
+  const missing = scorer_ids.filter((id) => !answered.has(id));
+  if (missing.length > 0) {
+    errors.push({
+      pointer: '/scores',
+      detail: `must answer all scorers of the queue; missing: ${missing.join(', ')}`,
+    });
+  }
+  if (errors.length > 0) throw problem.invalidFields(errors);
+}
+
+type ScoreBody = Parameters<ScoreService['check']>[1];
+
+/** Returns the body with which `POST /eval/v1/scores` would record an answer. */
+const toScoreBody = (
+  queue: AnnotationQueueEntity,
+  item: AnnotationItemRow,
+  scorer_version: number,
+  { scorer_id, label, score, answers, comment }: ItemScoreDto,
+  author: string | null | undefined,
+): ScoreBody => ({
+  workspace_id: queue.workspace_id,
+  scorer_id,
+  scorer_version,
+  ...(item.result_id === null ? { trace_id: item.trace_id } : { result_id: item.result_id }),
+  label,
+  score,
+  answers,
+  comment,
+  author,
+  metadata: { queue_id: queue.queue_id, item_id: item.item_id },
+});

@@ -1,0 +1,118 @@
+import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
+import { created, IfMatch, type Reply, RequestSignal, type Versioned } from '#platform/http';
+import type { Page } from '#platform/paging';
+import { Throws } from '#platform/problem';
+import {
+  AnnotationQueueDto,
+  AnnotationQueueListQueryDto,
+  AnnotationQueuePageDto,
+  CreateAnnotationQueueDto,
+  PatchAnnotationQueueDto,
+} from './annotation-queue.dto';
+import { AnnotationQueueService } from './annotation-queue.service';
+import { QueueAgreementDto } from './queue-agreement.dto';
+import { QueueAgreementService } from './queue-agreement.service';
+
+@ApiTags('Annotation queues')
+@Controller('eval/v1/annotation-queues')
+@RequireWorkspace()
+export class AnnotationQueueController {
+  constructor(
+    private readonly queues: AnnotationQueueService,
+    private readonly agreements: QueueAgreementService,
+  ) {}
+
+  /**
+   * Create an annotation queue
+   *
+   * @remarks Selects the items once: later traces and results do not join the queue. A source that selects nothing, or more than 10,000 items without a `limit`, is 422 with the count.
+   */
+  @Post()
+  @Throws('not_found', 'validation_failed')
+  @RequireRole('editor')
+  @ApiCreatedResponse({ type: AnnotationQueueDto })
+  async create(
+    @CurrentScope() scope: Scope,
+    @Body() dto: CreateAnnotationQueueDto,
+    @RequestSignal() signal: AbortSignal,
+  ): Promise<Reply> {
+    const queue = await this.queues.create(scope, dto, signal);
+    return created(`/eval/v1/annotation-queues/${queue.view.queue_id}`, queue);
+  }
+
+  /** List annotation queues */
+  @Get()
+  @RequireRole('viewer')
+  @ApiOkResponse({ type: AnnotationQueuePageDto })
+  list(
+    @CurrentScope() scope: Scope,
+    @Query() query: AnnotationQueueListQueryDto,
+  ): Promise<Page<AnnotationQueueDto>> {
+    return this.queues.list(scope, query);
+  }
+
+  /** Get an annotation queue and its progress */
+  @Get(':queue_id')
+  @RequireRole('viewer')
+  @ApiOkResponse({ type: AnnotationQueueDto })
+  get(@CurrentScope() scope: Scope, @Param('queue_id') id: string): Promise<Versioned<AnnotationQueueDto>> {
+    return this.queues.get(scope, id);
+  }
+
+  /** Change an annotation queue */
+  @Patch(':queue_id')
+  @RequireRole('editor')
+  @ApiOkResponse({ type: AnnotationQueueDto })
+  patch(
+    @CurrentScope() scope: Scope,
+    @Param('queue_id') id: string,
+    @Body() dto: PatchAnnotationQueueDto,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<AnnotationQueueDto>> {
+    return this.queues.patch(scope, id, dto, ifMatch);
+  }
+
+  /**
+   * Archive an annotation queue
+   *
+   * @remarks Nobody can work on an archived queue. Its items, answers and scores are kept.
+   */
+  @Post(':queue_id/archive')
+  @HttpCode(200)
+  @RequireRole('evaluator')
+  @ApiOkResponse({ type: AnnotationQueueDto })
+  archive(
+    @CurrentScope() scope: Scope,
+    @Param('queue_id') id: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<AnnotationQueueDto>> {
+    return this.queues.archive(scope, id, ifMatch);
+  }
+
+  /** Restore an archived annotation queue */
+  @Post(':queue_id/restore')
+  @HttpCode(200)
+  @RequireRole('evaluator')
+  @ApiOkResponse({ type: AnnotationQueueDto })
+  restore(
+    @CurrentScope() scope: Scope,
+    @Param('queue_id') id: string,
+    @IfMatch() ifMatch?: string,
+  ): Promise<Versioned<AnnotationQueueDto>> {
+    return this.queues.restore(scope, id, ifMatch);
+  }
+
+  /** Measure the agreement of the annotators of a queue */
+  @Get(':queue_id/agreement')
+  @RequireRole('viewer')
+  @ApiOkResponse({ type: QueueAgreementDto })
+  agreement(
+    @CurrentScope() scope: Scope,
+    @Param('queue_id') id: string,
+    @RequestSignal() signal: AbortSignal,
+  ): Promise<QueueAgreementDto> {
+    return this.agreements.agreement(scope, id, signal);
+  }
+}

@@ -1,0 +1,296 @@
+import { ApiProperty } from '@nestjs/swagger';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  IsArray,
+  IsInt,
+  IsObject,
+  IsOptional,
+  IsString,
+  Length,
+  Matches,
+  Max,
+  MaxLength,
+  Min,
+} from 'class-validator';
+import {
+  AnyJsonObject,
+  IsTime,
+  Nested,
+  NotNull,
+  ReadOnlyMembersOf,
+  ValuesCheckedLater,
+} from '#platform/http';
+import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
+import { DescribedBodyDto, DescribedPatchDto, IsName, pick, STAMP_FIELDS, StampsDto } from '../../resources';
+import { IsRuleFilters, type RuleFilterDto, TRACE_ID } from '../../telemetry';
+import type { AnnotationQueueEntity } from './annotation-queue.entity';
+
+/** Items of a queue, at most. */
+export const ITEMS_MAX = 10_000;
+const SCORERS_MAX = 10;
+const SCORES_PER_ITEM_MAX = 10;
+const ASSIGNEES_MAX = 100;
+const ID_MAX = 255;
+
+/** Which traces or results become the items of a queue. Give `filters`, `experiment_id` or `trace_ids`. */
+@ValuesCheckedLater()
+export class AnnotationSourceDto {
+  /** Selects the traces that meet all of these conditions. An empty list selects all traces. */
+  @IsRuleFilters()
+  filters?: RuleFilterDto[] | null;
+
+  /** Selects the results of this experiment, with or without a trace. */
+  @IsOptional()
+  @IsString()
+  experiment_id?: string | null;
+
+  @ApiProperty({
+    type: 'array',
+    items: { type: 'string', pattern: TRACE_ID.source },
+    maxItems: ITEMS_MAX,
+    nullable: true,
+    required: false,
+  })
+  @IsOptional()
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(ITEMS_MAX)
+  @IsString({ each: true })
+  @Matches(TRACE_ID, { each: true, message: 'must be 32 lower-case hexadecimal digits, not all zeros' })
+  trace_ids?: string[] | null;
+
+  /** Selects what started at this time or later (RFC 3339). */
+  @IsOptional()
+  @IsTime({ required: false, nullable: true })
+  since?: string | null;
+
+  /** Selects what started before this time (RFC 3339). */
+  @IsOptional()
+  @IsTime({ required: false, nullable: true })
+  until?: string | null;
+
+  /** Takes only the newest. Without a limit, a selection of more than 10,000 is 422. */
+  @ApiProperty({ type: 'integer', minimum: 1, maximum: ITEMS_MAX, nullable: true, required: false })
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(ITEMS_MAX)
+  limit?: number | null;
+}
+
+const IsScorerIds =
+  (required: boolean): PropertyDecorator =>
+  (target, property) => {
+    IsArray()(target, property);
+    ArrayMinSize(1)(target, property);
+    ArrayMaxSize(SCORERS_MAX)(target, property);
+    IsString({ each: true })(target, property);
+    ApiProperty({ type: [String], minItems: 1, maxItems: SCORERS_MAX, required })(target, property);
+  };
+
+const IsAssignees =
+  (description: string): PropertyDecorator =>
+  (target, property) => {
+    IsOptional()(target, property);
+    IsArray()(target, property);
+    ArrayMinSize(1)(target, property);
+    ArrayMaxSize(ASSIGNEES_MAX)(target, property);
+    IsString({ each: true })(target, property);
+    Length(1, ID_MAX, { each: true })(target, property);
+    const items = { type: 'string', minLength: 1, maxLength: ID_MAX };
+    const range = { minItems: 1, maxItems: ASSIGNEES_MAX };
+    ApiProperty({ type: 'array', items, ...range, nullable: true, required: false, description } as object)(
+      target,
+      property,
+    );
+  };
+
+const IsScoresPerItem =
+  (required: boolean): PropertyDecorator =>
+  (target, property) => {
+    IsInt()(target, property);
+    Min(1)(target, property);
+    Max(SCORES_PER_ITEM_MAX)(target, property);
+    ApiProperty({ type: 'integer', minimum: 1, maximum: SCORES_PER_ITEM_MAX, required })(target, property);
+  };
+
+/** A queue of traces or results that people score. Its items are selected once, when the queue is created. */
+@ValuesCheckedLater()
+@ReadOnlyMembersOf(() => AnnotationQueueDto)
+export class CreateAnnotationQueueDto extends DescribedBodyDto {
+  /** The workspace that X-Service-Workspace-Id names. */
+  @IsString()
+  workspace_id!: string;
+
+  /** Unique among the live queues of the workspace. */
+  @IsName()
+  name!: string;
+
+  /** Scorers of kind `human`. Every person answers all of them, in the versions that are current now. */
+  @IsScorerIds(true)
+  scorer_ids!: string[];
+
+  @IsObject()
+  @Nested(() => AnnotationSourceDto)
+  source!: AnnotationSourceDto;
+
+  @IsAssignees('Ids of the users and service accounts who may work on the queue. Null: all annotators may.')
+  assignees?: string[] | null;
+
+  /** How many different people score each item. */
+  @IsScoresPerItem(true)
+  scores_per_item!: number;
+}
+
+/** A merge patch (RFC 7396). */
+@ValuesCheckedLater()
+@ReadOnlyMembersOf(() => AnnotationQueueDto)
+export class PatchAnnotationQueueDto extends DescribedPatchDto {
+  /** Must not change: a queue cannot be moved (422). */
+  @NotNull()
+  @IsString()
+  workspace_id?: string;
+
+  /** Must not change (422 `immutable_field`). */
+  @NotNull()
+  @IsString()
+  queue_id?: string;
+
+  @NotNull()
+  @IsName()
+  name?: string;
+
+  /** Must not change (422 `immutable_field`). */
+  @NotNull()
+  @IsScorerIds(false)
+  scorer_ids?: string[];
+
+  /** Must not change (422 `immutable_field`). */
+  @NotNull()
+  @Nested(() => AnnotationSourceDto)
+  source?: AnnotationSourceDto;
+
+  @IsAssignees('Replaces all assignees. Null: all annotators may work on the queue.')
+  assignees?: string[] | null;
+
+  /** Must not change (422 `immutable_field`). */
+  @NotNull()
+  @IsScoresPerItem(false)
+  scores_per_item?: number;
+}
+
+export class AnnotationQueueListQueryDto extends NamedListQueryDto {
+  /** The name, exactly. */
+  @NotNull()
+  @IsString()
+  @MaxLength(255)
+  name?: string;
+
+  /** Searches for words, or beginnings of words, in the name and description. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(1000)
+  q?: string;
+}
+
+/** A version of a scorer. */
+export class QueueScorerVersionDto {
+  scorer_id!: string;
+  @ApiProperty({ type: 'integer', minimum: 1 })
+  scorer_version!: number;
+}
+
+const COUNT = { type: 'integer', minimum: 0 } as const;
+
+/** How far the work on a queue is. All other items are pending. */
+export class QueueProgressDto {
+  @ApiProperty(COUNT)
+  item_count!: number;
+  /** Items that as many people as `scores_per_item` have scored. */
+  @ApiProperty(COUNT)
+  completed_count!: number;
+  /** Items that somebody has claimed now. */
+  @ApiProperty(COUNT)
+  in_progress_count!: number;
+  /** Other items that somebody has skipped. They wait for somebody else. */
+  @ApiProperty(COUNT)
+  skipped_count!: number;
+}
+
+/** A queue of traces or results that people score. Its progress does not change the ETag. */
+export class AnnotationQueueDto extends StampsDto implements QueueProgressDto {
+  queue_id!: string;
+  workspace_id!: string;
+  name!: string;
+  @ApiProperty({ type: 'string', nullable: true })
+  description!: string | null;
+  scorer_ids!: string[];
+  /** The versions that everybody is shown. Changing a scorer does not change its queues. */
+  scorers!: QueueScorerVersionDto[];
+  source!: AnnotationSourceDto;
+  @ApiProperty({ type: [String], nullable: true })
+  assignees!: string[] | null;
+  @ApiProperty({ type: 'integer', minimum: 1, maximum: SCORES_PER_ITEM_MAX })
+  scores_per_item!: number;
+  @ApiProperty(COUNT)
+  item_count!: number;
+  /** Items that as many people as `scores_per_item` have scored. */
+  @ApiProperty(COUNT)
+  completed_count!: number;
+  /** Items that somebody has claimed now. */
+  @ApiProperty(COUNT)
+  in_progress_count!: number;
+  /** Other items that somebody has skipped. They wait for somebody else. */
+  @ApiProperty(COUNT)
+  skipped_count!: number;
+  @AnyJsonObject()
+  metadata!: object;
+}
+
+export class AnnotationQueuePageDto {
+  items!: AnnotationQueueDto[];
+  page!: PageMetaDto;
+}
+
+const FIELDS = [
+  'queue_id',
+  'workspace_id',
+  'name',
+  'description',
+  'scorer_ids',
+  'assignees',
+  'scores_per_item',
+  'item_count',
+  'completed_count',
+  'skipped_count',
+  'metadata',
+  ...STAMP_FIELDS,
+] as const;
+
+/** Returns the view of a queue that nobody works on. `withClaims` adds the claims. */
+export const toAnnotationQueueDto = (row: AnnotationQueueEntity): AnnotationQueueDto => ({
+  ...pick(row, FIELDS),
+  source: row.source as unknown as AnnotationSourceDto,
+  scorers: row.scorer_ids.map((scorer_id, index) => ({
+    scorer_id,
+    scorer_version: row.scorer_versions[index]!,
+  })),
+  in_progress_count: 0,
+});
+
+/** Numbers of the items of a queue that somebody has claimed now: all of them, and those that somebody skipped. */
+export interface ClaimCounts {
+  claimed_count: number;
+  claimed_skipped_count: number;
+}
+
+/** Returns the counts of a queue or its view. Items count as skipped only while nobody has claimed them. */
+export const withClaims = <Counts extends QueueProgressDto>(
+  counts: Counts,
+  { claimed_count, claimed_skipped_count }: ClaimCounts,
+): Counts => ({
+  ...counts,
+  in_progress_count: claimed_count,
+  skipped_count: counts.skipped_count - claimed_skipped_count,
+});

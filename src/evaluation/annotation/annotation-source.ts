@@ -1,0 +1,67 @@
+import { parseTime } from '#platform/http';
+import { RawJson, sha256OfJson } from '#platform/json';
+import { type FieldError, Problem, problem } from '#platform/problem';
+import { checkSelectionValues, filterErrors, parseFilters } from '../../telemetry';
+import type { Selection } from '../scoring';
+import { type AnnotationSourceDto, ITEMS_MAX } from './annotation-queue.dto';
+
+const SELECTORS = ['filters', 'experiment_id', 'trace_ids'] as const;
+const MEMBERS = [...SELECTORS, 'since', 'until', 'limit'] as const;
+const POINTER = '/source';
+
+const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
+
+const timeOf = (text: string | null | undefined): Date | undefined =>
+  (text ? parseTime(text) : null) ?? undefined;
+
+/** Errors: 400 unless exactly one selector is given, for filter values of the wrong type, and for an empty time range. */
+export function checkSource(source: AnnotationSourceDto): void {
+  const given = SELECTORS.filter((name) => isGiven(source[name]));
+  const errors: FieldError[] = [];
+  if (given.length !== 1) {
+    errors.push({ pointer: '', detail: `must have exactly one of ${SELECTORS.join(', ')}` });
+  }
+  errors.push(...filterErrors(source));
+  const [since, until] = [timeOf(source.since), timeOf(source.until)];
+  if (since && until && since >= until)
+    errors.push({ pointer: '/since', detail: 'must be earlier than until' });
+  if (errors.length > 0) throw problem.invalidFields(errors).within(POINTER);
+}
+
+/** Errors: 422 for unknown fields, operators, and values of `status`. */
+export const checkSourceValues = (source: AnnotationSourceDto): Promise<void> =>
+  withinSource(() => checkSelectionValues(source));
+
+/** Runs a check of a source. Its errors point into the whole body. */
+export async function withinSource(check: () => Promise<void> | void): Promise<void> {
+  try {
+    await check();
+  } catch (error) {
+    throw error instanceof Problem ? error.within(POINTER) : error;
+  }
+}
+
+/** Returns the selection of a checked source: traces, or the results of an experiment. */
+export const selectionOf = (source: AnnotationSourceDto): Selection => ({
+  grain: 'trace',
+  traceIds: source.trace_ids ? [...new Set(source.trace_ids)] : undefined,
+  sessionIds: undefined,
+  agentIds: undefined,
+  experimentId: source.experiment_id ?? undefined,
+  since: timeOf(source.since),
+  until: timeOf(source.until),
+  filters: source.filters?.length ? parseFilters(source.filters) : undefined,
+  limit: source.limit ?? undefined,
+  cap: ITEMS_MAX,
+  unscoredOnly: false,
+});
+
+/** Returns a source as it is stored and shown. */
+export const storedSource = (source: AnnotationSourceDto): RawJson => {
+  const given = MEMBERS.flatMap((name) => (isGiven(source[name]) ? [[name, source[name]] as const] : []));
+  return new RawJson(JSON.stringify(Object.fromEntries(given)));
+};
+
+/** Tells whether a source selects the same as a stored one. */
+export const isSameSource = (stored: RawJson, source: AnnotationSourceDto): boolean =>
+  sha256OfJson(stored.parse()) === sha256OfJson(storedSource(source).parse());

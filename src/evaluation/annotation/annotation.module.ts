@@ -1,0 +1,34 @@
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { ResourcesModule } from '../../resources';
+import { AnalysisModule } from '../analysis';
+import { ScorersModule } from '../scorers';
+import { ScoresModule } from '../scores';
+import { ScoringModule } from '../scoring';
+import { AnnotationItemRepository } from './annotation-item.repository';
+import { AnnotationItemService } from './annotation-item.service';
+import { AnnotationQueueEntity } from './annotation-queue.entity';
+import { AnnotationQueueRepository } from './annotation-queue.repository';
+import { AnnotationQueueService } from './annotation-queue.service';
+import { QueueAgreementService } from './queue-agreement.service';
+
+/** Annotation queues: traces and results that people score, one item at a time. */
+@Module({
+  imports: [
+    AnalysisModule,
+    ResourcesModule,
+    ScorersModule,
+    ScoresModule,
+    ScoringModule,
+    TypeOrmModule.forFeature([AnnotationQueueEntity]),
+  ],
+  providers: [
+    AnnotationItemRepository,
+    AnnotationItemService,
+    AnnotationQueueRepository,
+    AnnotationQueueService,
+    QueueAgreementService,
+  ],
+  exports: [AnnotationItemService, AnnotationQueueService, QueueAgreementService],
+})
+export class AnnotationModule {}

@@ -1,0 +1,1 @@
+export { AnnotationModule } from './annotation.module';

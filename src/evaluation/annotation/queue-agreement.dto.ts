@@ -1,0 +1,30 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { MeasureDto } from '../analysis';
+
+/** Agreement of the annotators of a queue about one scorer. */
+export class QueueScorerAgreementDto {
+  scorer_id!: string;
+  @ApiProperty({ type: 'integer', minimum: 1 })
+  scorer_version!: number;
+  name!: string;
+  /** Number of items that at least two people have scored. Only these are measured. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  units!: number;
+  /**
+   * Share of pairs of people who agree, averaged over the items. Null, like the nominal alpha, without items, and for scores
+   * with more than 20 distinct values, which are no categories.
+   */
+  observed_agreement!: MeasureDto | null;
+  /** Krippendorff's alpha for categories: labels, else scores. */
+  krippendorffs_alpha_nominal!: MeasureDto | null;
+  /** Krippendorff's alpha for scores, with squared distances. */
+  krippendorffs_alpha_interval!: MeasureDto | null;
+}
+
+/** Agreement of the annotators of a queue, by the answers that they gave in it. */
+export class QueueAgreementDto {
+  queue_id!: string;
+  scorers!: QueueScorerAgreementDto[];
+  /** Whether there are more than 100,000 answers, so that not all were read. */
+  is_truncated!: boolean;
+}

@@ -1,0 +1,100 @@
+import { type Answer, createTestApp, type TestApp } from '#testing';
+import { AnnotationFixture, type Queue, QUEUES } from './annotation.fixture';
+import type { Annotator } from './human-scores.fixture';
+import { workOf } from './work.harness';
+
+const ITEMS = 10_000;
+const DONE = 5_000;
+/** Rows that a statement may go through: a page, and not all items. */
+const FEW = 2_000;
+
+describe('without statistics of a queue of 10,000 items, statements read only the rows they need', () => {
+  let app: TestApp;
+  let on: AnnotationFixture;
+  let queue: Queue;
+  let other: Annotator;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    const tables = await app.database.query<{ name: string }>(
+      `SELECT oid::regclass::text AS name FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace`,
+    );
+    for (const { name } of tables) {
+      await app.database.query(`ALTER TABLE ${name} SET (autovacuum_enabled = false)`);
+    }
+    // A small queue is all that the statistics know.
+    const small = await AnnotationFixture.open(app);
+    const known = await small.queue(await small.scorer(), { trace_ids: await small.traces(3) });
+    await small.score(known, await small.claim(known));
+    await app.database.query('ANALYZE');
+
+    on = await AnnotationFixture.open(app);
+    other = await on.annotator();
+    await app.database.query(
+      `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models)
+       SELECT $1, lpad(to_hex(n), 32, '0'), now(), now(), 1, 0, '{}' FROM generate_series(1, $2::int) n`,
+      [on.space.id, ITEMS],
+    );
+    queue = await on.queue(await on.scorer(), { filters: [] }, { scores_per_item: 2 });
+    // One person has scored the first half, of which another has scored nothing.
+    await on.claim(queue);
+    await on.claim(queue, other);
+    const ids = `(SELECT item_id FROM annotation_items WHERE queue_id = $1 ORDER BY item_id LIMIT ${DONE})`;
+    await app.database.query(
+      `UPDATE annotation_places SET is_scored = true, claimed_until = NULL, principal_id = $2, author = ''
+       WHERE place = 1 AND item_id IN ${ids}`,
+      [queue.queue_id, on.ann.id],
+    );
+    await app.database.query(
+      `INSERT INTO annotation_answers (item_id, principal_id, author, workspace_id, queue_id, outcome, scores, created_at)
+       SELECT item_id, $2, '', $3, $1, 'scored', '[]', now() FROM ${ids} scored`,
+      [queue.queue_id, on.ann.id, on.space.id],
+    );
+    await app.database.query(
+      `UPDATE annotation_annotators SET last_item_id = (SELECT max(item_id) FROM ${ids} scored)
+       WHERE queue_id = $1 AND principal_id = $2`,
+      [queue.queue_id, on.ann.id],
+    );
+  });
+  afterAll(() => app.close());
+
+  const list = (rest: string) => () => on.space.viewer.get(`${QUEUES}/${queue.queue_id}${rest}`);
+  const asked: [string, () => Promise<Answer>][] = [
+    ['the next item of a person far ahead', () => on.ask(queue)],
+    ['the next item of a person at the start', () => on.ask(queue, other)],
+    ['the next item of a person who is new', async () => on.ask(queue, await on.annotator())],
+    ['the scores of an item', async () => on.score(queue, await on.claim(queue))],
+    ['a skip', async () => on.skip(queue, await on.claim(queue))],
+    ['the queue', list('')],
+    ['the queues', () => on.space.viewer.get(QUEUES)],
+    ['the items', list('/items?limit=50')],
+    ['the pending items', list('/items?limit=50&item_status=pending')],
+    ['the items in progress', list('/items?limit=50&item_status=in_progress')],
+    ['the skipped items', list('/items?limit=50&item_status=skipped')],
+    ['the completed items', list('/items?limit=50&item_status=completed')],
+    ['the people', list('/annotators')],
+  ];
+
+  it.each(asked)('%s', async (_, ask) => {
+    let answer: Answer | undefined;
+    const works = await workOf(app.database, async () => (answer = await ask()));
+    expect(answer?.status).toBe(200);
+    // totals of lists are counted up to 100,000 by contract
+    const heavy = works.filter(
+      ({ rows, statement }) => rows > FEW && !/^\s*SELECT count\(\*\) AS total/.test(statement),
+    );
+    if (heavy.length > 0) throw new Error(JSON.stringify(heavy, null, 1).slice(0, 8_000));
+    expect(works.some(({ statement }) => statement.includes('annotation_'))).toBe(true);
+  });
+
+  it('the end of the queue, where only items are left that the person has scored', async () => {
+    await app.database.query(
+      `UPDATE annotation_annotators SET last_item_id = (SELECT max(item_id) FROM annotation_items WHERE queue_id = $1)
+       WHERE queue_id = $1 AND principal_id = $2`,
+      [queue.queue_id, on.ann.id],
+    );
+    const works = await workOf(app.database, () => on.ask(queue));
+    // each place is looked at once, with its answer
+    expect(Math.max(...works.map(({ rows }) => rows))).toBeLessThan(ITEMS * 2 * 5);
+  });
+});

@@ -1,0 +1,523 @@
+import { createTestApp, type TestApp } from '#testing';
+import { AnnotationFixture, type Queue, QUEUES } from './annotation.fixture';
+import { outcome, type Page, places, statusesOf } from './evaluation.harness';
+import {
+  BOOLEAN,
+  hold,
+  type HumanScore,
+  SCORES,
+  type Scorer,
+  STARS,
+  TONE,
+  untilWaiting,
+} from './human-scores.fixture';
+
+describe('the work on an annotation queue', () => {
+  let app: TestApp;
+  let on: AnnotationFixture;
+  let scorer: Scorer;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  afterAll(() => app.close());
+  beforeEach(async () => {
+    on = await AnnotationFixture.open(app);
+    scorer = await on.scorer();
+  });
+
+  const queueOf = async (items: number, fields: Record<string, unknown> = {}): Promise<Queue> =>
+    on.queue(scorer, { trace_ids: await on.traces(items) }, fields);
+  const scoresOf = async (query = ''): Promise<HumanScore[]> =>
+    on.space.list<HumanScore>(`${SCORES}?limit=500&${query}`);
+  const detailOf = ({ body }: { body: unknown }): string => (body as { detail: string }).detail;
+
+  it('shows the content as scorers see it, and no score of anybody', async () => {
+    const { experiment_id } = await on.space.experiment();
+    const [trace_id] = await on.traces(1);
+    const scored = { case_id: 'a', trace_id, output: 'theirs', expected: 42, scores: { judged: 1 } };
+    const result = await on.space.result(experiment_id, scored);
+    const answer = await on.next(await on.queue(scorer, { experiment_id }));
+    expect(answer).toEqual({
+      item: {
+        item_id: expect.stringMatching(/^qitem_/),
+        claimed_until: expect.any(String),
+        trace_id,
+        session_id: null,
+        experiment_id,
+        result_id: result.result_id,
+        case_id: 'a',
+        input: 'question 0',
+        output: 'theirs',
+        expected: 42,
+        content_error: null,
+      },
+      reason: null,
+      retry_at: null,
+      scorers: [
+        expect.objectContaining({ scorer_id: scorer.scorer_id, rubric: 'Is it good?', output: BOOLEAN }),
+      ],
+      progress: { item_count: 1, completed_count: 0, in_progress_count: 1, skipped_count: 0 },
+    });
+    const lease = new Date(answer.item!.claimed_until).getTime() - Date.now();
+    expect([lease > 0, lease <= 15 * 60_000]).toEqual([true, true]);
+    const ofTrace = await on.next(await on.queue(scorer, { trace_ids: [trace_id] }));
+    expect(ofTrace.item).toMatchObject({ output: 'theirs', expected: 42, result_id: null });
+  });
+
+  it('gives the same person the same unfinished item again, and claims it for longer', async () => {
+    const queue = await queueOf(2);
+    const [first, again] = [await on.next(queue), await on.next(queue)];
+    expect(again.item!.item_id).toBe(first.item!.item_id);
+    expect(again.item!.claimed_until >= first.item!.claimed_until).toBe(true);
+    const concurrent = await Promise.all(Array.from({ length: 10 }, () => on.claim(queue)));
+    expect(new Set(concurrent)).toEqual(new Set([first.item!.item_id]));
+    const other = await on.annotator();
+    const theirs = await Promise.all(Array.from({ length: 10 }, () => on.claim(queue, other)));
+    expect(new Set(theirs).size).toBe(1);
+    expect(theirs[0]).not.toBe(first.item!.item_id);
+  });
+
+  it('gives the last item to exactly one of many people who race for it, and says when it may be free', async () => {
+    const queue = await queueOf(1);
+    const people = await Promise.all(Array.from({ length: 12 }, () => on.annotator()));
+    const answers = await Promise.all(people.map((by) => on.next(queue, by)));
+    const winners = answers.filter(({ item }) => item !== null);
+    expect(winners).toHaveLength(1);
+    const losers = answers.filter(({ item }) => item === null);
+    expect(losers.map(({ reason, retry_at }) => [reason, retry_at])).toEqual(
+      losers.map(() => ['claimed', winners[0]!.item!.claimed_until]),
+    );
+    expect((await on.read(queue)).in_progress_count).toBe(1);
+  });
+
+  it('gives as many items to as many people who ask at once', async () => {
+    const queue = await queueOf(12);
+    const people = await Promise.all(Array.from({ length: 12 }, () => on.annotator()));
+    const claimed = await Promise.all(people.map((by) => on.claim(queue, by)));
+    expect(new Set(claimed).size).toBe(12);
+  });
+
+  it('counts one of many concurrent scores of an item, and stores the scores of no other', async () => {
+    const queue = await queueOf(1);
+    const item = await on.claim(queue);
+    const same = await Promise.all(Array.from({ length: 8 }, () => on.score(queue, item)));
+    expect(statusesOf(same)).toEqual([200, ...Array<number>(7).fill(409)]);
+    expect(await on.read(queue)).toMatchObject({ completed_count: 1, in_progress_count: 0 });
+    expect(await scoresOf('include_superseded=true')).toHaveLength(1);
+    const free = await queueOf(1);
+    const [unclaimed] = await on.items(free);
+    const people = await Promise.all(Array.from({ length: 8 }, () => on.annotator()));
+    const answers = await Promise.all(
+      people.map((by) => on.score(free, unclaimed!.item_id, { score: true }, by)),
+    );
+    expect(statusesOf(answers)).toEqual([200, ...Array<number>(7).fill(409)]);
+    expect(await scoresOf('include_superseded=true')).toHaveLength(2);
+    expect((await on.read(free)).completed_count).toBe(1);
+  });
+
+  it('makes ordinary human scores of all answers, which reach results and lists', async () => {
+    const stars = await on.scorer(STARS);
+    const { experiment_id } = await on.space.experiment();
+    const result = await on.space.result(experiment_id);
+    const queue = await on.queue(
+      scorer,
+      { experiment_id },
+      { scorer_ids: [scorer.scorer_id, stars.scorer_id] },
+    );
+    const item = await on.claim(queue);
+    const scores = [
+      { scorer_id: stars.scorer_id, score: 4, comment: 'almost' },
+      { scorer_id: scorer.scorer_id, score: true },
+    ];
+    const answer = await on.ann.api.post(`${QUEUES}/${queue.queue_id}/items/${item}/scores`, { scores });
+    expect(answer.status).toBe(200);
+    expect(answer.body).toEqual({
+      item_id: item,
+      outcome: 'scored',
+      is_completed: true,
+      scores: [
+        { scorer_id: stars.scorer_id, score_id: expect.any(String), score: 4, label: null },
+        { scorer_id: scorer.scorer_id, score_id: expect.any(String), score: 1, label: null },
+      ],
+    });
+    const stored = await scoresOf(`result_id=${result.result_id}`);
+    expect(stored.map(({ scorer_id }) => scorer_id).sort()).toEqual(
+      [scorer.scorer_id, stars.scorer_id].sort(),
+    );
+    expect(stored.every(({ created_by }) => created_by === on.ann.id)).toBe(true);
+    const details = { queue_id: queue.queue_id, item_id: item };
+    expect(stored.map(({ metadata }) => metadata)).toEqual([details, details]);
+    expect((await on.on.result(result)).scores).toEqual({ [scorer.name]: 1, [stars.name]: 4 });
+    const [done] = await on.items(queue, 'item_status=completed');
+    expect(done).toMatchObject({
+      item_id: item,
+      item_status: 'completed',
+      scored_count: 1,
+      claimed_until: null,
+      completed_at: expect.any(String),
+      answers: [{ outcome: 'scored', reason: null, author: null, created_by: on.ann.id }],
+    });
+    expect(await on.next(queue)).toMatchObject({ item: null, reason: 'completed', retry_at: null });
+  });
+
+  it('takes labels for choices', async () => {
+    const tone = await on.scorer(TONE);
+    const queue = await on.queue(tone, { trace_ids: await on.traces(1) });
+    const { body } = await on.score(queue, await on.claim(queue), { label: 'curt' });
+    expect(body.scores).toMatchObject([{ score: 0.25, label: 'curt' }]);
+  });
+
+  it('stores nothing of answers of which one is refused, and keeps the claim', async () => {
+    const [stars, tone] = [await on.scorer(STARS), await on.scorer(TONE)];
+    const scorer_ids = [scorer, stars, tone].map(({ scorer_id }) => scorer_id);
+    const queue = await on.queue(scorer, { trace_ids: await on.traces(1) }, { scorer_ids });
+    const item = await on.claim(queue);
+    const path = `${QUEUES}/${queue.queue_id}/items/${item}/scores`;
+    const asked = async (...scores: object[]) => {
+      const answer = await on.ann.api.post(path, {
+        scores: scores.map((one, index) => ({ scorer_id: scorer_ids[index], ...one })),
+      });
+      return [...outcome(answer), ...places(answer)];
+    };
+    const [yes, three, kind] = [{ score: true }, { score: 3 }, { label: 'kind' }];
+    const invalid = [400, 'invalid_request'];
+    expect(await asked(yes, { score: 6 }, kind)).toEqual([...invalid, '/scores/1/score']);
+    expect(await asked({ score: 2 }, three, kind)).toEqual([...invalid, '/scores/0/score']);
+    expect(await asked(yes, {}, kind)).toEqual([...invalid, '/scores/1/score']);
+    expect(await asked(yes, three, {})).toEqual([...invalid, '/scores/2/label']);
+    expect(await asked(yes, three, { label: 'blue' })).toEqual([422, 'validation_failed', '/scores/2/label']);
+    expect(await asked(yes, three)).toEqual([...invalid, '/scores']);
+    expect(await asked(yes, three, kind, { scorer_id: scorer_ids[0], ...yes })).toEqual([
+      ...invalid,
+      '/scores/3/scorer_id',
+    ]);
+    expect(await asked(yes, three, { scorer_id: 'scr_x', ...kind })).toEqual([
+      ...invalid,
+      '/scores/2/scorer_id',
+      '/scores',
+    ]);
+    expect(await asked(yes, three, { ...kind, value: 1 })).toEqual([...invalid, '/scores/2/value']);
+    expect(await scoresOf()).toEqual([]);
+    expect(await on.claim(queue)).toBe(item);
+    expect(await asked(yes, three, kind)).toEqual([200, undefined]);
+  });
+
+  it('needs as many different people as scores_per_item, each of them once', async () => {
+    const queue = await queueOf(2, { scores_per_item: 2 });
+    const other = await on.annotator();
+    const item = await on.claim(queue);
+    expect(await on.claim(queue, other)).toBe(item);
+    expect((await on.score(queue, item)).body).toMatchObject({ is_completed: false });
+    const again = await on.score(queue, item);
+    expect(outcome(again)).toEqual([409, 'conflict']);
+    expect(detailOf(again)).toContain('already scored');
+    expect(await on.claim(queue)).not.toBe(item);
+    expect((await on.score(queue, item, { score: false }, other)).body).toMatchObject({ is_completed: true });
+    const third = await on.annotator();
+    expect(outcome(await on.score(queue, item, { score: true }, third))).toEqual([409, 'conflict']);
+    expect(await on.read(queue)).toMatchObject({ completed_count: 1, in_progress_count: 1 });
+    expect(await scoresOf('include_superseded=true')).toHaveLength(2);
+  });
+
+  it('completes an item once when the last people score it at the same time', async () => {
+    const queue = await queueOf(1, { scores_per_item: 8 });
+    const people = await Promise.all(Array.from({ length: 8 }, () => on.annotator()));
+    const [item] = await Promise.all(people.map((by) => on.claim(queue, by)));
+    const answers = await Promise.all(people.map((by) => on.score(queue, item!, { score: true }, by)));
+    expect(statusesOf(answers)).toEqual(Array(8).fill(200));
+    expect(answers.filter(({ body }) => body.is_completed)).toHaveLength(1);
+    expect(await on.read(queue)).toMatchObject({ completed_count: 1, in_progress_count: 0 });
+    expect(await on.items(queue)).toMatchObject([{ item_status: 'completed', scored_count: 8 }]);
+  });
+
+  it('lets others go on when the claim of somebody has expired, and refuses that person then', async () => {
+    const queue = await queueOf(1);
+    const [late, other] = [on.ann, await on.annotator()];
+    const item = await on.claim(queue, late);
+    expect(await on.next(queue, other)).toMatchObject({ item: null, reason: 'claimed' });
+    await on.expireClaims(queue);
+    expect((await on.items(queue, 'item_status=pending')).map(({ item_id }) => item_id)).toEqual([item]);
+    expect(await on.claim(queue, other)).toBe(item);
+    const refused = await on.score(queue, item, { score: true }, late);
+    expect(outcome(refused)).toEqual([409, 'conflict']);
+    expect(detailOf(refused)).toContain('somebody else');
+    expect(await on.next(queue, late)).toMatchObject({ item: null, reason: 'claimed' });
+    expect((await on.score(queue, item, { score: false }, other)).status).toBe(200);
+    expect((await scoresOf()).map(({ created_by }) => created_by)).toEqual([other.id]);
+  });
+
+  it('takes the scores of a person whose claim has expired while nobody else wanted the item', async () => {
+    const queue = await queueOf(2);
+    const item = await on.claim(queue);
+    await on.expireClaims(queue);
+    expect(await on.claim(queue)).toBe(item);
+    await on.expireClaims(queue);
+    expect((await on.score(queue, item)).status).toBe(200);
+  });
+
+  it('gives a skipped item to others with the reason on record, and not to the same person', async () => {
+    const queue = await queueOf(2);
+    const other = await on.annotator();
+    const item = await on.claim(queue);
+    const skipped = await on.skip(queue, item);
+    expect(skipped.body).toEqual({ item_id: item, outcome: 'skipped', is_completed: false, scores: [] });
+    expect((await on.skip(queue, item)).status).toBe(200);
+    expect(await on.read(queue)).toMatchObject({ skipped_count: 1, in_progress_count: 0 });
+    const [listed] = await on.items(queue, 'item_status=skipped');
+    expect(listed).toMatchObject({
+      item_id: item,
+      answers: [{ outcome: 'skipped', reason: 'not my field', created_by: on.ann.id, scores: [] }],
+    });
+    const second = await on.claim(queue);
+    expect(second).not.toBe(item);
+    await on.score(queue, second);
+    expect(await on.next(queue)).toMatchObject({ item: null, reason: 'done', retry_at: null });
+    expect(await on.claim(queue, other)).toBe(item);
+    expect(await on.read(queue)).toMatchObject({ skipped_count: 0, in_progress_count: 1 });
+    expect((await on.score(queue, item, { score: true }, other)).status).toBe(200);
+    expect(await on.read(queue)).toMatchObject({
+      completed_count: 2,
+      skipped_count: 0,
+      in_progress_count: 0,
+    });
+    expect(outcome(await on.skip(queue, item))).toEqual([200, undefined]);
+    expect(outcome(await on.skip(queue, second))).toEqual([409, 'conflict']);
+    expect(outcome(await on.skip(queue, second, other))).toEqual([409, 'conflict']);
+  });
+
+  it('lets a person score an item after all that they have skipped', async () => {
+    const queue = await queueOf(1);
+    const item = await on.claim(queue);
+    await on.skip(queue, item);
+    expect((await on.score(queue, item)).body).toMatchObject({ is_completed: true });
+    expect(await on.read(queue)).toMatchObject({ completed_count: 1, skipped_count: 0 });
+    const [person] = await on.space.list(`${QUEUES}/${queue.queue_id}/annotators`);
+    expect(person).toMatchObject({ principal_id: on.ann.id, scored_count: 1, skipped_count: 0 });
+  });
+
+  it.each([
+    ['no reason', {}],
+    ['an empty reason', { reason: '' }],
+    ['a long reason', { reason: 'x'.repeat(2_001) }],
+  ])('refuses to skip for %s (400)', async (_, body) => {
+    const queue = await queueOf(1);
+    const item = await on.claim(queue);
+    const answer = await on.ann.api.post(`${QUEUES}/${queue.queue_id}/items/${item}/skip`, body);
+    expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_request', '/reason']);
+  });
+
+  it('tells the people behind one account apart by author', async () => {
+    const queue = await queueOf(1, { scores_per_item: 2 });
+    const item = await on.claim(queue, on.ann, 'ada');
+    expect(await on.claim(queue, on.ann, 'ben')).toBe(item);
+    expect(await on.next(queue, on.ann, 'cy')).toMatchObject({ item: null, reason: 'claimed' });
+    await on.score(queue, item, { score: true }, on.ann, 'ada');
+    expect((await on.score(queue, item, { score: false }, on.ann, 'ben')).body).toMatchObject({
+      is_completed: true,
+    });
+    const people = await on.space.list<Record<string, unknown>>(`${QUEUES}/${queue.queue_id}/annotators`);
+    const stored = await scoresOf();
+    expect(stored.map(({ author, score }) => [author, score]).sort()).toEqual([
+      ['ada', 1],
+      ['ben', 0],
+    ]);
+    expect(people.map(({ author, scored_count }) => [author, scored_count])).toEqual([
+      ['ada', 1],
+      ['ben', 1],
+      ['cy', 0],
+    ]);
+    const [listed] = await on.items(queue);
+    expect(listed!.answers.map(({ author }) => author)).toEqual(['ada', 'ben']);
+  });
+
+  it('refuses an author of 256 characters (400)', async () => {
+    const queue = await queueOf(1);
+    const item = await on.claim(queue, on.ann, 'a'.repeat(255));
+    const author = 'a'.repeat(256);
+    const path = `${QUEUES}/${queue.queue_id}`;
+    const scores = [{ scorer_id: scorer.scorer_id, score: true }];
+    const answers = await Promise.all([
+      on.ask(queue, on.ann, author),
+      on.ask(queue, on.ann, ''),
+      on.ann.api.post(`${path}/items/${item}/scores`, { scores, author }),
+      on.ann.api.post(`${path}/items/${item}/skip`, { reason: 'x', author }),
+    ]);
+    for (const answer of answers) {
+      expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_request', '/author']);
+    }
+  });
+
+  it('is done by assignees alone, where a queue has any (403)', async () => {
+    const queue = await queueOf(1, { assignees: [on.ann.id] });
+    const other = await on.annotator();
+    const item = await on.claim(queue);
+    const refused = [
+      await on.ask(queue, other),
+      await on.score(queue, item, { score: true }, other),
+      await on.skip(queue, item, other),
+    ];
+    expect(refused.map(outcome)).toEqual(refused.map(() => [403, 'forbidden']));
+    await on.space.editor.patch(`${QUEUES}/${queue.queue_id}`, { assignees: [on.ann.id, other.id] });
+    expect(await on.next(queue, other)).toMatchObject({ reason: 'claimed' });
+  });
+
+  it('stops, with what to do, when a scorer of the queue is archived, and goes on when it is restored', async () => {
+    const queue = await queueOf(1);
+    const item = await on.claim(queue);
+    const path = `/eval/v1/scorers/${scorer.scorer_id}`;
+    await on.space.archive(path);
+    for (const answer of [await on.ask(queue), await on.score(queue, item)]) {
+      expect(outcome(answer)).toEqual([409, 'conflict']);
+      expect(detailOf(answer)).toContain(
+        `The scorer ${scorer.scorer_id} of this queue is archived. Restore it`,
+      );
+    }
+    expect((await on.space.evaluator.post(`${path}/restore`)).status).toBe(200);
+    expect((await on.score(queue, item)).status).toBe(200);
+  });
+
+  it('stops while the queue is archived, and keeps its claims and answers', async () => {
+    const queue = await queueOf(2);
+    await on.score(queue, await on.claim(queue));
+    const item = await on.claim(queue);
+    const path = `${QUEUES}/${queue.queue_id}`;
+    await on.space.archive(path);
+    const refused = [await on.ask(queue), await on.score(queue, item), await on.skip(queue, item)];
+    expect(refused.map(outcome)).toEqual(refused.map(() => [409, 'conflict']));
+    expect((await on.items(queue)).map(({ item_status }) => item_status)).toEqual([
+      'completed',
+      'in_progress',
+    ]);
+    await on.space.evaluator.post(`${path}/restore`);
+    expect((await on.score(queue, item)).status).toBe(200);
+  });
+
+  it('stores nothing of scores that arrive while the queue is being archived', async () => {
+    const queue = await queueOf(1);
+    const item = await on.claim(queue);
+    const archiving = 'UPDATE annotation_queues SET archived_at = now() WHERE queue_id = $1';
+    const held = await hold(app, archiving, [queue.queue_id]);
+    const scoring = on.score(queue, item);
+    await untilWaiting(app, 1);
+    await held.commit();
+    expect(outcome(await scoring)).toEqual([409, 'conflict']);
+    expect(await scoresOf()).toEqual([]);
+    expect(await on.items(queue)).toMatchObject([{ item_status: 'in_progress', answers: [] }]);
+  });
+
+  it('says why the content of an item is missing, and lets it be skipped only', async () => {
+    const queue = await queueOf(1);
+    const [listed] = await on.items(queue);
+    await app.database.query('DELETE FROM traces WHERE trace_id = $1', [listed!.trace_id]);
+    const { item } = await on.next(queue);
+    expect(item).toMatchObject({
+      input: null,
+      output: null,
+      content_error: expect.stringContaining('no longer stored'),
+    });
+    const refused = await on.score(queue, item!.item_id);
+    expect(outcome(refused)).toEqual([409, 'conflict']);
+    expect(detailOf(refused)).toContain('Skip the item');
+    expect((await on.skip(queue, item!.item_id)).status).toBe(200);
+  });
+
+  it('is once per Idempotency-Key', async () => {
+    const queue = await queueOf(1);
+    const item = await on.claim(queue);
+    const path = `${QUEUES}/${queue.queue_id}/items/${item}/scores`;
+    const body = { scores: [{ scorer_id: scorer.scorer_id, score: true }] };
+    const key = { 'idempotency-key': 'once' };
+    const [one, two] = [await on.ann.api.post(path, body, key), await on.ann.api.post(path, body, key)];
+    expect([one.status, two.status]).toEqual([200, 200]);
+    expect(two.body).toEqual(one.body);
+  });
+
+  it('pages items and people by cursor, and filters items by status', async () => {
+    const queue = await queueOf(5);
+    const first = await on.claim(queue);
+    await on.score(queue, first);
+    const path = `${QUEUES}/${queue.queue_id}/items`;
+    const page = (await on.space.viewer.get<Page<{ item_id: string }>>(`${path}?limit=3`)).body;
+    const rest = (
+      await on.space.viewer.get<Page<{ item_id: string }>>(`${path}?limit=3&cursor=${page.page.next_cursor}`)
+    ).body;
+    const ids = [...page.items, ...rest.items].map(({ item_id }) => item_id);
+    expect([new Set(ids).size, ids[0], rest.page.next_cursor]).toEqual([5, first, null]);
+    const newest = await on.items(queue, 'sort=-created_at');
+    expect(newest.map(({ item_id }) => item_id)).toEqual([...ids].reverse());
+    await on.claim(queue);
+    const counts = await Promise.all(
+      ['pending', 'in_progress', 'skipped', 'completed'].map(
+        async (status) => (await on.items(queue, `item_status=${status}`)).length,
+      ),
+    );
+    expect(counts).toEqual([3, 1, 0, 1]);
+    expect(outcome(await on.space.viewer.get(`${path}?item_status=lost`))).toEqual([
+      422,
+      'validation_failed',
+    ]);
+    expect(outcome(await on.space.viewer.get(`${path}?status=lost`))).toEqual([400, 'invalid_query']);
+  });
+
+  it('is 404 for an item of another queue', async () => {
+    const [queue, other] = [await queueOf(1), await queueOf(1)];
+    const item = await on.claim(other);
+    expect(outcome(await on.score(queue, item))).toEqual([404, 'not_found']);
+    expect(outcome(await on.skip(queue, item))).toEqual([404, 'not_found']);
+  });
+});
+
+describe('the agreement of the annotators of a queue', () => {
+  let app: TestApp;
+  let on: AnnotationFixture;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    on = await AnnotationFixture.open(app);
+  });
+  afterAll(() => app.close());
+
+  it('is that of the items that at least two people have scored, by scorer', async () => {
+    const tone = await on.scorer(TONE);
+    const queue = await on.queue(tone, { trace_ids: await on.traces(5) }, { scores_per_item: 2 });
+    const path = `${QUEUES}/${queue.queue_id}/agreement`;
+    const before = await on.space.viewer.get(path);
+    expect(before.body).toEqual({
+      queue_id: queue.queue_id,
+      is_truncated: false,
+      scorers: [
+        {
+          scorer_id: tone.scorer_id,
+          scorer_version: 1,
+          name: tone.name,
+          units: 0,
+          observed_agreement: null,
+          krippendorffs_alpha_nominal: null,
+          krippendorffs_alpha_interval: null,
+        },
+      ],
+    });
+    const [ada, ben] = [on.ann, await on.annotator()];
+    const pairs = [
+      ['kind', 'kind'],
+      ['rude', 'rude'],
+      ['kind', 'rude'],
+      ['curt', 'curt'],
+    ];
+    const items = await on.items(queue);
+    for (const [index, [one, two]] of pairs.entries()) {
+      const { item_id } = items[index]!;
+      expect((await on.score(queue, item_id, { label: one }, ada)).status).toBe(200);
+      expect((await on.score(queue, item_id, { label: two }, ben)).status).toBe(200);
+    }
+    await on.score(queue, items[4]!.item_id, { label: 'kind' }, ada);
+    const { body } = await on.space.viewer.get(path);
+    const [measured] = body.scorers;
+    expect(measured.units).toBe(4);
+    expect(measured.observed_agreement).toMatchObject({ units: 4, value: 0.75 });
+    // Krippendorff 2011: 1 - (n - 1) sum of observed / sum of expected disagreements, for 3 kind, 3 rude and 2 curt
+    expect(measured.krippendorffs_alpha_nominal.value).toBeCloseTo(1 - (7 * 2) / (8 * 8 - 9 - 9 - 4), 12);
+    expect(measured.krippendorffs_alpha_interval.units).toBe(4);
+  });
+});
