@@ -19,6 +19,7 @@ import { noopScorer, scoreBatch } from './cases/scoring';
 import { searchRegistry } from './cases/search';
 import { readTraces } from './cases/trace-reads';
 import { listStore, publishAgent } from './cases/store';
+import { traceSorts } from './cases/trace-sorts';
 import { traceStats } from './cases/trace-stats';
 import { exportTraces, timeToReadable } from './cases/traces';
 import { Direct, scopeOf } from './direct';
@@ -41,6 +42,7 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'time-to-readable': timeToReadable,
   'read-traces': readTraces,
   'trace-stats': traceStats,
+  'trace-sorts': traceSorts,
   scores,
   'noop-scorer': noopScorer,
   'score-batch': scoreBatch,

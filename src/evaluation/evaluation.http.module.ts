@@ -6,7 +6,7 @@ import { AnnotationModule } from './annotation';
 import { DatasetsModule } from './datasets';
 import { ExperimentsModule } from './experiments';
 import { ScorersModule } from './scorers';
-import { ScoresModule } from './scores';
+import { ScoresModule, TraceScoresModule } from './scores';
 import { ScoringModule } from './scoring';
 import { AnnotationItemController } from './annotation/annotation-item.controller';
 import { AnnotationQueueController } from './annotation/annotation-queue.controller';
@@ -44,6 +44,7 @@ import { ExperimentTraceController } from './experiments/traces/experiment-trace
     ScoresModule,
     ScoringModule,
     TelemetryModule,
+    TraceScoresModule,
   ],
   // here, because results need scorers and human scores, and records what scorers see of traces: later parts provide these
   providers: [CaseRules, RecordFromTracesService, ResultExportService, ResultService],

@@ -4,6 +4,7 @@ import { ResourcesModule } from '../resources';
 import { TelemetryModule } from '../telemetry';
 import { ChatFeaturesRepository, JudgeLimitRepository, JudgesModule, JudgeService } from './judges';
 import { ScorersModule } from './scorers';
+import { TraceScoresModule } from './scores';
 import { ScoringModule } from './scoring';
 import { ScoreRunExecutor } from './scoring/execution/score-run.executor';
 import { ScoreBatchService } from './scoring/batches/score-batch.service';
@@ -17,7 +18,15 @@ const CLEAN_UP_MS = 10 * 60_000;
 
 /** The part of evaluation that runs in a worker: scoring runs, the rules that start them, and periodic tasks. */
 @Module({
-  imports: [JobsWorkerModule, JudgesModule, ResourcesModule, ScorersModule, ScoringModule, TelemetryModule],
+  imports: [
+    JobsWorkerModule,
+    JudgesModule,
+    ResourcesModule,
+    ScorersModule,
+    ScoringModule,
+    TelemetryModule,
+    TraceScoresModule,
+  ],
   providers: [ScoreRunExecutor, ScoringRuleRunner, ScoringRuleScheduler],
 })
 export class EvaluationWorkerModule implements OnApplicationBootstrap {

@@ -1,6 +1,7 @@
 export { TelemetryHttpModule } from './telemetry.http.module';
 export { TelemetryModule } from './telemetry.module';
 export { TelemetryWorkerModule } from './telemetry.worker.module';
+export { type EvaluationEvent, EvaluationEvents } from './evaluation-events/evaluation-event';
 export { ReadLimiter } from './read-limiter';
 export { joinTraceFact } from './traces/trace-facts.sql';
 export { SessionService } from './sessions/session.service';
@@ -17,6 +18,14 @@ export {
   type FeedPosition,
   TraceFeedRepository,
 } from './traces/trace-feed.repository';
+export {
+  type ScoreCondition,
+  type ScoredTrace,
+  type ScoreOrder,
+  SCORES_SHOWN,
+  type TraceScore,
+  TraceScores,
+} from './traces/trace-scores';
 export { StartedListQueryDto } from './traces/trace-query.dto';
 export {
   checkSelectionValues,

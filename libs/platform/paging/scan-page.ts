@@ -36,6 +36,8 @@ export interface ScanSpec {
   defaultSort: string;
   /** The expression of a row's size in bytes, see `ListSpec`. */
   bytes?: string;
+  /** Returns the rows that belong to the list, in their order, if a part of its condition is outside of this statement. */
+  keep?: (rows: readonly RowPlace[]) => Promise<RowPlace[]>;
 }
 
 /** Limits on the rows that one statement reads and on the cost of its lookups. The row that reaches the second is the last. */
@@ -92,7 +94,7 @@ export async function scanRanges<Row>(
       offset: toSkip,
       cursor: index === start.range ? start.cursor : undefined,
     };
-    const part = await scanRange<Row>(on, spec, order);
+    const part = await (spec.keep ? scanKept<Row> : scanRange<Row>)(on, spec, order);
     rows.push(...part.rows);
     toSkip -= part.skipped;
     if (part.end) next_cursor = plainCursorAfter(part.end, { ...order, sort: placeOf(sort, index, toSkip) });
@@ -140,6 +142,7 @@ async function countRanges(
   ranges: readonly ScanSpec[],
   { cursor: _, ...query }: ListQueryDto,
 ): Promise<number | null> {
+  if (ranges.some(({ keep }) => keep)) return null;
   let total = 0;
   for (const spec of ranges) {
     const found = await countFound(on, spec, orderOf(query, spec.sorts, spec.defaultSort));
@@ -178,6 +181,35 @@ async function scanPart<Row>(on: SqlExecutor, spec: ScanSpec, order: PageOrder):
   const last = rows.at(-1);
   const isFull = found.length > limit || last?.page_goes_on === true;
   return { rows, skipped, end: isFull ? last : await lastScanned(on, spec, order) };
+}
+
+/** Batch sizes for finding the rows that `keep` keeps. Each batch is twice the previous one. */
+const KEPT_FIRST_BATCH = 100;
+const KEPT_BATCH_MAX = 3_200;
+
+/** Scans batches of rows and filters them by `keep`, until the page is full, or has read its limit and found a row. */
+async function scanKept<Row>(
+  on: SqlExecutor,
+  { keep, ...spec }: ScanSpec,
+  order: PageOrder,
+): Promise<RangePart<Row>> {
+  const rows: (Row & RowPlace)[] = [];
+  let { cursor, offset: toSkip } = order;
+  const until = performance.now() + SCAN_MS;
+  let limit = Math.max(order.limit, KEPT_FIRST_BATCH);
+  for (let read = 0; ; limit = Math.min(limit * 2, KEPT_BATCH_MAX)) {
+    const part = await scanRange<Row & RowPlace>(on, spec, { ...order, limit, offset: 0, cursor });
+    for (const row of (await keep!(part.rows)) as (Row & RowPlace)[]) {
+      if (toSkip > 0) toSkip -= 1;
+      else if (rows.length < order.limit) rows.push(row);
+      else return { rows, skipped: order.offset, end: rows.at(-1) };
+    }
+    read += limit;
+    const skipped = order.offset - toSkip;
+    const isDone = read >= PAGE_LIMIT.rows && (rows.length > 0 || performance.now() > until);
+    if (!part.end || isDone) return { rows, skipped, end: part.end };
+    cursor = plainCursorAfter(part.end, order);
+  }
 }
 
 interface Found<Row> {

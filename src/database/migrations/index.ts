@@ -31,8 +31,10 @@ import { TelemetryMessageLogs1795459000100 } from './1795459000100-telemetry-mes
 import { JsonNumbers1795459000200 } from './1795459000200-json-numbers';
 import { NameFilters1795459200000 } from './1795459200000-name-filters';
 import { EvaluationScoresInOneTable1795459300000 } from './1795459300000-evaluation-scores-in-one-table';
+import { TelemetryTraceSorts1795459400000 } from './1795459400000-telemetry-trace-sorts';
 import { ScoreBatches1795459500000 } from './1795459500000-score-batches';
 import { EvaluationAnnotation1795459700000 } from './1795459700000-evaluation-annotation';
+import { TelemetryAgentVersions1795459800000 } from './1795459800000-telemetry-agent-versions';
 
 /**
  * Every migration, in the order in which they run. The baselines are already applied to existing databases, so never change
@@ -72,8 +74,10 @@ export const MIGRATIONS = [
   JsonNumbers1795459000200,
   NameFilters1795459200000,
   EvaluationScoresInOneTable1795459300000,
+  TelemetryTraceSorts1795459400000,
   ScoreBatches1795459500000,
   EvaluationAnnotation1795459700000,
+  TelemetryAgentVersions1795459800000,
 ];
 
 /** Timestamp of the first baseline, in ms since 1970. Databases with earlier migrations cannot be migrated. */

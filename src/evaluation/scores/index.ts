@@ -1,5 +1,6 @@
 export { ScoresModule } from './scores.module';
 export type { TargetKind } from './score.entity';
+export { TraceScoresModule } from './trace-scores.module';
 export { IsScore } from './score.dto';
 export { type CheckedScore, ScoreService } from './score.service';
 export { KnownTargets } from './score-targets';

@@ -13,6 +13,8 @@ export const SCORE_GROUPS = [
   'tag',
   'model',
   'service',
+  'agent_version',
+  'trace_day',
 ] as const;
 export type ScoreGroup = (typeof SCORE_GROUPS)[number];
 
@@ -25,7 +27,8 @@ export class ScoreStatsQueryDto extends ScoreFiltersDto {
 
   /**
    * `scorer` is the scorer's name and `version` its version. `day` is the day of recording (UTC, YYYY-MM-DD). `tag` is a tag of
-   * the scored result. `model` and `service` are those of the trace. A score counts in each of its tags and models. Absent or
+   * the scored result. `model`, `service` and
+   * `agent_version` are those of the trace, and `trace_day` is the day on which it started. A score counts in each of its tags and models. Absent or
    * empty: one row for all scores.
    */
   @IsOptional()

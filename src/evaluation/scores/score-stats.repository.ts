@@ -23,15 +23,19 @@ const unscaled = (expression: string): string => `(${expression}) * (${SCALE})`;
 const percentile = (share: number): string =>
   unscaled(`percentile_cont(${share}) WITHIN GROUP (ORDER BY ${SCALED})`);
 
+const dayOf = (time: string): string => `to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM-DD')`;
+
 const GROUPS: Record<ScoreGroup, string> = {
   scorer: 't.scorer_name',
   version: 't.scorer_version',
   source: 't.source',
   label: 't.label',
-  day: `to_char(t.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD')`,
+  day: dayOf('t.created_at'),
   tag: 'of_tag.value',
   model: 'of_model.model',
   service: 'of_service_name.service_name',
+  agent_version: 'of_agent_version.agent_version',
+  trace_day: dayOf('of_started_at.started_at'),
 };
 
 const JOINS: Partial<Record<ScoreGroup, Sql>> = {
@@ -41,6 +45,8 @@ const JOINS: Partial<Record<ScoreGroup, Sql>> = {
     ) of_result ON true LEFT JOIN LATERAL unnest(of_result.tags) AS of_tag(value) ON true`),
   model: joinTraceFact('t', 'model'),
   service: joinTraceFact('t', 'service_name'),
+  agent_version: joinTraceFact('t', 'agent_version'),
+  trace_day: joinTraceFact('t', 'started_at'),
 };
 
 const allOf = (parts: Sql[]): Sql => (parts.length > 0 ? join(parts, ' ') : empty);

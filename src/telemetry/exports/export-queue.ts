@@ -73,6 +73,8 @@ export interface ExportRules<Request extends Decoded> {
   decoder: Pick<RequestDecoder<never, Request>, 'steps' | 'unpack'>;
   /** Adds the parts of an export that are stored more often than sent, in steps. */
   addRepeated(repeated: RepeatedBytes, request: Request): Generator<void, void>;
+  /** Returns, in steps, what the response says of records that are stored nevertheless. */
+  notes?(request: Request): Generator<void, string[]>;
   /** Stores all of the exports, or none. When it returns, they are committed. */
   store(exports: readonly DecodedExport<Request>[]): Promise<void>;
 }
@@ -174,6 +176,7 @@ export class ExportQueue<Request extends Decoded> {
     const request = await refusing(inSlices(steps));
     const repeated = new RepeatedBytes();
     await refusing(inSlices(this.rules.addRepeated(repeated, request)));
+    if (this.rules.notes) request.rejected.reasons.push(...(await inSlices(this.rules.notes(request))));
     const weight = bytes.length + repeated.total + RECORD_BYTES * request.recordCount;
     return { ...sent, request, weight };
   }

@@ -35,11 +35,13 @@ export class ExportWriter {
    * the order of their keys.
    *
    * @param insert writes the rows of the exports that are not stored yet, in their order
+   * @param finish writes what belongs to these rows elsewhere, after everything else is locked
    */
   async write<Row extends Sourced>(
     table: PartitionedTable,
     exports: readonly ExportedRecords<Row>[],
     insert: (tx: Tx, rows: readonly Row[]) => Promise<void>,
+    finish?: (tx: Tx, rows: readonly Row[]) => Promise<void>,
   ): Promise<void> {
     const sent = new Map<string, ExportKey & Pick<ExportedRecords<Row>, 'rows'>>();
     for (const { workspaceId, body, isTimed, rows } of exports) {
@@ -55,6 +57,7 @@ export class ExportWriter {
         const rows = [...sent].flatMap(([name, one]) => (inserted.has(name) ? one.rows : []));
         await insert(tx, rows);
         await this.sources.upsert(tx, sourcesOf(rows));
+        await finish?.(tx, rows);
       }),
     );
   }

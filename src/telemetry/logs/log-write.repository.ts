@@ -1,13 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import type { OtlpLogRecord } from '#otlp';
+import type { Scope } from '#platform/auth';
 import { Pace } from '#platform/concurrency';
 import { type BulkColumn, BulkColumns, inChunks, prepared, sql, type Tx } from '#platform/db';
+import { eventNameOf } from '../evaluation-events/evaluation-event';
 import { TODAY } from '../partitions/day-partition.repository';
 import { serviceNameOf, type Source, SourceCache } from '../sources/source-record';
 import { bitsOf, sentTime } from '../traces/span-record';
 
 /** A log record to store. */
 export interface LogRow {
+  /** Who sent it. */
+  scope: Scope;
   workspaceId: string;
   record: OtlpLogRecord;
   source: Source;
@@ -21,13 +25,15 @@ export interface LogRow {
 }
 
 /** Prepares the records of one export to be stored, in their order. */
-export async function toLogRows(workspaceId: string, records: readonly OtlpLogRecord[]): Promise<LogRow[]> {
+export async function toLogRows(scope: Scope, records: readonly OtlpLogRecord[]): Promise<LogRow[]> {
+  const { workspaceId } = scope;
   const pace = new Pace();
   const sources = new SourceCache();
   const rows: LogRow[] = [];
   for (const record of records) {
     if (pace.isDue()) await pace.rest();
     rows.push({
+      scope,
       workspaceId,
       record,
       source: sources.sourceOf(record),
@@ -40,12 +46,6 @@ export async function toLogRows(workspaceId: string, records: readonly OtlpLogRe
   }
   return rows;
 }
-
-/** Returns the name of a record's event. It was an attribute before records had a field for it. */
-const eventNameOf = ({ eventName, attributes }: OtlpLogRecord): string | null => {
-  const named = attributes['event.name'];
-  return eventName || (typeof named === 'string' && named !== '' ? named : null);
-};
 
 const bitsOrNull = (spanId: string | null): bigint | null => (spanId === null ? null : bitsOf(spanId));
 

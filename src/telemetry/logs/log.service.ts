@@ -3,6 +3,7 @@ import { type DecodedLogsRequest, REQUEST_DECODERS } from '#otlp';
 import type { Scope } from '#platform/auth';
 import type { Page } from '#platform/paging';
 import { ExportQueue, ExportResources } from '../exports/export-queue';
+import { EvaluationEvents, notesOnLogs, scoresInLog } from '../evaluation-events/evaluation-event';
 import { ExportWriter } from '../exports/export.writer';
 import { ReadLimiter } from '../read-limiter';
 import { LogListRepository } from './log-list.repository';
@@ -30,21 +31,36 @@ export class LogService {
 /** Stores exports of logs. */
 @Injectable()
 export class LogExportService extends ExportQueue<DecodedLogsRequest> {
-  constructor(writer: ExportWriter, logs: LogWriteRepository, resources: ExportResources) {
+  constructor(
+    writer: ExportWriter,
+    logs: LogWriteRepository,
+    resources: ExportResources,
+    evaluations: EvaluationEvents,
+  ) {
     super(resources, {
       signal: 'logs',
       decoder: REQUEST_DECODERS.logs,
       addRepeated: (repeated, { logRecords }) => repeated.addSources(logRecords),
+      notes: ({ logRecords }) => notesOnLogs(logRecords),
       store: async (exports) => {
         const rows = await Promise.all(
-          exports.map(async ({ scope: { workspaceId }, body, request }) => ({
-            workspaceId,
+          exports.map(async ({ scope, body, request }) => ({
+            workspaceId: scope.workspaceId,
             body,
             isTimed: request.logRecords.every((one) => one.timeUnixNano + one.observedTimeUnixNano > 0n),
-            rows: await toLogRows(workspaceId, request.logRecords),
+            rows: await toLogRows(scope, request.logRecords),
           })),
         );
-        return writer.write('log_records', rows, (tx, missing) => logs.insertMany(tx, missing));
+        return writer.write(
+          'log_records',
+          rows,
+          (tx, missing) => logs.insertMany(tx, missing),
+          (tx, missing) =>
+            evaluations.store(
+              tx,
+              missing.flatMap(({ scope, record }) => scoresInLog(scope, record)),
+            ),
+        );
       },
     });
   }

@@ -17,6 +17,7 @@ const MEANINGS: Record<keyof SpanMeaning, string> = {
   costUsd: 'cost',
   sessionId: 'session',
   serviceName: 'service',
+  agentVersion: 'agent version',
   input: 'input',
   output: 'output',
 };

@@ -2,6 +2,9 @@ import { contentOf, instructedContentOf } from './content.parser';
 import { dollarsOf, textOf, tokensOf } from './field.parser';
 import type { Convention, MeaningSource, MeaningTable } from './span-meaning.types';
 
+/** The attribute that gives the version of an agent. */
+export const AGENT_VERSION = 'gen_ai.agent.version';
+
 /** Events that recorded one message each (up to version 1.36), and the role of the message. */
 const ROLES_OF_INPUT = {
   'gen_ai.system.message': 'system',
@@ -176,6 +179,14 @@ export const MEANING_TABLE: MeaningTable = {
     sources: [
       { from: 'resource', convention: 'OpenTelemetry', name: 'service.name' },
       ...attributes('OpenTelemetry', 'service.name'),
+    ],
+  },
+  agentVersion: {
+    as: textOf,
+    sources: [
+      ...attributes('OpenTelemetry', AGENT_VERSION),
+      { from: 'resource', convention: 'OpenTelemetry', name: 'service.version' },
+      ...attributes('OpenTelemetry', 'service.version'),
     ],
   },
   input: {

@@ -31,6 +31,7 @@ const BITS = {
   costUsd: 1 << 10,
   sessionId: 1 << 11,
   serviceName: 1 << 12,
+  agentVersion: 1 << 13,
 } satisfies Record<keyof SpanFigures, number>;
 
 /** The figures that may be read from an attribute, by its name. */
@@ -73,6 +74,7 @@ export function readSpanFigures(span: MeaningfulSpan): SpanFigures {
     costUsd: figure(BITS.costUsd, MEANING_TABLE.costUsd),
     sessionId: figure(BITS.sessionId, MEANING_TABLE.sessionId),
     serviceName: figure(BITS.serviceName, MEANING_TABLE.serviceName),
+    agentVersion: figure(BITS.agentVersion, MEANING_TABLE.agentVersion),
   };
 }
 

@@ -46,6 +46,7 @@ const NOTHING: SpanMeaning = {
   costUsd: null,
   sessionId: null,
   serviceName: null,
+  agentVersion: null,
   input: null,
   output: null,
 };

@@ -28,6 +28,8 @@ export interface SpanMeaning {
   sessionId: string | null;
   /** The service. */
   serviceName: string | null;
+  /** The version of the agent, else of its service. */
+  agentVersion: string | null;
   /** Input messages or value: parsed if it is JSON, else the text. */
   input: OtlpValue;
   /** Output messages or value, likewise. */

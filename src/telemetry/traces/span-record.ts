@@ -1,4 +1,5 @@
 import type { OtlpEvent, OtlpLink, OtlpSpan } from '#otlp';
+import type { Scope } from '#platform/auth';
 import { Pace } from '#platform/concurrency';
 import type { ModelPrices } from '../span-mapping/model-prices';
 import { readSpanFigures, type SpanFigures } from '../span-mapping/span-meaning.reader';
@@ -7,6 +8,8 @@ import type { SpanBatch } from './trace.types';
 
 /** A span to store, with the fields that its trace aggregates. */
 export interface SpanRecord {
+  /** Who sent it. */
+  scope: Scope;
   workspaceId: string;
   span: OtlpSpan;
   source: Source;
@@ -46,7 +49,7 @@ export async function toSpanRecords(
         traces.set(key, ofTrace);
       }
       if (!ofTrace.has(span.spanId)) {
-        ofTrace.set(span.spanId, toSpanRecord(workspaceId, span, prices, sources.sourceOf(span)));
+        ofTrace.set(span.spanId, toSpanRecord(scope, span, prices, sources.sourceOf(span)));
       }
     }
   }
@@ -61,11 +64,12 @@ export const traceKey = (workspaceId: string, traceId: string): string => `${wor
 /** Converts a span's id into the 64-bit integer that PostgreSQL stores. */
 export const bitsOf = (spanId: string): bigint => BigInt.asIntN(64, BigInt(`0x${spanId}`));
 
-function toSpanRecord(workspaceId: string, span: OtlpSpan, prices: ModelPrices, source: Source): SpanRecord {
+function toSpanRecord(scope: Scope, span: OtlpSpan, prices: ModelPrices, source: Source): SpanRecord {
   const figures = readSpanFigures(span);
   const startedAt = microseconds(span.startTimeUnixNano);
   return {
-    workspaceId,
+    scope,
+    workspaceId: scope.workspaceId,
     span,
     source,
     startedAt,

@@ -1,6 +1,7 @@
 import { Pace } from '#platform/concurrency';
 import { readSpanContent } from '../span-mapping/span-meaning.reader';
 import { NAME_MAX } from '../span-mapping/field.parser';
+import { AGENT_VERSION } from '../span-mapping/meaning.table';
 import type { SpanRecord } from './span-record';
 
 /** Models kept per trace: the first by name. A trace with more models is a mistake of the sender. */
@@ -66,6 +67,8 @@ export interface TraceAggregate extends UsageLevels {
   root: FirstOf<RootView> | null;
   session: FirstOf<string> | null;
   service: FirstOf<string> | null;
+  /** A version that an agent's span gives comes before those of services. */
+  agentVersion: FirstOf<string> | null;
 }
 
 /** Aggregates distinct spans that are sorted by trace. Returns the traces in the same order. */
@@ -94,6 +97,8 @@ async function aggregateTrace(
   let root: SpanRecord | null = null;
   let session: SpanRecord | null = null;
   let service: SpanRecord | null = null;
+  let version: SpanRecord | null = null;
+  let ownVersion: SpanRecord | null = null;
   for (let index = start; index < end; index++) {
     if (pace.isDue()) await pace.rest();
     const record = records[index]!;
@@ -101,11 +106,19 @@ async function aggregateTrace(
     if (isRoot(record)) root = firstOf(root, record);
     if (record.figures.sessionId !== null) session = firstOf(session, record);
     if (record.figures.serviceName !== null) service = firstOf(service, record);
+    if (record.figures.agentVersion === null) continue;
+    if (record.span.attributes[AGENT_VERSION] === undefined) version = firstOf(version, record);
+    else ownVersion = firstOf(ownVersion, record);
   }
   trace.models = namedModels(trace);
   trace.root = root && { key: orderKey(root), value: rootView(root) };
   trace.session = session && { key: orderKey(session), value: session.figures.sessionId! };
   trace.service = service && { key: orderKey(service), value: service.figures.serviceName! };
+  const versioned = ownVersion ?? version;
+  trace.agentVersion = versioned && {
+    key: `${ownVersion ? 'agent' : 'service'} ${orderKey(versioned)}`,
+    value: versioned.figures.agentVersion!,
+  };
   return trace;
 }
 
@@ -123,6 +136,7 @@ const emptyTrace = ({ workspaceId, span, startedAt, endedAt }: SpanRecord): Trac
   root: null,
   session: null,
   service: null,
+  agentVersion: null,
 });
 
 function addSpan(trace: TraceAggregate, record: SpanRecord): void {

@@ -44,13 +44,20 @@ export const FIGURES = {
 export const SUMMARY: Sql = raw(`t.trace_id, t.root_name, t.started_at, t.ended_at,
   ${FIGURES.duration_ms}::float8 AS duration_ms, t.span_count, t.error_count,
   ${FIGURES.input_tokens} AS input_tokens, ${FIGURES.output_tokens} AS output_tokens,
-  ${FIGURES.cost_usd}::float8 AS cost_usd, t.models, t.session_id, t.service_name`);
+  ${FIGURES.cost_usd}::float8 AS cost_usd, t.models, t.session_id, t.service_name, t.agent_version`);
+
+/** Figures of a trace `t` to sort by. An index has each of these expressions. */
+export const SORT_FIGURES = {
+  duration_ms: { expression: `(${FIGURES.duration_ms})::float8`, isNullable: false },
+  cost_usd: { expression: `(${FIGURES.cost_usd})::float8`, isNullable: true },
+} as const;
 
 /** Texts of a trace `t` to group and filter by. */
 export const TEXTS: Readonly<Record<string, string>> = {
   root_name: 't.root_name',
   status: `CASE WHEN t.error_count > 0 THEN 'error' ELSE 'ok' END`,
   service_name: 't.service_name',
+  agent_version: 't.agent_version',
   session_id: 't.session_id',
 };
 

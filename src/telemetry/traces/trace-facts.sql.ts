@@ -1,12 +1,14 @@
 import { raw, type Sql } from '#platform/db';
 
 /** A fact of a trace that other areas group by. */
-export const TRACE_FACTS = ['model', 'service_name'] as const;
+export const TRACE_FACTS = ['model', 'service_name', 'agent_version', 'started_at'] as const;
 export type TraceFact = (typeof TRACE_FACTS)[number];
 
 const SELECTS: Record<TraceFact, string> = {
   model: `SELECT nullif(model, '') AS model FROM trace_models`,
   service_name: 'SELECT service_name FROM traces',
+  agent_version: 'SELECT agent_version FROM traces',
+  started_at: 'SELECT started_at FROM traces',
 };
 
 /**

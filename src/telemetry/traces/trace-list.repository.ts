@@ -1,60 +1,135 @@
 import type { Scope } from '#platform/auth';
-import { followIndexes, join, prepared, raw, type Sql, sql, type SqlExecutor, Where } from '#platform/db';
-import { listPage, type RowPage, scanPage, type SortKey } from '#platform/paging';
-import { addTimes, attributeConditions, containing, mentionsInJson } from '../list-conditions.sql';
-import { MODELS_MAX } from './trace-aggregate';
-import { SUMMARY } from './trace-columns.sql';
-import type { TraceListQueryDto } from './trace-query.dto';
+import { followIndexes, prepared, raw, type Sql, sql, type SqlExecutor, Where } from '#platform/db';
+import { listPage, type RowPage, scanPage, scanRanges, type ScanSpec, type SortKey } from '#platform/paging';
+import { addTimes } from '../list-conditions.sql';
+import { SORT_FIGURES, SUMMARY } from './trace-columns.sql';
+import { checksOf, timesOf, tracesOf, useIndex } from './trace-filters.sql';
+import { readScoreConditions, readTraceSort, type TraceListQueryDto } from './trace-query.dto';
+import { ScoreOrderedTraces } from './score-ordered-traces.repository';
+import type { ScoreCondition, TraceScores } from './trace-scores';
 import type { TraceSummary } from './trace.dto';
 
-/** Traces up to which a model is looked up in its own index. A scan soon meets traces of a more frequent model. */
+/** Traces up to which those of a model or of a score are looked up. A scan soon meets traces of a more frequent one. */
 const RARE_MAX = 1_000;
 
-/** Filters that an index serves in the order of starts, the most selective first. */
-const NAMES = ['session_id', 'root_name', 'service_name'] as const;
+/** Traces up to which those that an index finds are sorted. A scan in the order of another index soon meets more. */
+const SORTED_MAX = 20_000;
 
-const HAS_STATUS = { ok: sql`t.error_count = 0`, error: sql`t.error_count > 0` };
+const BY_START: Record<string, SortKey> = { started_at: { expression: 't.started_at', type: 'timestamptz' } };
 
-const DURATION = raw(`greatest(t.ended_at - t.started_at, interval '0')`);
+const LIST = { columns: SUMMARY, id: 't.trace_id', sorts: BY_START, defaultSort: '-started_at' };
 
-const SORTS: Record<string, SortKey> = { started_at: { expression: 't.started_at', type: 'timestamptz' } };
+/** Makes a query count its list. */
+const COUNTED = { sort: undefined, limit: 0, offset: undefined, cursor: undefined };
 
-const LIST = { columns: SUMMARY, id: 't.trace_id', sorts: SORTS, defaultSort: '-started_at' };
+/** The list and what its parts have read from the query. */
+interface ListRequest {
+  scope: Scope;
+  query: TraceListQueryDto;
+  /** Checks the conditions on scores. Absent if there are none. */
+  keep?: ScanSpec['keep'];
+  /** At most RARE_MAX traces that include all of the list. Absent: all traces. */
+  few?: Sql;
+}
 
-/** Lists traces by start. */
+/** Lists traces by start, duration, cost or score. */
 export class TraceListRepository {
-  constructor(private readonly database: SqlExecutor) {}
+  constructor(
+    private readonly database: SqlExecutor,
+    private readonly scores: TraceScores,
+  ) {}
 
   /**
-   * Reads a page of the traces that meet all filters. An index serves the times and one other filter. The remaining filters
-   * are checked on a bounded number of traces, see `scanPage`.
+   * Reads a page of the traces that meet all filters. An index serves the sort, or the times and one filter. The remaining
+   * filters are checked on a bounded number of traces, see `scanPage`.
+   *
+   * Errors: 400 for a malformed `score`, 422 for its unknown operator and for an unknown sort.
    */
   async list(scope: Scope, query: TraceListQueryDto): Promise<RowPage<TraceSummary>> {
-    const where = addTimes(Where.estimatedByAverage(scope.key), 'started_at', query);
-    const { model, session_id, since, until } = query;
-    if (model !== undefined && session_id === undefined && (await this.isRare(scope, model))) {
-      return this.scan(ofModel(scope, model), where, { ...query, model: undefined });
+    const sort = readTraceSort(query.sort);
+    const conditions = readScoreConditions(query.score);
+    const request: ListRequest = { scope, query };
+    if (conditions.length > 0) request.keep = this.keeping(scope, conditions);
+    if (sort.by === 'score') {
+      const ordered = new ScoreOrderedTraces(this.database, this.scores, scope, query, sort, request.keep);
+      return ordered.list(
+        async () => (await this.byStart({ ...request, query: { ...query, ...COUNTED } })).page.total,
+      );
     }
-    await followIndexes(this.database);
-    const others = useIndex(where, query);
-    if (conditionsOf(others).length + lookupsOf(others).length > 0) {
-      return this.scan(raw('traces'), where, others);
+    const scored =
+      conditions.length > 0 ? await this.scores.matching(this.database, scope, conditions, RARE_MAX) : null;
+    const { model, session_id } = query;
+    if (scored) request.few = tracesOf(scope, scored);
+    else if (model !== undefined && session_id === undefined && (await this.isRare(scope, model))) {
+      request.few = ofModel(scope, model);
+      request.query = { ...query, model: undefined };
     }
-    const isUnfiltered = others === query && since === undefined && until === undefined;
-    const spec = { ...LIST, from: 'traces t', where, ...(isUnfiltered && { name: 'trace.list' }) };
-    return listPage(this.database, spec, query);
+    if (sort.by === 'started_at') return this.byStart(request);
+    return this.byFigure(request, sort.by);
   }
 
-  private scan(table: Sql, where: Where, query: TraceListQueryDto): Promise<RowPage<TraceSummary>> {
-    const [conditions, lookups] = [conditionsOf(query), lookupsOf(query)];
-    const spec = {
-      ...LIST,
-      table,
-      where,
-      ...(conditions.length > 0 && { condition: join(conditions, ' AND ') }),
-      ...(lookups.length > 0 && { lookup: join(lookups, ' AND '), cost: lookupCost(query) }),
+  private async byStart({ scope, query, few, keep }: ListRequest): Promise<RowPage<TraceSummary>> {
+    const where = addTimes(Where.estimatedByAverage(scope.key), 'started_at', query);
+    const spec = { ...LIST, where, ...(keep && { keep }) };
+    if (few) return scanPage(this.database, { ...spec, ...checksOf(query), table: few }, query);
+    await followIndexes(this.database);
+    const others = useIndex(where, query);
+    const checks = checksOf(others);
+    if (Object.keys(checks).length > 0 || keep) {
+      return scanPage(this.database, { ...spec, ...checks, table: 'traces' }, query);
+    }
+    const isUnfiltered = others === query && query.since === undefined && query.until === undefined;
+    return listPage(
+      this.database,
+      { ...LIST, from: 'traces t', where, ...(isUnfiltered && { name: 'trace.list' }) },
+      query,
+    );
+  }
+
+  /**
+   * Reads the traces in the order of an index over the figure, and those without it last. If another index finds few
+   * traces, these are sorted instead, because the order might meet them late.
+   */
+  private async byFigure(
+    { scope, query, keep, few }: ListRequest,
+    by: keyof typeof SORT_FIGURES,
+  ): Promise<RowPage<TraceSummary>> {
+    await followIndexes(this.database);
+    const { expression, isNullable } = SORT_FIGURES[by];
+    const narrow = addTimes(Where.estimatedByAverage(scope.key), 'started_at', query);
+    const others = few ? query : useIndex(narrow, query);
+    const isFew = few !== undefined || (await this.isAtMost(narrow, SORTED_MAX));
+    const descending = query.sort?.startsWith('-') === true;
+    const range = (isKnown: boolean): ScanSpec => {
+      const known = raw(isNullable ? `(${expression}) IS ${isKnown ? 'NOT NULL' : 'NULL'}` : 'true');
+      const order = { ...LIST, ...(keep && { keep }), defaultSort: by };
+      const key = (one: string): Record<string, SortKey> => ({
+        [by]: isKnown ? { expression: one, type: 'float8' } : { expression: '' },
+      });
+      if (!isFew) {
+        const where = Where.estimatedByAverage(scope.key).add(known);
+        return {
+          ...order,
+          ...checksOf(query, timesOf(query)),
+          table: 'traces',
+          where,
+          sorts: key(expression),
+        };
+      }
+      const source = sql`${few ?? raw('traces')} t WHERE ${narrow.sql} AND ${known}`;
+      const table = sortedByFigure(source, expression, isKnown, descending);
+      const where = Where.acrossTenants(); // the tenant is a part of the table
+      return { ...order, ...checksOf(others), table, where, id: 'sort_id', sorts: key('sort_figure') };
     };
-    return scanPage(this.database, spec, query);
+    return scanRanges(this.database, isNullable ? [range(true), range(false)] : [range(true)], query);
+  }
+
+  private keeping(scope: Scope, conditions: readonly ScoreCondition[]): ScanSpec['keep'] {
+    return async (rows) => {
+      const ids = rows.map(({ page_id }) => page_id);
+      const kept = await this.scores.among(this.database, scope, ids, conditions);
+      return rows.filter(({ page_id }) => kept.has(page_id));
+    };
   }
 
   private async isRare({ workspaceId }: Scope, model: string): Promise<boolean> {
@@ -68,18 +143,13 @@ export class TraceListRepository {
     );
     return row!.found <= RARE_MAX;
   }
-}
 
-/** Adds the most selective filter that an index serves. @returns the remaining filters */
-function useIndex(where: Where, filters: TraceListQueryDto): TraceListQueryDto {
-  const name = NAMES.find((one) => filters[one] !== undefined);
-  if (name !== undefined) {
-    where.add(sql`${raw(name)} = ${filters[name]}`);
-    return { ...filters, [name]: undefined };
+  private async isAtMost(where: Where, limit: number): Promise<boolean> {
+    const [row] = await this.database.query<{ found: number }>(
+      sql`SELECT count(*) AS found FROM (SELECT 1 FROM traces WHERE ${where.sql} LIMIT ${limit + 1}) counted`,
+    );
+    return row!.found <= limit;
   }
-  if (filters.status !== 'error') return filters;
-  where.add(sql`error_count > 0`);
-  return { ...filters, status: undefined };
 }
 
 /** The traces of a model. OFFSET keeps PostgreSQL from joining the tables as a whole. */
@@ -88,45 +158,12 @@ const ofModel = ({ workspaceId }: Scope, model: string): Sql => sql`(SELECT t.* 
       SELECT * FROM traces o WHERE o.workspace_id = m.workspace_id AND o.trace_id = m.trace_id OFFSET 0) t
     WHERE m.workspace_id = ${workspaceId} AND m.model = ${model})`;
 
-/** The row of a trace lists only its first models. */
-const hasModel = (model: string): Sql =>
-  sql`(${model} = ANY (t.models) OR cardinality(t.models) = ${raw(String(MODELS_MAX))} AND EXISTS (
-    SELECT 1 FROM trace_models m WHERE m.workspace_id = t.workspace_id AND m.trace_id = t.trace_id AND m.model = ${model}
-    OFFSET 0))`;
-
-/** Conditions on a trace's own row. */
-function conditionsOf(filters: TraceListQueryDto): Sql[] {
-  const { status, model, min_duration_ms, max_duration_ms } = filters;
-  const given = <Value>(value: Value | undefined, condition: (value: Value) => Sql): Sql[] =>
-    value === undefined ? [] : [condition(value)];
-  return [
-    ...NAMES.flatMap((name) => given(filters[name], (value) => sql`t.${raw(name)} = ${value}`)),
-    ...given(status, (value) => HAS_STATUS[value]),
-    ...given(model, hasModel),
-    ...given(min_duration_ms, (ms) => sql`${DURATION} >= ${ms}::float8 * interval '1 millisecond'`),
-    ...given(max_duration_ms, (ms) => sql`${DURATION} <= ${ms}::float8 * interval '1 millisecond'`),
-  ];
-}
-
-/** Conditions on a trace's spans or content. */
-const lookupsOf = ({ attribute, q }: TraceListQueryDto): Sql[] => [
-  ...(q === undefined ? [] : [mentions(q)]),
-  ...attributeConditions('s', attribute).map(hasSpan),
-];
-
-/** The cost of the lookups, in spans read: each lookup reads all spans. A KiB of content costs as much as a span. */
-const lookupCost = (filters: TraceListQueryDto): Sql =>
-  raw(
-    `(${lookupsOf(filters).length} * t.span_count::int8${filters.q === undefined ? '' : ' + t.content_size / 1024'})`,
-  );
-
-/** Whether a span `s` of a trace `t` meets a condition. OFFSET keeps PostgreSQL from joining the tables as a whole. */
-const hasSpan = (condition: Sql): Sql =>
-  sql`EXISTS (SELECT 1 FROM spans s WHERE s.workspace_id = t.workspace_id AND s.day = t.day
-     AND s.trace_no = t.trace_no AND ${condition} OFFSET 0)`;
-
-function mentions(q: string): Sql {
-  const text = containing(q);
-  return sql`(t.root_name ILIKE ${text} OR ${mentionsInJson('t.input', q)} OR ${mentionsInJson('t.output', q)}
-    OR ${hasSpan(sql`s.name ILIKE ${text}`)})`;
+/** Sorts ids, and looks up their traces in that order, because whole rows are large. */
+function sortedByFigure(source: Sql, figure: string, isKnown: boolean, descending: boolean): Sql {
+  const direction = raw(descending ? 'DESC' : 'ASC');
+  const order = isKnown ? sql`sort_figure ${direction}, sort_id ${direction}` : sql`sort_id ${direction}`;
+  return sql`(SELECT o.*, k.sort_figure, k.sort_id FROM (
+      SELECT t.workspace_id, t.trace_id AS sort_id, ${raw(figure)} AS sort_figure FROM ${source} ORDER BY ${order}
+    ) k CROSS JOIN LATERAL (
+      SELECT * FROM traces o WHERE o.workspace_id = k.workspace_id AND o.trace_id = k.sort_id LIMIT 1) o)`;
 }

@@ -1,13 +1,24 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { createHash } from 'node:crypto';
+import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { IsNumber, IsString, Length, Min } from 'class-validator';
+import { ArrayMaxSize, IsNumber, IsOptional, IsString, Length, MaxLength, Min } from 'class-validator';
 import { IsOneOf, NotBelow, NotNull } from '#platform/http';
 import { SortedBy } from '#platform/paging';
+import { problem } from '#platform/problem';
 import { AttributePairs, TimedListQueryDto } from '../list-query.dto';
 import { NAME_MAX } from '../span-mapping/field.parser';
+import type { ScoreCondition } from './trace-scores';
 import { TRACE_STATUSES } from './trace-stats.types';
 
 const TEXT_MAX = 200;
+
+const SCORER_MAX = 255;
+const SCORE_FILTERS_MAX = 10;
+const SCORE_OPERATORS = ['gte', 'lte', 'eq'] as const;
+const NUMBER = /^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+
+/** Sorts by a member of every trace. */
+const TRACE_SORTS = ['started_at', 'duration_ms', 'cost_usd'] as const;
 
 /** Converts a query parameter into a number. Leaves anything else unchanged, so that validation rejects it. */
 const ToNumber = () =>
@@ -22,7 +33,33 @@ const numberOf = (value: unknown): number | null => (typeof value === 'number' ?
 export class StartedListQueryDto extends TimedListQueryDto {}
 
 /** Query of a list of traces. Traces must meet all filters. Names are compared exactly. */
-export class TraceListQueryDto extends StartedListQueryDto {
+export class TraceListQueryDto extends OmitType(TimedListQueryDto, ['sort']) {
+  /**
+   * `started_at` (the default is `-started_at`), `duration_ms`, `cost_usd` or `score:<scorer>`. Ascending; a leading `-`
+   * sorts descending. Traces without a cost or a score come last.
+   */
+  @ApiProperty({
+    type: 'string',
+    pattern: '^-?(started_at|duration_ms|cost_usd|score:.+)$',
+    required: false,
+  })
+  @IsOptional()
+  @IsString()
+  @MaxLength(SCORER_MAX + 10)
+  sort?: string;
+
+  /**
+   * `<scorer>:<gte|lte|eq>:<number>`: the trace has a current score of the scorer that meets the condition. Repeatable; all
+   * must match.
+   */
+  @ApiProperty({ type: 'array', items: { type: 'string' }, maxItems: SCORE_FILTERS_MAX, required: false })
+  @NotNull()
+  @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? [value] : value))
+  @ArrayMaxSize(SCORE_FILTERS_MAX)
+  @IsString({ each: true })
+  @MaxLength(SCORER_MAX + 64, { each: true })
+  score?: string[];
+
   @NotNull()
   @IsString()
   @Length(1, NAME_MAX)
@@ -37,6 +74,12 @@ export class TraceListQueryDto extends StartedListQueryDto {
   @IsString()
   @Length(1, NAME_MAX)
   root_name?: string;
+
+  /** `gen_ai.agent.version` of an agent's span, else `service.version`. */
+  @NotNull()
+  @IsString()
+  @Length(1, NAME_MAX)
+  agent_version?: string;
 
   /** Model of at least one span. */
   @NotNull()
@@ -78,3 +121,52 @@ export class TraceListQueryDto extends StartedListQueryDto {
   @Length(1, TEXT_MAX)
   q?: string;
 }
+
+/** What a list of traces is sorted by. */
+export type TraceSort =
+  | { by: (typeof TRACE_SORTS)[number] }
+  | {
+      by: 'score';
+      scorer: string;
+      /** Names the sort in cursors, whose length is limited. */
+      key: string;
+    };
+
+/** Reads the sort of a list. Errors: 422 for an unknown one. */
+export function readTraceSort(text = '-started_at'): TraceSort {
+  const name = text.replace(/^-/, '');
+  const by = TRACE_SORTS.find((one) => one === name);
+  if (by) return { by };
+  const scorer = name.startsWith('score:') ? name.slice('score:'.length) : '';
+  if (scorer === '') {
+    const detail = `must be one of ${[...TRACE_SORTS, 'score:<scorer>'].join(', ')}, with a leading - for descending order`;
+    throw problem.validationFailed([{ parameter: 'sort', detail }]);
+  }
+  return {
+    by: 'score',
+    scorer,
+    key: `score:${createHash('sha256').update(scorer).digest('hex').slice(0, 16)}`,
+  };
+}
+
+/** Reads `score` filters. Errors: 400 `invalid_query` for another form, 422 for an unknown operator. */
+export const readScoreConditions = (texts: readonly string[] = []): ScoreCondition[] =>
+  texts.map((text) => {
+    // from the right, because the name of a scorer may contain colons
+    const parts = text.split(':');
+    const [operator, number] = [parts.at(-2), parts.at(-1)!];
+    const scorer = parts.slice(0, -2).join(':');
+    const value = NUMBER.test(number) ? Number(number) : NaN;
+    if (operator === undefined || scorer === '' || scorer.length > SCORER_MAX || !Number.isFinite(value)) {
+      throw problem.invalidQuery('score', 'must be of the form <scorer>:<gte|lte|eq>:<number>');
+    }
+    if (!(SCORE_OPERATORS as readonly string[]).includes(operator)) {
+      const detail = `must have one of the operators ${SCORE_OPERATORS.join(', ')}`;
+      throw problem.validationFailed([{ parameter: 'score', detail }]);
+    }
+    return {
+      scorer,
+      from: operator === 'lte' ? -Infinity : value,
+      to: operator === 'gte' ? Infinity : value,
+    };
+  });

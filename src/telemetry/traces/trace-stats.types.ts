@@ -33,7 +33,7 @@ export const TRACE_AGGREGATIONS = [
 export type TraceAggregation = (typeof TRACE_AGGREGATIONS)[number];
 
 /** Fields of every trace to group by. `status` is `error` if at least one span has an error, else `ok`. */
-export const TRACE_GROUPS = ['model', 'root_name', 'status', 'service_name'] as const;
+export const TRACE_GROUPS = ['model', 'root_name', 'status', 'service_name', 'agent_version'] as const;
 
 export const TRACE_STATUSES = ['ok', 'error'] as const;
 

@@ -11,6 +11,7 @@ import { TraceListRepository } from './trace-list.repository';
 import type { TraceStats, TraceStatsQuery } from './trace-stats.types';
 import { TraceStatsRepository } from './trace-stats.repository';
 import { TraceRepository } from './trace.repository';
+import { type TraceScore, TraceScores } from './trace-scores';
 import type { TraceRow, TraceSummary, TraceTree } from './trace.dto';
 import type { TraceListQueryDto } from './trace-query.dto';
 import type {
@@ -32,12 +33,13 @@ const HINTS = {
   again: 'Try again.',
 };
 
-const repositoriesOn = (on: SqlExecutor) => ({
+const repositoriesOn = (on: SqlExecutor, scores: TraceScores) => ({
+  on,
   logs: new MessageLogRepository(on),
   spans: new SpanRepository(on),
   traces: new TraceRepository(on),
   stats: new TraceStatsRepository(on),
-  lists: new TraceListRepository(on),
+  lists: new TraceListRepository(on, scores),
 });
 type Repositories = ReturnType<typeof repositoriesOn>;
 
@@ -51,14 +53,17 @@ type Repositories = ReturnType<typeof repositoriesOn>;
 export class TraceStore {
   private signal?: AbortSignal;
 
-  constructor(private readonly limiter: ReadLimiter) {}
+  constructor(
+    private readonly limiter: ReadLimiter,
+    private readonly scores: TraceScores,
+  ) {}
 
   /**
    * Returns a store whose reads fail with the signal's reason as soon as it is aborted. A read that waits for its turn then
    * never starts.
    */
   withSignal(signal: AbortSignal): TraceStore {
-    const store = new TraceStore(this.limiter);
+    const store = new TraceStore(this.limiter, this.scores);
     store.signal = signal;
     return store;
   }
@@ -79,20 +84,39 @@ export class TraceStore {
   }
 
   /**
-   * Reads a page of the traces that meet all filters, by start (`sort` is `-started_at` or `started_at`). If no index
+   * Reads a page of the traces that meet all filters, in the order of `sort`. If no index
    * serves a filter, a page may end early and the total may be null: only `next_cursor` tells whether there are more.
    */
   listTraces(scope: Scope, query: TraceListQueryDto): Promise<RowPage<TraceSummary>> {
     return this.read(scope, HINTS.selection, ({ lists }) => lists.list(scope, query));
   }
 
-  /** Reads a trace with input, output and its first spans; undefined for an unknown trace. */
+  /** Reads a page of such a list, and the scores of its traces. */
+  listScoredTraces(
+    scope: Scope,
+    query: TraceListQueryDto,
+  ): Promise<RowPage<TraceSummary> & { scores: Map<string, TraceScore[]> }> {
+    return this.read(scope, HINTS.selection, async ({ lists, on }) => {
+      const { rows, page } = await lists.list(scope, query);
+      const ids = rows.map(({ trace_id }) => trace_id);
+      const scores =
+        ids.length > 0 ? await this.scores.ofTraces(on, scope, ids) : new Map<string, TraceScore[]>();
+      return { rows, page, scores };
+    });
+  }
+
+  /** Reads a trace with its scores, input, output and first spans; undefined for an unknown trace. */
   findTree(scope: Scope, traceId: string, limits: TreeLimits): Promise<TraceTree | undefined> {
-    return this.read(scope, HINTS.trace, async ({ traces, spans }) => {
+    return this.read(scope, HINTS.trace, async ({ traces, spans, on }) => {
       const [trace] = await traces.findMany(scope, [traceId], limits.contentBytes);
       const place = await traces.findPlace(scope, traceId);
       if (!trace || !place) return undefined;
-      return { trace, spans: await spans.firstHeads(scope, place, limits.spans, limits.nameBytes) };
+      const scores = await this.scores.ofTraces(on, scope, [traceId]);
+      return {
+        trace,
+        scores: scores.get(traceId) ?? [],
+        spans: await spans.firstHeads(scope, place, limits.spans, limits.nameBytes),
+      };
     });
   }
 
@@ -179,7 +203,9 @@ export class TraceStore {
     hint: string,
     work: (repositories: Repositories) => Promise<Result>,
   ): Promise<Result> {
-    return this.limiter.read(scope, hint, (on) => work(repositoriesOn(on)), { signal: this.signal });
+    return this.limiter.read(scope, hint, (on) => work(repositoriesOn(on, this.scores)), {
+      signal: this.signal,
+    });
   }
 }
 

@@ -80,6 +80,8 @@ const TRACES = new BulkColumns<TraceAggregate>([
   { name: 'session_id', type: 'text', value: ({ session }) => session?.value ?? null },
   { name: 'service_key', type: 'text', value: ({ service }) => service?.key ?? null },
   { name: 'service_name', type: 'text', value: ({ service }) => service?.value ?? null },
+  { name: 'version_key', type: 'text', value: ({ agentVersion }) => agentVersion?.key ?? null },
+  { name: 'agent_version', type: 'text', value: ({ agentVersion }) => agentVersion?.value ?? null },
 ]);
 
 const MODELS = new BulkColumns<ModelUsage & TraceKey>([
@@ -176,7 +178,8 @@ export class TraceWriteRepository {
                 SELECT DISTINCT model FROM unnest(t.models || excluded.models) model ORDER BY model LIMIT ${MODELS_KEPT}) END,
               ${fromFirst('root_key', 'root_name', 'input', 'output', 'content_size', 'root_cost_usd')},
               ${fromFirst('session_key', 'session_id')},
-              ${fromFirst('service_key', 'service_name')}
+              ${fromFirst('service_key', 'service_name')},
+              ${fromFirst('version_key', 'agent_version')}
             RETURNING t.workspace_id, t.trace_id, ${IN_SESSION}`,
         ),
       ),

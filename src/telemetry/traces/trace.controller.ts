@@ -4,7 +4,7 @@ import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platfo
 import { type Reply, RequestSignal } from '#platform/http';
 import type { Page } from '#platform/paging';
 import { exportReply, type OtlpBody, OtlpContent, AcceptsOtlp } from '../otlp-http/otlp-body.decorator';
-import { ExportTraceResponseDto, type TraceDto, TracePageDto, TraceTreeDto } from './trace.dto';
+import { ExportTraceResponseDto, type ScoredTraceDto, ScoredTracePageDto, TraceTreeDto } from './trace.dto';
 import { TraceListQueryDto } from './trace-query.dto';
 import { TraceExportService, TraceService } from './trace.service';
 
@@ -33,16 +33,16 @@ export class TraceController {
     return exportReply(body, 'traces', await this.exports.export(scope, body, signal));
   }
 
-  /** List traces, newest first */
+  /** List traces, newest first unless `sort` says otherwise */
   @Get()
   @ApiTags('Traces')
   @RequireRole('viewer')
-  @ApiOkResponse({ type: TracePageDto, description: LIST_DESCRIPTION })
+  @ApiOkResponse({ type: ScoredTracePageDto, description: LIST_DESCRIPTION })
   list(
     @CurrentScope() scope: Scope,
     @Query() query: TraceListQueryDto,
     @RequestSignal() signal: AbortSignal,
-  ): Promise<Page<TraceDto>> {
+  ): Promise<Page<ScoredTraceDto>> {
     return this.traces.list(scope, query, signal);
   }
 

@@ -4,6 +4,7 @@ import { PageMetaDto } from '#platform/paging';
 import type { RawJson } from '#platform/json';
 import { type SpanHead, SpanHeadDto, SpanMeaningDto } from './span.dto';
 import { inTreeOrder } from './span-tree';
+import type { TraceScore } from './trace-scores';
 import { TRACE_STATUSES } from './trace-stats.types';
 
 /** The members of a trace in every list. */
@@ -35,6 +36,8 @@ export class TraceFiguresDto {
   models!: string[];
   session_id!: string | null;
   service_name!: string | null;
+  /** `gen_ai.agent.version` of an agent's span, else `service.version`. */
+  agent_version!: string | null;
 }
 
 export class TraceDto extends TraceFiguresDto {
@@ -45,6 +48,31 @@ export class TraceDto extends TraceFiguresDto {
   status!: string;
 }
 
+/** A current score of a trace, or of a result that references it. */
+export class TraceScoreDto {
+  scorer_name!: string;
+  /** Null if no scorer has the name. */
+  scorer_id!: string | null;
+  /** Null if it is unknown. */
+  @ApiProperty({ type: 'integer', nullable: true })
+  scorer_version!: number | null;
+  /** `client`, `hosted`, `human` or `end_user`. */
+  source!: string;
+  /** Null if the scorer gave no score on purpose. */
+  @ApiProperty({ type: 'number', nullable: true })
+  score!: number | null;
+  label!: string | null;
+  author!: string | null;
+  score_id!: string;
+  created_at!: Date;
+}
+
+/** A trace with its scores. */
+export class ScoredTraceDto extends TraceDto {
+  /** The newest 100 current scores of the trace and of the results that reference it, the newest first. */
+  scores!: TraceScoreDto[];
+}
+
 /** A span in the tree of its trace. */
 export class TreeSpanDto extends IntersectionType(SpanHeadDto, SpanMeaningDto) {
   /** Depth in the tree: 0 at the top, and for a span whose parent is missing. */
@@ -53,7 +81,7 @@ export class TreeSpanDto extends IntersectionType(SpanHeadDto, SpanMeaningDto) {
 }
 
 /** A trace with its input, its output and its span tree. */
-export class TraceTreeDto extends TraceDto {
+export class TraceTreeDto extends ScoredTraceDto {
   @AnyJson({ description: 'Input of the root span; null if it has none.' })
   input!: unknown;
   @AnyJson({ description: 'Output of the root span; null if it has none.' })
@@ -65,6 +93,11 @@ export class TraceTreeDto extends TraceDto {
   spans!: TreeSpanDto[];
   /** Whether the trace has more spans. `spans` contains the first by start; `span_count` is the total. */
   is_truncated!: boolean;
+}
+
+export class ScoredTracePageDto {
+  items!: ScoredTraceDto[];
+  page!: PageMetaDto;
 }
 
 export class TracePageDto {
@@ -87,6 +120,7 @@ export interface TraceRow extends TraceSummary {
 /** A trace and its first spans by start, read from one snapshot. */
 export interface TraceTree {
   trace: TraceRow;
+  scores: TraceScore[];
   spans: SpanHead[];
 }
 
@@ -103,6 +137,7 @@ export const toTraceFigures = (trace: TraceSummary): TraceFiguresDto => ({
   models: trace.models,
   session_id: trace.session_id,
   service_name: trace.service_name,
+  agent_version: trace.agent_version,
 });
 
 export const toTraceDto = (trace: TraceSummary): TraceDto => ({
@@ -111,8 +146,13 @@ export const toTraceDto = (trace: TraceSummary): TraceDto => ({
   status: trace.error_count > 0 ? 'error' : 'ok',
 });
 
-export const toTraceTreeDto = ({ trace, spans }: TraceTree): TraceTreeDto => ({
-  ...toTraceDto(trace),
+export const toScoredTraceDto = (
+  trace: TraceSummary,
+  scores: readonly TraceScore[] = [],
+): ScoredTraceDto => ({ ...toTraceDto(trace), scores: scores.map((score) => ({ ...score })) });
+
+export const toTraceTreeDto = ({ trace, scores, spans }: TraceTree): TraceTreeDto => ({
+  ...toScoredTraceDto(trace, scores),
   input: trace.input,
   output: trace.output,
   content_size: trace.content_size,

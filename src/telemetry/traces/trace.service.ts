@@ -3,10 +3,11 @@ import { type DecodedTraceRequest, REQUEST_DECODERS } from '#otlp';
 import type { Scope } from '#platform/auth';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
+import { notesOnSpans } from '../evaluation-events/evaluation-event';
 import { ExportQueue, ExportResources } from '../exports/export-queue';
 import type { TraceListQueryDto } from './trace-query.dto';
 import { TraceStore } from './trace-store';
-import { toTraceDto, type TraceDto, toTraceTreeDto, type TraceTreeDto } from './trace.dto';
+import { type ScoredTraceDto, toScoredTraceDto, toTraceTreeDto, type TraceTreeDto } from './trace.dto';
 import { TRACE_ID, type TreeLimits } from './trace.types';
 import { TraceWriter } from './trace.writer';
 
@@ -18,9 +19,9 @@ const LIMITS: TreeLimits = { spans: 1_000, nameBytes: 4 * MIB, contentBytes: 8 *
 export class TraceService {
   constructor(private readonly store: TraceStore) {}
 
-  async list(scope: Scope, query: TraceListQueryDto, signal: AbortSignal): Promise<Page<TraceDto>> {
-    const { rows, page } = await this.store.withSignal(signal).listTraces(scope, query);
-    return { items: rows.map(toTraceDto), page };
+  async list(scope: Scope, query: TraceListQueryDto, signal: AbortSignal): Promise<Page<ScoredTraceDto>> {
+    const { rows, page, scores } = await this.store.withSignal(signal).listScoredTraces(scope, query);
+    return { items: rows.map((trace) => toScoredTraceDto(trace, scores.get(trace.trace_id))), page };
   }
 
   /** Reads a trace with its first spans. Error: 404 for an unknown trace. */
@@ -41,6 +42,7 @@ export class TraceExportService extends ExportQueue<DecodedTraceRequest> {
       signal: 'traces',
       decoder: REQUEST_DECODERS.traces,
       addRepeated: (repeated, { spans }) => repeated.addSources(spans),
+      notes: ({ spans }) => notesOnSpans(spans),
       store: (exports) =>
         writer.write(exports.map(({ scope, request }) => ({ scope, spans: request.spans }))),
     });

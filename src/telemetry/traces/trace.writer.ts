@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { retry } from '#platform/concurrency';
 import { Database, type Tx } from '#platform/db';
 import { DayPartitions } from '../partitions/day-partitions';
+import { EvaluationEvents, scoresInSpan } from '../evaluation-events/evaluation-event';
 import { changesOf, type SessionTrace } from './session-change';
 import { SessionWriteRepository } from './session-write.repository';
 import { ModelPrices } from '../span-mapping/model-prices';
@@ -29,8 +30,8 @@ interface LockedTraces {
 }
 
 /**
- * Stores spans, each once, and updates their traces. All writers lock traces, then sessions, then sources, each in the
- * order of their keys, so they cannot deadlock. Spans and model usage are written under the lock of their trace's row: of
+ * Stores spans, each once, and updates their traces. All writers lock traces, then sessions, then sources, then scores, each
+ * in the order of their keys, so they cannot deadlock. Spans and model usage are written under the lock of their trace's row: of
  * two transactions with the same spans, the second waits and finds the spans of the first.
  */
 @Injectable()
@@ -43,6 +44,7 @@ export class TraceWriter {
     private readonly sessions: SessionWriteRepository,
     private readonly sources: SourceWriteRepository,
     private readonly prices: ModelPrices,
+    private readonly evaluations: EvaluationEvents,
   ) {}
 
   /** Stores batches of any workspaces in one transaction. When it returns, they are committed and can be read. */
@@ -86,6 +88,11 @@ export class TraceWriter {
       ...merged.flatMap((row) => changesOf(before.get(keyOfRow(row)), toSessionTrace(row))),
     ]);
     await this.sources.upsert(tx, sourcesOf(records));
+    const stored = [...spansOfNew.map(({ record }) => record), ...missing];
+    await this.evaluations.store(
+      tx,
+      stored.flatMap(({ scope, span }) => scoresInSpan(scope, span)),
+    );
   }
 
   /**

@@ -108,6 +108,29 @@ describe('statistics of scores', () => {
     expect((await rowsOf({ scorer_id, since: `${today}T00:00:00Z` }))[0]!.values.count).toBe(1);
   }); // prettier-ignore
 
+  it('follow an agent over its versions and the days of its traces', async () => {
+    const versions: [string, Record<string, string>, Record<string, string>][] = [
+      ['1', { 'service.name': 'a', 'service.version': '1' }, {}],
+      ['2', { 'service.name': 'a', 'service.version': '1' }, { 'gen_ai.agent.version': '2' }],
+    ];
+    for (const [version, resource, attributes] of versions) {
+      const traceId = newTraceId();
+      const old = BigInt(Date.parse('2026-01-02T00:00:00Z')) * 1_000_000n;
+      const root = newSpan({ traceId, start: old, end: old });
+      const agent = newSpan({ traceId, parentSpanId: root.spanId, start: old, end: old, attributes });
+      const body = jsonExport([root, agent], resource);
+      expect((await space.evaluator.post('/telemetry/v1/traces', body)).status).toBe(200);
+      await score({ scorer_name: 's', trace_id: traceId, score: Number(version) });
+    }
+    const rows = await rowsOf({ group_by: ['trace_day', 'agent_version'] });
+    expect(rows.map(({ group, values }) => [group.trace_day, group.agent_version, values.mean])).toEqual([
+      ['2026-01-02', '1', 1],
+      ['2026-01-02', '2', 2],
+    ]);
+    const found = await space.viewer.get('/telemetry/v1/traces?agent_version=2');
+    expect(found.body.items).toEqual([expect.objectContaining({ agent_version: '2', service_name: 'a' })]);
+  });
+
   it('are finite for the largest scores', async () => {
     const trace_id = await trace('a', 'm');
     for (const value of [Number.MAX_VALUE, -Number.MAX_VALUE, Number.MAX_VALUE]) {

@@ -70,14 +70,14 @@ describeGuide('docs/judge-production-traces.md', () => {
       expect(lines(await guide.next())).toEqual([[expect.any(String), expect.any(Number), 'compared']]);
       expect(lines(await guide.next())).toEqual([[expect.any(String), true]]);
       expect(lines(await guide.next())).toEqual([['succeeded', 4, 0, expect.any(Number)]]);
-      const today = new Date().toISOString().slice(0, 10);
+      const day = new Date(Date.now() - 3_600_000).toISOString().slice(0, 10);
       expect(lines(await guide.next())).toEqual([
-        [today, 'guide-v1', 0.5, 2],
-        [today, 'guide-v2', 1, 2],
+        [day, '1.0', 0.5, 2],
+        [day, '2.0', 1, 2],
       ]);
       const worst = lines(await guide.next());
       expect(worst).toHaveLength(3);
-      expect(worst[0]).toEqual([0, '0'.repeat(31) + '1', 'compared']);
+      expect(worst[0]).toEqual([0, '0'.repeat(31) + '1']);
     } finally {
       guide.close();
       await service.stop();

@@ -1,0 +1,145 @@
+import { createHash } from 'node:crypto';
+import type { OtlpAttributes, OtlpLogRecord, OtlpSpan, OtlpValue } from '#otlp';
+import type { Scope } from '#platform/auth';
+import type { Tx } from '#platform/db';
+
+/** The event by which OpenTelemetry reports the score of a model's output, as a log record or as an event of a span. */
+export const EVALUATION_EVENT = 'gen_ai.evaluation.result';
+
+const ATTRIBUTES = {
+  name: 'gen_ai.evaluation.name',
+  value: 'gen_ai.evaluation.score.value',
+  label: 'gen_ai.evaluation.score.label',
+  explanation: 'gen_ai.evaluation.explanation',
+};
+
+const NAME_MAX = 255;
+const LABEL_MAX = 255;
+const EXPLANATION_MAX = 2_000;
+
+/** A score that an evaluation event reports. */
+export interface EvaluationEvent {
+  scope: Scope;
+  traceId: string;
+  spanId: string | null;
+  /** The name of the scorer. */
+  name: string;
+  /** Finite; null if the event has only a label. */
+  score: number | null;
+  label: string | null;
+  /** At most 2,000 characters. */
+  explanation: string | null;
+  /** Identifies the event: 128 bits of a hash of its trace, span, name and time, in hexadecimal. */
+  key: string;
+}
+
+/** Stores the scores of evaluation events. The area of evaluation provides it. */
+export abstract class EvaluationEvents {
+  /** Stores each event once, whatever is sent again or at the same time. Locks the scores in the order of their keys. */
+  abstract store(tx: Tx, events: readonly EvaluationEvent[]): Promise<void>;
+}
+
+/** Why an evaluation event is no score, as the end of a sentence. */
+type Fault = string;
+
+interface Sent {
+  attributes: OtlpAttributes;
+  traceId: string | null;
+  spanId: string | null;
+  timeUnixNano: bigint;
+}
+
+/** Returns the name of a log record's event. It was an attribute before records had a field for it. */
+export const eventNameOf = ({ eventName, attributes }: OtlpLogRecord): string | null => {
+  const named = attributes['event.name'];
+  return eventName || (typeof named === 'string' && named !== '' ? named : null);
+};
+
+/** The evaluation event that a log record is, as it was sent: its members are in the attributes, or in the body. */
+function sentIn(record: OtlpLogRecord): Sent[] {
+  if (eventNameOf(record) !== EVALUATION_EVENT) return [];
+  const { traceId, spanId, timeUnixNano, observedTimeUnixNano, body } = record;
+  const attributes = isMap(body) ? { ...body, ...record.attributes } : record.attributes;
+  return [{ attributes, traceId, spanId, timeUnixNano: timeUnixNano || observedTimeUnixNano }];
+}
+
+/** The evaluation events of a span, as they were sent. */
+function sentWith({ traceId, spanId, events }: OtlpSpan): Sent[] {
+  if (events.length === 0) return [];
+  return events
+    .filter(({ name }) => name === EVALUATION_EVENT)
+    .map(({ attributes, timeUnixNano }) => ({ attributes, traceId, spanId, timeUnixNano }));
+}
+
+const isMap = (value: OtlpValue): value is OtlpAttributes =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const textOf = (value: OtlpValue | undefined): string | null =>
+  typeof value === 'string' && value !== '' ? value : null;
+
+function read(scope: Scope, { attributes, traceId, spanId, timeUnixNano }: Sent): EvaluationEvent | Fault {
+  const name = textOf(attributes[ATTRIBUTES.name]);
+  if (name === null) return `without ${ATTRIBUTES.name}`;
+  if (name.length > NAME_MAX) return `with a ${ATTRIBUTES.name} of more than ${NAME_MAX} characters`;
+  if (traceId === null) return 'without a trace';
+  const value = attributes[ATTRIBUTES.value] ?? null;
+  // NaN and the infinities are texts
+  if (value !== null && typeof value !== 'number') return `whose ${ATTRIBUTES.value} is not a finite number`;
+  const label = textOf(attributes[ATTRIBUTES.label]);
+  if (value === null && label === null) return `without ${ATTRIBUTES.value} and ${ATTRIBUTES.label}`;
+  const key = createHash('sha256')
+    .update(JSON.stringify([traceId, spanId, name, String(timeUnixNano)]))
+    .digest('hex')
+    .slice(0, 32);
+  const explanation = textOf(attributes[ATTRIBUTES.explanation]);
+  return {
+    scope,
+    traceId,
+    spanId,
+    name,
+    score: value,
+    label: label === null ? null : cut(label, LABEL_MAX),
+    explanation: explanation === null ? null : cut(explanation, EXPLANATION_MAX),
+    key,
+  };
+}
+
+/** Cuts a text, but no pair of surrogates. */
+const cut = (text: string, length: number): string =>
+  text.slice(0, length).replace(text.length > length ? /[\uD800-\uDBFF]$/ : /^$/, '');
+
+const isScore = (read: EvaluationEvent | Fault): read is EvaluationEvent => typeof read !== 'string';
+
+/** Returns the scores that a log record of a sender reports. */
+export const scoresInLog = (scope: Scope, record: OtlpLogRecord): EvaluationEvent[] =>
+  sentIn(record)
+    .map((sent) => read(scope, sent))
+    .filter(isScore);
+
+/** Returns the scores that a span of a sender reports. */
+export const scoresInSpan = (scope: Scope, span: OtlpSpan): EvaluationEvent[] =>
+  sentWith(span)
+    .map((sent) => read(scope, sent))
+    .filter(isScore);
+
+/** Says how many evaluation events of an export are no scores, one sentence for each reason. */
+function* notes<One>(records: readonly One[], eventsOf: (record: One) => Sent[]): Generator<void, string[]> {
+  const counts = new Map<Fault, number>();
+  for (const record of records) {
+    for (const event of eventsOf(record)) {
+      const found = read({} as Scope, event);
+      if (!isScore(found)) counts.set(found, (counts.get(found) ?? 0) + 1);
+    }
+    yield;
+  }
+  return Array.from(
+    counts,
+    ([fault, count]) =>
+      `${count} evaluation event${count === 1 ? '' : 's'} ${fault}: stored, but not as a score.`,
+  );
+}
+
+export const notesOnLogs = (records: readonly OtlpLogRecord[]): Generator<void, string[]> =>
+  notes(records, sentIn);
+
+export const notesOnSpans = (spans: readonly OtlpSpan[]): Generator<void, string[]> => notes(spans, sentWith);

@@ -1,0 +1,84 @@
+import type { Scope } from '#platform/auth';
+import type { SqlExecutor } from '#platform/db';
+
+/** A condition that a trace has a current score of a scorer within inclusive bounds, which may be infinite. */
+export interface ScoreCondition {
+  /** The name of the scorer. */
+  scorer: string;
+  from: number;
+  to: number;
+}
+
+/** The position of a trace in the order of a scorer's scores. */
+export interface ScorePlace {
+  score: number;
+  score_id: string;
+}
+
+export interface ScoredTrace extends ScorePlace {
+  trace_id: string;
+}
+
+/** A part of the traces in the order of a scorer's scores. */
+export interface ScoreOrder {
+  scorer: string;
+  descending: boolean;
+  /** Absent: from the beginning. */
+  after?: ScorePlace | undefined;
+  limit: number;
+}
+
+/** A current score of a trace. */
+export interface TraceScore {
+  scorer_name: string;
+  scorer_id: string | null;
+  scorer_version: number | null;
+  source: string;
+  score: number | null;
+  label: string | null;
+  author: string | null;
+  score_id: string;
+  created_at: Date;
+}
+
+/** The scores of each trace that a list shows at most: the newest. */
+export const SCORES_SHOWN = 100;
+
+/**
+ * Finds traces by their scores. The area of evaluation provides it. Every method reads with `on`, so that the statements of
+ * a page see one snapshot. Current scores of a trace and of the results that
+ * reference it count.
+ */
+export abstract class TraceScores {
+  /**
+   * Returns the ids of the traces that meet one of the conditions: the first that at most `limit` traces meet.
+   * Null if more traces meet each of them.
+   */
+  abstract matching(
+    on: SqlExecutor,
+    scope: Scope,
+    conditions: readonly ScoreCondition[],
+    limit: number,
+  ): Promise<string[] | null>;
+
+  /** Returns those of these traces that meet all conditions. */
+  abstract among(
+    on: SqlExecutor,
+    scope: Scope,
+    traceIds: readonly string[],
+    conditions: readonly ScoreCondition[],
+  ): Promise<Set<string>>;
+
+  /**
+   * Returns traces in the order of a scorer's scores. A trace with several scores is where its first one is: the highest
+   * in descending order, else the lowest.
+   */
+  abstract ordered(on: SqlExecutor, scope: Scope, order: ScoreOrder): Promise<ScoredTrace[]>;
+
+  /** Returns the newest scores of each trace, at most SCORES_SHOWN, the newest first. */
+  abstract ofTraces(
+    on: SqlExecutor,
+    scope: Scope,
+    traceIds: readonly string[],
+  ): Promise<Map<string, TraceScore[]>>;
+}
