@@ -1,12 +1,14 @@
 import { bytesOf, SqlMigration } from './sql-migration';
 
-/** The time of an id's first ten characters, in base32, from the time of a row. */
+const BASE32 = "'0123456789abcdefghjkmnpqrstvwxyz'";
+
+/** Makes an id of a time: its milliseconds in ten characters of base32, and 16 random ones. */
 const idAt = (prefix: string, time: string): string => `'${prefix}_' || (
-      SELECT string_agg(substr('0123456789abcdefghjkmnpqrstvwxyz',
-               ((extract(epoch FROM ${time}) * 1000)::int8 >> (5 * place))::integer & 31 + 1, 1), '' ORDER BY place DESC)
+      SELECT string_agg(substr(${BASE32}, (((extract(epoch FROM ${time}) * 1000)::int8 >> (5 * place)) & 31)::integer + 1, 1),
+                        '' ORDER BY place DESC)
       FROM generate_series(0, 9) AS place
     ) || (
-      SELECT string_agg(substr('0123456789abcdefghjkmnpqrstvwxyz', floor(random() * 32)::integer + 1, 1), '')
+      SELECT string_agg(substr(${BASE32}, floor(random() * 32)::integer + 1, 1), '')
       FROM generate_series(1, 16) WHERE ${time} IS NOT NULL)`;
 
 /** One table of the scores that clients, hosted scoring, people and end users give. */
