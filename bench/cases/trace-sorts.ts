@@ -16,7 +16,7 @@ async function fill({ direct, scope }: Bench): Promise<void> {
             now() - n * interval '0.8 second' + (n * 7919 % 100003) * interval '1 millisecond', 25, (n % 10 = 0)::int,
             1000 + n % 500, 100 + n % 50, CASE WHEN n % 3 > 0 THEN (n * 104729 % 99991) / 1e5 END, ARRAY['model ' || n % 5],
             'answer', 'service ' || n % 50, 'ses_' || n / 10
-     FROM generate_series(1, $2::int) n RETURNING *)
+     FROM generate_series(1, $2::int8) n RETURNING *)
      INSERT INTO trace_models (workspace_id, trace_id, model, input_tokens, output_tokens, cost_usd)
      SELECT workspace_id, trace_id, models[1], input_tokens, output_tokens, cost_usd FROM filled`,
     [scope.workspaceId, TRACES],
@@ -25,7 +25,7 @@ async function fill({ direct, scope }: Bench): Promise<void> {
     `INSERT INTO scores (score_id, workspace_id, scorer_name, source, target_kind, trace_id, score, created_at, created_by)
      SELECT 'score_' || lpad(n::text, 26, '0'), $1, 'good', 'client', 'trace', 'f' || lpad(to_hex(n), 31, '0'),
             (n * 15485863 % 1000003) / 1e6, now(), 'bench'
-     FROM generate_series(1, $2::int) n`,
+     FROM generate_series(1, $2::int8) n`,
     [scope.workspaceId, TRACES],
   );
   await direct.query('VACUUM (ANALYZE) traces, trace_models, scores');

@@ -52,9 +52,7 @@ export class TraceListRepository {
     if (conditions.length > 0) request.keep = this.keeping(scope, conditions);
     if (sort.by === 'score') {
       const ordered = new ScoreOrderedTraces(this.database, this.scores, scope, query, sort, request.keep);
-      return ordered.list(
-        async () => (await this.byStart({ ...request, query: { ...query, ...COUNTED } })).page.total,
-      );
+      return ordered.list(() => this.count(request));
     }
     const scored =
       conditions.length > 0 ? await this.scores.matching(this.database, scope, conditions, RARE_MAX) : null;
@@ -91,9 +89,10 @@ export class TraceListRepository {
    * traces, these are sorted instead, because the order might meet them late.
    */
   private async byFigure(
-    { scope, query, keep, few }: ListRequest,
+    request: ListRequest,
     by: keyof typeof SORT_FIGURES,
   ): Promise<RowPage<TraceSummary>> {
+    const { scope, query, keep, few } = request;
     await followIndexes(this.database);
     const { expression, isNullable } = SORT_FIGURES[by];
     const narrow = addTimes(Where.estimatedByAverage(scope.key), 'started_at', query);
@@ -121,7 +120,13 @@ export class TraceListRepository {
       const where = Where.acrossTenants(); // the tenant is a part of the table
       return { ...order, ...checksOf(others), table, where, id: 'sort_id', sorts: key('sort_figure') };
     };
-    return scanRanges(this.database, isNullable ? [range(true), range(false)] : [range(true)], query);
+    const ranges = isNullable ? [range(true), range(false)] : [range(true)];
+    return scanRanges(this.database, ranges, query, () => this.count(request));
+  }
+
+  /** Counts the list in the order of starts, where the index that serves its filters counts fastest. */
+  private async count(request: ListRequest): Promise<number | null> {
+    return (await this.byStart({ ...request, query: { ...request.query, ...COUNTED } })).page.total;
   }
 
   private keeping(scope: Scope, conditions: readonly ScoreCondition[]): ScanSpec['keep'] {
