@@ -71,6 +71,8 @@ export class EvaluationAnnotation1795459700000 extends SqlMigration {
       principal_id text COLLATE "C",
       author text COLLATE "C",
       claimed_until timestamptz,
+      -- the version of the result that the claim showed; null for a trace
+      result_version integer,
       is_scored boolean NOT NULL DEFAULT false,
       PRIMARY KEY (item_id, place)
     );

@@ -154,7 +154,8 @@ export class AnnotationItemRepository {
       tx.query<Claim>(
         prepared(
           'annotation-place.renew',
-          sql`UPDATE annotation_places SET claimed_until = now() + ${leaseMs} * interval '1 millisecond'
+          sql`UPDATE annotation_places SET claimed_until = now() + ${leaseMs} * interval '1 millisecond',
+              result_version = ${SHOWN_VERSION}
             WHERE queue_id = ${queueId} AND principal_id = ${by.principalId} AND author = ${by.author}
               AND NOT is_scored AND workspace_id = ${workspaceId}
             RETURNING item_id, claimed_until`,
@@ -181,7 +182,7 @@ export class AnnotationItemRepository {
           'annotation-place.claim',
           sql`WITH claimed AS (
               UPDATE annotation_places SET principal_id = ${by.principalId}, author = ${by.author},
-                claimed_until = now() + ${leaseMs} * interval '1 millisecond'
+                claimed_until = now() + ${leaseMs} * interval '1 millisecond', result_version = ${SHOWN_VERSION}
               WHERE (item_id, place) = (
                 SELECT p.item_id, p.place FROM annotation_places p
                 WHERE p.queue_id = ${queueId} AND p.workspace_id = ${workspaceId} AND NOT p.is_scored
@@ -222,25 +223,30 @@ export class AnnotationItemRepository {
 
   /**
    * Takes a place of an item for good: the person's own, else one that is free or whose claim has expired. The caller holds
-   * the lock of the item. Returns false if others have all places.
+   * the lock of the item. Returns the version of the result that the person's claim showed; null for a trace, and without a
+   * claim. Returns undefined if others have all places.
    */
-  async fill(tx: Tx, { workspaceId }: Scope, { itemId, by }: Work): Promise<boolean> {
-    const filled = await tx.query(
-      prepared(
-        'annotation-place.fill',
-        sql`UPDATE annotation_places SET principal_id = ${by.principalId}, author = ${by.author}, claimed_until = NULL,
-              is_scored = true
-            WHERE (item_id, place) = (
-              SELECT p.item_id, p.place FROM annotation_places p
+  async fill(tx: Tx, { workspaceId }: Scope, { itemId, by }: Work): Promise<number | null | undefined> {
+    const filled = await first(
+      tx.query<{ result_version: number | null }>(
+        prepared(
+          'annotation-place.fill',
+          sql`UPDATE annotation_places place
+            SET principal_id = ${by.principalId}, author = ${by.author}, claimed_until = NULL, is_scored = true
+            FROM (
+              SELECT p.item_id, p.place, p.result_version,
+                     (p.principal_id = ${by.principalId} AND p.author = ${by.author}) IS TRUE AS is_own
+              FROM annotation_places p
               WHERE p.item_id = ${itemId} AND p.workspace_id = ${workspaceId} AND NOT p.is_scored
                 AND (p.claimed_until IS NULL OR p.claimed_until <= now()
                      OR p.principal_id = ${by.principalId} AND p.author = ${by.author})
-              ORDER BY (p.principal_id = ${by.principalId} AND p.author = ${by.author}) IS TRUE DESC, p.place
-              LIMIT 1 FOR UPDATE)
-            RETURNING 1`,
+              ORDER BY is_own DESC, p.place LIMIT 1 FOR UPDATE) chosen
+            WHERE place.workspace_id = ${workspaceId} AND place.item_id = chosen.item_id AND place.place = chosen.place
+            RETURNING CASE WHEN chosen.is_own THEN chosen.result_version END AS result_version`,
+        ),
       ),
     );
-    return filled.length > 0;
+    return filled ? filled.result_version : undefined;
   }
 
   /** Gives up the person's claim of an item, if there is one. */
@@ -357,5 +363,10 @@ export interface RatingRow {
   score: number;
   label: string | null;
 }
+
+/** The version of the result that a place of an item shows now. Null for a trace. */
+const SHOWN_VERSION = raw(`(SELECT r.version FROM annotation_items i
+  JOIN results r ON r.workspace_id = i.workspace_id AND r.experiment_id = i.experiment_id AND r.result_id = i.result_id
+  WHERE i.item_id = annotation_places.item_id AND i.workspace_id = annotation_places.workspace_id)`);
 
 const first = async <Row>(rows: Promise<Row[]>): Promise<Row | null> => (await rows)[0] ?? null;

@@ -75,8 +75,8 @@ export class AnnotationItemService {
   /**
    * Stores a person's answers to all scorers of the queue, as human scores, and completes the person's part of the item. Needs
    * no claim if a place of the item is free. Errors: 400 for missing and unknown scorers, and for answers that do not fit; 404;
-   * 403 for a person who is not assigned; 409 for an archived queue or scorer, an item that the person has scored, and one
-   * that others have completed or claimed; 422 for an unknown choice.
+   * 403 for a person who is not assigned; 409 for an archived queue or scorer, an item that the person has scored, one that
+   * others have completed or claimed, and a result that was replaced since the claim; 422 for an unknown choice.
    */
   async score(scope: Scope, queueId: string, itemId: string, dto: ScoreItemDto): Promise<ItemWorkDto> {
     const work: Work = { queueId, itemId, by: annotatorOf(scope, dto) };
@@ -94,7 +94,13 @@ export class AnnotationItemService {
           'You have already scored this item. To correct a score, record it again with POST /eval/v1/scores.',
         );
       }
-      if (!(await this.items.fill(tx, scope, work))) throw problem.conflict(noPlace(locked));
+      const shown = await this.items.fill(tx, scope, work);
+      if (shown === undefined) throw problem.conflict(noPlace(locked));
+      if (shown !== null && checked.some(({ row }) => row.result_version !== shown)) {
+        throw problem.conflict(
+          'The result has been replaced since you claimed the item. Ask for the next one to see it.',
+        );
+      }
       const scores = await this.store(tx, scope, checked);
       await this.items.answer(tx, scope, work, { scores: toRawJson(scores), reason: null });
       const change = { scored: 1, skipped: earlier === 'skipped' ? -1 : 0 } as const;

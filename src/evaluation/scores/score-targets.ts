@@ -40,6 +40,9 @@ export function namedTarget(dto: CreateScoreDto): NamedTarget {
       detail: 'requires result_id: scores are given to results, not to experiments',
     });
   }
+  if (typeof dto.result_version === 'number' && name !== 'result_id') {
+    errors.push({ pointer: '/result_version', detail: 'requires result_id' });
+  }
   if (errors.length > 0) throw problem.invalidFields(errors);
   switch (name!) {
     case 'trace_id':

@@ -104,6 +104,10 @@ export class CreateScoreDto {
   @Length(1, ID_MAX)
   result_id?: string | null;
 
+  /** The version of the result that was scored. A result that has been replaced since gives 409. Only with `result_id`. */
+  @IsVersion()
+  result_version?: number | null;
+
   /** Allowed only with `result_id`. Must be the experiment of that result. */
   @IsOptional()
   @IsString()

@@ -59,7 +59,7 @@ export class ScoreService {
   /**
    * Checks a score. Errors: 400 for no or several targets or scorers, a source that does not fit the scorer, and a value that
    * does not fit its output; 403 for a source that the caller's role does not allow; 404 naming the unknown reference; 409
-   * for an archived scorer; 422 for an unknown choice or source.
+   * for an archived scorer, and for a result that is not in the version that is named; 422 for an unknown choice or source.
    */
   async check(scope: Scope, dto: CreateScoreDto): Promise<CheckedScore> {
     checkWorkspaceOfCreate(scope, dto.workspace_id);
@@ -76,6 +76,8 @@ export class ScoreService {
     if (pinned?.scorer.archived_at) {
       throw problem.conflict('The scorer is archived. Restore it before you record scores.');
     }
+    if (typeof dto.result_version === 'number' && dto.result_version !== target.result_version)
+      throw replaced();
     checkValues(dto);
     const isHuman = pinned?.scorer.scorer_kind === 'human';
     const row: NewScore = {
@@ -100,11 +102,21 @@ export class ScoreService {
     return { row, definition: isHuman ? (pinned.definition as HumanDefinition) : null };
   }
 
-  /** Stores a checked score and writes it back in the transaction, so that nobody sees one without the other. */
+  /**
+   * Stores a checked score and writes it back in the transaction, so that nobody sees one without the other. Errors: 409 for
+   * a result that was replaced since the check.
+   */
   async store(tx: Tx, scope: Scope, { row, definition }: CheckedScore): Promise<ScoreDto> {
+    const isWrittenBack = row.source === 'human' || row.source === 'client';
+    const result =
+      isWrittenBack && row.result_id !== null
+        ? { experiment_id: row.experiment_id!, result_id: row.result_id }
+        : null;
+    const [locked] = result ? await this.locks.lockForScores(tx, scope, [result]) : [];
+    if (locked && locked.version !== row.result_version) throw replaced();
     const stored = await this.scores.insert(tx, row);
     if (row.source === 'human') await this.writeBackHuman(tx, scope, row, definition!);
-    if (row.source === 'client' && row.result_id !== null) await this.writeBackClient(tx, scope, row);
+    else if (locked) await this.writeBack.ofClient(tx, scope, locked, row);
     return toScoreDto(stored);
   }
 
@@ -167,14 +179,10 @@ export class ScoreService {
       at: row.created_at,
     });
   }
-
-  private async writeBackClient(tx: Tx, scope: Scope, row: NewScore): Promise<void> {
-    const [locked] = await this.locks.lockForScores(tx, scope, [
-      { experiment_id: row.experiment_id!, result_id: row.result_id! },
-    ]);
-    if (locked?.version === row.result_version) await this.writeBack.ofClient(tx, scope, locked, row);
-  }
 }
+
+const replaced = () =>
+  problem.conflict('The result has been replaced since it was scored. Score its current version.');
 
 /** Errors: 400 unless exactly one of the scorer's id and name is given. */
 function checkScorerNamed({ scorer_id, scorer_name }: CreateScoreDto): void {

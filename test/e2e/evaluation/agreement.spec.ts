@@ -108,12 +108,9 @@ describe('the agreement of two scorers', () => {
     expect([all.units, all.confusion!.counts]).toEqual([3, [[1, 0], [2, 0]]]); // prettier-ignore
     expect((await agreement(judge, person, { experiment_id: id })).confusion).toEqual(all.confusion);
     for (const case_id of ['crashed', 'traced', 'said']) {
-      // as a replacement does
-      await app.database.query(
-        `UPDATE results SET version = 2, scores = '{}', score_details = '{}'
-         WHERE experiment_id = $1 AND case_id = $2`,
-        [id, case_id],
-      );
+      const replacement = { case_id, output: 'yes', on_conflict: 'replace' };
+      const path = `/eval/v1/experiments/${id}/results`;
+      expect((await space.post(path, replacement)).status).toBe(200);
       const left = { crashed: 2, traced: 1, said: 0 }[case_id];
       expect((await agreement(judge, person)).units).toBe(left);
       expect((await agreement(judge, person, { experiment_id: id })).units).toBe(left);

@@ -256,6 +256,21 @@ describe('the work on an annotation queue', () => {
     expect((await on.score(queue, item)).status).toBe(200);
   });
 
+  it('stores no score of an output that was replaced while somebody read it (409)', async () => {
+    const { experiment_id } = await on.space.experiment();
+    await on.space.result(experiment_id, { case_id: 'a', output: 'first' });
+    const queue = await on.queue(scorer, { experiment_id });
+    const item = await on.claim(queue);
+    const path = `/eval/v1/experiments/${experiment_id}/results`;
+    await on.space.post(path, { case_id: 'a', output: 'second', on_conflict: 'replace' });
+    const refused = await on.score(queue, item);
+    expect(outcome(refused)).toEqual([409, 'conflict']);
+    expect(detailOf(refused)).toContain('replaced');
+    expect(await scoresOf('include_superseded=true')).toEqual([]);
+    expect((await on.next(queue)).item).toMatchObject({ item_id: item, output: 'second' });
+    expect((await on.score(queue, item)).status).toBe(200);
+  });
+
   it('gives a skipped item to others with the reason on record, and not to the same person', async () => {
     const queue = await queueOf(2);
     const other = await on.annotator();

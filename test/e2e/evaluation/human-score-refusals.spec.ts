@@ -143,6 +143,21 @@ describe('a human score is refused', () => {
     expect(await of({ result_id: 'res_x' })).toEqual([404, 'not_found']);
   });
 
+  it('for a result that was replaced since it was read (409)', async () => {
+    const scorer = await on.scorer();
+    const { experiment_id } = await on.space.experiment();
+    const { result_id, version } = await on.space.result(experiment_id, { case_id: 'c', output: 'first' });
+    const body = { scorer_id: scorer.scorer_id, result_id, score: true };
+    expect((await on.post({ ...body, result_version: version })).status).toBe(201);
+    const replacement = { case_id: 'c', output: 'second', on_conflict: 'replace' };
+    await on.space.post(`/eval/v1/experiments/${experiment_id}/results`, replacement);
+    expect(outcome(await on.post({ ...body, result_version: version }))).toEqual([409, 'conflict']);
+    expect(await on.listed('')).toEqual([]);
+    expect((await on.post({ ...body, result_version: version + 1 })).status).toBe(201);
+    const ofTrace = { scorer_id: scorer.scorer_id, trace_id: newTraceId(), score: true, result_version: 1 };
+    expect(places(await on.post(ofTrace))).toEqual(['/result_version']);
+  });
+
   it('for unknown and foreign targets (404, naming them)', async () => {
     const stranger = await HumanScoresFixture.open(app);
     const foreign = await stranger.scorer();
