@@ -234,7 +234,7 @@ describe('free-form members', () => {
     const score = await json.send('POST', '/eval/v1/scores', {
       scorer_id: `"${scorer.body.scorer_id}"`,
       result_id: `"${result.body.result_id}"`,
-      value: 'true',
+      score: 'true',
       metadata: EXACT,
     });
     expect([score.status, score.body.errors]).toEqual([201, undefined]);

@@ -52,6 +52,7 @@ describe('the list of traces', () => {
       models: ['gpt-4o'],
       session_id: 'ses_1',
       service_name: 'shop',
+      agent_version: null,
       scores: [],
     });
     expect(await own.names('?sort=started_at')).toEqual(['first', 'second']);
