@@ -36,11 +36,11 @@ export class TraceFiguresDto {
   models!: string[];
   session_id!: string | null;
   service_name!: string | null;
-  /** `gen_ai.agent.version` of an agent's span, else `service.version`. */
-  agent_version!: string | null;
 }
 
 export class TraceDto extends TraceFiguresDto {
+  /** `gen_ai.agent.version` of an agent's span, else `service.version`. */
+  agent_version!: string | null;
   /** Last end of its spans. */
   ended_at!: Date;
   /** `error` if at least one span has an error. */
@@ -137,11 +137,11 @@ export const toTraceFigures = (trace: TraceSummary): TraceFiguresDto => ({
   models: trace.models,
   session_id: trace.session_id,
   service_name: trace.service_name,
-  agent_version: trace.agent_version,
 });
 
 export const toTraceDto = (trace: TraceSummary): TraceDto => ({
   ...toTraceFigures(trace),
+  agent_version: trace.agent_version,
   ended_at: trace.ended_at,
   status: trace.error_count > 0 ? 'error' : 'ok',
 });
