@@ -22,7 +22,9 @@ export {
   type ScoreCondition,
   type ScoredTrace,
   type ScoreOrder,
+  SCORE_SOURCES,
   SCORES_SHOWN,
+  type ScoreSource,
   type TraceScore,
   TraceScores,
 } from './traces/trace-scores';

@@ -131,17 +131,19 @@ export class EvaluationScoresInOneTable1795459300000 extends SqlMigration {
                         trace_id, session_id, experiment_id, result_id, result_version, case_id, score, label, comment,
                         metadata, created_at, created_by)
     SELECT ${idAt('score', 'r.updated_at')},
-           s.workspace_id, s.scorer_id, nullif(s.scorer_version, 0), c.scorer_kind, s.scorer, 'client', 'result',
+           s.workspace_id, c.scorer_id, nullif(s.scorer_version, 0), c.scorer_kind, s.scorer, 'client', 'result',
            r.trace_id, r.session_id, r.experiment_id, r.result_id, r.version, r.case_id, s.score, d.detail ->> 'label',
            d.detail ->> 'comment', coalesce(d.detail -> 'metadata', '{}'), r.updated_at, r.created_by
     FROM result_scores s JOIN results r USING (workspace_id, experiment_id, result_id)
     CROSS JOIN LATERAL (SELECT r.score_details -> s.scorer AS detail) d
-    LEFT JOIN scorers c ON c.workspace_id = s.workspace_id AND c.scorer_id = s.scorer_id
+    LEFT JOIN scorers c ON c.workspace_id = s.workspace_id AND (c.scorer_id = s.scorer_id
+      OR s.scorer_id IS NULL AND c.name = s.scorer AND c.archived_at IS NULL AND c.scorer_kind <> 'human')
     WHERE s.source = 'client';
 
     DROP TABLE human_score_experiments;
     DROP TABLE human_scores;
     -- agreement reads the scores instead
+    DROP INDEX results_detailed;
     DROP INDEX score_results_newest;
     DROP INDEX score_results_trace;
     DROP INDEX score_results_session;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { BulkColumns, inChunks, prepared, sql, type Tx } from '#platform/db';
 import { newId } from '#platform/ids';
-import { type EvaluationEvent, EvaluationEvents } from '../../telemetry';
+import { type EvaluationEvent, EvaluationEvents, joinTraceFact } from '../../telemetry';
 
 interface NewScore extends EvaluationEvent {
   scoreId: string;
@@ -37,11 +37,12 @@ export class EvaluationEventsRepository extends EvaluationEvents {
       tx.query(
         prepared(
           'score.insert-events',
-          sql`INSERT INTO scores (${SCORES.columnList}, target_kind, scorer_id, scorer_kind)
-            SELECT given.*, 'trace', c.scorer_id, c.scorer_kind
-            FROM ${SCORES.table(chunk, 'given')} LEFT JOIN LATERAL (
+          sql`INSERT INTO scores (${SCORES.columnList}, target_kind, scorer_id, scorer_kind, session_id)
+            SELECT given.*, 'trace', c.scorer_id, c.scorer_kind, of_session_id.session_id
+            FROM ${SCORES.table(chunk, 'given')} ${joinTraceFact('given', 'session_id')} LEFT JOIN LATERAL (
               SELECT scorer_id, scorer_kind FROM scorers s
               WHERE s.workspace_id = given.workspace_id AND s.name = given.scorer_name AND s.archived_at IS NULL
+                AND s.scorer_kind <> 'human'
               LIMIT 1
             ) c ON true
             ON CONFLICT (workspace_id, event_key) WHERE event_key IS NOT NULL DO NOTHING`,

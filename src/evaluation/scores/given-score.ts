@@ -3,7 +3,8 @@ import { toRawJsonOrNull } from '#platform/json';
 import { type FieldError, problem } from '#platform/problem';
 import { type Output, rangeOf, readAnswer, type ScorerKind } from '../scorers';
 import type { CreateScoreDto } from './score.dto';
-import type { ScoreRow, ScoreSource } from './score.entity';
+import type { ScoreSource } from '../../telemetry';
+import type { ScoreRow } from './score.entity';
 
 /** The scorer of a score. */
 interface GivenScorer {

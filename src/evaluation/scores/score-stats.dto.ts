@@ -1,6 +1,6 @@
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { ArrayMaxSize, ArrayUnique, IsArray, IsNumber, IsOptional, IsString } from 'class-validator';
-import { IsOneOf, NotNull } from '#platform/http';
+import { instantOf, IsOneOf, IsTime, NotBelow, NotNull } from '#platform/http';
 import { ScoreFiltersDto } from './score.dto';
 
 /** What scores can be grouped by. */
@@ -26,7 +26,7 @@ export class ScoreStatsQueryDto extends ScoreFiltersDto {
   workspace_id?: string;
 
   /**
-   * `scorer` is the scorer's name and `version` its version. `day` is the day of recording (UTC, YYYY-MM-DD). `tag` is a tag of
+   * `scorer` is the scorer's name and `version` the scorer's version. `day` is the day of recording (UTC, YYYY-MM-DD). `tag` is a tag of
    * the scored result. `model`, `service` and
    * `agent_version` are those of the trace, and `trace_day` is the day on which it started. A score counts in each of its tags and models. Absent or
    * empty: one row for all scores.
@@ -44,6 +44,17 @@ export class ScoreStatsQueryDto extends ScoreFiltersDto {
   })
   group_by?: ScoreGroup[] | null;
 
+  /** Scores of traces that started at this time or later (RFC 3339). Sessions have no start. */
+  @NotNull()
+  @IsTime({ required: false })
+  trace_since?: string;
+
+  /** Scores of traces that started before this time (RFC 3339). */
+  @NotNull()
+  @IsTime({ required: false })
+  @NotBelow('trace_since', instantOf)
+  trace_until?: string;
+
   /** The least score that counts as passed. Defaults to 0.5. */
   @ApiProperty({ type: 'number', default: 0.5, required: false, nullable: true })
   @IsOptional()
@@ -55,7 +66,7 @@ export class ScoreStatsValuesDto {
   /** Scores that are not null. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   count!: number;
-  /** Scores that are null on purpose. The other members leave them out. */
+  /** Scores without a number: null on purpose, or only a label or a comment. The other members leave them out. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   null_count!: number;
   /** Null, like the members below, without scores. */

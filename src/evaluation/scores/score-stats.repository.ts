@@ -2,9 +2,11 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { empty, join, raw, type Sql, sql, type SqlExecutor } from '#platform/db';
 import { joinTraceFact } from '../../telemetry';
-import type { ScoreGroup, ScoreStatsValuesDto } from './score-stats.dto';
-import type { ScoreFiltersDto } from './score.dto';
+import { firstMillisecond } from '#platform/http';
+import type { ScoreGroup, ScoreStatsQueryDto, ScoreStatsValuesDto } from './score-stats.dto';
 import { conditionsOf } from './score.repository';
+
+type Filters = Omit<ScoreStatsQueryDto, 'workspace_id' | 'group_by' | 'pass_score'>;
 
 /** Maximum number of groups in a response. */
 export const STATS_ROWS_MAX = 10_000;
@@ -14,9 +16,7 @@ export type ScoreStatsRow = { group: Record<string, string | number | null> } & 
   values: ScoreStatsValuesDto;
 };
 
-/**
- * Scores are scaled by a power of two, so that sums and differences of finite scores are finite.
- */
+/** Scores are scaled by a power of two, so that the differences of finite scores are finite. */
 const SCALE = '2::float8 ^ 64';
 const SCALED = `(t.score / (${SCALE}))`;
 const unscaled = (expression: string): string => `(${expression}) * (${SCALE})`;
@@ -49,6 +49,18 @@ const JOINS: Partial<Record<ScoreGroup, Sql>> = {
   trace_day: joinTraceFact('t', 'started_at'),
 };
 
+/** Joins each table once, also that of the traces' starts for their times. */
+const joinsOf = (groupBy: readonly ScoreGroup[], { trace_since, trace_until }: Filters): Set<Sql> => {
+  const isTimed = trace_since !== undefined || trace_until !== undefined;
+  const names = isTimed ? [...groupBy, 'trace_day' as const] : groupBy;
+  return new Set(names.flatMap((name) => JOINS[name] ?? []));
+};
+
+const traceTimesOf = ({ trace_since, trace_until }: Filters): Sql[] => [
+  ...(trace_since === undefined ? [] : [sql`of_started_at.started_at >= ${firstMillisecond(trace_since)}`]),
+  ...(trace_until === undefined ? [] : [sql`of_started_at.started_at < ${firstMillisecond(trace_until)}`]),
+];
+
 const allOf = (parts: Sql[]): Sql => (parts.length > 0 ? join(parts, ' ') : empty);
 
 /** Computes statistics of current scores in one statement. */
@@ -58,7 +70,7 @@ export class ScoreStatsRepository {
   async stats(
     on: SqlExecutor,
     scope: Scope,
-    filters: ScoreFiltersDto,
+    filters: Filters,
     { groupBy, passScore }: { groupBy: readonly ScoreGroup[]; passScore: number },
   ): Promise<ScoreStatsRow[]> {
     const groups = groupBy.map((name, i) => raw(`${GROUPS[name]} AS group_${i}, `));
@@ -66,13 +78,13 @@ export class ScoreStatsRepository {
     const order = raw(groupBy.map((_, i) => `${i + 1} NULLS LAST`).join(', '));
     const rows = await on.query<Record<string, string | number | null> & ScoreStatsValuesDto>(
       sql`SELECT ${allOf(groups)}count(t.score) AS count, count(*) - count(t.score) AS null_count,
-          ${raw(unscaled(`sum(${SCALED}) / nullif(count(t.score), 0)`))} AS mean,
+          round(avg(t.score::numeric), 320)::float8 AS mean,
           avg((t.score >= ${passScore}::float8)::integer)::float8 AS pass_rate,
           min(t.score) AS min, ${raw(percentile(0.1))} AS p10, ${raw(percentile(0.25))} AS p25,
           ${raw(percentile(0.5))} AS p50, ${raw(percentile(0.75))} AS p75, ${raw(percentile(0.9))} AS p90,
           ${raw(percentile(0.95))} AS p95, ${raw(percentile(0.99))} AS p99, max(t.score) AS max
-        FROM scores t ${allOf(groupBy.flatMap((name) => JOINS[name] ?? []))}
-        WHERE ${join(conditionsOf(scope, filters), ' AND ')}
+        FROM scores t ${allOf([...joinsOf(groupBy, filters)])}
+        WHERE ${join([...conditionsOf(scope, filters), ...traceTimesOf(filters)], ' AND ')}
         ${groupBy.length > 0 ? sql`GROUP BY ${places} ORDER BY ${order}` : empty}
         LIMIT ${STATS_ROWS_MAX + 1}`,
     );

@@ -66,13 +66,15 @@ export class KnownTargets {
     private readonly results: ResultReferenceRepository,
   ) {}
 
-  /** Returns the ids of the traces that exist. */
-  async traces(scope: Scope, ids: string[]): Promise<Set<string>> {
-    if (ids.length === 0) return new Set();
+  /** Returns the traces that exist, with their sessions. */
+  async traces(scope: Scope, ids: string[]): Promise<Map<string, string | null>> {
+    if (ids.length === 0) return new Map();
     const stored = await this.traceStore.traceRefs(scope, { trace_ids: ids }, ids.length);
-    const known = new Set(stored.map((trace) => trace.trace_id));
+    const known = new Map(stored.map((trace) => [trace.trace_id, trace.session_id]));
     const rest = ids.filter((id) => !known.has(id));
-    for (const { trace_id } of await this.results.newestOfTraces(scope, rest)) known.add(trace_id!);
+    for (const { trace_id, session_id } of await this.results.newestOfTraces(scope, rest)) {
+      known.set(trace_id!, session_id);
+    }
     return known;
   }
 
@@ -106,7 +108,8 @@ export class ScoreTargets {
       case 'trace': {
         const known = await this.known.traces(scope, [target.id]);
         if (!known.has(target.id)) throw problem.unknownReference('/trace_id', 'trace', target.id);
-        return { ...NO_TARGET, target_kind: 'trace', trace_id: target.id };
+        const session_id = known.get(target.id)!;
+        return { ...NO_TARGET, target_kind: 'trace', trace_id: target.id, session_id };
       }
       case 'session': {
         const known = await this.known.sessions(scope, [target.id]);

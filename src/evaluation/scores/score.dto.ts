@@ -27,15 +27,9 @@ import {
 } from '#platform/http';
 import { PageMetaDto, PageQueryDto, SortedBy, ToBoolean, ToInteger } from '#platform/paging';
 import { pick } from '../../resources';
-import { TRACE_ID } from '../../telemetry';
+import { SCORE_SOURCES, type ScoreSource, TRACE_ID } from '../../telemetry';
 import { SCORER_KINDS, type ScorerKind } from '../scorers';
-import {
-  SCORE_SOURCES,
-  type ScoreRow,
-  type ScoreSource,
-  TARGET_KINDS,
-  type TargetKind,
-} from './score.entity';
+import { type ScoreRow, TARGET_KINDS, type TargetKind } from './score.entity';
 
 const ID_MAX = 255;
 const VERSION_MAX = 2_147_483_647;
@@ -83,7 +77,10 @@ export class CreateScoreDto {
   @Length(1, ID_MAX)
   scorer_name?: string | null;
 
-  /** The version that gave the score, or that the person was shown. Defaults to the current one. */
+  /**
+   * The version that gave the score, or that the person was shown. Defaults to the current one for a human scorer, else to
+   * none.
+   */
   @IsVersion()
   scorer_version?: number | null;
 
@@ -220,7 +217,7 @@ export class ScoreFiltersDto {
   @IsString()
   trace_id?: string;
 
-  /** Scores of this session and of results that reference it. */
+  /** Scores of this session, of its traces, and of results that reference it. */
   @NotNull()
   @IsString()
   session_id?: string;
@@ -323,6 +320,7 @@ export class ScoreDto {
   target_kind!: TargetKind;
   /** The scored trace, or the trace that the scored result references. */
   trace_id!: string | null;
+  /** The scored session, or that of the scored trace or result. */
   session_id!: string | null;
   /** The scored result. */
   result_id!: string | null;

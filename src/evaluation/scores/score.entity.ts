@@ -1,13 +1,10 @@
 import type { RawJson } from '#platform/json';
+import type { ScoreSource } from '../../telemetry';
 import type { ScorerKind } from '../scorers';
 
 /** What can be scored. */
 export const TARGET_KINDS = ['trace', 'session', 'result'] as const;
 export type TargetKind = (typeof TARGET_KINDS)[number];
-
-/** Who gives scores: a client, hosted scoring, people (by a human scorer), or the end users of an application. */
-export const SCORE_SOURCES = ['client', 'hosted', 'human', 'end_user'] as const;
-export type ScoreSource = (typeof SCORE_SOURCES)[number];
 
 /** A score of one target. It never changes, except that it is superseded. */
 export interface ScoreRow {

@@ -31,6 +31,8 @@ const COLUMNS = COLUMN_NAMES.map((name) => `t.${name}`).join(', ');
 /** A score to store, without its relations to other scores. */
 export type NewScore = Omit<ScoreRow, 'supersedes_score_id' | 'superseded_by_score_id' | 'superseded_at'>;
 
+type SupersededScore = Pick<ScoreRow, 'score_id' | 'score' | 'label' | 'answers'>;
+
 /** The filters that an index serves, the most selective first. */
 const INDEXED = [
   'result_id',
@@ -60,16 +62,19 @@ export class ScoreRepository {
   /**
    * Stores a score. It supersedes the current score of the same target by the same scorer, source, principal and author.
    * Concurrent scores of the same author wait for the transaction, so that each supersedes the one before. Scores of end
-   * users without an author supersede nothing.
+   * users without an author supersede nothing, and evaluation events are never superseded.
    *
+   * @param isCommentOnly the score has a comment and no value: it keeps the value of the score that it supersedes
    * @returns the row as it is stored
    */
-  async insert(tx: Tx, row: NewScore): Promise<ScoreRow> {
+  async insert(tx: Tx, row: NewScore, { isCommentOnly = false } = {}): Promise<ScoreRow> {
     const isAnonymous = row.source === 'end_user' && row.author === null;
-    const supersedes_score_id = isAnonymous ? null : await this.supersede(tx, row);
+    const earlier = isAnonymous ? null : await this.supersede(tx, row);
     const stored: ScoreRow = {
       ...row,
-      supersedes_score_id,
+      ...(isCommentOnly &&
+        earlier && { score: earlier.score, label: earlier.label, answers: earlier.answers }),
+      supersedes_score_id: earlier?.score_id ?? null,
       superseded_by_score_id: null,
       superseded_at: null,
     };
@@ -83,7 +88,7 @@ export class ScoreRepository {
     return stored;
   }
 
-  private async supersede(tx: Tx, row: NewScore): Promise<string | null> {
+  private async supersede(tx: Tx, row: NewScore): Promise<SupersededScore | null> {
     const { workspace_id, scorer_id, result_id, author } = row;
     const target = result_id ?? row.trace_id ?? row.session_id;
     const scorer = scorer_id ?? row.scorer_name;
@@ -96,14 +101,14 @@ export class ScoreRepository {
         : sql`result_id = ${result_id}`;
     const isSameScorer =
       scorer_id === null ? sql`scorer_name = ${scorer} AND scorer_id IS NULL` : sql`scorer_id = ${scorer_id}`;
-    const [earlier] = await tx.query<{ score_id: string }>(
+    const [earlier] = await tx.query<SupersededScore>(
       sql`UPDATE scores SET superseded_by_score_id = ${row.score_id}, superseded_at = ${row.created_at}
         WHERE workspace_id = ${workspace_id} AND ${isSameTarget} AND ${isSameScorer} AND superseded_at IS NULL
           AND source = ${row.source} AND created_by = ${row.created_by}
-          AND ${author === null ? sql`author IS NULL` : sql`author = ${author}`}
-        RETURNING score_id`,
+          AND ${author === null ? sql`author IS NULL` : sql`author = ${author}`} AND event_key IS NULL
+        RETURNING score_id, score, label, answers`,
     );
-    return earlier?.score_id ?? null;
+    return earlier ?? null;
   }
 
   async find(scope: Scope, id: string, on: SqlExecutor = this.database): Promise<ScoreRow | null> {

@@ -32,6 +32,7 @@ interface Pinned {
 export interface CheckedScore {
   row: NewScore;
   definition: HumanDefinition | null;
+  isCommentOnly: boolean;
 }
 
 /** Records scores and lists those of all sources. */
@@ -80,12 +81,13 @@ export class ScoreService {
       throw replaced();
     checkValues(dto);
     const isHuman = pinned?.scorer.scorer_kind === 'human';
+    // A score that a client gives under the name of a scorer that the service runs is of none of its versions.
     const row: NewScore = {
       score_id: newId('score'),
       workspace_id: scope.workspaceId,
       scorer_id: pinned?.scorer.scorer_id ?? null,
       scorer_kind: pinned?.scorer.scorer_kind ?? null,
-      scorer_version: pinned?.version ?? null,
+      scorer_version: isHuman || typeof dto.scorer_version === 'number' ? pinned!.version : null,
       scorer_name: pinned?.scorer.name ?? dto.scorer_name!,
       source,
       ...target,
@@ -99,24 +101,21 @@ export class ScoreService {
       created_at: new Date(),
       created_by: scope.principalId,
     };
-    return { row, definition: isHuman ? (pinned.definition as HumanDefinition) : null };
+    const isCommentOnly = dto.score === undefined && row.label === null && row.answers === null;
+    return { row, definition: isHuman ? (pinned.definition as HumanDefinition) : null, isCommentOnly };
   }
 
   /**
    * Stores a checked score and writes it back in the transaction, so that nobody sees one without the other. Errors: 409 for
    * a result that was replaced since the check.
    */
-  async store(tx: Tx, scope: Scope, { row, definition }: CheckedScore): Promise<ScoreDto> {
-    const isWrittenBack = row.source === 'human' || row.source === 'client';
-    const result =
-      isWrittenBack && row.result_id !== null
-        ? { experiment_id: row.experiment_id!, result_id: row.result_id }
-        : null;
+  async store(tx: Tx, scope: Scope, { row, definition, isCommentOnly }: CheckedScore): Promise<ScoreDto> {
+    const result = row.result_id !== null && { experiment_id: row.experiment_id!, result_id: row.result_id };
     const [locked] = result ? await this.locks.lockForScores(tx, scope, [result]) : [];
     if (locked && locked.version !== row.result_version) throw replaced();
-    const stored = await this.scores.insert(tx, row);
+    const stored = await this.scores.insert(tx, row, { isCommentOnly });
     if (row.source === 'human') await this.writeBackHuman(tx, scope, row, definition!);
-    else if (locked) await this.writeBack.ofClient(tx, scope, locked, row);
+    if (row.source === 'client' && locked) await this.writeBack.ofClient(tx, scope, locked, stored);
     return toScoreDto(stored);
   }
 

@@ -13,6 +13,7 @@ import {
 const CONDITIONS = new BulkColumns<ScoreCondition & { place: number }>([
   { name: 'place', type: 'int8', value: ({ place }) => place },
   { name: 'scorer', type: 'text', value: ({ scorer }) => scorer },
+  { name: 'given_source', type: 'text', value: ({ source }) => source },
   { name: 'low', type: 'float8', value: ({ from }) => from },
   { name: 'high', type: 'float8', value: ({ to }) => to },
 ]);
@@ -26,14 +27,30 @@ const tableOf = (conditions: readonly ScoreCondition[]) =>
 const IS_CURRENT = raw('s.superseded_at IS NULL');
 
 /**
- * The current scores of a trace, and of the results that reference it, which are few. OFFSET keeps further conditions and sorts out of the lookup: without
- * statistics, PostgreSQL would choose another index for them, and read all scores of a scorer for each trace.
+ * The current scores of a trace, and of the results that reference it, which are few. OFFSET keeps further conditions and
+ * sorts out of the lookup: without statistics, PostgreSQL would choose another index for them, and read all scores of a
+ * scorer for each trace.
  *
  * @param trace alias of a row with `trace_id`
  */
 const scoresOf = (workspaceId: string, trace: string): Sql =>
   sql`(SELECT * FROM scores own WHERE own.workspace_id = ${workspaceId} AND own.trace_id = ${raw(trace)}.trace_id
     AND own.superseded_at IS NULL OFFSET 0)`;
+
+/**
+ * The scores of a trace by a scorer that count: of several hosted ones, the newest.
+ *
+ * @param trace alias of a row with `trace_id`
+ * @param scorer alias of a row with `scorer` and `given_source`
+ */
+const countedOf = (workspaceId: string, trace: string, scorer: string): Sql =>
+  sql`(SELECT * FROM (
+      SELECT own.*, own.source = 'hosted' AND own.score_id < max(own.score_id) FILTER (WHERE own.source = 'hosted') OVER ()
+               AS is_earlier
+      FROM ${scoresOf(workspaceId, trace)} own
+      WHERE own.scorer_name = ${raw(scorer)}.scorer
+        AND (${raw(scorer)}.given_source IS NULL OR own.source = ${raw(scorer)}.given_source)
+    ) own WHERE NOT is_earlier AND own.score IS NOT NULL)`;
 
 /** The scores of traces, for their lists. */
 @Injectable()
@@ -52,6 +69,7 @@ export class TraceScoresRepository extends TraceScores {
               SELECT s.trace_id FROM scores s
               WHERE s.workspace_id = ${workspaceId} AND s.scorer_name = given.scorer
                 AND s.score BETWEEN given.low AND given.high AND s.score IS NOT NULL AND ${IS_CURRENT}
+                AND (given.given_source IS NULL OR s.source = given.given_source)
               LIMIT ${limit + 1}) few
           ) f ORDER BY given.place`,
       ),
@@ -71,8 +89,8 @@ export class TraceScoresRepository extends TraceScores {
         'trace-scores.among',
         sql`SELECT t.trace_id FROM unnest(${traceIds}::text[]) AS t(trace_id)
           WHERE NOT EXISTS (SELECT FROM ${tableOf(conditions)} WHERE NOT EXISTS (
-            SELECT FROM ${scoresOf(workspaceId, 't')} s
-            WHERE s.scorer_name = given.scorer AND s.score BETWEEN given.low AND given.high) OFFSET 0)`,
+            SELECT FROM ${countedOf(workspaceId, 't', 'given')} s
+            WHERE s.score BETWEEN given.low AND given.high) OFFSET 0)`,
       ),
     );
     return new Set(found.map(({ trace_id }) => trace_id));
@@ -81,19 +99,30 @@ export class TraceScoresRepository extends TraceScores {
   ordered(
     on: SqlExecutor,
     { workspaceId }: Scope,
-    { scorer, descending, after, limit }: ScoreOrder,
+    { scorer, source, traceIds, descending, after, limit }: ScoreOrder,
   ): Promise<ScoredTrace[]> {
-    const [before, direction] = [raw(descending ? '>' : '<'), raw(descending ? 'DESC' : 'ASC')];
+    const direction = raw(descending ? 'DESC' : 'ASC');
     const position = after
       ? sql` AND (s.score, s.score_id) ${raw(descending ? '<' : '>')} (${after.score}::float8, ${after.score_id})`
       : empty;
+    const given = sql`(SELECT ${scorer}::text AS scorer, ${source}::text AS given_source OFFSET 0) given`;
+    const first = sql`ORDER BY score ${direction}, score_id ${direction} LIMIT 1`;
+    if (traceIds) {
+      return on.query<ScoredTrace>(
+        sql`SELECT t.trace_id, s.score, s.score_id
+          FROM unnest(${traceIds}::text[]) AS t(trace_id) CROSS JOIN ${given} CROSS JOIN LATERAL (
+            SELECT score, score_id FROM ${countedOf(workspaceId, 't', 'given')} own ${first}) s
+          WHERE true${position} ORDER BY s.score ${direction}, s.score_id ${direction} LIMIT ${limit}`,
+      );
+    }
     return on.query<ScoredTrace>(
       sql`SELECT s.trace_id, s.score, s.score_id FROM scores s
         WHERE s.workspace_id = ${workspaceId} AND s.scorer_name = ${scorer} AND s.score IS NOT NULL AND ${IS_CURRENT}
-          AND s.trace_id IS NOT NULL${position}
-          AND NOT EXISTS (
-            SELECT FROM ${scoresOf(workspaceId, 's')} o
-            WHERE o.scorer_name = s.scorer_name AND (o.score, o.score_id) ${before} (s.score, s.score_id))
+          AND s.trace_id IS NOT NULL${source === null ? empty : sql` AND s.source = ${source}`}${position}
+          AND s.score_id = (
+            SELECT score_id FROM (SELECT ${scorer}::text AS scorer, ${source}::text AS given_source) given
+            CROSS JOIN LATERAL (SELECT score, score_id FROM ${countedOf(workspaceId, 's', 'given')} own) o
+            ${first})
         ORDER BY s.score ${direction}, s.score_id ${direction} LIMIT ${limit}`,
     );
   }

@@ -1,7 +1,7 @@
 import { raw, type Sql } from '#platform/db';
 
 /** A fact of a trace that other areas group by. */
-export const TRACE_FACTS = ['model', 'service_name', 'agent_version', 'started_at'] as const;
+export const TRACE_FACTS = ['model', 'service_name', 'agent_version', 'started_at', 'session_id'] as const;
 export type TraceFact = (typeof TRACE_FACTS)[number];
 
 const SELECTS: Record<TraceFact, string> = {
@@ -9,6 +9,7 @@ const SELECTS: Record<TraceFact, string> = {
   service_name: 'SELECT service_name FROM traces',
   agent_version: 'SELECT agent_version FROM traces',
   started_at: 'SELECT started_at FROM traces',
+  session_id: 'SELECT session_id FROM traces',
 };
 
 /**

@@ -47,12 +47,19 @@ export class TraceListRepository {
    */
   async list(scope: Scope, query: TraceListQueryDto): Promise<RowPage<TraceSummary>> {
     const sort = readTraceSort(query.sort);
-    const conditions = readScoreConditions(query.score);
+    const conditions = readScoreConditions(query);
     const request: ListRequest = { scope, query };
     if (conditions.length > 0) request.keep = this.keeping(scope, conditions);
     if (sort.by === 'score') {
       const ordered = new ScoreOrderedTraces(this.database, this.scores, scope, query, sort, request.keep);
-      return ordered.list(() => this.count(request));
+      const scored = {
+        scorer: sort.scorer,
+        source: query.score_source ?? null,
+        from: -Infinity,
+        to: Infinity,
+      };
+      const counted = { ...request, keep: this.keeping(scope, [...conditions, scored]) };
+      return ordered.list(await this.fewOf(scope, query), () => this.count(counted));
     }
     const scored =
       conditions.length > 0 ? await this.scores.matching(this.database, scope, conditions, RARE_MAX) : null;
@@ -147,6 +154,18 @@ export class TraceListRepository {
       ),
     );
     return row!.found <= RARE_MAX;
+  }
+
+  /** Returns the ids of the traces that the times and names of a query leave; undefined for many, and without any of these. */
+  private async fewOf(scope: Scope, query: TraceListQueryDto): Promise<string[] | undefined> {
+    const narrow = addTimes(Where.estimatedByAverage(scope.key), 'started_at', query);
+    const others = useIndex(narrow, query);
+    if (others === query && query.since === undefined && query.until === undefined) return undefined;
+    await followIndexes(this.database);
+    const found = await this.database.query<{ trace_id: string }>(
+      sql`SELECT trace_id FROM traces WHERE ${narrow.sql} LIMIT ${SORTED_MAX + 1}`,
+    );
+    return found.length > SORTED_MAX ? undefined : found.map(({ trace_id }) => trace_id);
   }
 
   private async isAtMost(where: Where, limit: number): Promise<boolean> {

@@ -7,7 +7,7 @@ import { SortedBy } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { AttributePairs, TimedListQueryDto } from '../list-query.dto';
 import { NAME_MAX } from '../span-mapping/field.parser';
-import type { ScoreCondition } from './trace-scores';
+import { SCORE_SOURCES, type ScoreCondition, type ScoreSource } from './trace-scores';
 import { TRACE_STATUSES } from './trace-stats.types';
 
 const TEXT_MAX = 200;
@@ -36,7 +36,8 @@ export class StartedListQueryDto extends TimedListQueryDto {}
 export class TraceListQueryDto extends OmitType(TimedListQueryDto, ['sort']) {
   /**
    * `started_at` (the default is `-started_at`), `duration_ms`, `cost_usd` or `score:<scorer>`. Ascending; a leading `-`
-   * sorts descending. Traces without a cost or a score come last.
+   * sorts descending. `<scorer>` is the name of a scorer. Traces without a cost come last, and those without a score are left
+   * out.
    */
   @ApiProperty({
     type: 'string',
@@ -115,6 +116,11 @@ export class TraceListQueryDto extends OmitType(TimedListQueryDto, ['sort']) {
   @AttributePairs()
   attribute?: string[];
 
+  /** Only scores of this source count for `score` and for the sort by a score: `hosted` for those of the service's own runs. */
+  @NotNull()
+  @IsOneOf(SCORE_SOURCES, { required: false })
+  score_source?: ScoreSource;
+
   /** Text that a span's name, or the input or output of the root span, contains. Case-insensitive. */
   @NotNull()
   @IsString()
@@ -150,8 +156,11 @@ export function readTraceSort(text = '-started_at'): TraceSort {
 }
 
 /** Reads `score` filters. Errors: 400 `invalid_query` for another form, 422 for an unknown operator. */
-export const readScoreConditions = (texts: readonly string[] = []): ScoreCondition[] =>
-  texts.map((text) => {
+export const readScoreConditions = ({
+  score = [],
+  score_source,
+}: Pick<TraceListQueryDto, 'score' | 'score_source'>): ScoreCondition[] =>
+  score.map((text) => {
     // from the right, because the name of a scorer may contain colons
     const parts = text.split(':');
     const [operator, number] = [parts.at(-2), parts.at(-1)!];
@@ -166,6 +175,7 @@ export const readScoreConditions = (texts: readonly string[] = []): ScoreConditi
     }
     return {
       scorer,
+      source: score_source ?? null,
       from: operator === 'lte' ? -Infinity : value,
       to: operator === 'gte' ? Infinity : value,
     };

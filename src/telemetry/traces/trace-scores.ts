@@ -1,10 +1,20 @@
 import type { Scope } from '#platform/auth';
 import type { SqlExecutor } from '#platform/db';
 
-/** A condition that a trace has a current score of a scorer within inclusive bounds, which may be infinite. */
-export interface ScoreCondition {
+/** Who gives scores: a client, hosted scoring, people (by a human scorer), or the end users of an application. */
+export const SCORE_SOURCES = ['client', 'hosted', 'human', 'end_user'] as const;
+export type ScoreSource = (typeof SCORE_SOURCES)[number];
+
+/** Selects scores of a scorer. */
+export interface ScoreSelection {
   /** The name of the scorer. */
   scorer: string;
+  /** Null for all sources. */
+  source: ScoreSource | null;
+}
+
+/** A condition that a trace has such a score within inclusive bounds, which may be infinite. */
+export interface ScoreCondition extends ScoreSelection {
   from: number;
   to: number;
 }
@@ -20,8 +30,9 @@ export interface ScoredTrace extends ScorePlace {
 }
 
 /** A part of the traces in the order of a scorer's scores. */
-export interface ScoreOrder {
-  scorer: string;
+export interface ScoreOrder extends ScoreSelection {
+  /** Only these traces. Absent: all. */
+  traceIds?: readonly string[] | undefined;
   descending: boolean;
   /** Absent: from the beginning. */
   after?: ScorePlace | undefined;
@@ -46,8 +57,8 @@ export const SCORES_SHOWN = 100;
 
 /**
  * Finds traces by their scores. The area of evaluation provides it. Every method reads with `on`, so that the statements of
- * a page see one snapshot. Current scores of a trace and of the results that
- * reference it count.
+ * a page see one snapshot. The current scores of a trace count, and those of the results that reference it. Of several hosted
+ * ones by a scorer, such as those of its versions, only the newest counts.
  */
 export abstract class TraceScores {
   /**

@@ -104,6 +104,7 @@ describe('a human score', () => {
         target_kind: 'trace',
         ...none,
         trace_id,
+        session_id: 'talk',
       });
       expect(await on.score(scorer, { session_id: 'talk', score: true })).toMatchObject({
         target_kind: 'session',
@@ -224,7 +225,7 @@ describe('a human score', () => {
         ['sort=created_at', [ofTrace, ofSession, ofResult, other]],
         [`scorer_id=${one.scorer_id}`, [ofSession, ofTrace]],
         [`trace_id=${trace_id}`, [ofResult, ofTrace]],
-        ['session_id=talk', [ofResult, ofSession]],
+        ['session_id=talk', [ofResult, ofSession, ofTrace]],
         [`result_id=${result_id}`, [ofResult]],
         [`experiment_id=${experiment_id}`, [ofResult]],
         [`experiment_id=${elsewhere.experiment_id}`, [other]],

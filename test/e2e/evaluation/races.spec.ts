@@ -169,7 +169,7 @@ describe('results written through two API processes', () => {
       );
     };
     const score = async (value: boolean): Promise<void> => {
-      const body = { workspace_id: space.id, scorer_id: scorer.body.scorer_id, session_id, value };
+      const body = { workspace_id: space.id, scorer_id: scorer.body.scorer_id, session_id, score: value };
       const answer = await space.evaluator.post('/eval/v1/scores', body);
       expect(answer.status).toBe(201);
     };

@@ -79,7 +79,7 @@ describe('the scores of a workspace', () => {
 
     const all = await listed(`trace_id=${trace_id}&sort=created_at`);
     const ofResult = { target_kind: 'result', trace_id, session_id: 'talk', experiment_id, result_id: result.result_id, case_id: result.case_id };
-    const ofTrace = { target_kind: 'trace', trace_id, session_id: null, experiment_id: null, result_id: null, case_id: null };
+    const ofTrace = { target_kind: 'trace', trace_id, session_id: 'talk', experiment_id: null, result_id: null, case_id: null };
     expect(all).toEqual([
       expect.objectContaining({ ...ofResult, source: 'client', scorer_name: 'exact', scorer_id: null, scorer_kind: null, scorer_version: null, score: 0.5, comment: 'half', label: 'near', metadata: { a: 1 }, created_by: space.editorId }),
       expect.objectContaining({ ...ofResult, source: 'hosted', scorer_name: judge.name, scorer_id: judge.scorer_id, scorer_kind: 'code', scorer_version: 1, score: 1, score_run_id: expect.stringMatching(/^run_/) as string }),
@@ -97,7 +97,7 @@ describe('the scores of a workspace', () => {
       [`experiment_id=${experiment_id}`, [2, 1, 0]],
       [`result_id=${result.result_id}&source=human`, [2]],
       [`case_id=${encodeURIComponent(result.case_id)}`, [2, 1, 0]],
-      ['session_id=talk', [2, 1, 0]],
+      ['session_id=talk', [4, 3, 2, 1, 0]],
       ['author=user%207', [3]],
       ['label=near', [0]],
       [`score_run_id=${all[1]!.score_run_id}`, [1]],
@@ -167,6 +167,42 @@ describe('the scores of a workspace', () => {
     }
   }); // prettier-ignore
 
+  describe('of hosted scoring', () => {
+    it('supersede the earlier one of the same version and target, also when two runs score it at once', async () => {
+      const { on } = held;
+      const judge = await held.code();
+      const trace_id = await on.exportTrace();
+      await run(judge.scorer_id, { trace_ids: [trace_id] });
+      await Promise.all([1, 2, 3].map(() => run(judge.scorer_id, { trace_ids: [trace_id] })));
+      const [current, ...others] = await listed(`trace_id=${trace_id}`);
+      expect(others).toEqual([]);
+      const all = await listed(`trace_id=${trace_id}&include_superseded=true`);
+      expect(all).toHaveLength(4);
+      expect(new Set(all.flatMap((one) => one.supersedes_score_id ?? [])).size).toBe(3);
+      expect(all.filter((one) => one.superseded_at === null)).toEqual([current]);
+    }, 120_000);
+
+    it('of an older version stay current, and give way to the newest in the order of traces', async () => {
+      const { on, space } = held;
+      const judge = await held.code('function score() { return 0.2 }');
+      const [both, one] = [await on.exportTrace(), await on.exportTrace()];
+      await run(judge.scorer_id, { trace_ids: [both] });
+      const source = (value: number) => ({
+        language: 'javascript',
+        source: `function score() { return ${value} }`,
+      });
+      await space.editor.patch(`/eval/v1/scorers/${judge.scorer_id}`, { definition: source(0.8) });
+      await run(judge.scorer_id, { trace_ids: [both] });
+      await space.editor.patch(`/eval/v1/scorers/${judge.scorer_id}`, { definition: source(0.5) });
+      await run(judge.scorer_id, { trace_ids: [one] });
+      expect(await listed(`trace_id=${both}`)).toHaveLength(2);
+      const name = encodeURIComponent(judge.name);
+      const worst = await space.list<{ trace_id: string }>(`/telemetry/v1/traces?sort=score:${name}`);
+      expect(worst.map(({ trace_id }) => trace_id)).toEqual([one, both]);
+      expect(await space.list(`/telemetry/v1/traces?score=${name}:lte:0.3`)).toEqual([]);
+    }, 120_000);
+  });
+
   describe('that a client records', () => {
     it('supersede the earlier one of the same author, and not those of others', async () => {
       const trace_id = await held.on.exportTrace();
@@ -195,13 +231,13 @@ describe('the scores of a workspace', () => {
       expect(await listed('scorer_name=s')).toHaveLength(1);
     });
 
-    it('name a scorer by its name, which gives its id and version', async () => {
+    it('name a scorer by its name, which gives its id but no version that never gave them', async () => {
       const judge = await held.judge({ type: 'numeric', min: 0, max: 10 });
       const trace_id = await held.on.exportTrace();
       expect(await score({ scorer_name: judge.name, trace_id, score: 7 })).toMatchObject({
         scorer_id: judge.scorer_id,
         scorer_name: judge.name,
-        scorer_version: 1,
+        scorer_version: null,
         scorer_kind: 'llm_judge',
         source: 'client',
       });
@@ -403,6 +439,15 @@ describe('the scores of a workspace', () => {
       }
       expect(outcome(await runtime.get(SCORES))).toEqual([403, 'access_denied']);
     });
+
+    it('keep the value of a thumb when a comment follows', async () => {
+      const trace_id = await held.on.exportTrace();
+      const thumb = (fields: Fields) => score({ scorer_name: 'thumbs', trace_id, author: 'ann', ...fields }, runtime);
+      const up = await thumb({ score: true });
+      expect(await thumb({ comment: 'Quick.' })).toMatchObject({ score: 1, comment: 'Quick.', supersedes_score_id: up.score_id });
+      expect(await thumb({ score: null })).toMatchObject({ score: null });
+      expect(await listed('scorer_name=thumbs')).toHaveLength(1);
+    }); // prettier-ignore
 
     it('are all kept without an author, and one per author', async () => {
       const trace_id = await held.on.exportTrace();

@@ -92,9 +92,9 @@ describe('statistics of scores', () => {
     const definition = { prompt: 'Is {{output}} good?', output: { type: 'numeric', min: 0, max: 1 } };
     const made = await space.post<{ scorer_id: string }>('/eval/v1/scorers', { name: 'judge', scorer_kind: 'llm_judge', definition });
     const { scorer_id } = made.body;
-    await score({ scorer_id, trace_id, score: 0.25, author: '1' });
+    await score({ scorer_id, scorer_version: 1, trace_id, score: 0.25, author: '1' });
     await space.editor.patch(`/eval/v1/scorers/${scorer_id}`, { definition: { ...definition, prompt: 'Really?' } });
-    await score({ scorer_id, trace_id, score: 0.75, author: '2' });
+    await score({ scorer_id, scorer_version: 2, trace_id, score: 0.75, author: '2' });
     await app.database.query(
       `UPDATE scores SET created_at = created_at - interval '1 day' WHERE workspace_id = $1 AND author = '1'`,
       [space.id],
@@ -127,6 +127,9 @@ describe('statistics of scores', () => {
       ['2026-01-02', '1', 1],
       ['2026-01-02', '2', 2],
     ]);
+    const day = { trace_since: '2026-01-02T00:00:00Z', trace_until: '2026-01-03T00:00:00Z' };
+    expect((await rowsOf(day))[0]!.values).toMatchObject({ count: 2, mean: 1.5 });
+    expect((await rowsOf({ trace_since: day.trace_until }))[0]!.values.count).toBe(0);
     const found = await space.viewer.get('/telemetry/v1/traces?agent_version=2');
     expect(found.body.items).toEqual([expect.objectContaining({ agent_version: '2', service_name: 'a' })]);
   });

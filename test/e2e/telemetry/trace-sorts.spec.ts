@@ -177,6 +177,7 @@ describe('the list of traces, by figures and scores', () => {
       ['score=good:gte:2', []],
       ['score=nobody:gte:0', []],
       ['score=good:gte:0&root_name=a', ['a']],
+      ['score=good:gte:0&score_source=hosted', []],
       ['score=good:gte:0&until=2026-11-20T00:01:00Z', ['a']],
       ['score=good:gte:0&sort=started_at', ['a', 'b', 'c']],
       ['score=good:gte:0&sort=-cost_usd', ['c', 'b', 'a']],
@@ -186,17 +187,19 @@ describe('the list of traces, by figures and scores', () => {
     });
 
     it.each([
-      ['sort=-score:good', ['c', 'b', 'a', 'd']],
-      ['sort=score:good', ['a', 'c', 'b', 'd']],
-      ['sort=score:a:b', ['a', 'b', 'c', 'd']],
-      ['sort=-score:a:b', ['b', 'a', 'd', 'c']],
-      ['sort=-score:nobody', ['d', 'c', 'b', 'a']],
+      ['sort=-score:good', ['c', 'b', 'a']],
+      ['sort=score:good', ['a', 'c', 'b']],
+      ['sort=score:a:b', ['a', 'b']],
+      ['sort=-score:a:b', ['b', 'a']],
+      ['sort=-score:nobody', []],
+      ['sort=score:good&score_source=hosted', []],
+      ['sort=score:good&score_source=end_user', ['a', 'c', 'b']],
       ['sort=score:good&score=good:gte:0.4', ['c', 'b']],
       ['sort=score:good&score=a:b:lte:0', ['a']],
-      ['sort=-score:good&root_name=d', ['d']],
-      ['sort=score:good&since=2026-11-20T00:01:00Z', ['c', 'b', 'd']],
+      ['sort=-score:good&root_name=d', []],
+      ['sort=score:good&since=2026-11-20T00:01:00Z', ['c', 'b']],
       ['sort=score:good&q=c', ['c']],
-    ])('sorts by a score, and has traces without it last: %s', async (query, expected) => {
+    ])('sorts by a score, and leaves out traces without it: %s', async (query, expected) => {
       expect(await names(query)).toEqual(expected);
     });
 
@@ -219,7 +222,8 @@ describe('the list of traces, by figures and scores', () => {
       await other.send([{ traceId: ids.a!, name: 'theirs' }]);
       const list = async (query: string) =>
         (await other.list(query)).items.map((one) => [one.root_name, one.scores]);
-      expect(await list('?sort=-score:good')).toEqual([['theirs', []]]);
+      expect(await list('?sort=-score:good')).toEqual([]);
+      expect(await list('?')).toEqual([['theirs', []]]);
       expect(await list('?score=good:gte:0')).toEqual([]);
     });
   });
@@ -260,6 +264,27 @@ describe('the list of traces, by figures and scores', () => {
       expect([query, status]).toEqual([query, 200]);
       return body.items;
     };
+
+    it('finds the worst traces of a time range behind any number of equal scores outside of it', async () => {
+      const tied = await ReadingWorkspace.open(app);
+      await app.database.query(
+        `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models)
+         SELECT $1, md5($1 || n), timestamptz '2026-11-20' + n * interval '1 second', now(), 1, 0, '{}'
+         FROM generate_series(1, ${ALL}) n`,
+        [tied.id],
+      );
+      await app.database.query(
+        `INSERT INTO scores (score_id, workspace_id, scorer_name, source, target_kind, trace_id, score, created_at, created_by)
+         SELECT 'score_' || lpad(n::text, 26, '0'), $1, 'good', 'hosted', 'trace', md5($1 || n), (n > ${ALL} - 5)::int, now(),
+                'test' FROM generate_series(1, ${ALL}) n`,
+        [tied.id],
+      );
+      const since = new Date(Date.parse('2026-11-20T00:00:00Z') + (ALL - 7) * 1_000).toISOString();
+      const worst = await listed(`sort=score:good&since=${since}&limit=3`, tied);
+      expect(worst.map(({ scores }) => scores[0].score)).toEqual([0, 0, 0]);
+      const all = await tied.pages(`${TRACES}?limit=2&sort=score:good&since=${since}`);
+      expect(all.items.map(({ scores }) => scores[0].score)).toEqual([0, 0, 0, 1, 1, 1, 1, 1]);
+    });
 
     it('pages through a score filter that matches everything, and one that matches nothing', async () => {
       const { items, count } = await many.pages(`${TRACES}?limit=500&score=good:gte:0`);

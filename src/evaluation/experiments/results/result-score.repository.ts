@@ -38,16 +38,25 @@ export class ResultScoreRepository {
               score_id text, result_id text, result_version integer, case_id text, trace_id text, session_id text,
               scorer text, scorer_version integer, scorer_id text, score double precision, label text, comment text,
               metadata json)
+          ), named AS MATERIALIZED (
+            SELECT name.*, found.* FROM (SELECT DISTINCT scorer, scorer_id AS given_id FROM given) name
+            LEFT JOIN LATERAL (
+              SELECT scorer_id, scorer_kind FROM scorers s
+              WHERE s.scorer_id = name.given_id AND s.workspace_id = ${scope.workspaceId}
+              UNION ALL
+              SELECT scorer_id, scorer_kind FROM scorers s
+              WHERE s.name = name.scorer AND s.archived_at IS NULL AND name.given_id IS NULL
+                AND s.scorer_kind <> 'human' AND s.workspace_id = ${scope.workspaceId}
+            ) found ON true
           ), listed AS (
             INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_kind, scorer_name, source,
                                 target_kind, trace_id, session_id, experiment_id, result_id, result_version, case_id,
                                 score, label, comment, metadata, created_at, created_by)
-            SELECT score_id, ${scope.workspaceId}, scorer_id, scorer_version, (
-                     SELECT scorer_kind FROM scorers
-                     WHERE scorer_id = given.scorer_id AND workspace_id = ${scope.workspaceId}),
-                   scorer, 'client', 'result', trace_id, session_id, ${experimentId}, result_id, result_version, case_id,
-                   score, label, comment, metadata, ${at}::timestamptz, ${scope.principalId}
-            FROM given
+            SELECT score_id, ${scope.workspaceId}, named.scorer_id, scorer_version, named.scorer_kind, scorer, 'client',
+                   'result', trace_id, session_id, ${experimentId}, result_id, result_version, case_id, score,
+                   label, comment, metadata, ${at}::timestamptz, ${scope.principalId}
+            FROM given JOIN named USING (scorer)
+            WHERE named.given_id IS NOT DISTINCT FROM given.scorer_id
           )
           INSERT INTO result_scores (experiment_id, workspace_id, result_id, scorer, scorer_version, scorer_id, score,
                                      source, is_shown)

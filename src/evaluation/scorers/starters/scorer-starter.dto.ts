@@ -45,7 +45,7 @@ export class StarterResultDto {
 
 export class StarterExampleDto {
   subject!: StarterSubjectDto;
-  /** The answer of the judge or the person. Absent where the service computes the score itself. */
+  /** The answer of the judge, or the members of a person's score. Absent where the service computes the score itself. */
   @AnyJsonObject({ required: false })
   answer?: object;
   result!: StarterResultDto;

@@ -53,12 +53,12 @@ const PEOPLE_STARTERS: HumanStarter[] = [
     },
     passing: {
       subject: { input: 'What is 6 times 7?', output: '42' },
-      answer: { choice: 'up' },
+      answer: { label: 'up' },
       score: 1,
     },
     failing: {
       subject: { input: 'What is 6 times 7?', output: 'About 40.' },
-      answer: { choice: 'down' },
+      answer: { label: 'down' },
       score: 0,
     },
   },

@@ -35,8 +35,10 @@ export interface ExampleSpan {
 /** A subject and its score. */
 export interface StarterExample {
   subject: ExampleSubject;
-  /** The answer of the judge or the person. Absent for a code scorer, which computes the score itself. */
-  answer?: Answer;
+  /**
+   * The answer of the judge, or the members of a person's score. Absent for a code scorer, which computes the score itself.
+   */
+  answer?: Answer | { label: string };
   score: number;
 }
 
