@@ -29,8 +29,9 @@ export {
 export { StartedListQueryDto } from './traces/trace-query.dto';
 export {
   checkSelectionValues,
-  filterErrors,
+  conditionErrors,
   IsRuleFilters,
+  parseConditions,
   parseFilters,
   RuleFilterDto,
 } from './stats/rule-filter.dto';

@@ -59,7 +59,11 @@ export class TargetSelector {
    * Returns the traces or results of a selection, newest first, up to its limit, or their number if that exceeds the cap.
    * Throws the signal's reason soon after it is aborted.
    */
-  async selectOrCount(scope: Scope, selection: Selection, signal: AbortSignal): Promise<TargetRef[] | number> {
+  async selectOrCount(
+    scope: Scope,
+    selection: Selection,
+    signal: AbortSignal,
+  ): Promise<TargetRef[] | number> {
     const { limit, cap } = selection;
     const candidates = await this.finder.find(scope, selection, signal);
     const selected = await takeFirst(candidates, limit ?? cap + 1);
