@@ -31,8 +31,9 @@ export {
 export { StartedListQueryDto } from './traces/trace-query.dto';
 export {
   checkSelectionValues,
-  filterErrors,
+  conditionErrors,
   IsRuleFilters,
+  parseConditions,
   parseFilters,
   RuleFilterDto,
 } from './stats/rule-filter.dto';

@@ -1,19 +1,25 @@
 import { createTestApp, createTestWorker, type TestApp, TestJudge, type TestWorker } from '#testing';
+import { ScoringRuleRepository } from '../../src/evaluation/scoring/rules/scoring-rule.repository';
+import { ScoringRuleRunner } from '../../src/evaluation/scoring/rules/scoring-rule.runner';
+import { ScoringRuleScheduler } from '../../src/evaluation/scoring/rules/scoring-rule.scheduler';
 import { CHOICES, COST, GOOD, PRICES, says } from './judge.fixture';
-import { ALWAYS, pathOf, RulesFixture, skipQuietSecond } from './scoring-rules.fixture';
+import { ALWAYS, pathOf, RulesFixture, settled, skipQuietSecond } from './scoring-rules.fixture';
 
 describe('a scoring rule with max_cost_usd_per_day', () => {
   let judge: TestJudge;
   let app: TestApp;
   let worker: TestWorker;
+  let otherWorker: TestWorker;
   let rules: RulesFixture;
 
   beforeAll(async () => {
     judge = await TestJudge.listen();
     app = await createTestApp({ env: { ...judge.env, MODEL_PRICES: JSON.stringify(PRICES) } });
     worker = skipQuietSecond(await createTestWorker(app));
+    otherWorker = skipQuietSecond(await createTestWorker(app));
   });
   afterAll(async () => {
+    await otherWorker.close();
     await worker.close();
     await app.close();
     await judge.close();
@@ -55,6 +61,18 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
       [rule_id],
     );
     await app.database.query('UPDATE scoring_rules SET paused_until = now() WHERE rule_id = $1', [rule_id]);
+  };
+  /** Runs the rules in the other worker, and calls this after it has listed them and before it leases them. */
+  const runStale = async (meanwhile: () => Promise<unknown>): Promise<void> => {
+    const repository = otherWorker.get(ScoringRuleRepository);
+    const { lease } = repository;
+    const spy = jest.spyOn(repository, 'lease').mockImplementationOnce(async (...asked) => {
+      await meanwhile();
+      return lease.apply(repository, asked);
+    });
+    await otherWorker.get(ScoringRuleScheduler).runDue();
+    expect(spy).toHaveBeenCalled();
+    spy.mockRestore();
   };
   const midnight = (): string => {
     const day = new Date();
@@ -128,6 +146,45 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
       paused_until: null,
     });
     await rules.seen(rule, 3);
+    expect(await rules.scored(rule)).toEqual(expect.arrayContaining(missed));
+  });
+
+  it('has one run at a time when a worker has listed it before another worker starts a run', async () => {
+    let answer = (): void => undefined;
+    const isAnswering = new Promise<void>((resolve) => (answer = resolve));
+    judge.reply = () => isAnswering.then(() => says(GOOD));
+    const rule = await ruleWith(2 * COST);
+    await traces(1);
+    const beforeUs = await settled(app);
+    await traces(1);
+    await settled(app);
+    await runStale(async () => {
+      const active = await worker.get(ScoringRuleRepository).listActive('', 1_000, 1);
+      await worker.get(ScoringRuleRunner).step(
+        active.find((one) => one.rule_id === rule.rule_id)!,
+        beforeUs,
+      );
+    });
+    const runs = await rules.runs(rule);
+    answer();
+    expect(runs).toMatchObject([{ total: 1, max_cost_usd: 2 * COST }]);
+    await rules.seen(rule, 2);
+    await rules.results(rule);
+    const [last] = await rules.runs(rule);
+    expect(last).toMatchObject({ total: 1, max_cost_usd: expect.closeTo(COST, 9) });
+  });
+
+  it('keeps a pause that another worker begins after this one has listed it', async () => {
+    const rule = await ruleWith(COST);
+    await traces(1);
+    await rules.seen(rule, 1);
+    await rules.results(rule);
+    const missed = await traces(1);
+    await settled(app);
+    await runStale(() => rules.runDue());
+    expect(await rules.read(rule)).toMatchObject({ paused_until: midnight(), seen_count: 1 });
+    await rules.patch(rule, { max_cost_usd_per_day: null });
+    await rules.seen(rule, 2);
     expect(await rules.scored(rule)).toEqual(expect.arrayContaining(missed));
   });
 

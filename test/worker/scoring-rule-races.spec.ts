@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { createTestApp, createTestWorker, type TestApp, type TestWorker } from '#testing';
 import {
   ScoringRuleRepository,
@@ -6,7 +5,7 @@ import {
 } from '../../src/evaluation/scoring/rules/scoring-rule.repository';
 import { ScoringRuleRunner } from '../../src/evaluation/scoring/rules/scoring-rule.runner';
 import { TraceFeedRepository } from '../../src/telemetry';
-import { RulesFixture } from './scoring-rules.fixture';
+import { RulesFixture, settled } from './scoring-rules.fixture';
 
 /** When two workers do the same to a rule at the same time, it happens once. */
 describe('a scoring rule', () => {
@@ -33,17 +32,12 @@ describe('a scoring rule', () => {
     const { settled_us } = await worker.get(TraceFeedRepository).clock();
     return worker.get(ScoringRuleRunner).step(watched, settled_us);
   };
-  const settled = async (): Promise<void> => {
-    const arrivals = app.get(TraceFeedRepository);
-    const { now_us } = await arrivals.clock();
-    while ((await arrivals.clock()).settled_us <= now_us) await delay(5);
-  };
   const QUIET = { quiet_seconds: 86_400 };
 
   it('counts and scores arrivals once when two workers run it', async () => {
     const rule = await rules.rule(QUIET);
     const traceIds = await rules.traces(8);
-    await settled();
+    await settled(app);
     await Promise.all([...workers, ...workers].map((worker) => take(worker, rule)));
     expect(await rules.read(rule)).toMatchObject({ seen_count: 8, chosen_count: 8, ordered_count: 8 });
     expect(await rules.scored(rule)).toEqual(traceIds.sort());
@@ -52,7 +46,7 @@ describe('a scoring rule', () => {
   it('counts skipped arrivals once when two workers run it', async () => {
     const rule = await rules.rule({ ...QUIET, sample_rate: 0 });
     await rules.traces(8);
-    await settled();
+    await settled(app);
     await Promise.all([...workers, ...workers].map((worker) => take(worker, rule)));
     expect(await rules.read(rule)).toMatchObject({ seen_count: 8, chosen_count: 0 });
   });
@@ -63,7 +57,7 @@ describe('a scoring rule', () => {
   ])('starts no run when it is %s meanwhile', async (_, change) => {
     const rule = await rules.rule(QUIET);
     await rules.on.trace();
-    await settled();
+    await settled(app);
     const arrivals = workers[0]!.get(TraceFeedRepository);
     const { read } = arrivals;
     const spy = jest.spyOn(arrivals, 'read').mockImplementationOnce(async (...asked) => {
@@ -81,7 +75,7 @@ describe('a scoring rule', () => {
     const scorer = await rules.on.scorer();
     const rule = await rules.rule(QUIET, scorer);
     const traceIds = (await rules.traces(20)).sort();
-    await settled();
+    await settled(app);
     const asked = { since: '2020-01-01T00:00:00Z', unscored_only: true, limit: 100 };
     const [answer] = await Promise.all([rules.on.score(scorer, asked), take(workers[0]!, rule)]);
     const byRequest: string[] = [];

@@ -88,5 +88,16 @@ export function skipQuietSecond(worker: TestWorker): TestWorker {
   return worker;
 }
 
+/** Waits until all traces sent so far have settled. Returns the end of the settled arrivals. */
+export async function settled(app: TestApp): Promise<number> {
+  const arrivals = app.get(TraceFeedRepository);
+  const { now_us } = await arrivals.clock();
+  for (;;) {
+    const { settled_us } = await arrivals.clock();
+    if (settled_us > now_us) return settled_us;
+    await delay(5);
+  }
+}
+
 export const pathOf = ({ scorer_id, rule_id }: any): string =>
   `/eval/v1/scorers/${scorer_id}/rules/${rule_id}`;

@@ -1,7 +1,6 @@
-import { parseTime } from '#platform/http';
 import { RawJson, sha256OfJson } from '#platform/json';
 import { type FieldError, Problem, problem } from '#platform/problem';
-import { checkSelectionValues, filterErrors, parseFilters } from '../../telemetry';
+import { checkSelectionValues, conditionErrors, parseConditions } from '../../telemetry';
 import type { Selection } from '../scoring';
 import { type AnnotationSourceDto, ITEMS_MAX } from './annotation-queue.dto';
 
@@ -11,9 +10,6 @@ const POINTER = '/source';
 
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
 
-const timeOf = (text: string | null | undefined): Date | undefined =>
-  (text ? parseTime(text) : null) ?? undefined;
-
 /** Errors: 400 unless exactly one selector is given, for filter values of the wrong type, and for an empty time range. */
 export function checkSource(source: AnnotationSourceDto): void {
   const given = SELECTORS.filter((name) => isGiven(source[name]));
@@ -21,10 +17,7 @@ export function checkSource(source: AnnotationSourceDto): void {
   if (given.length !== 1) {
     errors.push({ pointer: '', detail: `must have exactly one of ${SELECTORS.join(', ')}` });
   }
-  errors.push(...filterErrors(source));
-  const [since, until] = [timeOf(source.since), timeOf(source.until)];
-  if (since && until && since >= until)
-    errors.push({ pointer: '/since', detail: 'must be earlier than until' });
+  errors.push(...conditionErrors(source));
   if (errors.length > 0) throw problem.invalidFields(errors).within(POINTER);
 }
 
@@ -48,9 +41,7 @@ export const selectionOf = (source: AnnotationSourceDto): Selection => ({
   sessionIds: undefined,
   agentIds: undefined,
   experimentId: source.experiment_id ?? undefined,
-  since: timeOf(source.since),
-  until: timeOf(source.until),
-  filters: source.filters?.length ? parseFilters(source.filters) : undefined,
+  ...parseConditions(source),
   limit: source.limit ?? undefined,
   cap: ITEMS_MAX,
   unscoredOnly: false,

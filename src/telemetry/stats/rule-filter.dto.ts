@@ -1,4 +1,4 @@
-import { IsJson, IsOneOf, valueErrors } from '#platform/http';
+import { IsJson, IsOneOf, parseTime, valueErrors } from '#platform/http';
 import { type FieldError, problem } from '#platform/problem';
 import { FEED_TEXT_FIELDS } from '../traces/trace-feed.repository';
 import { STATS_FIGURES, STATS_OPERATORS, type TraceFilter } from '../traces/trace-stats.types';
@@ -29,19 +29,26 @@ export class RuleFilterDto {
 /** Declares a member with the filters that select traces. */
 export const IsRuleFilters = (): PropertyDecorator => FiltersOf(() => RuleFilterDto);
 
-interface WithFilters {
+/** The conditions of a request on the traces that it selects. */
+interface TraceConditions {
   filters?: RuleFilterDto[] | null;
+  since?: string | null;
+  until?: string | null;
 }
 
-/** Returns the errors of filter values of the wrong type. */
-export function filterErrors({ filters }: WithFilters): FieldError[] {
+/** Returns the errors of filter values of the wrong type, and of an empty time range. */
+export function conditionErrors(dto: TraceConditions): FieldError[] {
   const errors: FieldError[] = [];
-  readFilters(filters ?? [], FILTER_FIELDS, errors);
+  readFilters(dto.filters ?? [], FILTER_FIELDS, errors);
+  const [since, until] = [timeOf(dto.since), timeOf(dto.until)];
+  if (since && until && since >= until) {
+    errors.push({ pointer: '/since', detail: 'must be earlier than until' });
+  }
   return errors;
 }
 
 /** Errors: 422 for unknown values of enumerated members, of fields and operators, and of `status`. */
-export function checkSelectionValues(dto: WithFilters): void {
+export function checkSelectionValues(dto: TraceConditions): void {
   const errors = [...valueErrors(dto, ''), ...statusErrors(dto.filters ?? [])];
   if (errors.length > 0) throw problem.validationFailed(errors);
 }
@@ -53,3 +60,13 @@ export function parseFilters(filters: readonly GivenFilter[]): TraceFilter[] {
   if (errors.length > 0) throw new Error(`Checked filters cannot be read: ${JSON.stringify(errors)}`);
   return read;
 }
+
+/** Parses conditions that were valid when they were checked. */
+export const parseConditions = ({ filters, since, until }: TraceConditions) => ({
+  filters: filters?.length ? parseFilters(filters) : undefined,
+  since: timeOf(since),
+  until: timeOf(until),
+});
+
+const timeOf = (text: string | null | undefined): Date | undefined =>
+  (text ? parseTime(text) : null) ?? undefined;

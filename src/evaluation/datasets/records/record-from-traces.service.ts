@@ -1,14 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { FairLimiter } from '#platform/concurrency';
-import { parseTime } from '#platform/http';
 import { toJsonText } from '#platform/json';
 import { type FieldError, Problem, problem } from '#platform/problem';
 import {
   checkSelectionValues,
-  filterErrors,
-  parseFilters,
-  type TraceSelection,
+  conditionErrors,
+  parseConditions,
   TraceStore,
   type TraceSummary,
 } from '../../../telemetry';
@@ -58,8 +56,8 @@ export class RecordFromTracesService {
   /**
    * Makes a record from each trace, in one transaction. Each succeeds or fails by itself: 400 for a trace without input, or
    * against the schemas of the dataset, 409 for one that has a record, 413 for one that does not fit into the request.
-   * Errors of the request: 400 without traces or with contradictory selectors; 422 for a selection of more than 100; 404 for an unknown dataset, and naming unknown traces; 409 for an archived dataset; 503 when too many
-   * requests wait.
+   * Errors of the request: 400 without traces or with contradictory selectors; 422 for a selection of more than 100; 404
+   * for an unknown dataset, and naming unknown traces; 409 for an archived dataset; 503 when too many requests wait.
    */
   async create(
     scope: Scope,
@@ -82,11 +80,7 @@ export class RecordFromTracesService {
 
   /** Returns the traces of a selection, newest first. Errors: 422 for more than 100 of them, with their number. */
   private async select(scope: Scope, dto: RecordsFromTracesDto, signal: AbortSignal): Promise<string[]> {
-    const selection: TraceSelection = {
-      since: timeOf(dto.since),
-      until: timeOf(dto.until),
-      filters: dto.filters?.length ? parseFilters(dto.filters) : undefined,
-    };
+    const selection = parseConditions(dto);
     if (dto.limit && dto.limit > BULK_MAX) {
       throw problem.validationFailed([{ pointer: '/limit', detail: `must be at most ${BULK_MAX}` }]);
     }
@@ -121,20 +115,14 @@ function checkSelectors(dto: RecordsFromTracesDto): void {
   if (!dto.trace_ids && !isSelected) {
     throw problem.invalidRequest('Name the traces by trace_ids, or select them by filters, since or until.');
   }
-  const errors: FieldError[] = filterErrors(dto);
+  const errors: FieldError[] = conditionErrors(dto);
   for (const member of ['filters', 'since', 'until', 'limit'] as const) {
     if (dto.trace_ids && (dto[member] ?? null) !== null) {
       errors.push({ pointer: `/${member}`, detail: 'cannot be combined with trace_ids' });
     }
   }
-  const [since, until] = [timeOf(dto.since), timeOf(dto.until)];
-  if (since && until && since >= until)
-    errors.push({ pointer: '/since', detail: 'must be earlier than until' });
   if (errors.length > 0) throw problem.invalidFields(errors);
 }
-
-const timeOf = (text: string | null | undefined): Date | undefined =>
-  (text ? parseTime(text) : null) ?? undefined;
 
 const tooMany = (count: number): Problem =>
   problem.validationFailed(

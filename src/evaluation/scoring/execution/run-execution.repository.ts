@@ -63,8 +63,8 @@ export class RunExecutionRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Claims a run that is queued, or whose lease has expired. Its batch is then running. Returns null if another worker holds the run, and if it has
-   * ended or does not exist.
+   * Claims a run that is queued, or whose lease has expired. Its batch is then running. Returns null if another worker
+   * holds the run, and if it has ended or does not exist.
    *
    * @param seconds time until the deadline, counted from the first claim
    */
@@ -181,7 +181,8 @@ export class RunExecutionRepository {
         sql`UPDATE score_runs
           SET run_status = ${outcome.run_status}, failure_code = ${outcome.failure_code},
               failure_detail = ${outcome.failure_detail}, completed_count = ${counts.completed},
-              failed_count = ${counts.failed}, not_written_back_count = ${counts.not_written_back}, cost_usd = ${counts.cost_usd}, finished_at = now(), updated_at = now(),
+              failed_count = ${counts.failed}, not_written_back_count = ${counts.not_written_back},
+              cost_usd = ${counts.cost_usd}, finished_at = now(), updated_at = now(),
               lease_token = NULL, lease_expires_at = NULL
           WHERE ${isHeld(run, token)} RETURNING 1`,
       ),

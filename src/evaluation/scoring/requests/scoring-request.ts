@@ -1,6 +1,5 @@
-import { parseTime } from '#platform/http';
 import { type FieldError, problem } from '#platform/problem';
-import { filterErrors, parseFilters } from '../../../telemetry';
+import { conditionErrors, parseConditions } from '../../../telemetry';
 import type { Grain } from '../../scorers';
 import { CONCURRENCY_DEFAULT, type ScoringOptions } from '../execution/scoring-runner';
 import type { Selection } from '../target-selection/candidates';
@@ -20,11 +19,7 @@ export function checkSelectors(dto: TargetSelectionDto): void {
       'Select what to score: give trace_ids, session_ids, agent_ids, experiment_id, since, until or filters.',
     );
   }
-  const errors: FieldError[] = filterErrors(dto);
-  const [since, until] = [timeOf(dto.since), timeOf(dto.until)];
-  if (since && until && since >= until) {
-    errors.push({ pointer: '/since', detail: 'must be earlier than until' });
-  }
+  const errors: FieldError[] = conditionErrors(dto);
   for (const member of ID_LISTS) {
     if (dto[member]?.length === 0) {
       errors.push({ pointer: `/${member}`, detail: 'must not be empty: an empty list selects nothing' });
@@ -64,9 +59,7 @@ export function selectionOf(
     sessionIds: distinct(dto.session_ids),
     agentIds: distinct(dto.agent_ids),
     experimentId: dto.experiment_id ?? undefined,
-    since: timeOf(dto.since),
-    until: timeOf(dto.until),
-    filters: dto.filters?.length ? parseFilters(dto.filters) : undefined,
+    ...parseConditions(dto),
     limit,
     cap,
     unscoredOnly: dto.unscored_only === true,
@@ -99,6 +92,3 @@ const isAbsent = (value: unknown): boolean => value === null || value === undefi
 
 const distinct = (ids: string[] | null | undefined): string[] | undefined =>
   ids ? [...new Set(ids)] : undefined;
-
-const timeOf = (text: string | null | undefined): Date | undefined =>
-  (text ? parseTime(text) : null) ?? undefined;

@@ -3,7 +3,12 @@ import type { Scope } from '#platform/auth';
 import { problem } from '#platform/problem';
 import { TARGETS_MAX } from '../runs/score-run.entity';
 import { ScoreRunService } from '../runs/score-run.service';
-import { type QueuedRunDto, type ScoreRequestDto, type SynchronousScoresDto, toQueuedRunDto } from './scoring.dto';
+import {
+  type QueuedRunDto,
+  type ScoreRequestDto,
+  type SynchronousScoresDto,
+  toQueuedRunDto,
+} from './scoring.dto';
 import { type ScoringOptions, ScoringRunner } from '../execution/scoring-runner';
 import { ScoringRequestReader } from './scoring-request.reader';
 import type { Selection } from '../target-selection/candidates';
@@ -32,7 +37,12 @@ export class ScoringService {
    * scorer, and if other requests keep taking the targets; 422 for more targets than the cap, and for a cost limit on a
    * judge without prices; 503 without a judge backend, except in mode `preview`.
    */
-  async score(scope: Scope, scorerId: string, dto: ScoreRequestDto, signal: AbortSignal): Promise<ScoringAnswer> {
+  async score(
+    scope: Scope,
+    scorerId: string,
+    dto: ScoreRequestDto,
+    signal: AbortSignal,
+  ): Promise<ScoringAnswer> {
     const mode = dto.mode ?? 'score';
     const cap = { targets: TARGETS_MAX[mode], what: `in mode ${mode}` };
     const asksJudge = mode !== 'preview';

@@ -143,16 +143,22 @@ export class ScoringRuleRepository extends WorkspaceRepository<ScoringRuleEntity
   }
 
   /**
-   * Returns the cost of the runs that a rule has started today (UTC), in US dollars. A run that was started today was also
-   * changed today, and so is found by index.
+   * Returns the cost of the runs that a rule has started today (UTC), in US dollars. Returns null while a run of the rule
+   * is open, because its cost is not known yet. A run that was started today was also changed today, and so is found by
+   * index.
    */
-  async costToday(scope: Scope, ruleId: string): Promise<number> {
-    const [row] = await this.database.query<{ cost: number }>(
+  async costToday(scope: Scope, ruleId: string): Promise<number | null> {
+    const [row] = await this.database.query<{ cost: number | null }>(
       prepared(
         'scoring-rule.cost-today',
-        sql`SELECT coalesce(sum(cost_usd), 0)::float8 AS cost FROM score_runs
-          WHERE rule_id = ${ruleId} AND workspace_id = ${scope.workspaceId}
-            AND updated_at >= date_trunc('day', now(), 'UTC') AND created_at >= date_trunc('day', now(), 'UTC')`,
+        sql`SELECT CASE WHEN EXISTS (
+              SELECT FROM score_runs
+              WHERE rule_id = ${ruleId} AND workspace_id = ${scope.workspaceId} AND run_status IN ('queued', 'running')
+            ) THEN NULL ELSE (
+              SELECT coalesce(sum(cost_usd), 0)::float8 FROM score_runs
+              WHERE rule_id = ${ruleId} AND workspace_id = ${scope.workspaceId}
+                AND updated_at >= date_trunc('day', now(), 'UTC') AND created_at >= date_trunc('day', now(), 'UTC')
+            ) END AS cost`,
       ),
     );
     return row!.cost;
@@ -168,14 +174,17 @@ export class ScoringRuleRepository extends WorkspaceRepository<ScoringRuleEntity
     );
   }
 
-  /** Ends the pause of a rule, which then skips what arrived before the end of the pause. Releases the lease. */
+  /**
+   * Ends a pause that is over. The rule then skips what arrived before the end of the pause. Releases the lease. Keeps a
+   * pause that has just begun.
+   */
   async resume(scope: Scope, { rule_id, generation }: ScoringRuleEntity): Promise<void> {
     await this.database.query(
       sql`UPDATE scoring_rules
         SET seen_us = ${timeToMicroseconds(raw('paused_until'))}, seen_trace_id = '', paused_until = NULL,
             held_until = NULL
         WHERE rule_id = ${rule_id} AND workspace_id = ${scope.workspaceId} AND generation = ${generation}
-          AND paused_until IS NOT NULL`,
+          AND paused_until <= now()`,
     );
   }
 

@@ -81,10 +81,19 @@ export class ScoringRuleRunner {
       await this.rules.recordError([ruleId], NO_PRICE);
       return false;
     }
-    const leftUsd = maxCostUsd === null ? null : maxCostUsd - (await this.rules.costToday(scope, ruleId));
-    if (leftUsd !== null && leftUsd <= 0) {
-      await this.rules.pause(scope, rule);
-      return false;
+    let leftUsd: number | null = null;
+    if (maxCostUsd !== null) {
+      // The rule was read first: a run that another worker starts from here on moves the rule, and ends this step.
+      const costUsd = await this.rules.costToday(scope, ruleId);
+      if (costUsd === null) {
+        await this.rules.release(scope, ruleId);
+        return false;
+      }
+      leftUsd = maxCostUsd - costUsd;
+      if (leftUsd <= 0) {
+        await this.rules.pause(scope, rule);
+        return false;
+      }
     }
     const arrived = await this.arrivals.read(scope, {
       after: { arrived_us: rule.seen_us, trace_id: rule.seen_trace_id },

@@ -13,7 +13,7 @@ import {
   stamps,
   WorkspaceResourceService,
 } from '../../../resources';
-import { checkSelectionValues, filterErrors, TraceFeedRepository } from '../../../telemetry';
+import { checkSelectionValues, conditionErrors, TraceFeedRepository } from '../../../telemetry';
 import { ScorerRepository, ScorerService } from '../../scorers';
 import { checkRunnable, toRunnable, TargetScorer } from '../execution/target-scorer';
 import {
@@ -71,8 +71,8 @@ export class ScoringRuleService extends WorkspaceResourceService<ScoringRuleEnti
 
   /**
    * Creates a rule. Errors: 400 for filter values of the wrong type and for a human scorer; 404 for an unknown scorer; 409
-   * for an archived scorer and for one with 20 rules; 422 for unknown values, and for a cost limit on a judge without prices; 503 without the
-   * scorer's judge backend.
+   * for an archived scorer and for one with 20 rules; 422 for unknown values, and for a cost limit on a judge without
+   * prices; 503 without the scorer's judge backend.
    */
   async create(
     scope: Scope,
@@ -232,7 +232,7 @@ const startingAt = (nowUs: number) => ({
 
 /** Errors: 400 for filter values of the wrong type. */
 function checkFilters(dto: Pick<CreateScoringRuleDto, 'filters'>): void {
-  const errors = filterErrors(dto);
+  const errors = conditionErrors(dto);
   if (errors.length > 0) throw problem.invalidFields(errors);
 }
 

@@ -18,12 +18,13 @@ const COLUMNS = `r.score_run_id, r.workspace_id, r.scorer_id, r.scorer_version, 
   r.score_batch_id, r.grain,
   r.run_status, r.concurrency, r.total, ${soFar('completed_count', 'count(*) FILTER (WHERE s.error IS NULL)')},
   ${soFar('failed_count', 'count(s.error)')},
-  ${soFar('not_written_back_count', 'count(*) FILTER (WHERE NOT s.is_written_back)')}, ${soFar('cost_usd', 'sum(s.cost_usd)')}, r.max_cost_usd, r.uses_cache,
+  ${soFar('not_written_back_count', 'count(*) FILTER (WHERE NOT s.is_written_back)')},
+  ${soFar('cost_usd', 'sum(s.cost_usd)')}, r.max_cost_usd, r.uses_cache,
   r.failure_code, r.failure_detail, r.started_at, r.finished_at, r.created_at, r.updated_at, r.created_by`;
 
 const RESULT_COLUMNS = `score_run_id, ordinal, score_id, scorer_id, scorer_version, trace_id, session_id, result_id,
-  case_id, score, choice, confidence, probabilities, answers, reasoning, backend, model, error, elapsed_ms, cost_usd, request_sha256, is_cached,
-  samples, created_at`;
+  case_id, score, choice, confidence, probabilities, answers, reasoning, backend, model, error, elapsed_ms, cost_usd,
+  request_sha256, is_cached, samples, created_at`;
 
 /** The experiment, id, version and case of the result that is a target `t`; null for a target that is none. */
 const RESULT_OF_TARGET = `CASE WHEN t.result_version IS NOT NULL THEN t.result_experiment_id END,
