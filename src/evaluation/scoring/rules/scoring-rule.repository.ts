@@ -143,12 +143,12 @@ export class ScoringRuleRepository extends WorkspaceRepository<ScoringRuleEntity
   }
 
   /**
-   * Returns the cost of the runs that a rule has started today (UTC), in US dollars. Returns null while a run of the rule
-   * is open, because its cost is not known yet. A run that was started today was also changed today, and so is found by
+   * Returns the cost of the runs that a rule has started today (UTC), in US dollars, and the end of that day. The cost is null
+   * while a run of the rule is open, because it is not known yet. A run that was started today was also changed today, and so is found by
    * index.
    */
-  async costToday(scope: Scope, ruleId: string): Promise<number | null> {
-    const [row] = await this.database.query<{ cost: number | null }>(
+  async costToday(scope: Scope, ruleId: string): Promise<{ cost: number | null; day_end: Date }> {
+    const [row] = await this.database.query<{ cost: number | null; day_end: Date }>(
       prepared(
         'scoring-rule.cost-today',
         sql`SELECT CASE WHEN EXISTS (
@@ -158,18 +158,17 @@ export class ScoringRuleRepository extends WorkspaceRepository<ScoringRuleEntity
               SELECT coalesce(sum(cost_usd), 0)::float8 FROM score_runs
               WHERE rule_id = ${ruleId} AND workspace_id = ${scope.workspaceId}
                 AND updated_at >= date_trunc('day', now(), 'UTC') AND created_at >= date_trunc('day', now(), 'UTC')
-            ) END AS cost`,
+            ) END AS cost, date_trunc('day', now(), 'UTC') + interval '1 day' AS day_end`,
       ),
     );
-    return row!.cost;
+    return row!;
   }
 
-  /** Pauses a rule until the next day (UTC) and releases the lease on it, unless the rule has changed since it was read. */
-  async pause(scope: Scope, { rule_id, generation }: ScoringRuleEntity): Promise<void> {
+  /** Pauses a rule and releases the lease on it, unless the rule has changed since it was read. */
+  async pause(scope: Scope, { rule_id, generation }: ScoringRuleEntity, until: Date): Promise<void> {
     await this.database.query(
       sql`UPDATE scoring_rules
-        SET paused_until = date_trunc('day', now(), 'UTC') + interval '1 day', last_paused_at = now(),
-            last_error = NULL, held_until = NULL
+        SET paused_until = ${until}, last_paused_at = now(), last_error = NULL, held_until = NULL
         WHERE rule_id = ${rule_id} AND workspace_id = ${scope.workspaceId} AND generation = ${generation}`,
     );
   }

@@ -84,14 +84,14 @@ export class ScoringRuleRunner {
     let leftUsd: number | null = null;
     if (maxCostUsd !== null) {
       // The rule was read first: a run that another worker starts from here on moves the rule, and ends this step.
-      const costUsd = await this.rules.costToday(scope, ruleId);
-      if (costUsd === null) {
+      const { cost, day_end } = await this.rules.costToday(scope, ruleId);
+      if (cost === null) {
         await this.rules.release(scope, ruleId);
         return false;
       }
-      leftUsd = maxCostUsd - costUsd;
+      leftUsd = maxCostUsd - cost;
       if (leftUsd <= 0) {
-        await this.rules.pause(scope, rule);
+        await this.rules.pause(scope, rule, day_end);
         return false;
       }
     }
