@@ -153,7 +153,7 @@ describe('a batch', () => {
         batch_status: 'failed',
         failure_code: 'cancelled',
         failure_detail:
-          'The batch was cancelled. 700 of its 1000 targets were in no run yet and were not scored.',
+          'The batch was cancelled. 700 of its 1000 targets were in no run yet. completed_count says how many were scored.',
         total: 1_000,
         completed_count: 3,
         failed_count: 297,
@@ -285,7 +285,7 @@ describe('a batch with a cost limit', () => {
       batch_status: 'failed',
       failure_code: 'budget_exceeded',
       failure_detail: expect.stringContaining(
-        '(max_cost_usd). 50 of its 250 targets were in no run yet and were not scored.',
+        '(max_cost_usd). 50 of its 250 targets were in no run yet. completed_count says how many were scored.',
       ),
       completed_count: 121,
       failed_count: 79,

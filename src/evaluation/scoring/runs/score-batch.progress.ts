@@ -102,7 +102,7 @@ export class ScoreBatchProgress {
 }
 
 const notStarted = (waiting: number, total: number): string =>
-  `${waiting} of its ${total} targets were in no run yet and were not scored.`;
+  `${waiting} of its ${total} targets were in no run yet. completed_count says how many were scored.`;
 
 /** A batch succeeds when at least one of its runs does. */
 const endOf = ({ has_succeeded, run_failure_code, run_failure_detail }: CountedBatch): BatchEnd =>
