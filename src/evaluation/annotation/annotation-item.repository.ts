@@ -17,7 +17,8 @@ import type {
  * through all claims for each item.
  */
 const CLAIMED_UNTIL = `(SELECT max(p.claimed_until) FROM (
-    SELECT claimed_until, is_scored FROM annotation_places WHERE item_id = i.item_id OFFSET 0
+    SELECT claimed_until, is_scored FROM annotation_places
+    WHERE item_id = i.item_id AND workspace_id = i.workspace_id OFFSET 0
   ) p WHERE NOT p.is_scored AND p.claimed_until > now())`;
 
 const ITEM_COLUMNS = `i.item_id, i.workspace_id, i.queue_id, i.trace_id, i.session_id, i.experiment_id, i.result_id,
@@ -29,7 +30,8 @@ const LISTED_COLUMNS = `${ITEM_COLUMNS}, ${CLAIMED_UNTIL} AS claimed_until,
       'outcome', a.outcome, 'reason', a.reason, 'scores', coalesce(a.scores, '[]'::json),
       'created_at', to_char(a.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
       ORDER BY a.created_at, a.principal_id, a.author), '[]'::json)
-   FROM (SELECT * FROM annotation_answers WHERE item_id = i.item_id OFFSET 0) a) AS answers`;
+   FROM (SELECT * FROM annotation_answers
+         WHERE item_id = i.item_id AND workspace_id = i.workspace_id OFFSET 0) a) AS answers`;
 
 /** A finished piece of work on an item. */
 export interface Work {
@@ -88,7 +90,8 @@ export class AnnotationItemRepository {
     if (status === 'in_progress') {
       // The claims that have not expired are few, so they are read first.
       where.add(sql`i.item_id = ANY (ARRAY(SELECT p.item_id FROM annotation_places p
-        WHERE p.queue_id = ${queueId} AND NOT p.is_scored AND p.claimed_until > now()))`);
+        WHERE p.queue_id = ${queueId} AND p.workspace_id = ${scope.workspaceId} AND NOT p.is_scored
+          AND p.claimed_until > now()))`);
     } else if (status !== undefined) {
       where.add(sql`i.item_status = ${status}`);
       if (status !== 'completed') where.add(sql`${raw(CLAIMED_UNTIL)} IS NULL`);
@@ -188,13 +191,14 @@ export class AnnotationItemRepository {
                 WHERE p.queue_id = ${queueId} AND p.workspace_id = ${workspaceId} AND NOT p.is_scored
                   AND p.item_id > ${after} AND (p.claimed_until IS NULL OR p.claimed_until <= now())
                   AND (SELECT true FROM annotation_answers a
-                       WHERE a.item_id = p.item_id AND a.principal_id = ${by.principalId} AND a.author = ${by.author}
-                       LIMIT 1) IS NULL
+                       WHERE a.item_id = p.item_id AND a.workspace_id = ${workspaceId}
+                         AND a.principal_id = ${by.principalId} AND a.author = ${by.author} LIMIT 1) IS NULL
                 ORDER BY p.item_id, p.place LIMIT 1 FOR UPDATE SKIP LOCKED)
               RETURNING item_id, claimed_until
             ), moved AS (
               UPDATE annotation_annotators SET last_item_id = claimed.item_id FROM claimed
               WHERE queue_id = ${queueId} AND principal_id = ${by.principalId} AND author = ${by.author}
+                AND workspace_id = ${workspaceId}
             )
             SELECT * FROM claimed`,
         ),
@@ -212,8 +216,8 @@ export class AnnotationItemRepository {
             WHERE p.queue_id = ${queueId} AND p.workspace_id = ${workspaceId} AND NOT p.is_scored
               AND p.claimed_until > now()
               AND (SELECT true FROM annotation_answers a
-                   WHERE a.item_id = p.item_id AND a.principal_id = ${by.principalId} AND a.author = ${by.author}
-                   LIMIT 1) IS NULL
+                   WHERE a.item_id = p.item_id AND a.workspace_id = ${workspaceId}
+                     AND a.principal_id = ${by.principalId} AND a.author = ${by.author} LIMIT 1) IS NULL
             ORDER BY p.claimed_until LIMIT 1`,
         ),
       ),
@@ -303,7 +307,7 @@ export class AnnotationItemRepository {
 
   /**
    * Counts an answer in the item, the person and the queue. The caller holds the locks of the item and the person. Returns
-   * false, and changes the queue not, if the queue has been archived meanwhile.
+   * false, and leaves the queue unchanged, if the queue has been archived meanwhile.
    */
   async count(
     tx: Tx,
@@ -319,6 +323,7 @@ export class AnnotationItemRepository {
                    i.scored_count + ${scored}::integer AS scored_count, i.skip_count + ${skipped}::integer AS skip_count
             FROM annotation_items i, annotation_queues q
             WHERE i.item_id = ${itemId} AND q.queue_id = ${queueId} AND i.workspace_id = ${workspaceId}
+              AND q.workspace_id = ${workspaceId}
           ), after AS MATERIALIZED (
             SELECT *, CASE WHEN scored_count >= scores_per_item THEN 'completed' WHEN skip_count > 0 THEN 'skipped'
                            ELSE 'pending' END AS new_status FROM before
