@@ -25,7 +25,7 @@ import {
 } from './annotation-item.dto';
 import type { AnnotationItemRow, Annotator, AnsweredScore, Claim } from './annotation-item.entity';
 import { AnnotationItemRepository, type Work } from './annotation-item.repository';
-import type { AnnotationQueueEntity } from './annotation-queue.entity';
+import { type AnnotationQueueEntity, pinsOf } from './annotation-queue.entity';
 import { AnnotationQueueService } from './annotation-queue.service';
 
 /** How long a claim lasts, unless its person asks for the next item again. */
@@ -248,13 +248,7 @@ export class AnnotationItemService {
 
   /** Returns the scorers of a queue. Errors: 409 if one is archived. */
   private async liveScorers(scope: Scope, queue: AnnotationQueueEntity): Promise<PinnedScorerRow[]> {
-    const scorers = await this.scorers.findPinned(
-      scope,
-      queue.scorer_ids.map((scorer_id, index) => ({
-        scorer_id,
-        scorer_version: queue.scorer_versions[index]!,
-      })),
-    );
+    const scorers = await this.scorers.findPinned(scope, pinsOf(queue));
     const archived = scorers.find(({ archived_at }) => archived_at !== null);
     if (!archived) return scorers;
     throw problem.conflict(

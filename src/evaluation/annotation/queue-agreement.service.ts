@@ -3,6 +3,7 @@ import type { Scope } from '#platform/auth';
 import { AnalysisPool, toMeasure } from '../analysis';
 import { ScorerRepository } from '../scorers';
 import { AnnotationItemRepository, type RatingRow } from './annotation-item.repository';
+import { pinsOf } from './annotation-queue.entity';
 import { AnnotationQueueService } from './annotation-queue.service';
 import type { QueueAgreementDto, QueueScorerAgreementDto } from './queue-agreement.dto';
 
@@ -22,11 +23,7 @@ export class QueueAgreementService {
   /** Errors: 404; 503 if too many computations wait. @param signal ends the computation */
   async agreement(scope: Scope, queueId: string, signal: AbortSignal): Promise<QueueAgreementDto> {
     const queue = await this.queues.find(scope, queueId);
-    const pins = queue.scorer_ids.map((scorer_id, index) => ({
-      scorer_id,
-      scorer_version: queue.scorer_versions[index]!,
-    }));
-    const scorers = await this.scorers.findPinned(scope, pins);
+    const scorers = await this.scorers.findPinned(scope, pinsOf(queue));
     return this.pool.reserve(scope, signal, async (runTask) => {
       const rows = await this.items.ratings(scope, queueId, ANSWERS_MAX + 1);
       const measured: QueueScorerAgreementDto[] = [];
