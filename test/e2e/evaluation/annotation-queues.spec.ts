@@ -140,7 +140,7 @@ describe('an annotation queue', () => {
     ['two selectors', { source: { filters: [], experiment_id: 'exp_x' } }, ['/source']],
     ['no source', { source: undefined }, ['/source']],
     ['an empty list of traces', { source: { trace_ids: [] } }, ['/source/trace_ids']],
-    ['a trace id that is none', { source: { trace_ids: ['x'] } }, ['/source/trace_ids']],
+    ['an invalid trace id', { source: { trace_ids: ['x'] } }, ['/source/trace_ids']],
     [
       'a filter value of the wrong type',
       { source: { filters: [{ field: 'duration_ms', op: 'gte', value: 'x' }] } },
@@ -156,7 +156,7 @@ describe('an annotation queue', () => {
     ['no scorer', { scorer_ids: [] }, ['/scorer_ids']],
     ['no score per item', { scores_per_item: 0 }, ['/scores_per_item']],
     ['eleven scores per item', { scores_per_item: 11 }, ['/scores_per_item']],
-    ['nobody who is assigned', { assignees: [] }, ['/assignees']],
+    ['an empty list of assignees', { assignees: [] }, ['/assignees']],
     ['another workspace', { workspace_id: 'wsp_x' }, ['/workspace_id']],
   ])('is refused for %s (400)', async (_, fields, pointers) => {
     const scorer_ids = [(await on.scorer()).scorer_id];
@@ -260,7 +260,7 @@ describe('an annotation queue', () => {
     expect(freed.body.assignees).toBeNull();
   });
 
-  it('shows its progress to whoever polls with If-None-Match, and 304 only while nobody works', async () => {
+  it('answers 304 to a poll with If-None-Match only while its progress stays the same', async () => {
     const queue = await on.queue(await on.scorer(), { trace_ids: await on.traces(2) });
     const path = `${QUEUES}/${queue.queue_id}`;
     let etag = (await on.space.viewer.get(path)).headers.get('etag')!;
@@ -282,7 +282,7 @@ describe('an annotation queue', () => {
     expect([await poll(), await poll()]).toEqual([200, 304]);
   });
 
-  it('keeps an edit that others made meanwhile (412), but lets an edit pass after work on its items', async () => {
+  it('refuses a stale If-Match after an edit (412), but not after work on its items', async () => {
     const queue = await on.queue(await on.scorer(), { trace_ids: await on.traces(1) });
     const path = `${QUEUES}/${queue.queue_id}`;
     const read = { 'if-match': (await on.space.viewer.get(path)).headers.get('etag')! };
