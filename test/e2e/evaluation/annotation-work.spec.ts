@@ -32,7 +32,7 @@ describe('the work on an annotation queue', () => {
     on.space.list<HumanScore>(`${SCORES}?limit=500&${query}`);
   const detailOf = ({ body }: { body: unknown }): string => (body as { detail: string }).detail;
 
-  it('shows the content as scorers see it, and no score of anybody', async () => {
+  it("shows the content as scorers see it, and nobody's scores", async () => {
     const { experiment_id } = await on.space.experiment();
     const [trace_id] = await on.traces(1);
     const scored = { case_id: 'a', trace_id, output: 'theirs', expected: 42, scores: { judged: 1 } };
@@ -493,7 +493,7 @@ describe('the agreement of the annotators of a queue', () => {
   });
   afterAll(() => app.close());
 
-  it('is that of the items that at least two people have scored, by scorer', async () => {
+  it('measures the items that at least two people have scored, by scorer', async () => {
     const tone = await on.scorer(TONE);
     const queue = await on.queue(tone, { trace_ids: await on.traces(5) }, { scores_per_item: 2 });
     const path = `${QUEUES}/${queue.queue_id}/agreement`;
