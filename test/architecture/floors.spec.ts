@@ -16,7 +16,16 @@ const FLOORS = [
   ['store'],
   ['mcp-endpoint'],
 ];
-const EVALUATION = ['datasets', 'experiments', 'scorers', 'scores', 'judges', 'scoring', 'analysis', 'annotation'];
+const EVALUATION = [
+  'datasets',
+  'experiments',
+  'scorers',
+  'scores',
+  'judges',
+  'scoring',
+  'analysis',
+  'annotation',
+];
 
 /** Folders of src/ that compose or serve the areas. */
 const COMPOSITION = ['database', 'openapi'];

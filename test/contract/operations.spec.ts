@@ -604,7 +604,20 @@ describe('every operation', () => {
     });
     expect(made.status).toBe(201);
     await expectAll([evaluator.get('/eval/v1/scores'), evaluator.get(made.headers.get('location')!)], 200);
-    const stats = { group_by: ['scorer', 'version', 'source', 'label', 'day', 'tag', 'model', 'service', 'agent_version', 'trace_day'] };
+    const stats = {
+      group_by: [
+        'scorer',
+        'version',
+        'source',
+        'label',
+        'day',
+        'tag',
+        'model',
+        'service',
+        'agent_version',
+        'trace_day',
+      ],
+    };
     await expectAll([evaluator.post('/eval/v1/scores/stats/query', stats)], 200);
     await scoreByQueue(scorer.body.scorer_id as string, resultId);
   }

@@ -113,11 +113,11 @@ export class EvaluationAnnotation1795459700000 extends SqlMigration {
       outcome text NOT NULL CONSTRAINT annotation_answers_outcome CHECK (outcome IN ('scored', 'skipped')),
       -- why it was skipped
       reason text,
-      -- [{"scorer_id", "score_id", "score", "label"}]
-      scores json,
+      -- the scores that the person gave, in the order of the queue's scorer_ids
+      score_ids text[] COLLATE "C",
       created_at timestamptz NOT NULL,
       PRIMARY KEY (item_id, principal_id, author),
-      CONSTRAINT annotation_answers_scores CHECK ((outcome = 'scored') = (scores IS NOT NULL))
+      CONSTRAINT annotation_answers_scores CHECK ((outcome = 'scored') = (score_ids IS NOT NULL))
     );
     -- agreement: the scores of a queue, by item
     CREATE INDEX annotation_answers_scored ON annotation_answers (queue_id, item_id) WHERE outcome = 'scored';

@@ -111,7 +111,7 @@ export class AnnotationItemListQueryDto extends OrderedListQueryDto {
 
 export class AnnotatorListQueryDto extends OrderedListQueryDto {}
 
-/** A score that an answer consists of. `GET /eval/v1/scores/{score_id}` has the rest. */
+/** A score that an answer consists of, or its correction. `GET /eval/v1/scores/{score_id}` has the rest. */
 export class AnsweredScoreDto {
   scorer_id!: string;
   score_id!: string;

@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, prepared, raw, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
 import { listPage, type RowPage } from '#platform/paging';
-import type { RawJson } from '#platform/json';
 import type { AnnotationItemListQueryDto, AnnotatorListQueryDto } from './annotation-item.dto';
 import type {
   AnnotationItemRow,
@@ -11,25 +10,35 @@ import type {
   Claim,
   ListedItemRow,
 } from './annotation-item.entity';
+import { LAST_CORRECTION } from './queue-agreement.repository';
 
 /**
  * When the last claim of an item `i` ends. Reads the places of the item (OFFSET 0), because the planner would otherwise go
  * through all claims for each item.
  */
 const CLAIMED_UNTIL = `(SELECT max(p.claimed_until) FROM (
-    SELECT claimed_until, is_scored FROM annotation_places WHERE item_id = i.item_id OFFSET 0
+    SELECT claimed_until, is_scored FROM annotation_places
+    WHERE item_id = i.item_id AND workspace_id = i.workspace_id OFFSET 0
   ) p WHERE NOT p.is_scored AND p.claimed_until > now())`;
 
 const ITEM_COLUMNS = `i.item_id, i.workspace_id, i.queue_id, i.trace_id, i.session_id, i.experiment_id, i.result_id,
   i.case_id, i.scored_count, i.skip_count, i.completed_at, i.created_at, i.updated_at`;
 
+/** The scores of an answer `a`, with corrections. */
+const ANSWERED_SCORES = `(
+    SELECT coalesce(json_agg(json_build_object('scorer_id', last.scorer_id, 'score_id', last.score_id,
+        'score', last.score, 'label', last.label) ORDER BY answered.place), '[]'::json)
+    FROM (SELECT a.workspace_id, score_id, place FROM unnest(a.score_ids) WITH ORDINALITY AS given(score_id, place)) answered
+    CROSS JOIN LATERAL ${LAST_CORRECTION} last)`;
+
 const LISTED_COLUMNS = `${ITEM_COLUMNS}, ${CLAIMED_UNTIL} AS claimed_until,
   CASE WHEN ${CLAIMED_UNTIL} IS NULL THEN i.item_status ELSE 'in_progress' END AS item_status,
   (SELECT coalesce(json_agg(json_build_object('created_by', a.principal_id, 'author', nullif(a.author, ''),
-      'outcome', a.outcome, 'reason', a.reason, 'scores', coalesce(a.scores, '[]'::json),
+      'outcome', a.outcome, 'reason', a.reason, 'scores', ${ANSWERED_SCORES},
       'created_at', to_char(a.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
       ORDER BY a.created_at, a.principal_id, a.author), '[]'::json)
-   FROM (SELECT * FROM annotation_answers WHERE item_id = i.item_id OFFSET 0) a) AS answers`;
+   FROM (SELECT * FROM annotation_answers
+         WHERE item_id = i.item_id AND workspace_id = i.workspace_id OFFSET 0) a) AS answers`;
 
 /** A finished piece of work on an item. */
 export interface Work {
@@ -88,7 +97,8 @@ export class AnnotationItemRepository {
     if (status === 'in_progress') {
       // The claims that have not expired are few, so they are read first.
       where.add(sql`i.item_id = ANY (ARRAY(SELECT p.item_id FROM annotation_places p
-        WHERE p.queue_id = ${queueId} AND NOT p.is_scored AND p.claimed_until > now()))`);
+        WHERE p.queue_id = ${queueId} AND p.workspace_id = ${scope.workspaceId} AND NOT p.is_scored
+          AND p.claimed_until > now()))`);
     } else if (status !== undefined) {
       where.add(sql`i.item_status = ${status}`);
       if (status !== 'completed') where.add(sql`${raw(CLAIMED_UNTIL)} IS NULL`);
@@ -188,13 +198,14 @@ export class AnnotationItemRepository {
                 WHERE p.queue_id = ${queueId} AND p.workspace_id = ${workspaceId} AND NOT p.is_scored
                   AND p.item_id > ${after} AND (p.claimed_until IS NULL OR p.claimed_until <= now())
                   AND (SELECT true FROM annotation_answers a
-                       WHERE a.item_id = p.item_id AND a.principal_id = ${by.principalId} AND a.author = ${by.author}
-                       LIMIT 1) IS NULL
+                       WHERE a.item_id = p.item_id AND a.workspace_id = ${workspaceId}
+                         AND a.principal_id = ${by.principalId} AND a.author = ${by.author} LIMIT 1) IS NULL
                 ORDER BY p.item_id, p.place LIMIT 1 FOR UPDATE SKIP LOCKED)
               RETURNING item_id, claimed_until
             ), moved AS (
               UPDATE annotation_annotators SET last_item_id = claimed.item_id FROM claimed
               WHERE queue_id = ${queueId} AND principal_id = ${by.principalId} AND author = ${by.author}
+                AND workspace_id = ${workspaceId}
             )
             SELECT * FROM claimed`,
         ),
@@ -212,8 +223,8 @@ export class AnnotationItemRepository {
             WHERE p.queue_id = ${queueId} AND p.workspace_id = ${workspaceId} AND NOT p.is_scored
               AND p.claimed_until > now()
               AND (SELECT true FROM annotation_answers a
-                   WHERE a.item_id = p.item_id AND a.principal_id = ${by.principalId} AND a.author = ${by.author}
-                   LIMIT 1) IS NULL
+                   WHERE a.item_id = p.item_id AND a.workspace_id = ${workspaceId}
+                     AND a.principal_id = ${by.principalId} AND a.author = ${by.author} LIMIT 1) IS NULL
             ORDER BY p.claimed_until LIMIT 1`,
         ),
       ),
@@ -284,18 +295,18 @@ export class AnnotationItemRepository {
     tx: Tx,
     { workspaceId }: Scope,
     { queueId, itemId, by }: Work,
-    { scores, reason }: { scores: RawJson; reason: null } | { scores: null; reason: string },
+    { scoreIds, reason }: { scoreIds: string[]; reason: null } | { scoreIds: null; reason: string },
   ): Promise<void> {
-    const outcome = scores === null ? 'skipped' : 'scored';
+    const outcome = scoreIds === null ? 'skipped' : 'scored';
     await tx.query(
       prepared(
         'annotation-answer.store',
-        sql`INSERT INTO annotation_answers (item_id, principal_id, author, workspace_id, queue_id, outcome, reason, scores,
-                                            created_at)
-          VALUES (${itemId}, ${by.principalId}, ${by.author}, ${workspaceId}, ${queueId}, ${outcome}, ${reason}, ${scores},
-                  now())
+        sql`INSERT INTO annotation_answers (item_id, principal_id, author, workspace_id, queue_id, outcome, reason,
+                                            score_ids, created_at)
+          VALUES (${itemId}, ${by.principalId}, ${by.author}, ${workspaceId}, ${queueId}, ${outcome}, ${reason},
+                  ${scoreIds}::text[], now())
           ON CONFLICT (item_id, principal_id, author) DO UPDATE
-            SET outcome = excluded.outcome, reason = excluded.reason, scores = excluded.scores,
+            SET outcome = excluded.outcome, reason = excluded.reason, score_ids = excluded.score_ids,
                 created_at = excluded.created_at`,
       ),
     );
@@ -303,7 +314,7 @@ export class AnnotationItemRepository {
 
   /**
    * Counts an answer in the item, the person and the queue. The caller holds the locks of the item and the person. Returns
-   * false, and changes the queue not, if the queue has been archived meanwhile.
+   * false, and leaves the queue unchanged, if the queue has been archived meanwhile.
    */
   async count(
     tx: Tx,
@@ -319,6 +330,7 @@ export class AnnotationItemRepository {
                    i.scored_count + ${scored}::integer AS scored_count, i.skip_count + ${skipped}::integer AS skip_count
             FROM annotation_items i, annotation_queues q
             WHERE i.item_id = ${itemId} AND q.queue_id = ${queueId} AND i.workspace_id = ${workspaceId}
+              AND q.workspace_id = ${workspaceId}
           ), after AS MATERIALIZED (
             SELECT *, CASE WHEN scored_count >= scores_per_item THEN 'completed' WHEN skip_count > 0 THEN 'skipped'
                            ELSE 'pending' END AS new_status FROM before
@@ -342,26 +354,6 @@ export class AnnotationItemRepository {
     );
     return counted.length > 0;
   }
-
-  /** Reads the scores of a queue for the agreement of its annotators: those of the newest answers, at most. */
-  ratings(scope: Scope, queueId: string, limit: number): Promise<RatingRow[]> {
-    return this.database.query<RatingRow>(
-      sql`SELECT a.item_id, given.scorer_id, given.score, given.label
-        FROM (SELECT item_id, scores FROM annotation_answers
-              WHERE queue_id = ${queueId} AND workspace_id = ${scope.workspaceId} AND outcome = 'scored'
-              ORDER BY item_id LIMIT ${limit} OFFSET 0) a
-        CROSS JOIN LATERAL json_to_recordset(a.scores) AS given(scorer_id text, score float8, label text)
-        ORDER BY a.item_id`,
-    );
-  }
-}
-
-/** A score of an item by one person. */
-export interface RatingRow {
-  item_id: string;
-  scorer_id: string;
-  score: number;
-  label: string | null;
 }
 
 /** The version of the result that a place of an item shows now. Null for a trace. */

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, type Tx } from '#platform/db';
-import { toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { type FieldError, Problem, problem } from '#platform/problem';
 import { type PinnedScorerRow, ScorerRepository } from '../scorers';
@@ -25,7 +24,7 @@ import {
 } from './annotation-item.dto';
 import type { AnnotationItemRow, Annotator, AnsweredScore, Claim } from './annotation-item.entity';
 import { AnnotationItemRepository, type Work } from './annotation-item.repository';
-import type { AnnotationQueueEntity } from './annotation-queue.entity';
+import { type AnnotationQueueEntity, pinsOf } from './annotation-queue.entity';
 import { AnnotationQueueService } from './annotation-queue.service';
 
 /** How long a claim lasts, unless its person asks for the next item again. */
@@ -102,7 +101,7 @@ export class AnnotationItemService {
         );
       }
       const scores = await this.store(tx, scope, checked);
-      await this.items.answer(tx, scope, work, { scores: toRawJson(scores), reason: null });
+      await this.items.answer(tx, scope, work, { scoreIds: scoreIdsOf(queue, scores), reason: null });
       const change = { scored: 1, skipped: earlier === 'skipped' ? -1 : 0 } as const;
       if (!(await this.items.count(tx, scope, work, change))) throw problem.conflict(ARCHIVED);
       const is_completed = locked.scored_count + 1 >= queue.scores_per_item;
@@ -128,7 +127,7 @@ export class AnnotationItemService {
       if (earlier === 'skipped') return skipped;
       if (locked.item_status === 'completed') throw problem.conflict(noPlace(locked));
       await this.items.release(tx, scope, work);
-      await this.items.answer(tx, scope, work, { scores: null, reason: dto.reason });
+      await this.items.answer(tx, scope, work, { scoreIds: null, reason: dto.reason });
       if (!(await this.items.count(tx, scope, work, { scored: 0, skipped: 1 })))
         throw problem.conflict(ARCHIVED);
       return skipped;
@@ -248,13 +247,7 @@ export class AnnotationItemService {
 
   /** Returns the scorers of a queue. Errors: 409 if one is archived. */
   private async liveScorers(scope: Scope, queue: AnnotationQueueEntity): Promise<PinnedScorerRow[]> {
-    const scorers = await this.scorers.findPinned(
-      scope,
-      queue.scorer_ids.map((scorer_id, index) => ({
-        scorer_id,
-        scorer_version: queue.scorer_versions[index]!,
-      })),
-    );
+    const scorers = await this.scorers.findPinned(scope, pinsOf(queue));
     const archived = scorers.find(({ archived_at }) => archived_at !== null);
     if (!archived) return scorers;
     throw problem.conflict(
@@ -267,6 +260,12 @@ const annotatorOf = (scope: Scope, { author }: { author?: string | null }): Anno
   principalId: scope.principalId,
   author: author ?? '',
 });
+
+/** Returns the ids of the scores in the order of the queue's scorers, each of which is answered. */
+function scoreIdsOf({ scorer_ids }: AnnotationQueueEntity, scores: readonly AnsweredScore[]): string[] {
+  const ids = new Map(scores.map(({ scorer_id, score_id }) => [scorer_id, score_id]));
+  return scorer_ids.map((id) => ids.get(id)!);
+}
 
 /** Returns why a person cannot have an item, none of whose places is free. */
 const noPlace = ({ item_status }: AnnotationItemRow): string =>

@@ -24,7 +24,7 @@ import {
 import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
 import { DescribedBodyDto, DescribedPatchDto, IsName, pick, STAMP_FIELDS, StampsDto } from '../../resources';
 import { IsRuleFilters, type RuleFilterDto, TRACE_ID } from '../../telemetry';
-import type { AnnotationQueueEntity } from './annotation-queue.entity';
+import { type AnnotationQueueEntity, pinsOf } from './annotation-queue.entity';
 
 /** Items of a queue, at most. */
 export const ITEMS_MAX = 10_000;
@@ -218,7 +218,7 @@ export class QueueProgressDto {
   skipped_count!: number;
 }
 
-/** A queue of traces or results that people score. Its progress does not change the ETag. */
+/** A queue of traces or results that people score. Its ETag changes with its progress, but work on its items does not make an `If-Match` stale. */
 export class AnnotationQueueDto extends StampsDto implements QueueProgressDto {
   queue_id!: string;
   workspace_id!: string;
@@ -272,10 +272,7 @@ const FIELDS = [
 export const toAnnotationQueueDto = (row: AnnotationQueueEntity): AnnotationQueueDto => ({
   ...pick(row, FIELDS),
   source: row.source as unknown as AnnotationSourceDto,
-  scorers: row.scorer_ids.map((scorer_id, index) => ({
-    scorer_id,
-    scorer_version: row.scorer_versions[index]!,
-  })),
+  scorers: pinsOf(row),
   in_progress_count: 0,
 });
 

@@ -1,6 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { ArchivableEntity, JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
+import type { PinnedScorer } from '../scorers';
 
 /** A queue of traces or results that people score. */
 @Entity('annotation_queues')
@@ -49,7 +50,14 @@ export class AnnotationQueueEntity extends ArchivableEntity {
   @JsonColumn()
   metadata!: RawJson;
 
-  /** The ETag. Incremented by every request that changes the queue, but not by work on its items. */
+  /**
+   * What `If-Match` compares of the ETag, which also has the progress. Incremented by each request that changes the queue,
+   * but not by work on its items.
+   */
   @Column('integer')
   generation!: number;
 }
+
+/** Returns the version of each scorer that every person is shown, in the order of `scorer_ids`. */
+export const pinsOf = ({ scorer_ids, scorer_versions }: AnnotationQueueEntity): PinnedScorer[] =>
+  scorer_ids.map((scorer_id, index) => ({ scorer_id, scorer_version: scorer_versions[index]! }));

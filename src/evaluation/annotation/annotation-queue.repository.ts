@@ -77,7 +77,8 @@ export class AnnotationQueueRepository extends WorkspaceRepository<AnnotationQue
           FROM unnest(${queueIds}::text[]) AS q(queue_id) CROSS JOIN LATERAL (
             SELECT count(*) AS claimed_count,
                    count(*) FILTER (WHERE (SELECT i.item_status FROM annotation_items i
-                                           WHERE i.item_id = p.item_id) = 'skipped') AS claimed_skipped_count
+                                           WHERE i.item_id = p.item_id AND i.workspace_id = ${workspaceId}) = 'skipped')
+                     AS claimed_skipped_count
             FROM (SELECT DISTINCT item_id FROM annotation_places
                   WHERE queue_id = q.queue_id AND workspace_id = ${workspaceId}
                     AND NOT is_scored AND claimed_until > now() OFFSET 0) p

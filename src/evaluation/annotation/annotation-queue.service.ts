@@ -64,7 +64,7 @@ export class AnnotationQueueService extends WorkspaceResourceService<
 
   /**
    * Creates a queue, and selects its items. Errors: 400 for a source without exactly one selector, and for scorers that are
-   * not people; 404 naming unknown scorers, traces and experiments; 409 for an archived scorer and a name that is taken; 422
+   * not of kind `human`; 404 naming unknown scorers, traces and experiments; 409 for an archived scorer and a name that is taken; 422
    * for unknown values, and for a source that selects nothing or more than 10,000 items.
    */
   async create(
@@ -99,7 +99,8 @@ export class AnnotationQueueService extends WorkspaceResourceService<
         generation: 1,
       });
       await this.queues.insertItems(tx, scope, row, targets.map(toItem));
-      return this.versioned(row);
+      const { view, version } = this.versioned(row);
+      return withProgressInETag(view, version);
     });
   }
 
@@ -122,7 +123,7 @@ export class AnnotationQueueService extends WorkspaceResourceService<
     dto: PatchAnnotationQueueDto,
     ifMatch?: string,
   ): Promise<Versioned<AnnotationQueueDto>> {
-    const changed = await this.change(scope, id, dto as object, ifMatch, (row) => ({
+    const changed = await this.change(scope, id, dto as object, generationsIn(ifMatch), (row) => ({
       name: dto.name,
       description: dto.description,
       assignees: dto.assignees,
@@ -132,11 +133,11 @@ export class AnnotationQueueService extends WorkspaceResourceService<
   }
 
   override async archive(scope: Scope, id: string, ifMatch?: string): Promise<Versioned<AnnotationQueueDto>> {
-    return this.shown(scope, await super.archive(scope, id, ifMatch));
+    return this.shown(scope, await super.archive(scope, id, generationsIn(ifMatch)));
   }
 
   override async restore(scope: Scope, id: string, ifMatch?: string): Promise<Versioned<AnnotationQueueDto>> {
-    return this.shown(scope, await super.restore(scope, id, ifMatch));
+    return this.shown(scope, await super.restore(scope, id, generationsIn(ifMatch)));
   }
 
   protected override async checkChange(
@@ -154,7 +155,7 @@ export class AnnotationQueueService extends WorkspaceResourceService<
     if (source && !isSameSource(row.source, source)) throw problem.immutableField('/source');
   }
 
-  /** Returns scorers in the order of the ids. Errors: 404 for an unknown scorer, 400 for one that is not people. */
+  /** Returns scorers in the order of the ids. Errors: 404 for an unknown scorer, 400 for one that is not of kind `human`. */
   private async humanScorers(scope: Scope, ids: readonly string[]): Promise<ScorerEntity[]> {
     const known = new Map((await this.scorers.findMany(scope, ids)).map((row) => [row.scorer_id, row]));
     const errors: FieldError[] = [];
@@ -200,7 +201,7 @@ export class AnnotationQueueService extends WorkspaceResourceService<
     { view, version }: Versioned<AnnotationQueueDto>,
   ): Promise<Versioned<AnnotationQueueDto>> {
     const [shown] = await this.withClaimsOf(scope, [view]);
-    return new Versioned(shown!, version);
+    return withProgressInETag(shown!, version);
   }
 
   private async withClaimsOf(
@@ -215,6 +216,19 @@ export class AnnotationQueueService extends WorkspaceResourceService<
     return views.map((view) => withClaims(view, claims.get(view.queue_id)!));
   }
 }
+
+/** Returns the view with an ETag of the generation and the progress, so that `If-None-Match` notices the work on items. */
+const withProgressInETag = (
+  view: AnnotationQueueDto,
+  generation: string | number,
+): Versioned<AnnotationQueueDto> => {
+  const { completed_count, in_progress_count, skipped_count } = view;
+  return new Versioned(view, [generation, completed_count, in_progress_count, skipped_count].join('-'));
+};
+
+/** Leaves only the generations in a condition, because work on the items does not make an edit stale. */
+const generationsIn = (ifMatch: string | undefined): string | undefined =>
+  ifMatch?.replace(/"(\d+)(-\d+){3}"/g, '"$1"');
 
 const toItem = (target: TargetRef): NewItem => ({
   item_id: newId('qitem'),

@@ -10,6 +10,7 @@ import { AnnotationItemService } from './annotation-item.service';
 import { AnnotationQueueEntity } from './annotation-queue.entity';
 import { AnnotationQueueRepository } from './annotation-queue.repository';
 import { AnnotationQueueService } from './annotation-queue.service';
+import { QueueAgreementRepository } from './queue-agreement.repository';
 import { QueueAgreementService } from './queue-agreement.service';
 
 /** Annotation queues: traces and results that people score, one item at a time. */
@@ -27,6 +28,7 @@ import { QueueAgreementService } from './queue-agreement.service';
     AnnotationItemService,
     AnnotationQueueRepository,
     AnnotationQueueService,
+    QueueAgreementRepository,
     QueueAgreementService,
   ],
   exports: [AnnotationItemService, AnnotationQueueService, QueueAgreementService],

@@ -21,10 +21,10 @@ export class QueueScorerAgreementDto {
   krippendorffs_alpha_interval!: MeasureDto | null;
 }
 
-/** Agreement of the annotators of a queue, by the answers that they gave in it. */
+/** Agreement of the annotators of a queue, by their answers in it and the corrections of these. */
 export class QueueAgreementDto {
   queue_id!: string;
   scorers!: QueueScorerAgreementDto[];
-  /** Whether there are more than 100,000 answers, so that not all were read. */
+  /** Whether the queue has more than 100,000 scores, so that only those of its first items were read. */
   is_truncated!: boolean;
 }

@@ -1,20 +1,21 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { AnalysisPool, toMeasure } from '../analysis';
+import { AnalysisPool, type AnnotatorRating, toMeasure } from '../analysis';
 import { ScorerRepository } from '../scorers';
-import { AnnotationItemRepository, type RatingRow } from './annotation-item.repository';
+import { pinsOf } from './annotation-queue.entity';
 import { AnnotationQueueService } from './annotation-queue.service';
 import type { QueueAgreementDto, QueueScorerAgreementDto } from './queue-agreement.dto';
+import { QueueAgreementRepository, type RatingRow } from './queue-agreement.repository';
 
-/** Answers read, at most. */
-const ANSWERS_MAX = 100_000;
+/** Scores read, at most: of each scorer the same number. */
+const SCORES_MAX = 100_000;
 
 /** Measures how well the annotators of a queue agree. */
 @Injectable()
 export class QueueAgreementService {
   constructor(
     private readonly queues: AnnotationQueueService,
-    private readonly items: AnnotationItemRepository,
+    private readonly scores: QueueAgreementRepository,
     private readonly scorers: ScorerRepository,
     private readonly pool: AnalysisPool,
   ) {}
@@ -22,18 +23,18 @@ export class QueueAgreementService {
   /** Errors: 404; 503 if too many computations wait. @param signal ends the computation */
   async agreement(scope: Scope, queueId: string, signal: AbortSignal): Promise<QueueAgreementDto> {
     const queue = await this.queues.find(scope, queueId);
-    const pins = queue.scorer_ids.map((scorer_id, index) => ({
-      scorer_id,
-      scorer_version: queue.scorer_versions[index]!,
-    }));
-    const scorers = await this.scorers.findPinned(scope, pins);
+    const scorers = await this.scorers.findPinned(scope, pinsOf(queue));
     return this.pool.reserve(scope, signal, async (runTask) => {
-      const rows = await this.items.ratings(scope, queueId, ANSWERS_MAX + 1);
+      const most = Math.floor(SCORES_MAX / scorers.length);
       const measured: QueueScorerAgreementDto[] = [];
-      for (const { scorer_id, scorer_version, name } of scorers) {
+      let is_truncated = false;
+      // One scorer at a time, so that only its scores are in memory.
+      for (const [index, { scorer_id, scorer_version, name }] of scorers.entries()) {
+        const rows = await this.scores.ratings(scope, queueId, index, most + 1);
+        is_truncated ||= rows.length > most;
         const { units, ...measures } = await runTask('measureAnnotators', {
           id: scorer_id,
-          units: unitsOf(rows.filter((row) => row.scorer_id === scorer_id)),
+          units: unitsOf(rows.slice(0, most)),
         });
         measured.push({
           scorer_id,
@@ -45,19 +46,19 @@ export class QueueAgreementService {
           krippendorffs_alpha_interval: toMeasure(measures.intervalAlpha),
         });
       }
-      const answers = rows.length / Math.max(1, scorers.length);
-      return { queue_id: queueId, scorers: measured, is_truncated: answers > ANSWERS_MAX };
+      return { queue_id: queueId, scorers: measured, is_truncated };
     });
   }
 }
 
-/** Groups the ratings of one scorer by item. Rows of one item are adjacent. */
-function unitsOf(rows: readonly RatingRow[]): RatingRow[][] {
-  const units = new Map<string, RatingRow[]>();
-  for (const row of rows) {
-    const unit = units.get(row.item_id);
-    if (unit) unit.push(row);
-    else units.set(row.item_id, [row]);
+/** Groups the scores of one scorer by item. */
+function unitsOf(rows: readonly RatingRow[]): AnnotatorRating[][] {
+  const units = new Map<string, AnnotatorRating[]>();
+  for (const { item_id, score, label } of rows) {
+    if (score === null) continue;
+    const unit = units.get(item_id);
+    if (unit) unit.push({ score, label });
+    else units.set(item_id, [{ score, label }]);
   }
   return [...units.values()];
 }

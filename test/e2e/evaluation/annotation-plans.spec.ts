@@ -7,6 +7,8 @@ const ITEMS = 10_000;
 const DONE = 5_000;
 /** Rows that a statement may go through: a page, and not all items. */
 const FEW = 2_000;
+/** The items that one person has scored, of the queue $1. */
+const SCORED = `(SELECT item_id FROM annotation_items WHERE queue_id = $1 ORDER BY item_id LIMIT ${DONE})`;
 
 describe('without statistics of a queue of 10,000 items, statements read only the rows they need', () => {
   let app: TestApp;
@@ -39,19 +41,18 @@ describe('without statistics of a queue of 10,000 items, statements read only th
     // One person has scored the first half, of which another has scored nothing.
     await on.claim(queue);
     await on.claim(queue, other);
-    const ids = `(SELECT item_id FROM annotation_items WHERE queue_id = $1 ORDER BY item_id LIMIT ${DONE})`;
     await app.database.query(
       `UPDATE annotation_places SET is_scored = true, claimed_until = NULL, principal_id = $2, author = ''
-       WHERE place = 1 AND item_id IN ${ids}`,
+       WHERE place = 1 AND item_id IN ${SCORED}`,
       [queue.queue_id, on.ann.id],
     );
     await app.database.query(
-      `INSERT INTO annotation_answers (item_id, principal_id, author, workspace_id, queue_id, outcome, scores, created_at)
-       SELECT item_id, $2, '', $3, $1, 'scored', '[]', now() FROM ${ids} scored`,
+      `INSERT INTO annotation_answers (item_id, principal_id, author, workspace_id, queue_id, outcome, score_ids, created_at)
+       SELECT item_id, $2, '', $3, $1, 'scored', ARRAY['score_' || item_id], now() FROM ${SCORED} scored`,
       [queue.queue_id, on.ann.id, on.space.id],
     );
     await app.database.query(
-      `UPDATE annotation_annotators SET last_item_id = (SELECT max(item_id) FROM ${ids} scored)
+      `UPDATE annotation_annotators SET last_item_id = (SELECT max(item_id) FROM ${SCORED} scored)
        WHERE queue_id = $1 AND principal_id = $2`,
       [queue.queue_id, on.ann.id],
     );
@@ -75,7 +76,7 @@ describe('without statistics of a queue of 10,000 items, statements read only th
     ['the people', list('/annotators')],
   ];
 
-  it.each(asked)('%s', async (_, ask) => {
+  const expectFewRows = async (ask: () => Promise<Answer>) => {
     let answer: Answer | undefined;
     const works = await workOf(app.database, async () => (answer = await ask()));
     expect(answer?.status).toBe(200);
@@ -85,7 +86,9 @@ describe('without statistics of a queue of 10,000 items, statements read only th
     );
     if (heavy.length > 0) throw new Error(JSON.stringify(heavy, null, 1).slice(0, 8_000));
     expect(works.some(({ statement }) => statement.includes('annotation_'))).toBe(true);
-  });
+  };
+
+  it.each(asked)('%s', (_, ask) => expectFewRows(ask));
 
   it('the end of the queue, where only items are left that the person has scored', async () => {
     await app.database.query(
@@ -96,5 +99,29 @@ describe('without statistics of a queue of 10,000 items, statements read only th
     const works = await workOf(app.database, () => on.ask(queue));
     // each place is looked at once, with its answer
     expect(Math.max(...works.map(({ rows }) => rows))).toBeLessThan(ITEMS * 2 * 5);
+  });
+
+  describe('with a stored score for each answer', () => {
+    beforeAll(async () => {
+      await app.database.query(
+        `INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_kind, scorer_name, source,
+                           target_kind, trace_id, score, output_sha256, created_at, created_by)
+       SELECT 'score_' || item_id, workspace_id, $2, 1, 'human', 'x', 'human', 'trace', trace_id, 1, 'x', now(), $3
+       FROM annotation_items WHERE queue_id = $1 AND item_id IN ${SCORED}`,
+        [queue.queue_id, queue.scorer_ids[0], on.ann.id],
+      );
+    });
+
+    it('the completed items, with their scores', () =>
+      expectFewRows(list('/items?limit=50&item_status=completed')));
+
+    it('the agreement, which looks up the score of each answer by key', async () => {
+      const works = await workOf(app.database, list('/agreement'));
+      const ratings = works.filter(({ statement }) => statement.includes('annotation_answers'));
+      expect(ratings).toHaveLength(1);
+      // each of about ten nodes of the plan returns one row for each answer
+      expect(ratings[0]!.rows).toBeGreaterThan(DONE);
+      expect(ratings[0]!.rows).toBeLessThan(DONE * 15);
+    });
   });
 });

@@ -34,7 +34,7 @@ describe('an annotation queue', () => {
     });
     expect(answer.status).toBe(201);
     expect(answer.headers.get('location')).toBe(`${QUEUES}/${answer.body.queue_id}`);
-    expect(answer.headers.get('etag')).toBe('"1"');
+    expect(answer.headers.get('etag')).toBe('"1-0-0-0"');
     expect(answer.body).toEqual({
       queue_id: expect.stringMatching(/^queue_/),
       workspace_id: on.space.id,
@@ -140,7 +140,7 @@ describe('an annotation queue', () => {
     ['two selectors', { source: { filters: [], experiment_id: 'exp_x' } }, ['/source']],
     ['no source', { source: undefined }, ['/source']],
     ['an empty list of traces', { source: { trace_ids: [] } }, ['/source/trace_ids']],
-    ['a trace id that is none', { source: { trace_ids: ['x'] } }, ['/source/trace_ids']],
+    ['an invalid trace id', { source: { trace_ids: ['x'] } }, ['/source/trace_ids']],
     [
       'a filter value of the wrong type',
       { source: { filters: [{ field: 'duration_ms', op: 'gte', value: 'x' }] } },
@@ -156,7 +156,7 @@ describe('an annotation queue', () => {
     ['no scorer', { scorer_ids: [] }, ['/scorer_ids']],
     ['no score per item', { scores_per_item: 0 }, ['/scores_per_item']],
     ['eleven scores per item', { scores_per_item: 11 }, ['/scores_per_item']],
-    ['nobody who is assigned', { assignees: [] }, ['/assignees']],
+    ['an empty list of assignees', { assignees: [] }, ['/assignees']],
     ['another workspace', { workspace_id: 'wsp_x' }, ['/workspace_id']],
   ])('is refused for %s (400)', async (_, fields, pointers) => {
     const scorer_ids = [(await on.scorer()).scorer_id];
@@ -243,10 +243,10 @@ describe('an annotation queue', () => {
     const path = `${QUEUES}/${queue.queue_id}`;
     const change = { name: 'new', description: 'more', metadata: { a: 1 }, assignees: ['usr_x'] };
     const changed = await on.space.editor.patch(path, change);
-    expect([changed.status, changed.headers.get('etag')]).toEqual([200, '"2"']);
+    expect([changed.status, changed.headers.get('etag')]).toEqual([200, '"2-0-0-0"']);
     expect(changed.body).toMatchObject(change);
     const same = await on.space.editor.patch(path, changed.body);
-    expect([same.status, same.headers.get('etag')]).toEqual([200, '"2"']);
+    expect([same.status, same.headers.get('etag')]).toEqual([200, '"2-0-0-0"']);
     for (const [member, value] of Object.entries({
       queue_id: 'queue_x',
       scorer_ids: [other.scorer_id],
@@ -258,6 +258,45 @@ describe('an annotation queue', () => {
     }
     const freed = await on.space.editor.patch<typeof queue>(path, { assignees: null });
     expect(freed.body.assignees).toBeNull();
+  });
+
+  it('answers 304 to a poll with If-None-Match only while its progress stays the same', async () => {
+    const queue = await on.queue(await on.scorer(), { trace_ids: await on.traces(2) });
+    const path = `${QUEUES}/${queue.queue_id}`;
+    let etag = (await on.space.viewer.get(path)).headers.get('etag')!;
+    const poll = async () => {
+      const answer = await on.space.viewer.get(path, { 'if-none-match': etag });
+      etag = answer.headers.get('etag')!;
+      return answer.status;
+    };
+    expect(await poll()).toBe(304);
+    const item = await on.claim(queue);
+    expect([await poll(), await poll()]).toEqual([200, 304]);
+    await on.skip(queue, item);
+    expect([await poll(), await poll()]).toEqual([200, 304]);
+    await on.score(queue, item);
+    expect([await poll(), await poll()]).toEqual([200, 304]);
+    await on.claim(queue);
+    expect([await poll(), await poll()]).toEqual([200, 304]);
+    await on.expireClaims(queue);
+    expect([await poll(), await poll()]).toEqual([200, 304]);
+  });
+
+  it('refuses a stale If-Match after an edit (412), but not after work on its items', async () => {
+    const queue = await on.queue(await on.scorer(), { trace_ids: await on.traces(1) });
+    const path = `${QUEUES}/${queue.queue_id}`;
+    const read = { 'if-match': (await on.space.viewer.get(path)).headers.get('etag')! };
+    await on.score(queue, await on.claim(queue));
+    const changed = await on.space.editor.patch(path, { description: 'first' }, read);
+    expect([changed.status, changed.headers.get('etag')]).toEqual([200, '"2-1-0-0"']);
+    const stale = [
+      await on.space.editor.patch(path, { description: 'second' }, read),
+      await on.space.evaluator.post(`${path}/archive`, {}, read),
+    ];
+    expect(stale.map(outcome)).toEqual(stale.map(() => [412, 'precondition_failed']));
+    expect((await on.read(queue)).description).toBe('first');
+    const now = { 'if-match': `W/${changed.headers.get('etag')}` };
+    expect((await on.space.evaluator.post(`${path}/archive`, {}, now)).status).toBe(200);
   });
 
   it('is created and changed by editors, archived by evaluators, and read by viewers', async () => {

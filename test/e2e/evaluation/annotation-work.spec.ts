@@ -32,7 +32,7 @@ describe('the work on an annotation queue', () => {
     on.space.list<HumanScore>(`${SCORES}?limit=500&${query}`);
   const detailOf = ({ body }: { body: unknown }): string => (body as { detail: string }).detail;
 
-  it('shows the content as scorers see it, and no score of anybody', async () => {
+  it("shows the content as scorers see it, and nobody's scores", async () => {
     const { experiment_id } = await on.space.experiment();
     const [trace_id] = await on.traces(1);
     const scored = { case_id: 'a', trace_id, output: 'theirs', expected: 42, scores: { judged: 1 } };
@@ -98,7 +98,7 @@ describe('the work on an annotation queue', () => {
     expect(new Set(claimed).size).toBe(12);
   });
 
-  it('counts one of many concurrent scores of an item, and stores the scores of no other', async () => {
+  it('counts one of many concurrent answers to an item, and stores no scores of the others', async () => {
     const queue = await queueOf(1);
     const item = await on.claim(queue);
     const same = await Promise.all(Array.from({ length: 8 }, () => on.score(queue, item)));
@@ -168,7 +168,7 @@ describe('the work on an annotation queue', () => {
     expect(body.scores).toMatchObject([{ score: 0.25, label: 'curt' }]);
   });
 
-  it('stores nothing of answers of which one is refused, and keeps the claim', async () => {
+  it('stores no score if one answer is refused, and keeps the claim', async () => {
     const [stars, tone] = [await on.scorer(STARS), await on.scorer(TONE)];
     const scorer_ids = [scorer, stars, tone].map(({ scorer_id }) => scorer_id);
     const queue = await on.queue(scorer, { trace_ids: await on.traces(1) }, { scorer_ids });
@@ -231,7 +231,7 @@ describe('the work on an annotation queue', () => {
     expect(await on.items(queue)).toMatchObject([{ item_status: 'completed', scored_count: 8 }]);
   });
 
-  it('lets others go on when the claim of somebody has expired, and refuses that person then', async () => {
+  it('gives an item to others when a claim has expired, and then refuses the person who was late', async () => {
     const queue = await queueOf(1);
     const [late, other] = [on.ann, await on.annotator()];
     const item = await on.claim(queue, late);
@@ -301,7 +301,7 @@ describe('the work on an annotation queue', () => {
     expect(outcome(await on.skip(queue, second, other))).toEqual([409, 'conflict']);
   });
 
-  it('lets a person score an item after all that they have skipped', async () => {
+  it('lets a person score an item that they have skipped', async () => {
     const queue = await queueOf(1);
     const item = await on.claim(queue);
     await on.skip(queue, item);
@@ -363,7 +363,7 @@ describe('the work on an annotation queue', () => {
     }
   });
 
-  it('is done by assignees alone, where a queue has any (403)', async () => {
+  it('refuses everybody but the assignees of a queue that has some (403)', async () => {
     const queue = await queueOf(1, { assignees: [on.ann.id] });
     const other = await on.annotator();
     const item = await on.claim(queue);
@@ -377,7 +377,7 @@ describe('the work on an annotation queue', () => {
     expect(await on.next(queue, other)).toMatchObject({ reason: 'claimed' });
   });
 
-  it('stops, with what to do, when a scorer of the queue is archived, and goes on when it is restored', async () => {
+  it('stops when a scorer of the queue is archived, says what to do, and goes on when it is restored', async () => {
     const queue = await queueOf(1);
     const item = await on.claim(queue);
     const path = `/eval/v1/scorers/${scorer.scorer_id}`;
@@ -408,7 +408,7 @@ describe('the work on an annotation queue', () => {
     expect((await on.score(queue, item)).status).toBe(200);
   });
 
-  it('stores nothing of scores that arrive while the queue is being archived', async () => {
+  it('stores no score that arrives while the queue is being archived', async () => {
     const queue = await queueOf(1);
     const item = await on.claim(queue);
     const archiving = 'UPDATE annotation_queues SET archived_at = now() WHERE queue_id = $1';
@@ -421,7 +421,7 @@ describe('the work on an annotation queue', () => {
     expect(await on.items(queue)).toMatchObject([{ item_status: 'in_progress', answers: [] }]);
   });
 
-  it('says why the content of an item is missing, and lets it be skipped only', async () => {
+  it('says why the content of an item is missing, and only lets people skip it', async () => {
     const queue = await queueOf(1);
     const [listed] = await on.items(queue);
     await app.database.query('DELETE FROM traces WHERE trace_id = $1', [listed!.trace_id]);
@@ -437,7 +437,7 @@ describe('the work on an annotation queue', () => {
     expect((await on.skip(queue, item!.item_id)).status).toBe(200);
   });
 
-  it('is once per Idempotency-Key', async () => {
+  it('stores the scores once for repeated requests with one Idempotency-Key', async () => {
     const queue = await queueOf(1);
     const item = await on.claim(queue);
     const path = `${QUEUES}/${queue.queue_id}/items/${item}/scores`;
@@ -493,7 +493,7 @@ describe('the agreement of the annotators of a queue', () => {
   });
   afterAll(() => app.close());
 
-  it('is that of the items that at least two people have scored, by scorer', async () => {
+  it('measures the items that at least two people have scored, by scorer', async () => {
     const tone = await on.scorer(TONE);
     const queue = await on.queue(tone, { trace_ids: await on.traces(5) }, { scores_per_item: 2 });
     const path = `${QUEUES}/${queue.queue_id}/agreement`;
@@ -534,5 +534,97 @@ describe('the agreement of the annotators of a queue', () => {
     // Krippendorff 2011: 1 - (n - 1) sum of observed / sum of expected disagreements, for 3 kind, 3 rude and 2 curt
     expect(measured.krippendorffs_alpha_nominal.value).toBeCloseTo(1 - (7 * 2) / (8 * 8 - 9 - 9 - 4), 12);
     expect(measured.krippendorffs_alpha_interval.units).toBe(4);
+  });
+
+  it('counts the correction of an answer in place of the answer, and shows it in the list', async () => {
+    const tone = await on.scorer(TONE);
+    const queue = await on.queue(tone, { trace_ids: await on.traces(1) }, { scores_per_item: 2 });
+    const [ada, ben] = [on.ann, await on.annotator()];
+    const { item_id, trace_id } = (await on.items(queue))[0]!;
+    await on.score(queue, item_id, { label: 'kind' }, ada);
+    await on.score(queue, item_id, { label: 'rude' }, ben);
+    const agreed = async () => {
+      const { body } = await on.space.viewer.get(`${QUEUES}/${queue.queue_id}/agreement`);
+      return body.scorers[0].observed_agreement?.value;
+    };
+    expect(await agreed()).toBe(0);
+    const target = { workspace_id: on.space.id, scorer_id: tone.scorer_id, trace_id };
+    const correct = async (label: string) => (await ben.api.post(SCORES, { ...target, label })).body.score_id;
+    await correct('curt');
+    const score_id = await correct('kind');
+    expect(await agreed()).toBe(1);
+    const { answers } = (await on.items(queue))[0]!;
+    expect(answers.map(({ scores }) => scores)).toEqual([
+      [{ scorer_id: tone.scorer_id, score_id: expect.any(String), score: 1, label: 'kind' }],
+      [{ scorer_id: tone.scorer_id, score_id, score: 1, label: 'kind' }],
+    ]);
+    // other people and other accounts of the same name correct nothing
+    const other = await on.annotator();
+    await other.api.post(SCORES, { ...target, label: 'rude' });
+    await ben.api.post(SCORES, { ...target, label: 'rude', author: 'ben' });
+    expect(await agreed()).toBe(1);
+    // an answer on another scale cannot be compared
+    const definition = { rubric: 'How kind?', output: STARS };
+    await on.space.editor.patch(`/eval/v1/scorers/${tone.scorer_id}`, { definition });
+    expect((await ben.api.post(SCORES, { ...target, score: 1 })).status).toBe(201);
+    expect(await agreed()).toBeUndefined();
+  });
+
+  it('does not compare the score of a result that was replaced with scores of its replacement', async () => {
+    const scorer = await on.scorer();
+    const { experiment_id } = await on.space.experiment();
+    await on.space.result(experiment_id, { case_id: 'a', output: 'first' });
+    const queue = await on.queue(scorer, { experiment_id }, { scores_per_item: 3 });
+    const { item_id } = (await on.items(queue))[0]!;
+    await on.score(queue, item_id, { score: false });
+    const replacement = { case_id: 'a', output: 'second', on_conflict: 'replace' };
+    await on.space.post(`/eval/v1/experiments/${experiment_id}/results`, replacement);
+    const measured = async () =>
+      (await on.space.viewer.get(`${QUEUES}/${queue.queue_id}/agreement`)).body.scorers[0];
+    await on.score(queue, item_id, { score: true }, await on.annotator());
+    expect((await measured()).units).toBe(0);
+    await on.score(queue, item_id, { score: true }, await on.annotator());
+    expect((await measured()).observed_agreement.value).toBe(1);
+  });
+
+  it('keeps apart the scorers of a queue, in whatever order people answer them', async () => {
+    const [tone, stars] = [await on.scorer(TONE), await on.scorer(STARS)];
+    const scorer_ids = [tone.scorer_id, stars.scorer_id];
+    const queue = await on.queue(tone, { trace_ids: await on.traces(1) }, { scorer_ids, scores_per_item: 2 });
+    const { item_id } = (await on.items(queue))[0]!;
+    const kind = { scorer_id: tone.scorer_id, label: 'kind' };
+    const path = `${QUEUES}/${queue.queue_id}`;
+    const scores = (score: number) => ({ scorer_id: stars.scorer_id, score });
+    await on.ann.api.post(`${path}/items/${item_id}/scores`, { scores: [scores(1), kind] });
+    const ben = await on.annotator();
+    await ben.api.post(`${path}/items/${item_id}/scores`, { scores: [kind, scores(5)] });
+    const { body } = await on.space.viewer.get(`${path}/agreement`);
+    const measured = body.scorers.map((one: { scorer_id: string; observed_agreement: { value: number } }) => [
+      one.scorer_id,
+      one.observed_agreement.value,
+    ]);
+    expect(measured).toEqual([
+      [tone.scorer_id, 1],
+      [stars.scorer_id, 0],
+    ]);
+  });
+
+  it('says that it is truncated when there are more than 100,000 scores, and not for exactly 100,000', async () => {
+    const scorers = await Promise.all(Array.from({ length: 10 }, () => on.scorer()));
+    const scorer_ids = scorers.map(({ scorer_id }) => scorer_id);
+    const queue = await on.queue(scorers[0]!, { trace_ids: await on.traces(1) }, { scorer_ids });
+    const answer = (from: number, to: number) =>
+      app.database.query(
+        `INSERT INTO annotation_answers (item_id, principal_id, author, workspace_id, queue_id, outcome, score_ids, created_at)
+         SELECT item_id, 'usr_x', n::text, workspace_id, queue_id, 'scored', array_fill('score_x'::text, ARRAY[10]), now()
+         FROM annotation_items, generate_series($2::integer, $3::integer) n WHERE queue_id = $1`,
+        [queue.queue_id, from, to],
+      );
+    const isTruncated = async () =>
+      (await on.space.viewer.get(`${QUEUES}/${queue.queue_id}/agreement`)).body.is_truncated;
+    await answer(1, 10_000);
+    expect(await isTruncated()).toBe(false);
+    await answer(10_001, 10_001);
+    expect(await isTruncated()).toBe(true);
   });
 });
