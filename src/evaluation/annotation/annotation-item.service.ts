@@ -271,7 +271,7 @@ function scoreIdsOf({ scorer_ids }: AnnotationQueueEntity, scores: readonly Answ
 const noPlace = ({ item_status }: AnnotationItemRow): string =>
   item_status === 'completed'
     ? 'Others have completed this item. Ask for the next one.'
-    : 'Your claim has expired, and somebody else has claimed the item. Ask for the next one.';
+    : 'Somebody else has claimed the item. If it was you, send the `author` with which you claimed it. Otherwise, ask for the next one.';
 
 /** Errors: 400 unless each scorer of the queue is answered exactly once. */
 function checkAnswered({ scorer_ids }: AnnotationQueueEntity, scores: readonly ItemScoreDto[]): void {

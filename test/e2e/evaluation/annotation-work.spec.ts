@@ -241,7 +241,7 @@ describe('the work on an annotation queue', () => {
     expect(await on.claim(queue, other)).toBe(item);
     const refused = await on.score(queue, item, { score: true }, late);
     expect(outcome(refused)).toEqual([409, 'conflict']);
-    expect(detailOf(refused)).toContain('somebody else');
+    expect(detailOf(refused)).toContain('Somebody else has claimed');
     expect(await on.next(queue, late)).toMatchObject({ item: null, reason: 'claimed' });
     expect((await on.score(queue, item, { score: false }, other)).status).toBe(200);
     expect((await scoresOf()).map(({ created_by }) => created_by)).toEqual([other.id]);
