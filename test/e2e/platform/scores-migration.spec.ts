@@ -48,7 +48,13 @@ describe('the migration of scores into one table', () => {
     ).rows;
 
   it('keeps the scores of people, with their chain', async () => {
-    const of = { scorer_name: 'person', scorer_version: 1, target_kind: 'trace', target_id: 't1', comment: null };
+    const of = {
+      scorer_name: 'person',
+      scorer_version: 1,
+      target_kind: 'trace',
+      target_id: 't1',
+      comment: null,
+    };
     expect(await scoresOf('human')).toEqual([
       { ...of, score_id: 'score_1', score: 0, label: 'bad', is_superseded: true, superseded_by: 'score_2' },
       { ...of, score_id: 'score_2', score: 1, label: 'good', is_superseded: false, superseded_by: null },
