@@ -2,8 +2,8 @@ import type { Scope } from '#platform/auth';
 import { toRawJsonOrNull } from '#platform/json';
 import { type FieldError, problem } from '#platform/problem';
 import { type Output, rangeOf, readAnswer, type ScorerKind } from '../scorers';
-import type { CreateScoreDto } from './score.dto';
 import type { ScoreSource } from '../../telemetry';
+import type { CreateScoreDto } from './score.dto';
 import type { ScoreRow } from './score.entity';
 
 /** The scorer of a score. */
@@ -47,17 +47,23 @@ export function sourceOf(
 }
 
 /**
- * Reads the value of a score. A person's score must answer the output of the scorer. Other scores must lie in its range, and
- * an output of type `choice` or `questions` gives the score where only `label` or `answers` is sent.
+ * Reads the value of a score. A score by a human scorer must answer its output, except for the comment of an end user. Other
+ * scores must lie in the range, and an output of type `choice` or `questions` gives the score where only `label` or `answers` is sent.
  *
  * Throws 400 for a value that is missing, of another type or out of range. The returned function throws 422 for an unknown
  * choice, because a request's 404 and 409 come between 400 and 422.
  */
-export function readValue(scorer: GivenScorer | null, dto: CreateScoreDto): () => ScoreValue {
+export function readValue(
+  scorer: GivenScorer | null,
+  source: ScoreSource,
+  dto: CreateScoreDto,
+): () => ScoreValue {
   const { score = null, label = null, answers = null } = dto;
   const number = score === null ? null : Number(score);
   const output = scorer?.output ?? null;
-  if (output !== null && (scorer!.scorer_kind === 'human' || isGiven(NAMED_BY[output.type](dto)))) {
+  const isComment = source === 'end_user' && hasNoValue(dto) && isGiven(dto.comment);
+  const isAnswer = scorer?.scorer_kind === 'human' && !isComment;
+  if (output !== null && (isAnswer || isGiven(NAMED_BY[output.type](dto)))) {
     return readOutput(output, dto, number);
   }
   if (dto.score === undefined && !VALUES.some((name) => isGiven(dto[name]))) {
@@ -66,6 +72,10 @@ export function readValue(scorer: GivenScorer | null, dto: CreateScoreDto): () =
   if (output !== null && number !== null) checkRange(output, number);
   return () => ({ score: number, label, answers: toRawJsonOrNull(answers ?? undefined) });
 }
+
+/** Returns whether a score has no value, at most a comment. A null score is one. */
+export const hasNoValue = ({ score, label, answers }: CreateScoreDto): boolean =>
+  score === undefined && !isGiven(label) && !isGiven(answers);
 
 /** The member that alone answers an output. */
 const NAMED_BY: Record<Output['type'], (dto: CreateScoreDto) => unknown> = {

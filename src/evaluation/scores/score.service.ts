@@ -15,7 +15,7 @@ import {
   ScorerRepository,
 } from '../scorers';
 import { checkWorkspaceOfCreate } from '../../resources';
-import { readValue, sourceOf } from './given-score';
+import { hasNoValue, readValue, sourceOf } from './given-score';
 import { type CreateScoreDto, type ScoreDto, type ScoreListQueryDto, toScoreDto } from './score.dto';
 import { type NewScore, ScoreRepository } from './score.repository';
 import { namedTarget, ScoreTargets } from './score-targets';
@@ -72,7 +72,7 @@ export class ScoreService {
       output: pinned.definition.output ?? null,
     };
     const source = sourceOf(scope, dto, scorer);
-    const value = readValue(scorer, dto);
+    const value = readValue(scorer, source, dto);
     const target = await this.targets.find(scope, named);
     if (pinned?.scorer.archived_at) {
       throw problem.conflict('The scorer is archived. Restore it before you record scores.');
@@ -101,8 +101,11 @@ export class ScoreService {
       created_at: new Date(),
       created_by: scope.principalId,
     };
-    const isCommentOnly = dto.score === undefined && row.label === null && row.answers === null;
-    return { row, definition: isHuman ? (pinned.definition as HumanDefinition) : null, isCommentOnly };
+    return {
+      row,
+      definition: isHuman ? (pinned.definition as HumanDefinition) : null,
+      isCommentOnly: hasNoValue(dto),
+    };
   }
 
   /**

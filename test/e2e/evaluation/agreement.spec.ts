@@ -61,6 +61,12 @@ describe('the agreement of two scorers', () => {
       confusion: { basis: 'score', categories: [0, 1], counts: [[15, 10], [5, 20]], units: 50 },
       mean_absolute_error: { units: 50, value: 0.3 },
     }); // prettier-ignore
+    // what a client says under the judge's name is not the judge's
+    for (const { result_id } of results.slice(0, 5)) {
+      const score = { workspace_id: space.id, scorer_name: judge.name, result_id, score: 0 };
+      expect((await space.evaluator.post('/eval/v1/scores', score)).status).toBe(201);
+    }
+    expect(await agreement(judge, person)).toEqual(body);
     // (0.7 - 0.5) / (1 - 0.5); and alpha: 1 - 99 * 30 / (100^2 - 55^2 - 45^2)
     expect(body.observed_agreement!.value).toBeCloseTo(0.7, 12);
     expect(body.cohens_kappa!.value).toBeCloseTo(0.4, 12);

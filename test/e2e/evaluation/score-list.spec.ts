@@ -213,8 +213,9 @@ describe('the scores of a workspace', () => {
       expect([first, byA, byB, again].map((one) => one.supersedes_score_id)).toEqual([null, null, null, byA.score_id]);
       expect(await idsOf('scorer_name=s')).toEqual([again.score_id, byB.score_id, first.score_id]);
       const other = await score({ scorer_name: 's', trace_id, score: 5 }, held.on.ann.api);
-      expect(other.supersedes_score_id).toBeNull();
-      const past = await listed('scorer_name=s&include_superseded=true&author=a');
+      const asUser = await score({ scorer_name: 's', trace_id, score: 6, author: 'a', source: 'end_user' });
+      expect([other, asUser].map((one) => one.supersedes_score_id)).toEqual([null, null]);
+      const past = await listed('scorer_name=s&include_superseded=true&author=a&source=client');
       expect(past.map(({ score_id, superseded_by_score_id }) => [score_id, superseded_by_score_id])).toEqual([
         [again.score_id, null],
         [byA.score_id, again.score_id],
@@ -447,6 +448,11 @@ describe('the scores of a workspace', () => {
       expect(await thumb({ comment: 'Quick.' })).toMatchObject({ score: 1, comment: 'Quick.', supersedes_score_id: up.score_id });
       expect(await thumb({ score: null })).toMatchObject({ score: null });
       expect(await listed('scorer_name=thumbs')).toHaveLength(1);
+      const person = await held.on.scorer(TONE);
+      const tone = { scorer_id: person.scorer_id, trace_id, author: 'ann' };
+      await score({ ...tone, label: 'kind' }, runtime);
+      expect(await score({ ...tone, comment: 'Really.' }, runtime)).toMatchObject({ label: 'kind', score: 1 });
+      expect(await refused({ ...tone, comment: 'Really.' })).toEqual([400, 'invalid_request', '/label']);
     }); // prettier-ignore
 
     it('are all kept without an author, and one per author', async () => {

@@ -1,7 +1,10 @@
+import { newId } from '#platform/ids';
 import {
   type ApiClient,
   createTestApp,
+  jsonExport,
   newOrganization,
+  newSpan,
   newTraceId,
   type TestApp,
   type TestOrganization,
@@ -21,12 +24,14 @@ describe('evaluation events sent by OTLP', () => {
   let reader: ApiClient;
   let editor: RawExporter;
   let runtime: RawExporter;
+  const editorId = newId('usr');
 
   beforeAll(async () => {
     app = await createTestApp();
     organization = await newOrganization(app);
     reader = await organization.as('viewer');
-    editor = new RawExporter(app.url, await organization.token('editor'), organization.workspaceId);
+    const token = await organization.tokenOf(editorId, { roles: ['editor'] });
+    editor = new RawExporter(app.url, token, organization.workspaceId);
     runtime = new RawExporter(app.url, await organization.token('runtime'), organization.workspaceId);
   });
   afterAll(() => app.close());
@@ -164,6 +169,18 @@ describe('evaluation events sent by OTLP', () => {
       expect(stored).toHaveLength(2);
     }
   });
+
+  it('stay current when a client records a score of the same name', async () => {
+    const traceId = newTraceId();
+    const sent = ['1', '2', '3'].map((span) => ({ traceId, spanId: span.repeat(16), attributes: evaluation('twice', 1) }));
+    await send(LOGS, sent);
+    const spans = jsonExport([newSpan({ traceId })]);
+    expect((await (await organization.as('editor')).post('/telemetry/v1/traces', spans)).status).toBe(200);
+    const exporter = app.api(await organization.tokenOf(editorId, { roles: ['evaluator'] })).in(organization.workspaceId);
+    const body = { workspace_id: organization.workspaceId, scorer_name: 'twice', trace_id: traceId, score: 0 };
+    expect((await exporter.post(SCORES, body)).body).toMatchObject({ created_by: editorId, supersedes_score_id: null });
+    expect((await scoresOf(traceId)).map((one) => one.score)).toEqual([0, 1, 1, 1]);
+  }); // prettier-ignore
 
   it('without a trace are log records and no scores, and the response says so', async () => {
     const name = `lost ${newTraceId()}`;
