@@ -103,7 +103,7 @@ export class ScoreRepository {
       scorer_id === null ? sql`scorer_name = ${scorer} AND scorer_id IS NULL` : sql`scorer_id = ${scorer_id}`;
     const [earlier] = await tx.query<SupersededScore>(
       sql`UPDATE scores SET superseded_by_score_id = ${row.score_id}, superseded_at = ${row.created_at}
-        WHERE workspace_id = ${workspace_id} AND ${isSameTarget} AND ${isSameScorer} AND superseded_at IS NULL
+        WHERE workspace_id = (SELECT ${workspace_id}::text) AND ${isSameTarget} AND ${isSameScorer} AND superseded_at IS NULL
           AND source = ${row.source} AND created_by = ${row.created_by}
           AND ${author === null ? sql`author IS NULL` : sql`author = ${author}`} AND event_key IS NULL
         RETURNING score_id, score, label, answers`,
@@ -127,7 +127,7 @@ export class ScoreRepository {
    */
   list(scope: Scope, query: ScoreListQueryDto): Promise<RowPage<ScoreRow>> {
     const isByScore = query.sort === 'score' || query.sort === '-score';
-    const where = new Where(scope.key, 't');
+    const where = Where.estimatedByAverage(scope.key);
     const index = isByScore
       ? (['scorer_id', 'scorer_name'] as const).find((name) => query[name] !== undefined)
       : INDEXED.find((name) => query[name] !== undefined);
@@ -163,7 +163,7 @@ const HAS_SCORE = sql`t.score IS NOT NULL`;
 
 /** Returns the conditions that the current scores `t` of a workspace meet all filters. */
 export const conditionsOf = ({ workspaceId }: Scope, filters: ScoreFiltersDto): Sql[] => [
-  sql`t.workspace_id = ${workspaceId}`,
+  sql`t.workspace_id = (SELECT ${workspaceId}::text)`,
   ...[...INDEXED, ...SCANNED].flatMap((name) =>
     filters[name] === undefined ? [] : [isEqual(name, filters[name])],
   ),

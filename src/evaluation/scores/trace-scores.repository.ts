@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { BulkColumns, empty, prepared, raw, type Sql, sql, type SqlExecutor } from '#platform/db';
+import { BulkColumns, empty, raw, type Sql, sql, type SqlExecutor } from '#platform/db';
 import {
   type ScoreCondition,
   type ScoredTrace,
@@ -29,12 +29,13 @@ const IS_CURRENT = raw('s.superseded_at IS NULL');
 /**
  * The current scores of a trace, and of the results that reference it, which are few. OFFSET keeps further conditions and
  * sorts out of the lookup: without statistics, PostgreSQL would choose another index for them, and read all scores of a
- * scorer for each trace.
+ * scorer for each trace. The workspace is a subquery, because PostgreSQL expects no rows of one that its statistics do not know,
+ * and would take any index for it.
  *
  * @param trace alias of a row with `trace_id`
  */
 const scoresOf = (workspaceId: string, trace: string): Sql =>
-  sql`(SELECT * FROM scores own WHERE own.workspace_id = ${workspaceId} AND own.trace_id = ${raw(trace)}.trace_id
+  sql`(SELECT * FROM scores own WHERE own.workspace_id = (SELECT ${workspaceId}::text) AND own.trace_id = ${raw(trace)}.trace_id
     AND own.superseded_at IS NULL OFFSET 0)`;
 
 /**
@@ -52,7 +53,10 @@ const countedOf = (workspaceId: string, trace: string, scorer: string): Sql =>
         AND (${raw(scorer)}.given_source IS NULL OR own.source = ${raw(scorer)}.given_source)
     ) own WHERE NOT is_earlier AND own.score IS NOT NULL)`;
 
-/** The scores of traces, for their lists. */
+/**
+ * The scores of traces, for their lists. Statements are not prepared: a plan made while the table was small would read all
+ * scores of a workspace for each trace.
+ */
 @Injectable()
 export class TraceScoresRepository extends TraceScores {
   async matching(
@@ -62,17 +66,14 @@ export class TraceScoresRepository extends TraceScores {
     limit: number,
   ): Promise<string[] | null> {
     const found = await on.query<{ place: number; ids: string[]; found: number }>(
-      prepared(
-        'trace-scores.matching',
-        sql`SELECT given.place, f.ids, f.found FROM ${tableOf(conditions)} CROSS JOIN LATERAL (
+      sql`SELECT given.place, f.ids, f.found FROM ${tableOf(conditions)} CROSS JOIN LATERAL (
             SELECT array_agg(DISTINCT trace_id) AS ids, count(*) AS found FROM (
               SELECT s.trace_id FROM scores s
-              WHERE s.workspace_id = ${workspaceId} AND s.scorer_name = given.scorer
+              WHERE s.workspace_id = (SELECT ${workspaceId}::text) AND s.scorer_name = given.scorer
                 AND s.score BETWEEN given.low AND given.high AND s.score IS NOT NULL AND ${IS_CURRENT}
                 AND (given.given_source IS NULL OR s.source = given.given_source)
               LIMIT ${limit + 1}) few
           ) f ORDER BY given.place`,
-      ),
     );
     const few = found.find((one) => one.found <= limit);
     return few ? (few.ids ?? []).filter((id) => id !== null) : null;
@@ -85,13 +86,10 @@ export class TraceScoresRepository extends TraceScores {
     conditions: readonly ScoreCondition[],
   ): Promise<Set<string>> {
     const found = await on.query<{ trace_id: string }>(
-      prepared(
-        'trace-scores.among',
-        sql`SELECT t.trace_id FROM unnest(${traceIds}::text[]) AS t(trace_id)
+      sql`SELECT t.trace_id FROM unnest(${traceIds}::text[]) AS t(trace_id)
           WHERE NOT EXISTS (SELECT FROM ${tableOf(conditions)} WHERE NOT EXISTS (
             SELECT FROM ${countedOf(workspaceId, 't', 'given')} s
             WHERE s.score BETWEEN given.low AND given.high) OFFSET 0)`,
-      ),
     );
     return new Set(found.map(({ trace_id }) => trace_id));
   }
@@ -117,7 +115,7 @@ export class TraceScoresRepository extends TraceScores {
     }
     return on.query<ScoredTrace>(
       sql`SELECT s.trace_id, s.score, s.score_id FROM scores s
-        WHERE s.workspace_id = ${workspaceId} AND s.scorer_name = ${scorer} AND s.score IS NOT NULL AND ${IS_CURRENT}
+        WHERE s.workspace_id = (SELECT ${workspaceId}::text) AND s.scorer_name = ${scorer} AND s.score IS NOT NULL AND ${IS_CURRENT}
           AND s.trace_id IS NOT NULL${source === null ? empty : sql` AND s.source = ${source}`}${position}
           AND s.score_id = (
             SELECT score_id FROM (SELECT ${scorer}::text AS scorer, ${source}::text AS given_source) given
@@ -133,12 +131,9 @@ export class TraceScoresRepository extends TraceScores {
     traceIds: readonly string[],
   ): Promise<Map<string, TraceScore[]>> {
     const found = await on.query<TraceScore & { trace_id: string }>(
-      prepared(
-        'trace-scores.of-traces',
-        sql`SELECT s.* FROM unnest(${traceIds}::text[]) AS t(trace_id) CROSS JOIN LATERAL (
+      sql`SELECT s.* FROM unnest(${traceIds}::text[]) AS t(trace_id) CROSS JOIN LATERAL (
             SELECT trace_id, scorer_name, scorer_id, scorer_version, source, score, label, author, score_id, created_at
             FROM ${scoresOf(workspaceId, 't')} s ORDER BY score_id DESC LIMIT ${raw(String(SCORES_SHOWN))}) s`,
-      ),
     );
     const scores = new Map<string, TraceScore[]>();
     for (const { trace_id, ...score } of found) {
