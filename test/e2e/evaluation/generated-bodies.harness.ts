@@ -178,8 +178,18 @@ export class GeneratedBodies {
     const human = { rubric: 'Kind?', output: { type: 'boolean' } };
     const scorer_id = await this.scorer(`code ${span.traceId}`, 'code', DEFINITION);
     const human_scorer_id = await this.scorer(`human ${span.traceId}`, 'human', human);
+    const { queue_id, item_id } = await this.queue(human_scorer_id, span.traceId);
     return {
-      ...{ dataset_id, dataset_record_id, experiment_id, result_id, scorer_id, human_scorer_id },
+      ...{
+        dataset_id,
+        dataset_record_id,
+        experiment_id,
+        result_id,
+        scorer_id,
+        human_scorer_id,
+        queue_id,
+        item_id,
+      },
       baseline_experiment_id: baseline.experiment_id,
       trace_id: span.traceId,
       version: '1',
@@ -189,6 +199,16 @@ export class GeneratedBodies {
   private async scorer(name: string, scorer_kind: string, definition: object): Promise<string> {
     const fields = { name, scorer_kind, definition };
     return (await this.space.post<{ scorer_id: string }>('/eval/v1/scorers', fields)).body.scorer_id;
+  }
+
+  /** An annotation queue with an item for ten people. */
+  private async queue(scorerId: string, traceId: string): Promise<{ queue_id: string; item_id: string }> {
+    const path = '/eval/v1/annotation-queues';
+    const fields = { name: `queue ${traceId}`, scorer_ids: [scorerId], source: { trace_ids: [traceId] } };
+    const made = await this.space.post<{ queue_id: string }>(path, { ...fields, scores_per_item: 10 });
+    const { queue_id } = made.body;
+    const [item] = await this.space.list<{ item_id: string }>(`${path}/${queue_id}/items`);
+    return { queue_id, item_id: item!.item_id };
   }
 
   private async rule(scorerId: string): Promise<string> {
@@ -290,12 +310,24 @@ const KNOWN_OF: Record<string, (objects: Objects) => Known> = {
   createScore: ({ human_scorer_id, scorer_id }) => ({
     scorer_id: [human_scorer_id, human_scorer_id, human_scorer_id, scorer_id],
     scorer_version: [1, null],
-    value: [true, false, 1],
+    score: [true, false, 1, 0.5],
+  }),
+  createAnnotationQueue: ({ human_scorer_id, scorer_id, trace_id }) => ({
+    scorer_ids: [[human_scorer_id], [human_scorer_id], [scorer_id]],
+    source: [{ trace_ids: [trace_id] }, { filters: [] }, { experiment_id: 'exp_x' }],
+  }),
+  updateAnnotationQueue: ({ human_scorer_id, trace_id }) => ({
+    scorer_ids: [[human_scorer_id]],
+    source: [{ trace_ids: [trace_id] }],
+    scores_per_item: [10],
+  }),
+  scoreAnnotationItem: ({ human_scorer_id, scorer_id }) => ({
+    scores: [[{ scorer_id: human_scorer_id, score: true }], [{ scorer_id, score: 1 }], []],
   }),
 };
 
 /** Members that a later request may change. */
-const LATER = { updated_at: undefined, superseded_by_score_id: undefined };
+const LATER = { updated_at: undefined, superseded_at: undefined, superseded_by_score_id: undefined };
 
 /** Expects no status of 500 or more, in the answer or its items. */
 function check({ status, body }: Answer): void {
