@@ -50,7 +50,14 @@ describe('lists with generated queries', () => {
     const { scorer_id } = (await space.post<{ scorer_id: string }>('/eval/v1/scorers', scorer)).body;
     const run = await space.evaluator.post(`/eval/v1/scorers/${scorer_id}/score`, { trace_ids: [trace_id] });
     const { score_run_id = 'run_x' } = run.body as { score_run_id?: string };
+    const human = { rubric: 'Kind?', output: { type: 'boolean' } };
+    const person = { name: 'p', scorer_kind: 'human', definition: human };
+    const { body } = await space.post<{ scorer_id: string }>('/eval/v1/scorers', person);
+    const queue = await space.post<{ queue_id: string }>('/eval/v1/annotation-queues', {
+      ...{ name: 'q', scorer_ids: [body.scorer_id], source: { trace_ids: [trace_id] }, scores_per_item: 1 },
+    });
     objects = {
+      queue_id: queue.body.queue_id,
       dataset_id,
       dataset_record_id,
       experiment_id,
