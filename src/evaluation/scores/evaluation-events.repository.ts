@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { BulkColumns, inChunks, prepared, sql, type Tx } from '#platform/db';
+import { BulkColumns, inChunks, sql, type Tx } from '#platform/db';
 import { newId } from '#platform/ids';
 import { type EvaluationEvent, EvaluationEvents, joinTraceFact } from '../../telemetry';
 
@@ -25,7 +25,10 @@ const SCORES = new BulkColumns<NewScore>([
   { name: 'created_by', type: 'text', value: ({ scope }) => scope.principalId },
 ]);
 
-/** Stores the scores of evaluation events. They are independent measurements, so none supersedes another. */
+/**
+ * Stores the scores of evaluation events. They are independent measurements, so none supersedes another. The statement is not
+ * prepared: a plan made while the traces were few would read all of them for each event.
+ */
 @Injectable()
 export class EvaluationEventsRepository extends EvaluationEvents {
   async store(tx: Tx, events: readonly EvaluationEvent[]): Promise<void> {
@@ -35,9 +38,7 @@ export class EvaluationEventsRepository extends EvaluationEvents {
     const scores = ordered.map((event) => ({ ...event, scoreId: newId('score'), createdAt }));
     await inChunks(scores, (chunk) =>
       tx.query(
-        prepared(
-          'score.insert-events',
-          sql`INSERT INTO scores (${SCORES.columnList}, target_kind, scorer_id, scorer_kind, session_id)
+        sql`INSERT INTO scores (${SCORES.columnList}, target_kind, scorer_id, scorer_kind, session_id)
             SELECT given.*, 'trace', c.scorer_id, c.scorer_kind, of_session_id.session_id
             FROM ${SCORES.table(chunk, 'given')} ${joinTraceFact('given', 'session_id')} LEFT JOIN LATERAL (
               SELECT scorer_id, scorer_kind FROM scorers s
@@ -46,7 +47,6 @@ export class EvaluationEventsRepository extends EvaluationEvents {
               LIMIT 1
             ) c ON true
             ON CONFLICT (workspace_id, event_key) WHERE event_key IS NOT NULL DO NOTHING`,
-        ),
       ),
     );
   }
