@@ -1,5 +1,7 @@
-import { calcPrice, findProvider, type ModelInfo, type Provider, type Usage } from '@pydantic/genai-prices';
+import type * as genaiPrices from '@pydantic/genai-prices';
+import type { ModelInfo, Provider, Usage } from '@pydantic/genai-prices';
 import { LRUCache } from 'lru-cache';
+import { createRequire } from 'node:module';
 
 // Prices of the models of public providers, from the data that the library brings along. The library could also fetch newer
 // data (`updatePrices`). The service does not call that, so no lookup opens a connection.
@@ -29,6 +31,10 @@ const CACHED_MODELS = 1_000;
 
 /** Longer names of providers are none. */
 const MAX_PROVIDER_LENGTH = 256;
+
+/** Loaded by the first lookup, because it takes 20 MiB. */
+const library = (): typeof genaiPrices =>
+  createRequire(__filename)('@pydantic/genai-prices') as typeof genaiPrices;
 
 /** The name by which the only model of a cached provider is found. */
 const FOUND = 'found';
@@ -89,6 +95,7 @@ function cachedPriceOf({ model, provider, apiUrl }: PricedModel): Price | null {
  * gateways name models like `openai/gpt-4o`, and the library reads such names for the provider `litellm`.
  */
 function lookUp({ model, provider, apiUrl }: PricedModel): Price | null {
+  const { calcPrice } = library();
   const known = provider == null ? ofUrl(apiUrl) : ofName(provider);
   const found =
     (known && calcPrice({}, model, { providerId: known.id })) ??
@@ -99,10 +106,10 @@ function lookUp({ model, provider, apiUrl }: PricedModel): Price | null {
 const ofName = (provider: string): Provider | undefined =>
   provider === '' || provider.length > MAX_PROVIDER_LENGTH
     ? undefined
-    : findProvider({ providerId: provider });
+    : library().findProvider({ providerId: provider });
 
 const ofUrl = (apiUrl: string | null | undefined): Provider | undefined =>
-  apiUrl == null ? undefined : findProvider({ providerApiUrl: apiUrl });
+  apiUrl == null ? undefined : library().findProvider({ providerApiUrl: apiUrl });
 
 /** Matching a name against all models takes longer than the price itself. */
 const narrowed = (provider: Provider, model: ModelInfo): Provider => ({
@@ -113,6 +120,7 @@ const narrowed = (provider: Provider, model: ModelInfo): Provider => ({
 });
 
 function priceOf(provider: Provider, { prices }: ModelInfo): Price {
+  const { calcPrice } = library();
   const price: Price = (usage, timestamp) => calcPrice(usage, FOUND, { provider, timestamp })!.total_price;
   const isConstant = !Array.isArray(prices) && Object.values(prices).every((one) => typeof one !== 'object');
   return isConstant ? factored(price) : price;

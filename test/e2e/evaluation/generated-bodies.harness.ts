@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { type Answer, committedDocument, createTestApp, newSpan, sized, type TestApp } from '#testing';
 import { RawExporter } from '../telemetry/otlp.harness';
@@ -119,6 +120,8 @@ export class GeneratedBodies {
             // one of ten, because it takes as long as all the rest
             if (index % 10 === 0) await this.readBack(answer);
             if (hasFrozen(answer)) objects.experiment_id = (await this.space.experiment()).experiment_id;
+            if (isScoredItem(answer))
+              Object.assign(objects, await this.queue(objects.human_scorer_id!, objects.trace_id!));
           } catch (error) {
             const body = JSON.stringify(generated.body)?.slice(0, 2_000);
             throw new Error(`${operation.operationId}, seed ${seed + round}, ${generated.media}: ${body}`, {
@@ -204,7 +207,11 @@ export class GeneratedBodies {
   /** An annotation queue with an item for ten people. */
   private async queue(scorerId: string, traceId: string): Promise<{ queue_id: string; item_id: string }> {
     const path = '/eval/v1/annotation-queues';
-    const fields = { name: `queue ${traceId}`, scorer_ids: [scorerId], source: { trace_ids: [traceId] } };
+    const fields = {
+      name: `queue ${randomUUID()}`,
+      scorer_ids: [scorerId],
+      source: { trace_ids: [traceId] },
+    };
     const made = await this.space.post<{ queue_id: string }>(path, { ...fields, scores_per_item: 10 });
     const { queue_id } = made.body;
     const [item] = await this.space.list<{ item_id: string }>(`${path}/${queue_id}/items`);
@@ -336,6 +343,10 @@ function check({ status, body }: Answer): void {
   const failures = [status, ...items.map((item) => item.status_code)].filter((one) => !(one < 500));
   if (failures.length > 0) expect(failures).toEqual([]);
 }
+
+/** Whether an item of an annotation queue has the scores of the people it is for, and must be replaced. */
+const isScoredItem = ({ status, body }: Answer): boolean =>
+  status === 200 && (body as { is_completed?: boolean } | undefined)?.is_completed === true;
 
 /** Whether the experiment takes no more changes and must be replaced. */
 const hasFrozen = ({ status, body }: Answer): boolean =>
