@@ -98,7 +98,6 @@ export {
   partsLiteral,
 } from './search-index/embedding';
 export {
-  cutText,
   EMBEDDED_MAX,
   embeddedText,
   markOf,

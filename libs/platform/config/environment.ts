@@ -339,8 +339,8 @@ export class Environment extends OutboundEnvironment {
   SCORER_THREADS = 2;
 
   /**
-   * Prices that take precedence over the built-in ones. JSON: prices by model, `{"gpt-4o": {"input_usd_per_million": 2.5, "output_usd_per_million": 10}}`, optionally with
-   * `cached_input_usd_per_million` and `cache_write_usd_per_million`.
+   * Prices that take precedence over the built-in ones. JSON: prices by model, `{"gpt-4o": {"input_usd_per_million": 2.5,
+   * "output_usd_per_million": 10}}`, optionally with `cached_input_usd_per_million` and `cache_write_usd_per_million`.
    */
   @Json()
   MODEL_PRICES: unknown = {};

@@ -18,6 +18,8 @@ export type Statement = Sql | PreparedStatement | string;
 export interface SqlExecutor {
   /** Runs one statement and returns its rows. */
   query<Row>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
+  /** When statements are refused, in the time of `performance.now()`. Absent without a deadline. */
+  readonly deadline?: number;
   /** TypeORM's manager on the same connection, for access by entity. */
   readonly manager: EntityManager;
 }

@@ -37,7 +37,7 @@ class TimedReads implements SqlExecutor {
 
   constructor(
     private readonly tx: Tx,
-    private readonly deadline: number,
+    readonly deadline: number,
     private readonly signal: AbortSignal | undefined,
   ) {}
 

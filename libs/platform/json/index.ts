@@ -1,4 +1,5 @@
 export { canonicalJson, sha256OfJson } from './canonical.writer';
+export { cutText } from './cut-text';
 export { jsonFault } from './exact.parser';
 export { escapeHidden, type HiddenCharacters, hiddenCharacters } from './hidden-characters';
 export { isJsonObject, isObjectValue } from './is-json-object';

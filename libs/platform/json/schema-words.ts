@@ -1,3 +1,4 @@
+import { cutText } from './cut-text';
 import { isJsonObject } from './is-json-object';
 import { memberNames } from './member-order';
 
@@ -29,6 +30,5 @@ export function schemaWords(schema: unknown, max: number): string {
     }
   };
   visit(schema);
-  const text = lines.join('\n').replaceAll('\0', ' ');
-  return text.length <= max ? text : text.slice(0, max).replace(/[\uD800-\uDBFF]$/, '');
+  return cutText(lines.join('\n').replaceAll('\0', ' '), max);
 }

@@ -18,5 +18,5 @@ export {
   TOTAL_MAX,
 } from './page.dto';
 export { searchAsList } from './search-as-list';
-export { scanPage, scanRanges, type ScanSpec } from './scan-page';
+export { scanEnd, scanPage, scanRanges, type ScanSpec } from './scan-page';
 export { BY_CHANGE, BY_CREATION, BY_NAME, type SortKey } from './sorts';

@@ -48,21 +48,26 @@ interface ScanLimit {
 
 /** The rows take some tens of milliseconds, the lookups up to a second. */
 const PAGE_LIMIT: ScanLimit = { rows: 20_000, lookups: 50_000 };
-/** How long a page without any row goes on scanning, in milliseconds. */
+/** How long a page without any row goes on scanning, at most, in milliseconds. */
 const SCAN_MS = 5_000;
 const COUNT_LIMIT: ScanLimit = { rows: TOTAL_MAX, lookups: 20_000 };
 
 /**
- * Reads one page of such a list. The number of rows that it reads at once is bounded, even if few of them belong to the list. A
- * page that has found a row may then end early. One that has found none goes on for a few seconds. Its cursor continues after
- * the last row that was read. The total is null if
- * counting would read too many rows. An offset skips rows that belong to the list. If a page finds fewer, it is empty, and
- * its cursor skips the rest.
+ * Reads one page of such a list. The number of rows that it reads at once is bounded, even if few of them belong to the list.
+ * A page that has found a row may then end early. One that has found no row goes on until `scanEnd`. Its cursor continues
+ * after the last row that was read. The total is null if counting would read too many rows. An offset skips rows that belong
+ * to the list. If a page finds fewer, it is empty, and its cursor skips the rest.
  *
  * The statements of a page must see the same rows, so `on` must be a transaction with one snapshot.
  */
 export const scanPage = <Row>(on: SqlExecutor, spec: ScanSpec, query: ListQueryDto): Promise<RowPage<Row>> =>
   scanRanges(on, [spec], query);
+
+/** When a page without any row stops scanning: after a few seconds, with half of the time for the request left. */
+export function scanEnd({ deadline = Infinity }: SqlExecutor): number {
+  const now = performance.now();
+  return now + Math.min(SCAN_MS, (deadline - now) / 2);
+}
 
 /**
  * Reads one page of a list that consists of ranges, one after the other, like `scanPage`. For a sort by a value that some
@@ -79,6 +84,7 @@ export async function scanRanges<Row>(
   const { cursor: _, ...uncut } = query;
   const { sort, limit, offset } = orderOf(query, ranges[0]!.sorts, ranges[0]!.defaultSort);
   const start = startOf(query.cursor, sort, ranges.length, offset);
+  const until = scanEnd(on);
   const rows: Row[] = [];
   let toSkip = start.toSkip;
   let next_cursor: string | null = null;
@@ -94,7 +100,7 @@ export async function scanRanges<Row>(
       offset: toSkip,
       cursor: index === start.range ? start.cursor : undefined,
     };
-    const part = await (spec.keep ? scanKept<Row> : scanRange<Row>)(on, spec, order);
+    const part = await (spec.keep ? scanKept<Row> : scanRange<Row>)(on, spec, order, until);
     rows.push(...part.rows);
     toSkip -= part.skipped;
     if (part.end) next_cursor = plainCursorAfter(part.end, { ...order, sort: placeOf(sort, index, toSkip) });
@@ -162,10 +168,14 @@ interface RangePart<Row> {
 }
 
 /**
- * Scans until it has found a row, or for SCAN_MS. An offset is not continued here, because its next page skips the rest.
+ * Scans until it has found a row, or until a time. An offset is not continued here, because its next page skips the rest.
  */
-async function scanRange<Row>(on: SqlExecutor, spec: ScanSpec, order: PageOrder): Promise<RangePart<Row>> {
-  const until = performance.now() + SCAN_MS;
+async function scanRange<Row>(
+  on: SqlExecutor,
+  spec: ScanSpec,
+  order: PageOrder,
+  until: number,
+): Promise<RangePart<Row>> {
   for (let part = order; ;) {
     const scanned = await scanPart<Row>(on, spec, part);
     const isDone = scanned.rows.length > 0 || scanned.end === undefined || order.offset > 0;
@@ -187,18 +197,20 @@ async function scanPart<Row>(on: SqlExecutor, spec: ScanSpec, order: PageOrder):
 const KEPT_FIRST_BATCH = 100;
 const KEPT_BATCH_MAX = 3_200;
 
-/** Scans batches of rows and filters them by `keep`, until the page is full, or has read its limit and found a row. */
+/**
+ * Scans batches of rows and filters them by `keep`, until the page is full, has read its limit and found a row, or a time.
+ */
 async function scanKept<Row>(
   on: SqlExecutor,
   { keep, ...spec }: ScanSpec,
   order: PageOrder,
+  until: number,
 ): Promise<RangePart<Row>> {
   const rows: (Row & RowPlace)[] = [];
   let { cursor, offset: toSkip } = order;
-  const until = performance.now() + SCAN_MS;
   let limit = Math.max(order.limit, KEPT_FIRST_BATCH);
   for (let read = 0; ; limit = Math.min(limit * 2, KEPT_BATCH_MAX)) {
-    const part = await scanRange<Row & RowPlace>(on, spec, { ...order, limit, offset: 0, cursor });
+    const part = await scanRange<Row & RowPlace>(on, spec, { ...order, limit, offset: 0, cursor }, until);
     for (const row of (await keep!(part.rows)) as (Row & RowPlace)[]) {
       if (toSkip > 0) toSkip -= 1;
       else if (rows.length < order.limit) rows.push(row);
@@ -206,7 +218,7 @@ async function scanKept<Row>(
     }
     read += limit;
     const skipped = order.offset - toSkip;
-    const isDone = read >= PAGE_LIMIT.rows && (rows.length > 0 || performance.now() > until);
+    const isDone = (read >= PAGE_LIMIT.rows && rows.length > 0) || performance.now() > until;
     if (!part.end || isDone) return { rows, skipped, end: part.end };
     cursor = plainCursorAfter(part.end, order);
   }

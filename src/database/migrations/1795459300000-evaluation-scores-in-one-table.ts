@@ -46,7 +46,7 @@ export class EvaluationScoresInOneTable1795459300000 extends SqlMigration {
       answers json,
       comment text,
       metadata json NOT NULL DEFAULT '{}',
-      -- tells apart the people or systems behind one principal
+      -- distinguishes the people or systems behind one principal
       author text COLLATE "C",
       score_run_id text COLLATE "C",
       -- SHA-256 of the output of a human scorer's definition (RFC 8785); scores with equal hashes have the same scale
@@ -75,8 +75,8 @@ export class EvaluationScoresInOneTable1795459300000 extends SqlMigration {
     CREATE INDEX scores_author ON scores (workspace_id, author, score_id) WHERE author IS NOT NULL;
     CREATE INDEX scores_creator ON scores (workspace_id, created_by, score_id);
     CREATE INDEX scores_run ON scores (workspace_id, score_run_id, score_id) WHERE score_run_id IS NOT NULL;
-    -- the same list, sorted by score. Also the traces with a score within bounds
-    CREATE INDEX scores_name_by_score ON scores (workspace_id, scorer_name, score, score_id)
+    -- the same list, sorted by score. Also the traces with a score within bounds, of one source or of any
+    CREATE INDEX scores_name_by_score ON scores (workspace_id, scorer_name, score, score_id, source)
       WHERE superseded_at IS NULL AND score IS NOT NULL;
     CREATE INDEX scores_scorer_by_score ON scores (workspace_id, scorer_id, score, score_id)
       WHERE superseded_at IS NULL AND score IS NOT NULL AND scorer_id IS NOT NULL;
@@ -86,9 +86,10 @@ export class EvaluationScoresInOneTable1795459300000 extends SqlMigration {
     -- write-back of people's scores
     CREATE INDEX scores_of_people ON scores (workspace_id, target_id, scorer_id)
       WHERE source = 'human' AND superseded_at IS NULL;
-    -- agreement: the newest scores of a scorer by people, and by others
+    -- agreement: the newest scores of a scorer by people, and by others. Only for statements that name a scorer, because
+    -- without statistics PostgreSQL would take these for any condition
     CREATE INDEX scores_people_newest ON scores (workspace_id, scorer_id, score_id)
-      WHERE source = 'human' AND superseded_at IS NULL;
+      WHERE source = 'human' AND superseded_at IS NULL AND scorer_id IS NOT NULL;
     CREATE INDEX scores_others_newest ON scores (workspace_id, scorer_id, score_id)
       WHERE source IN ('client', 'hosted') AND superseded_at IS NULL AND scorer_id IS NOT NULL;
     -- agreement: the scores of a scorer for given units

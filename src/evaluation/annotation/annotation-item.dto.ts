@@ -30,7 +30,7 @@ const IsAuthor = (): PropertyDecorator => (target, property) => {
     maxLength: AUTHOR_MAX,
     nullable: true,
     required: false,
-    description: 'Tells apart the people behind one account. Each author is a person of their own.',
+    description: 'Distinguishes the people behind one account. Each author counts as a separate person.',
   })(target, property);
 };
 
@@ -92,7 +92,7 @@ export class ScoreItemDto {
   author?: string | null;
 }
 
-/** A person leaves an item to somebody else. */
+/** A person leaves an item to others. */
 export class SkipItemDto {
   /** Why. Shown in the list of items. */
   @IsString()
@@ -266,7 +266,7 @@ export class ClaimedItemDto {
 export const NO_ITEM_REASONS = ['completed', 'done', 'claimed'] as const;
 export type NoItemReason = (typeof NO_ITEM_REASONS)[number];
 
-/** The next item for a person, or why there is none. */
+/** The next item for a person, or the reason why the person gets no item. */
 export class NextItemAnswerDto {
   /** Null if there is nothing to do for this person now. */
   @ApiProperty({ type: ClaimedItemDto, nullable: true })
@@ -277,7 +277,7 @@ export class NextItemAnswerDto {
    */
   @ApiProperty({ enum: [...NO_ITEM_REASONS], nullable: true })
   reason!: NoItemReason | null;
-  /** When a claim of somebody else ends. Null unless the reason is `claimed`. */
+  /** When the first claim of another person ends. Null unless the reason is `claimed`. */
   retry_at!: Date | null;
   scorers!: QueueScorerDto[];
   progress!: QueueProgressDto;

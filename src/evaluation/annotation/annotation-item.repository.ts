@@ -176,7 +176,7 @@ export class AnnotationItemRepository {
 
   /**
    * Claims the first item after another one that needs somebody and that the person has neither scored nor skipped. Skips
-   * places that concurrent requests are claiming. The caller holds the lock of the person's row. Null if there is none.
+   * places that concurrent requests are claiming. The caller holds the lock of the person's row. Null if no place is left.
    */
   claim(
     tx: Tx,
@@ -213,7 +213,7 @@ export class AnnotationItemRepository {
     );
   }
 
-  /** Returns when the next claim by others ends of an item that the person could then have. Null if there is none. */
+  /** Returns when the next claim by others ends of an item that the person could then have. Null without such a claim. */
   async nextRelease({ workspaceId }: Scope, queueId: string, by: Annotator): Promise<Date | null> {
     const row = await first(
       this.database.query<{ claimed_until: Date }>(

@@ -72,10 +72,10 @@ export class AnnotationItemService {
   }
 
   /**
-   * Stores a person's answers to all scorers of the queue, as human scores, and completes the person's part of the item. Needs
-   * no claim if a place of the item is free. Errors: 400 for missing and unknown scorers, and for answers that do not fit; 404;
-   * 403 for a person who is not assigned; 409 for an archived queue or scorer, an item that the person has scored, one that
-   * others have completed or claimed, and a result that was replaced since the claim; 422 for an unknown choice.
+   * Stores a person's answers to all scorers of the queue, as human scores, and completes the person's part of the item.
+   * Needs no claim if a place of the item is free. Errors: 400 for missing and unknown scorers, and for answers that do not
+   * fit; 404; 403 for a person who is not assigned; 409 for an archived queue or scorer, an item that the person has scored,
+   * one that others have completed or claimed, and a result that was replaced since the claim; 422 for an unknown choice.
    */
   async score(scope: Scope, queueId: string, itemId: string, dto: ScoreItemDto): Promise<ItemWorkDto> {
     const work: Work = { queueId, itemId, by: annotatorOf(scope, dto) };
@@ -110,9 +110,9 @@ export class AnnotationItemService {
   }
 
   /**
-   * Gives up an item for somebody else: the person is not offered it again, but can still score it. A repeat changes nothing.
-   * Errors: 404; 403 for a person who is not assigned; 409 for an archived queue, an item that the person has scored, and one
-   * that is complete.
+   * Leaves an item to another person: the caller is not offered it again, but can still score it. A repeat changes nothing.
+   * Errors: 404; 403 for a person who is not assigned; 409 for an archived queue, an item that the person has scored, and
+   * one that is complete.
    */
   async skip(scope: Scope, queueId: string, itemId: string, dto: SkipItemDto): Promise<ItemWorkDto> {
     const work: Work = { queueId, itemId, by: annotatorOf(scope, dto) };

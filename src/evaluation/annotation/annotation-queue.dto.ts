@@ -210,15 +210,18 @@ export class QueueProgressDto {
   /** Items that as many people as `scores_per_item` have scored. */
   @ApiProperty(COUNT)
   completed_count!: number;
-  /** Items that somebody has claimed now. */
+  /** Items that someone has claimed now. */
   @ApiProperty(COUNT)
   in_progress_count!: number;
-  /** Other items that somebody has skipped. They wait for somebody else. */
+  /** Other items that someone has skipped. They wait for another person. */
   @ApiProperty(COUNT)
   skipped_count!: number;
 }
 
-/** A queue of traces or results that people score. Its ETag changes with its progress, but work on its items does not make an `If-Match` stale. */
+/**
+ * A queue of traces or results that people score. Its ETag changes with its progress, but work on its items does not make an
+ * `If-Match` stale.
+ */
 export class AnnotationQueueDto extends StampsDto implements QueueProgressDto {
   queue_id!: string;
   workspace_id!: string;
@@ -238,10 +241,10 @@ export class AnnotationQueueDto extends StampsDto implements QueueProgressDto {
   /** Items that as many people as `scores_per_item` have scored. */
   @ApiProperty(COUNT)
   completed_count!: number;
-  /** Items that somebody has claimed now. */
+  /** Items that someone has claimed now. */
   @ApiProperty(COUNT)
   in_progress_count!: number;
-  /** Other items that somebody has skipped. They wait for somebody else. */
+  /** Other items that someone has skipped. They wait for another person. */
   @ApiProperty(COUNT)
   skipped_count!: number;
   @AnyJsonObject()

@@ -64,8 +64,8 @@ export class AnnotationQueueService extends WorkspaceResourceService<
 
   /**
    * Creates a queue, and selects its items. Errors: 400 for a source without exactly one selector, and for scorers that are
-   * not of kind `human`; 404 naming unknown scorers, traces and experiments; 409 for an archived scorer and a name that is taken; 422
-   * for unknown values, and for a source that selects nothing or more than 10,000 items.
+   * not of kind `human`; 404 naming unknown scorers, traces and experiments; 409 for an archived scorer and a name that is
+   * taken; 422 for unknown values, and for a source that selects nothing or more than 10,000 items.
    */
   async create(
     scope: Scope,

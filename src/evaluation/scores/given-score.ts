@@ -48,7 +48,8 @@ export function sourceOf(
 
 /**
  * Reads the value of a score. A score by a human scorer must answer its output, except for the comment of an end user. Other
- * scores must lie in the range, and an output of type `choice` or `questions` gives the score where only `label` or `answers` is sent.
+ * scores must lie in the range, and an output of type `choice` or `questions` gives the score where only `label` or
+ * `answers` is sent.
  *
  * Throws 400 for a value that is missing, of another type or out of range. The returned function throws 422 for an unknown
  * choice, because a request's 404 and 409 come between 400 and 422.

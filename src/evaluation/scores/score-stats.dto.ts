@@ -26,10 +26,9 @@ export class ScoreStatsQueryDto extends ScoreFiltersDto {
   workspace_id?: string;
 
   /**
-   * `scorer` is the scorer's name and `version` the scorer's version. `day` is the day of recording (UTC, YYYY-MM-DD). `tag` is a tag of
-   * the scored result. `model`, `service` and
-   * `agent_version` are those of the trace, and `trace_day` is the day on which it started. A score counts in each of its tags and models. Absent or
-   * empty: one row for all scores.
+   * `scorer` is the scorer's name and `version` the scorer's version. `day` is the day of recording (UTC, YYYY-MM-DD). `tag`
+   * is a tag of the scored result. `model`, `service` and `agent_version` are those of the trace, and `trace_day` is the day
+   * on which it started. A score counts in each of its tags and models. Absent or empty: one row for all scores.
    */
   @IsOptional()
   @IsArray()

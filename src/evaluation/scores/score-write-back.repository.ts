@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { raw, sql, type Tx } from '#platform/db';
+import { raw, type Sql, sql, type Tx } from '#platform/db';
 import { type RawJson, toRawJson } from '#platform/json';
 import {
   type LockedResult,
@@ -23,6 +23,15 @@ interface HumanScoreWriteBack {
   minAnnotations: number;
   at: Date;
 }
+
+/**
+ * People's current scores of a row `target` with `id`. OFFSET keeps further conditions out of the lookup: without statistics,
+ * PostgreSQL would choose another index for them, and read all scores of a scorer. The workspace is a subquery, because it
+ * would take any index for a workspace that its statistics do not know.
+ */
+const scoresOfTarget = (workspaceId: string): Sql =>
+  sql`(SELECT * FROM scores own WHERE own.workspace_id = (SELECT ${workspaceId}::text) AND own.target_id = target.id
+    AND own.source = 'human' AND own.superseded_at IS NULL OFFSET 0)`;
 
 /** Aggregates of one scorer's human scores of a result. Means are exact, as `numeric`. */
 const AGGREGATES = raw(`count(*) AS annotation_count, max(scorer_version) AS scorer_version,
@@ -76,9 +85,7 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
                             ${results.map((one) => one.session_id)}::text[])
                   AS ids(result_id, trace_id, session_id) OFFSET 0) new
           CROSS JOIN LATERAL (VALUES ('trace', new.trace_id), ('session', new.session_id)) AS target(kind, id)
-          JOIN scores s ON s.workspace_id = new.workspace_id AND s.target_kind = target.kind
-            AND s.target_id = target.id AND s.target_kind <> 'result' AND s.source = 'human'
-            AND s.superseded_at IS NULL
+          CROSS JOIN LATERAL ${scoresOfTarget(workspaceId)} s WHERE s.target_kind = target.kind
         ), annotation AS (
           SELECT DISTINCT ON (result_id, scorer_id, output_sha256, created_by, author) * FROM given
           ORDER BY result_id, scorer_id, output_sha256, created_by, author, score_id DESC
@@ -137,9 +144,9 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
   }
 
   /**
-   * Counts each annotator's newest current score of the result in its present version, its trace or its session. A score under
-   * the scorer's name stays, unless the same or an older version of this scorer wrote it back to this result. The trace and
-   * session ids are passed and not read again, because the planner knows how many rows arrays have.
+   * Counts each annotator's newest current score of the result in its present version, its trace or its session. A score
+   * under the scorer's name stays, unless the same or an older version of this scorer wrote it back to this result. The
+   * trace and session ids are passed and not read again, because the planner knows how many rows arrays have.
    */
   private async write(
     tx: Tx,
@@ -163,10 +170,8 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
                   AS ids(experiment_id, result_id, version, is_frozen, trace_id, session_id) OFFSET 0) reached
           CROSS JOIN LATERAL (VALUES ('result', reached.result_id), ('trace', reached.trace_id),
                                      ('session', reached.session_id)) AS target(kind, id)
-          JOIN scores s ON s.workspace_id = reached.workspace_id AND s.scorer_id = reached.scorer_id
-            AND s.target_kind = target.kind AND s.target_id = target.id AND s.source = 'human'
-            AND s.superseded_at IS NULL
-            AND s.output_sha256 = ${outputSha256}
+          CROSS JOIN LATERAL ${scoresOfTarget(workspaceId)} s
+          WHERE s.scorer_id = reached.scorer_id AND s.target_kind = target.kind AND s.output_sha256 = ${outputSha256}
             AND (target.kind <> 'result' OR s.result_version = reached.version)
           ORDER BY reached.result_id, s.created_by, s.author, s.score_id DESC
         ), aggregated AS MATERIALIZED (

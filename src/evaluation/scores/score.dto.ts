@@ -152,7 +152,7 @@ export class CreateScoreDto {
   })
   metadata?: object | null;
 
-  /** Tells apart the people or systems behind one account, for example the id of an application's user. */
+  /** Distinguishes the people or systems behind one account. For example, the id of an application's user. */
   @IsOptional()
   @IsString()
   @Length(1, ID_MAX)

@@ -36,7 +36,7 @@ export interface ScoreRow {
   answers: RawJson | null;
   comment: string | null;
   metadata: RawJson;
-  /** Tells apart the people or systems behind one principal. */
+  /** Distinguishes the people or systems behind one principal. */
   author: string | null;
   score_run_id: string | null;
   /** SHA-256 of the output of a human scorer's definition. Scores with the same hash are on the same scale. */

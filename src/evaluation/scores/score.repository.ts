@@ -95,17 +95,19 @@ export class ScoreRepository {
     const key = [workspace_id, row.target_kind, target, scorer, row.source, row.created_by, author];
     const lock = JSON.stringify(['score', ...key]);
     await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`);
-    const isSameTarget =
-      result_id === null
-        ? sql`target_id = ${target} AND result_id IS NULL AND target_kind = ${row.target_kind}`
-        : sql`result_id = ${result_id}`;
+    const isOfTarget =
+      result_id === null ? sql`target_id = ${target} AND result_id IS NULL` : sql`result_id = ${result_id}`;
     const isSameScorer =
       scorer_id === null ? sql`scorer_name = ${scorer} AND scorer_id IS NULL` : sql`scorer_id = ${scorer_id}`;
+    // OFFSET keeps the other conditions out of the lookup: another index might be chosen for them, and read all scores of an author
     const [earlier] = await tx.query<SupersededScore>(
       sql`UPDATE scores SET superseded_by_score_id = ${row.score_id}, superseded_at = ${row.created_at}
-        WHERE workspace_id = (SELECT ${workspace_id}::text) AND ${isSameTarget} AND ${isSameScorer} AND superseded_at IS NULL
-          AND source = ${row.source} AND created_by = ${row.created_by}
-          AND ${author === null ? sql`author IS NULL` : sql`author = ${author}`} AND event_key IS NULL
+        WHERE workspace_id = ${workspace_id} AND superseded_at IS NULL AND score_id = ANY (ARRAY(
+          SELECT score_id FROM (
+            SELECT * FROM scores WHERE workspace_id = (SELECT ${workspace_id}::text) AND ${isOfTarget} AND superseded_at IS NULL OFFSET 0
+          ) own
+          WHERE target_kind = ${row.target_kind} AND ${isSameScorer} AND source = ${row.source}
+            AND created_by = ${row.created_by} AND author IS NOT DISTINCT FROM ${author}::text AND event_key IS NULL))
         RETURNING score_id, score, label, answers`,
     );
     return earlier ?? null;
@@ -172,8 +174,12 @@ export const conditionsOf = ({ workspaceId }: Scope, filters: ScoreFiltersDto): 
   IS_CURRENT,
 ];
 
+/**
+ * The source is a subquery, because PostgreSQL would otherwise take an index over all scores of the source, whatever the
+ * other filters are.
+ */
 const isEqual = (name: (typeof INDEXED)[number] | (typeof SCANNED)[number], value: string | number): Sql =>
-  sql`t.${raw(name)} = ${value}`;
+  name === 'source' ? sql`t.source = (SELECT ${value}::text)` : sql`t.${raw(name)} = ${value}`;
 
 const boundsOf = ({ min_score, max_score }: ScoreFiltersDto): Sql[] => [
   ...(min_score === undefined ? [] : [sql`t.score >= ${min_score}::float8`]),

@@ -26,11 +26,15 @@ const tableOf = (conditions: readonly ScoreCondition[]) =>
 
 const IS_CURRENT = raw('s.superseded_at IS NULL');
 
+/** A subquery, because PostgreSQL would otherwise take an index over all scores of the source. */
+const ofSource = (source: ScoreCondition['source']): Sql =>
+  source === null ? empty : sql`AND s.source = (SELECT ${source}::text)`;
+
 /**
  * The current scores of a trace, and of the results that reference it, which are few. OFFSET keeps further conditions and
  * sorts out of the lookup: without statistics, PostgreSQL would choose another index for them, and read all scores of a
- * scorer for each trace. The workspace is a subquery, because PostgreSQL expects no rows of one that its statistics do not know,
- * and would take any index for it.
+ * scorer for each trace. The workspace is a subquery, because PostgreSQL expects no rows of one that its statistics do not
+ * know, and would take any index for it.
  *
  * @param trace alias of a row with `trace_id`
  */
@@ -65,14 +69,15 @@ export class TraceScoresRepository extends TraceScores {
     conditions: readonly ScoreCondition[],
     limit: number,
   ): Promise<string[] | null> {
+    const { source } = conditions[0]!;
     const found = await on.query<{ place: number; ids: string[]; found: number }>(
       sql`SELECT given.place, f.ids, f.found FROM ${tableOf(conditions)} CROSS JOIN LATERAL (
             SELECT array_agg(DISTINCT trace_id) AS ids, count(*) AS found FROM (
               SELECT s.trace_id FROM scores s
               WHERE s.workspace_id = (SELECT ${workspaceId}::text) AND s.scorer_name = given.scorer
                 AND s.score BETWEEN given.low AND given.high AND s.score IS NOT NULL AND ${IS_CURRENT}
-                AND (given.given_source IS NULL OR s.source = given.given_source)
-              LIMIT ${limit + 1}) few
+                ${ofSource(source)}
+              ORDER BY s.score, s.score_id LIMIT ${limit + 1}) few
           ) f ORDER BY given.place`,
     );
     const few = found.find((one) => one.found <= limit);
@@ -116,7 +121,7 @@ export class TraceScoresRepository extends TraceScores {
     return on.query<ScoredTrace>(
       sql`SELECT s.trace_id, s.score, s.score_id FROM scores s
         WHERE s.workspace_id = (SELECT ${workspaceId}::text) AND s.scorer_name = ${scorer} AND s.score IS NOT NULL AND ${IS_CURRENT}
-          AND s.trace_id IS NOT NULL${source === null ? empty : sql` AND s.source = ${source}`}${position}
+          AND s.trace_id IS NOT NULL ${ofSource(source)}${position}
           AND s.score_id = (
             SELECT score_id FROM (SELECT ${scorer}::text AS scorer, ${source}::text AS given_source) given
             CROSS JOIN LATERAL (SELECT score, score_id FROM ${countedOf(workspaceId, 's', 'given')} own) o

@@ -1,5 +1,5 @@
 import { isJsonObject, type RawJson } from '#platform/json';
-import { cutText } from '../../resources';
+import { cutText } from '#platform/json';
 import { type ServerVersionRow, withoutQuery } from '../servers/server.entity';
 import type {
   RegistryEntryDto,

@@ -1,4 +1,4 @@
-import { cutText } from '../../resources';
+import { cutText } from '#platform/json';
 
 /** Punctuation by which PostgreSQL's parser joins words, as in paths, addresses and code, or recognizes markup. */
 const PUNCTUATION = '#%&+-./:;<=>?@_~';

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { cutText } from '#platform/json';
 
 /** The types of resources that search finds. */
 export const SEARCH_TYPES = [
@@ -46,10 +47,3 @@ export const embeddedText = ({
  * only make each other's searches slower.
  */
 export const markOf = (orgId: string): string => createHash('sha256').update(orgId).digest('hex').slice(0, 8);
-
-/** Cuts a text to at most `max` UTF-16 units, without half a character at its end. */
-export function cutText(text: string, max: number): string {
-  if (text.length <= max) return text;
-  const isHalf = /[\uD800-\uDBFF]/.test(text[max - 1]!);
-  return text.slice(0, isHalf ? max - 1 : max);
-}

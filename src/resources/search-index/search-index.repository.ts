@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { prepared, sql, type Tx } from '#platform/db';
-import { BODY_MAX, cutText, markOf, type SearchDocument, type SearchType } from './search-document';
+import { cutText } from '#platform/json';
+import { BODY_MAX, markOf, type SearchDocument, type SearchType } from './search-document';
 
 @Injectable()
 export class SearchIndexRepository {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { OtlpAttributes, OtlpLogRecord, OtlpSpan, OtlpValue } from '#otlp';
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
+import { cutText } from '#platform/json';
 
 /** The event by which OpenTelemetry reports the score of a model's output, as a log record or as an event of a span. */
 export const EVALUATION_EVENT = 'gen_ai.evaluation.result';
@@ -39,7 +40,10 @@ export abstract class EvaluationEvents {
   abstract store(tx: Tx, events: readonly EvaluationEvent[]): Promise<void>;
 }
 
-/** Why an evaluation event is no score, as the end of a sentence. */
+/** A score without its sender. */
+type SentScore = Omit<EvaluationEvent, 'scope'>;
+
+/** Why an evaluation event is not a score, as the end of a sentence. */
 type Fault = string;
 
 interface Sent {
@@ -77,7 +81,7 @@ const isMap = (value: OtlpValue): value is OtlpAttributes =>
 const textOf = (value: OtlpValue | undefined): string | null =>
   typeof value === 'string' && value !== '' ? value : null;
 
-function read(scope: Scope, { attributes, traceId, spanId, timeUnixNano }: Sent): EvaluationEvent | Fault {
+function read({ attributes, traceId, spanId, timeUnixNano }: Sent): SentScore | Fault {
   const name = textOf(attributes[ATTRIBUTES.name]);
   if (name === null) return `without ${ATTRIBUTES.name}`;
   if (name.length > NAME_MAX) return `with a ${ATTRIBUTES.name} of more than ${NAME_MAX} characters`;
@@ -93,41 +97,38 @@ function read(scope: Scope, { attributes, traceId, spanId, timeUnixNano }: Sent)
     .slice(0, 32);
   const explanation = textOf(attributes[ATTRIBUTES.explanation]);
   return {
-    scope,
     traceId,
     spanId,
     name,
     score: value,
-    label: label === null ? null : cut(label, LABEL_MAX),
-    explanation: explanation === null ? null : cut(explanation, EXPLANATION_MAX),
+    label: label === null ? null : cutText(label, LABEL_MAX),
+    explanation: explanation === null ? null : cutText(explanation, EXPLANATION_MAX),
     key,
   };
 }
 
-/** Cuts a text, but no pair of surrogates. */
-const cut = (text: string, length: number): string =>
-  text.slice(0, length).replace(text.length > length ? /[\uD800-\uDBFF]$/ : /^$/, '');
+const isScore = (read: SentScore | Fault): read is SentScore => typeof read !== 'string';
 
-const isScore = (read: EvaluationEvent | Fault): read is EvaluationEvent => typeof read !== 'string';
+const scoresOf = (scope: Scope, events: Sent[]): EvaluationEvent[] =>
+  events.flatMap((event) => {
+    const found = read(event);
+    return isScore(found) ? [{ scope, ...found }] : [];
+  });
 
 /** Returns the scores that a log record of a sender reports. */
 export const scoresInLog = (scope: Scope, record: OtlpLogRecord): EvaluationEvent[] =>
-  sentIn(record)
-    .map((sent) => read(scope, sent))
-    .filter(isScore);
+  scoresOf(scope, sentIn(record));
 
 /** Returns the scores that a span of a sender reports. */
 export const scoresInSpan = (scope: Scope, span: OtlpSpan): EvaluationEvent[] =>
-  sentWith(span)
-    .map((sent) => read(scope, sent))
-    .filter(isScore);
+  scoresOf(scope, sentWith(span));
 
-/** Says how many evaluation events of an export are no scores, one sentence for each reason. */
+/** Says how many evaluation events of an export are not scores, one sentence for each reason. */
 function* notes<One>(records: readonly One[], eventsOf: (record: One) => Sent[]): Generator<void, string[]> {
   const counts = new Map<Fault, number>();
   for (const record of records) {
     for (const event of eventsOf(record)) {
-      const found = read({} as Scope, event);
+      const found = read(event);
       if (!isScore(found)) counts.set(found, (counts.get(found) ?? 0) + 1);
     }
     yield;

@@ -1,6 +1,13 @@
 import type { Scope } from '#platform/auth';
 import { join, type Sql, sql, type SqlExecutor } from '#platform/db';
-import { decodeCursor, encodeCursor, PAGE_SIZE_DEFAULT, type RowPage, type ScanSpec } from '#platform/paging';
+import {
+  decodeCursor,
+  encodeCursor,
+  PAGE_SIZE_DEFAULT,
+  type RowPage,
+  scanEnd,
+  type ScanSpec,
+} from '#platform/paging';
 import { problem } from '#platform/problem';
 import { SUMMARY } from './trace-columns.sql';
 import { checksOf, timesOf, tracesOf } from './trace-filters.sql';
@@ -14,8 +21,6 @@ const BATCH_MAX = 2_000;
 const PAGE_MAX = 20_000;
 /** The last, if the filters also read spans. */
 const LOOKUP_PAGE_MAX = 2_000;
-/** How long a page without any trace goes on, in milliseconds. */
-const SCAN_MS = 5_000;
 
 /** Where a page starts: after a trace, and the traces that remain to be skipped. */
 interface Start {
@@ -44,8 +49,8 @@ export class ScoreOrderedTraces {
   }
 
   /**
-   * @param traceIds all traces that the times and names of the query leave, if they are few: the order of all scores might meet
-   *   them late
+   * @param traceIds all traces that the times and names of the query leave, if they are few: the order of all scores might
+   *   meet them late
    * @param total counts the traces of all pages
    */
   async list(
@@ -69,7 +74,7 @@ export class ScoreOrderedTraces {
   ): Promise<string | null> {
     const checks = checksOf(this.query, timesOf(this.query));
     const most = 'lookup' in checks ? LOOKUP_PAGE_MAX : PAGE_MAX;
-    const until = performance.now() + SCAN_MS;
+    const until = scanEnd(this.database);
     const selection = { scorer: this.by.scorer, source: this.query.score_source ?? null, traceIds };
     let { after } = start;
     const goesOn = (read: number): boolean =>

@@ -1,16 +1,15 @@
 import { raw, type Sql } from '#platform/db';
 
-/** A fact of a trace that other areas group by. */
-export const TRACE_FACTS = ['model', 'service_name', 'agent_version', 'started_at', 'session_id'] as const;
-export type TraceFact = (typeof TRACE_FACTS)[number];
-
-const SELECTS: Record<TraceFact, string> = {
+const SELECTS = {
   model: `SELECT nullif(model, '') AS model FROM trace_models`,
   service_name: 'SELECT service_name FROM traces',
   agent_version: 'SELECT agent_version FROM traces',
   started_at: 'SELECT started_at FROM traces',
   session_id: 'SELECT session_id FROM traces',
-};
+} as const;
+
+/** A fact of a trace that other areas group by. */
+type TraceFact = keyof typeof SELECTS;
 
 /**
  * Joins a fact of the trace that a row references, under the name of the fact. A row without a trace has null, and one whose

@@ -49,6 +49,7 @@ export class TraceListRepository {
     const sort = readTraceSort(query.sort);
     const conditions = readScoreConditions(query);
     const request: ListRequest = { scope, query };
+    await followIndexes(this.database);
     if (conditions.length > 0) request.keep = this.keeping(scope, conditions);
     if (sort.by === 'score') {
       const ordered = new ScoreOrderedTraces(this.database, this.scores, scope, query, sort, request.keep);
@@ -77,7 +78,6 @@ export class TraceListRepository {
     const where = addTimes(Where.estimatedByAverage(scope.key), 'started_at', query);
     const spec = { ...LIST, where, ...(keep && { keep }) };
     if (few) return scanPage(this.database, { ...spec, ...checksOf(query), table: few }, query);
-    await followIndexes(this.database);
     const others = useIndex(where, query);
     const checks = checksOf(others);
     if (Object.keys(checks).length > 0 || keep) {
@@ -100,7 +100,6 @@ export class TraceListRepository {
     by: keyof typeof SORT_FIGURES,
   ): Promise<RowPage<TraceSummary>> {
     const { scope, query, keep, few } = request;
-    await followIndexes(this.database);
     const { expression, isNullable } = SORT_FIGURES[by];
     const narrow = addTimes(Where.estimatedByAverage(scope.key), 'started_at', query);
     const others = few ? query : useIndex(narrow, query);
@@ -161,7 +160,6 @@ export class TraceListRepository {
     const narrow = addTimes(Where.estimatedByAverage(scope.key), 'started_at', query);
     const others = useIndex(narrow, query);
     if (others === query && query.since === undefined && query.until === undefined) return undefined;
-    await followIndexes(this.database);
     const found = await this.database.query<{ trace_id: string }>(
       sql`SELECT trace_id FROM traces WHERE ${narrow.sql} LIMIT ${SORTED_MAX + 1}`,
     );

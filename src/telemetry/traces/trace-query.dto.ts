@@ -116,7 +116,9 @@ export class TraceListQueryDto extends OmitType(TimedListQueryDto, ['sort']) {
   @AttributePairs()
   attribute?: string[];
 
-  /** Only scores of this source count for `score` and for the sort by a score: `hosted` for those of the service's own runs. */
+  /**
+   * Only scores of this source count for `score` and for the sort by a score: `hosted` for those of the service's own runs.
+   */
   @NotNull()
   @IsOneOf(SCORE_SOURCES, { required: false })
   score_source?: ScoreSource;

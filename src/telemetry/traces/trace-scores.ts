@@ -57,13 +57,13 @@ export const SCORES_SHOWN = 100;
 
 /**
  * Finds traces by their scores. The area of evaluation provides it. Every method reads with `on`, so that the statements of
- * a page see one snapshot. The current scores of a trace count, and those of the results that reference it. Of several hosted
- * ones by a scorer, such as those of its versions, only the newest counts.
+ * a page see one snapshot. The current scores of a trace count, and those of the results that reference it. Of several
+ * hosted ones by a scorer, such as those of its versions, only the newest counts.
  */
 export abstract class TraceScores {
   /**
    * Returns the ids of the traces that meet one of the conditions: the first that at most `limit` traces meet.
-   * Null if more traces meet each of them.
+   * Null if more traces meet each of them. All conditions are on scores of the same source.
    */
   abstract matching(
     on: SqlExecutor,

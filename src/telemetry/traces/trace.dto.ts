@@ -28,8 +28,8 @@ export class TraceFiguresDto {
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
   output_tokens!: number | null;
   /**
-   * Cost in US dollars: what model calls report, else computed from their tokens and the prices of the models. Null if the cost of a
-   * call is unknown and the root span does not report the total.
+   * Cost in US dollars: what model calls report, else computed from their tokens and the prices of the models. Null if the
+   * cost of a call is unknown and the root span does not report the total.
    */
   @ApiProperty({ type: 'number', minimum: 0, nullable: true })
   cost_usd!: number | null;

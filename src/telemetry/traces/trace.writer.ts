@@ -31,8 +31,8 @@ interface LockedTraces {
 
 /**
  * Stores spans, each once, and updates their traces. All writers lock traces, then sessions, then sources, then scores, each
- * in the order of their keys, so they cannot deadlock. Spans and model usage are written under the lock of their trace's row: of
- * two transactions with the same spans, the second waits and finds the spans of the first.
+ * in the order of their keys, so they cannot deadlock. Spans and model usage are written under the lock of their trace's
+ * row: of two transactions with the same spans, the second waits and finds the spans of the first.
  */
 @Injectable()
 export class TraceWriter {

@@ -8,6 +8,7 @@ export interface Plan {
   'Node Type': string;
   'Relation Name'?: string;
   'Index Name'?: string;
+  'Index Cond'?: string;
   'Parent Relationship'?: string;
   Plans?: Plan[];
 }

@@ -1,6 +1,7 @@
 import { createTestApp, jsonExport, newSpan, newTraceId, type TestApp } from '#testing';
 import { EvaluationWorkspace, outcome } from './evaluation.harness';
 import { SCORES } from './human-scores.fixture';
+import { workOf } from './work.harness';
 
 type Fields = Record<string, unknown>;
 interface Row {
@@ -132,6 +133,21 @@ describe('statistics of scores', () => {
     expect((await rowsOf({ trace_since: day.trace_until }))[0]!.values.count).toBe(0);
     const found = await space.viewer.get('/telemetry/v1/traces?agent_version=2');
     expect(found.body.items).toEqual([expect.objectContaining({ agent_version: '2', service_name: 'a' })]);
+  });
+
+  it('of one source read no scores under other names', async () => {
+    await app.database.query(
+      `INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_name, source, target_kind, trace_id, score, created_at, created_by)
+       SELECT 'score_' || lpad(n::text, 26, '0'), $1, 'scr_' || name, name, 'human', 'trace', md5($1 || n), 1, now(), 'test'
+       FROM generate_series(1, 3000) n, LATERAL (SELECT CASE n WHEN 1 THEN 'rare' ELSE 'other' END AS name) named`,
+      [space.id],
+    );
+    let rows: Row[] = [];
+    const work = await workOf(app.database, async () => {
+      rows = await rowsOf({ scorer_name: 'rare', source: 'human' });
+    });
+    expect(rows[0]!.values.count).toBe(1);
+    expect(Math.max(...work.map((one) => one.rows))).toBeLessThan(100);
   });
 
   it('are finite for the largest scores', async () => {

@@ -306,6 +306,48 @@ describe('the list of traces, by figures and scores', () => {
       }
     });
 
+    it('answers in time while a filter finds nothing, with a cursor to continue', async () => {
+      const hurried = await app.another({ REQUEST_TIMEOUT_MS: '2000' });
+      const slow = await ReadingWorkspace.open(app);
+      // so many spans that a page reads the traces one by one
+      await app.database.query(
+        `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models)
+         SELECT $1, md5($1 || n), now(), now(), 1000000, 0, '{}' FROM generate_series(1, ${ALL}) n`,
+        [slow.id],
+      );
+      try {
+        const viewer = hurried.api(await slow.organization.token('viewer')).in(slow.id);
+        for (const sort of ['started_at', 'duration_ms']) {
+          const { status, body } = await viewer.get<any>(`${TRACES}?attribute=k:v&sort=${sort}`);
+          expect([sort, status, body.items, typeof body.page?.next_cursor]).toEqual([
+            sort,
+            200,
+            [],
+            'string',
+          ]);
+        }
+      } finally {
+        await hurried.close();
+      }
+    });
+
+    it.each(['score=good:gte:0', 'sort=score:good'])(
+      'reads %s of a rare source from one index',
+      async (query) => {
+        const made: Plan[] = [];
+        await watched(
+          app.database,
+          async (run, text, values) => {
+            if (/\bFROM scores s\b/.test(text))
+              made.push(await planOf({ query: run, manager: app.database.manager }, text, values));
+          },
+          () => listed(`${query}&score_source=human`),
+        );
+        const scans = made.flatMap(nodesOf).filter((node) => node['Index Name'] === 'scores_name_by_score');
+        expect(scans.map((node) => node['Index Cond'])).toContainEqual(expect.stringContaining('source'));
+      },
+    );
+
     it.each([
       ['-duration_ms', 'traces_by_duration'],
       ['cost_usd', 'traces_by_cost'],

@@ -73,7 +73,11 @@ const ratings = (scope: Scope, { scorerId, version }: RatedBy, from: Sql): Sql =
     AND s.source IN ('client', 'hosted') AND s.superseded_at IS NULL
     AND (s.score IS NOT NULL OR s.label IS NOT NULL)`;
 
-/** Selects current annotations with the output of the scorer's newest annotation. @param from tables, with annotations as `s` */
+/**
+ * Selects current annotations with the output of the scorer's newest annotation.
+ *
+ * @param from tables, with annotations as `s`
+ */
 const annotations = (scope: Scope, { scorerId, version }: RatedBy, from: Sql): Sql => sql`
   SELECT ${UNIT_OF_ROW}, s.score_id AS id, s.score, s.label, s.created_by || ' ' || coalesce(s.author, '') AS annotator,
          s.scorer_version AS version

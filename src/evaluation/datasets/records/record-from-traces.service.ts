@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { FairLimiter } from '#platform/concurrency';
-import { toJsonText } from '#platform/json';
+import { cutText, toJsonText } from '#platform/json';
 import { type FieldError, Problem, problem } from '#platform/problem';
 import {
   checkSelectionValues,
@@ -129,7 +129,7 @@ const tooMany = (count: number): Problem =>
     `The selection matches ${count} traces, more than ${BULK_MAX}. Narrow it, or give a limit to take the newest.`,
   );
 
-/** Returns the record of a trace, or why there is none. */
+/** Returns the record of a trace, or why the trace gives no record. */
 function recordOf(
   { trace_id, trace, content }: TraceContent,
   dto: RecordsFromTracesDto,
@@ -166,8 +166,7 @@ const metadataOf = ({ root_name, service_name, session_id, started_at }: TraceSu
   started_at,
 });
 
-const named = (name: string | null): string | null =>
-  name === null ? null : name.slice(0, NAME_MAX).replace(/[\uD800-\uDBFF]$/, '');
+const named = (name: string | null): string | null => (name === null ? null : cutText(name, NAME_MAX));
 
 const sizeOf = ({ input, expected }: RecordContent): number =>
   Buffer.byteLength(toJsonText(input)) + Buffer.byteLength(toJsonText(expected));

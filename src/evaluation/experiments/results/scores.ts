@@ -2,7 +2,7 @@ import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { registerDecorator, type ValidationArguments } from 'class-validator';
 import { HasOutline } from '#platform/http';
 import { newId } from '#platform/ids';
-import { isJsonObject, type Outline, RawJson, toRawJson, unknownDetail } from '#platform/json';
+import { cutText, isJsonObject, type Outline, RawJson, toRawJson, unknownDetail } from '#platform/json';
 import type { ScoreDetail } from './result.entity';
 
 /** Maximum length of a comment, in UTF-16 code units. Longer ones are cut. */
@@ -229,7 +229,4 @@ function commentOf(own: unknown, metadata: unknown): string | null {
 }
 
 /** The first 2,000 characters, never half a surrogate pair. */
-export function cut(text: string): string {
-  if (text.length <= COMMENT_MAX) return text;
-  return text.slice(0, COMMENT_MAX).replace(/[\uD800-\uDBFF]$/, '');
-}
+export const cut = (text: string): string => cutText(text, COMMENT_MAX);

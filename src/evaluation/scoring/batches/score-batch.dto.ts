@@ -15,7 +15,10 @@ import {
 /** A selection of up to 100,000 targets, and how to score them. Selectors narrow each other; give at least one. */
 @ValuesCheckedLater()
 export class CreateScoreBatchDto extends TargetSelectionDto {
-  /** Scores only the newest targets (of an experiment, its newest results). Without a limit, selecting more than 100,000 is 422. */
+  /**
+   * Scores only the newest targets (of an experiment, its newest results). Without a limit, selecting more than 100,000 is
+   * 422.
+   */
   @ApiProperty({
     type: 'integer',
     minimum: 0,

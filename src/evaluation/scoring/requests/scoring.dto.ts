@@ -137,7 +137,10 @@ export class ScoreRequestDto extends TargetSelectionDto {
   @IsOneOf(SCORE_MODES, { required: false, default: 'score' })
   mode?: ScoreMode | null;
 
-  /** Scores only the newest targets (of an experiment, its newest results), at most 100, or 5 in `preview` and `test`. Without a limit, selecting more is 422. */
+  /**
+   * Scores only the newest targets (of an experiment, its newest results), at most 100, or 5 in `preview` and `test`.
+   * Without a limit, selecting more is 422.
+   */
   @ApiProperty({ type: 'integer', minimum: 0, required: false, nullable: true })
   @IsOptional()
   @IsInt()

@@ -162,7 +162,10 @@ export class ScoringRuleDto {
   last_error!: string | null;
   /** Until when the rule is paused, because its runs have reached `max_cost_usd_per_day`; null if it is not paused. */
   paused_until!: Date | null;
-  /** When the rule was last paused; null before the first time. It skips what arrives between then and the next midnight (UTC). */
+  /**
+   * When the rule was last paused; null before the first time. It skips what arrives between then and the next midnight
+   * (UTC).
+   */
   last_paused_at!: Date | null;
   created_at!: Date;
   updated_at!: Date;

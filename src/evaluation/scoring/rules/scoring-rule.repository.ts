@@ -143,9 +143,9 @@ export class ScoringRuleRepository extends WorkspaceRepository<ScoringRuleEntity
   }
 
   /**
-   * Returns the cost of the runs that a rule has started today (UTC), in US dollars, and the end of that day. The cost is null
-   * while a run of the rule is open, because it is not known yet. A run that was started today was also changed today, and so is found by
-   * index.
+   * Returns the cost of the runs that a rule has started today (UTC), in US dollars, and the end of that day. The cost is
+   * null while a run of the rule is open, because it is not known yet. A run that was started today was also changed today,
+   * and so is found by index.
    */
   async costToday(scope: Scope, ruleId: string): Promise<{ cost: number | null; day_end: Date }> {
     const [row] = await this.database.query<{ cost: number | null; day_end: Date }>(

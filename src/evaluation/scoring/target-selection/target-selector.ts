@@ -70,7 +70,9 @@ export class TargetSelector {
     return selected.length > cap ? candidates.count() : selected;
   }
 
-  /** Returns the candidates of a selection, newest first; with `unscoredOnly`, those that the scorer version has not scored. */
+  /**
+   * Returns the candidates of a selection, newest first; with `unscoredOnly`, those that the scorer version has not scored.
+   */
   async candidates(
     scope: Scope,
     scorer: PinnedScorer,

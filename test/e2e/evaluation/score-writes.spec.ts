@@ -1,0 +1,93 @@
+import { createTestApp, jsonExport, newSpan, type TestApp } from '#testing';
+import { EvaluationWorkspace } from './evaluation.harness';
+import { SCORES } from './human-scores.fixture';
+import { workOf } from './work.harness';
+
+/** Scores that the scorer, the author and the workspace have, besides those of the target. */
+const MANY = 3_000;
+/** Rows that one statement may go through. */
+const FEW = 100;
+
+describe.each([
+  ['a table that was never analyzed', false],
+  ['statistics that do not know the workspace', true],
+])('with %s', (_, isAnalyzed) => {
+  let app: TestApp;
+  let space: EvaluationWorkspace;
+  let scorerId: string;
+  let traceId: string;
+  let author: string;
+
+  const fill = (workspaceId: string): Promise<unknown> =>
+    app.database.query(
+      `INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_name, source, target_kind, trace_id, score, created_at, created_by)
+       SELECT 'score_0' || lpad(n::text, 25, '0'), $1, $2, 'kind', CASE n % 3 WHEN 0 THEN 'client' WHEN 1 THEN 'end_user' ELSE 'human' END,
+              'trace', md5($1 || n), 1, now(), $3 FROM generate_series(1, ${MANY}) n`,
+      [workspaceId, scorerId, author],
+    );
+  const score = (fields: object) =>
+    space.evaluator.post<{ created_by: string; supersedes_score_id: string | null }>(SCORES, {
+      workspace_id: space.id,
+      scorer_id: scorerId,
+      score: true,
+      ...fields,
+    });
+  const worked = async (write: () => Promise<{ status: number }>): Promise<number> => {
+    const works = await workOf(app.database, async () => expect((await write()).status).toBeLessThan(300));
+    return Math.max(...works.map(({ rows }) => rows));
+  };
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    await app.database.query('ALTER TABLE scores SET (autovacuum_enabled = false)');
+    space = await EvaluationWorkspace.open(app);
+    const definition = { rubric: 'Kind?', output: { type: 'boolean' } };
+    const scorer = { name: 'kind', scorer_kind: 'human', definition };
+    scorerId = (await space.post<{ scorer_id: string }>('/eval/v1/scorers', scorer)).body.scorer_id;
+    const span = newSpan({});
+    traceId = span.traceId;
+    expect((await space.evaluator.post('/telemetry/v1/traces', jsonExport([span]))).status).toBe(200);
+    author = (await score({ trace_id: traceId })).body.created_by;
+    if (isAnalyzed) {
+      await fill('wsp_other');
+      await app.database.query('ANALYZE scores');
+    }
+    await fill(space.id);
+  });
+  afterAll(() => app.close());
+
+  it.each([
+    ['a person', {}],
+    ['an end user', { source: 'end_user', author: 'user' }],
+    ['a client, without a scorer', { scorer_id: undefined, scorer_name: 'free' }],
+  ])('a score by %s reads only the scores of its target', async (_who, fields) => {
+    await score({ trace_id: traceId, ...fields });
+    let superseded: string | null = null;
+    const rows = await worked(async () => {
+      const answer = await score({ trace_id: traceId, ...fields });
+      superseded = answer.body.supersedes_score_id;
+      return answer;
+    });
+    expect(superseded).not.toBeNull();
+    expect(rows).toBeLessThan(FEW);
+  });
+
+  it('a score of a result, which is written back, reads only the scores of the result', async () => {
+    const { experiment_id } = await space.experiment();
+    const { result_id } = await space.result(experiment_id, {});
+    expect(await worked(() => score({ result_id }))).toBeLessThan(FEW);
+  });
+
+  it('a result reads only the scores of its trace, when it is uploaded, replaced and scored later', async () => {
+    const { experiment_id } = await space.experiment();
+    const results = `/eval/v1/experiments/${experiment_id}/results`;
+    const upload = (on_conflict: string) => () =>
+      space.post(results, { case_id: 'c', trace_id: traceId, scores: { own: 1 }, on_conflict });
+    expect(await worked(upload('error'))).toBeLessThan(FEW);
+    expect(await worked(upload('replace'))).toBeLessThan(FEW);
+    const [result] = await space.list<{ result_id: string; scores: object }>(results);
+    expect(result!.scores).toEqual({ own: 1, kind: 1 });
+    const patched = () => space.evaluator.patch(`${results}/${result!.result_id}`, { scores: { own: 0 } });
+    expect(await worked(patched)).toBeLessThan(FEW);
+  });
+});
