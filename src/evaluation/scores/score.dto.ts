@@ -212,6 +212,11 @@ export class ScoreFiltersDto {
   @IsOneOf(SCORE_SOURCES, { required: false })
   source?: ScoreSource;
 
+  /** `trace` leaves out scores of results, such as those that an experiment gives other answers to the same question. */
+  @NotNull()
+  @IsOneOf(TARGET_KINDS, { required: false })
+  target_kind?: TargetKind;
+
   /** Scores of this trace and of results that reference it. */
   @NotNull()
   @IsString()
@@ -285,6 +290,10 @@ export class ScoreListQueryDto extends IntersectionType(PageQueryDto, ScoreFilte
   @NotNull()
   @IsOneOf(SCORE_SOURCES, { required: false })
   declare source?: ScoreSource;
+
+  @NotNull()
+  @IsOneOf(TARGET_KINDS, { required: false })
+  declare target_kind?: TargetKind;
 
   /** Sorting by `score` requires `scorer_id` or `scorer_name`, and leaves out superseded scores and those that are null. */
   declare sort?: string;

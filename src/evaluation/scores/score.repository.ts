@@ -47,7 +47,7 @@ const INDEXED = [
 ] as const;
 
 /** The other filters. */
-const SCANNED = ['scorer_version', 'scorer_kind', 'source', 'case_id', 'label'] as const;
+const SCANNED = ['scorer_version', 'scorer_kind', 'source', 'target_kind', 'case_id', 'label'] as const;
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -97,8 +97,9 @@ export class ScoreRepository {
     await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`);
     const isOfTarget =
       result_id === null ? sql`target_id = ${target} AND result_id IS NULL` : sql`result_id = ${result_id}`;
-    const isSameScorer =
-      scorer_id === null ? sql`scorer_name = ${scorer} AND scorer_id IS NULL` : sql`scorer_id = ${scorer_id}`;
+    // a name may have become that of a scorer since
+    const isSameScorer = sql`(scorer_id IS NOT DISTINCT FROM ${scorer_id}::text AND ${scorer_id === null ? sql`scorer_name = ${row.scorer_name}` : sql`true`}
+      OR scorer_id IS NULL AND scorer_name = ${row.scorer_name})`;
     // OFFSET keeps the other conditions out of the lookup: another index might be chosen for them, and read all scores of an author
     const [earlier] = await tx.query<SupersededScore>(
       sql`UPDATE scores SET superseded_by_score_id = ${row.score_id}, superseded_at = ${row.created_at}

@@ -137,7 +137,8 @@ export class TraceScoresRepository extends TraceScores {
   ): Promise<Map<string, TraceScore[]>> {
     const found = await on.query<TraceScore & { trace_id: string }>(
       sql`SELECT s.* FROM unnest(${traceIds}::text[]) AS t(trace_id) CROSS JOIN LATERAL (
-            SELECT trace_id, scorer_name, scorer_id, scorer_version, source, score, label, author, score_id, created_at
+            SELECT trace_id, scorer_name, scorer_id, scorer_version, source, score, label, author, target_kind, experiment_id,
+                   result_id, score_id, created_at
             FROM ${scoresOf(workspaceId, 't')} s ORDER BY score_id DESC LIMIT ${raw(String(SCORES_SHOWN))}) s`,
     );
     const scores = new Map<string, TraceScore[]>();

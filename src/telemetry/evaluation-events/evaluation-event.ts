@@ -30,7 +30,7 @@ export interface EvaluationEvent {
   label: string | null;
   /** At most 2,000 characters. */
   explanation: string | null;
-  /** Identifies the event: 128 bits of a hash of its trace, span, name and time, in hexadecimal. */
+  /** Identifies the event: 128 bits of a hash of its trace, span, name and time (else its content), in hexadecimal. */
   key: string;
 }
 
@@ -91,11 +91,13 @@ function read({ attributes, traceId, spanId, timeUnixNano }: Sent): SentScore | 
   if (value !== null && typeof value !== 'number') return `whose ${ATTRIBUTES.value} is not a finite number`;
   const label = textOf(attributes[ATTRIBUTES.label]);
   if (value === null && label === null) return `without ${ATTRIBUTES.value} and ${ATTRIBUTES.label}`;
+  const explanation = textOf(attributes[ATTRIBUTES.explanation]);
+  // without a time, only events with the same content are the same
+  const identity = timeUnixNano === 0n ? [value, label, explanation] : [String(timeUnixNano)];
   const key = createHash('sha256')
-    .update(JSON.stringify([traceId, spanId, name, String(timeUnixNano)]))
+    .update(JSON.stringify([traceId, spanId, name, ...identity]))
     .digest('hex')
     .slice(0, 32);
-  const explanation = textOf(attributes[ATTRIBUTES.explanation]);
   return {
     traceId,
     spanId,

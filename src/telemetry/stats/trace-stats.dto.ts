@@ -110,7 +110,7 @@ export class TelemetryTraceStatsQueryDto extends TraceMetricsDto {
   @IsTime({ required: false })
   since?: string;
 
-  /** Exclusive upper bound of the start (RFC 3339). Absent: now. */
+  /** Exclusive upper bound of the start (RFC 3339). Absent: now, or `since` if that is later. */
   @NotNull()
   @IsTime({ required: false })
   @NotBelow('since', instantOf)

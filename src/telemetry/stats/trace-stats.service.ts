@@ -28,12 +28,16 @@ export class TelemetryTraceStatsService {
   ): Promise<TelemetryTraceStatsDto> {
     const query = readStatsQuery(dto, TELEMETRY_STATS_FIELDS);
     checkStatsValues(dto);
-    const until_us = firstMicrosecond(dto.until ?? new Date().toISOString());
-    const since_us = dto.since === undefined ? until_us - PERIOD_US : firstMicrosecond(dto.since);
+    const since = dto.since === undefined ? undefined : firstMicrosecond(dto.since);
+    const now_us = BigInt(Date.now()) * 1000n;
+    const until_us = dto.until === undefined ? max(now_us, since ?? now_us) : firstMicrosecond(dto.until);
+    const since_us = since ?? until_us - PERIOD_US;
     const among = { since_us, until_us };
     const { rows, isTruncated } = await this.store.withSignal(signal).stats(scope, { ...query, among });
     return { rows, since: timeOf(since_us), until: timeOf(until_us), is_truncated: isTruncated };
   }
 }
+
+const max = (one: bigint, other: bigint): bigint => (one > other ? one : other);
 
 const timeOf = (us: bigint): Date => new Date(Number(us / 1000n));

@@ -1,6 +1,7 @@
 import type { Scope } from '#platform/auth';
 import { followIndexes, prepared, raw, type Sql, sql, type SqlExecutor, Where } from '#platform/db';
 import { listPage, type RowPage, scanPage, scanRanges, type ScanSpec, type SortKey } from '#platform/paging';
+import { problem } from '#platform/problem';
 import { addTimes } from '../list-conditions.sql';
 import { SORT_FIGURES, SUMMARY } from './trace-columns.sql';
 import { checksOf, timesOf, tracesOf, useIndex } from './trace-filters.sql';
@@ -43,11 +44,14 @@ export class TraceListRepository {
    * Reads a page of the traces that meet all filters. An index serves the sort, or the times and one filter. The remaining
    * filters are checked on a bounded number of traces, see `scanPage`.
    *
-   * Errors: 400 for a malformed `score`, 422 for its unknown operator and for an unknown sort.
+   * Errors: 400 for a malformed `score` and for `score_source` without a score, 422 for its unknown operator and for an unknown sort.
    */
   async list(scope: Scope, query: TraceListQueryDto): Promise<RowPage<TraceSummary>> {
     const sort = readTraceSort(query.sort);
     const conditions = readScoreConditions(query);
+    if (query.score_source !== undefined && conditions.length === 0 && sort.by !== 'score') {
+      throw problem.invalidQuery('score_source', 'requires score, or a sort by a score');
+    }
     const request: ListRequest = { scope, query };
     await followIndexes(this.database);
     if (conditions.length > 0) request.keep = this.keeping(scope, conditions);

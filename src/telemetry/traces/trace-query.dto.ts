@@ -117,7 +117,7 @@ export class TraceListQueryDto extends OmitType(TimedListQueryDto, ['sort']) {
   attribute?: string[];
 
   /**
-   * Only scores of this source count for `score` and for the sort by a score: `hosted` for those of the service's own runs.
+   * Only scores of this source count for `score` and for the sort by a score: `hosted` for those of the service's own runs. Only with one of these.
    */
   @NotNull()
   @IsOneOf(SCORE_SOURCES, { required: false })

@@ -39,8 +39,12 @@ export interface ScoreOrder extends ScoreSelection {
   limit: number;
 }
 
-/** A current score of a trace. */
+/** A current score of a trace, or of a result that references it. */
 export interface TraceScore {
+  target_kind: string;
+  /** Set for a result. */
+  experiment_id: string | null;
+  result_id: string | null;
   scorer_name: string;
   scorer_id: string | null;
   scorer_version: number | null;

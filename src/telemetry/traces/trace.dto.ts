@@ -63,6 +63,12 @@ export class TraceScoreDto {
   score!: number | null;
   label!: string | null;
   author!: string | null;
+  /** `trace`, or `result` for a result that references the trace. */
+  target_kind!: string;
+  /** The experiment of the scored result. */
+  experiment_id!: string | null;
+  /** The scored result. */
+  result_id!: string | null;
   score_id!: string;
   created_at!: Date;
 }

@@ -2,7 +2,7 @@ import { createTestApp, createTestWorker, type TestApp, type TestWorker } from '
 import { AgreementFixture, both, by, newTraceId } from './agreement.fixture';
 import { experimentOf } from './comparison.fixture';
 import type { EvaluationWorkspace, Result } from './evaluation.harness';
-import { BOOLEAN, type HumanScoresFixture, type Scorer, STARS, TONE } from './human-scores.fixture';
+import { BOOLEAN, type HumanScoresFixture, type Scorer, SCORES, STARS, TONE } from './human-scores.fixture';
 
 type Fields = Record<string, unknown>;
 
@@ -126,6 +126,22 @@ describe('the agreement of two scorers', () => {
     expect((await agreement(judge, person)).units).toBe(0);
     await on.score(person, { result_id: results[0]!.result_id, score: true });
     expect((await agreement(judge, person)).units).toBe(1);
+  });
+
+  it('is about the answers of traces, unless it is about an experiment that gave them others', async () => {
+    const trace_id = await on.exportTrace('talk');
+    const [judge, person] = [await code(), await on.scorer(BOOLEAN)];
+    const rate = async (scorer_id: string, target: object, score: boolean): Promise<void> => {
+      const body = { workspace_id: space.id, scorer_id, score, ...target };
+      expect((await space.evaluator.post(SCORES, body)).status).toBe(201);
+    };
+    await rate(person.scorer_id, { trace_id }, true);
+    await rate(judge.scorer_id, { trace_id }, true);
+    const id = await experimentOf(space, [{ case_id: 'c', output: 'another answer', trace_id }]);
+    const [result] = await resultsOf(id);
+    await rate(judge.scorer_id, { result_id: result!.result_id }, false);
+    expect((await agreement(judge, person)).observed_agreement!.value).toBe(1);
+    expect((await agreement(judge, person, { experiment_id: id })).observed_agreement!.value).toBe(0);
   });
 
   it('has a table of labels', async () => {

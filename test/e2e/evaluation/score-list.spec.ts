@@ -60,6 +60,22 @@ describe('the scores of a workspace', () => {
   const resultOf = ({ experiment_id, result_id }: Result): Promise<Result> =>
     held.on.result({ experiment_id, result_id });
 
+  it('supersede a score under the name from before the scorer had it', async () => {
+    const trace_id = await held.on.exportTrace('talk');
+    const thumb = { scorer_name: 'thumbs', trace_id, source: 'end_user', author: 'user 7' };
+    const before = await score({ ...thumb, score: true }, runtime);
+    const other = await score({ ...thumb, author: 'user 8', score: true }, runtime);
+    const scorer = {
+      name: 'thumbs',
+      scorer_kind: 'human',
+      definition: { rubric: 'Good?', output: { type: 'boolean' } },
+    };
+    const { scorer_id } = (await held.space.post<{ scorer_id: string }>('/eval/v1/scorers', scorer)).body;
+    const after = await score({ ...thumb, score: false }, runtime);
+    expect([after.scorer_id, after.supersedes_score_id]).toEqual([scorer_id, before.score_id]);
+    expect(await idsOf('scorer_name=thumbs')).toEqual([after.score_id, other.score_id]);
+  });
+
   it('are in one list, whoever gave them', async () => {
     const { on, space } = held;
     const judge = await held.code();
@@ -90,6 +106,8 @@ describe('the scores of a workspace', () => {
     const filters: [string, number[]][] = [
       ['source=hosted', [1]],
       ['source=client', [4, 0]],
+      ['target_kind=trace', [4, 3]],
+      ['target_kind=result&source=client', [0]],
       ['scorer_kind=human', [2]],
       [`scorer_id=${judge.scorer_id}`, [1]],
       [`scorer_id=${judge.scorer_id}&scorer_version=2`, []],

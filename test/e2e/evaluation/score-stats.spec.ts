@@ -150,6 +150,23 @@ describe('statistics of scores', () => {
     expect(Math.max(...work.map((one) => one.rows))).toBeLessThan(100);
   });
 
+  it('of traces leave out the results of experiments that name them', async () => {
+    const trace_id = await trace('shop', 'gpt-4o');
+    await score({ scorer_name: 'right', trace_id, score: 1 });
+    const { experiment_id } = await space.experiment();
+    await space.result(experiment_id, { trace_id, output: 'another answer', scores: { right: 0 } });
+    const meansOf = async (fields: Fields) =>
+      (await rowsOf({ scorer_name: 'right', ...fields })).map(({ values }) => [values.count, values.mean]);
+    expect(await meansOf({ target_kind: 'trace' })).toEqual([[1, 1]]);
+    expect(await meansOf({ target_kind: 'result' })).toEqual([[1, 0]]);
+    expect(await meansOf({})).toEqual([[2, 0.5]]);
+    const { body } = await space.viewer.get<any>('/telemetry/v1/traces');
+    expect(body.items[0].scores).toMatchObject([
+      { score: 0, target_kind: 'result', experiment_id },
+      { score: 1, target_kind: 'trace', experiment_id: null, result_id: null },
+    ]);
+  });
+
   it('are finite for the largest scores', async () => {
     const trace_id = await trace('a', 'm');
     for (const value of [Number.MAX_VALUE, -Number.MAX_VALUE, Number.MAX_VALUE]) {

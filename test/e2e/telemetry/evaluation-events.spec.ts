@@ -67,6 +67,15 @@ describe('evaluation events sent by OTLP', () => {
     });
   });
 
+  // a span that is sent again is not stored again, with whatever events
+  it.each(FORMS.slice(0, 2))('without a time are the same only if their content is: %s', async (_, form) => {
+    const traceId = newTraceId();
+    for (const value of [0.1, 0.9, 0.1]) {
+      await send(form, [{ traceId, spanId: SPAN, time: 0n, attributes: evaluation('relevance', value) }]);
+    }
+    expect((await scoresOf(traceId)).map(({ score }) => score)).toEqual([0.9, 0.1]);
+  });
+
   it.each(FORMS)('from a key with only the role runtime are of end users: %s', async (_, form) => {
     const traceId = newTraceId();
     await send(form, [{ traceId, spanId: SPAN, attributes: evaluation('thumbs', 1) }], runtime);

@@ -154,6 +154,9 @@ describe('the list of traces, by figures and scores', () => {
         score: expect.any(Number),
         label: null,
         author: null,
+        target_kind: 'trace',
+        experiment_id: null,
+        result_id: null,
         score_id: expect.stringMatching(/^score_/),
         created_at: expect.any(String),
       });
@@ -215,6 +218,17 @@ describe('the list of traces, by figures and scores', () => {
     ])('refuses the score filter %j', async (text, status, code) => {
       const { body } = await space.viewer.get(`${TRACES}?score=${encodeURIComponent(text)}`);
       expect([body.status, body.code]).toEqual([status, code]);
+    });
+
+    it('refuses a source without scores to select', async () => {
+      for (const query of ['', '&sort=-cost_usd']) {
+        const { body } = await space.viewer.get(`${TRACES}?score_source=hosted${query}`);
+        expect([body.status, body.code, body.errors[0].parameter]).toEqual([
+          400,
+          'invalid_query',
+          'score_source',
+        ]);
+      }
     });
 
     it('keeps the scores of other workspaces apart', async () => {

@@ -82,6 +82,12 @@ describe('stats of the traces of a workspace', () => {
     expect([earlier.rows[0].values['count.count'], earlier.until]).toEqual([1, until]);
   });
 
+  it('cover nothing from a later `since` on', async () => {
+    const since = new Date(Date.now() + 86_400_000).toISOString();
+    const { body } = await ask({ since });
+    expect([body.since, body.until, body.rows[0].values['count.count']]).toEqual([since, since, 0]);
+  });
+
   it('include `since` and exclude `until`, to the microsecond', async () => {
     await space.send([at(0n, 1n)]);
     const range = (since: string, until: string) => counts({ since, until });

@@ -67,7 +67,7 @@ const UNIT_OF_ROW = raw(`
 /** Selects the current scores that clients and runs gave. @param from tables, with the scores as `s` */
 const ratings = (scope: Scope, { scorerId, version }: RatedBy, from: Sql): Sql => sql`
   SELECT ${UNIT_OF_ROW}, s.score_id AS id, s.score, s.score AS common_score, s.label,
-         ARRAY[s.scorer_version] AS versions, s.source = 'hosted' AS is_hosted
+         ARRAY[s.scorer_version] AS versions, s.source = 'hosted' AS is_hosted, s.target_kind = 'result' AS is_of_result
   FROM ${from}
   WHERE s.workspace_id = ${scope.workspaceId} AND s.scorer_id = ${scorerId} ${ofVersion('s', version)}
     AND s.source IN ('client', 'hosted') AND s.superseded_at IS NULL
@@ -131,7 +131,8 @@ export class AgreementRepository {
   }
 
   /**
-   * Returns the newest rating of each of these units by runs, or by clients where no run has rated it.
+   * Returns the newest rating of each of these units by runs, or by clients where no run has rated it. Without an experiment,
+   * ratings of a trace itself come before those of results that reference it, whose output may be another.
    *
    * @param experimentId leaves out the scores of other experiments' results; null for none
    */
@@ -148,7 +149,7 @@ export class AgreementRepository {
     return this.database.query(sql`
       SELECT DISTINCT ON (unit_kind, unit_id) * FROM (
         ${onUnits(units, (from) => sql`${ratings(scope, by, from)}${within}`)}
-      ) found ORDER BY unit_kind, unit_id, is_hosted DESC, id DESC`);
+      ) found ORDER BY unit_kind, unit_id, is_hosted DESC${raw(experimentId === null ? ', is_of_result' : '')}, id DESC`);
   }
 
   /**

@@ -113,7 +113,9 @@ export class RecordFromTracesService {
 function checkSelectors(dto: RecordsFromTracesDto): void {
   const isSelected = dto.filters?.length || dto.since || dto.until;
   if (!dto.trace_ids && !isSelected) {
-    throw problem.invalidRequest('Name the traces by trace_ids, or select them by filters, since or until.');
+    throw problem.invalidRequest(
+      'Name the traces by trace_ids, or select them by at least one filter, since or until.',
+    );
   }
   const errors: FieldError[] = conditionErrors(dto);
   for (const member of ['filters', 'since', 'until', 'limit'] as const) {

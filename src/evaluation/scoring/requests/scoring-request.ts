@@ -16,7 +16,7 @@ export function checkSelectors(dto: TargetSelectionDto): void {
   const selectors = [dto.trace_ids, dto.session_ids, dto.agent_ids, dto.experiment_id, dto.since, dto.until];
   if (selectors.every(isAbsent) && !dto.filters?.length) {
     throw problem.invalidRequest(
-      'Select what to score: give trace_ids, session_ids, agent_ids, experiment_id, since, until or filters.',
+      'Select what to score: give trace_ids, session_ids, agent_ids, experiment_id, since, until or at least one filter.',
     );
   }
   const errors: FieldError[] = conditionErrors(dto);

@@ -73,7 +73,7 @@ export abstract class TargetSelectionDto {
 
   /**
    * Selects the traces that meet all of these conditions, or the sessions with such a trace, as the filters of a rule do. A
-   * result is selected by its trace. An empty list narrows nothing.
+   * result is selected by its trace. An empty list counts as no filters.
    */
   @IsRuleFilters()
   filters?: RuleFilterDto[] | null;
