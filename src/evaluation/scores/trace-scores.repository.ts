@@ -26,9 +26,8 @@ const tableOf = (conditions: readonly ScoreCondition[]) =>
 
 const IS_CURRENT = raw('s.superseded_at IS NULL');
 
-/** A subquery, because PostgreSQL would otherwise take an index over all scores of the source. */
 const ofSource = (source: ScoreCondition['source']): Sql =>
-  source === null ? empty : sql`AND s.source = (SELECT ${source}::text)`;
+  source === null ? empty : sql`AND s.source = ${source}`;
 
 /**
  * The current scores of a trace, and of the results that reference it, which are few. OFFSET keeps further conditions and

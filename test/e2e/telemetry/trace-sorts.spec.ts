@@ -332,7 +332,7 @@ describe('the list of traces, by figures and scores', () => {
       try {
         const viewer = hurried.api(await slow.organization.token('viewer')).in(slow.id);
         for (const sort of ['started_at', 'duration_ms']) {
-          const { status, body } = await viewer.get<any>(`${TRACES}?attribute=k:v&sort=${sort}`);
+          const { status, body } = await viewer.get(`${TRACES}?attribute=k:v&sort=${sort}`);
           expect([sort, status, body.items, typeof body.page?.next_cursor]).toEqual([
             sort,
             200,
