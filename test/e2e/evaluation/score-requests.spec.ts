@@ -127,7 +127,7 @@ describe('a request to score', () => {
       expect(answer.status).toBe(400);
       expect(answer.body.code).toBe('invalid_request');
       expect(answer.body.detail).toMatch(
-        /trace_ids, session_ids, agent_ids, experiment_id, since, until or filters/,
+        /trace_ids, session_ids, agent_ids, experiment_id, since, until or at least one filter/,
       );
     });
 
