@@ -206,8 +206,8 @@ describe('records from traces', () => {
     for (const size of [7, 7, 7, 0.1])
       trace_ids.push(await on.trace({ input: 'x'.repeat(size * MIB), output: 'y' }));
     const answer = await make({ trace_ids });
-    expect(statuses(answer)).toEqual([201, 201, 413, 413]);
-    expect(statuses(await make({ trace_ids, on_conflict: 'skip' }))).toEqual([200, 200, 413, 413]);
+    expect(statuses(answer)).toEqual([201, 413, 413, 413]);
+    expect(statuses(await make({ trace_ids, on_conflict: 'skip' }))).toEqual([200, 413, 413, 413]);
     expect(statuses(await make({ trace_ids: trace_ids.slice(2) }))).toEqual([201, 201]);
   });
 

@@ -17,9 +17,9 @@ import type { RecordContent } from './record-content';
 import type { RecordFromTraceDto, RecordsFromTracesDto } from './record-from-traces.dto';
 
 /** Bytes of JSON that the records of one request have, at most. A single trace always fits. */
-const CONTENT_BYTES = 16 * 1024 * 1024;
-/** Concurrent requests of an organization. One more may run for another organization. Each may take some 40 MiB. */
-const REQUESTS_AT_ONCE = 2;
+const CONTENT_BYTES = 8 * 1024 * 1024;
+/** Concurrent requests of an organization. One more may run for another organization. Each may take some 60 MiB. */
+const REQUESTS_AT_ONCE = 1;
 const REQUESTS_WAITING = 200;
 /** Characters of a name in the metadata of a record. */
 const NAME_MAX = 255;

@@ -79,7 +79,7 @@ export class RecordController {
     status: 207,
     type: RecordsFromTracesAnswerDto,
     description:
-      'The outcome of each trace. The `input` of a record is what a scorer sees as the input of the trace, its `source_ref` and `external_id` are the id of the trace, and `metadata` has `root_name`, `service_name`, `session_id` and `started_at`. A trace without input is 400, and so is one that breaks a schema of the dataset, with pointers into the record. Traces after the first 16 MiB are 413. Send them in another request.',
+      'The outcome of each trace. The `input` of a record is what a scorer sees as the input of the trace, its `source_ref` and `external_id` are the id of the trace, and `metadata` has `root_name`, `service_name`, `session_id` and `started_at`. A trace without input is 400, and so is one that breaks a schema of the dataset, with pointers into the record. Traces after the first 8 MiB are 413. Send them in another request.',
   })
   @Throws('conflict')
   async createFromTraces(
