@@ -5,7 +5,7 @@ import { ACCESS_RULE, type AccessRule, isRead, WORKSPACE_REQUIRED } from '#platf
 import type { ServiceAdapter } from '#platform/http';
 import { committedDocument, createTestApp, type TestApp } from '#testing';
 import { BODY_RULE, type BodyRule } from '../../libs/platform/http/body.decorator';
-import { NOT_REPEATABLE } from '../../libs/platform/http/idempotency.interceptor';
+import { NOT_REPEATABLE } from '../../libs/platform/http/idempotency';
 
 interface Document {
   paths: Record<string, Record<string, { responses: Record<string, DocumentedResponse> }>>;

@@ -40,6 +40,11 @@ export class AccountCache {
     );
   }
 
+  /** Returns the cached state of a workspace. */
+  getWorkspace(orgId: string, workspaceId: string): WorkspaceState | undefined {
+    return this.workspaces.get(`${orgId} ${workspaceId}`);
+  }
+
   /** Returns the state of a workspace: the cached one, else what `read` returns. Null if the workspace does not exist. */
   async findWorkspace(
     orgId: string,

@@ -10,9 +10,9 @@ import { BEARER, type BearerOptions } from './bearer.strategy';
 import { platformRefused } from './principal-reader';
 
 /**
- * Authenticates every request, except on `Public` routes, and stores the principal in `request.user`. Cached credentials
- * bypass Passport, which costs several times as much as the look-up. Also implements the last step: platform principals
- * are refused on the routes of tenants.
+ * Authenticates every request, except on `Public` routes. Stores the principal in `request.user`, and the route's access rule
+ * in `request.rule` for the guards that follow. Cached credentials bypass Passport, which costs several times as much as the
+ * look-up. Also implements the last step: platform principals are refused on the routes of tenants.
  */
 @Injectable()
 export class BearerGuard extends AuthGuard(BEARER) {
@@ -23,23 +23,33 @@ export class BearerGuard extends AuthGuard(BEARER) {
     super();
   }
 
-  override async canActivate(context: ExecutionContext): Promise<boolean> {
+  override canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const rule = accessRuleOf(this.reflector, context);
-    if (rule?.kind === 'public') return true;
     const request = context.switchToHttp().getRequest<ServiceRequest>();
+    request.rule = rule;
+    if (rule?.kind === 'public') return true;
     const cached = this.authenticator.getCached(bearerToken(request));
-    if (cached) request.user = cached;
-    else await super.canActivate(context);
-    const owner = request.user?.orgId ?? PLATFORM_OWNER;
-    setCurrentOwner(owner);
-    if (!cached) request.verified?.(owner);
-    if (request.user?.type === 'platform' && rule?.kind !== 'platform' && rule?.kind !== 'principal') {
-      throw platformRefused();
-    }
-    return true;
+    if (!cached) return this.verify(context, request);
+    request.user = cached;
+    return admit(request);
+  }
+
+  private async verify(context: ExecutionContext, request: ServiceRequest): Promise<boolean> {
+    await super.canActivate(context);
+    request.verified?.(request.user?.orgId ?? PLATFORM_OWNER);
+    return admit(request);
   }
 
   override getAuthenticateOptions(): BearerOptions & { session: false } {
     return { session: false, authenticator: this.authenticator };
   }
+}
+
+/** Lets a request count for its organization, and refuses platform principals on the routes of tenants. */
+function admit({ user, rule }: ServiceRequest): boolean {
+  setCurrentOwner(user?.orgId ?? PLATFORM_OWNER);
+  if (user?.type === 'platform' && rule?.kind !== 'platform' && rule?.kind !== 'principal') {
+    throw platformRefused();
+  }
+  return true;
 }

@@ -1,7 +1,6 @@
 export {
   ACCESS_EXTENSION,
   ACCESS_RULE,
-  accessRuleOf,
   AnyPrincipal,
   PlatformOnly,
   Public,

@@ -1,19 +1,15 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
-import { Reflector } from '@nestjs/core';
 import type { ServiceRequest } from '#platform/http';
 import { problem } from '#platform/problem';
-import { accessRuleOf, WORKSPACE_HEADER } from './access.decorator';
+import { WORKSPACE_HEADER } from './access.decorator';
 import { type AccessRule, reduceRoles, type Role } from '#platform/scope';
 
 /** Enforces the access rule of each route. A route without a rule refuses everybody. */
 @Injectable()
 export class RoleGuard implements CanActivate {
-  constructor(private readonly reflector: Reflector) {}
-
   canActivate(context: ExecutionContext): boolean {
-    const rule = accessRuleOf(this.reflector, context);
     const request = context.switchToHttp().getRequest<ServiceRequest>();
-    request.rule = rule;
+    const { rule } = request;
     if (rule && allows(rule, request)) return true;
     throw problem.accessDenied(refusalOf(rule, request.scope));
   }

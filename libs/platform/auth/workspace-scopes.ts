@@ -22,6 +22,11 @@ export class WorkspaceScopes {
     private readonly cache: AccountCache,
   ) {}
 
+  /** Returns the cached state of a workspace. */
+  getCached(orgId: string, workspaceId: string): WorkspaceState | undefined {
+    return this.cache.getWorkspace(orgId, workspaceId);
+  }
+
   /** Returns the state of a workspace of an organization; null if there is no such workspace. */
   find(orgId: string, workspaceId: string): Promise<WorkspaceState | null> {
     return this.cache.findWorkspace(orgId, workspaceId, () =>

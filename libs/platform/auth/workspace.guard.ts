@@ -2,8 +2,9 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { Reflector } from '@nestjs/core';
 import type { ServiceRequest } from '#platform/http';
 import { problem } from '#platform/problem';
-import { accessRuleOf, requiresWorkspace, WORKSPACE_HEADER } from './access.decorator';
-import { type AccessRule, isRead, scopeOf } from '#platform/scope';
+import { requiresWorkspace, WORKSPACE_HEADER } from './access.decorator';
+import type { WorkspaceState } from './account-directory';
+import { isRead, rolesIn, scopeOf, workspaceScope } from '#platform/scope';
 import { type Member, workspaceDenied, WorkspaceScopes } from './workspace-scopes';
 
 const WITHOUT_SCOPE = new Set(['public', 'platform', 'principal']);
@@ -20,42 +21,54 @@ export class WorkspaceGuard implements CanActivate {
     private readonly workspaces: WorkspaceScopes,
   ) {}
 
-  async canActivate(context: ExecutionContext): Promise<boolean> {
-    const rule = accessRuleOf(this.reflector, context);
-    if (rule && WITHOUT_SCOPE.has(rule.kind)) return true;
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const request = context.switchToHttp().getRequest<ServiceRequest>();
+    const { rule } = request;
+    if (rule && WITHOUT_SCOPE.has(rule.kind)) return true;
     const principal = request.user as Member;
     const named = request.headers[WORKSPACE_HEADER.toLowerCase()];
     const workspaceId = typeof named === 'string' && named !== '' ? named : undefined;
-    if (requiresWorkspace(this.reflector, context)) {
-      await this.enter(request, principal, workspaceId, rule);
-    } else {
-      await this.workspaces.checkHeader(principal, request.headers);
+    if (!requiresWorkspace(this.reflector, context)) {
       request.scope = scopeOf(principal, request.context.requestId);
+      return workspaceId === undefined || this.check(principal, request);
     }
-    return true;
-  }
-
-  private async enter(
-    request: ServiceRequest,
-    principal: Member,
-    workspaceId: string | undefined,
-    rule: AccessRule | undefined,
-  ): Promise<void> {
     if (workspaceId === undefined) {
       throw problem.invalidHeader(WORKSPACE_HEADER, 'is required: send the id of the workspace');
     }
     // Node joins a header that is sent more than once
     if (workspaceId.includes(',')) throw problem.invalidHeader(WORKSPACE_HEADER, 'name one workspace, once');
-    if (!(await this.workspaces.find(principal.orgId, workspaceId))) {
-      throw problem.conflict(`The workspace in ${WORKSPACE_HEADER} does not exist.`);
-    }
-    const workspace = await this.workspaces.enter(principal, workspaceId, request.context.requestId);
-    if (!workspace) throw workspaceDenied();
-    if (workspace.archived && !isRead(rule)) {
-      throw problem.conflict('The workspace is archived. Its resources can be read but not changed.');
-    }
-    request.scope = workspace.scope;
-    request.context.workspaceId = workspaceId;
+    const cached = this.workspaces.getCached(principal.orgId, workspaceId);
+    return cached
+      ? enter(request, principal, workspaceId, cached)
+      : this.find(request, principal, workspaceId);
   }
+
+  private async check(principal: Member, { headers }: ServiceRequest): Promise<true> {
+    await this.workspaces.checkHeader(principal, headers);
+    return true;
+  }
+
+  private async find(request: ServiceRequest, principal: Member, workspaceId: string): Promise<true> {
+    const found = await this.workspaces.find(principal.orgId, workspaceId);
+    if (!found) throw problem.conflict(`The workspace in ${WORKSPACE_HEADER} does not exist.`);
+    return enter(request, principal, workspaceId, found);
+  }
+}
+
+/** Gives a request the scope of the workspace that it names. */
+function enter(
+  request: ServiceRequest,
+  principal: Member,
+  workspaceId: string,
+  { archived }: WorkspaceState,
+): true {
+  const roles = rolesIn(principal, workspaceId);
+  if (roles.size === 0) throw workspaceDenied();
+  if (archived && !isRead(request.rule)) {
+    throw problem.conflict('The workspace is archived. Its resources can be read but not changed.');
+  }
+  const { requestId } = request.context;
+  request.scope = workspaceScope(principal.orgId, workspaceId, principal.id, roles, requestId);
+  request.context.workspaceId = workspaceId;
+  return true;
 }

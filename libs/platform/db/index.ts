@@ -4,6 +4,7 @@ export { type BulkColumn, BulkColumns } from './bulk-columns';
 export { CopyRows } from './copy-rows';
 export { Database } from './database';
 export { DatabaseModule, dataSourceOptions } from './database.module';
+export { type EntityClass, EntityTable } from './entity-table';
 export type { PreparedStatement, SqlExecutor, Statement, Tx } from './executor';
 export { followIndexes } from './index-order';
 export { JsonColumn } from './json-column';

@@ -1,69 +1,103 @@
-import {
-  type EntityTarget,
-  type FindOptionsWhere,
-  IsNull,
-  type ObjectLiteral,
-  type QueryDeepPartialEntity,
-} from 'typeorm';
+import type { ObjectLiteral } from 'typeorm';
 import type { OrgScope, Scope } from '#platform/scope';
 import type { Database } from './database';
+import { type EntityClass, EntityTable } from './entity-table';
 import type { SqlExecutor, Tx } from './executor';
+import { empty, raw, type Sql, sql } from './sql';
+
+const LOCKS = { share: 'FOR SHARE', update: 'FOR UPDATE' } as const;
 
 /**
  * Accesses by key a table whose rows belong to tenants. Every method takes the scope and puts its tenant into the
  * statement, so that another tenant's row is never found.
+ *
+ * Reads are prepared, so their plan must be right at any size of the table. `IS TRUE` keeps indexes of the tenant's column
+ * out of it: only the index of the id fits.
  */
 abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
+  /** Lazy, because an entity may be declared after its repository. */
+  private built: { table: EntityTable<Row>; read: string; exists: string } | undefined;
+
   protected constructor(
     protected readonly database: Database,
-    private readonly entity: EntityTarget<Row>,
+    private readonly entity: EntityClass<Row>,
     private readonly idColumn: keyof Row & string,
+    private readonly tenantColumn: 'workspace_id' | 'org_id',
   ) {}
 
   find(scope: TenantScope, id: string, on: SqlExecutor = this.database): Promise<Row | null> {
-    return on.manager.findOneBy(this.entity, this.keyOf(scope, id));
+    return this.readByKey(scope, id, on);
   }
 
   /** Finds the live row with this value in a column, in one workspace if its id is given. */
-  findLive(
+  async findLive(
     scope: TenantScope,
     column: keyof Row & string,
     value: unknown,
     workspaceId?: string,
     on: SqlExecutor = this.database,
   ): Promise<Row | null> {
-    const workspace = workspaceId === undefined ? {} : { workspace_id: workspaceId };
-    const key = { ...this.tenantOf(scope), ...workspace, [column]: value, archived_at: IsNull() };
-    return on.manager.findOneBy(this.entity, key as unknown as FindOptionsWhere<Row>);
+    const { table } = this.statements;
+    const inWorkspace = workspaceId === undefined ? empty : sql` AND workspace_id = ${workspaceId}`;
+    const [row] = await on.query<Row>(
+      sql`SELECT ${raw(table.columns)} FROM ${raw(table.name)}
+        WHERE ${raw(this.tenantColumn)} = ${this.tenantOf(scope)} AND ${raw(column)} = ${value}${inWorkspace}
+          AND archived_at IS NULL LIMIT 1`,
+    );
+    return row ?? null;
   }
 
-  exists(scope: TenantScope, id: string, on: SqlExecutor = this.database): Promise<boolean> {
-    return on.manager.existsBy(this.entity, this.keyOf(scope, id));
+  async exists(scope: TenantScope, id: string, on: SqlExecutor = this.database): Promise<boolean> {
+    const { table, exists: text } = this.statements;
+    const values = [id, this.tenantOf(scope)];
+    return (await on.query({ name: `${table.name}.exists`, text, values })).length > 0;
   }
 
   /** Reads a row and locks it until the transaction ends: `share` against writers, `update` also against sharers. */
   lock(tx: Tx, scope: TenantScope, id: string, mode: 'share' | 'update'): Promise<Row | null> {
-    return tx.manager.findOne(this.entity, {
-      where: this.keyOf(scope, id),
-      lock: { mode: mode === 'share' ? 'pessimistic_read' : 'pessimistic_write' },
-    });
+    return this.readByKey(scope, id, tx, mode);
   }
 
   /** Inserts a row, which must name its tenant. */
-  async insert(row: QueryDeepPartialEntity<Row> & Row, on: SqlExecutor = this.database): Promise<void> {
-    await on.manager.insert(this.entity, row);
+  async insert(row: Row, on: SqlExecutor = this.database): Promise<void> {
+    await on.query(this.statements.table.insertion(row));
   }
 
   /** Updates the given columns. */
-  async update(tx: Tx, scope: TenantScope, id: string, changes: QueryDeepPartialEntity<Row>): Promise<void> {
-    await tx.manager.update(this.entity, this.keyOf(scope, id), changes);
+  async update(tx: Tx, scope: TenantScope, id: string, changes: Partial<Row>): Promise<void> {
+    const { table } = this.statements;
+    const assignments = table.assignments(changes);
+    if (!assignments) return;
+    await tx.query(sql`UPDATE ${raw(table.name)} SET ${assignments} WHERE ${this.keyOf(scope, id)}`);
   }
 
-  /** Returns the tenant column of the table with the tenant of this scope. */
-  protected abstract tenantOf(scope: TenantScope): Record<string, string>;
+  /** Returns the tenant of a scope. */
+  protected abstract tenantOf(scope: TenantScope): string;
 
-  private keyOf(scope: TenantScope, id: string): FindOptionsWhere<Row> {
-    return { [this.idColumn]: id, ...this.tenantOf(scope) } as unknown as FindOptionsWhere<Row>;
+  private async readByKey(
+    scope: TenantScope,
+    id: string,
+    on: SqlExecutor,
+    lock?: keyof typeof LOCKS,
+  ): Promise<Row | null> {
+    const { table, read } = this.statements;
+    const [name, text] = lock
+      ? [`${table.name}.lock-${lock}`, `${read} ${LOCKS[lock]}`]
+      : [`${table.name}.find`, read];
+    const [row] = await on.query<Row>({ name, text, values: [id, this.tenantOf(scope)] });
+    return row ?? null;
+  }
+
+  private keyOf(scope: TenantScope, id: string): Sql {
+    const [idColumn, tenantColumn] = [raw(this.idColumn), raw(this.tenantColumn)];
+    return sql`${idColumn} = ${id} AND (${tenantColumn} = ${this.tenantOf(scope)}) IS TRUE`;
+  }
+
+  private get statements() {
+    if (this.built) return this.built;
+    const table = new EntityTable(this.entity);
+    const from = `FROM ${table.name} WHERE ${this.idColumn} = $1 AND (${this.tenantColumn} = $2) IS TRUE`;
+    return (this.built = { table, read: `SELECT ${table.columns} ${from}`, exists: `SELECT 1 ${from}` });
   }
 }
 
@@ -74,8 +108,12 @@ export interface WorkspaceRow extends ObjectLiteral {
 
 /** Accesses by key a table whose rows belong to workspaces. */
 export abstract class WorkspaceRepository<Row extends WorkspaceRow> extends TenantRepository<Scope, Row> {
-  protected tenantOf(scope: Scope): Record<string, string> {
-    return { workspace_id: scope.workspaceId };
+  protected constructor(database: Database, entity: EntityClass<Row>, idColumn: keyof Row & string) {
+    super(database, entity, idColumn, 'workspace_id');
+  }
+
+  protected tenantOf(scope: Scope): string {
+    return scope.workspaceId;
   }
 }
 
@@ -86,7 +124,11 @@ export interface OrgRow extends ObjectLiteral {
 
 /** Accesses by key a table whose rows belong to organizations. */
 export abstract class OrgRepository<Row extends OrgRow> extends TenantRepository<OrgScope, Row> {
-  protected tenantOf(scope: OrgScope): Record<string, string> {
-    return { org_id: scope.orgId };
+  protected constructor(database: Database, entity: EntityClass<Row>, idColumn: keyof Row & string) {
+    super(database, entity, idColumn, 'org_id');
+  }
+
+  protected tenantOf(scope: OrgScope): string {
+    return scope.orgId;
   }
 }

@@ -1,13 +1,22 @@
 import { EventEmitter, once } from 'node:events';
 import net from 'node:net';
-import { Controller, Get, type INestApplication } from '@nestjs/common';
+import {
+  type CallHandler,
+  Controller,
+  type ExecutionContext,
+  Get,
+  Injectable,
+  type INestApplication,
+  type NestInterceptor,
+} from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { APP_FILTER, APP_INTERCEPTOR } from '@nestjs/core';
+import { from, lastValueFrom, type Observable } from 'rxjs';
 import { Environment } from '#platform/config';
 import { setLogLevel } from '#platform/logging';
 import type { Problem } from '#platform/problem';
-import { requestContext } from './request-context';
-import { DeadlineInterceptor, RequestSignal } from './deadline';
+import { requestContext, type ServiceRequest } from './request-context';
+import { Deadline, RequestSignal } from './deadline';
 import { ProblemFilter, UnauthorizedLimit } from './problem.filter';
 
 /** The signals that the handlers received. */
@@ -31,6 +40,16 @@ class WaitingController {
   }
 }
 
+@Injectable()
+class WithDeadline implements NestInterceptor {
+  constructor(private readonly deadline: Deadline) {}
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const request = context.switchToHttp().getRequest<ServiceRequest>();
+    return from(this.deadline.run(context, request, () => lastValueFrom(next.handle())));
+  }
+}
+
 describe('the signal of a request', () => {
   let app: INestApplication<net.Server>;
 
@@ -40,7 +59,8 @@ describe('the signal of a request', () => {
       providers: [
         { provide: Environment, useValue: { REQUEST_TIMEOUT_MS: timeoutMs } },
         { provide: UnauthorizedLimit, useValue: { check: () => Promise.resolve(undefined) } },
-        { provide: APP_INTERCEPTOR, useClass: DeadlineInterceptor },
+        Deadline,
+        { provide: APP_INTERCEPTOR, useClass: WithDeadline },
         { provide: APP_FILTER, useClass: ProblemFilter },
       ],
     }).compile();

@@ -1,15 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import {
-  type CallHandler,
-  createParamDecorator,
-  type ExecutionContext,
-  Injectable,
-  type NestInterceptor,
-  SetMetadata,
-} from '@nestjs/common';
+import { createParamDecorator, type ExecutionContext, Injectable, SetMetadata } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Response } from 'express';
-import { from, lastValueFrom, map, type Observable, of, race, switchMap, timer } from 'rxjs';
 import { Environment } from '#platform/config';
 import { Problem, problem } from '#platform/problem';
 import { Reply } from './reply';
@@ -43,33 +35,42 @@ export const UnavailableWhenLate = (detail: string) => SetMetadata(LATE_DETAIL, 
  * aborts its `@RequestSignal()`.
  */
 @Injectable()
-export class DeadlineInterceptor implements NestInterceptor {
+export class Deadline {
   constructor(
     private readonly reflector: Reflector,
     private readonly environment: Environment,
   ) {}
 
-  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const request = context.switchToHttp().getRequest<ServiceRequest>();
+  /** Returns what `handle` returns, unless it is late. */
+  run(context: ExecutionContext, request: ServiceRequest, handle: () => Promise<unknown>): Promise<unknown> {
     const rule = this.reflector.get<LongRunningRule | undefined>(LONG_RUNNING, context.getHandler());
     const limit = rule?.which(request) ? rule.limit(this.environment) : this.environment.REQUEST_TIMEOUT_MS;
     // parsing a large body counts
     const spent = request.bodyReadAt === undefined ? 0 : performance.now() - request.bodyReadAt;
-    const handled = lastValueFrom(next.handle(), { defaultValue: undefined });
-    const drop = (): void => undefined;
+    const handled = handle();
     // an open connection keeps its last request, and must not keep the result
     request.handled = handled.then(drop, drop);
-    const begun = request.incoming ? from(bodyEnd(request)) : of(undefined);
-    const late = begun.pipe(
-      switchMap(() => timer(Math.max(limit - spent, 1))),
-      map((): never => {
+    return new Promise((resolve, reject) => {
+      let timer: NodeJS.Timeout | undefined;
+      let isSettled = false;
+      const expire = (): void => {
         const fault = this.timeoutProblem(context, limit);
         request.ending?.abort(fault);
         handled.then(cancelBody).catch(drop);
-        throw fault;
-      }),
-    );
-    return race(from(handled), late);
+        reject(fault);
+      };
+      const begin = (): void => {
+        if (!isSettled) timer = setTimeout(expire, Math.max(limit - spent, 1));
+      };
+      const settle = (): void => {
+        isSettled = true;
+        clearTimeout(timer);
+        resolve(handled);
+      };
+      handled.then(settle, settle);
+      if (request.incoming) void bodyEnd(request).then(begin);
+      else begin();
+    });
   }
 
   private timeoutProblem(context: ExecutionContext, limit: number): Problem {
@@ -91,6 +92,8 @@ export const RequestSignal = createParamDecorator((_: unknown, context: Executio
   const http = context.switchToHttp();
   return endingOf(http.getRequest<ServiceRequest>(), http.getResponse<Response>()).signal;
 });
+
+const drop = (): void => undefined;
 
 /** Closes the source of a response that nobody receives any more. */
 async function cancelBody(result: unknown): Promise<void> {

@@ -5,18 +5,18 @@ import cors from 'cors';
 import { Environment } from '#platform/config';
 import { MetricsModule } from '#platform/metrics';
 import { finishingMs } from '#platform/process';
-import { BodyInterceptor } from './body.interceptor';
+import { BodyReceiver } from './body.receiver';
 import { BodyBudgets } from './body-budgets';
 import { type Endpoint, listenerOf, type RequestStep, setOwnHeaders } from './endpoint';
-import { DeadlineInterceptor } from './deadline';
+import { Deadline } from './deadline';
 import { HttpMetrics } from './http.metrics';
-import { IdempotencyInterceptor } from './idempotency.interceptor';
+import { Idempotency } from './idempotency';
 import { IdempotencyRepository } from './idempotency.repository';
 import { JsonBodiesModule } from './json-bodies';
 import { ProblemFilter } from './problem.filter';
-import { QueryInterceptor } from './query.interceptor';
 import { RequestBytes } from './request-bytes';
-import { ResponseInterceptor } from './response.interceptor';
+import { RequestInterceptor } from './request.interceptor';
+import { ResponseWriter } from './response.writer';
 import { beginRequest, requestContext, type ServiceRequest } from './request-context';
 import { ServiceAdapter } from './service-adapter';
 import { ServiceValidationPipe } from './validation.pipe';
@@ -36,23 +36,23 @@ class HttpShutdown implements OnModuleDestroy {
   }
 }
 
-/** Handles a request after its guards, in this order: query, body, deadline, idempotency, validation, handler, response. */
+/** What every request goes through after its guards, see `RequestInterceptor`. */
 @Module({
   imports: [JsonBodiesModule, MetricsModule],
   exports: [BodyBudgets, RequestBytes],
   providers: [
     BodyBudgets,
+    BodyReceiver,
+    Deadline,
     HttpMetrics,
     HttpShutdown,
+    Idempotency,
     IdempotencyRepository,
     ProblemFilter,
     RequestBytes,
+    ResponseWriter,
     { provide: APP_FILTER, useExisting: ProblemFilter },
-    { provide: APP_INTERCEPTOR, useClass: ResponseInterceptor },
-    { provide: APP_INTERCEPTOR, useClass: QueryInterceptor },
-    { provide: APP_INTERCEPTOR, useClass: BodyInterceptor },
-    { provide: APP_INTERCEPTOR, useClass: DeadlineInterceptor },
-    { provide: APP_INTERCEPTOR, useClass: IdempotencyInterceptor },
+    { provide: APP_INTERCEPTOR, useClass: RequestInterceptor },
     { provide: APP_PIPE, useClass: ServiceValidationPipe },
   ],
 })

@@ -26,7 +26,7 @@ export { endingOf, LongRunning, RequestSignal, UnavailableWhenLate } from './dea
 export { type FormFile, MULTIPART_MEDIA, readFormFiles, readIncomingForm, readMultipart } from './form';
 export { type Endpoint, setOwnHeaders } from './endpoint';
 export { configureHttp, HttpModule, mountEndpoint } from './http.module';
-export { NOT_REPEATABLE_EXTENSION, NotRepeatable } from './idempotency.interceptor';
+export { NOT_REPEATABLE_EXTENSION, NotRepeatable } from './idempotency';
 export { IdempotencyRepository } from './idempotency.repository';
 export type { IncomingRequest } from './incoming-bytes';
 export { JsonBodies, JsonBodiesModule, parseBody, parseFreeForm } from './json-bodies';

@@ -1,7 +1,7 @@
 import { type ExecutionContext, SetMetadata } from '@nestjs/common';
 import type { Reflector } from '@nestjs/core';
-import type { Request } from 'express';
-import { accessRuleOf, isRead } from '#platform/auth';
+import { isRead } from '#platform/auth';
+import type { ServiceRequest } from '#platform/http';
 
 /** The classes of requests that are counted for each organization and principal. */
 export type RateLimitClass = 'reads' | 'writes' | 'telemetry' | 'proxy' | 'store_listing';
@@ -22,13 +22,12 @@ export function rateLimitClassOf(
   reflector: Reflector,
   context: ExecutionContext,
 ): RateLimitClass | undefined {
-  const rule = accessRuleOf(reflector, context);
+  const { method, rule } = context.switchToHttp().getRequest<ServiceRequest>();
   if (rule?.kind === 'public') return undefined;
   const declared = reflector.getAllAndOverride<RateLimitClass | undefined>(RATE_LIMIT_CLASS, [
     context.getHandler(),
     context.getClass(),
   ]);
   if (declared) return declared;
-  const { method } = context.switchToHttp().getRequest<Request>();
   return method === 'GET' || method === 'HEAD' || isRead(rule) ? 'reads' : 'writes';
 }

@@ -3,7 +3,7 @@ import { Reflector } from '@nestjs/core';
 import type { Response } from 'express';
 import type { Principal } from '#platform/auth';
 import type { ServiceRequest } from '#platform/http';
-import { rateLimitClassOf } from './rate-limit.class';
+import { type RateLimitClass, rateLimitClassOf } from './rate-limit.class';
 import { RateLimits } from './rate-limits';
 
 /** Counts the requests of each principal by class, and answers 429 beyond the limit. Runs once the caller is known. */
@@ -14,9 +14,12 @@ export class RateLimitGuard implements CanActivate {
     private readonly limits: RateLimits,
   ) {}
 
-  async canActivate(context: ExecutionContext): Promise<boolean> {
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const name = rateLimitClassOf(this.reflector, context);
-    if (!name) return true;
+    return name === undefined || this.limits.isOff(name) || this.check(name, context);
+  }
+
+  private async check(name: RateLimitClass, context: ExecutionContext): Promise<boolean> {
     const http = context.switchToHttp();
     const { user } = http.getRequest<ServiceRequest>();
     const refused = await this.limits.check(name, rateLimitKeyOf(user!), http.getResponse<Response>());

@@ -1,8 +1,8 @@
-import type { EntityTarget } from 'typeorm';
 import type { OrgScope, Scope } from '#platform/auth';
 import {
   type Database,
   empty,
+  type EntityClass,
   OrgRepository,
   raw,
   type Sql,
@@ -76,7 +76,7 @@ export abstract class OwnedRepository<Row extends OwnedEntity, VersionRow> exten
 
   protected constructor(
     database: Database,
-    entity: EntityTarget<Row>,
+    entity: EntityClass<Row>,
     private readonly owned: OwnedTable<Row>,
   ) {
     super(database, entity, owned.id);

@@ -6,7 +6,7 @@ import type { AcquiredFrom } from '../../../resources';
 /** A named set of cases to evaluate on, in one workspace. */
 @Entity('datasets')
 export class DatasetEntity extends ArchivableEntity {
-  @PrimaryColumn('text', { name: 'dataset_id' })
+  @PrimaryColumn('text')
   dataset_id!: string;
 
   @Column('text')

@@ -87,7 +87,7 @@ export class ExperimentEntity extends ArchivableEntity {
   dataset_snapshot!: RawJson | null;
 
   /** The records of the snapshot, apart because there may be 10,000 and lists leave them out. */
-  @JsonColumn({ nullable: true, select: false })
+  @JsonColumn({ nullable: true })
   snapshot_records!: RawJson | null;
 
   @Column('text', { array: true })

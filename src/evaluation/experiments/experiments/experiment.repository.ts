@@ -1,18 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import {
-  Database,
-  empty,
-  join,
-  prepared,
-  raw,
-  type Sql,
-  sql,
-  type SqlExecutor,
-  type Tx,
-  Where,
-  WorkspaceRepository,
-} from '#platform/db';
+import { Database, join, raw, type Sql, sql, type Tx, Where, WorkspaceRepository } from '#platform/db';
 import { toRawJson } from '#platform/json';
 import { addCreated, BY_NAME, listPage, type RowPage } from '#platform/paging';
 import { configFilter } from './config-pairs';
@@ -34,21 +22,6 @@ export type ResumeKey = Pick<
 export class ExperimentRepository extends WorkspaceRepository<ExperimentEntity> {
   constructor(database: Database) {
     super(database, ExperimentEntity, 'experiment_id');
-  }
-
-  /** Reads an experiment with the records of its snapshot. */
-  override find(scope: Scope, id: string, on: SqlExecutor = this.database): Promise<ExperimentEntity | null> {
-    return this.read(scope, id, on, 'experiment.get', empty);
-  }
-
-  /** Reads and locks an experiment with the records of its snapshot. */
-  override lock(
-    tx: Tx,
-    scope: Scope,
-    id: string,
-    mode: 'share' | 'update',
-  ): Promise<ExperimentEntity | null> {
-    return this.read(scope, id, tx, `experiment.lock-${mode}`, raw(`FOR ${mode}`));
   }
 
   /** Returns a page of experiments. A list has a subset of the filters of a search. */
@@ -119,23 +92,6 @@ export class ExperimentRepository extends WorkspaceRepository<ExperimentEntity> 
           AND dataset_version IS NOT DISTINCT FROM ${key.dataset_version} AND experiment_status = 'running'
           AND run_key IS NULL AND archived_at IS NULL
         ORDER BY experiment_id DESC LIMIT 1`,
-    );
-    return row ?? null;
-  }
-
-  private async read(
-    { workspaceId }: Scope,
-    id: string,
-    on: SqlExecutor,
-    name: string,
-    lock: Sql,
-  ): Promise<ExperimentEntity | null> {
-    const [row] = await on.query<ExperimentEntity>(
-      prepared(
-        name,
-        sql`SELECT ${raw(COLUMNS)}, snapshot_records FROM experiments
-          WHERE experiment_id = ${id} AND workspace_id = ${workspaceId} ${lock}`,
-      ),
     );
     return row ?? null;
   }

@@ -1,16 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
-import {
-  applyDecorators,
-  type CallHandler,
-  type ExecutionContext,
-  Injectable,
-  type NestInterceptor,
-  SetMetadata,
-} from '@nestjs/common';
+import { applyDecorators, type ExecutionContext, Injectable, SetMetadata } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { ApiExtension } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { from, lastValueFrom, type Observable } from 'rxjs';
 import { retry } from '#platform/concurrency';
 import { isRead, rolesIn } from '#platform/scope';
 import { RawJson, toJsonText } from '#platform/json';
@@ -33,6 +25,9 @@ export const NOT_REPEATABLE_EXTENSION = 'x-not-repeatable';
 const KEEP_ATTEMPTS = 5;
 /** Bound of the first wait between them, in ms. */
 const KEEP_DELAY_MS = 300;
+/** Validates the parameters of a request and calls its handler. */
+type Handler = () => Promise<unknown>;
+
 const KEY_FORM = /^[\x21-\x7e]{1,255}$/;
 
 /** Excludes routes whose answers are secrets, such as new keys and tokens, routes that pass requests on, and those that only read. */
@@ -46,15 +41,19 @@ export const NotRepeatable = () =>
  * header, because a repeat does no harm and their responses would fill the table.
  */
 @Injectable()
-export class IdempotencyInterceptor implements NestInterceptor {
+export class Idempotency {
   constructor(
     private readonly reflector: Reflector,
     private readonly repository: IdempotencyRepository,
   ) {}
 
-  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const http = context.switchToHttp();
-    const request = http.getRequest<ServiceRequest>();
+  /** Calls the handler of a request, or replays its stored response. */
+  run(
+    context: ExecutionContext,
+    request: ServiceRequest,
+    response: Response,
+    handler: Handler,
+  ): Promise<unknown> {
     const key = request.headers['idempotency-key'];
     const writes = (request.method === 'POST' || request.method === 'PATCH') && !isRead(request.rule);
     if (
@@ -63,19 +62,19 @@ export class IdempotencyInterceptor implements NestInterceptor {
       !writes ||
       this.reflector.get<boolean | undefined>(NOT_REPEATABLE, context.getHandler())
     ) {
-      return next.handle();
+      return handler();
     }
     if (typeof key !== 'string' || !KEY_FORM.test(key)) {
       throw problem.invalidHeader('Idempotency-Key', 'send one key of 1 to 255 visible ASCII characters');
     }
-    return from(this.run(request, claimOf(request, key), http.getResponse<Response>(), next));
+    return this.runOnce(request, claimOf(request, key), response, handler);
   }
 
-  private async run(
+  private async runOnce(
     request: ServiceRequest,
     claim: IdempotencyClaim,
     response: Response,
-    next: CallHandler,
+    handler: Handler,
   ): Promise<unknown> {
     const outcome = await this.claim(request, claim);
     if (outcome.kind === 'busy') {
@@ -94,7 +93,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
       this.repository.renew(claim).catch((error: unknown) => logFailure(error, 'a claim was not renewed'));
     }, this.repository.renewalMs);
     try {
-      return await this.handle(request, claim, response, next);
+      return await this.handle(request, claim, response, handler);
     } finally {
       clearInterval(renewal);
     }
@@ -116,11 +115,11 @@ export class IdempotencyInterceptor implements NestInterceptor {
     request: ServiceRequest,
     claim: IdempotencyClaim,
     response: Response,
-    next: CallHandler,
+    handler: Handler,
   ): Promise<Reply> {
     let result: unknown;
     try {
-      result = await lastValueFrom(next.handle());
+      result = await handler();
       if (request.incoming) claim.digest = await digestOfStream(request, request.incoming);
     } catch (error) {
       await this.repository

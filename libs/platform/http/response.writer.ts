@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { constants, gzip } from 'node:zlib';
-import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Response } from 'express';
-import { mergeMap, type Observable } from 'rxjs';
 import { type ByteLease, setCurrentCheck } from '#platform/concurrency';
 import { toJsonText } from '#platform/json';
 import { isRead } from '#platform/scope';
@@ -29,20 +28,15 @@ const HASHED_MAX = 256 * 1024;
  * version, which clients send back in `If-Match`. A response holds memory of the budget until the client has read it.
  */
 @Injectable()
-export class ResponseInterceptor implements NestInterceptor {
+export class ResponseWriter {
   constructor(private readonly budgets: BodyBudgets) {}
 
-  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const http = context.switchToHttp();
-    const request = http.getRequest<ServiceRequest>();
-    const response = http.getResponse<Response>();
-    if (request.user) {
-      const check = this.checkOf(request.user.orgId ?? '');
-      // the response would probably not fit, so the work does not start
-      check();
-      if (isOnlyRead(request)) setCurrentCheck(check);
-    }
-    return next.handle().pipe(mergeMap((result: unknown) => this.write(request, response, result)));
+  /** Throws 503 for an authenticated request if its response would probably not fit, so that no work starts. */
+  prepare(request: ServiceRequest): void {
+    if (!request.user) return;
+    const check = this.checkOf(request.user.orgId ?? '');
+    check();
+    if (isOnlyRead(request)) setCurrentCheck(check);
   }
 
   /**
@@ -54,7 +48,8 @@ export class ResponseInterceptor implements NestInterceptor {
     return () => budgets.checkRoom(owner);
   }
 
-  private async write(request: ServiceRequest, response: Response, result: unknown): Promise<unknown> {
+  /** Sets the status and headers of a response, and returns its body. */
+  async write(request: ServiceRequest, response: Response, result: unknown): Promise<unknown> {
     if (result instanceof CachedDocument) return result.select(request, response);
     let body = result;
     if (result instanceof Reply) {

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
-import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
+import { type ExecutionContext, Injectable } from '@nestjs/common';
 import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants';
 import { Reflector } from '@nestjs/core';
 import type { Response } from 'express';
-import { from, mergeMap, type Observable } from 'rxjs';
 import { estimateMemory, INLINE_JSON_MAX } from '#platform/json';
 import { Problem, problem } from '#platform/problem';
 import { BODY_RULE, type BodyRule, JSON_CODINGS, JSON_TYPE } from './body.decorator';
@@ -27,7 +26,7 @@ const JSON_MEDIA = /^application\/(merge-patch\+)?json\s*(;\s*charset\s*=\s*"?ut
  * for the encoding, 415 for the media type, 413 for the size, 400 for invalid JSON.
  */
 @Injectable()
-export class BodyInterceptor implements NestInterceptor {
+export class BodyReceiver {
   /** By handler. Null for a handler without a body. */
   private readonly rules = new WeakMap<object, HandlerBody | null>();
 
@@ -38,21 +37,15 @@ export class BodyInterceptor implements NestInterceptor {
     private readonly bodies: JsonBodies,
   ) {}
 
-  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+  /** Reads the body of a request. Returns nothing for a request without a body, or whose handler reads it. */
+  receive(context: ExecutionContext, request: ServiceRequest, response: Response): Promise<void> | undefined {
     const body = this.bodyOf(context);
-    if (!body) return next.handle();
-    const http = context.switchToHttp();
-    const request = http.getRequest<ServiceRequest>();
-    if (body.rule.kind === 'stream') {
-      this.admit(request, body.rule);
-      return next.handle();
-    }
-    return from(this.receive(request, http.getResponse<Response>(), body)).pipe(
-      mergeMap(() => next.handle()),
-    );
+    if (body?.rule.kind !== 'stream') return body ? this.read(request, response, body) : undefined;
+    this.admit(request, body.rule);
+    return undefined;
   }
 
-  private async receive(
+  private async read(
     request: ServiceRequest,
     response: Response,
     { rule, type }: HandlerBody,
@@ -158,11 +151,22 @@ const UNCOUNTED_JSON = 4 * 1024;
 /** Nest's numbers for the kinds of parameters of a handler (its enum `RouteParamtypes`). */
 const PARAMETER_KINDS = { body: 3, query: 4 } as const;
 
+/** By handler. */
+const takingQuery = new WeakMap<object, boolean>();
+
+/** Returns whether a handler has a parameter with `@Query()`. */
+export function takesQuery(context: ExecutionContext): boolean {
+  const handler = context.getHandler();
+  let isTaken = takingQuery.get(handler);
+  if (isTaken === undefined) {
+    isTaken = parametersOf(context, 'query').length > 0;
+    takingQuery.set(handler, isTaken);
+  }
+  return isTaken;
+}
+
 /** Returns the parameters of a handler with `@Body()` or `@Query()`. */
-export function parametersOf(
-  context: ExecutionContext,
-  kind: keyof typeof PARAMETER_KINDS,
-): { index: number }[] {
+function parametersOf(context: ExecutionContext, kind: keyof typeof PARAMETER_KINDS): { index: number }[] {
   const parameters = Reflect.getMetadata(
     ROUTE_ARGS_METADATA,
     context.getClass(),

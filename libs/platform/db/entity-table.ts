@@ -1,0 +1,75 @@
+import { getMetadataArgsStorage, type ObjectLiteral } from 'typeorm';
+import { join, raw, type Sql, sql } from './sql';
+import type { PreparedStatement } from './executor';
+
+/** The class of a TypeORM entity. */
+export type EntityClass<Row> = new () => Row;
+
+type ToParameter = (value: unknown) => unknown;
+
+/**
+ * The table of a TypeORM entity, for statements of our own. TypeORM's own queries are built and parsed anew for each call,
+ * which takes several times as long as a read by key.
+ */
+export class EntityTable<Row extends ObjectLiteral> {
+  readonly name: string;
+  /** All columns, to follow SELECT. */
+  readonly columns: string;
+  private readonly parameters: ReadonlyMap<string, ToParameter>;
+  /** The statements for inserting rows, by the columns of the row. */
+  private readonly inserts = new Map<string, { name: string; text: string }>();
+
+  constructor(entity: EntityClass<Row>) {
+    const storage = getMetadataArgsStorage();
+    const { name } = storage.tables.find(({ target }) => target === entity) ?? {};
+    if (name === undefined) throw new Error(`${entity.name} is not an entity.`);
+    const columns = storage.filterColumns(withBases(entity));
+    this.name = name;
+    this.columns = columns.map(({ propertyName }) => propertyName).join(', ');
+    this.parameters = new Map(
+      columns.map(({ propertyName, options: { type, transformer } }) => {
+        const transform = transformer as { to: ToParameter } | undefined;
+        const toParameter = transform?.to ?? (type === 'jsonb' ? jsonText : (value: unknown) => value);
+        return [propertyName, toParameter];
+      }),
+    );
+  }
+
+  /** Returns a statement that inserts a row. Columns that are undefined get their default. */
+  insertion(row: Row): PreparedStatement {
+    const given = [...this.parameters].filter(([column]) => row[column] !== undefined);
+    const columns = given.map(([column]) => column).join(', ');
+    let insert = this.inserts.get(columns);
+    if (!insert) {
+      const places = given.map((_, index) => `$${index + 1}`).join(', ');
+      const text = `INSERT INTO ${this.name} (${columns}) VALUES (${places})`;
+      insert = { name: `${this.name}.insert-${this.inserts.size}`, text };
+      this.inserts.set(columns, insert);
+    }
+    return { ...insert, values: given.map(([column, toParameter]) => toParameter(row[column])) };
+  }
+
+  /** The columns of a row to change, to follow SET in an UPDATE. Null if there are none. */
+  assignments(changes: Partial<Row>): Sql | null {
+    const given = [...this.parameters].filter(([column]) => changes[column] !== undefined);
+    if (given.length === 0) return null;
+    return join(
+      given.map(([column, toParameter]) => sql`${raw(column)} = ${toParameter(changes[column])}`),
+      ', ',
+    );
+  }
+}
+
+const jsonText: ToParameter = (value) => (value === null ? null : JSON.stringify(value));
+
+/** A class and those that it extends, as TypeORM takes them for an entity. */
+function withBases(entity: object): (new () => unknown)[] {
+  const classes: (new () => unknown)[] = [];
+  for (
+    let one = entity as new () => unknown;
+    one.prototype;
+    one = Object.getPrototypeOf(one) as new () => unknown
+  )
+    classes.push(one);
+  return classes;
+}
