@@ -1,4 +1,4 @@
-import { encodeCursor, type RowPage } from '#platform/paging';
+import { encodeCursor, type RowPage, withTotal } from '#platform/paging';
 
 /**
  * Size limit of a page as JSON, in bytes. Without it, a page could be huge: a record may be of any size, and a resource that
@@ -23,6 +23,7 @@ export function cutPage<Row extends SizedRow>(
   const end = rows.findIndex(({ response_size }, index) => (left -= response_size) < 0 && index > 0);
   const last = rows[end - 1];
   if (!last) return { rows, page };
-  const next_cursor = encodeCursor({ sort, key: last.page_key, id: last.page_id });
+  const position = encodeCursor({ sort, key: last.page_key, id: last.page_id });
+  const next_cursor = withTotal(position, page.total);
   return { rows: rows.slice(0, end), page: { ...page, next_cursor } };
 }

@@ -106,6 +106,17 @@ export class FairLimiter {
     }
   }
 
+  /**
+   * Takes a free slot for the caller itself to give back, which costs less than `run`.
+   *
+   * @returns the function that gives it back, to be called once; undefined if no slot is free
+   */
+  tryEnter(orgId: string): (() => void) | undefined {
+    if (!this.hasSlot(orgId)) return undefined;
+    this.take(orgId);
+    return () => this.release(orgId);
+  }
+
   /** Takes a free slot, and returns nothing; else returns a promise that resolves when a slot is handed over. */
   private acquire(path: OwnerPath, signal: AbortSignal | undefined): Promise<void> | undefined {
     const owner = path[0]!;

@@ -31,31 +31,43 @@ export class FairPool extends Pool {
   override connect(): Promise<PoolClient>;
   override connect(callback: ConnectCallback): void;
   override connect(callback?: ConnectCallback): Promise<PoolClient> | void {
-    const owner = currentOwner();
-    const connecting = owner === undefined ? super.connect() : this.connectFor(owner);
-    if (!callback) return connecting;
-    connecting.then(
-      (client) => callback(undefined, client, (release) => client.release(release)),
-      (error: unknown) => callback(error as Error, undefined, () => undefined),
-    );
+    if (callback) return this.connectFor(currentOwner(), callback);
+    return new Promise((resolve, reject) => {
+      this.connectFor(currentOwner(), (error, client) => (client ? resolve(client) : reject(error as Error)));
+    });
   }
 
-  private connectFor(owner: string): Promise<PoolClient> {
-    return new Promise((resolve, reject) => {
-      const hold = async (): Promise<void> => {
-        checkCurrentWork();
-        const client = await super.connect();
-        const release = client.release.bind(client);
-        await new Promise<void>((end) => {
-          client.release = (error) => {
-            release(error);
-            end();
-          };
-          resolve(client);
-        });
+  /** @param owner undefined for work that already holds a connection */
+  private connectFor(owner: string | undefined, callback: ConnectCallback): void {
+    if (owner === undefined) return super.connect(callback);
+    const limiter = owner === UNAUTHENTICATED || owner === HEALTH ? this.reserved : this.limiter;
+    const fail = (error: unknown): void => callback(error as Error, undefined, () => undefined);
+    const leave = limiter.tryEnter(owner);
+    if (leave) return this.hold(leave, callback, fail);
+    limiter
+      .run(owner, undefined, () => new Promise<void>((ended) => this.hold(ended, callback, fail)))
+      .catch(fail);
+  }
+
+  /** Connects, and calls `leave` when the connection is released or could not be made. */
+  private hold(leave: () => void, callback: ConnectCallback, fail: (error: unknown) => void): void {
+    try {
+      checkCurrentWork();
+    } catch (error) {
+      leave();
+      return fail(error);
+    }
+    super.connect((error, client) => {
+      if (!client) {
+        leave();
+        return fail(error);
+      }
+      const release = client.release.bind(client);
+      client.release = (broken) => {
+        release(broken);
+        leave();
       };
-      const limiter = owner === UNAUTHENTICATED || owner === HEALTH ? this.reserved : this.limiter;
-      limiter.run(owner, undefined, hold).catch(reject);
+      callback(undefined, client, (broken) => client.release(broken));
     });
   }
 }

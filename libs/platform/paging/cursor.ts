@@ -1,4 +1,5 @@
 import { problem } from '#platform/problem';
+import { type ListQueryDto, TOTAL_MAX } from './page.dto';
 
 /** The end of a page: its sort, and the key and id of its last row. Opaque to clients. */
 export interface CursorPosition {
@@ -14,12 +15,47 @@ export function encodeCursor({ sort, key, id }: CursorPosition): string {
 }
 
 /** Decodes a cursor of this service. Throws 400 `invalid_query` for anything else. */
-export function decodeCursor(text: string): CursorPosition {
+export function decodeCursor(cursor: string): CursorPosition {
+  const [text] = split(cursor);
   const decoded = Buffer.from(text, 'base64url').toString();
   const [sort, id, ...key] = decoded.split('\n');
   const position = { sort: sort!, id: id ?? '', key: key.length > 0 ? key.join('\n') : null };
   if (id === undefined || decoded.includes('\0') || encodeCursor(position) !== text) {
-    throw problem.invalidQuery('cursor', 'must be the next_cursor of the previous page, unchanged');
+    throw invalidCursor();
   }
   return position;
 }
+
+/** Adds the total of a list to a cursor, so that only the first page counts. */
+export const withTotal = (cursor: string, total: number | null): string => `${cursor}.${total ?? ''}`;
+
+/**
+ * Returns the total of a list for one of its pages: the one that its cursor carries, or the number of its rows if they are the
+ * end of the list. Counts only where neither is known.
+ *
+ * @param count returns null for more than TOTAL_MAX
+ */
+export async function totalOf(
+  { cursor, offset = 0 }: Pick<ListQueryDto, 'cursor' | 'offset'>,
+  page: { rows: number; isLast: boolean },
+  count: () => Promise<number | null>,
+): Promise<number | null> {
+  const [, known] = cursor === undefined ? [] : split(cursor);
+  if (known !== undefined) return known === '' ? null : Number(known);
+  const isWhole = cursor === undefined && page.isLast && (offset === 0 || page.rows > 0);
+  if (!isWhole) return count();
+  const total = offset + page.rows;
+  return total > TOTAL_MAX ? null : total;
+}
+
+/** Splits a cursor into its position and the total of its list, if it carries one. */
+function split(cursor: string): [position: string, total?: string] {
+  const at = cursor.indexOf('.');
+  if (at < 0) return [cursor];
+  const total = cursor.slice(at + 1);
+  if (!/^\d{0,6}$/.test(total)) throw invalidCursor();
+  return [cursor.slice(0, at), total];
+}
+
+const invalidCursor = () =>
+  problem.invalidQuery('cursor', 'must be the next_cursor of the previous page, unchanged');

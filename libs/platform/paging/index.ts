@@ -1,5 +1,5 @@
 export { addCreated, CreatedListQueryDto } from './created.dto';
-export { decodeCursor, encodeCursor } from './cursor';
+export { decodeCursor, encodeCursor, totalOf, withTotal } from './cursor';
 export { listPage, type ListSpec, type RowPage } from './list-page';
 export {
   ChangingListQueryDto,

@@ -8,6 +8,7 @@ import {
   type Statement,
   type Where,
 } from '#platform/db';
+import { totalOf, withTotal } from './cursor';
 import { type ListQueryDto, PAGE_BYTES, TOTAL_MAX } from './page.dto';
 import {
   cursorAfter,
@@ -68,8 +69,9 @@ type Keyed<Row> = Row &
   };
 
 /**
- * Reads one page of a list by keyset: the rows after the cursor, in the order of the query, and the total. Throws 400
- * `invalid_query` for the cursor of another list, and for a cursor together with an offset.
+ * Reads one page of a list by keyset: the rows after the cursor, in the order of the query. Then counts the list, unless the
+ * page is all of it or its cursor carries the total. Throws 400 `invalid_query` for the cursor of another list, and for a
+ * cursor together with an offset.
  */
 export async function listPage<Row>(
   on: SqlExecutor,
@@ -81,16 +83,21 @@ export async function listPage<Row>(
   const where = spec.where.copy();
   if (spec.archivedAt && query.include_archived !== true) where.add(raw(`${spec.archivedAt} IS NULL`));
 
-  const count = spec.count ? spec.count() : countRows(on, spec, where);
   const read = spec.keep ? readKept<Row> : readRows<Row>;
-  const rows = limit === 0 ? Promise.resolve([]) : read(on, spec, where, order);
-  const [total, found] = await Promise.all([count, rows]);
+  const found = limit === 0 ? [] : await read(on, spec, where, order);
   const items = found.slice(0, limit);
   const last = items.at(-1);
-  const more = found.length > limit || last?.page_goes_on === true;
+  const more = limit === 0 || found.length > limit || last?.page_goes_on === true;
+  const count = spec.count ?? (() => countRows(on, spec, where));
+  const total = await totalOf(query, { rows: items.length, isLast: !more }, count);
   return {
     rows: items,
-    page: { limit, offset, total, next_cursor: last && more ? cursorAfter(last, order) : null },
+    page: {
+      limit,
+      offset,
+      total,
+      next_cursor: last && more ? withTotal(cursorAfter(last, order), total) : null,
+    },
   };
 }
 

@@ -1,5 +1,5 @@
 import { empty, raw, type Sql, sql, type SqlExecutor, type Where } from '#platform/db';
-import { decodeCursor, encodeCursor } from './cursor';
+import { decodeCursor, encodeCursor, totalOf, withTotal } from './cursor';
 import { type RowPage, withinBytes } from './list-page';
 import { type ListQueryDto, TOTAL_MAX } from './page.dto';
 import {
@@ -105,9 +105,17 @@ export async function scanRanges<Row>(
     toSkip -= part.skipped;
     if (part.end) next_cursor = plainCursorAfter(part.end, { ...order, sort: placeOf(sort, index, toSkip) });
   }
-  const isWhole = limit > 0 && next_cursor === null && offset === 0 && query.cursor === undefined;
-  const total = isWhole ? rows.length : await count();
-  return { rows, page: { limit, offset: query.offset ?? 0, total, next_cursor } };
+  const isLast = limit > 0 && next_cursor === null && offset === 0;
+  const total = await totalOf(query, { rows: rows.length, isLast }, count);
+  return {
+    rows,
+    page: {
+      limit,
+      offset: query.offset ?? 0,
+      total,
+      next_cursor: next_cursor && withTotal(next_cursor, total),
+    },
+  };
 }
 
 /** Where a page starts: a range, the cursor within it, and the number of rows to skip. */

@@ -3,6 +3,8 @@ import { join, type Sql, sql, type SqlExecutor } from '#platform/db';
 import {
   decodeCursor,
   encodeCursor,
+  totalOf,
+  withTotal,
   PAGE_SIZE_DEFAULT,
   type RowPage,
   scanEnd,
@@ -61,8 +63,12 @@ export class ScoreOrderedTraces {
     const rows: TraceSummary[] = [];
     const start = this.startOf(cursor, offset);
     const next_cursor = limit > 0 ? await this.addScored(rows, start, limit, traceIds) : null;
-    const isWhole = limit > 0 && next_cursor === null && offset === 0 && cursor === undefined;
-    return { rows, page: { limit, offset, total: isWhole ? rows.length : await total(), next_cursor } };
+    const isLast = limit > 0 && next_cursor === null && offset === 0;
+    const all = await totalOf(this.query, { rows: rows.length, isLast }, total);
+    return {
+      rows,
+      page: { limit, offset, total: all, next_cursor: next_cursor && withTotal(next_cursor, all) },
+    };
   }
 
   /** @returns the cursor of the next page, or null after the last trace with a score */
