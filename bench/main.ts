@@ -8,7 +8,7 @@ import { compareExperiments } from './cases/compare';
 import { csvIngest, pinnedResults } from './cases/csv';
 import { fileTransfer, smallFiles } from './cases/files';
 import { finalize } from './cases/finalize';
-import { getExperiment, listResults } from './cases/reads';
+import { readById, listResults } from './cases/reads';
 import { exportRecords, importRecords, listRecords, search } from './cases/records';
 import { listAgents, reconcile } from './cases/registry';
 import { bulkResults, singleResult } from './cases/results';
@@ -31,7 +31,7 @@ const CONNECTIONS = 16;
 const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'bulk-results': bulkResults,
   'single-result': singleResult,
-  'get-experiment': getExperiment,
+  'read-by-id': readById,
   finalize,
   compare: compareExperiments,
   'list-records': listRecords,

@@ -1,33 +1,54 @@
 import { Environment } from '#platform/config';
-import { ExperimentRepository } from '../../src/evaluation/experiments/experiments/experiment.repository';
 import { ResultListRepository } from '../../src/evaluation/experiments/results/result-list.repository';
 import type { Bench } from '../bench';
-import { compare, timeCalls } from '../measure';
+import { compare, median, timeCalls } from '../measure';
+import { type Load, load } from '../wrk';
 
 const CLIENTS = 4;
-const GETS = 1_000;
+const READERS = 16;
+const READ_SECONDS = 2;
 const PAGES = 60;
 const RESULTS = 1_000_000;
 const PAGE_SIZE = 50;
 
-/** Reads one experiment by its id. */
-export async function getExperiment(bench: Bench): Promise<void> {
-  const id = await bench.newExperiment();
-  const experiments = new ExperimentRepository(bench.direct.database);
-  const result = await compare([
-    {
-      name: 'direct',
-      measure: async () =>
-        (GETS * 1000) / (await timeCalls(GETS, CLIENTS, () => experiments.find(bench.scope, id))),
-    },
-    {
-      name: 'service',
-      measure: async () =>
-        (GETS * 1000) /
-        (await timeCalls(GETS, CLIENTS, () => bench.http.send('GET', `/eval/v1/experiments/${id}`, 200))),
-    },
-  ]);
-  bench.report(`get experiment, ${CLIENTS} clients`, 'requests/s', result);
+/**
+ * Reads one resource by its id, against the health check, which needs neither credentials nor the database. wrk measures,
+ * because a client in Node would take as much time as the service.
+ */
+export async function readById(bench: Bench): Promise<void> {
+  const { scope, http } = bench;
+  const create = async (path: string, id: string, body: object): Promise<string> => {
+    const created = await http.json<Record<string, string>>('POST', path, 201, {
+      workspace_id: scope.workspaceId,
+      ...body,
+    });
+    return `${path}/${created[id]}`;
+  };
+  const name = `read-by-id-${Date.now()}`;
+  const paths = {
+    'health check': '/health/live',
+    dataset: await create('/eval/v1/datasets', 'dataset_id', { name }),
+    experiment: `/eval/v1/experiments/${await bench.newExperiment()}`,
+    agent: await create('/agent/v1/agents', 'agent_id', { name, model: 'gpt-4o-mini' }),
+  };
+  const { port, headers } = http.target;
+  const latencies = new Map<string, Load[]>();
+  const result = await compare(
+    Object.entries(paths).map(([side, path]) => ({
+      name: side,
+      measure: async (round) => {
+        const url = `http://127.0.0.1:${port}${path}`;
+        const measured = await load(url, { connections: READERS, seconds: READ_SECONDS, headers });
+        if (round > 0) latencies.set(side, [...(latencies.get(side) ?? []), measured]);
+        return measured.perSecond;
+      },
+    })),
+  );
+  bench.report(`read by id, ${READERS} clients`, 'requests/s', result, Object.keys(paths));
+  for (const [side, loads] of latencies) {
+    const [p50, p99] = [median(loads.map((one) => one.p50)), median(loads.map((one) => one.p99))];
+    bench.line(`  ${side}: p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`);
+  }
 }
 
 /** Reads a page of 50 of 1,000,000 results: the first one and one in the middle by cursor, also when sorted by a score. */

@@ -3,6 +3,7 @@ import type { OrgScope, Scope } from '#platform/scope';
 import type { Database } from './database';
 import { type EntityClass, EntityTable } from './entity-table';
 import type { SqlExecutor, Tx } from './executor';
+import { KeyReads } from './key-reads';
 import { empty, raw, type Sql, sql } from './sql';
 
 const LOCKS = { share: 'FOR SHARE', update: 'FOR UPDATE' } as const;
@@ -16,7 +17,9 @@ const LOCKS = { share: 'FOR SHARE', update: 'FOR UPDATE' } as const;
  */
 abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
   /** Lazy, because an entity may be declared after its repository. */
-  private built: { table: EntityTable<Row>; read: string; exists: string } | undefined;
+  private built: { table: EntityTable<Row>; read: string; readAny: string; exists: string } | undefined;
+
+  private readonly together = new KeyReads<Row>((tenant, ids) => this.readMany(tenant, ids));
 
   protected constructor(
     protected readonly database: Database,
@@ -26,7 +29,9 @@ abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
   ) {}
 
   find(scope: TenantScope, id: string, on: SqlExecutor = this.database): Promise<Row | null> {
-    return this.readByKey(scope, id, on);
+    return on === this.database
+      ? this.together.find(this.tenantOf(scope), id)
+      : this.readByKey(scope, id, on);
   }
 
   /** Finds the live row with this value in a column, in one workspace if its id is given. */
@@ -88,6 +93,16 @@ abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
     return row ?? null;
   }
 
+  private async readMany(tenant: string, ids: readonly string[]): Promise<Map<string, Row>> {
+    const { table, read, readAny } = this.statements;
+    const statement =
+      ids.length === 1
+        ? { name: `${table.name}.find`, text: read, values: [ids[0], tenant] }
+        : { name: `${table.name}.find-any`, text: readAny, values: [ids, tenant] };
+    const rows = await this.database.query<Row>(statement);
+    return new Map(rows.map((row) => [row[this.idColumn] as string, row]));
+  }
+
   private keyOf(scope: TenantScope, id: string): Sql {
     const [idColumn, tenantColumn] = [raw(this.idColumn), raw(this.tenantColumn)];
     return sql`${idColumn} = ${id} AND (${tenantColumn} = ${this.tenantOf(scope)}) IS TRUE`;
@@ -96,8 +111,14 @@ abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
   private get statements() {
     if (this.built) return this.built;
     const table = new EntityTable(this.entity);
-    const from = `FROM ${table.name} WHERE ${this.idColumn} = $1 AND (${this.tenantColumn} = $2) IS TRUE`;
-    return (this.built = { table, read: `SELECT ${table.columns} ${from}`, exists: `SELECT 1 ${from}` });
+    const where = (key: string): string =>
+      `FROM ${table.name} WHERE ${this.idColumn} ${key} AND (${this.tenantColumn} = $2) IS TRUE`;
+    return (this.built = {
+      table,
+      read: `SELECT ${table.columns} ${where('= $1')}`,
+      readAny: `SELECT ${table.columns} ${where('= ANY ($1::text[])')}`,
+      exists: `SELECT 1 ${where('= $1')}`,
+    });
   }
 }
 
