@@ -17,6 +17,7 @@ import { mcpEndpoint, refreshServer } from './cases/mcp';
 import { scores } from './cases/scores';
 import { noopScorer, scoreBatch } from './cases/scoring';
 import { searchRegistry } from './cases/search';
+import { singleCreates } from './cases/single-creates';
 import { readTraces } from './cases/trace-reads';
 import { listStore, publishAgent } from './cases/store';
 import { traceSorts } from './cases/trace-sorts';
@@ -32,6 +33,7 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'bulk-results': bulkResults,
   'single-result': singleResult,
   'read-by-id': readById,
+  'single-creates': singleCreates,
   finalize,
   compare: compareExperiments,
   'list-records': listRecords,

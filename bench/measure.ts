@@ -7,15 +7,31 @@ export const median = (values: number[]): number => {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 };
 
-/** Runs `total` calls, `clients` of them at once. Returns milliseconds for all of them. */
+/** Returns the 50th, 95th and 99th percentile, by nearest rank. */
+export function percentiles(values: number[]): [number, number, number] {
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = (share: number): number => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)]!;
+  return [at(0.5), at(0.95), at(0.99)];
+}
+
+/**
+ * Runs `total` calls, `clients` of them at once. Returns milliseconds for all of them.
+ *
+ * @param latencies receives the milliseconds of each call
+ */
 export async function timeCalls(
   total: number,
   clients: number,
   call: (index: number) => Promise<unknown>,
+  latencies?: number[],
 ): Promise<number> {
   let next = 0;
   const client = async (): Promise<void> => {
-    while (next < total) await call(next++);
+    while (next < total) {
+      const calledAt = performance.now();
+      await call(next++);
+      latencies?.push(performance.now() - calledAt);
+    }
   };
   const startedAt = performance.now();
   await Promise.all(Array.from({ length: clients }, client));
