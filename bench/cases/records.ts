@@ -167,7 +167,7 @@ export async function importRecords(bench: Bench): Promise<void> {
     external_id: `e${n}`,
   }));
   const body = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
-  const imports = new RecordWriteRepository();
+  const imports = new RecordWriteRepository(bench.direct.database);
   let grown = 0;
   const result = await compare([
     {

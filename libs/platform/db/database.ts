@@ -6,12 +6,13 @@ import { DataSource, type EntityManager } from 'typeorm';
 import type { SqlExecutor, Statement, Tx } from './executor';
 import { retry, runTransaction } from '#platform/concurrency';
 
-/** Attempts at a transaction that collides with another. */
-const ATTEMPTS = 3;
 /** SQLSTATEs of a collision: serialization failure and deadlock. */
 const COLLISIONS = new Set<unknown>(['40001', '40P01']);
 
 const isCollision = (error: unknown): boolean => COLLISIONS.has((error as { code?: unknown } | null)?.code);
+
+/** The retry policy of a transaction that collides with another. */
+const COLLISION_RETRY = { attempts: 3, isRetryable: isCollision, firstDelayMs: 0 };
 
 interface PostgresPool {
   master: Pool;
@@ -39,6 +40,11 @@ export class Database implements SqlExecutor {
   /** Runs one statement on any connection of the pool, in its own implicit transaction. */
   query<Row>(statement: Statement, values?: readonly unknown[]): Promise<Row[]> {
     return run<Row>(this.pool, statement, values);
+  }
+
+  /** Runs one statement that writes, in its own implicit transaction, and again after a deadlock. */
+  write<Row>(statement: Statement): Promise<Row[]> {
+    return retry(() => this.query<Row>(statement), COLLISION_RETRY);
   }
 
   /**
@@ -73,7 +79,7 @@ export class Database implements SqlExecutor {
    * deadlock `work` runs again from the start, so its effects outside the database must be safe to repeat.
    */
   async transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
-    return retry(() => this.attempt(work), { attempts: ATTEMPTS, isRetryable: isCollision, firstDelayMs: 0 });
+    return retry(() => this.attempt(work), COLLISION_RETRY);
   }
 
   /** Runs `work` as `transaction` does, rolls it back, and returns its result. */

@@ -17,11 +17,14 @@ const DEADLINE_MS = 5_000;
 /** Longest time for finding the values that exceed the deadline, in milliseconds. */
 const SEARCH_MS = 10_000;
 const HEAP_MIB = 1_024;
-/** Attempts at a write while the schemas of its dataset keep changing. */
-const ATTEMPTS = 4;
+/** Attempts at a write while its dataset keeps changing. */
+const ATTEMPTS = 8;
 
 /** The schemas of a dataset. */
 export type RecordSchemas = Pick<DatasetEntity, 'input_schema' | 'expected_schema'>;
+
+/** The schemas of most datasets. */
+export const NO_SCHEMAS: RecordSchemas = { input_schema: null, expected_schema: null };
 
 /** The members of a record that schemas apply to. Undefined members are not checked. */
 export interface SchemaMembers {
@@ -77,25 +80,28 @@ export class DatasetSchemas {
   }
 
   /**
-   * Runs a write that checks records while it holds locks. The first run collects the values that need a verdict, and is
-   * rolled back. The threads validate them while no lock is held. The next run uses these verdicts.
+   * Runs a write that checks records, possibly while it holds locks. The first run collects the values that need a
+   * verdict, and is rolled back. The threads validate them while no lock is held. The next run uses these verdicts.
+   *
+   * @param write returns null to run again, because the dataset is not as it was read
    */
   async checking<Result>(
     scope: Scope,
     signal: AbortSignal,
-    write: (check: RecordCheck) => Promise<Result>,
+    write: (check: RecordCheck) => Promise<Result | null>,
   ): Promise<Result> {
     const check = new RecordCheck();
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       try {
-        return await write(check);
+        const result = await write(check);
+        if (result !== null) return result;
       } catch (error) {
         if (!(error instanceof VerdictsMissing)) throw error;
       }
       const values = check.takeMissing();
       check.add(values, await this.violationsOf(scope, values, signal));
     }
-    throw problem.conflict('The schemas of the dataset changed during the request. Try again.');
+    throw problem.conflict('The dataset changed during the request. Try again.');
   }
 
   /** Returns the faults of each record, with pointers into the record. */

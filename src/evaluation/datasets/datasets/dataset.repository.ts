@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database, prepared, sql, type Tx, Where, WorkspaceRepository } from '#platform/db';
+import { Database, prepared, type Sql, sql, type Tx, Where, WorkspaceRepository } from '#platform/db';
 import { toRawJson } from '#platform/json';
-import { addCreated, BY_NAME, listPage, type RowPage } from '#platform/paging';
+import { addCreated, BY_FREQUENT_CHANGE, BY_NAME, listPage, type RowPage } from '#platform/paging';
 import { findCopies, type InstalledCopy } from '../../../resources';
+import type { RecordSchemas } from './dataset-schemas';
 import type { DatasetSearchDto } from './dataset.dto';
 import { DatasetEntity } from './dataset.entity';
 
@@ -24,6 +25,26 @@ export interface BaselineRow {
   experiment_status: string;
   archived_at: Date | null;
 }
+
+/**
+ * The statement that begins a change of a live dataset which still has these schemas: raises the revision and counts the
+ * new records. It returns the dataset's id, the revision, and `at`, the time of the change, which never precedes that of
+ * an earlier revision. Returns no row otherwise. `IS TRUE` leaves only the primary key to find the row: the
+ * plan is kept from when the table is new, and any index would then seem as good.
+ */
+export const appending = (
+  { workspaceId }: Scope,
+  datasetId: string,
+  { input_schema, expected_schema }: RecordSchemas,
+  recordsAdded: number,
+): Sql =>
+  sql`UPDATE datasets
+    SET revision = revision + 1, record_count = record_count + ${recordsAdded}::integer,
+        updated_at = greatest(updated_at, ${new Date()}::timestamptz)
+    WHERE dataset_id = ${datasetId} AND (workspace_id = ${workspaceId} AND archived_at IS NULL
+      AND input_schema::text IS NOT DISTINCT FROM ${input_schema}::text
+      AND expected_schema::text IS NOT DISTINCT FROM ${expected_schema}::text) IS TRUE
+    RETURNING dataset_id, revision, updated_at AS at`;
 
 const COPIES = { table: 'datasets', id: 'dataset_id' };
 
@@ -52,7 +73,7 @@ export class DatasetRepository extends WorkspaceRepository<DatasetEntity> {
         from: 'datasets',
         where,
         id: 'dataset_id',
-        sorts: BY_NAME,
+        sorts: { ...BY_NAME, ...BY_FREQUENT_CHANGE },
         archivedAt: 'archived_at',
         bytes: 'bytes',
       },

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database, type Tx } from '#platform/db';
+import { Database, type SqlExecutor, type Tx } from '#platform/db';
 import { checkValues, validateBody } from '#platform/http';
 import { type FieldError, Problem, problem } from '#platform/problem';
-import { DatasetSchemas } from '../datasets/dataset-schemas';
+import { DatasetSchemas, type RecordCheck } from '../datasets/dataset-schemas';
+import type { DatasetEntity } from '../datasets/dataset.entity';
 import { DatasetService } from '../datasets/dataset.service';
 import {
   type BulkItem,
@@ -51,6 +52,12 @@ interface ExistingRecords {
   unread: ReadonlyMap<string, ExistingRecord>;
 }
 
+/** The plans of all items, and the records that they were made from. */
+interface Planned {
+  plans: readonly Plan[];
+  existing: ExistingRecords;
+}
+
 @Injectable()
 export class RecordBulkService {
   constructor(
@@ -75,34 +82,59 @@ export class RecordBulkService {
   }
 
   /**
-   * Writes up to 100 records in one transaction. Each item succeeds or fails by itself, and the outcomes come in the order
-   * given. If two items have the same `external_id`, the first wins and the second is 409. If the existing records exceed
-   * `EXISTING_BYTES`, the items of the rest are 413.
+   * Writes up to 100 records together. Each item succeeds or fails by itself, and the outcomes come in the order given. If
+   * two items have the same `external_id`, the first wins and the second is 409. If the existing records exceed
+   * `EXISTING_BYTES`, the items of the rest are 413. The dataset is only locked to write new versions of records.
    */
   write(
     scope: Scope,
     datasetId: string,
-    { dto, contents, place }: RecordBatch,
+    batch: RecordBatch,
     signal: AbortSignal,
   ): Promise<BulkRecordItemDto[]> {
-    return this.schemas.checking(scope, signal, (check) =>
-      this.database.transaction(async (tx) => {
-        const dataset = await this.datasets.lockLive(tx, scope, datasetId, 'update');
-        checkValues(dto);
-        const onConflict = dto.on_conflict ?? 'error';
-        const existing = await this.findExisting(tx, scope, datasetId, contents, onConflict);
-        const planOf = planner(existing, onConflict, place, (content, before) =>
-          check.faultsIn(dataset, content, before),
-        );
-        const plans = contents.map((content, index): Plan =>
-          content instanceof Problem ? { kind: 'fail', error: content } : planOf(content, index),
-        );
-        check.finish();
-        const written = await this.writePlans(tx, scope, datasetId, plans);
-        const known = new Map([...existing.read.values()].map((row) => [row.dataset_record_id, row]));
-        return plans.map((plan, index) => outcomeOf(plan, index, written, known));
-      }),
+    return this.schemas.checking(scope, signal, async (check) => {
+      const dataset = await this.datasets.findLive(scope, datasetId);
+      checkValues(batch.dto);
+      const planned = await this.plan(this.database, scope, dataset, batch, check);
+      const { inserts, updates } = rowsOf(planned.plans);
+      if (updates.length > 0) return this.writeLocked(scope, datasetId, batch, check);
+      const written = inserts.length > 0 ? await this.writes.append(scope, datasetId, dataset, inserts) : [];
+      return written && outcomesOf(planned, written);
+    });
+  }
+
+  /** Writes records, some of them new versions, while the dataset is locked, so that the versions stay the newest. */
+  private writeLocked(
+    scope: Scope,
+    datasetId: string,
+    batch: RecordBatch,
+    check: RecordCheck,
+  ): Promise<BulkRecordItemDto[]> {
+    return this.database.transaction(async (tx) => {
+      const dataset = await this.datasets.lockLive(tx, scope, datasetId, 'update');
+      const planned = await this.plan(tx, scope, dataset, batch, check);
+      return outcomesOf(planned, await this.writePlans(tx, scope, datasetId, planned.plans));
+    });
+  }
+
+  /** Plans all items, and ends the checks. */
+  private async plan(
+    on: SqlExecutor,
+    scope: Scope,
+    dataset: DatasetEntity,
+    { dto, contents, place }: RecordBatch,
+    check: RecordCheck,
+  ): Promise<Planned> {
+    const onConflict = dto.on_conflict ?? 'error';
+    const existing = await this.findExisting(on, scope, dataset.dataset_id, contents, onConflict);
+    const planOf = planner(existing, onConflict, place, (content, before) =>
+      check.faultsIn(dataset, content, before),
     );
+    const plans = contents.map((content, index): Plan =>
+      content instanceof Problem ? { kind: 'fail', error: content } : planOf(content, index),
+    );
+    check.finish();
+    return { plans, existing };
   }
 
   /**
@@ -110,7 +142,7 @@ export class RecordBulkService {
    * conflict anyway.
    */
   private async findExisting(
-    tx: Tx,
+    on: SqlExecutor,
     scope: Scope,
     datasetId: string,
     contents: readonly (RecordContent | Problem)[],
@@ -119,7 +151,7 @@ export class RecordBulkService {
     const ids = contents.flatMap((one) =>
       one instanceof Problem || one.external_id === null ? [] : [one.external_id],
     );
-    const existing = ids.length === 0 ? [] : await this.records.findExisting(tx, scope, datasetId, ids);
+    const existing = ids.length === 0 ? [] : await this.records.findExisting(on, scope, datasetId, ids);
     const unread = new Map(existing.map((record) => [record.external_id, record]));
     if (onConflict === 'error') return { read: new Map(), unread };
     const fitting: string[] = [];
@@ -134,7 +166,7 @@ export class RecordBulkService {
       bytes += record.bytes;
     }
     if (fitting.length === 0) return { read: new Map(), unread };
-    const rows = await this.records.findByExternalIds(tx, scope, datasetId, fitting);
+    const rows = await this.records.findByExternalIds(on, scope, datasetId, fitting);
     return { read: new Map(rows.map((row) => [row.external_id!, row])), unread };
   }
 
@@ -142,19 +174,23 @@ export class RecordBulkService {
     tx: Tx,
     scope: Scope,
     datasetId: string,
-    plans: Plan[],
-  ): Promise<Map<string, RecordEntity>> {
-    const inserts = plans.flatMap((plan) => (plan.kind === 'insert' ? [plan.row] : []));
-    const updates = plans.flatMap((plan) => (plan.kind === 'update' ? [plan.row] : []));
-    if (inserts.length + updates.length === 0) return new Map();
+    plans: readonly Plan[],
+  ): Promise<RecordEntity[]> {
+    const { inserts, updates } = rowsOf(plans);
+    if (inserts.length + updates.length === 0) return [];
     const change = await this.datasets.beginChange(tx, scope, datasetId, inserts.length);
-    const rows = [
+    return [
       ...(inserts.length > 0 ? await this.writes.insertReturning(tx, scope, change, inserts) : []),
       ...(updates.length > 0 ? await this.writes.updateReturning(tx, scope, change, updates) : []),
     ];
-    return new Map(rows.map((row) => [row.dataset_record_id, row]));
   }
 }
+
+/** Returns the rows that plans insert and update. */
+const rowsOf = (plans: readonly Plan[]) => ({
+  inserts: plans.flatMap((plan) => (plan.kind === 'insert' ? [plan.row] : [])),
+  updates: plans.flatMap((plan) => (plan.kind === 'update' ? [plan.row] : [])),
+});
 
 /** Plans items in the order in which they were sent. */
 function planner(
@@ -192,14 +228,13 @@ const unreadItem = (index: number): Problem =>
     `The existing record of items/${index} does not fit into this response. Send the item in a separate request.`,
   );
 
-function outcomeOf(
-  plan: Plan,
-  index: number,
-  written: Map<string, RecordEntity>,
-  known: Map<string, RecordEntity>,
-): BulkItem & BulkRecordItemDto {
-  if (plan.kind === 'fail') return failedItem(index, plan.error);
-  const id = plan.kind === 'keep' ? plan.id : plan.row.dataset_record_id;
-  const row = written.get(id) ?? known.get(id);
-  return { index, status_code: plan.kind === 'insert' ? 201 : 200, record: toRecordDto(row!) };
+/** Returns the outcomes of plans, of which those that write have been written. */
+function outcomesOf({ plans, existing }: Planned, written: readonly RecordEntity[]): BulkRecordItemDto[] {
+  const rows = [...existing.read.values(), ...written];
+  const byId = new Map(rows.map((row) => [row.dataset_record_id, row]));
+  return plans.map((plan, index): BulkItem & BulkRecordItemDto => {
+    if (plan.kind === 'fail') return failedItem(index, plan.error);
+    const row = byId.get(plan.kind === 'keep' ? plan.id : plan.row.dataset_record_id)!;
+    return { index, status_code: plan.kind === 'insert' ? 201 : 200, record: toRecordDto(row) };
+  });
 }

@@ -1,8 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { type BulkColumn, BulkColumns, join, prepared, raw, type Sql, sql, type Tx } from '#platform/db';
+import {
+  type BulkColumn,
+  BulkColumns,
+  Database,
+  join,
+  prepared,
+  raw,
+  type Sql,
+  sql,
+  type Tx,
+} from '#platform/db';
 import { storedJson, toRawJson } from '#platform/json';
-import type { RecordChange } from '../datasets/dataset.repository';
+import { duplicateOf } from '#platform/problem';
+import type { RecordSchemas } from '../datasets/dataset-schemas';
+import { appending, type RecordChange } from '../datasets/dataset.repository';
 import type { RecordContent } from './record-content';
 import { CONTENT_FIELDS, RECORD_COLUMNS, type RecordEntity } from './record.entity';
 
@@ -16,6 +28,9 @@ export interface NewVersion extends RecordContent {
 const CONTENT = raw(CONTENT_FIELDS.join(', '));
 const RETURNED = raw(RECORD_COLUMNS.map((column) => `records.${column}`).join(', '));
 const ASSIGNMENTS = join(CONTENT_FIELDS.map((column) => raw(`${column} = given.${column}`)));
+
+/** The unique index on the external ids of live records. */
+const EXTERNAL_ID = 'records_external_id';
 
 /** JSON null is stored as NULL. */
 const jsonOf = (value: unknown): string | null => {
@@ -43,9 +58,33 @@ const ROW = new BulkColumns<NewVersion>([
  */
 @Injectable()
 export class RecordWriteRepository {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * Adds records to a dataset in one statement, which is a change of its own. The dataset's row is locked only while the
+   * server runs it. Returns null, and writes nothing, if the dataset does not exist, is archived or has other schemas, or
+   * if a live record has one of the external ids.
+   */
+  async append(
+    scope: Scope,
+    datasetId: string,
+    schemas: RecordSchemas,
+    rows: readonly NewVersion[],
+  ): Promise<RecordEntity[] | null> {
+    const change = appending(scope, datasetId, schemas, rows.length);
+    const statement = sql`${insertion(scope, change, rows)} RETURNING ${RETURNED}`;
+    try {
+      const written = await this.database.write<RecordEntity>(prepared('record.append', statement));
+      return written.length > 0 ? written : null;
+    } catch (error) {
+      if (duplicateOf(error) === EXTERNAL_ID) return null;
+      throw error;
+    }
+  }
+
   /** Writes new records and their first versions. */
   async insert(tx: Tx, scope: Scope, change: RecordChange, rows: readonly NewVersion[]): Promise<void> {
-    await tx.query(prepared('record.insert', insertion(scope, change, rows)));
+    await tx.query(prepared('record.insert', insertion(scope, begun(change), rows, change.isAcquired)));
   }
 
   /** Like `insert`, and returns the records. */
@@ -55,8 +94,7 @@ export class RecordWriteRepository {
     change: RecordChange,
     rows: readonly NewVersion[],
   ): Promise<RecordEntity[]> {
-    const statement = sql`${insertion(scope, change, rows)} RETURNING ${RETURNED}`;
-    return tx.query<RecordEntity>(prepared('record.insert-returning', statement));
+    return tx.query<RecordEntity>(sql`${insertion(scope, begun(change), rows)} RETURNING ${RETURNED}`);
   }
 
   /** Writes the next versions of records. */
@@ -75,8 +113,12 @@ export class RecordWriteRepository {
   }
 }
 
-const insertion = (scope: Scope, change: RecordChange, rows: readonly NewVersion[]): Sql =>
-  sql`${withVersions(scope, change, rows)}
+/** A change that has begun already, as a statement that returns its id, revision and time. */
+const begun = ({ datasetId, revision, at }: RecordChange): Sql =>
+  sql`SELECT ${datasetId}::text AS dataset_id, ${revision}::bigint AS revision, ${at}::timestamptz AS at`;
+
+const insertion = (scope: Scope, change: Sql, rows: readonly NewVersion[], isAcquired = false): Sql =>
+  sql`${withVersions(scope, change, rows, isAcquired)}
     INSERT INTO records (dataset_record_id, dataset_id, workspace_id, version, version_id, ${CONTENT},
                          created_revision, created_at, updated_at, created_by, acquired_version)
     SELECT dataset_record_id, dataset_id, workspace_id, version, version_id, ${CONTENT}, revision, at, at, created_by,
@@ -84,26 +126,27 @@ const insertion = (scope: Scope, change: RecordChange, rows: readonly NewVersion
     FROM given`;
 
 const update = (scope: Scope, change: RecordChange, rows: readonly NewVersion[]): Sql =>
-  sql`${withVersions(scope, change, rows)}
+  sql`${withVersions(scope, begun(change), rows, change.isAcquired)}
     UPDATE records SET version = given.version, version_id = given.version_id, updated_at = given.at, ${ASSIGNMENTS},
       acquired_version = coalesce(given.acquired_version, records.acquired_version)
     FROM given
     WHERE records.dataset_record_id = given.dataset_record_id AND records.workspace_id = given.workspace_id
       AND records.dataset_id = given.dataset_id`;
 
-/** The WITH clause of both statements: reads the rows as `given`, and writes them as versions. */
+/** The WITH clause of all statements: reads the rows as `given`, and writes them as versions. */
 function withVersions(
   { workspaceId, principalId }: Scope,
-  { datasetId, revision, at, isAcquired = false }: RecordChange,
+  change: Sql,
   rows: readonly NewVersion[],
+  isAcquired = false,
 ): Sql {
-  return sql`WITH given AS MATERIALIZED (
-    SELECT ${datasetId}::text AS dataset_id, ${workspaceId}::text AS workspace_id, ${revision}::bigint AS revision,
-           ${at}::timestamptz AS at, ${principalId}::text AS created_by, dataset_record_id,
-           version::integer AS version, CASE WHEN ${isAcquired}::boolean THEN version::integer END AS acquired_version,
+  return sql`WITH change AS (${change}), given AS MATERIALIZED (
+    SELECT dataset_id, ${workspaceId}::text AS workspace_id, revision, at, ${principalId}::text AS created_by,
+           dataset_record_id, version::integer AS version,
+           CASE WHEN ${isAcquired}::boolean THEN version::integer END AS acquired_version,
            version_id, input, expected, metadata,
            ARRAY(SELECT json_array_elements_text(tags)) AS tags, label, category, source_kind, source_ref, external_id
-    FROM ${ROW.table(rows, 't')}
+    FROM change CROSS JOIN ${ROW.table(rows, 't')}
   ), versions AS (
     INSERT INTO record_versions (dataset_record_id, dataset_id, workspace_id, version, version_id, revision, ${CONTENT},
                                  created_at, created_by)

@@ -1,11 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database, type Tx } from '#platform/db';
-import { checkIfMatch, checkImmutable, checkValues, Versioned } from '#platform/http';
+import { Database, type SqlExecutor, type Tx } from '#platform/db';
+import { checkIfMatch, checkImmutable, checkValues, valueErrors, Versioned } from '#platform/http';
 import type { ListQueryDto, Page } from '#platform/paging';
 import { type Problem, problem } from '#platform/problem';
 import { checkLive, checkNotMoved, checkWorkspaceOfCreate, versionEtag } from '../../../resources';
-import { DatasetSchemas, type RecordCheck } from '../datasets/dataset-schemas';
+import {
+  DatasetSchemas,
+  NO_SCHEMAS,
+  type RecordCheck,
+  type RecordSchemas,
+} from '../datasets/dataset-schemas';
 import type { DatasetEntity } from '../datasets/dataset.entity';
 import { DatasetService } from '../datasets/dataset.service';
 import {
@@ -47,22 +52,27 @@ export class RecordService {
   ) {}
 
   /** Errors: 404 without the dataset, 409 when it is archived or has the `external_id`, 400 against its schemas. */
-  create(
+  async create(
     scope: Scope,
     datasetId: string,
     dto: CreateRecordDto,
     signal: AbortSignal,
   ): Promise<Versioned<RecordDto>> {
     checkWorkspaceOfCreate(scope, dto.workspace_id);
-    return this.write(scope, signal, async (tx, check) => {
-      const dataset = await this.datasets.lockLive(tx, scope, datasetId, 'update');
+    if (valueErrors(dto, '').length > 0) {
+      await this.datasets.findLive(scope, datasetId);
       checkValues(dto);
-      const content = contentOf(dto);
-      checkSchemas(check, dataset, content);
-      await this.checkFree(tx, scope, datasetId, content.external_id);
-      const change = await this.datasets.beginChange(tx, scope, datasetId, 1);
-      const [row] = await this.writes.insertReturning(tx, scope, change, [newRow(content)]);
-      return versioned(row!);
+    }
+    const content = contentOf(dto);
+    let schemas = NO_SCHEMAS;
+    return this.schemas.checking(scope, signal, async (check) => {
+      checkSchemas(check, schemas, content);
+      const written = await this.writes.append(scope, datasetId, schemas, [newRow(content)]);
+      if (written) return versioned(written[0]!);
+      schemas = await this.datasets.findLive(scope, datasetId);
+      checkSchemas(check, schemas, content);
+      await this.checkFree(this.database, scope, datasetId, content.external_id);
+      return null;
     });
   }
 
@@ -189,10 +199,15 @@ export class RecordService {
     return checkUnder(datasetId, recordId, await this.records.find(scope, recordId));
   }
 
-  /** Throws 409 if a live record of the dataset has the external id. The dataset must be locked. */
-  private async checkFree(tx: Tx, scope: Scope, datasetId: string, externalId: string | null): Promise<void> {
+  /** Throws 409 if a live record of the dataset has the external id. */
+  private async checkFree(
+    on: SqlExecutor,
+    scope: Scope,
+    datasetId: string,
+    externalId: string | null,
+  ): Promise<void> {
     if (externalId === null) return;
-    const [existing] = await this.records.findExisting(tx, scope, datasetId, [externalId]);
+    const [existing] = await this.records.findExisting(on, scope, datasetId, [externalId]);
     if (existing) throw externalIdTaken(existing.dataset_record_id);
   }
 }
@@ -204,11 +219,11 @@ export const externalIdTaken = (recordId: string): Problem =>
 /** Throws 400 with the violations of the dataset's schemas. */
 function checkSchemas(
   check: RecordCheck,
-  dataset: DatasetEntity,
+  schemas: RecordSchemas,
   content: RecordContent,
   before?: RecordEntity,
 ): void {
-  const faults = check.faultsIn(dataset, content, before);
+  const faults = check.faultsIn(schemas, content, before);
   check.finish();
   if (faults.length > 0) throw problem.invalidFields(faults);
 }

@@ -1,0 +1,248 @@
+import { NO_ROLES, workspaceScope } from '#platform/scope';
+import { type Answer, type ApiClient, createTestApp, type TestApp, sized, until } from '#testing';
+import {
+  type BulkAnswer,
+  type Dataset,
+  type DatasetRecord,
+  EvaluationWorkspace,
+  outcome,
+  statuses,
+} from './evaluation.harness';
+import { NO_SCHEMAS } from '../../../src/evaluation/datasets/datasets/dataset-schemas';
+import { appending } from '../../../src/evaluation/datasets/datasets/dataset.repository';
+
+const CLIENTS = 16;
+const PER_CLIENT = sized(12, 60);
+
+interface StoredRecord {
+  dataset_record_id: string;
+  created_revision: number;
+  created_at: Date;
+  input: unknown;
+}
+
+/** Independent clients write through two API processes that share a database. */
+describe('records created at once', () => {
+  let app: TestApp;
+  let other: TestApp;
+  let space: EvaluationWorkspace;
+  let clients: ApiClient[];
+
+  beforeAll(async () => {
+    app = await createTestApp({ env: { DATABASE_POOL_SIZE: '10' } });
+    other = await app.another();
+    space = await EvaluationWorkspace.open(app);
+    const token = await space.organization.token('editor');
+    clients = Array.from({ length: CLIENTS }, (_, n) => (n % 2 ? app : other).api(token).in(space.id));
+  });
+  afterAll(async () => {
+    await other.close();
+    await app.close();
+  });
+
+  const create = (client: ApiClient, datasetId: string, fields: object): Promise<Answer<DatasetRecord>> =>
+    client.post<DatasetRecord>(`/eval/v1/datasets/${datasetId}/records`, {
+      workspace_id: space.id,
+      ...fields,
+    });
+  const bulk = (client: ApiClient, datasetId: string, fields: object): Promise<Answer<BulkAnswer>> =>
+    client.post<BulkAnswer>(`/eval/v1/datasets/${datasetId}/records/bulk`, {
+      workspace_id: space.id,
+      ...fields,
+    });
+  const datasetNow = async (id: string): Promise<{ dataset: Dataset; revision: number }> => {
+    const { body, headers } = await space.viewer.get<Dataset>(`/eval/v1/datasets/${id}`);
+    return { dataset: body, revision: revisionOf(headers) };
+  };
+  const revisionOf = (headers: Headers): number => Number(headers.get('etag')!.replaceAll('"', ''));
+  /** Records in the order of their revisions. */
+  const stored = (datasetId: string): Promise<StoredRecord[]> =>
+    app.database.query<StoredRecord>(
+      `SELECT dataset_record_id, created_revision, created_at, input #>> '{}' AS input FROM records
+       WHERE dataset_id = $1 ORDER BY created_revision, dataset_record_id`,
+      [datasetId],
+    );
+  /** Runs `work` for each client until it returns false, and at most `PER_CLIENT` times. */
+  const asAll = (work: (client: ApiClient, name: string) => Promise<unknown>): Promise<unknown> =>
+    Promise.all(
+      clients.map(async (client, n) => {
+        for (let i = 0; i < PER_CLIENT; i++) if ((await work(client, `${n}.${i}`)) === false) return;
+      }),
+    );
+
+  it('have a revision each, are counted, and snapshots contain exactly those up to their revision', async () => {
+    const { dataset_id } = await space.dataset();
+    const acknowledged: string[] = [];
+    let isDone = false;
+    const snapshots = (async () => {
+      for (let n = 0; !isDone && n < 200; n++) await space.experiment({ dataset_id });
+    })();
+    await create(clients[0]!, dataset_id, { input: 'first' });
+    await asAll(async (client, name) => {
+      if (name.endsWith('3')) {
+        const items = [{ input: `${name} a` }, { input: `${name} b` }];
+        const { body } = await bulk(client, dataset_id, { items });
+        acknowledged.push(...body.items.map(({ record }) => record!.dataset_record_id));
+      } else {
+        const { body, status } = await create(client, dataset_id, { input: name });
+        expect(status).toBe(201);
+        acknowledged.push(body.dataset_record_id);
+      }
+    });
+    isDone = true;
+    await snapshots;
+
+    const rows = await stored(dataset_id);
+    const { dataset, revision } = await datasetNow(dataset_id);
+    expect(
+      rows
+        .slice(1)
+        .map((row) => row.dataset_record_id)
+        .sort(),
+    ).toEqual(acknowledged.sort());
+    expect(dataset.record_count).toBe(rows.length);
+    const revisions = [...new Set(rows.map((row) => row.created_revision))];
+    expect(revisions).toEqual(Array.from({ length: revision - 1 }, (_, n) => n + 2));
+    const times = rows.map((row) => row.created_at.getTime());
+    expect(times).toEqual([...times].sort((a, b) => a - b));
+    expect(dataset.updated_at).toBe(rows.at(-1)!.created_at.toISOString());
+
+    const pinned = await app.database.query<{ experiment_id: string; dataset_revision: number }>(
+      `SELECT experiment_id, dataset_revision FROM experiments WHERE dataset_id = $1`,
+      [dataset_id],
+    );
+    expect(new Set(pinned.map((one) => one.dataset_revision)).size).toBeGreaterThan(3);
+    const step = Math.ceil(pinned.length / 20);
+    for (const { experiment_id, dataset_revision } of pinned.filter((_, n) => n % step === 0)) {
+      const { dataset_snapshot } = await space.finalize(experiment_id);
+      const references = dataset_snapshot!.records as { dataset_record_id: string }[];
+      const upTo = rows.filter((row) => row.created_revision <= dataset_revision);
+      expect(references.map((one) => one.dataset_record_id).sort()).toEqual(
+        upTo.map((row) => row.dataset_record_id).sort(),
+      );
+    }
+  });
+
+  it('meet the schema that their dataset has at their revision, while it changes', async () => {
+    const { dataset_id } = await space.dataset();
+    const path = `/eval/v1/datasets/${dataset_id}`;
+    /** The type that the dataset required from each revision on. */
+    const required: { from: number; type: string | null }[] = [{ from: 1, type: null }];
+    let isDone = false;
+    const patches = (async () => {
+      for (let n = 0; !isDone; n++) {
+        const type = [null, 'string', 'integer'][n % 3]!;
+        const patch = { input_schema: type && { type } };
+        const { headers, status } = await space.editor.patch<Dataset>(path, patch);
+        expect(status).toBe(200);
+        required.push({ from: revisionOf(headers), type });
+      }
+    })();
+    const seen = new Set<number>();
+    await asAll(async (client, name) => {
+      const input = Number(name.split('.')[1]) % 2 ? name : 7;
+      const { status } = await create(client, dataset_id, { input });
+      seen.add(status);
+    });
+    isDone = true;
+    await patches;
+    expect([...seen].sort().slice(0, 2)).toEqual([201, 400]);
+    const rows = await stored(dataset_id);
+    const broken = rows.filter(({ created_revision, input }) => {
+      const { type } = required.filter(({ from }) => from < created_revision).at(-1)!;
+      return type !== null && type !== (input === '7' ? 'integer' : 'string');
+    });
+    expect(broken).toEqual([]);
+    expect((await datasetNow(dataset_id)).dataset.record_count).toBe(rows.length);
+  });
+
+  it('are refused from the revision on that archives their dataset, and all others are kept', async () => {
+    const { dataset_id } = await space.dataset();
+    let created = 0;
+    const refused: unknown[] = [];
+    const archived = (async () => {
+      await until(() => Promise.resolve(created >= CLIENTS * 2));
+      await space.archive(`/eval/v1/datasets/${dataset_id}`);
+    })();
+    await asAll(async (client, name) => {
+      const answer = await create(client, dataset_id, { input: name });
+      if (answer.status === 201) return (created++, true);
+      refused.push(outcome(answer));
+      return false;
+    });
+    await archived;
+    expect(refused).toEqual(refused.map(() => [409, 'conflict']));
+    const rows = await stored(dataset_id);
+    const { dataset, revision } = await datasetNow(dataset_id);
+    expect([rows.length, dataset.record_count]).toEqual([created, created]);
+    expect(rows.at(-1)!.created_revision).toBeLessThan(revision);
+    expect((await create(clients[0]!, dataset_id, { input: 'late' })).status).toBe(409);
+  });
+
+  it('with one external_id are stored once: alone the others are 409, in bulk as on_conflict says', async () => {
+    const { dataset_id } = await space.dataset();
+    for (let round = 0; round < PER_CLIENT; round++) {
+      const external_id = `case ${round}`;
+      const answers = await Promise.all(
+        clients.map((client) => create(client, dataset_id, { input: 'x', external_id })),
+      );
+      const [winner] = answers.filter((answer) => answer.status === 201);
+      for (const answer of answers.filter((one) => one !== winner)) {
+        expect(outcome(answer)).toEqual([409, 'conflict']);
+        expect(JSON.stringify(answer.body)).toContain(winner!.body.dataset_record_id);
+      }
+    }
+    const items = Array.from({ length: 5 }, (_, n) => ({ input: n, external_id: `bulk ${n}` }));
+    const [skipping, updating] = [clients.slice(0, 4), clients.slice(4, 8)];
+    const skipped = await Promise.all(
+      skipping.map((client) => bulk(client, dataset_id, { items, on_conflict: 'skip' })),
+    );
+    expect(skipped.flatMap(statuses).sort()).toEqual([
+      ...Array<number>(15).fill(200),
+      ...Array<number>(5).fill(201),
+    ]);
+    const updated = await Promise.all(
+      updating.map((client, by) =>
+        bulk(client, dataset_id, {
+          items: items.map((item) => ({ ...item, input: { by } })),
+          on_conflict: 'update',
+        }),
+      ),
+    );
+    expect(updated.flatMap(statuses)).toEqual(Array<number>(20).fill(200));
+    const { dataset } = await datasetNow(dataset_id);
+    expect(dataset.record_count).toBe(PER_CLIENT + items.length);
+    const versions = await app.database.query<{ version: number }>(
+      `SELECT version FROM records WHERE dataset_id = $1 AND external_id LIKE 'bulk %'`,
+      [dataset_id],
+    );
+    expect(versions.map(({ version }) => version)).toEqual(items.map(() => 1 + updating.length));
+  });
+
+  it('with one Idempotency-Key are stored once', async () => {
+    const { dataset_id } = await space.dataset();
+    const path = `/eval/v1/datasets/${dataset_id}/records`;
+    const body = { workspace_id: space.id, input: 'once' };
+    const answers = await Promise.all(
+      clients.map((client) => client.post<DatasetRecord>(path, body, { 'idempotency-key': 'once' })),
+    );
+    const made = answers.filter((answer) => answer.status === 201);
+    expect(new Set(made.map((answer) => answer.body.dataset_record_id)).size).toBe(1);
+    expect((await datasetNow(dataset_id)).dataset.record_count).toBe(1);
+  });
+
+  it('change their dataset without writing its indexes', async () => {
+    const { dataset_id } = await space.dataset();
+    const scope = workspaceScope(space.organization.orgId, space.id, 'test', NO_ROLES);
+    const [row] = await app.database.transaction(async (tx) => {
+      for (let n = 0; n < 20; n++) await tx.query(appending(scope, dataset_id, NO_SCHEMAS, 1));
+      return tx.query<{ all: number; hot: number }>(
+        `SELECT pg_stat_get_xact_tuples_updated('datasets'::regclass) AS all,
+                pg_stat_get_xact_tuples_hot_updated('datasets'::regclass) AS hot`,
+      );
+    });
+    expect(row!.all).toBe(20);
+    // the first one in a minute writes the indexes, and one that finds no room in the page
+    expect(row!.hot).toBeGreaterThan(10);
+  });
+});
