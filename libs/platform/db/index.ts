@@ -9,7 +9,7 @@ export type { PreparedStatement, SqlExecutor, Statement, Tx } from './executor';
 export { followIndexes } from './index-order';
 export { JsonColumn } from './json-column';
 export { ArchivableEntity, StampedEntity } from './stamped.entity';
-export { microsecondsToTime, timeToMicroseconds } from './microseconds';
+export { microsecondsToTime, minuteOf, timeToMicroseconds } from './microseconds';
 export { empty, join, prepared, raw, sql, type Sql } from './sql';
 export { Where } from './where';
 export { readWithin } from './timed-reads';

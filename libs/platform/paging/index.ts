@@ -19,4 +19,4 @@ export {
 } from './page.dto';
 export { searchAsList } from './search-as-list';
 export { scanEnd, scanPage, scanRanges, type ScanSpec } from './scan-page';
-export { BY_CHANGE, BY_CREATION, BY_NAME, type SortKey } from './sorts';
+export { BY_CHANGE, BY_CREATION, BY_FREQUENT_CHANGE, BY_NAME, type SortKey } from './sorts';

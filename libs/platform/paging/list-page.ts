@@ -136,7 +136,8 @@ async function readRows<Row>(
   if (cursor !== undefined) where.add(isAfter(spec, order, cursor));
   const sized = spec.bytes === undefined ? '' : `, ${spec.bytes} AS page_bytes`;
   const sorted = sized && key.type ? `, ${key.expression} AS page_sort` : '';
-  const sort = key.type ? orderBy(order, key.expression, spec.id) : orderBy(order, spec.id);
+  const keys = [key.minute, key.type && key.expression, spec.id];
+  const sort = orderBy(order, ...keys.flatMap((one) => one ?? []));
   const skip = cursor === undefined && offset > 0 ? sql` OFFSET ${offset}` : empty;
   const rows = sql`SELECT ${toSql(spec.columns)}, ${placeColumns(order, spec)}${raw(sized + sorted)}
     FROM ${toSql(spec.from)} WHERE ${where.sql} ${sort} LIMIT ${order.limit + 1}${skip}`;

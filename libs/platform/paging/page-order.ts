@@ -1,4 +1,4 @@
-import { join, microsecondsToTime, raw, type Sql, sql } from '#platform/db';
+import { join, microsecondsToTime, minuteOf, raw, type Sql, sql } from '#platform/db';
 import { problem } from '#platform/problem';
 import { decodeCursor, encodeCursor } from './cursor';
 import { type ListQueryDto, PAGE_SIZE_DEFAULT } from './page.dto';
@@ -68,7 +68,9 @@ export function isAfter({ id, idType }: RowId, { sort, key, descending }: PageOr
   const { form, read } = KEYS[key.type];
   if (position.key === null || !form.test(position.key)) throw foreignCursor();
   const place = join([raw(key.expression), raw(id)], ', ');
-  return sql`(${place}) ${than} (${read(position.key)}, ${position.id})`;
+  const after = sql`(${place}) ${than} (${read(position.key)}, ${position.id})`;
+  if (!key.minute) return after;
+  return sql`${raw(key.minute)} ${than}= ${minuteOf(read(position.key))} AND ${after}`;
 }
 
 const isInt8 = (text: string): boolean => {

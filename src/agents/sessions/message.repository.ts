@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Database, raw, sql, type Tx, Where } from '#platform/db';
+import { Database, prepared, raw, sql, type Tx, Where } from '#platform/db';
 import { newId } from '#platform/ids';
-import { toRawJson } from '#platform/json';
+import { toRawJson, toRawJsonOrNull } from '#platform/json';
 import { listPage, type RowPage } from '#platform/paging';
 import type { CreateMessageDto, MessageListQueryDto } from './message.dto';
-import { SessionMessageEntity } from './message.entity';
+import type { SessionMessageEntity } from './message.entity';
 import type { AgentSessionEntity } from './session.entity';
 
 const COLUMNS = `session_id, ordinal, message_id, org_id, workspace_id, role, content, tool_calls, tool_call_id, name,
@@ -15,32 +15,59 @@ const COLUMNS = `session_id, ordinal, message_id, org_id, workspace_id, role, co
 export class MessageRepository {
   constructor(private readonly database: Database) {}
 
-  /** Inserts a message at its place in a session. */
-  async insert(
-    tx: Tx,
+  /** Inserts the first message of a new session. */
+  async insertFirst(tx: Tx, session: AgentSessionEntity): Promise<void> {
+    const { session_id, org_id, workspace_id, prompt, created_at, created_by } = session;
+    await tx.query(
+      prepared(
+        'message.insert-first',
+        sql`INSERT INTO session_messages
+            (session_id, ordinal, message_id, org_id, workspace_id, role, content, created_at, created_by)
+          VALUES (${session_id}, 1, ${newId('msg')}, ${org_id}, ${workspace_id}, 'user', ${toRawJson(prompt)}::json,
+                  ${created_at}, ${created_by})`,
+      ),
+    );
+  }
+
+  /**
+   * Adds a message at the end of an active session, and counts it, in one statement. The rows of the session and of its
+   * workspace are locked only while the server runs it. Writes nothing and returns null if the session takes no messages.
+   * `IS TRUE` leaves only the primary key to find the rows, because the plan is kept from when the tables are new.
+   *
+   * @param workspaceIds those in which the caller may write, or null for all of the organization
+   */
+  async append(
     scope: OrgScope,
-    session: Pick<AgentSessionEntity, 'session_id' | 'workspace_id'>,
-    ordinal: number,
+    workspaceIds: readonly string[] | null,
+    sessionId: string,
     message: CreateMessageDto,
-    at: Date,
-  ): Promise<SessionMessageEntity> {
-    const row: SessionMessageEntity = {
-      session_id: session.session_id,
-      ordinal,
-      message_id: newId('msg'),
-      org_id: scope.orgId,
-      workspace_id: session.workspace_id,
-      role: message.role,
-      content: toRawJson(message.content),
-      tool_calls: message.tool_calls ? toRawJson(message.tool_calls) : null,
-      tool_call_id: message.tool_call_id ?? null,
-      name: message.name ?? null,
-      trace_id: message.trace_id ?? null,
-      created_at: at,
-      created_by: scope.principalId,
-    };
-    await tx.manager.insert(SessionMessageEntity, row);
-    return row;
+  ): Promise<SessionMessageEntity | null> {
+    const [row] = await this.database.write<SessionMessageEntity>(
+      prepared(
+        'message.append',
+        sql`WITH place AS MATERIALIZED (
+            SELECT s.session_id, s.workspace_id FROM agent_sessions s JOIN workspaces w USING (workspace_id)
+            WHERE s.session_id = ${sessionId} AND (s.org_id = ${scope.orgId} AND w.archived_at IS NULL
+              AND (${workspaceIds}::text[] IS NULL OR s.workspace_id = ANY (${workspaceIds}::text[]))) IS TRUE
+            FOR SHARE OF w
+          ), session AS (
+            UPDATE agent_sessions s
+            SET message_count = message_count + 1, generation = generation + 1,
+                last_message_at = greatest(last_message_at, given.at), updated_at = greatest(updated_at, given.at)
+            FROM place, (SELECT ${new Date()}::timestamptz AS at) given
+            WHERE s.session_id = place.session_id
+              AND (s.org_id = ${scope.orgId} AND s.archived_at IS NULL AND s.session_status = 'active') IS TRUE
+            RETURNING s.session_id, s.message_count, s.org_id, s.workspace_id, s.last_message_at
+          )
+          INSERT INTO session_messages (${raw(COLUMNS)})
+          SELECT session_id, message_count, ${newId('msg')}, org_id, workspace_id, ${message.role},
+            ${toRawJson(message.content)}::json, ${toRawJsonOrNull(message.tool_calls)}::json,
+            ${message.tool_call_id ?? null}, ${message.name ?? null}, ${message.trace_id ?? null}, last_message_at,
+            ${scope.principalId}
+          FROM session RETURNING ${raw(COLUMNS)}`,
+      ),
+    );
+    return row ?? null;
   }
 
   /** Lists the messages of a session, by default in their order. */

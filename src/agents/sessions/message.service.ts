@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Database } from '#platform/db';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
+import { readableWorkspaces } from '../../resources';
 import {
   type CreateMessageDto,
   type MessageDto,
@@ -10,24 +10,29 @@ import {
   toMessageDto,
 } from './message.dto';
 import { MessageRepository } from './message.repository';
+import { SESSION_WRITERS } from './session.entity';
 import { AgentSessionService } from './session.service';
+
+/** Attempts at a message while its session is reopened. */
+const ATTEMPTS = 3;
 
 /** The messages of sessions. */
 @Injectable()
 export class MessageService {
   constructor(
-    private readonly database: Database,
     private readonly sessions: AgentSessionService,
     private readonly messages: MessageRepository,
   ) {}
 
-  /** Adds a message at the end of a session. Errors: those of `AgentSessionService.reserveMessage`. */
-  create(scope: OrgScope, sessionId: string, dto: CreateMessageDto): Promise<MessageDto> {
-    return this.database.transaction(async (tx) => {
-      const at = new Date();
-      const { session, ordinal } = await this.sessions.reserveMessage(tx, scope, sessionId, at);
-      return toMessageDto(await this.messages.insert(tx, scope, session, ordinal, dto, at));
-    });
+  /** Adds a message at the end of a session. Errors: those of `AgentSessionService.checkTakesMessages`. */
+  async create(scope: OrgScope, sessionId: string, dto: CreateMessageDto): Promise<MessageDto> {
+    const workspaceIds = readableWorkspaces(scope, SESSION_WRITERS);
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const row = await this.messages.append(scope, workspaceIds, sessionId, dto);
+      if (row) return toMessageDto(row);
+      await this.sessions.checkTakesMessages(scope, sessionId);
+    }
+    throw problem.conflict('The session changed during the request. Try again.');
   }
 
   async list(scope: OrgScope, sessionId: string, query: MessageListQueryDto): Promise<Page<MessageDto>> {

@@ -5,6 +5,7 @@ import {
   empty,
   followIndexes,
   microsecondsToTime,
+  minuteOf,
   raw,
   type Sql,
   sql,
@@ -41,7 +42,9 @@ export interface AgentSelection {
 const selected = (where: Where, { since, until }: AgentSelection): Where =>
   where
     .add(sql`archived_at IS NULL`)
+    .addIf(since, (time) => sql`last_message_minute >= ${minuteOf(sql`${time}::timestamptz`)}`)
     .addIf(since, (time) => sql`last_message_at >= ${time}`)
+    .addIf(until, (time) => sql`last_message_minute <= ${minuteOf(sql`${time}::timestamptz`)}`)
     .addIf(until, (time) => sql`last_message_at < ${time}`);
 
 const REF = sql`session_id, last_message_at, ${timeToMicroseconds(raw('last_message_at'))}::text AS last_message_us`;
@@ -105,10 +108,12 @@ export class SessionDirectoryRepository {
     if (after) {
       const time = microsecondsToTime(sql`${after.last_message_us}`);
       where.add(
-        sql`last_message_at <= ${time} AND (last_message_at, session_id) < (${time}, ${after.session_id})`,
+        sql`last_message_minute <= ${minuteOf(time)} AND (last_message_at, session_id) < (${time}, ${after.session_id})`,
       );
     }
-    const inner = order === empty ? sql`ORDER BY last_message_at DESC` : order;
+    const inner = raw(
+      `ORDER BY last_message_minute DESC${order === empty ? '' : ', last_message_at DESC, session_id DESC'}`,
+    );
     return this.database.transaction(async (tx) => {
       await followIndexes(tx);
       return tx.query<SessionRefRow>(

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Database, OrgRepository, prepared, sql, type Tx } from '#platform/db';
-import { addCreated, BY_CHANGE, listPage, type RowPage } from '#platform/paging';
+import { Database, OrgRepository, sql } from '#platform/db';
+import { addCreated, BY_FREQUENT_CHANGE, listPage, type RowPage } from '#platform/paging';
 import { whereReadable } from '../../resources';
 import type { AgentSessionListQueryDto } from './session.dto';
 import { AgentSessionEntity, SESSION_READERS } from './session.entity';
@@ -24,25 +24,11 @@ export class AgentSessionRepository extends OrgRepository<AgentSessionEntity> {
         from: 'agent_sessions',
         where,
         id: 'session_id',
-        sorts: BY_CHANGE,
+        sorts: BY_FREQUENT_CHANGE,
         archivedAt: 'archived_at',
         bytes: 'bytes',
       },
       query,
     );
-  }
-
-  /** Counts a new message and returns its ordinal. The row stays locked until the transaction ends. */
-  async countMessage(tx: Tx, scope: OrgScope, id: string, at: Date): Promise<number> {
-    const [row] = await tx.query<{ message_count: number }>(
-      prepared(
-        'session.count-message',
-        sql`UPDATE agent_sessions
-          SET message_count = message_count + 1, last_message_at = ${at}, updated_at = ${at},
-              generation = generation + 1
-          WHERE session_id = ${id} AND org_id = ${scope.orgId} RETURNING message_count`,
-      ),
-    );
-    return row!.message_count;
   }
 }

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import type { Tx } from '#platform/db';
 import { patchMetadata, type Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
 import { toRawJson } from '#platform/json';
@@ -64,8 +63,7 @@ export class AgentSessionService extends OrgResourceService<AgentSessionEntity, 
       checkLive(agent, 'agent');
       await this.kit.access.holdOpen(tx, scope, agent.workspace_id);
       const row = await this.insert(tx, scope, newSession(scope, agent, dto));
-      const prompt = { role: 'user', content: dto.prompt } as const;
-      await this.messages.insert(tx, scope, row, 1, prompt, row.created_at);
+      await this.messages.insertFirst(tx, row);
       return this.versioned(row);
     });
   }
@@ -99,24 +97,20 @@ export class AgentSessionService extends OrgResourceService<AgentSessionEntity, 
   }
 
   /**
-   * Reserves the ordinal of the next message and locks the session, so that concurrent writers take turns. Errors: 404,
-   * 403, 409 when the session is not active, or it or its workspace is archived.
+   * Throws the reason why a session takes no messages from the caller: 404, 403, 409 when the session is not active, or it
+   * or its workspace is archived.
    */
-  async reserveMessage(
-    tx: Tx,
-    scope: OrgScope,
-    id: string,
-    at: Date,
-  ): Promise<{ session: AgentSessionEntity; ordinal: number }> {
-    const session = await this.lock(tx, scope, id, 'update');
-    this.checkWritable(session);
-    await this.checkOpen(tx, scope, session);
-    if (session.session_status !== 'active') {
-      throw problem.conflict(
-        `The session is ${session.session_status} and takes no messages. Set session_status to active first.`,
-      );
-    }
-    return { session, ordinal: await this.sessions.countMessage(tx, scope, id, at) };
+  async checkTakesMessages(scope: OrgScope, id: string): Promise<void> {
+    await this.kit.database.transaction(async (tx) => {
+      const session = await this.lock(tx, scope, id, 'update');
+      this.checkWritable(session);
+      await this.checkOpen(tx, scope, session);
+      if (session.session_status !== 'active') {
+        throw problem.conflict(
+          `The session is ${session.session_status} and takes no messages. Set session_status to active first.`,
+        );
+      }
+    });
   }
 
   protected override rolesFor(action: ResourceAction, row: AgentSessionEntity | null): AnyOf {

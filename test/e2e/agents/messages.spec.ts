@@ -1,4 +1,4 @@
-import { type Answer, createTestApp, newTraceId, type TestApp } from '#testing';
+import { type Answer, createTestApp, newTraceId, type TestApp, until } from '#testing';
 import { type Message, SESSIONS, SessionsFixture } from './sessions.fixture';
 
 describe('the messages of a session', () => {
@@ -110,5 +110,48 @@ describe('the messages of a session', () => {
     }
     await on.runtime.patch(path, { session_status: 'active' });
     expect((await on.say(session.session_id, {})).status).toBe(201);
+  });
+
+  it('are all counted, and none follows the end of the session, when it ends while many write', async () => {
+    for (let round = 0; round < 5; round++) {
+      const { body: session } = await on.begin();
+      const path = `${SESSIONS}/${session.session_id}`;
+      const accepted: number[] = [];
+      const writers = Array.from({ length: 16 }, async () => {
+        for (;;) {
+          const answer = await on.say(session.session_id, { content: round });
+          if (answer.status !== 201) return answer.status;
+          accepted.push(answer.body.ordinal);
+        }
+      });
+      await until(() => accepted.length > 20 * round);
+      const ended = await on.runtime.patch(path, { session_status: 'completed' });
+      const { message_count, last_message_at } = ended.body as {
+        message_count: number;
+        last_message_at: string;
+      };
+      expect(await Promise.all(writers)).toEqual(writers.map(() => 409));
+      expect(accepted.sort((a, b) => a - b)).toEqual(
+        Array.from({ length: message_count - 1 }, (_, i) => i + 2),
+      );
+      const listed = await on.messagesOf(session.session_id, '?limit=500');
+      expect(listed.map(({ ordinal }) => ordinal)).toEqual([1, ...accepted].slice(0, 500));
+      const times = listed.map(({ created_at }) => created_at);
+      expect(times).toEqual([...times].sort());
+      if (listed.length === message_count) expect(times.at(-1)).toBe(last_message_at);
+    }
+  });
+
+  it('are refused in an archived workspace', async () => {
+    const { body: session } = await on.begin();
+    const statement = (at: string) =>
+      app.database.query(`UPDATE workspaces SET archived_at = ${at} WHERE workspace_id = $1`, [
+        session.workspace_id,
+      ]);
+    const before = await on.messagesOf(session.session_id);
+    await statement('now()');
+    expect((await on.say(session.session_id, {})).status).toBeGreaterThanOrEqual(403);
+    await statement('NULL');
+    expect(await on.messagesOf(session.session_id)).toEqual(before);
   });
 });

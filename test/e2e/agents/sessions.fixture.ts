@@ -20,6 +20,7 @@ export interface Message {
   ordinal: number;
   role: string;
   content: unknown;
+  created_at: string;
 }
 
 /** An organization with an agent, and who holds sessions with it. */
