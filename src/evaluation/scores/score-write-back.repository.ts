@@ -6,8 +6,6 @@ import {
   type LockedResult,
   type NewResult,
   REPLACES_COUNTED,
-  type ResultId,
-  ResultLockRepository,
   type ScoreWriteBack,
   type WrittenBackScores,
 } from '../experiments';
@@ -59,8 +57,6 @@ const DETAIL = raw(`json_strip_nulls(json_build_object(
  */
 @Injectable()
 export class ScoreWriteBackRepository implements ScoreWriteBack {
-  constructor(private readonly locks: ResultLockRepository) {}
-
   /**
    * Writes the human scores of the traces and sessions that new results reference into these results, as if the newest
    * human score of each output were recorded now. A score of the same name that the client uploaded stays. Where versions of a scorer
@@ -130,30 +126,20 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
 
   /**
    * Writes human scores back into results, if enough people have scored: into the results themselves while their experiment
-   * is running, and into `result_scores` also later. The scores are read after the results are locked, so that the second
-   * of two people who score at once finds both.
-   */
-  async intoResults(
-    tx: Tx,
-    scope: Scope,
-    results: readonly ResultId[],
-    score: HumanScoreWriteBack,
-  ): Promise<void> {
-    const locked = await this.locks.lockForScores(tx, scope, results);
-    if (locked.length > 0) await this.write(tx, scope.workspaceId, locked, score);
-  }
-
-  /**
+   * is running, and into `result_scores` also later. The results are locked by `lockForScores` before the scores are read,
+   * so that the second of two people who score at once finds both.
+   *
    * Counts each annotator's newest current score of the result in its present version, its trace or its session. A score
    * under the scorer's name stays, unless the same or an older version of this scorer wrote it back to this result. The
    * trace and session ids are passed and not read again, because the planner knows how many rows arrays have.
    */
-  private async write(
+  async intoResults(
     tx: Tx,
-    workspaceId: string,
+    { workspaceId }: Scope,
     results: readonly LockedResult[],
     { scorerId, name, outputSha256, minAnnotations, at }: HumanScoreWriteBack,
   ): Promise<void> {
+    if (results.length === 0) return;
     const scoreName = sql`${name}::text`;
     await tx.query(
       sql`WITH annotation AS (

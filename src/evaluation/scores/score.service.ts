@@ -6,7 +6,7 @@ import { newId } from '#platform/ids';
 import { RawJson, sha256OfJson, toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { type FieldError, problem } from '#platform/problem';
-import { cut, ResultLockRepository } from '../experiments';
+import { cut, type LockedResult, ResultLockRepository } from '../experiments';
 import {
   minAnnotationsOf,
   type HumanDefinition,
@@ -117,7 +117,7 @@ export class ScoreService {
     const [locked] = result ? await this.locks.lockForScores(tx, scope, [result]) : [];
     if (locked && locked.version !== row.result_version) throw replaced();
     const stored = await this.scores.insert(tx, row, { isCommentOnly });
-    if (row.source === 'human') await this.writeBackHuman(tx, scope, row, definition!);
+    if (row.source === 'human') await this.writeBackHuman(tx, scope, row, definition!, locked);
     if (row.source === 'client' && locked) await this.writeBack.ofClient(tx, scope, locked, stored);
     return toScoreDto(stored);
   }
@@ -167,12 +167,12 @@ export class ScoreService {
     scope: Scope,
     row: NewScore,
     definition: HumanDefinition,
+    locked: LockedResult | undefined,
   ): Promise<void> {
     const results =
       row.target_kind === 'result'
-        ? [{ experiment_id: row.experiment_id!, result_id: row.result_id! }]
-        : await this.locks.lockReferencing(tx, scope, row.target_kind, (row.trace_id ?? row.session_id)!);
-    if (results.length === 0) return;
+        ? [locked].flatMap((one) => one ?? [])
+        : await this.lockReferencing(tx, scope, row.target_kind, (row.trace_id ?? row.session_id)!);
     await this.writeBack.intoResults(tx, scope, results, {
       scorerId: row.scorer_id!,
       name: row.scorer_name,
@@ -180,6 +180,17 @@ export class ScoreService {
       minAnnotations: minAnnotationsOf(definition),
       at: row.created_at,
     });
+  }
+
+  /** Locks the results that reference a trace or a session. */
+  private async lockReferencing(
+    tx: Tx,
+    scope: Scope,
+    kind: 'trace' | 'session',
+    id: string,
+  ): Promise<LockedResult[]> {
+    const results = await this.locks.lockReferencing(tx, scope, kind, id);
+    return results.length === 0 ? [] : this.locks.lockForScores(tx, scope, results);
   }
 }
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { sql, type SqlExecutor } from '#platform/db';
+import { prepared, sql, type SqlExecutor } from '#platform/db';
 import { newId } from '#platform/ids';
 import { toRawJson } from '#platform/json';
 import type { AuditAction, AuditChange, AuditedType, AuditEntryEntity } from './audit-entry.entity';
@@ -42,8 +42,11 @@ export class AuditLog {
       created_at: now,
     }));
     await on.query(
-      sql`INSERT INTO audit_log
-        SELECT * FROM jsonb_populate_recordset(NULL::audit_log, ${toRawJson(entries)}::jsonb)`,
+      prepared(
+        'audit-log.record',
+        sql`INSERT INTO audit_log
+          SELECT * FROM jsonb_populate_recordset(NULL::audit_log, ${toRawJson(entries)}::jsonb)`,
+      ),
     );
   }
 }

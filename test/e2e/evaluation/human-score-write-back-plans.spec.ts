@@ -102,11 +102,11 @@ describe('with many results and human scores', () => {
       at: new Date(),
     };
     const plans = await plansWithin(app, async (tx) => {
-      const results = await app
-        .get(ResultLockRepository)
-        .lockReferencing(tx, scope(), kind, kind === 'trace' ? traceId(1) : 's1');
+      const locks = app.get(ResultLockRepository);
+      const results = await locks.lockReferencing(tx, scope(), kind, kind === 'trace' ? traceId(1) : 's1');
       expect(results.length).toBeGreaterThan(1);
-      await writeBack.intoResults(tx, scope(), results, score);
+      const locked = await locks.lockForScores(tx, scope(), results);
+      await writeBack.intoResults(tx, scope(), locked, score);
     });
     expect(plans).toHaveLength(7);
     expectLookups(plans, ['scores_of_people', 'result_scores_result']);
