@@ -95,7 +95,9 @@ export async function storeDirectly(bench: Bench): Promise<number> {
   );
   await timeCalls(SESSIONS, 8, (ordinal) => {
     const target = { ...shared, ordinal, session_id: sessionIds[ordinal]! };
-    return results.store(run, target, newId('score'), { score: 1, elapsed_ms: 0 }, null);
+    return results.store(run, [
+      { target, scoreId: newId('score'), item: { score: 1, elapsed_ms: 0 }, writeBack: null },
+    ]);
   });
   return performance.now() - startedAt;
 }

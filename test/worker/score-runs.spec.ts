@@ -221,9 +221,10 @@ describeOnBothQueues('a scoring run', (env) => {
     expect(await executions.targetsLeft(foreign)).toEqual([]);
     expect(await executions.renew(foreign, lease_token, 10_000)).toBe(false);
     const results = worker.get(TargetResultRepository);
-    expect(await results.store(foreign, target!, 'score_x', { elapsed_ms: 1 }, null)).toBe(false);
+    const scored = { target: target!, scoreId: 'score_x', item: { elapsed_ms: 1 } };
     const writeBack = { name: 'judgement', score: 1, detail: {} };
-    expect(await results.store(foreign, target!, 'score_x', { elapsed_ms: 1 }, writeBack)).toBe(false);
+    expect(await results.store(foreign, [{ ...scored, writeBack: null }])).toEqual([false]);
+    expect(await results.store(foreign, [{ ...scored, writeBack }])).toEqual([false]);
     await executions.release(foreign, lease_token);
     expect(await executions.renew(own, lease_token, 10_000)).toBe(true);
     gate.release();

@@ -21,6 +21,7 @@ export {
   WaitTimeout,
 } from './fair-limiter';
 export { FairQueue, type OwnerPath } from './fair-queue';
+export { GroupCommit, type GroupRules } from './group-commit';
 export { type LinkedSignal, linkedSignal } from './linked-signal';
 export { inSlices, Pace, yieldToEventLoop } from './pace';
 export { backOffMs, pause, retry, type RetryPolicy } from './retry';

@@ -9,12 +9,11 @@ import {
   type RequestDecoder,
 } from '#otlp';
 import type { Scope } from '#platform/auth';
-import { FairLimiter, inSlices } from '#platform/concurrency';
+import { FairLimiter, GroupCommit, inSlices } from '#platform/concurrency';
 import { Environment } from '#platform/config';
 import { Problem, problem, problemOfDatabaseError } from '#platform/problem';
 import type { OtlpBody } from '../otlp-http/otlp-body.decorator';
 import { ExportMetrics, type Signal } from './export.metrics';
-import { GroupCommit } from './group-commit';
 import { JsonReaderPool } from './json-reader.pool';
 
 /** Weight of a group: about two thousand spans of a KiB. A group is written as a whole, and the next one waits for it. */

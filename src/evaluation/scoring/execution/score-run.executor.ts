@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { expandRoles, type Scope, workspaceScope } from '#platform/auth';
-import { linkedSignal, retry, type RetryPolicy, runAs } from '#platform/concurrency';
+import {
+  FairLimiter,
+  GroupCommit,
+  linkedSignal,
+  retry,
+  type RetryPolicy,
+  runAs,
+} from '#platform/concurrency';
 import { Environment } from '#platform/config';
 import { Database } from '#platform/db';
 import { newId } from '#platform/ids';
@@ -17,7 +24,7 @@ import {
   RunExecutionRepository,
   type RunOutcome,
 } from './run-execution.repository';
-import { TargetResultRepository, type WriteBack } from './target-result.repository';
+import { type ScoredTarget, TargetResultRepository, type WriteBack } from './target-result.repository';
 import { LEASE_MS, RunLease } from './run-lease';
 import { isResult, type ScoringTarget } from '../runs/score-run.entity';
 import { ScoreBatchProgress } from '../runs/score-batch.progress';
@@ -33,6 +40,10 @@ const WORKERS_LOST_MAX = 5;
 /** A run ends after this many failed attempts to execute it. */
 const BREAKDOWNS_MAX = 5;
 const DATABASE_RETRY_MS = 1_000;
+/** Targets that are stored in one transaction, at most. */
+const STORED_TOGETHER_MAX = 32;
+/** Scores are stored even if their run is abandoned. */
+const NEVER = new AbortController().signal;
 
 /** Executes scoring runs. Handles their jobs. */
 @Handles(SCORE_RUN)
@@ -156,11 +167,12 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
       stopping: this.shutdown.stopping,
       signal: abandoned.signal,
     };
+    const results = this.resultsOf(run);
     try {
       await this.runner.run(scope, job, async (target, item) => {
         const writeBack = writeBackOf(run, scorer, target, item);
-        const scoreId = newId('score');
-        const store = () => this.targetResults.store(run, target, scoreId, item, writeBack);
+        const scored = { target, scoreId: newId('score'), item, writeBack };
+        const store = () => results.add([run.org_id, run.workspace_id], scored, NEVER);
         if (await retry(store, job.retry)) {
           this.metrics.scored(scorer.scorer_kind, item);
           return;
@@ -172,6 +184,19 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
     } finally {
       abandoned.unlink();
     }
+  }
+
+  /** Stores the results of targets that finish while others are being stored in one transaction. */
+  private resultsOf(run: ClaimedRun): GroupCommit<ScoredTarget, ScoredTarget, boolean> {
+    return new GroupCommit({
+      limiter: new FairLimiter({ concurrency: 1 }),
+      owner: run.org_id,
+      prepare: (scored) => scored,
+      maxWeight: STORED_TOGETHER_MAX,
+      weightOf: () => 1,
+      write: (scored) => this.targetResults.store(run, scored),
+      isOutage: isDatabaseUnavailable,
+    });
   }
 
   /** Ends a run whose targets all have results. Returns false if results are missing or this worker lost the run. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { Database, prepared, sql, type SqlExecutor, type Tx } from '#platform/db';
+import { Database, sql, type Tx } from '#platform/db';
 import { retry } from '#platform/concurrency';
-import { type RawJson, toRawJson } from '#platform/json';
+import { toRawJson } from '#platform/json';
 import { duplicateOf } from '#platform/problem';
 import { cut, REPLACES_COUNTED } from '../../experiments';
 import type { ScoredItem, TargetKind } from '../../scores';
@@ -18,161 +18,211 @@ export interface WriteBack {
   detail: object;
 }
 
+/** A target that was scored. */
+export interface ScoredTarget {
+  target: ScoringTarget;
+  scoreId: string;
+  item: ScoredItem;
+  /** Null for a target that is no result, and for one that failed. */
+  writeBack: WriteBack | null;
+}
+
 /** Stores the results of targets, and writes scores back to the results of experiments. */
 @Injectable()
 export class TargetResultRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Stores the result of one target. If the target is a result, also stores its score for comparisons and, in a running
-   * experiment, writes it back to the result. Returns false, and writes nothing, if the target already has a result or the
-   * run has ended.
+   * Stores the results of targets of one run in one transaction. If a target is a result, also stores its score for
+   * comparisons and, in a running experiment, writes it back to the result. Returns for each whether it was stored: writes
+   * nothing for a target that already has a result, and nothing at all if the run has ended.
    *
    * A result that was replaced since it was selected gets no score. Replaces a score of the same name in the result only if
    * the same scorer wrote it, in the same or an older version.
    */
-  async store(
-    run: RunKey,
-    target: ScoringTarget,
-    scoreId: string,
-    item: ScoredItem,
-    writeBack: WriteBack | null,
-  ): Promise<boolean> {
-    const store = (): Promise<boolean> =>
-      writeBack
-        ? this.database.transaction(async (tx) => {
-            await this.lockResult(tx, run, target);
-            return this.storeOn(tx, run, target, scoreId, item, writeBack);
-          })
-        : this.storeOn(this.database, run, target, scoreId, item, null);
+  async store(run: RunKey, scored: readonly ScoredTarget[]): Promise<boolean[]> {
+    // in one order for all runs, so that two runs over the same targets do not wait for each other
+    const ordered = [...scored].sort((a, b) => (ownIdOf(a.target)! < ownIdOf(b.target)! ? -1 : 1));
+    const store = (): Promise<ReadonlySet<number>> =>
+      this.database.transaction(async (tx) => {
+        await this.lockResults(tx, run, ordered);
+        return this.insert(tx, run, ordered);
+      });
     // two runs that score one target at the same time: the second supersedes the first
-    return retry(store, { isRetryable: (error) => duplicateOf(error) === 'scores_hosted', firstDelayMs: 10 });
+    const policy = {
+      isRetryable: (error: unknown) => duplicateOf(error) === 'scores_hosted',
+      firstDelayMs: 10,
+    };
+    const stored = await retry(store, policy);
+    return scored.map(({ target }) => stored.has(target.ordinal));
   }
 
   /**
-   * Locks the experiment, which waits for a finalization in progress, and then the result, so that the next statement sees
-   * what other runs have written to it. Each transaction locks one result, so runs cannot deadlock.
+   * Locks the experiment, which waits for a finalization in progress, and then the results, so that the next statement sees
+   * what other runs have written to them. All writers lock results in the order of their ids.
    */
-  private async lockResult(tx: Tx, { workspace_id }: RunKey, target: ScoringTarget): Promise<void> {
+  private async lockResults(
+    tx: Tx,
+    { workspace_id }: RunKey,
+    scored: readonly ScoredTarget[],
+  ): Promise<void> {
+    const targets = scored.flatMap(({ target, writeBack }) => (writeBack ? target : []));
+    if (targets.length === 0) return;
+    const experimentIds = targets.map((target) => target.result_experiment_id);
     await tx.query(
-      prepared(
-        'score-run.lock-result',
-        sql`WITH experiment AS MATERIALIZED (
-            SELECT experiment_id FROM experiments
-            WHERE experiment_id = ${target.result_experiment_id} AND workspace_id = ${workspace_id} FOR SHARE
-          )
-          SELECT 1 FROM experiment JOIN results r USING (experiment_id)
-          WHERE r.result_id = ${target.result_id} AND r.workspace_id = ${workspace_id} FOR UPDATE OF r`,
-      ),
+      sql`SELECT 1 FROM experiments WHERE workspace_id = ${workspace_id}
+          AND experiment_id = ANY (${[...new Set(experimentIds)]}::text[])
+        ORDER BY experiment_id FOR SHARE`,
+    );
+    // OFFSET 0 has each result looked up, also in a workspace that the statistics do not know.
+    await tx.query(
+      sql`SELECT 1
+        FROM (SELECT ${workspace_id}::text AS workspace_id, *
+              FROM unnest(${experimentIds}::text[], ${targets.map((target) => target.result_id)}::text[])
+                AS ids(experiment_id, result_id)
+              OFFSET 0) given
+        JOIN results r USING (workspace_id, experiment_id, result_id)
+        ORDER BY r.result_id FOR UPDATE OF r`,
     );
   }
 
-  private async storeOn(
-    on: SqlExecutor,
-    run: RunKey,
-    target: ScoringTarget,
-    scoreId: string,
-    item: ScoredItem,
-    writeBack: WriteBack | null,
-  ): Promise<boolean> {
-    const name = sql`${writeBack?.name ?? null}::text`;
-    const score = sql`${writeBack?.score ?? null}::float8`;
-    const experimentId = isResult(target) ? target.result_experiment_id : null;
-    const resultId = isResult(target) ? target.result_id : null;
-    const comment = sql`${item.reasoning === undefined ? null : cut(item.reasoning)}::text`;
-    const [row] = await on.query<{ stored: number }>(
-      prepared(
-        'score-run.store',
-        sql`WITH run AS MATERIALIZED (
-            SELECT * FROM score_runs r WHERE ${isRun(run)} AND r.run_status = 'running'
-          ), decided AS MATERIALIZED (
-            SELECT r.experiment_id, r.result_id, r.workspace_id, e.experiment_status <> 'running' AS is_late,
-                   e.experiment_status = 'running' AND e.archived_at IS NULL AND (NOT r.scores ? ${name} OR EXISTS (
-                     SELECT FROM score_runs earlier
-                     WHERE earlier.score_run_id = r.score_details -> ${name} #>> '{metadata,score_run_id}'
-                       AND earlier.workspace_id = run.workspace_id AND earlier.scorer_id = run.scorer_id
-                       AND earlier.scorer_version <= run.scorer_version)) AS is_written
-            FROM run JOIN experiments e ON e.experiment_id = ${experimentId} AND e.workspace_id = run.workspace_id
-            JOIN results r ON r.experiment_id = e.experiment_id AND r.result_id = ${resultId}
-              AND r.workspace_id = run.workspace_id AND r.version = ${target.result_version}::integer
-            WHERE ${name} IS NOT NULL
-          ), stored AS (
-            INSERT INTO score_results (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain,
-                                       trace_id, session_id, experiment_id, result_id, result_version, case_id, score,
-                                       choice, confidence, probabilities, answers, reasoning, backend, model, error,
-                                       elapsed_ms, cost_usd, request_sha256, is_cached, samples, is_written_back)
-            SELECT run.score_run_id, ${target.ordinal}, ${scoreId}, run.workspace_id, run.scorer_id, run.scorer_version,
-                   run.grain, ${target.trace_id}, ${target.session_id}, ${experimentId}, ${resultId},
-                   ${target.result_version}, ${target.case_id}, ${item.score ?? null}, ${item.choice ?? null},
-                   ${item.confidence ?? null}, ${jsonOrNull(item.probabilities)}, ${jsonOrNull(item.answers)},
-                   ${item.reasoning ?? null}, ${item.backend ?? null}, ${item.model ?? null}, ${item.error ?? null},
-                   ${item.elapsed_ms}, ${item.cost_usd ?? null}, ${item.request_sha256 ?? null},
-                   ${item.is_cached ?? null}, ${jsonOrNull(item.samples)},
-                   CASE WHEN ${name} IS NOT NULL THEN coalesce((SELECT is_written FROM decided), false) END
-            FROM run
-            ON CONFLICT (score_run_id, ordinal) DO NOTHING
-            RETURNING *
-          ), superseded AS (
-            UPDATE scores SET superseded_by_score_id = stored.score_id, superseded_at = stored.created_at
-            FROM stored
-            WHERE stored.error IS NULL AND scores.workspace_id = stored.workspace_id
-              AND scores.scorer_id = stored.scorer_id AND scores.scorer_version = stored.scorer_version
-              AND scores.target_kind = ${targetKindOf(target)} AND scores.target_id = ${ownIdOf(target)}
-              AND scores.source = 'hosted' AND scores.superseded_at IS NULL
-              AND (stored.result_id IS NULL OR EXISTS (SELECT FROM decided))
-            RETURNING scores.score_id
-          ), listed AS (
-            INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_kind, scorer_name, source,
-                                target_kind, trace_id, session_id, experiment_id, result_id, result_version, case_id,
-                                score, label, answers, comment, score_run_id, supersedes_score_id, superseded_at,
-                                created_at, created_by)
-            SELECT stored.score_id, stored.workspace_id, stored.scorer_id, stored.scorer_version, scorer.scorer_kind,
-                   scorer.name, 'hosted', ${targetKindOf(target)}, stored.trace_id, stored.session_id,
-                   stored.experiment_id, stored.result_id, stored.result_version, stored.case_id, stored.score,
-                   stored.choice, stored.answers, ${comment}, stored.score_run_id,
-                   (SELECT max(score_id) FROM superseded),
-                   CASE WHEN stored.result_id IS NOT NULL AND NOT EXISTS (SELECT FROM decided)
-                        THEN stored.created_at END,
-                   stored.created_at, run.created_by
-            FROM stored CROSS JOIN run
-            JOIN scorers scorer ON scorer.workspace_id = run.workspace_id AND scorer.scorer_id = run.scorer_id
-            WHERE stored.error IS NULL
-            RETURNING 1
-          ), written AS (
-            UPDATE results
-            SET scores = results.scores || jsonb_build_object(${name}, ${score}), updated_at = now(),
-                score_details = (
-                  SELECT json_object_agg(key, value) FROM (
-                    SELECT key, value FROM json_each(results.score_details) WHERE key <> ${name}
-                    UNION ALL SELECT ${name}, ${jsonOrNull(writeBack?.detail)}::json) merged)
-            FROM decided CROSS JOIN stored
-            WHERE results.experiment_id = decided.experiment_id AND results.result_id = decided.result_id
-              AND results.workspace_id = decided.workspace_id AND is_written
-            RETURNING 1
-          ), hidden AS (
-            UPDATE result_scores s SET is_shown = false
-            FROM decided CROSS JOIN stored
-            WHERE s.experiment_id = decided.experiment_id AND s.result_id = decided.result_id
-              AND s.workspace_id = decided.workspace_id AND s.scorer = ${name} AND s.is_shown AND is_written
-              AND NOT (s.source = 'hosted' AND s.scorer_version = stored.scorer_version)
-            RETURNING 1
-          ), counted AS (
-            INSERT INTO result_scores AS kept (experiment_id, scorer, scorer_version, result_id, source, workspace_id,
-                                               scorer_id, score, is_shown, is_late)
-            SELECT decided.experiment_id, ${name}, stored.scorer_version, decided.result_id, 'hosted',
-                   decided.workspace_id, stored.scorer_id, ${score}, is_written, is_late
-            FROM decided CROSS JOIN stored
-            ${REPLACES_COUNTED}
-            RETURNING 1
-          )
-          SELECT (SELECT count(*) FROM stored) AS stored, (SELECT count(*) FROM written) AS written,
-                 (SELECT count(*) FROM hidden) AS hidden, (SELECT count(*) FROM counted) AS counted,
-                 (SELECT count(*) FROM listed) AS listed`,
-      ),
+  /**
+   * Inserts the results of targets, their scores and what results get of them. Returns the ordinals of those that were
+   * stored. It is not prepared: a plan made while the tables were small would read all of them later.
+   */
+  private async insert(tx: Tx, run: RunKey, scored: readonly ScoredTarget[]): Promise<ReadonlySet<number>> {
+    const rows = await tx.query<{ ordinal: number }>(
+      sql`WITH run AS MATERIALIZED (
+          SELECT * FROM score_runs r WHERE ${isRun(run)} AND r.run_status = 'running'
+        ), given AS MATERIALIZED (
+          SELECT given.*, run.score_run_id, run.workspace_id, run.scorer_id, run.scorer_version, run.grain,
+                 run.created_by
+          FROM run CROSS JOIN json_to_recordset(${toRawJson(scored.map(toRow))}::json) AS given(
+            ordinal integer, score_id text, target_kind text, target_id text, trace_id text, session_id text,
+            experiment_id text, result_id text, result_version integer, case_id text, score float8, choice text,
+            confidence float8, probabilities json, answers json, reasoning text, comment text, backend text, model text,
+            error text, elapsed_ms integer, cost_usd float8, request_sha256 text, is_cached boolean, samples json,
+            name text, detail json)
+        ), decided AS MATERIALIZED (
+          SELECT given.ordinal, r.experiment_id, r.result_id, r.workspace_id, given.name,
+                 e.experiment_status <> 'running' AS is_late,
+                 e.experiment_status = 'running' AND e.archived_at IS NULL AND (NOT r.scores ? given.name OR EXISTS (
+                   SELECT FROM score_runs earlier
+                   WHERE earlier.score_run_id = r.score_details -> given.name #>> '{metadata,score_run_id}'
+                     AND earlier.workspace_id = given.workspace_id AND earlier.scorer_id = given.scorer_id
+                     AND earlier.scorer_version <= given.scorer_version)) AS is_written
+          FROM given
+          CROSS JOIN LATERAL (
+            SELECT experiment_status, archived_at FROM experiments
+            WHERE experiment_id = given.experiment_id AND workspace_id = given.workspace_id OFFSET 0
+          ) e
+          CROSS JOIN LATERAL (
+            SELECT * FROM results
+            WHERE experiment_id = given.experiment_id AND result_id = given.result_id
+              AND workspace_id = given.workspace_id OFFSET 0
+          ) r
+          WHERE given.name IS NOT NULL AND r.version = given.result_version
+        ), stored AS (
+          INSERT INTO score_results (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain,
+                                     trace_id, session_id, experiment_id, result_id, result_version, case_id, score,
+                                     choice, confidence, probabilities, answers, reasoning, backend, model, error,
+                                     elapsed_ms, cost_usd, request_sha256, is_cached, samples, is_written_back)
+          SELECT score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain, trace_id, session_id,
+                 experiment_id, result_id, result_version, case_id, score, choice, confidence, probabilities, answers,
+                 reasoning, backend, model, error, elapsed_ms, cost_usd, request_sha256, is_cached, samples,
+                 CASE WHEN name IS NOT NULL THEN coalesce(
+                   (SELECT is_written FROM decided WHERE decided.ordinal = given.ordinal), false) END
+          FROM given
+          ON CONFLICT (score_run_id, ordinal) DO NOTHING
+          RETURNING ordinal, created_at
+        ), scored AS MATERIALIZED (
+          SELECT given.*, stored.created_at, decided.is_late, decided.is_written,
+                 decided.ordinal IS NOT NULL OR given.result_id IS NULL AS is_current
+          FROM stored JOIN given USING (ordinal) LEFT JOIN decided USING (ordinal)
+          WHERE given.error IS NULL
+        ), earlier AS MATERIALIZED (
+          SELECT own.score_id, scored.score_id AS superseded_by_score_id, scored.created_at
+          FROM scored CROSS JOIN LATERAL (
+            SELECT score_id FROM scores
+            WHERE scores.workspace_id = scored.workspace_id AND scores.scorer_id = scored.scorer_id
+              AND scores.scorer_version = scored.scorer_version AND scores.target_kind = scored.target_kind
+              AND scores.target_id = scored.target_id AND scores.source = 'hosted' AND scores.superseded_at IS NULL
+            OFFSET 0
+          ) own
+          WHERE scored.is_current
+        ), superseded AS (
+          UPDATE scores SET superseded_by_score_id = earlier.superseded_by_score_id, superseded_at = earlier.created_at
+          FROM earlier
+          WHERE scores.workspace_id = ${run.workspace_id} AND scores.score_id = ANY (ARRAY(SELECT score_id FROM earlier))
+            AND scores.score_id = earlier.score_id AND scores.superseded_at IS NULL
+          RETURNING scores.score_id, earlier.superseded_by_score_id
+        ), listed AS (
+          INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_kind, scorer_name, source,
+                              target_kind, trace_id, session_id, experiment_id, result_id, result_version, case_id,
+                              score, label, answers, comment, score_run_id, supersedes_score_id, superseded_at,
+                              created_at, created_by)
+          SELECT score_id, workspace_id, scorer_id, scorer_version, scorer.scorer_kind, scorer.name, 'hosted',
+                 target_kind, trace_id, session_id, experiment_id, result_id, result_version, case_id, score, choice,
+                 answers, comment, score_run_id,
+                 (SELECT max(score_id) FROM superseded WHERE superseded.superseded_by_score_id = scored.score_id),
+                 CASE WHEN NOT is_current THEN created_at END, created_at, created_by
+          FROM scored CROSS JOIN (
+            SELECT s.scorer_kind, s.name FROM run JOIN scorers s USING (workspace_id, scorer_id)
+          ) scorer
+        ), written AS (
+          UPDATE results
+          SET scores = results.scores || jsonb_build_object(scored.name, scored.score), updated_at = now(),
+              score_details = (
+                SELECT json_object_agg(key, value) FROM (
+                  SELECT key, value FROM json_each(results.score_details) WHERE key <> scored.name
+                  UNION ALL SELECT scored.name, scored.detail) merged)
+          FROM scored
+          WHERE results.workspace_id = ${run.workspace_id}
+            AND results.experiment_id = ANY (ARRAY(SELECT DISTINCT experiment_id FROM decided))
+            AND results.result_id = ANY (ARRAY(SELECT result_id FROM decided))
+            AND results.experiment_id = scored.experiment_id AND results.result_id = scored.result_id
+            AND scored.is_written
+        ), hidden AS (
+          UPDATE result_scores s SET is_shown = false
+          FROM scored
+          WHERE s.workspace_id = ${run.workspace_id}
+            AND s.experiment_id = ANY (ARRAY(SELECT DISTINCT experiment_id FROM decided))
+            AND s.result_id = ANY (ARRAY(SELECT result_id FROM decided))
+            AND s.experiment_id = scored.experiment_id AND s.result_id = scored.result_id
+            AND s.scorer = scored.name AND s.is_shown AND scored.is_written
+            AND NOT (s.source = 'hosted' AND s.scorer_version = scored.scorer_version)
+        ), counted AS (
+          INSERT INTO result_scores AS kept (experiment_id, scorer, scorer_version, result_id, source, workspace_id,
+                                             scorer_id, score, is_shown, is_late)
+          SELECT experiment_id, name, scorer_version, result_id, 'hosted', workspace_id, scorer_id, score, is_written,
+                 is_late
+          FROM scored WHERE is_written IS NOT NULL
+          ${REPLACES_COUNTED}
+        )
+        SELECT ordinal FROM stored`,
     );
-    return row!.stored > 0;
+    return new Set(rows.map(({ ordinal }) => ordinal));
   }
 }
+
+/** The columns of a target that was scored; absent members are null. */
+const toRow = ({ target, scoreId, item, writeBack }: ScoredTarget): object => ({
+  ordinal: target.ordinal,
+  score_id: scoreId,
+  target_kind: targetKindOf(target),
+  target_id: ownIdOf(target),
+  trace_id: target.trace_id,
+  session_id: target.session_id,
+  ...(isResult(target) && {
+    experiment_id: target.result_experiment_id,
+    result_id: target.result_id,
+    result_version: target.result_version,
+  }),
+  case_id: target.case_id,
+  ...item,
+  ...(item.reasoning !== undefined && { comment: cut(item.reasoning) }),
+  ...(writeBack && { name: writeBack.name, detail: writeBack.detail }),
+});
 
 const targetKindOf = (target: ScoringTarget): TargetKind =>
   isResult(target) ? 'result' : target.trace_id !== null ? 'trace' : 'session';
@@ -180,5 +230,3 @@ const targetKindOf = (target: ScoringTarget): TargetKind =>
 /** Returns the id of the target alone, without a version. */
 const ownIdOf = (target: ScoringTarget): string | null =>
   isResult(target) ? target.result_id : (target.trace_id ?? target.session_id);
-
-const jsonOrNull = (value: object | undefined): RawJson | null => (value ? toRawJson(value) : null);

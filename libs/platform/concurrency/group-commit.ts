@@ -1,4 +1,7 @@
-import { type FairLimiter, FairQueue, type OwnerPath, runAs, yieldToEventLoop } from '#platform/concurrency';
+import { runAs } from './current-owner';
+import type { FairLimiter } from './fair-limiter';
+import { FairQueue, type OwnerPath } from './fair-queue';
+import { yieldToEventLoop } from './pace';
 
 export interface GroupRules<Item, Ready, Result> {
   /** Limits how many groups are written at once. Several kinds of groups may share it, and take turns with other work. */

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { FairLimiter } from '#platform/concurrency';
+import { FairLimiter } from './fair-limiter';
 import { GroupCommit } from './group-commit';
 
 const NEVER = new AbortController().signal;
