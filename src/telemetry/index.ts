@@ -10,6 +10,7 @@ export { readSpanContent } from './span-mapping/span-meaning.reader';
 export type { MeaningfulEvent } from './span-mapping/span-meaning.types';
 export { repeatsUsage } from './traces/span-record';
 export { TraceExportService } from './traces/trace.service';
+export { mayBeCall } from './traces/span-content';
 export { TraceStore } from './traces/trace-store';
 export { SpanDto, SpanListQueryDto, SpanPageDto, toSpanDto } from './traces/span.dto';
 export {
@@ -65,6 +66,7 @@ export {
   type SessionRef,
   type SpanReading,
   TRACE_ID,
+  type TracesTogether,
   type TraceRef,
   type TraceSelection,
   type TraceSpan,

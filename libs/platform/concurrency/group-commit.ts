@@ -21,7 +21,7 @@ export interface GroupRules<Item, Ready, Result> {
 
 interface Waiter<Item, Result> {
   item: Item;
-  signal: AbortSignal;
+  signal: AbortSignal | undefined;
   /** Detaches the waiter from its signal. */
   begin(): void;
   resolve(result: Result): void;
@@ -50,21 +50,21 @@ export class GroupCommit<Item, Ready, Result> {
    *
    * @throws the signal's reason, if it is aborted before the item is prepared; else the error of preparing or writing
    */
-  add(owner: OwnerPath, item: Item, signal: AbortSignal): Promise<Result> {
-    signal.throwIfAborted();
+  add(owner: OwnerPath, item: Item, signal?: AbortSignal): Promise<Result> {
+    signal?.throwIfAborted();
     return new Promise<Result>((resolve, reject) => {
       const waiter: Waiter<Item, Result> = {
         item,
         signal,
-        begin: () => signal.removeEventListener('abort', leave),
+        begin: () => signal?.removeEventListener('abort', leave),
         resolve,
         reject,
       };
       const leave = (): void => {
         this.waiting.remove(owner, waiter);
-        reject(signal.reason as Error);
+        reject(signal?.reason as Error);
       };
-      signal.addEventListener('abort', leave, { once: true });
+      signal?.addEventListener('abort', leave, { once: true });
       this.waiting.push(owner, waiter);
       if (this.writing < this.rules.limiter.concurrency)
         void runAs(this.rules.owner, () => this.writeGroups());
@@ -118,8 +118,8 @@ export class GroupCommit<Item, Ready, Result> {
   private async writeHalves(group: readonly Member<Item, Ready, Result>[]): Promise<void> {
     const middle = Math.ceil(group.length / 2);
     for (const half of [group.slice(0, middle), group.slice(middle)]) {
-      for (const { waiter } of half) if (waiter.signal.aborted) waiter.reject(waiter.signal.reason);
-      await this.writeGroup(half.filter(({ waiter }) => !waiter.signal.aborted));
+      for (const { waiter } of half) if (waiter.signal?.aborted) waiter.reject(waiter.signal.reason);
+      await this.writeGroup(half.filter(({ waiter }) => !waiter.signal?.aborted));
     }
   }
 }

@@ -9,6 +9,12 @@ import type { PlacedTrace } from './trace.types';
 /** Records that are read, at most. */
 const RECORDS_MAX = 10_000;
 
+/** Events, and whether all were read. */
+export interface LoggedEvents {
+  events: LoggedEvent[];
+  isWhole: boolean;
+}
+
 /** An event of a model call that was sent as a log record. */
 export interface LoggedEvent extends MeaningfulEvent {
   trace_id: string;
@@ -22,6 +28,8 @@ interface MessageRow {
   event_name: string;
   body: RawJson | null;
   attributes: RawJson;
+  /** Whether this record and those before it are within the limit. */
+  fits: boolean;
 }
 
 /** Reads the log records that carry the messages of model calls. */
@@ -36,11 +44,12 @@ export class MessageLogRepository {
     { workspaceId }: Scope,
     traces: readonly PlacedTrace[],
     maxBytes: number,
-  ): Promise<LoggedEvent[]> {
+  ): Promise<LoggedEvents> {
     await followIndexes(this.database);
     const rows = await this.database.query<MessageRow>(
       sql`SELECT replace(l.trace_id::text, '-', '') AS trace_id, lpad(to_hex(l.span_id), 16, '0') AS span_id, l.event_name,
-          l.body, l.attributes
+          l.contents <= ${maxBytes} AS fits, CASE WHEN l.contents <= ${maxBytes} THEN l.body END AS body,
+          CASE WHEN l.contents <= ${maxBytes} THEN l.attributes END AS attributes
         FROM (
           SELECT *, sum(content_size) OVER (ORDER BY logged_at, log_no ROWS UNBOUNDED PRECEDING) AS contents FROM (
             SELECT found.* FROM unnest(${traces.map(({ trace_id }) => trace_id)}::uuid[]) AS given(id)
@@ -51,9 +60,10 @@ export class MessageLogRepository {
               ORDER BY logged_at, log_no LIMIT ${RECORDS_MAX}
             ) found ORDER BY logged_at, log_no LIMIT ${RECORDS_MAX}
           ) first
-        ) l WHERE l.contents <= ${maxBytes} ORDER BY l.logged_at, l.log_no`,
+        ) l WHERE l.contents - l.content_size <= ${maxBytes} ORDER BY l.logged_at, l.log_no`,
     );
-    return rows.map(toEvent);
+    const read = rows.filter(({ fits }) => fits);
+    return { events: read.map(toEvent), isWhole: read.length === rows.length && rows.length < RECORDS_MAX };
   }
 }
 

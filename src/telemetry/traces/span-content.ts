@@ -44,7 +44,8 @@ export function tracesOfSilentCalls(
   });
 }
 
-const mayBeCall = ({ operation, provider, model, tool_name }: TraceSpan): boolean =>
+/** Tells whether a span may be a call of a model: instrumentations name one of these for every call. */
+export const mayBeCall = ({ operation, provider, model, tool_name }: TraceSpan): boolean =>
   tool_name === null && (operation ?? provider ?? model) !== null;
 
 /**

@@ -21,8 +21,11 @@ import type {
   TracePosition,
   TraceRef,
   TraceSelection,
+  TracesTogether,
+  TogetherLimits,
   TraceSpan,
   TreeLimits,
+  WantedTraces,
 } from './trace.types';
 
 /** What to do when a read takes too long. */
@@ -148,13 +151,37 @@ export class TraceStore {
       const found = await withContent(await spans.ofTraces(scope, places, reading));
       const incomplete = tracesOfSilentCalls(found, places);
       if (incomplete.length === 0) return found;
-      return withLoggedContent(found, await logs.ofTraces(scope, incomplete, reading.maxBytes));
+      const { events } = await logs.ofTraces(scope, incomplete, reading.maxBytes);
+      return withLoggedContent(found, events);
+    });
+  }
+
+  /**
+   * Reads several traces and sessions at once: existing traces, without input and output of more than `maxBytes`, and the
+   * first traces of each session. Reads together what is small, which is all that most of them have, and leaves out
+   * sessions and spans that exceed the limits of what is read together.
+   */
+  readTogether(scope: Scope, wanted: WantedTraces, limits: TogetherLimits): Promise<TracesTogether> {
+    return this.read(scope, HINTS.ids, async ({ logs, spans, traces }) => {
+      const { traceIds, ofSessions, withSpansOfSessions } = wanted;
+      const found = traceIds.length > 0 ? await traces.findMany(scope, traceIds, limits.maxBytes) : [];
+      const sessionIds = [...new Set(ofSessions(found))];
+      const sessions = await wholeSessions(traces, scope, sessionIds, limits);
+      const spoken = withSpansOfSessions ? [...sessions.values()].flat() : [];
+      const ids = [...new Set([...found, ...spoken].map(({ trace_id }) => trace_id))];
+      return {
+        traces: found,
+        sessions,
+        spans: await wholeSpans({ logs, spans, traces }, scope, ids, limits),
+      };
     });
   }
 
   /** Reads the first traces of a session by start. The first of them include content, up to `maxBytes` in total. */
   sessionTraces(scope: Scope, sessionId: string, limit: number, maxBytes: number): Promise<TraceRow[]> {
-    return this.read(scope, HINTS.again, ({ traces }) => traces.ofSession(scope, sessionId, limit, maxBytes));
+    return this.read(scope, HINTS.again, ({ traces }) =>
+      traces.ofSessions(scope, [sessionId], limit, maxBytes),
+    );
   }
 
   /** Reads the newest traces of a selection, starting after a position. */
@@ -207,6 +234,56 @@ export class TraceStore {
       signal: this.signal,
     });
   }
+}
+
+/** Reads the traces of sessions, and leaves out sessions that are not read as a whole. */
+async function wholeSessions(
+  traces: TraceRepository,
+  scope: Scope,
+  sessionIds: readonly string[],
+  { sessionTraces, bytes }: TogetherLimits,
+): Promise<Map<string, TraceRow[]>> {
+  const bySession = new Map(sessionIds.map((id) => [id, [] as TraceRow[]]));
+  if (sessionIds.length === 0) return bySession;
+  for (const trace of await traces.ofSessions(scope, sessionIds, sessionTraces + 1, bytes)) {
+    bySession.get(trace.session_id!)!.push(trace);
+  }
+  const isWhole = (trace: TraceRow): boolean =>
+    trace.content_size === 0 || trace.input !== null || trace.output !== null;
+  for (const [id, found] of bySession) {
+    if (found.length > sessionTraces || !found.every(isWhole)) bySession.delete(id);
+  }
+  return bySession;
+}
+
+/** Reads the spans of traces, and leaves out traces whose spans, or log records about them, are not read as a whole. */
+async function wholeSpans(
+  { logs, spans, traces }: Pick<Repositories, 'logs' | 'spans' | 'traces'>,
+  scope: Scope,
+  traceIds: readonly string[],
+  limits: TogetherLimits,
+): Promise<Map<string, TraceSpan[]>> {
+  const places = traceIds.length > 0 ? await traces.findPlaces(scope, traceIds) : [];
+  let left = limits.spans;
+  const read = places.filter(({ span_count }) => span_count <= left && (left -= span_count) >= 0);
+  if (read.length === 0) return new Map();
+  const reading = { limit: limits.spans, maxBytes: limits.bytes };
+  const found = await withContent(await spans.ofTraces(scope, read, reading));
+  const whole = read.filter(({ trace_id, span_count }) => {
+    const own = found.filter((span) => span.trace_id === trace_id);
+    return own.length === span_count && own.every(({ attributes }) => attributes !== null);
+  });
+  const incomplete = tracesOfSilentCalls(found, whole);
+  const logged =
+    incomplete.length > 0
+      ? await logs.ofTraces(scope, incomplete, limits.bytes)
+      : { events: [], isWhole: true };
+  const unread = new Set(logged.isWhole ? [] : incomplete.map(({ trace_id }) => trace_id));
+  const byTrace = new Map(
+    whole.flatMap(({ trace_id }) => (unread.has(trace_id) ? [] : [[trace_id, [] as TraceSpan[]] as const])),
+  );
+  for (const span of withLoggedContent(found, logged.events)) byTrace.get(span.trace_id)?.push(span);
+  return byTrace;
 }
 
 /** The page of an unknown trace. */

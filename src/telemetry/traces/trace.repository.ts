@@ -130,18 +130,29 @@ export class TraceRepository {
     return row?.found ?? 0;
   }
 
-  /** Reads the first traces of a session, by start, with content up to `maxBytes` in total. */
-  ofSession({ workspaceId }: Scope, sessionId: string, limit: number, maxBytes: number): Promise<TraceRow[]> {
+  /**
+   * Reads the first traces of each of these sessions, by start, with content up to `maxBytes` in total.
+   *
+   * @param limit traces of each session, at most
+   */
+  async ofSessions(
+    { workspaceId }: Scope,
+    sessionIds: readonly string[],
+    limit: number,
+    maxBytes: number,
+  ): Promise<TraceRow[]> {
+    await followIndexes(this.database);
     return this.database.query<TraceRow>(
-      prepared(
-        'trace.of-session',
-        sql`SELECT ${columnsWhere(sql`t.contents <= ${maxBytes}`)}
-          FROM (
-            SELECT *, sum(content_size) OVER (ORDER BY started_at, trace_id ROWS UNBOUNDED PRECEDING) AS contents
-            FROM traces WHERE workspace_id = ${workspaceId} AND session_id = ${sessionId}
-            ORDER BY started_at, trace_id LIMIT ${limit}
-          ) t ORDER BY t.started_at, t.trace_id`,
-      ),
+      sql`SELECT ${columnsWhere(sql`t.contents <= ${maxBytes}`)}
+        FROM (
+          SELECT found.*, sum(content_size) OVER (ORDER BY session_id, started_at, trace_id ROWS UNBOUNDED PRECEDING)
+                   AS contents
+          FROM unnest(${sessionIds}::text[]) AS given(id)
+          CROSS JOIN LATERAL (
+            SELECT * FROM traces WHERE workspace_id = ${workspaceId} AND session_id = given.id
+            ORDER BY session_id, started_at, trace_id LIMIT ${limit}
+          ) found
+        ) t ORDER BY t.session_id, t.started_at, t.trace_id`,
     );
   }
 }

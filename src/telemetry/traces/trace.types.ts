@@ -2,6 +2,7 @@ import type { OtlpSpan } from '#otlp';
 import type { Scope } from '#platform/auth';
 import type { RawJson } from '#platform/json';
 import type { SpanHeadDto, SpanMeaningDto } from './span.dto';
+import type { TraceRow } from './trace.dto';
 import type { TraceFilter } from './trace-stats.types';
 
 /** 32 lower-case hexadecimal digits, not all zeros (W3C Trace Context). */
@@ -57,6 +58,36 @@ export interface SpanReading {
   callsOnly?: boolean;
   /** Reads the last spans by start, instead of the first. */
   fromEnd?: boolean;
+}
+
+/** Traces and sessions to read together. */
+export interface WantedTraces {
+  traceIds: readonly string[];
+  /** Returns the sessions to read, which may depend on the traces. */
+  ofSessions: (traces: readonly TraceRow[]) => string[];
+  /** Whether to read the spans of the sessions' traces too. */
+  withSpansOfSessions: boolean;
+}
+
+/** Limits of reading traces and sessions together. */
+export interface TogetherLimits {
+  /** Size of input and output of one trace that was asked for by its id. */
+  maxBytes: number;
+  /** Traces of one session. */
+  sessionTraces: number;
+  /** Spans in total. */
+  spans: number;
+  /** Size of the content of all sessions, of all spans, and of all log records. */
+  bytes: number;
+}
+
+/** Traces and sessions that were read together. */
+export interface TracesTogether {
+  traces: TraceRow[];
+  /** The traces by start of each session that was read as a whole. */
+  sessions: Map<string, TraceRow[]>;
+  /** The spans by start of each trace whose spans were read as a whole. */
+  spans: Map<string, TraceSpan[]>;
 }
 
 /** Limits of reading one trace. */

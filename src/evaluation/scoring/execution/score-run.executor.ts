@@ -42,8 +42,6 @@ const BREAKDOWNS_MAX = 5;
 const DATABASE_RETRY_MS = 1_000;
 /** Targets that are stored in one transaction, at most. */
 const STORED_TOGETHER_MAX = 32;
-/** Scores are stored even if their run is abandoned. */
-const NEVER = new AbortController().signal;
 
 /** Executes scoring runs. Handles their jobs. */
 @Handles(SCORE_RUN)
@@ -172,7 +170,7 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
       await this.runner.run(scope, job, async (target, item) => {
         const writeBack = writeBackOf(run, scorer, target, item);
         const scored = { target, scoreId: newId('score'), item, writeBack };
-        const store = () => results.add([run.org_id, run.workspace_id], scored, NEVER);
+        const store = () => results.add([run.org_id, run.workspace_id], scored);
         if (await retry(store, job.retry)) {
           this.metrics.scored(scorer.scorer_kind, item);
           return;

@@ -2,16 +2,34 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { RawJson, toJsonText } from '#platform/json';
 import { type ScoredMessage, SessionDirectory } from '../../../agents';
-import { type TraceRow, type TraceSpan, TraceStore } from '../../../telemetry';
+import {
+  mayBeCall,
+  type TraceRow,
+  type TraceSpan,
+  type TracesTogether,
+  TraceStore,
+} from '../../../telemetry';
 import { Conversation, lastAssistantContent, messagesIn, type SessionMessage } from '../../judges';
 import { isUnread, SUBJECT_MAX, type SubjectBudget } from './subject-views';
 
 /** Traces and messages of a session that a scorer sees, at most. */
-const SESSION_TRACES_MAX = 100;
+export const SESSION_TRACES_MAX = 100;
 export const MESSAGES_MAX = 1_000;
 /** Calls of models whose messages are read, at most: of a session, and at the end of a trace. */
 const SESSION_CALLS_MAX = 1_000;
 const LAST_CALLS_MAX = 20;
+
+/** What was read together for several targets, so that it need not be read for each. */
+export interface KnownContent extends Pick<TracesTogether, 'sessions' | 'spans'> {
+  /** The sessions of agents among those of the targets. Undefined if this is unknown. */
+  ofAgents?: ReadonlySet<string>;
+}
+
+export const NOTHING_KNOWN: KnownContent = { sessions: new Map(), spans: new Map() };
+
+/** Returns the size of what spans or traces contain, in bytes of JSON. */
+export const contentSizeOf = (read: readonly { content_size: number }[]): number =>
+  read.reduce((sum, { content_size }) => sum + content_size, 0);
 
 /** Stands for content that does not fit into the budget. */
 export const UNREAD = Symbol('unread');
@@ -38,20 +56,31 @@ export class SessionReader {
     private readonly sessions: SessionDirectory,
   ) {}
 
+  /** Returns the sessions of agents among these. */
+  async agentSessionsAmong(scope: Scope, sessionIds: readonly string[]): Promise<ReadonlySet<string>> {
+    if (sessionIds.length === 0) return new Set();
+    return new Set((await this.sessions.lastMessages(scope, sessionIds)).keys());
+  }
+
   /** Reads an agent's messages or, without any, the messages of the first traces that fit into the budget. */
-  async read(scope: Scope, sessionId: string, budget: SubjectBudget): Promise<Session> {
+  async read(scope: Scope, sessionId: string, budget: SubjectBudget, known: KnownContent): Promise<Session> {
+    const read = known.sessions.get(sessionId);
+    const fits = read && contentSizeOf(read) <= budget.bytes;
+    const isOfAgent = known.ofAgents?.has(sessionId) ?? true;
     const [found, ofAgent] = await Promise.all([
-      this.traces.sessionTraces(scope, sessionId, SESSION_TRACES_MAX + 1, budget.bytes),
-      this.sessions.beginning(scope, sessionId, MESSAGES_MAX, budget.bytes),
+      fits ? read : this.traces.sessionTraces(scope, sessionId, SESSION_TRACES_MAX + 1, budget.bytes),
+      isOfAgent ? this.sessions.beginning(scope, sessionId, MESSAGES_MAX, budget.bytes) : null,
     ]);
     const traces = found.slice(0, SESSION_TRACES_MAX);
     const unread = traces.findIndex(isUnread);
-    const read = unread < 0 ? traces : traces.slice(0, unread);
+    const firstTraces = unread < 0 ? traces : traces.slice(0, unread);
     const stored = ofAgent?.messages.map(withoutNulls) ?? [];
     // an agent's session begins with its prompt, whether or not further messages are stored
     const isAnswered = stored.some(({ role }) => role === 'assistant');
     const ofTraces =
-      isAnswered || ofAgent?.isWhole === false ? undefined : await this.messagesOf(scope, read, budget);
+      isAnswered || ofAgent?.isWhole === false
+        ? undefined
+        : await this.messagesOf(scope, firstTraces, budget, known);
     const isOfTraces = ofTraces !== undefined && ofTraces.messages.length > 0;
     return {
       sessionId,
@@ -62,8 +91,8 @@ export class SessionReader {
         traces.length < found.length
           ? await this.traces.countSelectedTraces(scope, { session_ids: [sessionId] })
           : traces.length,
-      readCount: read.length,
-      hasMore: ofTraces ? read.length < found.length || ofTraces.isCut : !ofAgent!.isWhole,
+      readCount: firstTraces.length,
+      hasMore: ofTraces ? firstTraces.length < found.length || ofTraces.isCut : !ofAgent!.isWhole,
     };
   }
 
@@ -99,21 +128,24 @@ export class SessionReader {
     return lastAssistantContent(new Conversation().add({ spans }));
   }
 
+  private readCalls(scope: Scope, traces: readonly TraceRow[], budget: SubjectBudget): Promise<TraceSpan[]> {
+    const reading = { limit: SESSION_CALLS_MAX, maxBytes: budget.bytes, callsOnly: true };
+    return this.traces.readSpans(
+      scope,
+      traces.map(({ trace_id }) => trace_id),
+      reading,
+    );
+  }
+
   /** Reads the messages of traces. The calls of a trace are read only if its root span lacks the input or the output. */
   private async messagesOf(
     scope: Scope,
     traces: readonly TraceRow[],
     budget: SubjectBudget,
+    known: KnownContent,
   ): Promise<{ messages: SessionMessage[]; isCut: boolean }> {
     const silent = traces.filter(({ input, output }) => input === null || output === null);
-    const calls =
-      silent.length === 0
-        ? []
-        : await this.traces.readSpans(
-            scope,
-            silent.map(({ trace_id }) => trace_id),
-            { limit: SESSION_CALLS_MAX, maxBytes: budget.bytes, callsOnly: true },
-          );
+    const calls = knownCalls(silent, known, budget) ?? (await this.readCalls(scope, silent, budget));
     const callsOf = new Map<string, TraceSpan[]>();
     for (const call of calls) {
       const ofTrace = callsOf.get(call.trace_id);
@@ -127,6 +159,21 @@ export class SessionReader {
     const isCut = calls.length === SESSION_CALLS_MAX || calls.some(({ attributes }) => attributes === null);
     return { messages, isCut };
   }
+}
+
+/** Returns the calls of models of traces, by trace and start. Undefined if they were not read, or exceed the budget. */
+function knownCalls(
+  traces: readonly TraceRow[],
+  { spans }: KnownContent,
+  budget: SubjectBudget,
+): TraceSpan[] | undefined {
+  const calls: TraceSpan[] = [];
+  for (const { trace_id } of traces) {
+    const read = spans.get(trace_id);
+    if (!read) return undefined;
+    calls.push(...read.filter(mayBeCall));
+  }
+  return calls.length < SESSION_CALLS_MAX && contentSizeOf(calls) <= budget.bytes ? calls : undefined;
 }
 
 /** Removes the members of an agent's message that are null. */

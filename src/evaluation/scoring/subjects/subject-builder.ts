@@ -6,7 +6,16 @@ import { type TraceRow, type TraceSpan, TraceStore } from '../../../telemetry';
 import { Conversation, firstUserContent, lastAssistantContent } from '../../judges';
 import { type Grain, MAX_SUBJECT_LENGTH, type ScoringSubject } from '../../scorers';
 import type { ScoringTarget } from '../runs/score-run.entity';
-import { MESSAGES_MAX, type Session, SessionReader, UNREAD } from './session-reader';
+import {
+  contentSizeOf,
+  type KnownContent,
+  MESSAGES_MAX,
+  NOTHING_KNOWN,
+  type Session,
+  SESSION_TRACES_MAX,
+  SessionReader,
+  UNREAD,
+} from './session-reader';
 import {
   isUnread,
   jsonSize,
@@ -44,6 +53,19 @@ interface ChunkContent {
   results: Map<string, ResultContent>;
 }
 
+/** The same, and what was read together with them. */
+interface PreparedContent extends ChunkContent {
+  known: KnownContent;
+}
+
+/** Limits of what is read together for a chunk of targets. What exceeds them is read for each target. */
+const TOGETHER = {
+  maxBytes: SUBJECT_MAX,
+  sessionTraces: SESSION_TRACES_MAX,
+  spans: 1_000,
+  bytes: 1024 * 1024,
+};
+
 /** Targets, and how to prepare them. */
 export interface TargetsToPrepare {
   grain: Grain;
@@ -76,7 +98,7 @@ export class SubjectBuilder {
   ): AsyncGenerator<PreparedTarget, undefined> {
     for (let at = 0; at < targets.length; at += chunkSize) {
       const chunk = targets.slice(at, at + chunkSize);
-      const content = await retry(() => this.readChunk(scope, chunk), policy);
+      const content = await retry(() => this.readTogether(scope, grain, chunk), policy);
       for (const target of chunk) yield { target, build: () => this.build(scope, grain, target, content) };
     }
   }
@@ -103,34 +125,60 @@ export class SubjectBuilder {
   }
 
   private async readChunk(scope: Scope, targets: readonly ScoringTarget[]): Promise<ChunkContent> {
-    const ids = [...new Set(targets.flatMap(({ trace_id }) => trace_id ?? []))];
+    const ids = traceIdsOf(targets);
+    const [traces, results] = await Promise.all([
+      ids.length > 0 ? this.traces.findTraces(scope, ids, SUBJECT_MAX) : [],
+      this.readResults(scope, targets),
+    ]);
+    return { traces: byId(traces), results };
+  }
+
+  /** Also reads small sessions and traces of the targets, so that a target needs few reads of its own, or none. */
+  private async readTogether(
+    scope: Scope,
+    grain: Grain,
+    targets: readonly ScoringTarget[],
+  ): Promise<PreparedContent> {
+    const results = await this.readResults(scope, targets);
+    const sessionsOf = (traces: readonly TraceRow[]): string[] => {
+      const read = byId(traces);
+      return targets.flatMap((target) => sessionOf(target, read, results) ?? []);
+    };
+    const traceIds = traceIdsOf(targets);
+    if (traceIds.length === 0 && sessionsOf([]).length === 0) {
+      return { traces: new Map(), results, known: NOTHING_KNOWN };
+    }
+    const wanted = { traceIds, ofSessions: sessionsOf, withSpansOfSessions: grain === 'session' };
+    const { traces, sessions, spans } = await this.traces.readTogether(scope, wanted, TOGETHER);
+    const ofAgents = await this.sessions.agentSessionsAmong(scope, [...new Set(sessionsOf(traces))]);
+    return { traces: byId(traces), results, known: { sessions, spans, ofAgents } };
+  }
+
+  private async readResults(
+    scope: Scope,
+    targets: readonly ScoringTarget[],
+  ): Promise<Map<string, ResultContent>> {
     const keys = targets.flatMap(({ result_experiment_id, result_id }) =>
       result_experiment_id !== null && result_id !== null
         ? { experimentId: result_experiment_id, resultId: result_id }
         : [],
     );
-    const [traces, results] = await Promise.all([
-      ids.length > 0 ? this.traces.findTraces(scope, ids, SUBJECT_MAX) : [],
-      this.results.readResults(scope, keys, SUBJECT_MAX),
-    ]);
-    return {
-      traces: new Map(traces.map((trace) => [trace.trace_id, trace])),
-      results: new Map(results.map((result) => [result.result_id, result])),
-    };
+    const results = await this.results.readResults(scope, keys, SUBJECT_MAX);
+    return new Map(results.map((result) => [result.result_id, result]));
   }
 
   private async build(
     scope: Scope,
     grain: Grain,
     target: ScoringTarget,
-    { traces, results }: ChunkContent,
+    { traces, results, known }: PreparedContent,
   ): Promise<SubjectOrError> {
     const result = target.result_id === null ? undefined : results.get(target.result_id);
     if (result && result.size > SUBJECT_MAX) return tooLarge('The result of the target');
     const trace = target.trace_id === null ? undefined : traces.get(target.trace_id);
     return grain === 'trace'
-      ? this.buildTrace(scope, target, trace, result)
-      : this.buildSession(scope, target, trace, result);
+      ? this.buildTrace(scope, target, trace, result, known)
+      : this.buildSession(scope, target, trace, result, known);
   }
 
   private async buildTrace(
@@ -138,9 +186,10 @@ export class SubjectBuilder {
     target: ScoringTarget,
     trace: TraceRow | undefined,
     result: ResultContent | undefined,
+    known: KnownContent,
   ): Promise<SubjectOrError> {
     const budget = new SubjectBudget();
-    const spans = trace && (await this.readSpans(scope, trace));
+    const spans = trace && (await this.readSpans(scope, trace, known));
     const content = await this.contentOf(scope, trace, spans, result);
     const taken = [
       content?.input,
@@ -151,9 +200,10 @@ export class SubjectBuilder {
     ];
     if (!content || !budget.take(sizeOf(taken))) return tooLarge(sourceOf(result));
     const shown = trace && showSpans(trace, spans!, budget);
-    const sessionId = target.session_id ?? trace?.session_id ?? result?.session_id ?? null;
-    const session = sessionId === null ? null : await this.sessions.read(scope, sessionId, budget);
-    const sessionView = session && (await this.showSession(scope, session, budget, { withSpans: false }));
+    const sessionId = sessionIdOf(target, trace, result);
+    const session = sessionId === null ? null : await this.sessions.read(scope, sessionId, budget, known);
+    const sessionView =
+      session && (await this.showSession(scope, session, budget, known, { withSpans: false }));
     return {
       subject: {
         ...content,
@@ -179,7 +229,7 @@ export class SubjectBuilder {
     let output: unknown = result?.output ?? trace?.output ?? null;
     if (!trace || (input !== null && output !== null)) return { input, output };
     if (isUnread(trace) && (input ?? output) === null) return undefined;
-    const shown = spans ?? (await this.readSpans(scope, trace));
+    const shown = spans ?? (await this.readSpans(scope, trace, NOTHING_KNOWN));
     const messages = new Conversation().add({ ...trace, spans: shown });
     input ??= asJson(firstUserContent(messages));
     const isCut = shown.length < trace.span_count || shown.some(({ attributes }) => attributes === null);
@@ -194,6 +244,7 @@ export class SubjectBuilder {
     target: ScoringTarget,
     trace: TraceRow | undefined,
     result: ResultContent | undefined,
+    known: KnownContent,
   ): Promise<SubjectOrError> {
     const budget = new SubjectBudget();
     const expected = result?.expected ?? null;
@@ -201,7 +252,7 @@ export class SubjectBuilder {
     budget.take(sizeOf([expected, metadata]));
     const { session_id } = target;
     // only a result can be a target without a session
-    const session = session_id === null ? null : await this.sessions.read(scope, session_id, budget);
+    const session = session_id === null ? null : await this.sessions.read(scope, session_id, budget, known);
     if (session && !result && isStartUnread(session)) return tooLarge('The first message of the session');
     let input = session ? firstUserContent(session.messages) : undefined;
     let output = session?.hasMore
@@ -211,7 +262,7 @@ export class SubjectBuilder {
       return tooLarge('The last message of the session');
     if (output === UNREAD) output = undefined;
     if (result && (input === undefined || output === undefined)) {
-      const spans = trace && (await this.readSpans(scope, trace));
+      const spans = trace && (await this.readSpans(scope, trace, known));
       const content = await this.contentOf(scope, trace, spans, result);
       input ??= content?.input;
       output ??= content?.output;
@@ -225,7 +276,7 @@ export class SubjectBuilder {
         output: output ?? null,
         expected,
         metadata,
-        session: session && (await this.showSession(scope, session, budget, { withSpans: true })),
+        session: session && (await this.showSession(scope, session, budget, known, { withSpans: true })),
       },
     };
   }
@@ -234,6 +285,7 @@ export class SubjectBuilder {
     scope: Scope,
     session: Session,
     budget: SubjectBudget,
+    known: KnownContent,
     { withSpans }: { withSpans: boolean },
   ): Promise<object> {
     const messages = budget.first(session.messages.slice(0, MESSAGES_MAX), jsonSize);
@@ -241,7 +293,7 @@ export class SubjectBuilder {
     const spans: (ShownSpans | undefined)[] = [];
     for (const trace of traces)
       spans.push(
-        withSpans ? showSpans(trace, await this.readSpans(scope, trace, budget), budget) : undefined,
+        withSpans ? showSpans(trace, await this.readSpans(scope, trace, known, budget), budget) : undefined,
       );
     const isCut = session.hasMore || messages.length < session.messages.length;
     return {
@@ -256,9 +308,12 @@ export class SubjectBuilder {
   private async readSpans(
     scope: Scope,
     { trace_id }: TraceRow,
+    known: KnownContent,
     budget = new SubjectBudget(),
   ): Promise<TraceSpan[]> {
     if (budget.spans <= 0 || budget.bytes <= 0) return [];
+    const read = known.spans.get(trace_id);
+    if (read && read.length <= budget.spans && contentSizeOf(read) <= budget.bytes) return read;
     const reading = { limit: budget.spans + 1, maxBytes: budget.bytes };
     return this.traces.readSpans(scope, [trace_id], reading);
   }
@@ -270,6 +325,26 @@ function showSpans(trace: TraceRow, found: readonly TraceSpan[], budget: Subject
   const isCut = views.length < Math.max(found.length, trace.span_count);
   return { views, isCut: isCut || views.some(({ is_truncated }) => is_truncated) };
 }
+
+const byId = (traces: readonly TraceRow[]): Map<string, TraceRow> =>
+  new Map(traces.map((trace) => [trace.trace_id, trace]));
+
+const traceIdsOf = (targets: readonly ScoringTarget[]): string[] => [
+  ...new Set(targets.flatMap(({ trace_id }) => trace_id ?? [])),
+];
+
+/** Returns the session that a scorer sees of a target. */
+const sessionIdOf = (
+  target: ScoringTarget,
+  trace: TraceRow | undefined,
+  result: ResultContent | undefined,
+): string | null => target.session_id ?? trace?.session_id ?? result?.session_id ?? null;
+
+const sessionOf = (
+  target: ScoringTarget,
+  traces: ReadonlyMap<string, TraceRow>,
+  results: ReadonlyMap<string, ResultContent>,
+): string | null => sessionIdOf(target, traces.get(target.trace_id!), results.get(target.result_id!));
 
 /** Returns a value that a scorer gets as JSON; null if there is none. */
 const asJson = (value: unknown): unknown =>
