@@ -36,6 +36,7 @@ import { ScoreBatches1795459500000 } from './1795459500000-score-batches';
 import { EvaluationAnnotation1795459700000 } from './1795459700000-evaluation-annotation';
 import { TelemetryAgentVersions1795459800000 } from './1795459800000-telemetry-agent-versions';
 import { HeapOnlyUpdates1795460000000 } from './1795460000000-heap-only-updates';
+import { ScoreRunWalks1795460000010 } from './1795460000010-score-run-walks';
 
 /**
  * Every migration, in the order in which they run. The baselines are already applied to existing databases, so never change
@@ -80,6 +81,7 @@ export const MIGRATIONS = [
   EvaluationAnnotation1795459700000,
   TelemetryAgentVersions1795459800000,
   HeapOnlyUpdates1795460000000,
+  ScoreRunWalks1795460000010,
 ];
 
 /** Timestamp of the first baseline, in ms since 1970. Databases with earlier migrations cannot be migrated. */

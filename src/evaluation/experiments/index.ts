@@ -9,6 +9,7 @@ export {
   type ExperimentResult,
   type ReferencedPair,
   type ReferencingResult,
+  type ResultRange,
   ResultReferenceRepository,
   type Times,
 } from './results/result-reference.repository';

@@ -208,4 +208,53 @@ describe('unscored results among many', () => {
     const sessions = { session_ids: Array.from({ length: 200 }, (_, n) => `ses_${2 * n + 2}`) };
     expect(await refused({ grain: 'session', ...sessions })).toContain('matches 200 targets');
   });
+
+  it('go on where the last run has stopped, newest first, and miss none', async () => {
+    const counter = await on.scorer();
+    const next = async (limit: number, members: object = {}): Promise<{ ids: string[]; pages: number }> => {
+      let pages = 0;
+      let run: any;
+      const count = (_: unknown, text: string) => {
+        if (/FROM results\s+WHERE .* ORDER BY result_id DESC/s.test(text)) pages++;
+        return Promise.resolve();
+      };
+      await watched(app.database, count, async () => {
+        run = (await on.score(counter, { experiment_id, unscored_only: true, limit, ...members })).body;
+      });
+      const targets = await app.database.query<{ result_id: string }>(
+        'SELECT result_id FROM score_targets WHERE score_run_id = $1 ORDER BY ordinal',
+        [run.score_run_id],
+      );
+      return { ids: targets.map(({ result_id }) => result_id), pages };
+    };
+    const ids = (from: number, to: number): string[] =>
+      Array.from({ length: from - to + 1 }, (_, n) => `res_0${String(from - n).padStart(25, '0')}`);
+    expect((await next(100)).ids).toEqual(ids(RESULTS, RESULTS - 99));
+    expect((await next(100)).ids).toEqual(ids(RESULTS - 100, RESULTS - 199));
+    // a selection that is narrowed walks over less
+    const narrowed = { trace_ids: [(RESULTS - 1_000).toString(16).padStart(32, '0')] };
+    expect((await next(1, narrowed)).ids).toEqual(ids(RESULTS - 1_000, RESULTS - 1_000));
+    for (let ran = 200; ran < 900; ran += 100) {
+      // one page of those that are newer than all, and one of those that come next
+      expect(await next(100)).toEqual({ ids: ids(RESULTS - ran, RESULTS - ran - 99), pages: 2 });
+    }
+    const late = `${ids(RESULTS - 50, RESULTS - 50)[0]}_late`;
+    // newer results come first, and what appears or changes where others have been comes in the end
+    const insert = (resultId: string) =>
+      app.database.query(
+        `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, created_at, updated_at, created_by)
+         VALUES ($1, $2, $3, $2, now(), now(), 'test')`,
+        [experiment_id, resultId, on.workspaceId],
+      );
+    await insert('res_1');
+    await insert(late);
+    const next100 = async (): Promise<string[]> => (await next(100)).ids;
+    expect(await next100()).toEqual(['res_1', ...ids(RESULTS - 900, RESULTS - 998)]);
+    const [last] = ids(RESULTS - 1_010, RESULTS - 1_010);
+    const remove = 'DELETE FROM results WHERE experiment_id = $1 AND result_id < $2';
+    await app.database.query(remove, [experiment_id, last]);
+    const left = [...ids(RESULTS - 999, RESULTS - 999), ...ids(RESULTS - 1_001, RESULTS - 1_010)];
+    expect(await next100()).toEqual([...left, late]);
+    expect(await next100()).toEqual([]);
+  });
 });

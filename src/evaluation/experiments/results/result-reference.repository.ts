@@ -32,6 +32,18 @@ export interface Times {
   until?: Date | undefined;
 }
 
+/** Which results of an experiment to read, by their ids. All bounds are optional. */
+export interface ResultRange {
+  /** Exclusive. */
+  below?: string | undefined;
+  /** Exclusive. */
+  above?: string | undefined;
+  /** Inclusive. */
+  from?: string | undefined;
+  /** Inclusive. */
+  to?: string | undefined;
+}
+
 const COLUMNS = raw('experiment_id, result_id, trace_id, session_id, created_at');
 
 /** Finds results by the traces and sessions that they reference, for the selection of scoring targets. */
@@ -40,16 +52,16 @@ export class ResultReferenceRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Returns the newest results of an experiment that are older than `afterId`; of given traces, if there are any. Reads along
-   * the key, because without statistics the planner would sort all results.
+   * Returns the newest results of an experiment in a range; of given traces, if there are any. Reads along the key, because
+   * without statistics the planner would sort all results.
    */
   ofExperiment(
     scope: Scope,
     experimentId: string,
     limit: number,
-    { traceIds, afterId }: { traceIds?: readonly string[] | undefined; afterId?: string | undefined } = {},
+    { traceIds, ...range }: ResultRange & { traceIds?: readonly string[] | undefined } = {},
   ): Promise<ExperimentResult[]> {
-    const from = ofExperiment(scope, experimentId, { traceIds, afterId });
+    const from = ofExperiment(scope, experimentId, traceIds, range);
     return this.database.transaction(async (tx) => {
       if (!traceIds) await followIndexes(tx);
       return tx.query<ExperimentResult>(
@@ -61,7 +73,7 @@ export class ResultReferenceRepository {
   /** Counts the results of an experiment; of given traces, if there are any. */
   async countOfExperiment(scope: Scope, experimentId: string, traceIds?: readonly string[]): Promise<number> {
     const [row] = await this.database.query<{ found: number }>(
-      sql`SELECT count(*) AS found FROM ${ofExperiment(scope, experimentId, { traceIds })}`,
+      sql`SELECT count(*) AS found FROM ${ofExperiment(scope, experimentId, traceIds)}`,
     );
     return row!.found;
   }
@@ -139,11 +151,15 @@ export class ResultReferenceRepository {
 function ofExperiment(
   scope: Scope,
   experimentId: string,
-  { traceIds, afterId }: { traceIds?: readonly string[] | undefined; afterId?: string | undefined },
+  traceIds: readonly string[] | undefined,
+  { below, above, from, to }: ResultRange = {},
 ): Sql {
   const where = new Where(scope.key)
     .add(sql`experiment_id = ${experimentId}`)
-    .addIf(afterId, (id) => sql`result_id < ${id}`);
+    .addIf(below, (id) => sql`result_id < ${id}`)
+    .addIf(above, (id) => sql`result_id > ${id}`)
+    .addIf(from, (id) => sql`result_id >= ${id}`)
+    .addIf(to, (id) => sql`result_id <= ${id}`);
   if (!traceIds) return sql`results WHERE ${where.sql}`;
   where.add(sql`trace_id = given.id`);
   return sql`unnest(${traceIds}::text[]) AS given(id)

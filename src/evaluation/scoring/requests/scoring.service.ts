@@ -50,7 +50,7 @@ export class ScoringService {
     const { scorer, selection, options } = request;
     if (mode === 'score') return { queued: await this.enqueue(scope, scorer, selection, options, signal) };
     const { grain } = selection;
-    const targets = await this.selector.select(scope, scorer, selection, signal);
+    const { targets } = await this.selector.select(scope, scorer, selection, signal);
     const results =
       mode === 'preview'
         ? await this.runner.preview(scope, scorer, grain, targets)
@@ -74,8 +74,8 @@ export class ScoringService {
     const { grain, unscoredOnly, experimentId: experiment_id = null } = selection;
     for (let attempt = 0; attempt < SELECTIONS_MAX; attempt++) {
       signal.throwIfAborted();
-      const targets = await this.selector.select(scope, scorer, selection, signal);
-      const settings = { ...options, grain, experiment_id, unscoredOnly };
+      const { targets, walk } = await this.selector.select(scope, scorer, selection, signal);
+      const settings = { ...options, grain, experiment_id, unscoredOnly, walk };
       const run = await this.runs.start(scope, scorer, targets, settings);
       if (run) return toQueuedRunDto(run);
     }

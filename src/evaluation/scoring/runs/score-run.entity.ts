@@ -53,6 +53,12 @@ export interface ScoreRunRow {
   created_by: string;
 }
 
+/** A range of the results of an experiment, by their ids; both are inclusive. */
+export interface Walk {
+  from: string;
+  to: string;
+}
+
 /** A trace with its session, if it has one; a session alone; or a result with the trace and session that it names. */
 export interface TargetRef {
   /** Either may be null, and for a result both. */

@@ -5,7 +5,7 @@ import { toJsonText } from '#platform/json';
 import { BY_CHANGE, type ListQueryDto, listPage, type RowPage } from '#platform/paging';
 import type { Grain, PinnedScorer } from '../../scorers';
 import type { ScoreRunListQueryDto } from './score-run.dto';
-import type { FailureCode, ScoreResultRow, ScoreRunRow, ScoringTarget } from './score-run.entity';
+import type { FailureCode, ScoreResultRow, ScoreRunRow, ScoringTarget, Walk } from './score-run.entity';
 
 /** Selects a column of a run or, while it is running, an aggregate of its results so far. */
 const soFar = (column: string, aggregate: string): string =>
@@ -33,6 +33,9 @@ const RESULT_OF_TARGET = `CASE WHEN t.result_version IS NOT NULL THEN t.result_e
 /** Open runs counted, at most. */
 const COUNTED_MAX = 100_000;
 
+/** Ranges of results that are read. One has all that selections one after the other have walked. */
+const WALKS_MAX = 10;
+
 /** Numbers of open runs, for metrics. */
 export interface OpenRuns {
   queued: number;
@@ -56,16 +59,26 @@ export interface RunEnd {
 export class ScoreRunRepository {
   constructor(private readonly database: Database) {}
 
-  /** Inserts a run and its targets. */
-  async insert(tx: Tx, scope: Scope, run: ScoreRunRow, targets: readonly ScoringTarget[]): Promise<void> {
+  /**
+   * Inserts a run and its targets.
+   *
+   * @param walk the results that were walked to select the targets, see `walks`
+   */
+  async insert(
+    tx: Tx,
+    scope: Scope,
+    run: ScoreRunRow,
+    targets: readonly ScoringTarget[],
+    walk: Walk | null = null,
+  ): Promise<void> {
     await tx.query(sql`
       INSERT INTO score_runs (score_run_id, org_id, workspace_id, scorer_id, scorer_version, experiment_id, grain,
                               concurrency, total, max_cost_usd, uses_cache, created_at, updated_at, created_by, rule_id,
-                              run_status, started_at, finished_at)
+                              run_status, started_at, finished_at, walked_from, walked_to)
       VALUES (${run.score_run_id}, ${scope.orgId}, ${scope.workspaceId}, ${run.scorer_id}, ${run.scorer_version},
               ${run.experiment_id}, ${run.grain}, ${run.concurrency}, ${run.total}, ${run.max_cost_usd},
               ${run.uses_cache}, ${run.created_at}, ${run.created_at}, ${scope.principalId}, ${run.rule_id}, ${run.run_status},
-              ${run.started_at}, ${run.finished_at})`);
+              ${run.started_at}, ${run.finished_at}, ${walk?.from ?? null}, ${walk?.to ?? null})`);
     await tx.query(sql`
       INSERT INTO score_targets (score_run_id, ordinal, trace_id, session_id, result_experiment_id, result_id,
                                  result_version, case_id)
@@ -153,7 +166,8 @@ export class ScoreRunRepository {
    * Returns true for targets with a score or in an open run or batch, and false for targets that only failed.
    *
    * Each target is looked up by its key (LATERAL, OFFSET 0), however many there are. `(SELECT …)` makes the planner use
-   * averages. Without statistics on a workspace and scorer, it would expect no rows and might read all scores.
+   * averages. Without statistics on a workspace and scorer, it would expect no rows and might read all scores. It is not
+   * prepared: a plan made while the tables were small would read all targets.
    */
   async findEarlier(
     scope: Scope,
@@ -165,9 +179,7 @@ export class ScoreRunRepository {
     const { workspaceId } = scope;
     const ids = arrayParameter('text', targetIds);
     const rows = await on.query<{ target_id: string; is_taken: boolean }>(
-      prepared(
-        'score-run.find-earlier',
-        sql`SELECT target_id, bool_or(is_taken) AS is_taken FROM (
+      sql`SELECT target_id, bool_or(is_taken) AS is_taken FROM (
             SELECT s.target_id, s.error IS NULL AS is_taken
             FROM unnest(${ids}::text[]) AS given(id) CROSS JOIN LATERAL (
               SELECT target_id, error FROM score_results
@@ -175,12 +187,15 @@ export class ScoreRunRepository {
                 AND scorer_version = ${scorer_version} AND grain = ${grain} AND target_id = given.id OFFSET 0
             ) s
             UNION ALL
-            SELECT t.target_id, true FROM score_runs r JOIN score_targets t USING (score_run_id)
+            SELECT t.target_id, true FROM score_runs r CROSS JOIN LATERAL (
+              SELECT target_id, ordinal FROM score_targets
+              WHERE score_run_id = r.score_run_id AND target_id = ANY(${ids}::text[]) OFFSET 0
+            ) t
             WHERE r.workspace_id = ${workspaceId} AND r.scorer_id = ${scorer_id}
               AND r.scorer_version = ${scorer_version} AND r.grain = ${grain}
-              AND r.run_status IN ('queued', 'running') AND t.target_id = ANY(${ids}::text[])
+              AND r.run_status IN ('queued', 'running')
               AND NOT EXISTS (
-                SELECT 1 FROM score_results s WHERE s.score_run_id = t.score_run_id AND s.ordinal = t.ordinal)
+                SELECT 1 FROM score_results s WHERE s.score_run_id = r.score_run_id AND s.ordinal = t.ordinal)
             UNION ALL
             SELECT w.target_id, true FROM unnest(${ids}::text[]) AS given(id) CROSS JOIN LATERAL (
               SELECT t.target_id FROM score_batch_targets t JOIN score_batches b USING (score_batch_id)
@@ -189,9 +204,27 @@ export class ScoreRunRepository {
                 AND b.batch_status IN ('queued', 'running') OFFSET 0
             ) w
           ) known GROUP BY target_id`,
-      ),
     );
     return new Map(rows.map(({ target_id, is_taken }) => [target_id, is_taken]));
+  }
+
+  /**
+   * Returns the newest ranges of an experiment's results in which no result was unscored, and in no run, when they were
+   * walked for a run of this scorer version. Results in them may have been replaced since, or have become visible late.
+   */
+  walks(
+    scope: Scope,
+    { scorer_id, scorer_version }: PinnedScorer,
+    grain: Grain,
+    experimentId: string,
+  ): Promise<Walk[]> {
+    return this.database.query<Walk>(
+      sql`SELECT walked_from AS "from", walked_to AS "to" FROM score_runs
+        WHERE workspace_id = (SELECT ${scope.workspaceId}::text) AND scorer_id = ${scorer_id}
+          AND scorer_version = ${scorer_version} AND grain = ${grain} AND experiment_id = ${experimentId}
+          AND walked_from IS NOT NULL
+        ORDER BY score_run_id DESC LIMIT ${WALKS_MAX}`,
+    );
   }
 
   /** Serializes, until the transaction ends, the requests that start runs of a scorer version over unscored targets. */

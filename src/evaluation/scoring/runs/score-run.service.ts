@@ -15,7 +15,7 @@ import {
   toScoreResultDto,
   toScoreRunDto,
 } from './score-run.dto';
-import { type ScoreRunRow, type ScoringTarget, targetIdOf } from './score-run.entity';
+import { type ScoreRunRow, type ScoringTarget, targetIdOf, type Walk } from './score-run.entity';
 import { SCORE_RUN } from './score-run.job';
 import { type RunEnd, ScoreRunRepository } from './score-run.repository';
 
@@ -46,13 +46,14 @@ export class ScoreRunService {
 
   /**
    * Starts a run over these targets. With `unscoredOnly`, returns null if another run has taken one of the targets since
-   * they were selected. A run without targets has succeeded at once, and has no job.
+   * they were selected. A run without targets has succeeded at once, and has no job. `walk` is the range of
+   * results that was walked to select the targets.
    */
   start(
     scope: Scope,
     scorer: PinnedScorer,
     targets: readonly ScoringTarget[],
-    { unscoredOnly, ...settings }: RunSettings & { unscoredOnly: boolean },
+    { unscoredOnly, walk, ...settings }: RunSettings & { unscoredOnly: boolean; walk: Walk | null },
   ): Promise<ScoreRunRow | null> {
     return this.database.transaction(async (tx) => {
       if (unscoredOnly && targets.length > 0) {
@@ -60,7 +61,7 @@ export class ScoreRunService {
         if (taken.size > 0) return null;
       }
       const run = newRun(scope, scorer, targets.length, settings);
-      await this.insertAndEnqueue(tx, scope, run, targets);
+      await this.insertAndEnqueue(tx, scope, run, targets, walk);
       return run;
     });
   }
@@ -71,8 +72,9 @@ export class ScoreRunService {
     scope: Scope,
     run: ScoreRunRow,
     targets: readonly ScoringTarget[],
+    walk: Walk | null = null,
   ): Promise<void> {
-    await this.runs.insert(tx, scope, run, targets);
+    await this.runs.insert(tx, scope, run, targets, walk);
     if (targets.length === 0) return;
     await this.jobs.enqueue(tx, SCORE_RUN, [{ score_run_id: run.score_run_id }]);
   }

@@ -3,7 +3,7 @@ import type { Scope } from '#platform/auth';
 import { SessionDirectory } from '../../../agents';
 import { type TraceSelection, TraceStore } from '../../../telemetry';
 import { ResultReferenceRepository, type Times } from '../../experiments';
-import type { TargetRef } from '../runs/score-run.entity';
+import type { TargetRef, Walk } from '../runs/score-run.entity';
 import {
   AgentSessions,
   type Candidates,
@@ -38,12 +38,19 @@ export class CandidateFinder {
    * of the trace store, of results and of agents.
    *
    * @param signal ends the reading of pages when it is aborted
+   * @param walks ranges of results that come last
    */
-  async find(scope: Scope, selection: Selection, signal: AbortSignal): Promise<Candidates> {
+  async find(
+    scope: Scope,
+    selection: Selection,
+    signal: AbortSignal,
+    walks: readonly Walk[] = [],
+  ): Promise<Candidates> {
     const traces = this.traces.withSignal(signal);
     const { agentIds, experimentId, grain, traceIds, since, until, filters } = selection;
     if (experimentId !== undefined) {
-      return new ResultCandidates(traces, this.agents, this.results, scope, { ...selection, experimentId });
+      const ofExperiment = { ...selection, experimentId };
+      return new ResultCandidates(traces, this.agents, this.results, scope, ofExperiment, walks);
     }
     const sessions = await this.selectedSessions(scope, selection);
     if (agentIds && !sessions) {

@@ -1,8 +1,8 @@
 import type { Scope } from '#platform/auth';
 import type { SessionDirectory } from '../../../agents';
 import type { TraceStore } from '../../../telemetry';
-import type { ExperimentResult, ResultReferenceRepository } from '../../experiments';
-import type { TargetRef } from '../runs/score-run.entity';
+import type { ExperimentResult, ResultRange, ResultReferenceRepository } from '../../experiments';
+import type { TargetRef, Walk } from '../runs/score-run.entity';
 import { type Candidates, PAGE_MAX, pageSizes, type Selection } from './candidates';
 import { isWithin, storedTraces } from './stored-traces';
 
@@ -16,7 +16,8 @@ interface PlacedResult extends ExperimentResult {
 
 /**
  * The results of an experiment, newest result first, with or without a trace. Reads them in pages along their key, and looks
- * up the traces of a page together, so that the newest hundred of any number cost one page.
+ * up the traces of a page together, so that the newest hundred of any number cost one page. Results in the ranges that
+ * earlier selections have walked come last.
  */
 export class ResultCandidates implements Candidates {
   constructor(
@@ -25,16 +26,22 @@ export class ResultCandidates implements Candidates {
     private readonly results: ResultReferenceRepository,
     private readonly scope: Scope,
     private readonly selection: Selection & { experimentId: string },
+    private readonly walks: readonly Walk[] = [],
   ) {}
 
   async *pages(wanted: number): AsyncGenerator<TargetRef[]> {
     const { experimentId, traceIds } = this.selection;
-    let afterId: string | undefined;
-    for (const size of pageSizes(wanted)) {
-      const results = await this.results.ofExperiment(this.scope, experimentId, size, { traceIds, afterId });
-      afterId = results.at(-1)?.result_id;
-      yield (await this.selected(await this.placed(results))).map(toTarget);
-      if (results.length < size) return;
+    const sizes = pageSizes(wanted);
+    for (const range of rangesOf(this.walks)) {
+      let { below } = range;
+      for (let isWhole = false; !isWhole;) {
+        const size = sizes.next().value;
+        const bounds = { ...range, below, traceIds };
+        const results = await this.results.ofExperiment(this.scope, experimentId, size, bounds);
+        below = results.at(-1)?.result_id;
+        yield (await this.selected(await this.placed(results))).map(toTarget);
+        isWhole = results.length < size;
+      }
     }
   }
 
@@ -74,6 +81,33 @@ export class ResultCandidates implements Candidates {
     const ofAgents = new Set(await this.agents.sessionsAmong(this.scope, agentIds, sessions));
     return ofSessions.filter(({ session }) => ofAgents.has(session!));
   }
+}
+
+/** Returns ranges that have each result once, newest first: those outside of all walks, and then the walks. */
+export function rangesOf(walks: readonly Walk[]): ResultRange[] {
+  const merged: Walk[] = [];
+  for (const walk of [...walks].sort((a, b) => (a.to > b.to ? -1 : 1))) {
+    const last = merged.at(-1);
+    if (!last || walk.to < last.from) merged.push({ ...walk });
+    else if (walk.from < last.from) last.from = walk.from;
+  }
+  const outside = [...merged, undefined].map((walk, index) => ({
+    below: merged[index - 1]?.from,
+    above: walk?.to,
+  }));
+  return [...outside, ...merged];
+}
+
+/**
+ * Returns the range that a selection has walked, which ended with these targets: down to the oldest of them, and up to the
+ * newest of all. Null if there are none.
+ */
+export function walkOf(targets: readonly TargetRef[], walks: readonly Walk[]): Walk | null {
+  const ids = targets.flatMap(({ result_id }) => result_id ?? []).sort();
+  const [from] = ids;
+  if (from === undefined) return null;
+  const tops = walks.flatMap(({ to }) => (to > from ? to : []));
+  return { from, to: [...tops, ids.at(-1)!].sort().at(-1)! };
 }
 
 const toTarget = (result: PlacedResult): TargetRef => ({

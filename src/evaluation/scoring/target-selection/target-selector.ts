@@ -11,10 +11,12 @@ import {
   targetIdOf,
   type TargetRef,
   TARGETS_MAX,
+  type Walk,
 } from '../runs/score-run.entity';
 import { ScoreRunRepository } from '../runs/score-run.repository';
 import { CandidateFinder } from './candidate-finder';
 import { type Candidates, type Selection, takeFirst, unscoredCandidates } from './candidates';
+import { walkOf } from './result-candidates';
 
 type Ids = readonly string[] | null;
 
@@ -39,20 +41,30 @@ export class TargetSelector {
   ) {}
 
   /**
-   * Returns the targets of a selection, newest first; none if nothing matches. Errors: 422 for more targets than the cap,
-   * with their number. Throws the signal's reason soon after it is aborted.
+   * Returns the targets of a selection, newest first; none if nothing matches. Also the range of results that was walked if
+   * all results of an experiment were selected from. Errors: 422 for more targets than the cap, with their number. Throws
+   * the signal's reason soon after it is aborted.
    */
   async select(
     scope: Scope,
     scorer: PinnedScorer,
     selection: Selection,
     signal: AbortSignal,
-  ): Promise<ScoringTarget[]> {
-    const { grain, limit, cap } = selection;
-    const candidates = await this.candidates(scope, scorer, selection, signal);
+  ): Promise<{ targets: ScoringTarget[]; walk: Walk | null }> {
+    const { grain, limit, cap, unscoredOnly } = selection;
+    const walks = unscoredOnly ? await this.walks(scope, scorer, selection) : [];
+    const candidates = await this.candidates(scope, scorer, selection, signal, walks);
     const selected = await takeFirst(candidates, limit ?? cap + 1);
     if (limit === undefined && selected.length > cap) throw tooManyTargets(await candidates.count(), cap);
-    return this.withResults(scope, grain, selected);
+    const targets = await this.withResults(scope, grain, selected);
+    return { targets, walk: isOfWholeExperiment(selection) ? walkOf(targets, walks) : null };
+  }
+
+  private async walks(scope: Scope, scorer: PinnedScorer, selection: Selection): Promise<Walk[]> {
+    const { grain, experimentId } = selection;
+    return experimentId !== undefined && isOfWholeExperiment(selection)
+      ? this.runs.walks(scope, scorer, grain, experimentId)
+      : [];
   }
 
   /**
@@ -72,14 +84,17 @@ export class TargetSelector {
 
   /**
    * Returns the candidates of a selection, newest first; with `unscoredOnly`, those that the scorer version has not scored.
+   *
+   * @param walks ranges of results that come last
    */
   async candidates(
     scope: Scope,
     scorer: PinnedScorer,
     selection: Selection,
     signal: AbortSignal,
+    walks: readonly Walk[] = [],
   ): Promise<Candidates> {
-    const all = await this.finder.find(scope, selection, signal);
+    const all = await this.finder.find(scope, selection, signal, walks);
     if (!selection.unscoredOnly) return all;
     return unscoredCandidates(all, (ids) => {
       signal.throwIfAborted();
@@ -142,6 +157,13 @@ export class TargetSelector {
     });
   }
 }
+
+/** Whether all results of an experiment are selected from. */
+const isOfWholeExperiment = (selection: Selection): boolean => {
+  const { experimentId, traceIds, sessionIds, agentIds, since, until, filters } = selection;
+  const narrowing = traceIds ?? sessionIds ?? agentIds ?? since ?? until ?? filters;
+  return experimentId !== undefined && narrowing === undefined;
+};
 
 /** Returns the 422 for a selection of more targets than the cap. */
 export const tooManyTargets = (count: number, cap: number): Problem =>
