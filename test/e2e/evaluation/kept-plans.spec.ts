@@ -1,0 +1,181 @@
+import { newId } from '#platform/ids';
+import { createTestApp, type TestApp } from '#testing';
+import { TargetResultRepository } from '../../../src/evaluation/scoring/execution/target-result.repository';
+import type { ScoringTarget } from '../../../src/evaluation/scoring/runs/score-run.entity';
+import { AnnotationFixture, type Queue } from './annotation.fixture';
+import type { Experiment } from './evaluation.harness';
+import { SCORES, type Scorer } from './human-scores.fixture';
+
+/** PostgreSQL keeps the plan of a named statement from its sixth execution on a connection. */
+const CONNECTIONS = 2;
+const EXECUTIONS = 10 * CONNECTIONS;
+/** Rows that each table gets when the plans are kept. */
+const MANY = 5_000;
+/** Rows and entries of indexes that one write may read. */
+const FEW = 500;
+
+/**
+ * A connection keeps the plans of named statements until the tables are analyzed. Those that it has made while the tables
+ * were nearly empty must be right when they are full.
+ */
+describe('with plans that were made while the tables were empty, little is read by', () => {
+  let app: TestApp;
+  let on: AnnotationFixture;
+  let scorer: Scorer;
+  let traceId: string;
+  let experiment: Experiment;
+  let queue: Queue;
+  let hosted: string;
+
+  /** Rows and entries of indexes that the connections have read. */
+  const readSoFar = async (): Promise<number> => {
+    const flush = () => app.database.query('SELECT pg_stat_force_next_flush(), pg_sleep(0.1)');
+    await Promise.all(Array.from({ length: CONNECTIONS }, flush));
+    const [row] = await app.database.query<{ read: number }>(
+      `SELECT (SELECT sum(seq_tup_read) FROM pg_stat_user_tables)::int8
+            + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes)::int8 AS read`,
+    );
+    return row!.read;
+  };
+
+  const writes: Record<string, () => Promise<unknown>> = {
+    'a score by a person': () => scoreOf({ trace_id: traceId, scorer_id: scorer.scorer_id, score: true }),
+    'a score of a result by a client': async () =>
+      scoreOf({ result_id: await upload({}), scorer_name: 'free', score: 1 }),
+    'a result with scores': () => upload({ scores: { own: 1, other: 0 } }),
+    'a result of a trace that people have scored': () => upload({ trace_id: traceId }),
+    'a result that is replaced': async () => {
+      const case_id = newId('item');
+      await upload({ case_id, scores: { own: 1 } });
+      await upload({ case_id, scores: { own: 0 }, on_conflict: 'replace' });
+    },
+    'the scores of an item of a queue': async () => {
+      const answer = await on.score(queue, await on.claim(queue));
+      expect(answer.status).toBeLessThan(300);
+    },
+    'the skip of an item of a queue': async () => {
+      const answer = await on.skip(queue, await on.claim(queue));
+      expect(answer.status).toBeLessThan(300);
+    },
+    'the results of a run, and those of the next': async () => {
+      const target = await newTarget();
+      await storeRun(target);
+      await storeRun(target);
+    },
+  };
+
+  const scoreOf = async (fields: object): Promise<void> => {
+    const answer = await on.space.evaluator.post(SCORES, { workspace_id: on.space.id, ...fields });
+    expect(answer.status).toBe(201);
+  };
+  const upload = async (fields: object): Promise<string> => {
+    const path = `/eval/v1/experiments/${experiment.experiment_id}/results`;
+    const answer = await on.space.post<{ result_id: string }>(path, { case_id: newId('item'), ...fields });
+    expect(answer.status).toBeLessThan(300);
+    return answer.body.result_id;
+  };
+  const newTarget = async (): Promise<ScoringTarget> => ({
+    ordinal: 0,
+    trace_id: null,
+    session_id: null,
+    result_experiment_id: experiment.experiment_id,
+    result_id: await upload({}),
+    result_version: 1,
+    case_id: null,
+  });
+
+  /** Stores the results of a running run as its worker does. */
+  async function storeRun(target: ScoringTarget): Promise<void> {
+    const score_run_id = newId('run');
+    await app.database.query(
+      `INSERT INTO score_runs (score_run_id, org_id, workspace_id, scorer_id, scorer_version, grain, run_status,
+                               concurrency, total, created_at, updated_at, created_by)
+       VALUES ($1, 'org', $2, $3, 1, 'trace', 'running', 4, 1, now(), now(), 'test')`,
+      [score_run_id, on.space.id, hosted],
+    );
+    await app.database.query(
+      `INSERT INTO score_targets (score_run_id, ordinal, result_experiment_id, result_id, result_version)
+       VALUES ($1, 0, $2, $3, 1)`,
+      [score_run_id, target.result_experiment_id, target.result_id],
+    );
+    const item = { score: 1, elapsed_ms: 1 };
+    const writeBack = { name: 'hosted', score: 1, detail: { metadata: { score_run_id } } };
+    const scored = { target, scoreId: newId('score'), item, writeBack };
+    const run = { score_run_id, workspace_id: on.space.id };
+    expect(await app.get(TargetResultRepository).store(run, [scored])).toEqual([true]);
+  }
+
+  /** Gives every table many rows of the workspace and of the scorers, without telling the planner. */
+  async function fill(): Promise<void> {
+    const { id } = on.space;
+    const { experiment_id } = experiment;
+    const values = [id, experiment_id, hosted, scorer.scorer_id, queue.queue_id];
+    const generated = `generate_series(1, ${MANY}) n WHERE num_nonnulls($1::text, $2::text, $3::text, $4::text, $5::text) = 5`;
+    for (const statement of [
+      `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, created_at, updated_at, created_by)
+       SELECT $2, 'res_0' || lpad(n::text, 25, '0'), $1, 'filled ' || n, now(), now(), 'test' FROM ${generated}`,
+      `INSERT INTO result_scores (experiment_id, scorer, scorer_version, result_id, source, workspace_id, score, is_shown)
+       SELECT $2, 'hosted', 1, 'res_0' || lpad(n::text, 25, '0'), 'hosted', $1, 1, true FROM ${generated}`,
+      `INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_name, source, target_kind, trace_id,
+                           score, created_at, created_by)
+       SELECT 'score_0' || lpad(n::text, 25, '0'), $1, CASE n % 2 WHEN 0 THEN $3 ELSE $4 END, 1, 'filled',
+              CASE n % 2 WHEN 0 THEN 'hosted' ELSE 'human' END, 'trace', md5(n::text), 1, now(), 'test' FROM ${generated}`,
+      `INSERT INTO score_runs (score_run_id, org_id, workspace_id, scorer_id, scorer_version, grain, run_status,
+                               concurrency, total, created_at, updated_at, created_by)
+       SELECT 'run_0' || lpad(n::text, 25, '0'), 'org', $1, $3, 1, 'trace', 'running', 4, 1, now(), now(), 'test'
+       FROM ${generated}`,
+      `INSERT INTO score_targets (score_run_id, ordinal, trace_id)
+       SELECT 'run_0' || lpad(n::text, 25, '0'), 0, md5(n::text) FROM ${generated}`,
+      `INSERT INTO score_results (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain,
+                                  trace_id, score, elapsed_ms)
+       SELECT 'run_0' || lpad(n::text, 25, '0'), 0, 'score_' || n, $1, $3, 1, 'trace', md5(n::text), 1, 1
+       FROM ${generated}`,
+      `INSERT INTO experiments (experiment_id, workspace_id, name, experiment_name, experiment_status, created_at,
+                                updated_at, created_by)
+       SELECT 'exp_0' || lpad(n::text, 25, '0'), $1, 'filled', 'filled', 'running', now(), now(), 'test'
+       FROM ${generated}`,
+      `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models)
+       SELECT $1, md5(n::text), now(), now(), 1, 0, '{}' FROM ${generated}`,
+      `INSERT INTO annotation_items (item_id, workspace_id, queue_id, trace_id, created_at, updated_at)
+       SELECT 'item_z' || lpad(n::text, 25, '0'), $1, $5, md5(n::text), now(), now() FROM ${generated}`,
+      `INSERT INTO annotation_places (item_id, place, workspace_id, queue_id)
+       SELECT 'item_z' || lpad(n::text, 25, '0'), 0, $1, $5 FROM ${generated}`,
+      `INSERT INTO annotation_answers (item_id, principal_id, author, workspace_id, queue_id, outcome, score_ids, created_at)
+       SELECT 'item_z' || lpad(n::text, 25, '0'), 'usr_other', '', $1, $5, 'scored', '{}', now() FROM ${generated}`,
+      `INSERT INTO annotation_annotators (workspace_id, queue_id, principal_id, author, created_at, last_active_at)
+       SELECT $1, $5, 'usr_' || n, '', now(), now() FROM ${generated}`,
+    ]) {
+      await app.database.query(statement, values);
+    }
+  }
+
+  beforeAll(async () => {
+    app = await createTestApp({ env: { DATABASE_POOL_SIZE: String(CONNECTIONS) } });
+    const tables = await app.database.query<{ name: string }>(
+      `SELECT oid::regclass::text AS name FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace`,
+    );
+    for (const { name } of tables) {
+      await app.database.query(`ALTER TABLE ${name} SET (autovacuum_enabled = false)`);
+    }
+    on = await AnnotationFixture.open(app);
+    scorer = await on.scorer();
+    const trace_ids = await on.traces(4 * EXECUTIONS);
+    traceId = trace_ids[0]!;
+    experiment = await on.space.experiment();
+    queue = await on.queue(scorer, { trace_ids });
+    const definition = { language: 'javascript', source: 'function score() { return 1; }' };
+    const code = { name: 'hosted', scorer_kind: 'code', definition };
+    hosted = (await on.space.post<{ scorer_id: string }>('/eval/v1/scorers', code)).body.scorer_id;
+    for (const write of Object.values(writes)) {
+      for (let executed = 0; executed < EXECUTIONS; executed++) await write();
+    }
+    await fill();
+  });
+  afterAll(() => app.close());
+
+  it.each(Object.keys(writes))('%s', async (name) => {
+    const before = await readSoFar();
+    await writes[name]!();
+    expect((await readSoFar()) - before).toBeLessThan(FEW);
+  });
+});
