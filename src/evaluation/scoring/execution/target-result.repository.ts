@@ -1,8 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Database, sql, type Tx } from '#platform/db';
-import { retry } from '#platform/concurrency';
+import { Database, prepared, sql, type Tx } from '#platform/db';
 import { toRawJson } from '#platform/json';
-import { duplicateOf } from '#platform/problem';
 import { cut, REPLACES_COUNTED } from '../../experiments';
 import type { ScoredItem, TargetKind } from '../../scores';
 import { isResult, type ScoringTarget } from '../runs/score-run.entity';
@@ -41,20 +39,32 @@ export class TargetResultRepository {
    * the same scorer wrote it, in the same or an older version.
    */
   async store(run: RunKey, scored: readonly ScoredTarget[]): Promise<boolean[]> {
-    // in one order for all runs, so that two runs over the same targets do not wait for each other
+    // in one order for all runs, so that two runs over the same targets cannot deadlock
     const ordered = [...scored].sort((a, b) => (ownIdOf(a.target)! < ownIdOf(b.target)! ? -1 : 1));
-    const store = (): Promise<ReadonlySet<number>> =>
-      this.database.transaction(async (tx) => {
-        await this.lockResults(tx, run, ordered);
-        return this.insert(tx, run, ordered);
-      });
-    // two runs that score one target at the same time: the second supersedes the first
-    const policy = {
-      isRetryable: (error: unknown) => duplicateOf(error) === 'scores_hosted',
-      firstDelayMs: 10,
-    };
-    const stored = await retry(store, policy);
+    const stored = await this.database.transaction(async (tx) => {
+      const ofScore = ordered.filter(({ item }) => item.error === undefined).map(({ target }) => target);
+      await this.lockTargets(
+        tx,
+        run,
+        ofScore.filter((target) => !isResult(target)),
+      );
+      await this.lockResults(tx, run, ofScore.filter(isResult));
+      return this.insert(tx, run, ordered);
+    });
     return scored.map(({ target }) => stored.has(target.ordinal));
+  }
+
+  /** Locks traces and sessions for the scorer version of a run, so that the next score of one supersedes that of this run. */
+  private async lockTargets(tx: Tx, run: RunKey, targets: readonly ScoringTarget[]): Promise<void> {
+    if (targets.length === 0) return;
+    await tx.query(
+      prepared(
+        'score-run.lock-targets',
+        sql`SELECT count(pg_advisory_xact_lock(
+              hashtextextended(format('hosted score %s %s %s', r.scorer_id, r.scorer_version, given.id), 0)))
+            FROM unnest(${targets.map(ownIdOf)}::text[]) AS given(id) CROSS JOIN score_runs r WHERE ${isRun(run)}`,
+      ),
+    );
   }
 
   /**
@@ -64,9 +74,8 @@ export class TargetResultRepository {
   private async lockResults(
     tx: Tx,
     { workspace_id }: RunKey,
-    scored: readonly ScoredTarget[],
+    targets: readonly ScoringTarget[],
   ): Promise<void> {
-    const targets = scored.flatMap(({ target, writeBack }) => (writeBack ? target : []));
     if (targets.length === 0) return;
     const experimentIds = targets.map((target) => target.result_experiment_id);
     await tx.query(
