@@ -51,19 +51,24 @@ export class Bench {
 
   /** Fills an experiment with results that PostgreSQL generates: about 1 KB each, with this many scores. */
   async fillResults(experimentId: string, count: number, scorers: number): Promise<void> {
+    await this.loadResults(experimentId, count, scorers);
+    await this.fillScores(experimentId);
+    await this.direct.query('VACUUM (ANALYZE) results');
+  }
+
+  /** Loads such results, without analyzing them. */
+  async loadResults(experimentId: string, count: number, scorers: number): Promise<void> {
     await this.direct.query(
       `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, input, expected, output, scores,
                             created_at, updated_at, created_by)
-       SELECT $1, 'res_' || lpad(n::text, 26, '0'), $2, 'case-' || n,
+       SELECT $1, 'res_' || right($1, 10) || lpad(n::text, 16, '0'), $2, 'case-' || n,
               json_build_object('question', repeat('what is it? ', 25)), json_build_object('answer', n),
               json_build_object('text', repeat('it is found step by step. ', 20)),
-              (SELECT jsonb_object_agg('scorer ' || s, ((n * s) % 100) / 100.0) FROM generate_series(1, $4::int) s),
+              coalesce((SELECT jsonb_object_agg('scorer ' || s, ((n * s) % 100) / 100.0) FROM generate_series(1, $4::int) s), '{}'),
               now(), now(), 'bench'
        FROM generate_series(1, $3::int) n`,
       [experimentId, this.scope.workspaceId, count, scorers],
     );
-    await this.fillScores(experimentId);
-    await this.direct.query('VACUUM (ANALYZE) results');
   }
 
   /** Stores the scores in an experiment's results as those that count. */

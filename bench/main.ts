@@ -15,7 +15,7 @@ import { bulkResults, singleResult } from './cases/results';
 import { judgedRuns, judgedRunsAtOnce, scoredPerSecond } from './cases/judges';
 import { mcpEndpoint, refreshServer } from './cases/mcp';
 import { scores } from './cases/scores';
-import { noopScorer, scoreBatch } from './cases/scoring';
+import { codeTargets, noopScorer, orderRuns, scoreBatch } from './cases/scoring';
 import { searchRegistry } from './cases/search';
 import { singleCreates } from './cases/single-creates';
 import { readTraces } from './cases/trace-reads';
@@ -47,6 +47,8 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'trace-sorts': traceSorts,
   scores,
   'noop-scorer': noopScorer,
+  'code-targets': codeTargets,
+  'order-runs': orderRuns,
   'score-batch': scoreBatch,
   'scored-per-second': scoredPerSecond,
   'judged-runs': judgedRuns,

@@ -15,8 +15,14 @@ interface ScoreRun {
   run_status: string;
 }
 
-/** Exports a trace of one span for each of `SESSIONS` new sessions. */
-export async function newSessions(bench: Bench): Promise<string[]> {
+/** Exports a trace of one span for each of `SESSIONS` new sessions. Returns the sessions. */
+export const newSessions = async (bench: Bench): Promise<string[]> =>
+  (await exportSessions(bench)).sessionIds;
+
+/** The same. Returns the traces. */
+const newTraces = async (bench: Bench): Promise<string[]> => (await exportSessions(bench)).traceIds;
+
+async function exportSessions(bench: Bench): Promise<{ sessionIds: string[]; traceIds: string[] }> {
   const sessionIds = Array.from({ length: SESSIONS }, () => newId('ses'));
   const spans = sessionIds.map((sessionId) => ({
     traceId: randomBytes(16).toString('hex'),
@@ -34,7 +40,7 @@ export async function newSessions(bench: Bench): Promise<string[]> {
   await bench.http.json('POST', '/telemetry/v1/traces', 200, {
     resourceSpans: [{ scopeSpans: [{ spans }] }],
   });
-  return sessionIds;
+  return { sessionIds, traceIds: spans.map(({ traceId }) => traceId) };
 }
 
 /** Creates a scorer, by default one that does nothing. */
@@ -50,18 +56,18 @@ export async function newScorer(bench: Bench, members: object = {}): Promise<str
   return scorer.scorer_id;
 }
 
-/** Returns milliseconds from the request for a run to its end. */
-export async function scoreSessions(
+/** Returns milliseconds from the request for a run over sessions to its end. */
+export const scoreSessions = (
   bench: Bench,
   scorerId: string,
   session_ids: string[],
   concurrency: number,
-): Promise<number> {
+): Promise<number> => scoreTargets(bench, scorerId, { session_ids, concurrency });
+
+/** Returns milliseconds from the request for a run to its end. */
+async function scoreTargets(bench: Bench, scorerId: string, body: object): Promise<number> {
   const startedAt = performance.now();
-  let run = await bench.http.json<ScoreRun>('POST', `/eval/v1/scorers/${scorerId}/score`, 202, {
-    session_ids,
-    concurrency,
-  });
+  let run = await bench.http.json<ScoreRun>('POST', `/eval/v1/scorers/${scorerId}/score`, 202, body);
   while (run.run_status === 'queued' || run.run_status === 'running') {
     await delay(POLL_MS);
     run = await bench.http.json<ScoreRun>('GET', `/eval/v1/score-runs/${run.score_run_id}`, 200);
@@ -113,6 +119,66 @@ export async function noopScorer(bench: Bench): Promise<void> {
     },
   ]);
   bench.report(`no-op code scorer over ${SESSIONS} sessions, against storing its scores alone`, 'ms', result);
+}
+
+const RUNS_AT_ONCE = 10;
+
+/** Scores traces and results with a code scorer that does nothing, ten runs of 100 at once: targets per second. */
+export async function codeTargets(bench: Bench): Promise<void> {
+  const scoreAll = async (bodies: object[]): Promise<number> => {
+    const scorerId = await newScorer(bench, { grain: 'trace' });
+    const startedAt = performance.now();
+    await Promise.all(
+      bodies.map((body) => scoreTargets(bench, scorerId, { ...body, concurrency: CONCURRENCY })),
+    );
+    return (bodies.length * SESSIONS) / ((performance.now() - startedAt) / 1_000);
+  };
+  await scoreSessions(bench, await newScorer(bench), await newSessions(bench), CONCURRENCY); // starts the threads
+  const ofTraces = await Promise.all(
+    Array.from({ length: RUNS_AT_ONCE }, async () => ({ trace_ids: await newTraces(bench) })),
+  );
+  const ofResults = await Promise.all(
+    Array.from({ length: RUNS_AT_ONCE }, async () => {
+      const experiment_id = await bench.newExperiment();
+      await bench.fillResults(experiment_id, SESSIONS, 0);
+      return { experiment_id };
+    }),
+  );
+  const traces = await scoreAll(ofTraces);
+  const results = await scoreAll(ofResults);
+  bench.line(
+    `${RUNS_AT_ONCE} runs of ${SESSIONS} code targets at once: ` +
+      `${traces.toFixed(0)} traces/s, ${results.toFixed(0)} results of experiments/s`,
+  );
+}
+
+const RESULTS = 20_000;
+const ORDERS = 20;
+
+/** Orders runs of 100 unscored results of an experiment with 20,000: right after loading it, and after VACUUM ANALYZE. */
+export async function orderRuns(bench: Bench): Promise<void> {
+  const experiment_id = await bench.newExperiment();
+  await bench.loadResults(experiment_id, RESULTS, 0);
+  const scorerId = await newScorer(bench);
+  const body = { experiment_id, limit: SESSIONS, unscored_only: true };
+  const order = async (): Promise<number> => {
+    const startedAt = performance.now();
+    const path = `/eval/v1/scorers/${scorerId}/score`;
+    const { total } = await bench.http.json<{ total: number }>('POST', path, 202, body);
+    if (total !== SESSIONS) throw new Error(`The run has ${total} targets.`);
+    return performance.now() - startedAt;
+  };
+  const median = async (): Promise<string> => {
+    const times: number[] = [];
+    for (let ordered = 0; ordered < ORDERS; ordered++) times.push(await order());
+    return times.sort((a, b) => a - b)[ORDERS / 2]!.toFixed(0);
+  };
+  const loaded = await median();
+  await bench.direct.query('VACUUM (ANALYZE) results');
+  bench.line(
+    `a run of ${SESSIONS} of ${RESULTS} results ordered: right after loading ${loaded} ms, ` +
+      `after VACUUM ANALYZE ${await median()} ms (medians)`,
+  );
 }
 
 const BATCH_TARGETS = 10_000;
