@@ -56,12 +56,17 @@ export class Bench {
     await this.direct.query('VACUUM (ANALYZE) results');
   }
 
+  /** The id of a result that `loadResults` has loaded, counted from 1. */
+  static resultId(experimentId: string, n: number): string {
+    return `res_${String(n).padStart(16, '0')}${experimentId.slice(-10)}`;
+  }
+
   /** Loads such results, without analyzing them. */
   async loadResults(experimentId: string, count: number, scorers: number): Promise<void> {
     await this.direct.query(
       `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, input, expected, output, scores,
                             created_at, updated_at, created_by)
-       SELECT $1, 'res_' || right($1, 10) || lpad(n::text, 16, '0'), $2, 'case-' || n,
+       SELECT $1, 'res_' || lpad(n::text, 16, '0') || right($1, 10), $2, 'case-' || n,
               json_build_object('question', repeat('what is it? ', 25)), json_build_object('answer', n),
               json_build_object('text', repeat('it is found step by step. ', 20)),
               coalesce((SELECT jsonb_object_agg('scorer ' || s, ((n * s) % 100) / 100.0) FROM generate_series(1, $4::int) s), '{}'),

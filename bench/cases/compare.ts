@@ -2,7 +2,7 @@ import {
   type ComparedExperiment,
   ComparisonRepository,
 } from '../../src/evaluation/analysis/comparison/comparison.repository';
-import type { Bench } from '../bench';
+import { Bench } from '../bench';
 import { compare } from '../measure';
 
 const RESULTS = 10_000;
@@ -126,6 +126,7 @@ async function read({ scope, direct }: Bench, ids: string[]): Promise<void> {
       await comparisons.readScores(tx, scope, id, chosen, reading, () => undefined);
     }
   });
-  const shown = Array.from({ length: PAGE_SIZE }, (_, n) => `res_${String(n + 1).padStart(26, '0')}`);
-  await Promise.all(ids.map((id) => comparisons.readRows(scope, id, shown, shown)));
+  const shown = (id: string): string[] =>
+    Array.from({ length: PAGE_SIZE }, (_, n) => Bench.resultId(id, n + 1));
+  await Promise.all(ids.map((id) => comparisons.readRows(scope, id, shown(id), shown(id))));
 }

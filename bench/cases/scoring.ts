@@ -3,11 +3,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { newId } from '#platform/ids';
 import { TargetResultRepository } from '../../src/evaluation/scoring/execution/target-result.repository';
 import type { Bench } from '../bench';
-import { compare, timeCalls } from '../measure';
+import { compare } from '../measure';
 
 export const SESSIONS = 100;
 const CONCURRENCY = 32;
 const POLL_MS = 5;
+/** The same while many runs are in progress. */
+const BATCH_POLL_MS = 100;
 
 interface ScoreRun {
   score_run_id: string;
@@ -65,18 +67,18 @@ export const scoreSessions = (
 ): Promise<number> => scoreTargets(bench, scorerId, { session_ids, concurrency });
 
 /** Returns milliseconds from the request for a run to its end. */
-async function scoreTargets(bench: Bench, scorerId: string, body: object): Promise<number> {
+async function scoreTargets(bench: Bench, scorerId: string, body: object, pollMs = POLL_MS): Promise<number> {
   const startedAt = performance.now();
   let run = await bench.http.json<ScoreRun>('POST', `/eval/v1/scorers/${scorerId}/score`, 202, body);
   while (run.run_status === 'queued' || run.run_status === 'running') {
-    await delay(POLL_MS);
+    await delay(pollMs);
     run = await bench.http.json<ScoreRun>('GET', `/eval/v1/score-runs/${run.score_run_id}`, 200);
   }
   if (run.run_status !== 'succeeded') throw new Error(`The run ended ${run.run_status}.`);
   return performance.now() - startedAt;
 }
 
-/** Stores the rows of a run without scoring: its targets, and a result for each by the worker's own statement. */
+/** Stores the rows of a run without scoring: its targets, and a result for each by the worker's own statements. */
 export async function storeDirectly(bench: Bench): Promise<number> {
   const scorerId = await newScorer(bench);
   const runId = newId('run');
@@ -99,12 +101,14 @@ export async function storeDirectly(bench: Bench): Promise<number> {
      SELECT $1, place - 1, session_id FROM unnest($2::text[]) WITH ORDINALITY AS s (session_id, place)`,
     [runId, sessionIds],
   );
-  await timeCalls(SESSIONS, 8, (ordinal) => {
-    const target = { ...shared, ordinal, session_id: sessionIds[ordinal]! };
-    return results.store(run, [
-      { target, scoreId: newId('score'), item: { score: 1, elapsed_ms: 0 }, writeBack: null },
-    ]);
-  });
+  const scored = sessionIds.map((session_id, ordinal) => ({
+    target: { ...shared, ordinal, session_id },
+    scoreId: newId('score'),
+    item: { score: 1, elapsed_ms: 0 },
+    writeBack: null,
+  }));
+  for (let at = 0; at < SESSIONS; at += CONCURRENCY)
+    await results.store(run, scored.slice(at, at + CONCURRENCY));
   return performance.now() - startedAt;
 }
 
@@ -129,7 +133,9 @@ export async function codeTargets(bench: Bench): Promise<void> {
     const scorerId = await newScorer(bench, { grain: 'trace' });
     const startedAt = performance.now();
     await Promise.all(
-      bodies.map((body) => scoreTargets(bench, scorerId, { ...body, concurrency: CONCURRENCY })),
+      bodies.map((body) =>
+        scoreTargets(bench, scorerId, { ...body, concurrency: CONCURRENCY }, BATCH_POLL_MS),
+      ),
     );
     return (bodies.length * SESSIONS) / ((performance.now() - startedAt) / 1_000);
   };
@@ -160,13 +166,20 @@ export async function orderRuns(bench: Bench): Promise<void> {
   const experiment_id = await bench.newExperiment();
   await bench.loadResults(experiment_id, RESULTS, 0);
   const scorerId = await newScorer(bench);
-  const body = { experiment_id, limit: SESSIONS, unscored_only: true };
+  const body = { experiment_id, limit: SESSIONS, unscored_only: true, concurrency: 1 };
   const order = async (): Promise<number> => {
     const startedAt = performance.now();
     const path = `/eval/v1/scorers/${scorerId}/score`;
-    const { total } = await bench.http.json<{ total: number }>('POST', path, 202, body);
+    const { score_run_id, total } = await bench.http.json<ScoreRun & { total: number }>(
+      'POST',
+      path,
+      202,
+      body,
+    );
+    const ms = performance.now() - startedAt;
     if (total !== SESSIONS) throw new Error(`The run has ${total} targets.`);
-    return performance.now() - startedAt;
+    await bench.http.json('POST', `/eval/v1/score-runs/${score_run_id}/cancel`, 200, {});
+    return ms;
   };
   const median = async (): Promise<string> => {
     const times: number[] = [];
@@ -182,7 +195,6 @@ export async function orderRuns(bench: Bench): Promise<void> {
 }
 
 const BATCH_TARGETS = 10_000;
-const BATCH_POLL_MS = 100;
 
 interface ScoreBatch {
   score_batch_id: string;

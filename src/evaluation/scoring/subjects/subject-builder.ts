@@ -90,15 +90,24 @@ export class SubjectBuilder {
     private readonly results: SubjectRepository,
   ) {}
 
-  /** Yields targets in order. Reads the traces and results of a chunk of targets together. */
+  /**
+   * Yields targets in order. Reads a chunk of targets together, and already the next one if this one is small, so that
+   * targets seldom wait for the database.
+   */
   async *prepare(
     scope: Scope,
     { grain, targets, retry: policy }: TargetsToPrepare,
     chunkSize: number,
   ): AsyncGenerator<PreparedTarget, undefined> {
+    const read = (at: number): Promise<PreparedContent> =>
+      retry(() => this.readTogether(scope, grain, targets.slice(at, at + chunkSize)), policy);
+    let ahead: Promise<PreparedContent> | undefined;
     for (let at = 0; at < targets.length; at += chunkSize) {
       const chunk = targets.slice(at, at + chunkSize);
-      const content = await retry(() => this.readTogether(scope, grain, chunk), policy);
+      const content = await (ahead ?? read(at));
+      const next = at + chunkSize;
+      ahead = next < targets.length && isSmall(content) ? read(next) : undefined;
+      ahead?.catch(() => undefined); // thrown when it is awaited
       for (const target of chunk) yield { target, build: () => this.build(scope, grain, target, content) };
     }
   }
@@ -325,6 +334,11 @@ function showSpans(trace: TraceRow, found: readonly TraceSpan[], budget: Subject
   const isCut = views.length < Math.max(found.length, trace.span_count);
   return { views, isCut: isCut || views.some(({ is_truncated }) => is_truncated) };
 }
+
+const isSmall = ({ traces, results }: ChunkContent): boolean => {
+  const resultSize = [...results.values()].reduce((sum, { size }) => sum + size, 0);
+  return contentSizeOf([...traces.values()]) + resultSize <= TOGETHER.bytes;
+};
 
 const byId = (traces: readonly TraceRow[]): Map<string, TraceRow> =>
   new Map(traces.map((trace) => [trace.trace_id, trace]));
