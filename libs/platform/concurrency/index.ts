@@ -1,3 +1,4 @@
+export { Batches, type BatchRules } from './batches';
 export { BriefCache } from './brief-cache';
 export {
   checkCurrentWork,

@@ -1,9 +1,9 @@
 import type { ObjectLiteral } from 'typeorm';
+import { Batches } from '#platform/concurrency';
 import type { OrgScope, Scope } from '#platform/scope';
 import type { Database } from './database';
 import { type EntityClass, EntityTable } from './entity-table';
 import type { SqlExecutor, Tx } from './executor';
-import { KeyReads } from './key-reads';
 import { empty, raw, type Sql, sql } from './sql';
 
 const LOCKS = { share: 'FOR SHARE', update: 'FOR UPDATE' } as const;
@@ -19,7 +19,10 @@ abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
   /** Lazy, because an entity may be declared after its repository. */
   private built: { table: EntityTable<Row>; read: string; readAny: string; exists: string } | undefined;
 
-  private readonly together = new KeyReads<Row>((tenant, ids) => this.readMany(tenant, ids));
+  /** Reads that begin together share a statement, because the round trip costs more than the rest of a read. */
+  private readonly reads = new Batches<string, Row | null>({
+    run: (tenant, ids) => this.readMany(tenant, ids),
+  });
 
   protected constructor(
     protected readonly database: Database,
@@ -29,9 +32,7 @@ abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
   ) {}
 
   find(scope: TenantScope, id: string, on: SqlExecutor = this.database): Promise<Row | null> {
-    return on === this.database
-      ? this.together.find(this.tenantOf(scope), id)
-      : this.readByKey(scope, id, on);
+    return on === this.database ? this.reads.add(this.tenantOf(scope), id) : this.readByKey(scope, id, on);
   }
 
   /** Finds the live row with this value in a column, in one workspace if its id is given. */
@@ -93,14 +94,19 @@ abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
     return row ?? null;
   }
 
-  private async readMany(tenant: string, ids: readonly string[]): Promise<Map<string, Row>> {
+  /** Returns the rows with these ids, in their order. A row has one owner, who may change it. */
+  private async readMany(tenant: string, ids: readonly string[]): Promise<(Row | null)[]> {
     const { table, read, readAny } = this.statements;
     const statement =
       ids.length === 1
         ? { name: `${table.name}.find`, text: read, values: [ids[0], tenant] }
         : { name: `${table.name}.find-any`, text: readAny, values: [ids, tenant] };
     const rows = await this.database.query<Row>(statement);
-    return new Map(rows.map((row) => [row[this.idColumn] as string, row]));
+    const byId = new Map(rows.map((row) => [row[this.idColumn] as string, row]));
+    return ids.map((id) => {
+      const row = byId.get(id);
+      return row ? { ...row } : null;
+    });
   }
 
   private keyOf(scope: TenantScope, id: string): Sql {

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Database, prepared, raw, sql, type Tx, Where } from '#platform/db';
+import { type BulkColumn, BulkColumns, Database, prepared, raw, sql, type Tx, Where } from '#platform/db';
 import { newId } from '#platform/ids';
-import { toRawJson, toRawJsonOrNull } from '#platform/json';
+import { storedJson, toRawJson } from '#platform/json';
 import { listPage, type RowPage } from '#platform/paging';
 import type { CreateMessageDto, MessageListQueryDto } from './message.dto';
 import type { SessionMessageEntity } from './message.entity';
@@ -10,6 +10,25 @@ import type { AgentSessionEntity } from './session.entity';
 
 const COLUMNS = `session_id, ordinal, message_id, org_id, workspace_id, role, content, tool_calls, tool_call_id, name,
   trace_id, created_at, created_by`;
+
+/** A message to add: its place among those that are added with it, from 0. */
+interface NewMessage extends CreateMessageDto {
+  index: number;
+  message_id: string;
+}
+
+const GIVEN = new BulkColumns<NewMessage>([
+  { name: 'index', type: 'int8', value: ({ index }) => index },
+  ...(['message_id', 'role', 'tool_call_id', 'name', 'trace_id'] as const).map(
+    (name): BulkColumn<NewMessage> => ({ name, type: 'text', value: (row) => row[name] ?? null }),
+  ),
+  { name: 'content', type: 'json', value: ({ content }) => storedJson(toRawJson(content).text) },
+  {
+    name: 'tool_calls',
+    type: 'json',
+    value: ({ tool_calls }) => (tool_calls ? storedJson(toRawJson(tool_calls).text) : null),
+  },
+]);
 
 @Injectable()
 export class MessageRepository {
@@ -30,19 +49,20 @@ export class MessageRepository {
   }
 
   /**
-   * Adds a message at the end of an active session, and counts it, in one statement. The rows of the session and of its
-   * workspace are locked only while the server runs it. Writes nothing and returns null if the session takes no messages.
-   * `IS TRUE` leaves only the primary key to find the rows, because the plan is kept from when the tables are new.
+   * Adds messages at the end of an active session, in their order, and counts them, in one statement. The rows of the session
+   * and of its workspace are locked only while the server runs it. Writes nothing and returns none if the session takes no
+   * messages. `IS TRUE` leaves only the primary key to find the rows, because the plan is kept from when the tables are new.
    *
    * @param workspaceIds those in which the caller may write, or null for all of the organization
    */
-  async append(
+  append(
     scope: OrgScope,
     workspaceIds: readonly string[] | null,
     sessionId: string,
-    message: CreateMessageDto,
-  ): Promise<SessionMessageEntity | null> {
-    const [row] = await this.database.write<SessionMessageEntity>(
+    messages: readonly CreateMessageDto[],
+  ): Promise<SessionMessageEntity[]> {
+    const given = messages.map((message, index) => ({ ...message, index, message_id: newId('msg') }));
+    return this.database.write<SessionMessageEntity>(
       prepared(
         'message.append',
         sql`WITH place AS MATERIALIZED (
@@ -52,7 +72,7 @@ export class MessageRepository {
             FOR SHARE OF w
           ), session AS (
             UPDATE agent_sessions s
-            SET message_count = message_count + 1, generation = generation + 1,
+            SET message_count = message_count + ${messages.length}::integer, generation = generation + 1,
                 last_message_at = greatest(last_message_at, given.at), updated_at = greatest(updated_at, given.at)
             FROM place, (SELECT ${new Date()}::timestamptz AS at) given
             WHERE s.session_id = place.session_id
@@ -60,14 +80,12 @@ export class MessageRepository {
             RETURNING s.session_id, s.message_count, s.org_id, s.workspace_id, s.last_message_at
           )
           INSERT INTO session_messages (${raw(COLUMNS)})
-          SELECT session_id, message_count, ${newId('msg')}, org_id, workspace_id, ${message.role},
-            ${toRawJson(message.content)}::json, ${toRawJsonOrNull(message.tool_calls)}::json,
-            ${message.tool_call_id ?? null}, ${message.name ?? null}, ${message.trace_id ?? null}, last_message_at,
-            ${scope.principalId}
-          FROM session RETURNING ${raw(COLUMNS)}`,
+          SELECT session_id, message_count - ${messages.length}::integer + 1 + index, message_id, org_id, workspace_id,
+            role, content, tool_calls, tool_call_id, name, trace_id, last_message_at, ${scope.principalId}
+          FROM session CROSS JOIN ${GIVEN.table(given, 'given')}
+          ORDER BY index RETURNING ${raw(COLUMNS)}`,
       ),
     );
-    return row ?? null;
   }
 
   /** Lists the messages of a session, by default in their order. */

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
+import { Batches } from '#platform/concurrency';
 import {
   type BulkColumn,
   BulkColumns,
@@ -24,6 +25,21 @@ export interface NewVersion extends RecordContent {
   version: number;
   version_id: string;
 }
+
+/** A record that is added by itself. */
+interface SingleRecord {
+  scope: Scope;
+  datasetId: string;
+  schemas: RecordSchemas;
+  row: NewVersion;
+}
+
+/** Single records that are added together, at most, and the length of the JSON of each, at most. */
+const RECORDS_TOGETHER = 64;
+const LENGTH_TOGETHER = 64 * 1024;
+
+const sizeOf = ({ input, expected, metadata }: NewVersion): number =>
+  [input, expected, metadata].reduce((length: number, value) => length + toRawJson(value).text.length, 0);
 
 const CONTENT = raw(CONTENT_FIELDS.join(', '));
 const RETURNED = raw(RECORD_COLUMNS.map((column) => `records.${column}`).join(', '));
@@ -58,7 +74,50 @@ const ROW = new BulkColumns<NewVersion>([
  */
 @Injectable()
 export class RecordWriteRepository {
+  /** Records that arrive one by one for the same dataset. They would wait for its row until each other's commit. */
+  private readonly single = new Batches<SingleRecord, RecordEntity | null>({
+    run: (_, records) => this.appendAll(records),
+    max: RECORDS_TOGETHER,
+    takesTurns: true,
+  });
+
   constructor(private readonly database: Database) {}
+
+  /** Adds one record, together with others that arrive at the same time. Returns null where `append` does. */
+  appendOne(
+    scope: Scope,
+    datasetId: string,
+    schemas: RecordSchemas,
+    row: NewVersion,
+  ): Promise<RecordEntity | null> {
+    const record = { scope, datasetId, schemas, row };
+    if (sizeOf(row) > LENGTH_TOGETHER) return this.appendAlone(record);
+    const { input_schema, expected_schema } = schemas;
+    const texts = [
+      scope.workspaceId,
+      scope.principalId,
+      datasetId,
+      input_schema?.text,
+      expected_schema?.text,
+    ];
+    return this.single.add(texts.join('\n'), record);
+  }
+
+  /** Appends records with the same dataset and schemas. If they cannot be added together, it appends each by itself. */
+  private async appendAll(records: readonly SingleRecord[]): Promise<(RecordEntity | null)[]> {
+    const { scope, datasetId, schemas } = records[0]!;
+    const rows = records.map(({ row }) => row);
+    const appended = this.append(scope, datasetId, schemas, rows);
+    const written = records.length > 1 ? await appended.catch(() => null) : await appended;
+    if (!written && records.length > 1) return Promise.all(records.map((record) => this.appendAlone(record)));
+    const byId = new Map(written?.map((row) => [row.dataset_record_id, row]));
+    return rows.map(({ dataset_record_id }) => byId.get(dataset_record_id) ?? null);
+  }
+
+  private async appendAlone({ scope, datasetId, schemas, row }: SingleRecord): Promise<RecordEntity | null> {
+    const written = await this.append(scope, datasetId, schemas, [row]);
+    return written?.[0] ?? null;
+  }
 
   /**
    * Adds records to a dataset in one statement, which is a change of its own. The dataset's row is locked only while the

@@ -67,8 +67,8 @@ export class RecordService {
     let schemas = NO_SCHEMAS;
     return this.schemas.checking(scope, signal, async (check) => {
       checkSchemas(check, schemas, content);
-      const written = await this.writes.append(scope, datasetId, schemas, [newRow(content)]);
-      if (written) return versioned(written[0]!);
+      const written = await this.writes.appendOne(scope, datasetId, schemas, newRow(content));
+      if (written) return versioned(written);
       schemas = await this.datasets.findLive(scope, datasetId);
       checkSchemas(check, schemas, content);
       await this.checkFree(this.database, scope, datasetId, content.external_id);

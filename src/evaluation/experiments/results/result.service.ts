@@ -1,8 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database, type Tx } from '#platform/db';
-import { checkIfMatch, checkValues, patchMetadata, validateBody, Versioned } from '#platform/http';
-import { toJsonText, toRawJson } from '#platform/json';
+import { Batches } from '#platform/concurrency';
+import { Database, type SqlExecutor, type Tx } from '#platform/db';
+import {
+  checkIfMatch,
+  checkValues,
+  patchMetadata,
+  validateBody,
+  valueErrors,
+  Versioned,
+} from '#platform/http';
+import { toJsonText, toRawJson, toRawJsonOrNull } from '#platform/json';
 import { JsonThreads } from '#platform/json-threads';
 import type { Page } from '#platform/paging';
 import { Problem, problem } from '#platform/problem';
@@ -53,6 +61,29 @@ interface Outcome {
   row: StoredResult;
 }
 
+/** The response to a created result. */
+interface CreatedResult {
+  status: 200 | 201;
+  made: Versioned<ResultDto>;
+}
+
+/** A result that is created by itself. */
+interface SingleResult {
+  scope: Scope;
+  experimentId: string;
+  dto: CreateResultDto;
+}
+
+/** Single results that are created together, at most, and the length of the JSON of each, at most. */
+const RESULTS_TOGETHER = 64;
+const LENGTH_TOGETHER = 64 * 1024;
+
+const lengthOf = ({ input, expected, output, metadata, scores }: CreateResultDto): number =>
+  [input, expected, output, metadata, scores].reduce(
+    (length: number, value) => length + (toRawJsonOrNull(value)?.text.length ?? 0),
+    0,
+  );
+
 /** Writes and reads the results of experiments. */
 @Injectable()
 export class ResultService {
@@ -68,26 +99,67 @@ export class ResultService {
     private readonly threads: JsonThreads,
   ) {}
 
+  /** Results that arrive one by one for the same experiment, because a commit costs more than a result. */
+  private readonly single = new Batches<SingleResult, CreatedResult | null>({
+    run: (_, results) => this.createTogether(results),
+    max: RESULTS_TOGETHER,
+    takesTurns: true,
+  });
+
   /**
    * Stores the result of one case. Returns 201 for a new one, and 200 for one that was skipped or replaced. Errors: 404
    * without the experiment, 409 when it is frozen or has the case, and those of `checkCase`.
    */
-  async create(
-    scope: Scope,
-    experimentId: string,
-    dto: CreateResultDto,
-  ): Promise<{ status: 200 | 201; made: Versioned<ResultDto> }> {
+  async create(scope: Scope, experimentId: string, dto: CreateResultDto): Promise<CreatedResult> {
     checkWorkspaceOfCreate(scope, dto.workspace_id);
+    const result = { scope, experimentId, dto };
+    const fits = valueErrors(dto, '').length === 0 && lengthOf(dto) <= LENGTH_TOGETHER;
+    const key = [scope.workspaceId, scope.principalId, experimentId, dto.on_conflict].join('\n');
+    const made = fits ? await this.single.add(key, result) : null;
+    return made ?? this.createAlone(result);
+  }
+
+  private createAlone({ scope, experimentId, dto }: SingleResult): Promise<CreatedResult> {
     return this.database.transaction(async (tx) => {
       const [outcome] = await this.write(tx, scope, experimentId, dto, [dto]);
       if (outcome instanceof Problem) throw outcome;
-      const { status, row } = outcome!;
-      // Its values may be those of a record, which the database has copied.
-      const isRead =
-        row.dataset_record_id !== null && (dto.input === undefined || dto.expected === undefined);
-      const stored = isRead ? await this.results.find(scope, experimentId, row.result_id, tx) : row;
-      return { status, made: versioned(stored!) };
+      return this.created(scope, outcome!, dto, tx);
     });
+  }
+
+  /**
+   * Creates results of one experiment in one transaction. Returns null for those that cannot be created together, whose
+   * problems would name each other.
+   */
+  private async createTogether(results: readonly SingleResult[]): Promise<(CreatedResult | null)[]> {
+    const { scope, experimentId, dto } = results[0]!;
+    if (results.length === 1) return [await this.createAlone(results[0]!)];
+    const dtos = results.map((one) => one.dto);
+    const outcomes = await this.database
+      .transaction((tx) => this.write(tx, scope, experimentId, dto, dtos))
+      .catch((error: unknown) => {
+        if (error instanceof Problem) throw error;
+        return dtos.map(() => null);
+      });
+    return Promise.all(
+      outcomes.map(async (outcome, index) =>
+        outcome === null || outcome instanceof Problem
+          ? null
+          : this.created(scope, outcome, dtos[index]!, this.database),
+      ),
+    );
+  }
+
+  /** Returns a stored result. Its values may be those of a record, which the database has copied. */
+  private async created(
+    scope: Scope,
+    { status, row }: Outcome,
+    dto: CreateResultDto,
+    on: SqlExecutor,
+  ): Promise<CreatedResult> {
+    const isRead = row.dataset_record_id !== null && (dto.input === undefined || dto.expected === undefined);
+    const stored = isRead ? await this.results.find(scope, row.experiment_id, row.result_id, on) : row;
+    return { status, made: versioned(stored!) };
   }
 
   /**
