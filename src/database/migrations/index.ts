@@ -37,6 +37,7 @@ import { EvaluationAnnotation1795459700000 } from './1795459700000-evaluation-an
 import { TelemetryAgentVersions1795459800000 } from './1795459800000-telemetry-agent-versions';
 import { HeapOnlyUpdates1795460000000 } from './1795460000000-heap-only-updates';
 import { ScoreRunWalks1795460000010 } from './1795460000010-score-run-walks';
+import { SearchPlans1795460000030 } from './1795460000030-search-plans';
 
 /**
  * Every migration, in the order in which they run. The baselines are already applied to existing databases, so never change
@@ -82,6 +83,7 @@ export const MIGRATIONS = [
   TelemetryAgentVersions1795459800000,
   HeapOnlyUpdates1795460000000,
   ScoreRunWalks1795460000010,
+  SearchPlans1795460000030,
 ];
 
 /** Timestamp of the first baseline, in ms since 1970. Databases with earlier migrations cannot be migrated. */

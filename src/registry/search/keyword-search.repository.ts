@@ -4,7 +4,7 @@ import { join, raw, type Sql, sql, type SqlExecutor } from '#platform/db';
 import { markOf } from '../../resources';
 import { type NormalizedQuery, type QueryWord, swapped, termOf } from './normalized-query';
 import type { RankedDocument, Ranking } from './ranking';
-import { type SearchReach, whereDocuments } from './search-reach.repository';
+import { documentsBy, type SearchReach } from './search-reach.repository';
 
 /** Documents with all words that are ranked: first those whose names have all words, then others, in no order. */
 export const RANKED_MAX = 5_000;
@@ -51,8 +51,8 @@ interface Row extends RankedDocument {
 
 /** The values that all parts of a search's statement use. */
 interface Search {
-  /** The condition on `search_documents`. */
-  within: Sql;
+  /** Returns the FROM item for the documents within reach that a condition selects, see `documentsBy`. */
+  found: (condition: Sql) => Sql;
   /** The organization's mark, which precedes its words. Words of names have an exclamation mark before it. */
   mark: string;
   /** Matches documents with all words. */
@@ -80,7 +80,7 @@ export class KeywordSearchRepository {
     if (query.words.length === 0) return { documents: [], total: 0 };
     const mark = markOf(scope.orgId);
     const search: Search = {
-      within: whereDocuments(scope, reach).sql,
+      found: (condition) => documentsBy(scope, reach, condition),
       mark,
       all: queryOf(mark, query.words.map(termOf), '&'),
       words: await this.withoutStopWords(on, query.words),
@@ -103,14 +103,17 @@ export class KeywordSearchRepository {
     };
   }
 
-  /** Leaves stop words out, unless there is nothing else. Sets the similarity that names need, too. */
+  /**
+   * Leaves stop words out, unless there is nothing else. Sets the similarity that names need, too, and forbids sequential
+   * scans: the planner does not know that long texts are stored apart, where reading them costs ten times as much.
+   */
   private async withoutStopWords(
     on: SqlExecutor,
     words: readonly QueryWord[],
   ): Promise<readonly QueryWord[]> {
     const [row] = await on.query<{ has_meaning: boolean[] }>(
       sql`SELECT set_config('pg_trgm.word_similarity_threshold', ${String(SIMILARITY_MIN)}, true),
-        ARRAY(SELECT to_tsvector('pg_catalog.english', word) <> ''
+        set_config('enable_seqscan', 'off', true), ARRAY(SELECT to_tsvector('pg_catalog.english', word) <> ''
           FROM unnest(${words.map(termOf)}::text[]) WITH ORDINALITY given (word, place) ORDER BY place) AS has_meaning`,
     );
     const left = words.filter((_, at) => row!.has_meaning[at]);
@@ -126,7 +129,7 @@ const number = (value: number): Sql => raw(String(value));
 
 /** Returns CTEs. The last, `scored`, has all hits, or one more than `RANKED_MAX` where there are more. */
 function scored(search: Search, { text, words }: NormalizedQuery): Sql {
-  const { within, mark, all } = search;
+  const { found, mark, all } = search;
   const terms = words.map(termOf);
   const inName = queryOf(`!${mark}`, terms, '&');
   const spelling = sql`search_spelling(${text})`;
@@ -142,11 +145,10 @@ function scored(search: Search, { text, words }: NormalizedQuery): Sql {
     ELSE ${number(IN_TEXT.from)} + ${number(IN_TEXT.rank)} * ${rank} END`;
   const limit = number(RANKED_MAX + 1);
   return sql`WITH named AS MATERIALIZED (
-      SELECT document_id, resource_id, ${scoreOr(ofName)} FROM search_documents
-      WHERE ${within} AND words @@ ${inName} LIMIT ${limit}
+      SELECT document_id, resource_id, ${scoreOr(ofName)} FROM ${found(sql`words @@ ${inName}`)} d LIMIT ${limit}
     ), others AS MATERIALIZED (
-      SELECT document_id, resource_id, ${scoreOr(ofTexts)} FROM search_documents
-      WHERE ${within} AND words @@ ${all} AND NOT words @@ ${inName}
+      SELECT document_id, resource_id, ${scoreOr(ofTexts)} FROM ${found(sql`words @@ ${all}`)} d
+      WHERE NOT words @@ ${inName}
       LIMIT (SELECT ${limit} - count(*) FROM named)
     ), matching AS (TABLE named UNION ALL TABLE others),
     similar_names AS MATERIALIZED (${similarNames(search)}),
@@ -158,35 +160,57 @@ function scored(search: Search, { text, words }: NormalizedQuery): Sql {
     )`;
 }
 
-/** Selects documents that do not match because their names spell some of the words differently. */
-function similarNames({ within, mark, all, words }: Search): Sql {
+/**
+ * Selects documents that do not match because their names spell some of the words differently. At least one long word of
+ * such a document is spelt differently, so each of these selects its documents by index. An OR of all conditions would
+ * leave it to the planner whether to use the indexes.
+ */
+function similarNames({ found, mark, all, words }: Search): Sql {
   const parts = words.flatMap(({ word, parts }) => (parts.length > 0 ? parts : [word]));
-  const isLong = (word: string): boolean => Array.from(word).length >= SIMILAR_LETTERS_MIN;
   if (!parts.some(isLong) || parts.length > SIMILAR_WORDS_MAX) return NOTHING;
-  const spelt = parts.map((word) => {
-    const isPresent = sql`words @@ ${queryOf(mark, [word], '&')}`;
-    const similarity = sql`word_similarity(${word}, spelling)`;
-    if (!isLong(word)) return { condition: isPresent, similarity };
-    const others = swapped(word);
-    const isSwapped = others.length === 0 ? sql`false` : sql`words @@ ${queryOf(`!${mark}`, others, '|')}`;
-    return {
-      condition: sql`(${isPresent} OR spelling %> ${word}::text OR ${isSwapped})`,
-      similarity: sql`greatest(${similarity}, CASE WHEN ${isSwapped} THEN ${number(SWAPPED_SIMILARITY)} END)`,
-    };
-  });
+  const spelt = parts.map((word) => spellingOf(mark, word));
   const sum = join(
     spelt.map(({ similarity }) => similarity),
     ' + ',
   );
-  const conditions = join(
-    spelt.map(({ condition }) => condition),
-    ' AND ',
-  );
   // The divisor keeps the score below that of a match, even where every word is identical.
   const score = sql`${number(SIMILAR.from)} + ${number(SIMILAR.similarity)} * (${sum})::float8 / ${number(parts.length + 0.5)}`;
-  return sql`SELECT document_id, resource_id, ${score} AS score FROM search_documents
-    WHERE ${within} AND ${conditions} AND NOT words @@ ${all} AND (SELECT count(*) FROM matching) < ${number(FEW)}
+  const read = spelt.flatMap(({ differences }, at) => {
+    const others = spelt.filter((_, other) => other !== at).map(({ condition }) => condition);
+    return differences.map(
+      (difference) => sql`SELECT document_id, resource_id, ${score} AS score
+        FROM ${found(join([difference, ...others], ' AND '))} d
+        WHERE NOT words @@ ${all} AND (SELECT count(*) FROM matching) < ${number(FEW)}`,
+    );
+  });
+  return sql`SELECT * FROM (${join(read, ' UNION ')}) looked
     ORDER BY score DESC, resource_id LIMIT ${number(SIMILAR_MAX + 1)}`;
+}
+
+const isLong = (word: string): boolean => Array.from(word).length >= SIMILAR_LETTERS_MIN;
+
+/** A word as a similar name may spell it. */
+interface Spelling {
+  /** Whether a document has the word, or a name with a similar one. */
+  condition: Sql;
+  /** The conditions of a name with a similar word, each of which an index serves. None for a short word. */
+  differences: readonly Sql[];
+  similarity: Sql;
+}
+
+function spellingOf(mark: string, word: string): Spelling {
+  const isPresent = sql`words @@ ${queryOf(mark, [word], '&')}`;
+  const similarity = sql`word_similarity(${word}, spelling)`;
+  if (!isLong(word)) return { condition: isPresent, differences: [], similarity };
+  // the condition of search_documents_by_names comes first
+  const isSimilar = sql`(spelling >= '' AND spelling %> ${word}::text)`;
+  const others = swapped(word);
+  const isSwapped = others.length === 0 ? sql`false` : sql`words @@ ${queryOf(`!${mark}`, others, '|')}`;
+  return {
+    condition: sql`(${isPresent} OR ${isSimilar} OR ${isSwapped})`,
+    differences: others.length === 0 ? [isSimilar] : [isSimilar, isSwapped],
+    similarity: sql`greatest(${similarity}, CASE WHEN ${isSwapped} THEN ${number(SWAPPED_SIMILARITY)} END)`,
+  };
 }
 
 /**
@@ -194,7 +218,7 @@ function similarNames({ within, mark, all, words }: Search): Sql {
  * reads those that lack a single word, those with a word in their names, and others in no order: `SOME_MAX` of each and
  * one more.
  */
-function partly({ within, mark, all, words }: Search): Sql {
+function partly({ found, mark, all, words }: Search): Sql {
   if (words.length < 2) return NOTHING;
   const terms = words.map(termOf);
   const any = queryOf(mark, terms, '|');
@@ -205,8 +229,8 @@ function partly({ within, mark, all, words }: Search): Sql {
     conditions.unshift(sql`(${join(nearly, ' || ')})`);
   }
   const read = conditions.map(
-    (condition) => sql`(SELECT document_id, resource_id, words FROM search_documents
-      WHERE ${within} AND words @@ ${condition} AND NOT words @@ ${all}
+    (condition) => sql`(SELECT document_id, resource_id, words FROM ${found(sql`words @@ ${condition}`)} d
+      WHERE NOT words @@ ${all}
         AND (SELECT count(*) FROM matching) + (SELECT count(*) FROM similar_names) < ${number(FEW)}
         AND document_id NOT IN (SELECT document_id FROM similar_names) LIMIT ${number(SOME_MAX + 1)})`,
   );

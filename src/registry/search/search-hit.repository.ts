@@ -3,7 +3,7 @@ import type { OrgScope } from '#platform/auth';
 import { raw, type Sql, sql, type SqlExecutor, Where } from '#platform/db';
 import type { SearchType } from '../../resources';
 import { HIGHLIGHT_OPTIONS, HIGHLIGHT_PUNCTUATION } from './highlight';
-import { type SearchReach, whereDocuments } from './search-reach.repository';
+import { documentsBy, type SearchReach } from './search-reach.repository';
 
 /** A document as a result shows it. */
 export interface SearchHit {
@@ -74,7 +74,7 @@ export class SearchHitRepository {
     ids: readonly number[],
     words: readonly string[],
   ): Promise<(Omit<SearchHit, 'headline'> & { windows: string })[]> {
-    const where = whereDocuments(scope, reach).add(sql`document_id = ANY (${ids})`);
+    const documents = documentsBy(scope, reach, sql`document_id = ANY (${ids})`);
     return on.query(
       sql`WITH beginnings AS MATERIALIZED (
           SELECT '(?i)(?:^|[^[:alnum:]])(?:' || string_agg(DISTINCT beginning, '|') || ')' AS pattern
@@ -86,7 +86,7 @@ export class SearchHitRepository {
         SELECT document_id, resource_type, resource_id, workspace_id, name, description,
           concat_ws(chr(10), search_plain(name), ${windowOf('search_plain(description)')},
             ${windowOf(`search_plain(left(body, ${BODY_SHOWN}))`)}) AS windows
-        FROM search_documents, beginnings WHERE ${where.sql}`,
+        FROM ${documents} d, beginnings`,
     );
   }
 

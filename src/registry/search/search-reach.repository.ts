@@ -1,5 +1,5 @@
 import type { OrgScope } from '#platform/auth';
-import { sql, type Where } from '#platform/db';
+import { type Sql, sql, type Where } from '#platform/db';
 import { firstMillisecond } from '#platform/http';
 import { type SearchType, whereReadable } from '../../resources';
 
@@ -13,16 +13,35 @@ export interface SearchReach {
   archived?: readonly string[];
 }
 
-/** Selects the rows of `search_documents` within reach of the caller and the search. */
-export const whereDocuments = (scope: OrgScope, reach: SearchReach): Where =>
-  addTimes(wherePlaced(scope, reach), reach);
+/**
+ * Returns the FROM item for the rows of `search_documents` within reach that a condition selects. OFFSET 0 keeps the types
+ * and times away from the scan, so that its plan always starts from the condition: without statistics, the planner would
+ * rather read all documents of a type, and then the long texts of each.
+ */
+export const documentsBy = (scope: OrgScope, reach: SearchReach, condition: Sql): Sql =>
+  sql`(SELECT * FROM (
+      SELECT * FROM search_documents WHERE ${whereReadable(scope, reach.workspaceId).sql} AND ${condition} OFFSET 0
+    ) selected WHERE ${addTimes(wherePlaced(scope, reach), reach).sql})`;
 
-/** Selects the rows of `search_embeddings` that one embedder made, within reach of the caller and the search. */
+/** Returns the FROM item for the rows of `search_embeddings` that one embedder made within reach. */
+export function embeddingsBy(scope: OrgScope, reach: SearchReach, identity: string): Sql {
+  const where = wherePlaced(scope, reach).add(sql`identity = ${identity} AND parts IS NOT NULL`);
+  if (!hasTimes(reach)) return sql`(SELECT * FROM search_embeddings WHERE ${where.sql})`;
+  // the condition of search_documents_by_update, which only these searches use
+  const dated = addTimes(whereReadable(scope, reach.workspaceId), reach).add(sql`revision > 0`);
+  // looks up each embedding, because without statistics the planner would join the tables by reading one for each row of the other
+  return sql`(SELECT embedded.* FROM (SELECT document_id FROM search_documents WHERE ${dated.sql} OFFSET 0) dated,
+      LATERAL (SELECT * FROM search_embeddings e WHERE e.document_id = dated.document_id OFFSET 0) embedded
+    WHERE ${where.sql})`;
+}
+
+/** Selects the same rows as `embeddingsBy`, for a scan of `search_embeddings` in the order of another index. */
 export function whereEmbeddings(scope: OrgScope, reach: SearchReach, identity: string): Where {
   const where = wherePlaced(scope, reach).add(sql`identity = ${identity} AND parts IS NOT NULL`);
-  if (reach.updatedAfter === undefined && reach.updatedBefore === undefined) return where;
-  const documents = addTimes(whereReadable(scope, reach.workspaceId), reach);
-  return where.add(sql`document_id IN (SELECT document_id FROM search_documents WHERE ${documents.sql})`);
+  if (!hasTimes(reach)) return where;
+  const dated = addTimes(whereReadable(scope, reach.workspaceId), reach);
+  return where.add(sql`EXISTS (SELECT FROM search_documents
+    WHERE ${dated.sql} AND document_id = search_embeddings.document_id OFFSET 0)`);
 }
 
 function wherePlaced(scope: OrgScope, { workspaceId, types, archived = [] }: SearchReach): Where {
@@ -30,6 +49,9 @@ function wherePlaced(scope: OrgScope, { workspaceId, types, archived = [] }: Sea
   if (archived.length > 0) where.add(sql`workspace_id <> ALL (${archived})`);
   return where.addIf(types, (types) => sql`resource_type = ANY (${[...new Set(types)]})`);
 }
+
+const hasTimes = ({ updatedAfter, updatedBefore }: SearchReach): boolean =>
+  updatedAfter !== undefined || updatedBefore !== undefined;
 
 const addTimes = (where: Where, { updatedAfter, updatedBefore }: SearchReach): Where =>
   where

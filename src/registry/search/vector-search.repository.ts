@@ -4,7 +4,7 @@ import { raw, type Sql, sql, type SqlExecutor } from '#platform/db';
 import { PART, partsLiteral } from '../../resources';
 import { indexNameOf, vectorOf } from './embeddings/vector-index.repository';
 import { byScore, type RankedDocument, type Ranking } from './ranking';
-import { type SearchReach, whereEmbeddings } from './search-reach.repository';
+import { embeddingsBy, type SearchReach, whereEmbeddings } from './search-reach.repository';
 
 /** The nearest documents that are ranked. */
 export const NEAREST_MAX = 1_000;
@@ -59,11 +59,11 @@ export class VectorSearchRepository {
     reach: SearchReach,
     identity: string,
   ): Promise<boolean> {
-    const where = whereEmbeddings(scope, reach, identity);
+    const embeddings = embeddingsBy(scope, reach, identity);
     const [row] = await on.query<{ count: number; is_indexed: boolean }>(
       sql`SELECT count(*) AS count, EXISTS (SELECT FROM pg_catalog.pg_index
           WHERE indexrelid = to_regclass(${indexNameOf(identity)}) AND indisvalid) AS is_indexed
-        FROM (SELECT FROM search_embeddings WHERE ${where.sql} LIMIT ${this.comparedMax + 1}) few`,
+        FROM (SELECT FROM ${embeddings} e LIMIT ${this.comparedMax + 1}) few`,
     );
     return row!.is_indexed && row!.count > this.comparedMax;
   }
@@ -74,11 +74,11 @@ export class VectorSearchRepository {
     reach: SearchReach,
     { identity, vector }: QueryVector,
   ): Promise<RankedDocument[]> {
-    const where = whereEmbeddings(scope, reach, identity);
+    const embeddings = embeddingsBy(scope, reach, identity);
     return on.query<RankedDocument>(
       sql`SELECT document_id, resource_id, ${cosineTo(vector.length)} AS score
-        FROM search_embeddings, (SELECT ${partsLiteral(vector)}::cube[] AS query) given
-        WHERE ${where.sql} ORDER BY score DESC, resource_id LIMIT ${NEAREST_MAX + 1}`,
+        FROM ${embeddings} e, (SELECT ${partsLiteral(vector)}::cube[] AS query) given
+        ORDER BY score DESC, resource_id LIMIT ${NEAREST_MAX + 1}`,
     );
   }
 
