@@ -4,6 +4,7 @@ import { from } from 'pg-copy-streams';
 import { createTestDatabase, type TestDatabase } from '../../testing/test-database';
 import { type ArrayElements, arrayParameter, type ArrayType } from './array-parameter';
 import { BulkColumns } from './bulk-columns';
+import { TextSlab } from './text-slab';
 
 describe('arrayParameter', () => {
   let database: TestDatabase;
@@ -52,6 +53,32 @@ describe('arrayParameter', () => {
   it('keeps integers of 64 bits', async () => {
     const values = [-(2n ** 63n), 2n ** 63n - 1n, 0n];
     expect(await roundTrip('int8', values)).toEqual(values.map(String));
+  });
+
+  it('takes 64 bits in hexadecimal', async () => {
+    const values = ['0000000000000001', '7fffffffffffffff', 'ffffffffffffffff', '8000000000000000'];
+    expect(await roundTrip('int8', values)).toEqual([
+      '1',
+      String(2n ** 63n - 1n),
+      '-1',
+      String(-(2n ** 63n)),
+    ]);
+  });
+
+  it('refuses what is not an integer', () => {
+    for (const value of [0.5, NaN, Infinity, 2 ** 63])
+      expect(() => arrayParameter('int8', [value])).toThrow(RangeError);
+  });
+
+  it('takes texts from a slab, whatever their size', async () => {
+    const slab = new TextSlab(16);
+    const texts = ['"short"', '"as long as that"', `"${'世界 🌍'.repeat(1_000)}"`, '1'];
+    expect(
+      await roundTrip(
+        'json',
+        texts.map((text) => slab.add(text)),
+      ),
+    ).toEqual(texts);
   });
 
   it('keeps days', async () => {

@@ -1,3 +1,5 @@
+import type { TextSlice } from './text-slab';
+
 /** Supported element types with their OIDs (pg_type.oid). */
 const OIDS = {
   bytea: 17,
@@ -15,8 +17,9 @@ export interface ArrayElements {
   bytea: Buffer;
   text: string;
   /** JSON text. */
-  json: string;
-  int8: number | bigint;
+  json: string | TextSlice;
+  /** A text is the 64 bits in hexadecimal. */
+  int8: number | bigint | string;
   float8: number;
   /** As `2026-11-20`. */
   date: string;
@@ -29,7 +32,7 @@ export interface ArrayElements {
 export type ArrayType = keyof ArrayElements;
 
 /** PostgreSQL counts time from 2000-01-01. */
-const EPOCH_US = 946_684_800_000_000n;
+const EPOCH_US = 946_684_800_000_000;
 const EPOCH_DAY = 10_957;
 const DAY_MS = 86_400_000;
 
@@ -92,6 +95,15 @@ const TEXT: ElementWriter<string> = {
   put: (buffer, at, value) => buffer.write(value, at),
 };
 
+const JSON_TEXT: ElementWriter<string | TextSlice> = {
+  size: (value) => (typeof value === 'string' ? TEXT.size(value) : value.end - value.start),
+  bound: (value) => (typeof value === 'string' ? TEXT.bound(value) : value.end - value.start),
+  put: (buffer, at, value) =>
+    typeof value === 'string'
+      ? TEXT.put(buffer, at, value)
+      : value.buffer.copy(buffer, at, value.start, value.end),
+};
+
 const BYTES: ElementWriter<Buffer> = {
   size: (value) => value.length,
   bound: (value) => value.length,
@@ -110,14 +122,36 @@ const fixed = <Value>(
   },
 });
 
+/** Two to the power of 32. */
+const HIGH = 0x1_0000_0000;
+
+/** Writes an integer without a BigInt, whose creation costs more than all the rest. */
+function writeInteger(buffer: Buffer, at: number, value: number): void {
+  if (!Number.isInteger(value)) throw new RangeError(`${value} is not an integer`);
+  buffer.writeInt32BE(Math.floor(value / HIGH), at);
+  buffer.writeUInt32BE(value >>> 0, at + 4);
+}
+
+function writeInt8(buffer: Buffer, at: number, value: number | bigint | string): void {
+  if (typeof value === 'number') writeInteger(buffer, at, value);
+  else if (typeof value === 'string') buffer.write(value, at, 'hex');
+  else buffer.writeBigInt64BE(value, at);
+}
+
+function writeTime(buffer: Buffer, at: number, value: bigint): void {
+  const us = Number(value);
+  if (Number.isSafeInteger(us)) writeInteger(buffer, at, us - EPOCH_US);
+  else buffer.writeBigInt64BE(value - BigInt(EPOCH_US), at);
+}
+
 /** Writers of values in binary, without their length, for elements of arrays and fields of COPY. */
 const WRITERS: { [Type in ArrayType]: ElementWriter<ArrayElements[Type]> } = {
   bytea: BYTES,
   text: TEXT,
-  json: TEXT,
-  int8: fixed(8, (buffer, at, value) => buffer.writeBigInt64BE(BigInt(value), at)),
+  json: JSON_TEXT,
+  int8: fixed(8, writeInt8),
   float8: fixed(8, (buffer, at, value) => buffer.writeDoubleBE(value, at)),
   date: fixed(4, (buffer, at, value) => buffer.writeInt32BE(Date.parse(value) / DAY_MS - EPOCH_DAY, at)),
-  timestamptz: fixed(8, (buffer, at, value) => buffer.writeBigInt64BE(value - EPOCH_US, at)),
+  timestamptz: fixed(8, writeTime),
   uuid: fixed(16, (buffer, at, value) => buffer.write(value, at, 'hex')),
 };

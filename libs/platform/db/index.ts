@@ -12,6 +12,7 @@ export { ArchivableEntity, StampedEntity } from './stamped.entity';
 export { microsecondsToTime, minuteOf, timeToMicroseconds } from './microseconds';
 export { empty, join, prepared, raw, sql, type Sql } from './sql';
 export { Where } from './where';
+export { TextSlab, type TextSlice } from './text-slab';
 export { readWithin } from './timed-reads';
 export { OrgRepository, type OrgRow, WorkspaceRepository, type WorkspaceRow } from './tenant-repository';
 export { WatchedClient } from './watched-client';

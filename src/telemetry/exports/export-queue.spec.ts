@@ -22,7 +22,7 @@ function queue() {
   const groups: string[][] = [];
   const environment = readEnvironment({ DATABASE_POOL_SIZE: '4' });
   const limiter = new ExportLimiter(environment);
-  const exports = new ExportQueue<Sketch & { rejected: OtlpRejection; recordCount: number }>(
+  const exports = new ExportQueue<Sketch & { rejected: OtlpRejection; recordCount: number }, string>(
     new ExportResources(new ExportMetrics(new Metrics()), limiter, new JsonReaderPool(), environment),
     {
       signal: 'traces',
@@ -41,8 +41,12 @@ function queue() {
         repeated.add(sketch, () => ' '.repeat(sketch.repeated ?? 0));
         yield;
       },
+      *prepare({ name }) {
+        yield;
+        return name;
+      },
       store: async (group) => {
-        groups.push(group.map(({ request }) => request.name));
+        groups.push(group.map(({ ready }) => ready));
         for (let turns = 0; turns < 50; turns++) await turn();
       },
     },

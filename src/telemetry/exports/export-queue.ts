@@ -61,21 +61,24 @@ interface SentExport {
 }
 
 /** A decoded export. */
-interface DecodedExport<Request> extends SentExport {
-  request: Request;
+interface DecodedExport<Ready> extends SentExport {
+  ready: Ready;
+  rejected: OtlpRejection;
   /** Size in bytes as stored. */
   weight: number;
 }
 
-export interface ExportRules<Request extends Decoded> {
+export interface ExportRules<Request extends Decoded, Ready> {
   signal: Signal;
   decoder: Pick<RequestDecoder<never, Request>, 'steps' | 'unpack'>;
   /** Adds the parts of an export that are stored more often than sent, in steps. */
   addRepeated(repeated: RepeatedBytes, request: Request): Generator<void, void>;
   /** Returns, in steps, what the response says of records that are stored nevertheless. */
   notes?(request: Request): Generator<void, string[]>;
+  /** Returns, in steps, the form in which a request waits for its group to be stored. */
+  prepare(request: Request, sent: SentExport): Generator<void, Ready>;
   /** Stores all of the exports, or none. When it returns, they are committed. */
-  store(exports: readonly DecodedExport<Request>[]): Promise<void>;
+  store(exports: readonly DecodedExport<Ready>[]): Promise<void>;
 }
 
 /**
@@ -108,12 +111,12 @@ export class ExportResources {
 }
 
 /** Queues the exports of one signal. Stores small ones together, and large ones alone. */
-export class ExportQueue<Request extends Decoded> {
-  private readonly groups: GroupCommit<SentExport, DecodedExport<Request>, OtlpRejection>;
+export class ExportQueue<Request extends Decoded, Ready> {
+  private readonly groups: GroupCommit<SentExport, DecodedExport<Ready>, OtlpRejection>;
 
   constructor(
     private readonly resources: ExportResources,
-    private readonly rules: ExportRules<Request>,
+    private readonly rules: ExportRules<Request, Ready>,
   ) {
     this.groups = new GroupCommit({
       limiter: resources.limiter,
@@ -156,17 +159,17 @@ export class ExportQueue<Request extends Decoded> {
     });
   }
 
-  private async write(exports: readonly DecodedExport<Request>[]): Promise<OtlpRejection[]> {
+  private async write(exports: readonly DecodedExport<Ready>[]): Promise<OtlpRejection[]> {
     const { metrics } = this.resources;
     try {
       await metrics.observe(this.rules.signal, () => this.rules.store(exports));
     } catch (error) {
       throw storeProblem(error);
     }
-    return exports.map(({ request }) => request.rejected);
+    return exports.map(({ rejected }) => rejected);
   }
 
-  private async decode(sent: SentExport): Promise<DecodedExport<Request>> {
+  private async decode(sent: SentExport): Promise<DecodedExport<Ready>> {
     const { decoder } = this.rules;
     const { bytes, encoding } = sent.body;
     const steps = sent.packed
@@ -175,9 +178,11 @@ export class ExportQueue<Request extends Decoded> {
     const request = await refusing(inSlices(steps));
     const repeated = new RepeatedBytes();
     await refusing(inSlices(this.rules.addRepeated(repeated, request)));
-    if (this.rules.notes) request.rejected.reasons.push(...(await inSlices(this.rules.notes(request))));
-    const weight = bytes.length + repeated.total + RECORD_BYTES * request.recordCount;
-    return { ...sent, request, weight };
+    const { rejected, recordCount } = request;
+    if (this.rules.notes) rejected.reasons.push(...(await inSlices(this.rules.notes(request))));
+    const weight = bytes.length + repeated.total + RECORD_BYTES * recordCount;
+    const ready = await inSlices(this.rules.prepare(request, sent));
+    return { ...sent, packed: undefined, ready, rejected, weight };
   }
 }
 

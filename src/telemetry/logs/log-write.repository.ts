@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { OtlpLogRecord } from '#otlp';
 import type { Scope } from '#platform/auth';
-import { Pace } from '#platform/concurrency';
 import { type BulkColumn, BulkColumns, inChunks, prepared, sql, type Tx } from '#platform/db';
 import { eventNameOf } from '../evaluation-events/evaluation-event';
 import { TODAY } from '../partitions/day-partition.repository';
 import { serviceNameOf, type Source, SourceCache } from '../sources/source-record';
-import { bitsOf, sentTime } from '../traces/span-record';
+import { sentTime } from '../traces/span-record';
 
 /** A log record to store. */
 export interface LogRow {
@@ -24,14 +23,12 @@ export interface LogRow {
   body: string | null;
 }
 
-/** Prepares the records of one export to be stored, in their order. */
-export async function toLogRows(scope: Scope, records: readonly OtlpLogRecord[]): Promise<LogRow[]> {
+/** Prepares the records of one export to be stored, in their order and with pauses. */
+export function* toLogRows(scope: Scope, records: readonly OtlpLogRecord[]): Generator<void, LogRow[]> {
   const { workspaceId } = scope;
-  const pace = new Pace();
   const sources = new SourceCache();
   const rows: LogRow[] = [];
   for (const record of records) {
-    if (pace.isDue()) await pace.rest();
     rows.push({
       scope,
       workspaceId,
@@ -43,17 +40,16 @@ export async function toLogRows(scope: Scope, records: readonly OtlpLogRecord[])
       attributes: JSON.stringify(record.attributes),
       body: record.body === null ? null : JSON.stringify(record.body),
     });
+    yield;
   }
   return rows;
 }
-
-const bitsOrNull = (spanId: string | null): bigint | null => (spanId === null ? null : bitsOf(spanId));
 
 const COLUMNS: BulkColumn<LogRow>[] = [
   { name: 'workspace_id', type: 'text', value: ({ workspaceId }) => workspaceId },
   { name: 'observed_at', type: 'timestamptz', value: ({ observedAt }) => observedAt },
   { name: 'trace_id', type: 'uuid', value: ({ record }) => record.traceId },
-  { name: 'span_id', type: 'int8', value: ({ record }) => bitsOrNull(record.spanId) },
+  { name: 'span_id', type: 'int8', value: ({ record }) => record.spanId },
   { name: 'flags', type: 'int8', value: ({ record }) => record.flags },
   { name: 'source_id', type: 'uuid', value: ({ source }) => source.id },
   { name: 'severity_number', type: 'int8', value: ({ record }) => record.severityNumber },

@@ -4,10 +4,10 @@ import type { Scope } from '#platform/auth';
 import type { Page } from '#platform/paging';
 import { ExportQueue, ExportResources } from '../exports/export-queue';
 import { EvaluationEvents, notesOnLogs, scoresInLog } from '../evaluation-events/evaluation-event';
-import { ExportWriter } from '../exports/export.writer';
+import { type ExportedRecords, ExportWriter } from '../exports/export.writer';
 import { ReadLimiter } from '../read-limiter';
 import { LogListRepository } from './log-list.repository';
-import { LogWriteRepository, toLogRows } from './log-write.repository';
+import { type LogRow, LogWriteRepository, toLogRows } from './log-write.repository';
 import { type LogListQueryDto, type LogRecordDto, toLogRecordDto } from './log.dto';
 
 const HINT = 'Narrow the times (since, until) or the filters.';
@@ -30,7 +30,7 @@ export class LogService {
 
 /** Stores exports of logs. */
 @Injectable()
-export class LogExportService extends ExportQueue<DecodedLogsRequest> {
+export class LogExportService extends ExportQueue<DecodedLogsRequest, ExportedRecords<LogRow>> {
   constructor(
     writer: ExportWriter,
     logs: LogWriteRepository,
@@ -42,26 +42,25 @@ export class LogExportService extends ExportQueue<DecodedLogsRequest> {
       decoder: REQUEST_DECODERS.logs,
       addRepeated: (repeated, { logRecords }) => repeated.addSources(logRecords),
       notes: ({ logRecords }) => notesOnLogs(logRecords),
-      store: async (exports) => {
-        const rows = await Promise.all(
-          exports.map(async ({ scope, body, request }) => ({
-            workspaceId: scope.workspaceId,
-            body,
-            isTimed: request.logRecords.every((one) => one.timeUnixNano + one.observedTimeUnixNano > 0n),
-            rows: await toLogRows(scope, request.logRecords),
-          })),
-        );
-        return writer.write(
+      *prepare({ logRecords }, { scope, body }) {
+        return {
+          workspaceId: scope.workspaceId,
+          body,
+          isTimed: logRecords.every((one) => one.timeUnixNano + one.observedTimeUnixNano > 0n),
+          rows: yield* toLogRows(scope, logRecords),
+        };
+      },
+      store: (exports) =>
+        writer.write(
           'log_records',
-          rows,
+          exports.map(({ ready }) => ready),
           (tx, missing) => logs.insertMany(tx, missing),
           (tx, missing) =>
             evaluations.store(
               tx,
               missing.flatMap(({ scope, record }) => scoresInLog(scope, record)),
             ),
-        );
-      },
+        ),
     });
   }
 }

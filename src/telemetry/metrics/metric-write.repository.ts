@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import type { OtlpAttributes, OtlpDataPoint, OtlpExemplar, OtlpPointValue } from '#otlp';
-import { Pace } from '#platform/concurrency';
 import { type BulkColumn, BulkColumns, inChunks, prepared, sql, type Tx } from '#platform/db';
 import { TODAY } from '../partitions/day-partition.repository';
 import { serviceNameOf, type Source, SourceCache } from '../sources/source-record';
@@ -23,15 +22,13 @@ export interface PointRow {
 }
 
 /** Prepares the data points of one export to be stored, in their order. */
-export async function toPointRows(
+export function* toPointRows(
   workspaceId: string,
   points: readonly OtlpDataPoint[],
-): Promise<PointRow[]> {
-  const pace = new Pace();
+): Generator<void, PointRow[]> {
   const sources = new SourceCache();
   const rows: PointRow[] = [];
   for (const point of points) {
-    if (pace.isDue()) await pace.rest();
     rows.push({
       workspaceId,
       point,
@@ -44,6 +41,7 @@ export async function toPointRows(
       exemplars: exemplarsJson(point.exemplars),
       metadata: metadataJson(point.metric.metadata),
     });
+    yield;
   }
   return rows;
 }

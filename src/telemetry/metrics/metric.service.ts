@@ -3,10 +3,10 @@ import { type DecodedMetricsRequest, type OtlpMetric, REQUEST_DECODERS } from '#
 import type { Scope } from '#platform/auth';
 import type { Page } from '#platform/paging';
 import { ExportQueue, ExportResources } from '../exports/export-queue';
-import { ExportWriter } from '../exports/export.writer';
+import { type ExportedRecords, ExportWriter } from '../exports/export.writer';
 import { ReadLimiter } from '../read-limiter';
 import { MetricListRepository } from './metric-list.repository';
-import { MetricWriteRepository, toPointRows } from './metric-write.repository';
+import { MetricWriteRepository, type PointRow, toPointRows } from './metric-write.repository';
 import type { MetricListQueryDto, MetricPointDto } from './metric.dto';
 
 const HINT = 'Narrow the times (since, until) or the filters.';
@@ -33,7 +33,7 @@ const repeatedPart = ({ name, unit, description, metadata }: OtlpMetric): string
 
 /** Stores exports of metrics. */
 @Injectable()
-export class MetricExportService extends ExportQueue<DecodedMetricsRequest> {
+export class MetricExportService extends ExportQueue<DecodedMetricsRequest, ExportedRecords<PointRow>> {
   constructor(writer: ExportWriter, points: MetricWriteRepository, resources: ExportResources) {
     super(resources, {
       signal: 'metrics',
@@ -45,17 +45,20 @@ export class MetricExportService extends ExportQueue<DecodedMetricsRequest> {
           yield;
         }
       },
-      store: async (exports) => {
-        const rows = await Promise.all(
-          exports.map(async ({ scope: { workspaceId }, body, request }) => ({
-            workspaceId,
-            body,
-            isTimed: request.dataPoints.every((point) => point.timeUnixNano > 0n),
-            rows: await toPointRows(workspaceId, request.dataPoints),
-          })),
-        );
-        return writer.write('metric_points', rows, (tx, missing) => points.insertMany(tx, missing));
+      *prepare({ dataPoints }, { scope: { workspaceId }, body }) {
+        return {
+          workspaceId,
+          body,
+          isTimed: dataPoints.every((point) => point.timeUnixNano > 0n),
+          rows: yield* toPointRows(workspaceId, dataPoints),
+        };
       },
+      store: (exports) =>
+        writer.write(
+          'metric_points',
+          exports.map(({ ready }) => ready),
+          (tx, missing) => points.insertMany(tx, missing),
+        ),
     });
   }
 }

@@ -4,6 +4,7 @@ import { readEnvironment } from '#platform/config';
 import { ModelPrices } from '../span-mapping/model-prices';
 import { NAME_MAX } from '../span-mapping/field.parser';
 import { type SpanRecord, toSpanRecords } from './span-record';
+import { inSlices } from '#platform/concurrency';
 
 const span = (attributes: OtlpAttributes): OtlpSpan => {
   const resource = { attributes: {}, droppedAttributesCount: 0, schemaUrl: '' };
@@ -21,9 +22,10 @@ const span = (attributes: OtlpAttributes): OtlpSpan => {
   } as unknown as OtlpSpan;
 };
 const record = async (attributes: OtlpAttributes, prices = {}): Promise<SpanRecord> => {
-  const batch = { scope: {} as Scope, spans: [span(attributes)] };
   const environment = readEnvironment({ MODEL_PRICES: JSON.stringify(prices) });
-  return (await toSpanRecords([batch], new ModelPrices(environment)))[0]!;
+  return (
+    await inSlices(toSpanRecords({} as Scope, [span(attributes)], 100, new ModelPrices(environment)))
+  )[0]!;
 };
 
 const NAMES = {

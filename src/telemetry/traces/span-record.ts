@@ -1,17 +1,37 @@
 import type { OtlpEvent, OtlpLink, OtlpSpan } from '#otlp';
 import type { Scope } from '#platform/auth';
 import { Pace } from '#platform/concurrency';
+import { TextSlab, type TextSlice } from '#platform/db';
+import { type EvaluationEvent, scoresInSpan } from '../evaluation-events/evaluation-event';
+import { NAME_MAX } from '../span-mapping/field.parser';
+import { AGENT_VERSION } from '../span-mapping/meaning.table';
 import type { ModelPrices } from '../span-mapping/model-prices';
-import { readSpanFigures, type SpanFigures } from '../span-mapping/span-meaning.reader';
+import { readSpanContent, readSpanFigures, type SpanFigures } from '../span-mapping/span-meaning.reader';
 import { type Source, SourceCache } from '../sources/source-record';
-import type { SpanBatch } from './trace.types';
 
-/** A span to store, with the fields that its trace aggregates. */
+/** A span without its content. */
+export type SpanHeader = Omit<
+  OtlpSpan,
+  'attributes' | 'events' | 'links' | 'resource' | 'scope' | 'traceState' | 'flags' | 'endTimeUnixNano'
+>;
+
+/** The parts of a trace's root span that its trace shows. */
+export interface RootView {
+  name: string;
+  /** JSON texts; null if the span has none. */
+  input: string | null;
+  output: string | null;
+  /** The cost that it reports for the calls below it; null if it reports none or is itself a call. */
+  costUsd: number | null;
+}
+
+/**
+ * A span to store, with the fields that its trace aggregates. It does not hold the attributes as they were decoded, which
+ * take several times as much memory as all the rest.
+ */
 export interface SpanRecord {
-  /** Who sent it. */
-  scope: Scope;
   workspaceId: string;
-  span: OtlpSpan;
+  span: SpanHeader;
   source: Source;
   /** Microseconds since 1970, rounded down. */
   startedAt: bigint;
@@ -21,36 +41,60 @@ export interface SpanRecord {
   costUsd: number | null;
   /** Its tokens and cost are the sum over the spans below it. */
   repeatsUsage: boolean;
+  /** Whether the span itself names the version in `figures`, rather than its service. */
+  namesVersion: boolean;
+  /** Null unless it is a root. */
+  root: RootView | null;
+  /** The scores that it reports. */
+  scores: readonly EvaluationEvent[];
   /** Its content as JSON texts; null for none. Prepared beforehand because building a statement cannot pause. */
-  content: { attributes: string; events: string | null; links: string | null };
+  content: { attributes: TextSlice; events: TextSlice | null; links: TextSlice | null };
+}
+
+/** Size of the buffers that hold the content of an export, in bytes. Smaller exports take smaller ones. */
+const SLAB_BYTES = 64 * 1024;
+
+/**
+ * Prepares the spans of one export, with pauses.
+ *
+ * @param bytes size of the export
+ */
+export function* toSpanRecords(
+  scope: Scope,
+  spans: readonly OtlpSpan[],
+  bytes: number,
+  prices: ModelPrices,
+): Generator<void, SpanRecord[]> {
+  const sources = new SourceCache();
+  const texts = new TextSlab(Math.min(bytes, SLAB_BYTES));
+  const records: SpanRecord[] = [];
+  for (const span of spans) {
+    records.push(toSpanRecord(scope, span, prices, sources.sourceOf(span), texts));
+    yield;
+  }
+  return records;
 }
 
 /**
- * Prepares spans to be stored together: sorted by the key of their trace, which is the order in which all writers lock
- * traces. If a span was sent twice, the first one is kept.
+ * Returns the spans of several exports in the order of their traces' keys, in which all writers lock traces. If a span was
+ * sent twice, the first one is kept.
  */
-export async function toSpanRecords(
-  batches: readonly SpanBatch[],
-  prices: ModelPrices,
-): Promise<SpanRecord[]> {
+export async function mergeRecords(lists: readonly (readonly SpanRecord[])[]): Promise<SpanRecord[]> {
   const pace = new Pace();
   const traces = new Map<string, Map<string, SpanRecord>>();
-  const sources = new SourceCache();
-  for (const { scope, spans } of batches) {
-    const { workspaceId } = scope;
+  for (const records of lists) {
     let traceId: string | undefined;
     let ofTrace = new Map<string, SpanRecord>();
-    for (const span of spans) {
+    for (const record of records) {
       if (pace.isDue()) await pace.rest();
+      const { span, workspaceId } = record;
       if (span.traceId !== traceId) {
         traceId = span.traceId;
         const key = traceKey(workspaceId, traceId);
         ofTrace = traces.get(key) ?? new Map<string, SpanRecord>();
         traces.set(key, ofTrace);
       }
-      if (!ofTrace.has(span.spanId)) {
-        ofTrace.set(span.spanId, toSpanRecord(scope, span, prices, sources.sourceOf(span)));
-      }
+      if (!ofTrace.has(span.spanId)) ofTrace.set(span.spanId, record);
     }
   }
   return [...traces]
@@ -64,13 +108,31 @@ export const traceKey = (workspaceId: string, traceId: string): string => `${wor
 /** Converts a span's id into the 64-bit integer that PostgreSQL stores. */
 export const bitsOf = (spanId: string): bigint => BigInt.asIntN(64, BigInt(`0x${spanId}`));
 
-function toSpanRecord(scope: Scope, span: OtlpSpan, prices: ModelPrices, source: Source): SpanRecord {
+function toSpanRecord(
+  scope: Scope,
+  span: OtlpSpan,
+  prices: ModelPrices,
+  source: Source,
+  texts: TextSlab,
+): SpanRecord {
   const figures = readSpanFigures(span);
   const startedAt = microseconds(span.startTimeUnixNano);
+  const { traceId, spanId, parentSpanId, name, kind, status, startTimeUnixNano } = span;
+  const { droppedAttributesCount, droppedEventsCount, droppedLinksCount } = span;
   return {
-    scope,
     workspaceId: scope.workspaceId,
-    span,
+    span: {
+      traceId,
+      spanId,
+      parentSpanId,
+      name,
+      kind,
+      status,
+      startTimeUnixNano,
+      droppedAttributesCount,
+      droppedEventsCount,
+      droppedLinksCount,
+    },
     source,
     startedAt,
     // 0 if no end was sent
@@ -78,13 +140,31 @@ function toSpanRecord(scope: Scope, span: OtlpSpan, prices: ModelPrices, source:
     figures,
     costUsd: figures.costUsd ?? prices.costOf(figures, timeOf(startedAt)),
     repeatsUsage: repeatsUsage(figures.operation),
+    namesVersion: span.attributes[AGENT_VERSION] !== undefined,
+    root: parentSpanId === null ? rootView(span, figures) : null,
+    scores: scoresInSpan(scope, span),
     content: {
-      attributes: JSON.stringify(span.attributes),
-      events: eventsJson(span.events),
-      links: linksJson(span.links),
+      attributes: texts.add(JSON.stringify(span.attributes)),
+      events: span.events.length === 0 ? null : texts.add(eventsJson(span.events)),
+      links: span.links.length === 0 ? null : texts.add(linksJson(span.links)),
     },
   };
 }
+
+/** Reads what a trace shows of its root. Not done for other spans, because it may parse their messages. */
+function rootView(span: OtlpSpan, { operation, costUsd }: SpanFigures): RootView {
+  const { input, output } = readSpanContent(span);
+  return {
+    name: shortName(span.name),
+    input: input === null ? null : JSON.stringify(input),
+    output: output === null ? null : JSON.stringify(output),
+    costUsd: repeatsUsage(operation) ? costUsd : null,
+  };
+}
+
+/** Shortens a name, because a list shows hundreds of them. The span keeps its full name. */
+const shortName = (name: string): string =>
+  name.length <= NAME_MAX ? name : `${name.slice(0, NAME_MAX - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
 
 const timeOf = (us: bigint): Date => new Date(Number(us / 1000n));
 
@@ -94,32 +174,26 @@ const microseconds = (nanoseconds: bigint): bigint => nanoseconds / 1000n;
 export const sentTime = (nanoseconds: bigint): bigint | null =>
   nanoseconds === 0n ? null : microseconds(nanoseconds);
 
-/** Returns a span's events as JSON; null for none. */
-const eventsJson = (events: readonly OtlpEvent[]): string | null =>
-  events.length === 0
-    ? null
-    : JSON.stringify(
-        events.map((event) => ({
-          name: event.name,
-          timestamp: nanosecondTime(event.timeUnixNano),
-          attributes: event.attributes,
-          dropped_attributes_count: event.droppedAttributesCount,
-        })),
-      );
+const eventsJson = (events: readonly OtlpEvent[]): string =>
+  JSON.stringify(
+    events.map((event) => ({
+      name: event.name,
+      timestamp: nanosecondTime(event.timeUnixNano),
+      attributes: event.attributes,
+      dropped_attributes_count: event.droppedAttributesCount,
+    })),
+  );
 
-/** Returns a span's links as JSON; null for none. */
-const linksJson = (links: readonly OtlpLink[]): string | null =>
-  links.length === 0
-    ? null
-    : JSON.stringify(
-        links.map((link) => ({
-          trace_id: link.traceId,
-          span_id: link.spanId,
-          trace_state: link.traceState,
-          attributes: link.attributes,
-          dropped_attributes_count: link.droppedAttributesCount,
-        })),
-      );
+const linksJson = (links: readonly OtlpLink[]): string =>
+  JSON.stringify(
+    links.map((link) => ({
+      trace_id: link.traceId,
+      span_id: link.spanId,
+      trace_state: link.traceState,
+      attributes: link.attributes,
+      dropped_attributes_count: link.droppedAttributesCount,
+    })),
+  );
 
 /** Formats a time as RFC 3339 with nine decimals. */
 export function nanosecondTime(nanoseconds: bigint): string {

@@ -11,6 +11,7 @@ import {
   type Sql,
   sql,
   type SqlExecutor,
+  type TextSlice,
   type Tx,
   Where,
 } from '#platform/db';
@@ -31,8 +32,8 @@ const COLUMNS = new BulkColumns<PlacedSpan>([
   { name: 'workspace_id', type: 'text', value: ({ record }) => record.workspaceId },
   { name: 'day', type: 'date', value: ({ place }) => place.day },
   { name: 'trace_no', type: 'int8', value: ({ place }) => place.trace_no },
-  { name: 'span_id', type: 'int8', value: ({ record }) => bitsOf(record.span.spanId) },
-  { name: 'parent_span_id', type: 'int8', value: ({ record }) => parentBits(record) },
+  { name: 'span_id', type: 'int8', value: ({ record }) => record.span.spanId },
+  { name: 'parent_span_id', type: 'int8', value: ({ record }) => record.span.parentSpanId },
   { name: 'started_at', type: 'timestamptz', value: ({ record }) => record.startedAt },
   { name: 'ended_at', type: 'timestamptz', value: ({ record }) => record.endedAt },
   { name: 'input_tokens', type: 'int8', value: ({ record }) => record.figures.inputTokens },
@@ -70,14 +71,11 @@ const COLUMNS = new BulkColumns<PlacedSpan>([
   },
 ]);
 
-const lengthOf = (...texts: (string | null)[]): number =>
-  texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
+const lengthOf = (...texts: (TextSlice | null)[]): number =>
+  texts.reduce((sum, text) => sum + (text ? text.end - text.start : 0), 0);
 
 /** Returns null for none, which takes no space. */
 const dropped = (count: number): number | null => count || null;
-
-const parentBits = ({ span }: SpanRecord): bigint | null =>
-  span.parentSpanId === null ? null : bitsOf(span.parentSpanId);
 
 const hex = (bits: string): string => `lpad(to_hex(${bits}), 16, '0')`;
 

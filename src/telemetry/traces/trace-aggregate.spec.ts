@@ -3,7 +3,8 @@ import { decodeTraceRequest, type OtlpSpan } from '#otlp';
 import { workspaceScope } from '#platform/auth';
 import { readEnvironment } from '#platform/config';
 import { ModelPrices, type PriceTable } from '../span-mapping/model-prices';
-import { type SpanRecord, toSpanRecords } from './span-record';
+import { inSlices } from '#platform/concurrency';
+import { mergeRecords, type SpanRecord, toSpanRecords } from './span-record';
 import { aggregateTraces, MODELS_MAX, type TraceAggregate } from './trace-aggregate';
 import { repeatsUsage } from './span-record';
 
@@ -45,11 +46,11 @@ function spans(sketches: Sketch[], traceId = TRACE_ID): OtlpSpan[] {
   return decodeTraceRequest(Buffer.from(JSON.stringify(body)), 'json').spans;
 }
 
-const recordsOf = (sent: OtlpSpan[], prices: PriceTable = {}): Promise<SpanRecord[]> =>
-  toSpanRecords(
-    [{ scope: workspaceScope('org', 'wsp', 'test', new Set()), spans: sent }],
-    new ModelPrices(readEnvironment({ MODEL_PRICES: JSON.stringify(prices) })),
-  );
+const recordsOf = async (sent: OtlpSpan[], table: PriceTable = {}): Promise<SpanRecord[]> => {
+  const scope = workspaceScope('org', 'wsp', 'test', new Set());
+  const prices = new ModelPrices(readEnvironment({ MODEL_PRICES: JSON.stringify(table) }));
+  return mergeRecords([await inSlices(toSpanRecords(scope, sent, 1_000, prices))]);
+};
 
 const aggregate = async (sketches: Sketch[]): Promise<TraceAggregate> =>
   (await aggregateTraces(await recordsOf(spans(sketches))))[0]!;
@@ -228,8 +229,8 @@ describe('aggregateTraces', () => {
   });
 
   it('yields to the event loop while it reads and aggregates many spans', async () => {
-    const [first] = await recordsOf(spans([{ id: 1 }]));
-    const sent = Array.from({ length: 20_000 }, (_, n) => ({ ...first!.span, traceId: hex(n + 1, 32) }));
+    const [first] = spans([{ id: 1 }]);
+    const sent = Array.from({ length: 20_000 }, (_, n) => ({ ...first!, traceId: hex(n + 1, 32) }));
     let records: SpanRecord[] = [];
     expect(await turnsWhile(async () => (records = await recordsOf(sent)))).toBeGreaterThan(2);
     expect(await turnsWhile(() => aggregateTraces(records))).toBeGreaterThan(2);

@@ -1,8 +1,5 @@
 import { Pace } from '#platform/concurrency';
-import { readSpanContent } from '../span-mapping/span-meaning.reader';
-import { NAME_MAX } from '../span-mapping/field.parser';
-import { AGENT_VERSION } from '../span-mapping/meaning.table';
-import type { SpanRecord } from './span-record';
+import type { RootView, SpanRecord } from './span-record';
 
 /** Models kept per trace: the first by name. A trace with more models is a mistake of the sender. */
 export const MODELS_MAX = 100;
@@ -34,16 +31,6 @@ export interface UsageLevels {
 export interface ModelUsage extends UsageLevels {
   /** Empty for spans with usage but without a model. */
   model: string;
-}
-
-/** The parts of a trace's root span that its trace shows. */
-export interface RootView {
-  name: string;
-  /** JSON texts; null if the span has none. */
-  input: string | null;
-  output: string | null;
-  /** The cost that it reports for the calls below it; null if it reports none or is itself a call. */
-  costUsd: number | null;
 }
 
 /**
@@ -107,11 +94,11 @@ async function aggregateTrace(
     if (record.figures.sessionId !== null) session = firstOf(session, record);
     if (record.figures.serviceName !== null) service = firstOf(service, record);
     if (record.figures.agentVersion === null) continue;
-    if (record.span.attributes[AGENT_VERSION] === undefined) version = firstOf(version, record);
-    else ownVersion = firstOf(ownVersion, record);
+    if (record.namesVersion) ownVersion = firstOf(ownVersion, record);
+    else version = firstOf(version, record);
   }
   trace.models = namedModels(trace);
-  trace.root = root && { key: orderKey(root), value: rootView(root) };
+  trace.root = root && { key: orderKey(root), value: root.root! };
   trace.session = session && { key: orderKey(session), value: session.figures.sessionId! };
   trace.service = service && { key: orderKey(service), value: service.figures.serviceName! };
   const versioned = ownVersion ?? version;
@@ -205,18 +192,3 @@ function firstOf(known: SpanRecord | null, record: SpanRecord): SpanRecord {
   if (one !== other) return one < other ? known : record;
   return known.span.spanId <= record.span.spanId ? known : record;
 }
-
-/** Reads what a trace shows of its root. Not done for other spans, because it may parse their messages. */
-function rootView({ span, repeatsUsage, figures }: SpanRecord): RootView {
-  const { input, output } = readSpanContent(span);
-  return {
-    name: shortName(span.name),
-    input: input === null ? null : JSON.stringify(input),
-    output: output === null ? null : JSON.stringify(output),
-    costUsd: repeatsUsage ? figures.costUsd : null,
-  };
-}
-
-/** Shortens a name, because a list shows hundreds of them. The span keeps its full name. */
-const shortName = (name: string): string =>
-  name.length <= NAME_MAX ? name : `${name.slice(0, NAME_MAX - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;

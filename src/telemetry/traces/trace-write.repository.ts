@@ -10,13 +10,8 @@ import {
   timeToMicroseconds,
   type Tx,
 } from '#platform/db';
-import {
-  type ModelUsage,
-  MODELS_MAX,
-  type RootView,
-  type TraceAggregate,
-  type UsageLevels,
-} from './trace-aggregate';
+import type { RootView } from './span-record';
+import { type ModelUsage, MODELS_MAX, type TraceAggregate, type UsageLevels } from './trace-aggregate';
 import type { TracePlace } from './trace.types';
 
 /** A trace and its location. */

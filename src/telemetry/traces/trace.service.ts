@@ -5,6 +5,7 @@ import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { notesOnSpans } from '../evaluation-events/evaluation-event';
 import { ExportQueue, ExportResources } from '../exports/export-queue';
+import type { SpanRecord } from './span-record';
 import type { TraceListQueryDto } from './trace-query.dto';
 import { TraceStore } from './trace-store';
 import { type ScoredTraceDto, toScoredTraceDto, toTraceTreeDto, type TraceTreeDto } from './trace.dto';
@@ -36,15 +37,15 @@ export class TraceService {
 
 /** Stores exports of traces. */
 @Injectable()
-export class TraceExportService extends ExportQueue<DecodedTraceRequest> {
+export class TraceExportService extends ExportQueue<DecodedTraceRequest, SpanRecord[]> {
   constructor(writer: TraceWriter, resources: ExportResources) {
     super(resources, {
       signal: 'traces',
       decoder: REQUEST_DECODERS.traces,
       addRepeated: (repeated, { spans }) => repeated.addSources(spans),
       notes: ({ spans }) => notesOnSpans(spans),
-      store: (exports) =>
-        writer.write(exports.map(({ scope, request }) => ({ scope, spans: request.spans }))),
+      prepare: ({ spans }, { scope, body }) => writer.prepare(scope, spans, body.bytes.length),
+      store: (exports) => writer.write(exports.map(({ ready }) => ready)),
     });
   }
 }

@@ -1,5 +1,3 @@
-import type { OtlpSpan } from '#otlp';
-import type { Scope } from '#platform/auth';
 import type { RawJson } from '#platform/json';
 import type { SpanHeadDto, SpanMeaningDto } from './span.dto';
 import type { TraceRow } from './trace.dto';
@@ -7,12 +5,6 @@ import type { TraceFilter } from './trace-stats.types';
 
 /** 32 lower-case hexadecimal digits, not all zeros (W3C Trace Context). */
 export const TRACE_ID = /^(?!0{32})[0-9a-f]{32}$/;
-
-/** The spans of one export. */
-export interface SpanBatch {
-  scope: Scope;
-  spans: readonly OtlpSpan[];
-}
 
 /**
  * The location of a trace's spans: the partition of the day on which the trace first arrived, and the trace's number.

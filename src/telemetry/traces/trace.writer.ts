@@ -1,17 +1,19 @@
 import { Injectable } from '@nestjs/common';
+import type { OtlpSpan } from '#otlp';
+import type { Scope } from '#platform/auth';
 import { retry } from '#platform/concurrency';
 import { Database, type Tx } from '#platform/db';
 import { DayPartitions } from '../partitions/day-partitions';
-import { EvaluationEvents, scoresInSpan } from '../evaluation-events/evaluation-event';
+import { EvaluationEvents } from '../evaluation-events/evaluation-event';
 import { changesOf, type SessionTrace } from './session-change';
 import { SessionWriteRepository } from './session-write.repository';
 import { ModelPrices } from '../span-mapping/model-prices';
 import { sourcesOf } from '../sources/source-record';
 import { SourceWriteRepository } from '../sources/source-write.repository';
 import { type PlacedSpan, SpanRepository } from './span.repository';
-import { type SpanRecord, toSpanRecords, traceKey } from './span-record';
+import { mergeRecords, type SpanRecord, toSpanRecords, traceKey } from './span-record';
 import { aggregateTraces, type TraceAggregate } from './trace-aggregate';
-import type { SpanBatch, TracePlace } from './trace.types';
+import type { TracePlace } from './trace.types';
 import { type KeyedPlace, type MergedTrace, TraceWriteRepository } from './trace-write.repository';
 
 /** Attempts at storing, in case other transactions insert the same traces. */
@@ -47,9 +49,18 @@ export class TraceWriter {
     private readonly evaluations: EvaluationEvents,
   ) {}
 
-  /** Stores batches of any workspaces in one transaction. When it returns, they are committed and can be read. */
-  async write(batches: readonly SpanBatch[]): Promise<void> {
-    const records = await toSpanRecords(batches, this.prices);
+  /**
+   * Prepares the spans of one export, with pauses.
+   *
+   * @param bytes size of the export
+   */
+  prepare(scope: Scope, spans: readonly OtlpSpan[], bytes: number): Generator<void, SpanRecord[]> {
+    return toSpanRecords(scope, spans, bytes, this.prices);
+  }
+
+  /** Stores exports of any workspaces in one transaction. When it returns, they are committed and can be read. */
+  async write(exports: readonly (readonly SpanRecord[])[]): Promise<void> {
+    const records = await mergeRecords(exports);
     if (records.length === 0) return;
     const traces = await aggregateTraces(records);
     const attempt = (): Promise<void> => this.database.transaction((tx) => this.store(tx, records, traces));
@@ -68,9 +79,14 @@ export class TraceWriter {
     const { places, inserted, before } = await this.lock(tx, traces);
     const spansOfNew: PlacedSpan[] = [];
     const spansOfExisting: PlacedSpan[] = [];
-    for (const record of records) {
-      const key = traceKey(record.workspaceId, record.span.traceId);
-      (inserted.has(key) ? spansOfNew : spansOfExisting).push({ record, place: places.get(key)! });
+    for (let at = 0; at < records.length;) {
+      const { workspaceId, span } = records[at]!;
+      const key = traceKey(workspaceId, span.traceId);
+      const place = places.get(key)!;
+      const placed = inserted.has(key) ? spansOfNew : spansOfExisting;
+      const isSame = (record: SpanRecord | undefined): boolean =>
+        record?.span.traceId === span.traceId && record.workspaceId === workspaceId;
+      for (; isSame(records[at]); at++) placed.push({ record: records[at]!, place });
     }
     await this.spans.insertNew(tx, spansOfNew);
     const missing = await this.spans.insertMissing(tx, spansOfExisting);
@@ -91,7 +107,7 @@ export class TraceWriter {
     const stored = [...spansOfNew.map(({ record }) => record), ...missing];
     await this.evaluations.store(
       tx,
-      stored.flatMap(({ scope, span }) => scoresInSpan(scope, span)),
+      stored.flatMap(({ scores }) => scores),
     );
   }
 

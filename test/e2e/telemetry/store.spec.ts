@@ -1,5 +1,6 @@
 import { decodeTraceRequest } from '#otlp';
 import { type Scope, workspaceScope } from '#platform/auth';
+import { inSlices } from '#platform/concurrency';
 import {
   createTestApp,
   jsonExport,
@@ -28,8 +29,12 @@ describe('the trace store', () => {
 
   const newScope = (): Scope => workspaceScope('org_test', `wsp_${++workspaces}`, 'test', new Set());
 
-  const append = (scope: Scope, ...spans: TestSpan[]): Promise<void> =>
-    app.get(TraceWriter).write([{ scope, spans: decodeTraceRequest(jsonExport(spans), 'json').spans }]);
+  async function append(scope: Scope, ...spans: TestSpan[]): Promise<void> {
+    const writer = app.get(TraceWriter);
+    const body = jsonExport(spans);
+    const steps = writer.prepare(scope, decodeTraceRequest(body, 'json').spans, body.length);
+    await writer.write([await inSlices(steps)]);
+  }
 
   /** A trace of one root that starts this many minutes later. */
   const trace = (minute: number, session?: string): TestSpan =>
