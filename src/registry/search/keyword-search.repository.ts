@@ -103,17 +103,14 @@ export class KeywordSearchRepository {
     };
   }
 
-  /**
-   * Leaves stop words out, unless there is nothing else. Sets the similarity that names need, too, and forbids sequential
-   * scans: the planner does not know that long texts are stored apart, where reading them costs ten times as much.
-   */
+  /** Leaves stop words out, unless there is nothing else. Sets the similarity that names need, too. */
   private async withoutStopWords(
     on: SqlExecutor,
     words: readonly QueryWord[],
   ): Promise<readonly QueryWord[]> {
     const [row] = await on.query<{ has_meaning: boolean[] }>(
       sql`SELECT set_config('pg_trgm.word_similarity_threshold', ${String(SIMILARITY_MIN)}, true),
-        set_config('enable_seqscan', 'off', true), ARRAY(SELECT to_tsvector('pg_catalog.english', word) <> ''
+        ARRAY(SELECT to_tsvector('pg_catalog.english', word) <> ''
           FROM unnest(${words.map(termOf)}::text[]) WITH ORDINALITY given (word, place) ORDER BY place) AS has_meaning`,
     );
     const left = words.filter((_, at) => row!.has_meaning[at]);
