@@ -30,6 +30,9 @@ const parserOf = (oid: number, format?: string): Parser => {
  */
 const PLANNER = '-c enable_seqscan=off -c jit=off';
 
+/** How long after the deadline of its request a statement may still run, in milliseconds. */
+const AFTER_DEADLINE_MS = 500;
+
 /** Options of the one data source. The pool reads `json` as `RawJson` and `int8` as numbers. */
 export function dataSourceOptions(url: string, environment: Environment): DataSourceOptions {
   return {
@@ -47,7 +50,8 @@ export function dataSourceOptions(url: string, environment: Environment): DataSo
       Client: WatchedClient,
       options: PLANNER,
       types: { getTypeParser: parserOf },
-      statement_timeout: environment.REQUEST_TIMEOUT_MS,
+      // the deadline of the request comes first, because it knows how to answer
+      statement_timeout: environment.REQUEST_TIMEOUT_MS + AFTER_DEADLINE_MS,
       lock_timeout: environment.LOCK_TIMEOUT_MS,
       idle_in_transaction_session_timeout: environment.REQUEST_TIMEOUT_MS * 2,
       keepAlive: true,
