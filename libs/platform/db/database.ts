@@ -4,6 +4,7 @@ import { from as copyFrom } from 'pg-copy-streams';
 import type { Pool, PoolClient } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { SqlExecutor, Statement, Tx } from './executor';
+import { IndexOrderedQuery } from './index-order';
 import { retry, runTransaction } from '#platform/concurrency';
 
 /** SQLSTATEs of a collision: serialization failure and deadlock. */
@@ -38,8 +39,13 @@ export class Database implements SqlExecutor {
   constructor(readonly dataSource: DataSource) {}
 
   /** Runs one statement on any connection of the pool, in its own implicit transaction. */
-  query<Row>(statement: Statement, values?: readonly unknown[]): Promise<Row[]> {
-    return run<Row>(this.pool, statement, values);
+  async query<Row>(statement: Statement, values?: readonly unknown[]): Promise<Row[]> {
+    if (typeof statement === 'string' || !('isIndexOrdered' in statement)) {
+      return run<Row>(this.pool, statement, values);
+    }
+    // the declared type is that of a client, which returns the query itself
+    const result = this.pool.query(new IndexOrderedQuery(statement)) as unknown as Promise<{ rows: Row[] }>;
+    return (await result).rows;
   }
 
   /** Runs one statement that writes, in its own implicit transaction, and again after a deadlock. */

@@ -11,8 +11,15 @@ export interface PreparedStatement {
   values?: readonly unknown[];
 }
 
-/** A statement: a template with its values, a statement prepared by name, or plain text. */
-export type Statement = Sql | PreparedStatement | string;
+/** A statement that reads tables in index order, see `indexOrdered`. */
+export interface IndexOrderedStatement {
+  text: string;
+  values?: readonly unknown[];
+  isIndexOrdered: true;
+}
+
+/** A statement: a template with its values, a statement prepared by name or in index order, or plain text. */
+export type Statement = Sql | PreparedStatement | IndexOrderedStatement | string;
 
 /** Runs statements: the pool, or one transaction. */
 export interface SqlExecutor {

@@ -8,6 +8,10 @@ import { join, raw, type Sql, sql } from './sql';
  */
 export class Where {
   private conditions: Sql[];
+  /** Number of conditions by `addIndexed`. */
+  private indexed = 0;
+  /** Whether it has conditions that no index serves in an order. */
+  private isScattered = false;
 
   /** @param alias of the table that has the tenant's column */
   constructor(tenant: TenantKey, alias?: string) {
@@ -31,6 +35,8 @@ export class Where {
   private static of(conditions: Sql[]): Where {
     const where = Object.create(Where.prototype) as Where;
     where.conditions = conditions;
+    where.indexed = 0;
+    where.isScattered = false;
     return where;
   }
 
@@ -39,9 +45,22 @@ export class Where {
     return this;
   }
 
-  /** Adds the condition if the value is given. */
+  /** Adds the condition if the value is given. No index finds such rows in the order of a list. */
   addIf<Value>(value: Value | undefined, condition: (value: Value) => Sql): this {
-    return value === undefined ? this : this.add(condition(value));
+    return value === undefined ? this : this.addScattered(condition(value));
+  }
+
+  /** Adds the condition if the value is given. An index finds such rows in the order of their creation. */
+  addIndexed<Value>(value: Value | undefined, condition: (value: Value) => Sql): this {
+    if (value === undefined) return this;
+    this.indexed++;
+    return this.add(condition(value));
+  }
+
+  /** Adds a condition on rows that no index finds in the order of a list. */
+  addScattered(condition: Sql): this {
+    this.isScattered = true;
+    return this.add(condition);
   }
 
   /**
@@ -51,11 +70,32 @@ export class Where {
   addSearch(q: string | undefined): this {
     if (q === undefined || q.trim() === '') return this;
     const words = prefixQuery(q);
-    return this.add(words === null ? sql`false` : sql`search @@ to_tsquery('simple', ${words})`);
+    return this.addScattered(words === null ? sql`false` : sql`search @@ to_tsquery('simple', ${words})`);
+  }
+
+  /** Whether it has conditions besides those of `add`. */
+  get isFiltered(): boolean {
+    return this.isScattered || this.indexed > 0;
+  }
+
+  /** Whether the index of one filter finds the rows. */
+  get isOfOneFilter(): boolean {
+    return !this.isScattered && this.indexed === 1;
+  }
+
+  /**
+   * Whether an index finds the rows in the order of a list. Then a page can be read from the index alone, and reads no
+   * further rows.
+   */
+  isInOrder(byCreation: boolean): boolean {
+    return !this.isScattered && (this.indexed === 0 || (this.indexed === 1 && byCreation));
   }
 
   copy(): Where {
-    return Where.of([...this.conditions]);
+    const where = Where.of([...this.conditions]);
+    where.indexed = this.indexed;
+    where.isScattered = this.isScattered;
+    return where;
   }
 
   /** The conditions, to follow WHERE in a template. */

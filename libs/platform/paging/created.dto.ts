@@ -1,4 +1,4 @@
-import { raw, sql, type Where } from '#platform/db';
+import { join, raw, sql, type Where } from '#platform/db';
 import { firstMillisecond, instantOf, IsTime, NotBelow, NotNull } from '#platform/http';
 import { firstIdAt, type IdPrefix } from '#platform/ids';
 import { NamedListQueryDto } from './page.dto';
@@ -35,12 +35,15 @@ export function addCreated(
   { created_after, created_before }: CreatedListQueryDto,
 ): void {
   const column = raw(id);
-  if (created_after !== undefined) {
-    const time = firstMillisecond(created_after);
-    where.add(sql`created_at >= ${time} AND ${column} >= ${firstIdAt(prefix, time.getTime() - DAY_MS)}`);
-  }
-  if (created_before !== undefined) {
-    const time = firstMillisecond(created_before);
-    where.add(sql`created_at < ${time} AND ${column} < ${firstIdAt(prefix, time.getTime() + DAY_MS)}`);
-  }
+  const bounds = [
+    ...timesOf(created_after).map(
+      (time) => sql`created_at >= ${time} AND ${column} >= ${firstIdAt(prefix, time.getTime() - DAY_MS)}`,
+    ),
+    ...timesOf(created_before).map(
+      (time) => sql`created_at < ${time} AND ${column} < ${firstIdAt(prefix, time.getTime() + DAY_MS)}`,
+    ),
+  ];
+  if (bounds.length > 0) where.addIndexed(join(bounds, ' AND '), (condition) => condition);
 }
+
+const timesOf = (text: string | undefined): Date[] => (text === undefined ? [] : [firstMillisecond(text)]);

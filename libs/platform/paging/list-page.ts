@@ -1,5 +1,6 @@
 import {
   empty,
+  indexOrdered,
   prepared,
   raw,
   type Sql,
@@ -142,10 +143,12 @@ async function readRows<Row>(
   const rows = sql`SELECT ${toSql(spec.columns)}, ${placeColumns(order, spec)}${raw(sized + sorted)}
     FROM ${toSql(spec.from)} WHERE ${where.sql} ${sort} LIMIT ${order.limit + 1}${skip}`;
   const variant = `${order.sort}${cursor === undefined ? '' : '.after'}${skip === empty ? '' : '.offset'}`;
-  if (spec.bytes === undefined) return on.query<Keyed<Row>>(named(spec, variant, rows));
+  const isInOrder = spec.name === undefined && filter.isInOrder(key.type === undefined);
+  const planned = (statement: Sql) => (isInOrder ? indexOrdered(statement) : named(spec, variant, statement));
+  if (spec.bytes === undefined) return on.query<Keyed<Row>>(planned(rows));
   const id = spec.idType === 'int8' ? 'page_id::int8' : 'page_id';
   const page = key.type ? orderBy(order, 'page_sort', id) : orderBy(order, id);
-  return on.query<Keyed<Row>>(named(spec, variant, withinBytes(rows, page)));
+  return on.query<Keyed<Row>>(planned(withinBytes(rows, page)));
 }
 
 const named = ({ name }: { name?: string }, variant: string, statement: Sql): Statement =>
@@ -166,6 +169,8 @@ async function countRows<Row>(on: SqlExecutor, spec: ListSpec<Row>, where: Where
   const most = raw(String(TOTAL_MAX + 1));
   const statement = sql`SELECT count(*) AS total
     FROM (SELECT 1 FROM ${toSql(spec.from)} WHERE ${where.sql} LIMIT ${most}) counted`;
-  const [row] = await on.query<{ total: number }>(named(spec, 'count', statement));
+  // rows of a filter are counted in its index; all rows in any way
+  const counting = where.isOfOneFilter ? indexOrdered(statement) : named(spec, 'count', statement);
+  const [row] = await on.query<{ total: number }>(counting);
   return row && row.total <= TOTAL_MAX ? row.total : null;
 }

@@ -101,7 +101,7 @@ export class MessageRepository {
         from: 'session_messages',
         where: new Where(scope.orgKey)
           .add(sql`session_id = ${sessionId}`)
-          .addIf(query.role, (role) => sql`role = ${role}`),
+          .addIndexed(query.role, (role) => sql`role = ${role}`),
         id: 'ordinal',
         idType: 'int8',
         defaultSort: 'created_at',

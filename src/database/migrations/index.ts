@@ -37,6 +37,7 @@ import { EvaluationAnnotation1795459700000 } from './1795459700000-evaluation-an
 import { TelemetryAgentVersions1795459800000 } from './1795459800000-telemetry-agent-versions';
 import { HeapOnlyUpdates1795460000000 } from './1795460000000-heap-only-updates';
 import { ScoreRunWalks1795460000010 } from './1795460000010-score-run-walks';
+import { ListOrders1795460000020 } from './1795460000020-list-orders';
 import { SearchPlans1795460000030 } from './1795460000030-search-plans';
 
 /**
@@ -83,6 +84,7 @@ export const MIGRATIONS = [
   TelemetryAgentVersions1795459800000,
   HeapOnlyUpdates1795460000000,
   ScoreRunWalks1795460000010,
+  ListOrders1795460000020,
   SearchPlans1795460000030,
 ];
 

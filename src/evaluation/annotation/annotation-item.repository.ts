@@ -96,12 +96,12 @@ export class AnnotationItemRepository {
     const where = new Where(scope.key, 'i').add(sql`i.queue_id = ${queueId}`);
     if (status === 'in_progress') {
       // The claims that have not expired are few, so they are read first.
-      where.add(sql`i.item_id = ANY (ARRAY(SELECT p.item_id FROM annotation_places p
+      where.addScattered(sql`i.item_id = ANY (ARRAY(SELECT p.item_id FROM annotation_places p
         WHERE p.queue_id = ${queueId} AND p.workspace_id = ${scope.workspaceId} AND NOT p.is_scored
           AND p.claimed_until > now()))`);
-    } else if (status !== undefined) {
-      where.add(sql`i.item_status = ${status}`);
-      if (status !== 'completed') where.add(sql`${raw(CLAIMED_UNTIL)} IS NULL`);
+    } else {
+      where.addIndexed(status, (status) => sql`i.item_status = ${status}`);
+      if (status && status !== 'completed') where.add(sql`${raw(CLAIMED_UNTIL)} IS NULL`);
     }
     return listPage<ListedItemRow>(
       this.database,

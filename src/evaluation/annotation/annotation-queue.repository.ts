@@ -32,7 +32,7 @@ export class AnnotationQueueRepository extends WorkspaceRepository<AnnotationQue
 
   list(scope: Scope, query: AnnotationQueueListQueryDto): Promise<RowPage<AnnotationQueueEntity>> {
     const where = new Where(scope.key)
-      .addIf(query.name, (name) => sql`name COLLATE "C" = ${name}`)
+      .addIndexed(query.name, (name) => sql`name COLLATE "C" = ${name}`)
       .addSearch(query.q);
     return listPage<AnnotationQueueEntity>(
       this.database,

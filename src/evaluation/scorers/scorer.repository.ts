@@ -71,9 +71,9 @@ export class ScorerRepository extends WorkspaceRepository<ScorerEntity> implemen
 
   list(scope: Scope, query: ScorerListQueryDto): Promise<RowPage<ScorerEntity>> {
     const where = new Where(scope.key)
-      .addIf(query.name, (name) => sql`name COLLATE "C" = ${name}`)
-      .addIf(query.scorer_kind, (kind) => sql`scorer_kind = ${kind}`)
-      .addIf(query.grain, (grain) => sql`grain = ${grain}`)
+      .addIndexed(query.name, (name) => sql`name COLLATE "C" = ${name}`)
+      .addIndexed(query.scorer_kind, (kind) => sql`scorer_kind = ${kind}`)
+      .addIndexed(query.grain, (grain) => sql`grain = ${grain}`)
       .addIf(query.tag, (tag) => sql`tags @> ARRAY[${tag}::text]`)
       .addSearch(query.q);
     return listPage<ScorerEntity>(

@@ -25,6 +25,6 @@ export class FileRepository extends OwnedRepository<FileEntity, FileVersionRow> 
 
   listFiles(scope: OrgScope, query: FileListQueryDto): Promise<RowPage<FileEntity>> {
     const { media_type: type } = query;
-    return this.list(scope, query, type === undefined ? sql`true` : sql`media_type = ${type}`);
+    return this.list(scope, query, (where) => where.addIndexed(type, (type) => sql`media_type = ${type}`));
   }
 }

@@ -23,7 +23,7 @@ export class CheckRepository {
   list(scope: OrgScope, serverId: string, { ok, ...query }: CheckListQueryDto): Promise<RowPage<CheckRow>> {
     const where = new Where(scope.orgKey)
       .add(sql`server_id = ${serverId}`)
-      .addIf(ok, (isOk) => (isOk ? sql`error IS NULL` : sql`error IS NOT NULL`));
+      .addIndexed(ok, (isOk) => (isOk ? sql`error IS NULL` : sql`error IS NOT NULL`));
     return listPage<CheckRow>(
       this.database,
       { columns: COLUMNS, from: 'mcp_server_checks', where, id: 'check_ordinal', idType: 'int8' },

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Database, empty, sql, type Tx } from '#platform/db';
+import { Database, sql, type Tx } from '#platform/db';
 import type { RowPage } from '#platform/paging';
 import { type ComparedRow, OwnedRepository, sha256Of } from '../../resources';
 import type { ServerListQueryDto } from './server.dto';
@@ -49,9 +49,13 @@ export class ServerRepository extends OwnedRepository<ServerEntity, ServerVersio
 
   /** Lists servers. The system server named `registry` is neither listed nor counted. */
   override list(scope: OrgScope, query: ServerListQueryDto): Promise<RowPage<ServerEntity>> {
-    const transport = query.transport ? sql` AND transport = ${query.transport}` : empty;
-    const health = query.health ? sql` AND health_status = ${query.health}` : empty;
-    return super.list(scope, query, sql`NOT (is_system AND name = ${REGISTRY_NAME})${transport}${health}`);
+    return super.list(scope, query, (where) =>
+      where
+        // in other words than the indexes of due servers, which know nothing of the order of lists
+        .add(sql`(NOT is_system OR name IS DISTINCT FROM ${REGISTRY_NAME})`)
+        .addIndexed(query.transport, (transport) => sql`transport = ${transport}`)
+        .addIndexed(query.health, (health) => sql`health_status = ${health}`),
+    );
   }
 
   /** Records that a locked server has listed its tools. Its generation stays, because its configuration does. */

@@ -90,7 +90,7 @@ export class ToolRepository extends OrgRepository<ToolEntity> {
         from: 'mcp_tools',
         where: new Where(scope.orgKey)
           .add(sql`server_id = ${serverId}`)
-          .addIf(query.name, (name) => sql`name COLLATE "C" = ${name}`),
+          .addIndexed(query.name, (name) => sql`name COLLATE "C" = ${name}`),
         id: 'tool_id',
         sorts: BY_NAME,
         defaultSort: 'name',

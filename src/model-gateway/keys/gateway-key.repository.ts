@@ -11,7 +11,9 @@ const KEYS = `(SELECT g.*, k.prefix, k.expires_at, k.revoked_at,
     CASE WHEN g.model_ids IS NOT NULL THEN
       (SELECT coalesce(jsonb_agg(jsonb_build_object('model_id', m.model_id, 'name', m.name) ORDER BY m.name, m.model_id), '[]')
         FROM models m WHERE m.model_id = ANY (g.model_ids)) END AS models
-  FROM gateway_keys g JOIN api_keys k USING (key_id)) keys`;
+  FROM gateway_keys g CROSS JOIN LATERAL (
+    SELECT prefix, expires_at, revoked_at FROM api_keys WHERE api_keys.key_id = g.key_id OFFSET 0
+  ) k) keys`;
 
 @Injectable()
 export class GatewayKeyRepository extends OrgRepository<GatewayKeyEntity> {
@@ -20,7 +22,7 @@ export class GatewayKeyRepository extends OrgRepository<GatewayKeyEntity> {
   }
 
   list(scope: OrgScope, query: GatewayKeyListQueryDto): Promise<RowPage<GatewayKeyRow>> {
-    const where = whereReadable(scope, query.workspace_id).addIf(
+    const where = whereReadable(scope, query.workspace_id).addIndexed(
       query.name,
       (name) => sql`name COLLATE "C" = ${name}`,
     );

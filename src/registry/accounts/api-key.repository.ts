@@ -14,7 +14,7 @@ export class ApiKeyRepository extends OrgRepository<ApiKeyEntity> {
   list(scope: OrgScope, serviceAccountId: string, query: ApiKeyListQueryDto): Promise<RowPage<ApiKeyEntity>> {
     const where = new Where(scope.orgKey)
       .add(sql`service_account_id = ${serviceAccountId}`)
-      .addIf(query.name, (name) => sql`name COLLATE "C" = ${name}`);
+      .addIndexed(query.name, (name) => sql`name COLLATE "C" = ${name}`);
     return listPage<ApiKeyEntity>(
       this.database,
       { columns: '*', from: 'api_keys', where, id: 'key_id', sorts: BY_NAME },

@@ -26,8 +26,8 @@ export class OrganizationRepository extends OrgRepository<OrgEntity> {
   /** Lists the organizations of all tenants. */
   list(query: OrgListQueryDto): Promise<RowPage<OrgEntity>> {
     const where = Where.acrossTenants()
-      .addIf(query.status, (status) => sql`status = ${status}`)
-      .addIf(query.name, (name) => sql`name COLLATE "C" = ${name}`);
+      .addIndexed(query.status, (status) => sql`status = ${status}`)
+      .addIndexed(query.name, (name) => sql`name COLLATE "C" = ${name}`);
     return listPage<OrgEntity>(
       this.database,
       {

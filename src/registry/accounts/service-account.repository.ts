@@ -13,8 +13,8 @@ export class ServiceAccountRepository extends OrgRepository<ServiceAccountEntity
 
   list(scope: OrgScope, query: ServiceAccountListQueryDto): Promise<RowPage<ServiceAccountEntity>> {
     const where = new Where(scope.orgKey)
-      .addIf(query.name, (name) => sql`name COLLATE "C" = ${name}`)
-      .addIf(query.status, (status) => sql`status = ${status}`)
+      .addIndexed(query.name, (name) => sql`name COLLATE "C" = ${name}`)
+      .addIndexed(query.status, (status) => sql`status = ${status}`)
       .addIf(query.workspace_id, (id) => sql`workspace_ids && ${[id, EVERY_WORKSPACE]}`)
       .addSearch(query.q);
     return listPage<ServiceAccountEntity>(

@@ -13,7 +13,7 @@ export class UserRepository extends OrgRepository<UserEntity> {
 
   list(scope: OrgScope, query: UserListQueryDto): Promise<RowPage<UserEntity>> {
     const where = new Where(scope.orgKey)
-      .addIf(query.status, (status) => sql`status = ${status}`)
+      .addIndexed(query.status, (status) => sql`status = ${status}`)
       .addSearch(query.q);
     return listPage<UserEntity>(
       this.database,

@@ -14,7 +14,7 @@ export class WorkspacesRepository extends OrgRepository<WorkspaceEntity> {
   /** Lists the workspaces in which the caller may read. */
   list(scope: OrgScope, query: WorkspaceListQueryDto): Promise<RowPage<WorkspaceEntity>> {
     const where = whereReached(scope, 'viewer')
-      .addIf(query.name, (name) => sql`name COLLATE "C" = ${name}`)
+      .addIndexed(query.name, (name) => sql`name COLLATE "C" = ${name}`)
       .addSearch(query.q);
     return listPage<WorkspaceEntity>(
       this.database,
@@ -63,5 +63,5 @@ export class WorkspacesRepository extends OrgRepository<WorkspaceEntity> {
 function whereReached(scope: OrgScope, role?: Role): Where {
   const where = new Where(scope.orgKey);
   const reached = scope.workspacesWith(role);
-  return reached ? where.add(sql`workspace_id = ANY (${[...reached]})`) : where;
+  return reached ? where.addScattered(sql`workspace_id = ANY (${[...reached]})`) : where;
 }

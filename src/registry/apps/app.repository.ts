@@ -40,9 +40,9 @@ export class AppRepository extends OrgRepository<AppEntity> {
   list(scope: OrgScope, query: AppListQueryDto): Promise<RowPage<AppEntity>> {
     const where = whereReadable(scope, query.workspace_id)
       .addSearch(query.q)
-      .addIf(query.app, (app) => sql`app = ${app}`)
-      .addIf(query.name, (name) => sql`app = ${name}`)
-      .addIf(query.sync_state, (state) => sql`sync_state = ${state}`);
+      .addIndexed(query.app, (app) => sql`app = ${app}`)
+      .addIndexed(query.name, (name) => sql`app = ${name}`)
+      .addIndexed(query.sync_state, (state) => sql`sync_state = ${state}`);
     return listPage<AppEntity>(
       this.database,
       {

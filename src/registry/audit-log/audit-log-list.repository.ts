@@ -13,13 +13,13 @@ export class AuditLogListRepository {
   list(scope: OrgScope, query: AuditLogQueryDto): Promise<RowPage<AuditEntryEntity>> {
     const where = new Where(scope.orgKey);
     const administered = scope.workspacesWith('admin');
-    if (administered) where.add(sql`workspace_id = ANY (${[...administered]})`);
+    if (administered) where.addScattered(sql`workspace_id = ANY (${[...administered]})`);
     where
-      .addIf(query.workspace_id, (id) => sql`workspace_id = ${id}`)
-      .addIf(query.principal_id, (id) => sql`principal_id = ${id}`)
-      .addIf(query.action, (action) => sql`action = ${action}`)
-      .addIf(query.resource_type, (type) => sql`resource_type = ${type}`)
-      .addIf(query.resource_id, (id) => sql`resource_id = ${id}`);
+      .addIndexed(query.workspace_id, (id) => sql`workspace_id = ${id}`)
+      .addIndexed(query.principal_id, (id) => sql`principal_id = ${id}`)
+      .addIndexed(query.action, (action) => sql`action = ${action}`)
+      .addIndexed(query.resource_type, (type) => sql`resource_type = ${type}`)
+      .addIndexed(query.resource_id, (id) => sql`resource_id = ${id}`);
     const times = { created_after: query.since, created_before: query.until };
     addCreated(where, { prefix: 'aud', id: 'audit_entry_id' }, times);
     return listPage<AuditEntryEntity>(

@@ -18,8 +18,8 @@ export class RepoRepository extends OrgRepository<RepoEntity> {
   list(scope: OrgScope, query: RepoListQueryDto): Promise<RowPage<RepoEntity>> {
     const where = whereReadable(scope, query.workspace_id)
       .addSearch(query.q)
-      .addIf(query.name, (name) => sql`name COLLATE "C" = ${name}`)
-      .addIf(query.url, (url) => sql`url = ${filterUrl(url)}`);
+      .addIndexed(query.name, (name) => sql`name COLLATE "C" = ${name}`)
+      .addIndexed(query.url, (url) => sql`url = ${filterUrl(url)}`);
     return listPage<RepoEntity>(
       this.database,
       { columns: '*', from: 'repos', where, id: 'repo_id', sorts: BY_NAME, archivedAt: 'archived_at' },

@@ -19,7 +19,7 @@ export class OrgSigningKeyRepository extends OrgRepository<OrgSigningKeyEntity> 
   }
 
   list(scope: OrgScope, query: SigningKeyListQueryDto): Promise<RowPage<OrgSigningKeyEntity>> {
-    const where = new Where(scope.orgKey).addIf(query.name, (name) => sql`name COLLATE "C" = ${name}`);
+    const where = new Where(scope.orgKey).addIndexed(query.name, (name) => sql`name COLLATE "C" = ${name}`);
     return listPage<OrgSigningKeyEntity>(
       this.database,
       { columns: '*', from: 'org_signing_keys', where, id: 'kid' },

@@ -42,7 +42,7 @@ export function whereReadable(scope: OrgScope, workspaceId?: string, readers: An
   // an equal value is found in the order of an index
   return ids.length === 1
     ? where.add(sql`workspace_id = ${ids[0]}`)
-    : where.add(sql`workspace_id = ANY (${ids})`);
+    : where.addScattered(sql`workspace_id = ANY (${ids})`);
 }
 
 /** Returns the workspaces that the caller may read, or null for all of the organization. */

@@ -9,6 +9,7 @@ import {
   sql,
   type SqlExecutor,
   type Tx,
+  type Where,
 } from '#platform/db';
 import { toRawJson } from '#platform/json';
 import { BY_NAME, listPage, type RowPage } from '#platform/paging';
@@ -101,25 +102,24 @@ export abstract class OwnedRepository<Row extends OwnedEntity, VersionRow> exten
     this.published = new PublishedTable({ table, id, columns: this.columns }, this.versions);
   }
 
-  /** Lists resources. @param condition a further condition */
+  /** Lists resources. @param narrow adds further conditions */
   list(
     scope: OrgScope,
     query: OwnedListQueryDto & { q?: string },
-    condition: Sql = sql`true`,
+    narrow: (where: Where) => Where = (where) => where,
   ): Promise<RowPage<Row>> {
     const where = whereReadable(scope, query.workspace_id, OWNED_READERS)
-      .addIf(query.name, (name) => sql`name COLLATE "C" = ${name}`)
-      .addIf(query.sync_state, (state) => sql`sync_state = ${state}`)
+      .addIndexed(query.name, (name) => sql`name COLLATE "C" = ${name}`)
+      .addIndexed(query.sync_state, (state) => sql`sync_state = ${state}`)
       // A slug contains no underscore.
-      .addIf(query.app, (app) => (app.startsWith('app_') ? sql`app_id = ${app}` : sql`app = ${app}`))
-      .addSearch(query.q)
-      .add(condition);
+      .addIndexed(query.app, (app) => (app.startsWith('app_') ? sql`app_id = ${app}` : sql`app = ${app}`))
+      .addSearch(query.q);
     return listPage<Row>(
       this.database,
       {
         columns: this.columns,
         from: this.owned.table,
-        where,
+        where: narrow(where),
         id: this.owned.id,
         sorts: BY_NAME,
         archivedAt: 'archived_at',

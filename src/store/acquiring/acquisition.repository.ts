@@ -37,7 +37,7 @@ export class AcquisitionRepository extends OrgRepository<AcquisitionEntity> {
   }
 
   list(scope: OrgScope, query: AcquisitionListQueryDto): Promise<RowPage<AcquisitionEntity>> {
-    const where = whereReadable(scope, query.workspace_id, ACQUISITION_READERS).addIf(
+    const where = whereReadable(scope, query.workspace_id, ACQUISITION_READERS).addIndexed(
       query.store_item_id,
       (id) => sql`store_item_id = ${id}`,
     );

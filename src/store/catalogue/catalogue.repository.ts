@@ -72,7 +72,6 @@ export class CatalogueRepository {
       const value = query[member];
       return value === undefined ? [] : facetOf(member, value);
     });
-    const listed = listedTo(scope, facet, query);
     const isScanned = (q !== undefined && q.trim() !== '') || others.length > 0;
     if (isScanned) {
       // the tenant is a part of the listings
@@ -81,7 +80,7 @@ export class CatalogueRepository {
       condition.addIf(topic, (value) => sql`${value} = ANY (topics)`);
       const spec = {
         columns: 't.*',
-        table: sql`(SELECT listed.store_item_id AS listed_id, item.* FROM ${withItems(listed)})`,
+        table: sql`(SELECT listed.store_item_id AS listed_id, item.* FROM ${withItems(listedTo(scope, facet, orderOfPage(query)))})`,
         where: Where.acrossTenants(),
         condition: condition.sql,
         id: 'listed_id',
@@ -96,34 +95,37 @@ export class CatalogueRepository {
       this.database,
       {
         columns: 'item.*',
-        from: withItems(listedTo(scope, facet, query, sql`LIMIT ${offset + limit + 1}`)),
+        from: withItems(listedTo(scope, facet, orderOfPage(query, offset + limit + 1))),
         where: Where.acrossTenants(),
         id: 'listed.store_item_id',
         bytes: 'item.bytes',
-        count: () => countOf(this.database, listed),
+        count: () => countOf(this.database, listedTo(scope, facet)),
       },
       query,
     );
   }
 }
 
+/** The items of a facet that admit an organization. No item is in both parts, which PostgreSQL merges in their order. */
+const listedTo = ({ orgId }: OrgScope, facet: string, order: Sql = empty): Sql => sql`(
+    (SELECT store_item_id FROM store_listings WHERE audience = ${EVERYBODY} AND facet = ${facet} ${order})
+    UNION ALL
+    (SELECT store_item_id FROM store_listings WHERE audience = ${orgId} AND facet = ${facet} ${order})
+  ) listed`;
+
 /**
- * The items of a facet that admit an organization. No item is in both parts. Each part has the order of the list, so that
- * PostgreSQL merges them.
+ * The order of a list in each part of its items.
  *
- * @param page ends each part where the page ends at the latest. Without it, the planner would expect to need all rows
+ * @param most begins each part where the page begins, and ends it where the page ends at the latest. Without it, the
+ * planner would expect to need all rows
  */
-function listedTo({ orgId }: OrgScope, facet: string, query: OrderedListQueryDto, page: Sql = empty): Sql {
+function orderOfPage(query: OrderedListQueryDto, most?: number): Sql {
   const isDescending = (query.sort ?? NEWEST_FIRST) === NEWEST_FIRST;
-  const after = query.cursor === undefined || page === empty ? undefined : decodeCursor(query.cursor).id;
+  const after = query.cursor === undefined || most === undefined ? undefined : decodeCursor(query.cursor).id;
   const start =
     after === undefined ? empty : sql`AND store_item_id ${raw(isDescending ? '<' : '>')} ${after}`;
-  const end = sql`${start} ORDER BY store_item_id ${raw(isDescending ? 'DESC' : 'ASC')} ${page}`;
-  return sql`(
-    (SELECT store_item_id FROM store_listings WHERE audience = ${EVERYBODY} AND facet = ${facet} ${end})
-    UNION ALL
-    (SELECT store_item_id FROM store_listings WHERE audience = ${orgId} AND facet = ${facet} ${end})
-  ) listed`;
+  const end = most === undefined ? empty : sql`LIMIT ${most}`;
+  return sql`${start} ORDER BY store_item_id ${raw(isDescending ? 'DESC' : 'ASC')} ${end}`;
 }
 
 /** Reads the items one by one, in the order of the listings. */

@@ -29,8 +29,10 @@ import type {
 const columnsWhere = (fits: Sql): Sql => sql`${SUMMARY}, t.content_size,
   CASE WHEN ${fits} THEN t.input END AS input, CASE WHEN ${fits} THEN t.output END AS output`;
 
+/** The traces `t` with these ids. `OFFSET 0` has each looked up, also in a workspace that the statistics do not know. */
 const withIds = ({ workspaceId }: Scope, ids: readonly string[] | Buffer): Sql =>
-  sql`t.workspace_id = ${workspaceId} AND t.trace_id = ANY(${ids}::text[])`;
+  sql`(SELECT DISTINCT unnest(${ids}::text[]) AS trace_id) given CROSS JOIN LATERAL (
+    SELECT * FROM traces WHERE workspace_id = ${workspaceId} AND trace_id = given.trace_id OFFSET 0) t`;
 
 /** Reads traces by their ids, and selects traces and sessions for scoring. */
 export class TraceRepository {
@@ -40,13 +42,13 @@ export class TraceRepository {
   findMany(scope: Scope, traceIds: readonly string[], maxBytes: number): Promise<TraceRow[]> {
     const columns = columnsWhere(sql`t.content_size <= ${maxBytes}`);
     return this.database.query<TraceRow>(
-      prepared('trace.find-many', sql`SELECT ${columns} FROM traces t WHERE ${withIds(scope, traceIds)}`),
+      prepared('trace.find-many', sql`SELECT ${columns} FROM ${withIds(scope, traceIds)}`),
     );
   }
 
   summarize(scope: Scope, traceIds: readonly string[]): Promise<TraceSummary[]> {
     return this.database.query<TraceSummary>(
-      prepared('trace.summarize', sql`SELECT ${SUMMARY} FROM traces t WHERE ${withIds(scope, traceIds)}`),
+      prepared('trace.summarize', sql`SELECT ${SUMMARY} FROM ${withIds(scope, traceIds)}`),
     );
   }
 
@@ -73,7 +75,7 @@ export class TraceRepository {
   async count(scope: Scope, traceIds: readonly string[]): Promise<number> {
     const ids = arrayParameter('text', traceIds); // up to 100,000
     const [row] = await this.database.query<{ found: number }>(
-      prepared('trace.count', sql`SELECT count(*) AS found FROM traces t WHERE ${withIds(scope, ids)}`),
+      prepared('trace.count', sql`SELECT count(*) AS found FROM ${withIds(scope, ids)}`),
     );
     return row?.found ?? 0;
   }

@@ -1,4 +1,4 @@
-import type { Database, Statement, SqlExecutor } from '#platform/db';
+import { type Database, followIndexes, type Statement, type SqlExecutor } from '#platform/db';
 import type { RawJson } from '#platform/json';
 
 interface ExecutedPlan {
@@ -21,7 +21,7 @@ export interface Work {
 type Query = SqlExecutor['query'];
 
 /** Tells of a statement before it is executed. @param on executes others in the same transaction. */
-type Watch = (on: Query, text: string, values: readonly unknown[]) => Promise<void>;
+type Watch = (on: Query, text: string, values: readonly unknown[], isIndexOrdered: boolean) => Promise<void>;
 
 /** Watches every statement that a process executes meanwhile. */
 export async function watched(database: Database, watch: Watch, work: () => Promise<unknown>): Promise<void> {
@@ -32,8 +32,9 @@ export async function watched(database: Database, watch: Watch, work: () => Prom
     values ?? (typeof statement === 'string' ? [] : (statement.values ?? []));
   const spies = [
     jest.spyOn(database, 'query').mockImplementation(async (statement, values) => {
+      const isIndexOrdered = typeof statement !== 'string' && 'isIndexOrdered' in statement;
       await transaction.call(database, (tx) =>
-        watch(tx.query, textOf(statement), valuesOf(statement, values)),
+        watch(tx.query, textOf(statement), valuesOf(statement, values), isIndexOrdered),
       );
       return query.call(database, statement, values) as never;
     }),
@@ -42,7 +43,7 @@ export async function watched(database: Database, watch: Watch, work: () => Prom
         inner({
           ...tx,
           query: async (statement, values) => {
-            await watch(tx.query, textOf(statement), valuesOf(statement, values));
+            await watch(tx.query, textOf(statement), valuesOf(statement, values), false);
             return tx.query(statement, values) as never;
           },
         }),
@@ -75,10 +76,11 @@ export async function sentBy(database: Database, ask: () => Promise<unknown>): P
 /** Runs EXPLAIN ANALYZE for every statement of a process before it runs, rolled back. Returns the rows each reads. */
 export async function workOf(database: Database, ask: () => Promise<unknown>): Promise<Work[]> {
   const works: Work[] = [];
-  const measure: Watch = async (on, text, values) => {
+  const measure: Watch = async (on, text, values, isIndexOrdered) => {
     if (!/^\s*(SELECT|WITH|INSERT|UPDATE|DELETE)\b/i.test(text)) return;
     await on('SAVEPOINT measured');
     try {
+      if (isIndexOrdered) await followIndexes({ query: on } as SqlExecutor);
       const [row] = await on<{ 'QUERY PLAN': RawJson }>(
         `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${text}`,
         values,

@@ -1,6 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { arrayParameter, Database, empty, prepared, raw, type Sql, sql, type Tx } from '#platform/db';
+import {
+  arrayParameter,
+  Database,
+  empty,
+  followIndexes,
+  prepared,
+  raw,
+  type Sql,
+  sql,
+  type Tx,
+} from '#platform/db';
 import type { RawJson } from '#platform/json';
 import { type ExperimentStatus, SUMMARY_RESULTS_MAX } from '../../experiments';
 import type { OtherVersions, ScoredVersion } from './scorer-versions';
@@ -120,10 +130,14 @@ const currentScores = (
 export class ComparisonRepository {
   constructor(private readonly database: Database) {}
 
-  /** Runs `read` on one snapshot of the database, so that scores and counts are consistent. */
+  /**
+   * Runs `read` on one snapshot of the database, so that scores and counts are consistent. Batches are read in the order of
+   * an index: in an experiment that the statistics do not know, each would else read and sort all results.
+   */
   inSnapshot<Result>(read: (tx: Tx) => Promise<Result>): Promise<Result> {
     return this.database.transaction(async (tx) => {
       await tx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
+      await followIndexes(tx);
       return read(tx);
     });
   }

@@ -57,7 +57,7 @@ export class DatasetRepository extends WorkspaceRepository<DatasetEntity> {
   /** Returns a page of datasets. A list has a subset of the filters of a search. */
   list(scope: Scope, query: DatasetSearchDto): Promise<RowPage<DatasetEntity>> {
     const where = new Where(scope.key)
-      .addIf(query.name, (name) => sql`name COLLATE "C" = ${name}`)
+      .addIndexed(query.name, (name) => sql`name COLLATE "C" = ${name}`)
       .addIf(query.tag, (tag) => sql`tags @> ARRAY[${tag}::text]`)
       .addIf(query.tags, (tags) => sql`tags @> ${tags}::text[]`)
       .addIf(

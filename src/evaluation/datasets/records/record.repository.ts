@@ -12,7 +12,7 @@ import {
   Where,
   WorkspaceRepository,
 } from '#platform/db';
-import { BY_CHANGE, type ListQueryDto, listPage, type RowPage } from '#platform/paging';
+import { BY_CHANGE, type ListQueryDto, listPage, type RowPage, TOTAL_MAX } from '#platform/paging';
 import type { RecordChange } from '../datasets/dataset.repository';
 import type { RECORD_FILTERS, RecordListQueryDto } from './record.dto';
 import { RECORD_COLUMNS, RecordEntity, type RecordVersionRow, VERSION_FIELDS } from './record.entity';
@@ -55,11 +55,11 @@ export type RecordFilters = Pick<RecordListQueryDto, (typeof RECORD_FILTERS)[num
 
 export const addRecordFilters = (where: Where, filters: RecordFilters): Where =>
   where
-    .addIf(filters.label, (label) => sql`label = ${label}`)
-    .addIf(filters.category, (category) => sql`category = ${category}`)
+    .addIndexed(filters.label, (label) => sql`label = ${label}`)
+    .addIndexed(filters.category, (category) => sql`category = ${category}`)
     .addIf(filters.tag, (tag) => sql`tags @> ARRAY[${tag}::text]`)
-    .addIf(filters.source_kind, (kind) => sql`source_kind = ${kind}`)
-    .addIf(filters.source_ref, (ref) => sql`source_ref = ${ref}`)
+    .addIndexed(filters.source_kind, (kind) => sql`source_kind = ${kind}`)
+    .addIndexed(filters.source_ref, (ref) => sql`source_ref = ${ref}`)
     .addIf(filters.external_id, (id) => sql`external_id = ${id}`);
 
 @Injectable()
@@ -68,18 +68,28 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
     super(database, RecordEntity, 'dataset_record_id');
   }
 
-  list(scope: Scope, datasetId: string, query: RecordListQueryDto): Promise<RowPage<RecordEntity>> {
-    const where = new Where(scope.key).add(sql`dataset_id = ${datasetId}`).addSearch(query.q);
+  /** Returns a page of records. @param liveCount number of live records, which is the total of a list without filters */
+  list(
+    scope: Scope,
+    datasetId: string,
+    query: RecordListQueryDto,
+    liveCount?: number,
+  ): Promise<RowPage<RecordEntity>> {
+    const where = addRecordFilters(new Where(scope.key).add(sql`dataset_id = ${datasetId}`), query);
+    where.addSearch(query.q);
+    const isKept = liveCount !== undefined && !where.isFiltered && query.include_archived !== true;
+    const total = isKept && liveCount <= TOTAL_MAX ? liveCount : null;
     return listPage<RecordEntity>(
       this.database,
       {
         columns: COLUMNS,
         from: 'records',
-        where: addRecordFilters(where, query),
+        where,
         id: 'dataset_record_id',
         sorts: BY_CHANGE,
         archivedAt: 'archived_at',
         bytes: 'bytes',
+        ...(isKept && { count: () => Promise.resolve(total) }),
       },
       query,
     );
@@ -89,7 +99,7 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
     const where = new Where(scope.key).add(sql`dataset_record_id = ${recordId}`);
     return listPage<RecordVersionRow>(
       this.database,
-      { columns: VERSION, from: 'record_versions', where, id: 'version_id', bytes: 'bytes' },
+      { columns: VERSION, from: 'record_versions', where, id: 'version', idType: 'int8', bytes: 'bytes' },
       query,
     );
   }

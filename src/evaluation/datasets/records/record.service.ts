@@ -81,8 +81,8 @@ export class RecordService {
   }
 
   async list(scope: Scope, datasetId: string, query: RecordListQueryDto): Promise<Page<RecordDto>> {
-    await this.datasets.find(scope, datasetId);
-    const { rows, page } = await this.records.list(scope, datasetId, query);
+    const { record_count } = await this.datasets.find(scope, datasetId);
+    const { rows, page } = await this.records.list(scope, datasetId, query, record_count);
     return { items: rows.map(toRecordDto), page };
   }
 

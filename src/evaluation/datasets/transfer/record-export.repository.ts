@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database, empty, raw, sql, type SqlExecutor, Where } from '#platform/db';
+import { Database, empty, indexOrdered, raw, sql, type SqlExecutor, Where } from '#platform/db';
 import { CONTENT_FIELDS, type RecordEntity } from '../records/record.entity';
 import { addRecordFilters, type RecordFilters } from '../records/record.repository';
 
@@ -67,7 +67,7 @@ export class RecordExportRepository {
     const matching = addRecordFilters(new Where(scope.key), selection);
     const wasArchived = sql`archived_during @> ${revision}::bigint`;
     const rows = await on.query<BatchRow>(
-      sql`WITH examined AS MATERIALIZED (
+      indexOrdered(sql`WITH examined AS MATERIALIZED (
           SELECT dataset_record_id AS id, CASE WHEN ${wasArchived} THEN archived_at END AS archived_at
           FROM records
           WHERE workspace_id = ${scope.workspaceId} AND dataset_id = ${datasetId} AND created_revision <= ${revision}
@@ -87,7 +87,7 @@ export class RecordExportRepository {
         SELECT dataset_record_id, ${CONTENT}, archived_at, has_more, examined_last, examined_count
         FROM (SELECT max(id) AS examined_last, count(*) AS examined_count FROM examined) summary
         LEFT JOIN found ON bytes_before < ${raw(String(BATCH_BYTES))}
-        ORDER BY dataset_record_id`,
+        ORDER BY dataset_record_id`),
     );
     return batchOf(rows);
   }

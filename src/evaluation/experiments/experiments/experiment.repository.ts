@@ -27,12 +27,12 @@ export class ExperimentRepository extends WorkspaceRepository<ExperimentEntity> 
   /** Returns a page of experiments. A list has a subset of the filters of a search. */
   list(scope: Scope, query: ExperimentSearchDto): Promise<RowPage<ExperimentEntity>> {
     const where = new Where(scope.key)
-      .addIf(query.dataset_id, (id) => sql`dataset_id = ${id}`)
-      .addIf(query.subject_kind, (kind) => sql`subject_kind = ${kind}`)
-      .addIf(query.subject_id, (id) => sql`subject_id = ${id}`)
-      .addIf(query.experiment_status, (status) => sql`experiment_status = ${status}`)
-      .addIf(query.baseline_experiment_id, (id) => sql`baseline_experiment_id = ${id}`)
-      .addIf(query.name, (name) => sql`name COLLATE "C" = ${name}`)
+      .addIndexed(query.dataset_id, (id) => sql`dataset_id = ${id}`)
+      .addIndexed(query.subject_kind, (kind) => sql`subject_kind = ${kind}`)
+      .addIndexed(query.subject_id, (id) => sql`subject_id = ${id}`)
+      .addIndexed(query.experiment_status, (status) => sql`experiment_status = ${status}`)
+      .addIndexed(query.baseline_experiment_id, (id) => sql`baseline_experiment_id = ${id}`)
+      .addIndexed(query.name, (name) => sql`name COLLATE "C" = ${name}`)
       .addIf(query.run_key, (key) => sql`run_key = ${key}`)
       .addIf(query.tags, (tags) => sql`tags @> ${tags}::text[]`)
       .addIf(query.tag, (tag) => sql`tags @> ARRAY[${tag}::text]`)

@@ -1,7 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Environment } from '#platform/config';
-import { Database, empty, join, raw, readWithin, type Sql, sql, type SqlExecutor, Where } from '#platform/db';
+import {
+  Database,
+  empty,
+  followIndexes,
+  indexOrdered,
+  join,
+  raw,
+  readWithin,
+  type Sql,
+  sql,
+  type SqlExecutor,
+  Where,
+} from '#platform/db';
 import {
   BY_CHANGE,
   BY_CREATION,
@@ -34,6 +46,9 @@ const LIST = { columns: RESULT_COLUMNS, bytes: 'bytes' };
 /** Filter conditions of a list. */
 interface Conditions {
   /** On columns that an index serves. */
+  /** On the one result of a case. */
+  unique: Sql[];
+  /** Each served by an index in the order of creation. */
   indexed: Sql[];
   /** On other columns. */
   scanned: Sql[];
@@ -62,14 +77,15 @@ export class ResultListRepository {
   async list(scope: Scope, experimentId: string, query: ResultListQueryDto): Promise<RowPage<ResultEntity>> {
     const conditions = conditionsOf(query);
     const sort = readSort(query.sort);
-    const where = whereOf(scope, experimentId, conditions.indexed);
+    const where = whereOf(scope, experimentId, conditions);
     const isScanned = conditions.scanned.length + conditions.scores.length > 0;
     const plain = { ...LIST, from: 'results', where, id: 'result_id', sorts: BY_CHANGE };
     const isPlain = sort.by === 'created_at' || sort.by === 'updated_at';
     if (isPlain && !isScanned) return listPage<ResultEntity>(this.database, plain, query);
     const scan = { ...scanOf(conditions), where, sorts: BY_CHANGE, defaultSort: '-created_at' };
     const deadline = performance.now() + this.environment.REQUEST_TIMEOUT_MS;
-    return readWithin(this.database, deadline, (on) => {
+    return readWithin(this.database, deadline, async (on) => {
+      if (conditions.unique.length + conditions.indexed.length === 0) await followIndexes(on);
       if (isPlain) return scanPage<ResultEntity>(on, scan, query);
       const total = async (): Promise<number | null> => {
         const all = { limit: 0 };
@@ -109,7 +125,7 @@ export class ResultListRepository {
     const rows = await this.database.query<
       ResultEntity & { examined_last: string | null; examined_count: number; has_more: boolean | null }
     >(
-      sql`WITH examined AS MATERIALIZED (
+      indexOrdered(sql`WITH examined AS MATERIALIZED (
           SELECT workspace_id, experiment_id, result_id FROM results
           WHERE workspace_id = ${workspaceId} AND experiment_id = ${experimentId} AND result_id > ${after}
           ORDER BY result_id LIMIT ${raw(String(BATCH_RESULTS))}
@@ -126,7 +142,7 @@ export class ResultListRepository {
         SELECT ${raw(RESULT_COLUMNS)}, has_more, examined_last, examined_count
         FROM (SELECT max(result_id) AS examined_last, count(*) AS examined_count FROM examined) summary
         LEFT JOIN found ON bytes_before < ${raw(String(BATCH_BYTES))}
-        ORDER BY result_id`,
+        ORDER BY result_id`),
     );
     const { examined_last, examined_count } = rows[0]!;
     const last = rows.at(-1)!;
@@ -146,7 +162,7 @@ export class ResultListRepository {
     const others = { ...conditions, scores: conditions.scores.filter((one) => !own.includes(one)) };
     const name = sort.key;
     const scored = {
-      ...scanOf({ ...others, indexed: [], scanned: [...others.indexed, ...others.scanned] }),
+      ...scanOf({ ...others, scanned: [...others.unique, ...others.indexed, ...others.scanned] }),
       table: sql`(
         SELECT r.*, s.shown_score AS sort_score, s.result_id AS sort_id
         FROM result_scores s CROSS JOIN LATERAL (
@@ -164,7 +180,7 @@ export class ResultListRepository {
     const isUnscored = sql`NOT ${hasScore(sort.scorer, empty)}`;
     const unscored = {
       ...scanOf(others, [isUnscored]),
-      where: whereOf(scope, experimentId, others.indexed),
+      where: whereOf(scope, experimentId, others),
       sorts: { [name]: BY_CREATION.created_at },
       defaultSort: name,
     };
@@ -180,17 +196,17 @@ export class ResultListRepository {
     experimentId: string,
     { conditions, query, total }: SortedList,
   ): Promise<RowPage<ResultEntity>> {
-    const { indexed, scanned } = conditions;
-    const scan = scanOf({ ...conditions, scanned: [...indexed, ...scanned] });
+    const { unique, indexed, scanned } = conditions;
+    const scan = scanOf({ ...conditions, scanned: [...unique, ...indexed, ...scanned] });
     const timed = {
       ...scan,
-      where: whereOf(scope, experimentId, [sql`duration_ms IS NOT NULL`]),
+      where: whereOf(scope, experimentId, { unique: [], indexed: [sql`duration_ms IS NOT NULL`] }),
       sorts: { duration_ms: { expression: 'duration_ms', type: 'float8' as const } },
       defaultSort: 'duration_ms',
     };
     const untimed = {
       ...scan,
-      where: whereOf(scope, experimentId, [sql`duration_ms IS NULL`]),
+      where: whereOf(scope, experimentId, { unique: [], indexed: [sql`duration_ms IS NULL`] }),
       sorts: { duration_ms: BY_CREATION.created_at },
       defaultSort: 'duration_ms',
     };
@@ -211,8 +227,8 @@ const directed = ({ sort }: ResultListQueryDto, name: string): string =>
 function conditionsOf(filters: ResultFilters): Conditions {
   const { case_id, dataset_record_id, session_id, trace_id, tag, has_error } = filters;
   return {
+    unique: case_id === undefined ? [] : [sql`case_id = ${case_id}`],
     indexed: [
-      ...(case_id === undefined ? [] : [sql`case_id = ${case_id}`]),
       ...(dataset_record_id === undefined ? [] : [sql`dataset_record_id = ${dataset_record_id}`]),
       ...(session_id === undefined ? [] : [sql`session_id = ${session_id}`]),
       ...(trace_id === undefined ? [] : [sql`trace_id = ${trace_id}`]),
@@ -226,9 +242,17 @@ function conditionsOf(filters: ResultFilters): Conditions {
   };
 }
 
-const whereOf = ({ key }: Scope, experimentId: string, conditions: readonly Sql[]): Where => {
-  const where = new Where(key).add(sql`experiment_id = ${experimentId}`);
-  for (const condition of conditions) where.add(condition);
+const whereOf = (
+  { key }: Scope,
+  experimentId: string,
+  { unique, indexed }: Pick<Conditions, 'unique' | 'indexed'>,
+): Where => {
+  // The number of results is then estimated by the average of all experiments. If none were expected, another index could
+  // seem as good as that of cases, and read all results of the experiment.
+  const experiment = unique.length > 0 ? sql`(SELECT ${experimentId}::text)` : sql`${experimentId}`;
+  const where = new Where(key).add(sql`experiment_id = ${experiment}`);
+  for (const condition of unique) where.addScattered(condition);
+  for (const condition of indexed) where.addIndexed(condition, (condition) => condition);
   return where;
 };
 
@@ -240,17 +264,21 @@ const boundsOf = (filters: readonly ScoreFilter[]): Sql =>
         ' AND ',
       )}`;
 
-/** The condition that a result `t` has a number of a scorer in `scores`, within bounds. */
+/**
+ * The condition that a result `t` has a number of a scorer in `scores`, within bounds. `OFFSET 0` has it looked up for each
+ * result: a join would take quadratic time in an experiment that the statistics do not know.
+ */
 const hasScore = (scorer: string, bounds: Sql): Sql =>
   sql`EXISTS (
     SELECT FROM result_scores s
     WHERE s.workspace_id = t.workspace_id AND s.experiment_id = t.experiment_id AND s.result_id = t.result_id
-      AND s.scorer = ${scorer} AND s.shown_score IS NOT NULL${bounds})`;
+      AND s.scorer = ${scorer} AND s.shown_score IS NOT NULL${bounds} OFFSET 0)`;
 
 const lookupsOf = (filters: readonly ScoreFilter[]): Sql[] =>
   filters.map((filter) => hasScore(filter.scorer, boundsOf([filter])));
 
-const allOf = ({ indexed, scanned, scores }: Conditions): Sql[] => [
+const allOf = ({ unique, indexed, scanned, scores }: Conditions): Sql[] => [
+  ...unique,
   ...indexed,
   ...scanned,
   ...lookupsOf(scores),

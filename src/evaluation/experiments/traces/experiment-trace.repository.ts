@@ -47,8 +47,10 @@ export class ExperimentTraceRepository {
   ): Promise<RowPage<TraceReference>> {
     const where = new Where(scope.key, 'r').add(sql`r.experiment_id = ${experimentId}`)
       .add(sql`r.trace_id IS NOT NULL AND NOT EXISTS (
-        SELECT 1 FROM results newer WHERE newer.workspace_id = r.workspace_id AND newer.trace_id = r.trace_id
-          AND newer.experiment_id = r.experiment_id AND newer.result_id > r.result_id OFFSET 0)`);
+        SELECT 1 FROM (
+          SELECT experiment_id FROM results
+          WHERE workspace_id = r.workspace_id AND trace_id = r.trace_id AND result_id > r.result_id OFFSET 0
+        ) newer WHERE newer.experiment_id = r.experiment_id)`);
     return listPage<TraceReference>(
       this.database,
       { columns: COLUMNS, from: 'results r', where, id: 'r.result_id', sorts: BY_CREATION, ...existing },

@@ -140,9 +140,9 @@ export class ScoreBatchRepository {
   list(scope: Scope, query: ScoreBatchListQueryDto): Promise<RowPage<ScoreBatchRow>> {
     const where = new Where(scope.key, 'b')
       .add(sql`b.batch_status <> 'selecting'`)
-      .addIf(query.scorer_id, (id) => sql`b.scorer_id = ${id}`)
-      .addIf(query.batch_status, (status) => sql`b.batch_status = ${status}`)
-      .addIf(query.experiment_id, (id) => sql`b.experiment_id = ${id}`);
+      .addIndexed(query.scorer_id, (id) => sql`b.scorer_id = ${id}`)
+      .addIndexed(query.batch_status, (status) => sql`b.batch_status = ${status}`)
+      .addIndexed(query.experiment_id, (id) => sql`b.experiment_id = ${id}`);
     return listPage<ScoreBatchRow>(
       this.database,
       { columns: COLUMNS, from: 'score_batches b', where, id: 'b.score_batch_id', sorts: BY_CHANGE },

@@ -100,11 +100,11 @@ export class ScoreRunRepository {
 
   list(scope: Scope, query: ScoreRunListQueryDto): Promise<RowPage<ScoreRunRow>> {
     const where = new Where(scope.key, 'r')
-      .addIf(query.scorer_id, (id) => sql`r.scorer_id = ${id}`)
-      .addIf(query.run_status, (status) => sql`r.run_status = ${status}`)
-      .addIf(query.experiment_id, (id) => sql`r.experiment_id = ${id}`)
-      .addIf(query.rule_id, (id) => sql`r.rule_id = ${id}`)
-      .addIf(query.score_batch_id, (id) => sql`r.score_batch_id = ${id}`);
+      .addIndexed(query.scorer_id, (id) => sql`r.scorer_id = ${id}`)
+      .addIndexed(query.run_status, (status) => sql`r.run_status = ${status}`)
+      .addIndexed(query.experiment_id, (id) => sql`r.experiment_id = ${id}`)
+      .addIndexed(query.rule_id, (id) => sql`r.rule_id = ${id}`)
+      .addIndexed(query.score_batch_id, (id) => sql`r.score_batch_id = ${id}`);
     return listPage<ScoreRunRow>(
       this.database,
       { columns: COLUMNS, from: 'score_runs r', where, id: 'r.score_run_id', sorts: BY_CHANGE },

@@ -1,0 +1,46 @@
+import { indexOrdered, sql } from '#platform/db';
+import { createTestApp, type TestApp } from '#testing';
+
+describe('statements in index order', () => {
+  let app: TestApp;
+
+  beforeAll(async () => (app = await createTestApp({ env: { DATABASE_POOL_SIZE: '2' } })));
+  afterAll(() => app.close());
+
+  const settingOf = async (): Promise<string> => {
+    const [row] = await app.database.query<{ setting: string }>(
+      sql`SELECT current_setting('enable_sort') AS setting`,
+    );
+    return row!.setting;
+  };
+
+  it('return their own rows, with values in their place', async () => {
+    const statement = sql`SELECT n, n * ${10} AS product, current_setting('enable_sort') AS sort
+      FROM generate_series(1, ${3}::int) n`;
+    const rows = await app.database.query(indexOrdered(statement));
+    expect(rows).toEqual([1, 2, 3].map((n) => ({ n, product: n * 10, sort: 'off' })));
+    expect(await app.database.query(indexOrdered(sql`SELECT 1 WHERE false`))).toEqual([]);
+  });
+
+  it('leave nothing behind on their connection, whether they succeed or fail', async () => {
+    await app.database.query(indexOrdered(sql`SELECT 1`));
+    expect(await settingOf()).toBe('on');
+    await expect(app.database.query(indexOrdered(sql`SELECT 1 / ${0}::int`))).rejects.toMatchObject({
+      code: '22012',
+    });
+    await expect(app.database.query(indexOrdered(sql`SELECT nonsense`))).rejects.toMatchObject({
+      code: '42703',
+    });
+    expect(await settingOf()).toBe('on');
+  });
+
+  it('run beside others', async () => {
+    const asked = Array.from({ length: 40 }, (_, n) =>
+      n % 2 === 0
+        ? app.database.query<{ n: number }>(indexOrdered(sql`SELECT ${n}::int AS n`))
+        : app.database.query<{ n: number }>(sql`SELECT ${n}::int AS n`),
+    );
+    expect((await Promise.all(asked)).map(([row]) => row!.n)).toEqual(asked.map((_, n) => n));
+    expect(await settingOf()).toBe('on');
+  });
+});
