@@ -50,6 +50,7 @@ export class Bench {
   }
 
   /** Fills an experiment with results that PostgreSQL generates: about 1 KB each, with this many scores. */
+<<<<<<< HEAD
   async fillResults(experimentId: string, count: number, scorers: number): Promise<void> {
     await this.loadResults(experimentId, count, scorers);
     await this.fillScores(experimentId);
@@ -63,6 +64,9 @@ export class Bench {
 
   /** Loads such results, without analyzing them. */
   async loadResults(experimentId: string, count: number, scorers: number): Promise<void> {
+=======
+  async fillResults(experimentId: string, count: number, scorers: number, isVacuumed = true): Promise<void> {
+>>>>>>> 437c26b6 (test(bench): a page, an export and a comparison right after loading, against the same after VACUUM ANALYZE)
     await this.direct.query(
       `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, input, expected, output, scores,
                             created_at, updated_at, created_by)
@@ -74,10 +78,15 @@ export class Bench {
        FROM generate_series(1, $3::int) n`,
       [experimentId, this.scope.workspaceId, count, scorers],
     );
+<<<<<<< HEAD
+=======
+    await this.fillScores(experimentId, isVacuumed);
+    if (isVacuumed) await this.direct.query('VACUUM (ANALYZE) results');
+>>>>>>> 437c26b6 (test(bench): a page, an export and a comparison right after loading, against the same after VACUUM ANALYZE)
   }
 
   /** Stores the scores in an experiment's results as those that count. */
-  async fillScores(experimentId: string): Promise<void> {
+  async fillScores(experimentId: string, isVacuumed = true): Promise<void> {
     await this.direct.query('DELETE FROM result_scores WHERE experiment_id = $1', [experimentId]);
     await this.direct.query(
       `INSERT INTO result_scores (experiment_id, scorer, scorer_version, result_id, source, workspace_id, score, is_shown)
@@ -85,7 +94,7 @@ export class Bench {
        FROM results CROSS JOIN LATERAL jsonb_each(scores) WHERE experiment_id = $1`,
       [experimentId],
     );
-    await this.direct.query('VACUUM (ANALYZE) result_scores');
+    if (isVacuumed) await this.direct.query('VACUUM (ANALYZE) result_scores');
   }
 
   report(title: string, unit: string, { medians, ratios }: Comparison, names = ['direct', 'service']): void {

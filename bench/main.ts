@@ -9,6 +9,8 @@ import { csvIngest, pinnedResults } from './cases/csv';
 import { fileTransfer, smallFiles } from './cases/files';
 import { finalize } from './cases/finalize';
 import { readById, listResults } from './cases/reads';
+import { freshTables } from './cases/fresh-tables';
+import { getExperiment, listResults } from './cases/reads';
 import { exportRecords, importRecords, listRecords, search } from './cases/records';
 import { listAgents, reconcile } from './cases/registry';
 import { bulkResults, singleResult } from './cases/results';
@@ -38,6 +40,7 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   compare: compareExperiments,
   'list-records': listRecords,
   search,
+  'fresh-tables': freshTables,
   'export-records': exportRecords,
   'import-records': importRecords,
   'export-traces': exportTraces,

@@ -1,0 +1,69 @@
+import type { Bench } from '../bench';
+import { median } from '../measure';
+import { datasetOf } from './records';
+
+const RECORDS = 100_000;
+const RESULTS = 20_000;
+const SCORERS = 5;
+const CALLS = 7;
+const TABLES = ['datasets', 'records', 'record_versions', 'experiments', 'results', 'result_scores'];
+
+/**
+ * Reads a page of 50 of 100,000 records, exports them, and compares two experiments of 20,000 results: right after they were
+ * loaded into tables without statistics, and again after `VACUUM ANALYZE`. Run it alone, so that the tables are new.
+ */
+export async function freshTables(bench: Bench): Promise<void> {
+  const set = async (enabled: boolean) => {
+    for (const table of TABLES)
+      await bench.direct.query(`ALTER TABLE ${table} SET (autovacuum_enabled = ${enabled})`);
+  };
+  await set(false);
+  const dataset = `/eval/v1/datasets/${await datasetOf(bench, RECORDS, false)}/records`;
+  const candidate = await bench.newExperiment();
+  const baseline = await bench.newExperiment();
+  for (const id of [candidate, baseline]) await bench.fillResults(id, RESULTS, SCORERS, false);
+  await bench.http.send(
+    'PATCH',
+    `/eval/v1/experiments/${baseline}`,
+    200,
+    '{"experiment_status":"completed"}',
+  );
+  const asked: [string, string][] = [
+    [`page of 50 of ${RECORDS} records`, `${dataset}?limit=50`],
+    [`export of ${RECORDS} records`, `${dataset}/export`],
+    [
+      `compare ${RESULTS} results`,
+      `/eval/v1/experiments/${candidate}/compare?baseline_experiment_id=${baseline}`,
+    ],
+  ];
+  const measured = () =>
+    inTurn(
+      asked.map(
+        ([, path]) =>
+          () =>
+            bench.http.send('GET', path, 200),
+      ),
+    );
+  const fresh = await measured();
+  await bench.direct.query(`VACUUM (ANALYZE) ${TABLES.join(', ')}`);
+  const analyzed = await measured();
+  await set(true);
+  for (const [index, [title]] of asked.entries()) {
+    const medians = [analyzed[index]!, fresh[index]!];
+    const ratios = [1, medians[0]! / medians[1]!];
+    bench.report(`${title}, ratio of speeds`, 'ms', { medians, ratios }, ['analyzed', 'fresh']);
+  }
+}
+
+/** Milliseconds that each call takes, at the median. The first ones are the warm-up. */
+async function inTurn(calls: (() => Promise<unknown>)[]): Promise<number[]> {
+  const times: number[][] = calls.map(() => []);
+  for (let round = 0; round <= CALLS; round++) {
+    for (const [index, call] of calls.entries()) {
+      const startedAt = performance.now();
+      await call();
+      if (round > 0) times[index]!.push(performance.now() - startedAt);
+    }
+  }
+  return times.map(median);
+}
