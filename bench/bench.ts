@@ -50,7 +50,6 @@ export class Bench {
   }
 
   /** Fills an experiment with results that PostgreSQL generates: about 1 KB each, with this many scores. */
-<<<<<<< HEAD
   async fillResults(experimentId: string, count: number, scorers: number): Promise<void> {
     await this.loadResults(experimentId, count, scorers);
     await this.fillScores(experimentId);
@@ -64,9 +63,6 @@ export class Bench {
 
   /** Loads such results, without analyzing them. */
   async loadResults(experimentId: string, count: number, scorers: number): Promise<void> {
-=======
-  async fillResults(experimentId: string, count: number, scorers: number, isVacuumed = true): Promise<void> {
->>>>>>> 437c26b6 (test(bench): a page, an export and a comparison right after loading, against the same after VACUUM ANALYZE)
     await this.direct.query(
       `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, input, expected, output, scores,
                             created_at, updated_at, created_by)
@@ -78,11 +74,6 @@ export class Bench {
        FROM generate_series(1, $3::int) n`,
       [experimentId, this.scope.workspaceId, count, scorers],
     );
-<<<<<<< HEAD
-=======
-    await this.fillScores(experimentId, isVacuumed);
-    if (isVacuumed) await this.direct.query('VACUUM (ANALYZE) results');
->>>>>>> 437c26b6 (test(bench): a page, an export and a comparison right after loading, against the same after VACUUM ANALYZE)
   }
 
   /** Stores the scores in an experiment's results as those that count. */

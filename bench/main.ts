@@ -10,7 +10,6 @@ import { fileTransfer, smallFiles } from './cases/files';
 import { finalize } from './cases/finalize';
 import { readById, listResults } from './cases/reads';
 import { freshTables } from './cases/fresh-tables';
-import { getExperiment, listResults } from './cases/reads';
 import { exportRecords, importRecords, listRecords, search } from './cases/records';
 import { listAgents, reconcile } from './cases/registry';
 import { bulkResults, singleResult } from './cases/results';

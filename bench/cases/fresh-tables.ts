@@ -21,7 +21,10 @@ export async function freshTables(bench: Bench): Promise<void> {
   const dataset = `/eval/v1/datasets/${await datasetOf(bench, RECORDS, false)}/records`;
   const candidate = await bench.newExperiment();
   const baseline = await bench.newExperiment();
-  for (const id of [candidate, baseline]) await bench.fillResults(id, RESULTS, SCORERS, false);
+  for (const id of [candidate, baseline]) {
+    await bench.loadResults(id, RESULTS, SCORERS);
+    await bench.fillScores(id, false);
+  }
   await bench.http.send(
     'PATCH',
     `/eval/v1/experiments/${baseline}`,

@@ -17,7 +17,7 @@ export const idAt = (prefix: string, n: number): string =>
 /** A name with a word that is common or rare. */
 export const named = (column = 'seed.name', separator = ' '): string =>
   `${column} || '${separator}' || ${rarely("'rare'", "'common'")} || '${separator}' || n`;
-export const LATER = `seed.updated_at + n * interval '1 ms'`;
+export const LATER = `seed.updated_at + n * interval '1 s'`;
 
 /** Copies of the rows with an id, in each of the workspaces. */
 export const inEach = (
