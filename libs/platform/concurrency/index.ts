@@ -1,4 +1,4 @@
-export { Batches, type BatchRules } from './batches';
+export { Coalescer, type CoalescerRules, SMALL_WRITES } from './coalescer';
 export { BriefCache } from './brief-cache';
 export {
   checkCurrentWork,

@@ -30,6 +30,14 @@ const parserOf = (oid: number, format?: string): Parser => {
  */
 const PLANNER = '-c enable_seqscan=off -c jit=off';
 
+/** Adds the settings to those in a URL, because the driver prefers what the URL says. */
+function withPlanner(text: string): string {
+  const url = new URL(text);
+  const own = url.searchParams.get('options');
+  url.searchParams.set('options', own === null ? PLANNER : `${own} ${PLANNER}`);
+  return url.href;
+}
+
 /** How long after the deadline of its request a statement may still run, in milliseconds. */
 const AFTER_DEADLINE_MS = 500;
 
@@ -38,7 +46,7 @@ export function dataSourceOptions(url: string, environment: Environment): DataSo
   return {
     type: 'postgres',
     driver: { ...pg, Pool: FairPool },
-    url,
+    url: withPlanner(url),
     poolSize: environment.DATABASE_POOL_SIZE,
     connectTimeoutMS: environment.DATABASE_CONNECTION_TIMEOUT_MS,
     uuidExtension: 'pgcrypto',
@@ -48,7 +56,6 @@ export function dataSourceOptions(url: string, environment: Environment): DataSo
       rootLogger.warn({ err: error }, 'an idle database connection was lost'),
     extra: {
       Client: WatchedClient,
-      options: PLANNER,
       types: { getTypeParser: parserOf },
       // the deadline of the request comes first, because it knows how to answer
       statement_timeout: environment.REQUEST_TIMEOUT_MS + AFTER_DEADLINE_MS,

@@ -1,10 +1,28 @@
 import type { ObjectLiteral } from 'typeorm';
-import { Batches } from '#platform/concurrency';
+import { Coalescer, currentOwner } from '#platform/concurrency';
 import type { OrgScope, Scope } from '#platform/scope';
 import type { Database } from './database';
 import { type EntityClass, EntityTable } from './entity-table';
 import type { SqlExecutor, Tx } from './executor';
 import { empty, raw, type Sql, sql } from './sql';
+
+/** The key of a row, and its tenant. */
+interface TenantKey {
+  tenant: string;
+  id: string;
+}
+
+export interface TenantTable {
+  /**
+   * The column with the size of a row in bytes. Reads of small rows that begin together then share a statement, because the
+   * round trip costs more than the rest of a read.
+   */
+  bytes?: string;
+}
+
+/** Most rows that one statement reads by key, and the size up to which a row is one of them, in bytes. */
+const READ_TOGETHER = 64;
+const SMALL_ROW_BYTES = 64 * 1024;
 
 const LOCKS = { share: 'FOR SHARE', update: 'FOR UPDATE' } as const;
 
@@ -17,11 +35,11 @@ const LOCKS = { share: 'FOR SHARE', update: 'FOR UPDATE' } as const;
  */
 abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
   /** Lazy, because an entity may be declared after its repository. */
-  private built: { table: EntityTable<Row>; read: string; readAny: string; exists: string } | undefined;
+  private built: { table: EntityTable<Row>; read: string; readSmall: string; exists: string } | undefined;
 
-  /** Reads that begin together share a statement, because the round trip costs more than the rest of a read. */
-  private readonly reads = new Batches<string, Row | null>({
-    run: (tenant, ids) => this.readMany(tenant, ids),
+  private readonly reads = new Coalescer<TenantKey, Row | null>({
+    run: (keys) => this.readTogether(keys),
+    max: READ_TOGETHER,
   });
 
   protected constructor(
@@ -29,10 +47,15 @@ abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
     private readonly entity: EntityClass<Row>,
     private readonly idColumn: keyof Row & string,
     private readonly tenantColumn: 'workspace_id' | 'org_id',
+    private readonly options: TenantTable = {},
   ) {}
 
   find(scope: TenantScope, id: string, on: SqlExecutor = this.database): Promise<Row | null> {
-    return on === this.database ? this.reads.add(this.tenantOf(scope), id) : this.readByKey(scope, id, on);
+    const tenant = this.tenantOf(scope);
+    // work that holds a connection must not wait for work that needs one
+    const owner = on === this.database && this.options.bytes !== undefined ? currentOwner() : undefined;
+    if (owner === undefined) return this.readByKey(tenant, id, on);
+    return this.reads.add([owner, tenant], { tenant, id });
   }
 
   /** Finds the live row with this value in a column, in one workspace if its id is given. */
@@ -61,7 +84,7 @@ abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
 
   /** Reads a row and locks it until the transaction ends: `share` against writers, `update` also against sharers. */
   lock(tx: Tx, scope: TenantScope, id: string, mode: 'share' | 'update'): Promise<Row | null> {
-    return this.readByKey(scope, id, tx, mode);
+    return this.readByKey(this.tenantOf(scope), id, tx, mode);
   }
 
   /** Inserts a row, which must name its tenant. */
@@ -81,7 +104,7 @@ abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
   protected abstract tenantOf(scope: TenantScope): string;
 
   private async readByKey(
-    scope: TenantScope,
+    tenant: string,
     id: string,
     on: SqlExecutor,
     lock?: keyof typeof LOCKS,
@@ -90,22 +113,22 @@ abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
     const [name, text] = lock
       ? [`${table.name}.lock-${lock}`, `${read} ${LOCKS[lock]}`]
       : [`${table.name}.find`, read];
-    const [row] = await on.query<Row>({ name, text, values: [id, this.tenantOf(scope)] });
+    const [row] = await on.query<Row>({ name, text, values: [id, tenant] });
     return row ?? null;
   }
 
-  /** Returns the rows with these ids, in their order. A row has one owner, who may change it. */
-  private async readMany(tenant: string, ids: readonly string[]): Promise<(Row | null)[]> {
-    const { table, read, readAny } = this.statements;
-    const statement =
-      ids.length === 1
-        ? { name: `${table.name}.find`, text: read, values: [ids[0], tenant] }
-        : { name: `${table.name}.find-any`, text: readAny, values: [ids, tenant] };
-    const rows = await this.database.query<Row>(statement);
+  /** Reads rows of one tenant in the order of the keys: the small ones together, and each of the others by itself. */
+  private async readTogether(keys: readonly TenantKey[]): Promise<(Row | null | Promise<Row | null>)[]> {
+    const { tenant, id } = keys[0]!;
+    if (keys.length === 1) return [await this.readByKey(tenant, id, this.database)];
+    const { table, readSmall: text } = this.statements;
+    const values = [keys.map((key) => key.id), tenant];
+    const rows = await this.database.query<Row>({ name: `${table.name}.find-small`, text, values });
     const byId = new Map(rows.map((row) => [row[this.idColumn] as string, row]));
-    return ids.map((id) => {
-      const row = byId.get(id);
-      return row ? { ...row } : null;
+    return keys.map((key) => {
+      const row = byId.get(key.id);
+      // each caller may change its row
+      return row ? { ...row } : this.readByKey(tenant, key.id, this.database);
     });
   }
 
@@ -122,7 +145,8 @@ abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
     return (this.built = {
       table,
       read: `SELECT ${table.columns} ${where('= $1')}`,
-      readAny: `SELECT ${table.columns} ${where('= ANY ($1::text[])')}`,
+      readSmall: `SELECT ${table.columns} ${where('= ANY ($1::text[])')}
+        AND (${this.options.bytes} <= ${SMALL_ROW_BYTES}) IS TRUE`,
       exists: `SELECT 1 ${where('= $1')}`,
     });
   }
@@ -135,8 +159,13 @@ export interface WorkspaceRow extends ObjectLiteral {
 
 /** Accesses by key a table whose rows belong to workspaces. */
 export abstract class WorkspaceRepository<Row extends WorkspaceRow> extends TenantRepository<Scope, Row> {
-  protected constructor(database: Database, entity: EntityClass<Row>, idColumn: keyof Row & string) {
-    super(database, entity, idColumn, 'workspace_id');
+  protected constructor(
+    database: Database,
+    entity: EntityClass<Row>,
+    idColumn: keyof Row & string,
+    options?: TenantTable,
+  ) {
+    super(database, entity, idColumn, 'workspace_id', options);
   }
 
   protected tenantOf(scope: Scope): string {
@@ -151,8 +180,13 @@ export interface OrgRow extends ObjectLiteral {
 
 /** Accesses by key a table whose rows belong to organizations. */
 export abstract class OrgRepository<Row extends OrgRow> extends TenantRepository<OrgScope, Row> {
-  protected constructor(database: Database, entity: EntityClass<Row>, idColumn: keyof Row & string) {
-    super(database, entity, idColumn, 'org_id');
+  protected constructor(
+    database: Database,
+    entity: EntityClass<Row>,
+    idColumn: keyof Row & string,
+    options?: TenantTable,
+  ) {
+    super(database, entity, idColumn, 'org_id', options);
   }
 
   protected tenantOf(scope: OrgScope): string {

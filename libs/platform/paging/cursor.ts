@@ -53,7 +53,7 @@ function split(cursor: string): [position: string, total?: string] {
   const at = cursor.indexOf('.');
   if (at < 0) return [cursor];
   const total = cursor.slice(at + 1);
-  if (!/^\d{0,6}$/.test(total)) throw invalidCursor();
+  if (!/^\d{0,6}$/.test(total) || Number(total) > TOTAL_MAX) throw invalidCursor();
   return [cursor.slice(0, at), total];
 }
 

@@ -1,6 +1,6 @@
 export { AUTHENTICATION_CODES, CATALOGUE, type ProblemCode } from './catalogue';
 export { Problem, problem, type FieldError, type ProblemBody, type ProblemOptions } from './problem';
-export { duplicateOf, explainConstraint, problemOfDatabaseError } from './sqlstate';
+export { duplicateOf, explainConstraint, isDataError, problemOfDatabaseError } from './sqlstate';
 export {
   FieldErrorDto,
   problemContent,

@@ -90,6 +90,13 @@ export function duplicateOf(error: unknown): string | undefined {
   return code === '23505' && typeof constraint === 'string' ? constraint : undefined;
 }
 
+/** Returns whether the data of a statement caused its error: SQLSTATE classes 22 (data exception) and 23 (constraint). */
+export function isDataError(error: unknown): boolean {
+  const { driverError, code } = (error ?? {}) as DatabaseError;
+  if (typeof driverError === 'object' && driverError !== null) return isDataError(driverError);
+  return typeof code === 'string' && /^2[23]/.test(code);
+}
+
 /** Errors of the socket to PostgreSQL, which have no SQLSTATE. */
 const SOCKET_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EPIPE', 'ETIMEDOUT', 'EAI_AGAIN']);
 const LOST_CONNECTION = /Connection terminated|connection is closed|not queryable/i;

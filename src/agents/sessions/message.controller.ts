@@ -1,7 +1,7 @@
 import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
-import { created, type Reply } from '#platform/http';
+import { created, type Reply, RequestSignal } from '#platform/http';
 import type { Page } from '#platform/paging';
 import { CreateMessageDto, MessageDto, MessageListQueryDto, MessagePageDto } from './message.dto';
 import { MessageService } from './message.service';
@@ -19,8 +19,9 @@ export class MessageController {
     @CurrentScope() scope: OrgScope,
     @Param('session_id') sessionId: string,
     @Body() dto: CreateMessageDto,
+    @RequestSignal() signal: AbortSignal,
   ): Promise<Reply> {
-    const view = await this.messages.create(scope, sessionId, dto);
+    const view = await this.messages.create(scope, sessionId, dto, signal);
     return created(`/agent/v1/sessions/${sessionId}/messages/${view.message_id}`, view);
   }
 

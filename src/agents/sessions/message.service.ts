@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Batches } from '#platform/concurrency';
+import { Coalescer, SMALL_WRITES } from '#platform/concurrency';
 import { toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
-import { problem } from '#platform/problem';
+import { isDataError, problem } from '#platform/problem';
 import { readableWorkspaces } from '../../resources';
 import {
   type CreateMessageDto,
@@ -19,10 +19,6 @@ import { AgentSessionService } from './session.service';
 /** Attempts at a message while its session is reopened. */
 const ATTEMPTS = 3;
 
-/** Messages that are added together, at most, and the length of the JSON of each, at most. */
-const MESSAGES_TOGETHER = 64;
-const LENGTH_TOGETHER = 64 * 1024;
-
 interface NewMessage {
   scope: OrgScope;
   /** Those in which the caller may write, or null for all of the organization. */
@@ -34,11 +30,12 @@ interface NewMessage {
 /** The messages of sessions. */
 @Injectable()
 export class MessageService {
-  /** Messages that arrive at the same time for a session. They would wait for its row until each other's commit. */
-  private readonly single = new Batches<NewMessage, SessionMessageEntity | null>({
-    run: (_, messages) => this.append(messages),
-    max: MESSAGES_TOGETHER,
-    takesTurns: true,
+  /** Messages for one session. Each write locks its row until the commit, so separate writes would queue. */
+  private readonly small = new Coalescer<NewMessage, SessionMessageEntity | null>({
+    run: (messages) => this.append(messages),
+    max: SMALL_WRITES.max,
+    isSequential: true,
+    isOfOneItem: isDataError,
   });
 
   constructor(
@@ -47,28 +44,30 @@ export class MessageService {
   ) {}
 
   /** Adds a message at the end of a session. Errors: those of `AgentSessionService.checkTakesMessages`. */
-  async create(scope: OrgScope, sessionId: string, dto: CreateMessageDto): Promise<MessageDto> {
+  async create(
+    scope: OrgScope,
+    sessionId: string,
+    dto: CreateMessageDto,
+    signal: AbortSignal,
+  ): Promise<MessageDto> {
     const workspaceIds = readableWorkspaces(scope, SESSION_WRITERS);
     const message = { scope, workspaceIds, sessionId, dto };
-    const key = [scope.orgId, scope.principalId, sessionId, ...(workspaceIds ?? ['*'])].join('\n');
-    const isSmall = toRawJson([dto.content, dto.tool_calls ?? null]).text.length <= LENGTH_TOGETHER;
+    const key = [scope.orgId, scope.principalId, sessionId, workspaceIds];
+    const isSmall = toRawJson([dto.content, dto.tool_calls ?? null]).text.length <= SMALL_WRITES.length;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const row = isSmall ? await this.single.add(key, message) : (await this.append([message]))[0];
+      const row = isSmall ? await this.small.add(key, message, signal) : (await this.append([message]))[0];
       if (row) return toMessageDto(row);
       await this.sessions.checkTakesMessages(scope, sessionId);
     }
     throw problem.conflict('The session changed during the request. Try again.');
   }
 
-  /** Adds messages of one caller to one session. If they cannot be added together, it adds each by itself. */
+  /** Adds messages of one caller to one session. Returns null for each if the session takes no messages. */
   private async append(messages: readonly NewMessage[]): Promise<(SessionMessageEntity | null)[]> {
     const { scope, workspaceIds, sessionId } = messages[0]!;
     const dtos = messages.map(({ dto }) => dto);
-    const appended = this.messages.append(scope, workspaceIds, sessionId, dtos);
-    if (messages.length === 1) return [(await appended)[0] ?? null];
-    const rows = await appended.catch(() => null);
-    if (rows) return messages.map((_, index) => rows[index] ?? null);
-    return (await Promise.all(messages.map((one) => this.append([one])))).flat();
+    const rows = await this.messages.append(scope, workspaceIds, sessionId, dtos);
+    return messages.map((_, index) => rows[index] ?? null);
   }
 
   async list(scope: OrgScope, sessionId: string, query: MessageListQueryDto): Promise<Page<MessageDto>> {

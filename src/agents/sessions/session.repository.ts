@@ -9,7 +9,7 @@ import { AgentSessionEntity, SESSION_READERS } from './session.entity';
 @Injectable()
 export class AgentSessionRepository extends OrgRepository<AgentSessionEntity> {
   constructor(database: Database) {
-    super(database, AgentSessionEntity, 'session_id');
+    super(database, AgentSessionEntity, 'session_id', { bytes: 'bytes' });
   }
 
   list(scope: OrgScope, query: AgentSessionListQueryDto): Promise<RowPage<AgentSessionEntity>> {

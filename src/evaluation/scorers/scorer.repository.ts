@@ -20,7 +20,7 @@ export class ScorerRepository extends WorkspaceRepository<ScorerEntity> implemen
   private readonly versions: VersionTable<ScorerVersionRow>;
 
   constructor(database: Database) {
-    super(database, ScorerEntity, 'scorer_id');
+    super(database, ScorerEntity, 'scorer_id', { bytes: 'bytes' });
     this.versions = new VersionTable(database, {
       table: 'scorer_versions',
       resources: 'scorers',

@@ -80,7 +80,7 @@ export abstract class OwnedRepository<Row extends OwnedEntity, VersionRow> exten
     entity: EntityClass<Row>,
     private readonly owned: OwnedTable<Row>,
   ) {
-    super(database, entity, owned.id);
+    super(database, entity, owned.id, { bytes: 'bytes' });
     const identity = [owned.id, 'org_id', 'workspace_id', 'name', 'version_ordinal', 'version_id'];
     const versioned = [...identity, ...owned.content.filter((column) => column !== 'name')];
     const kept = ['app_id', 'app', 'sync_state', 'acquired_from', 'generation'];

@@ -51,7 +51,7 @@ const COPIES = { table: 'datasets', id: 'dataset_id' };
 @Injectable()
 export class DatasetRepository extends WorkspaceRepository<DatasetEntity> {
   constructor(database: Database) {
-    super(database, DatasetEntity, 'dataset_id');
+    super(database, DatasetEntity, 'dataset_id', { bytes: 'bytes' });
   }
 
   /** Returns a page of datasets. A list has a subset of the filters of a search. */

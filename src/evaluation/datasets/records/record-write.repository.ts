@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Batches } from '#platform/concurrency';
+import { Coalescer, SMALL_WRITES } from '#platform/concurrency';
 import {
   type BulkColumn,
   BulkColumns,
@@ -13,7 +13,7 @@ import {
   type Tx,
 } from '#platform/db';
 import { storedJson, toRawJson } from '#platform/json';
-import { duplicateOf } from '#platform/problem';
+import { duplicateOf, isDataError } from '#platform/problem';
 import type { RecordSchemas } from '../datasets/dataset-schemas';
 import { appending, type RecordChange } from '../datasets/dataset.repository';
 import type { RecordContent } from './record-content';
@@ -34,11 +34,7 @@ interface SingleRecord {
   row: NewVersion;
 }
 
-/** Single records that are added together, at most, and the length of the JSON of each, at most. */
-const RECORDS_TOGETHER = 64;
-const LENGTH_TOGETHER = 64 * 1024;
-
-const sizeOf = ({ input, expected, metadata }: NewVersion): number =>
+const lengthOf = ({ input, expected, metadata }: NewVersion): number =>
   [input, expected, metadata].reduce((length: number, value) => length + toRawJson(value).text.length, 0);
 
 const CONTENT = raw(CONTENT_FIELDS.join(', '));
@@ -74,49 +70,40 @@ const ROW = new BulkColumns<NewVersion>([
  */
 @Injectable()
 export class RecordWriteRepository {
-  /** Records that arrive one by one for the same dataset. They would wait for its row until each other's commit. */
-  private readonly single = new Batches<SingleRecord, RecordEntity | null>({
-    run: (_, records) => this.appendAll(records),
-    max: RECORDS_TOGETHER,
-    takesTurns: true,
+  /** Records for one dataset. Each write locks its row until the commit, so separate writes would queue. */
+  private readonly small = new Coalescer<SingleRecord, RecordEntity | null>({
+    run: (records) => this.appendAll(records),
+    max: SMALL_WRITES.max,
+    isSequential: true,
+    isOfOneItem: isDataError,
   });
 
   constructor(private readonly database: Database) {}
 
   /** Adds one record, together with others that arrive at the same time. Returns null where `append` does. */
-  appendOne(
+  async appendOne(
     scope: Scope,
     datasetId: string,
     schemas: RecordSchemas,
     row: NewVersion,
+    signal: AbortSignal,
   ): Promise<RecordEntity | null> {
     const record = { scope, datasetId, schemas, row };
-    if (sizeOf(row) > LENGTH_TOGETHER) return this.appendAlone(record);
+    if (lengthOf(row) > SMALL_WRITES.length) return (await this.appendAll([record]))[0]!;
     const { input_schema, expected_schema } = schemas;
-    const texts = [
-      scope.workspaceId,
-      scope.principalId,
-      datasetId,
-      input_schema?.text,
-      expected_schema?.text,
-    ];
-    return this.single.add(texts.join('\n'), record);
+    const schemaTexts = [input_schema?.text, expected_schema?.text];
+    const key = [scope.workspaceId, scope.principalId, datasetId, ...schemaTexts];
+    return this.small.add(key, record, signal);
   }
 
-  /** Appends records with the same dataset and schemas. If they cannot be added together, it appends each by itself. */
+  /** Appends records with the same dataset and schemas. Throws for several of which one has a known external id. */
   private async appendAll(records: readonly SingleRecord[]): Promise<(RecordEntity | null)[]> {
     const { scope, datasetId, schemas } = records[0]!;
     const rows = records.map(({ row }) => row);
-    const appended = this.append(scope, datasetId, schemas, rows);
-    const written = records.length > 1 ? await appended.catch(() => null) : await appended;
-    if (!written && records.length > 1) return Promise.all(records.map((record) => this.appendAlone(record)));
+    const append = rows.length === 1 ? this.append.bind(this) : this.appendOrThrow.bind(this);
+    const written = await append(scope, datasetId, schemas, rows);
     const byId = new Map(written?.map((row) => [row.dataset_record_id, row]));
     return rows.map(({ dataset_record_id }) => byId.get(dataset_record_id) ?? null);
-  }
-
-  private async appendAlone({ scope, datasetId, schemas, row }: SingleRecord): Promise<RecordEntity | null> {
-    const written = await this.append(scope, datasetId, schemas, [row]);
-    return written?.[0] ?? null;
   }
 
   /**
@@ -130,15 +117,24 @@ export class RecordWriteRepository {
     schemas: RecordSchemas,
     rows: readonly NewVersion[],
   ): Promise<RecordEntity[] | null> {
-    const change = appending(scope, datasetId, schemas, rows.length);
-    const statement = sql`${insertion(scope, change, rows)} RETURNING ${RETURNED}`;
     try {
-      const written = await this.database.write<RecordEntity>(prepared('record.append', statement));
+      const written = await this.appendOrThrow(scope, datasetId, schemas, rows);
       return written.length > 0 ? written : null;
     } catch (error) {
       if (duplicateOf(error) === EXTERNAL_ID) return null;
       throw error;
     }
+  }
+
+  private appendOrThrow(
+    scope: Scope,
+    datasetId: string,
+    schemas: RecordSchemas,
+    rows: readonly NewVersion[],
+  ): Promise<RecordEntity[]> {
+    const change = appending(scope, datasetId, schemas, rows.length);
+    const statement = sql`${insertion(scope, change, rows)} RETURNING ${RETURNED}`;
+    return this.database.write<RecordEntity>(prepared('record.append', statement));
   }
 
   /** Writes new records and their first versions. */

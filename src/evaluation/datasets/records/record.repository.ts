@@ -65,7 +65,7 @@ export const addRecordFilters = (where: Where, filters: RecordFilters): Where =>
 @Injectable()
 export class RecordRepository extends WorkspaceRepository<RecordEntity> {
   constructor(database: Database) {
-    super(database, RecordEntity, 'dataset_record_id');
+    super(database, RecordEntity, 'dataset_record_id', { bytes: 'bytes' });
   }
 
   /** Returns a page of records. @param liveCount number of live records, which is the total of a list without filters */

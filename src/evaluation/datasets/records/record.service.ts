@@ -67,7 +67,7 @@ export class RecordService {
     let schemas = NO_SCHEMAS;
     return this.schemas.checking(scope, signal, async (check) => {
       checkSchemas(check, schemas, content);
-      const written = await this.writes.appendOne(scope, datasetId, schemas, newRow(content));
+      const written = await this.writes.appendOne(scope, datasetId, schemas, newRow(content), signal);
       if (written) return versioned(written);
       schemas = await this.datasets.findLive(scope, datasetId);
       checkSchemas(check, schemas, content);

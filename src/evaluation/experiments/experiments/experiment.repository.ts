@@ -21,7 +21,7 @@ export type ResumeKey = Pick<
 @Injectable()
 export class ExperimentRepository extends WorkspaceRepository<ExperimentEntity> {
   constructor(database: Database) {
-    super(database, ExperimentEntity, 'experiment_id');
+    super(database, ExperimentEntity, 'experiment_id', { bytes: 'bytes' });
   }
 
   /** Returns a page of experiments. A list has a subset of the filters of a search. */

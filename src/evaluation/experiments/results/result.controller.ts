@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiExtraModels, ApiOkResponse, ApiResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
-import { created, IfMatch, type Reply, versioned, type Versioned } from '#platform/http';
+import { created, IfMatch, type Reply, RequestSignal, versioned, type Versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
 import { Throws } from '#platform/problem';
 import {
@@ -39,8 +39,9 @@ export class ResultController {
     @CurrentScope() scope: Scope,
     @Param('experiment_id') experimentId: string,
     @Body() dto: CreateResultDto,
+    @RequestSignal() signal: AbortSignal,
   ): Promise<Reply> {
-    const { status, made } = await this.results.create(scope, experimentId, dto);
+    const { status, made } = await this.results.create(scope, experimentId, dto, signal);
     if (status === 200) return versioned(made.view, made.version);
     return created(`/eval/v1/experiments/${experimentId}/results/${made.view.result_id}`, made);
   }

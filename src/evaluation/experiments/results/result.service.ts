@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Batches } from '#platform/concurrency';
+import { Coalescer, SMALL_WRITES } from '#platform/concurrency';
 import { Database, type SqlExecutor, type Tx } from '#platform/db';
 import {
   checkIfMatch,
@@ -13,7 +13,7 @@ import {
 import { toJsonText, toRawJson, toRawJsonOrNull } from '#platform/json';
 import { JsonThreads } from '#platform/json-threads';
 import type { Page } from '#platform/paging';
-import { Problem, problem } from '#platform/problem';
+import { isDataError, Problem, problem } from '#platform/problem';
 import type { ExperimentState } from '../experiments/experiment.entity';
 import { ExperimentRepository } from '../experiments/experiment.repository';
 import { checkRunning } from '../experiments/experiment.service';
@@ -74,9 +74,9 @@ interface SingleResult {
   dto: CreateResultDto;
 }
 
-/** Single results that are created together, at most, and the length of the JSON of each, at most. */
-const RESULTS_TOGETHER = 64;
-const LENGTH_TOGETHER = 64 * 1024;
+/** Whether the values of a stored result are those of its record, which the database has copied. */
+const takesValues = ({ row }: Outcome, dto: CreateResultDto): boolean =>
+  row.dataset_record_id !== null && (dto.input === undefined || dto.expected === undefined);
 
 const lengthOf = ({ input, expected, output, metadata, scores }: CreateResultDto): number =>
   [input, expected, output, metadata, scores].reduce(
@@ -87,6 +87,14 @@ const lengthOf = ({ input, expected, output, metadata, scores }: CreateResultDto
 /** Writes and reads the results of experiments. */
 @Injectable()
 export class ResultService {
+  /** Results for one experiment, because a commit costs more than a result. */
+  private readonly small = new Coalescer<SingleResult, CreatedResult>({
+    run: (results) => this.createTogether(results),
+    max: SMALL_WRITES.max,
+    isSequential: true,
+    isOfOneItem: (error) => error instanceof Problem || isDataError(error),
+  });
+
   constructor(
     private readonly database: Database,
     private readonly experiments: ExperimentRepository,
@@ -99,67 +107,62 @@ export class ResultService {
     private readonly threads: JsonThreads,
   ) {}
 
-  /** Results that arrive one by one for the same experiment, because a commit costs more than a result. */
-  private readonly single = new Batches<SingleResult, CreatedResult | null>({
-    run: (_, results) => this.createTogether(results),
-    max: RESULTS_TOGETHER,
-    takesTurns: true,
-  });
-
   /**
    * Stores the result of one case. Returns 201 for a new one, and 200 for one that was skipped or replaced. Errors: 404
    * without the experiment, 409 when it is frozen or has the case, and those of `checkCase`.
    */
-  async create(scope: Scope, experimentId: string, dto: CreateResultDto): Promise<CreatedResult> {
+  async create(
+    scope: Scope,
+    experimentId: string,
+    dto: CreateResultDto,
+    signal: AbortSignal,
+  ): Promise<CreatedResult> {
     checkWorkspaceOfCreate(scope, dto.workspace_id);
     const result = { scope, experimentId, dto };
-    const fits = valueErrors(dto, '').length === 0 && lengthOf(dto) <= LENGTH_TOGETHER;
-    const key = [scope.workspaceId, scope.principalId, experimentId, dto.on_conflict].join('\n');
-    const made = fits ? await this.single.add(key, result) : null;
-    return made ?? this.createAlone(result);
+    const isSmall = valueErrors(dto, '').length === 0 && lengthOf(dto) <= SMALL_WRITES.length;
+    const key = [scope.workspaceId, scope.principalId, experimentId, dto.on_conflict];
+    return isSmall ? this.small.add(key, result, signal) : this.createAlone(result);
   }
 
   private createAlone({ scope, experimentId, dto }: SingleResult): Promise<CreatedResult> {
     return this.database.transaction(async (tx) => {
       const [outcome] = await this.write(tx, scope, experimentId, dto, [dto]);
       if (outcome instanceof Problem) throw outcome;
-      return this.created(scope, outcome!, dto, tx);
+      const { status, row } = outcome!;
+      const stored = takesValues(outcome!, dto) ? await this.findStored(scope, row, tx) : row;
+      return { status, made: versioned(stored!) };
     });
   }
 
-  /**
-   * Creates results of one experiment in one transaction. Returns null for those that cannot be created together, whose
-   * problems would name each other.
-   */
-  private async createTogether(results: readonly SingleResult[]): Promise<(CreatedResult | null)[]> {
+  /** Creates results of one experiment in one transaction, and each that conflicts with another by itself. */
+  private async createTogether(
+    results: readonly SingleResult[],
+  ): Promise<(CreatedResult | Promise<CreatedResult>)[]> {
     const { scope, experimentId, dto } = results[0]!;
     if (results.length === 1) return [await this.createAlone(results[0]!)];
     const dtos = results.map((one) => one.dto);
-    const outcomes = await this.database
-      .transaction((tx) => this.write(tx, scope, experimentId, dto, dtos))
-      .catch((error: unknown) => {
-        if (error instanceof Problem) throw error;
-        return dtos.map(() => null);
-      });
-    return Promise.all(
-      outcomes.map(async (outcome, index) =>
-        outcome === null || outcome instanceof Problem
-          ? null
-          : this.created(scope, outcome, dtos[index]!, this.database),
-      ),
-    );
+    const [outcomes, read] = await this.database.transaction(async (tx) => {
+      const written = await this.write(tx, scope, experimentId, dto, dtos);
+      const cases = written.flatMap((one, index) =>
+        one instanceof Problem || !takesValues(one, dtos[index]!) ? [] : one.row.case_id,
+      );
+      return [
+        written,
+        await this.results.ofCases(tx, scope, experimentId, cases, SKIPPED_BYTES_MAX),
+      ] as const;
+    });
+    return results.map((result, index) => {
+      const outcome = outcomes[index]!;
+      if (outcome instanceof Problem) return this.createAlone(result);
+      const { status, row } = outcome;
+      const stored = takesValues(outcome, result.dto) ? read.get(row.case_id) : row;
+      if (stored) return { status, made: versioned(stored) };
+      return this.findStored(scope, row).then((large) => ({ status, made: versioned(large!) }));
+    });
   }
 
-  /** Returns a stored result. Its values may be those of a record, which the database has copied. */
-  private async created(
-    scope: Scope,
-    { status, row }: Outcome,
-    dto: CreateResultDto,
-    on: SqlExecutor,
-  ): Promise<CreatedResult> {
-    const isRead = row.dataset_record_id !== null && (dto.input === undefined || dto.expected === undefined);
-    const stored = isRead ? await this.results.find(scope, row.experiment_id, row.result_id, on) : row;
-    return { status, made: versioned(stored!) };
+  private findStored(scope: Scope, row: StoredResult, on?: SqlExecutor): Promise<StoredResult | null> {
+    return this.results.find(scope, row.experiment_id, row.result_id, on);
   }
 
   /**
