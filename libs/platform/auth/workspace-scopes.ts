@@ -48,12 +48,16 @@ export class WorkspaceScopes {
     workspaceId: string,
     requestId: string | null,
   ): Promise<EnteredWorkspace | null> {
-    const roles = rolesIn(principal, workspaceId);
-    const workspace = roles.size > 0 && (await this.find(principal.orgId, workspaceId));
-    if (!workspace) return null;
-    const scope = workspaceScope(principal.orgId, workspaceId, principal.id, roles, requestId);
-    return { scope, archived: workspace.archived };
+    const scope = scopeWithin(principal, workspaceId, requestId);
+    const workspace = scope && (await this.find(principal.orgId, workspaceId));
+    return scope && workspace ? { scope, archived: workspace.archived } : null;
   }
+}
+
+/** Returns the scope of a principal within an existing workspace; null if the principal has no role in it. */
+export function scopeWithin(principal: Member, workspaceId: string, requestId: string | null): Scope | null {
+  const roles = rolesIn(principal, workspaceId);
+  return roles.size > 0 ? workspaceScope(principal.orgId, workspaceId, principal.id, roles, requestId) : null;
 }
 
 /** Returns the 403 for a workspace header that names a workspace out of reach. */

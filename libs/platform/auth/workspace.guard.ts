@@ -4,8 +4,8 @@ import type { ServiceRequest } from '#platform/http';
 import { problem } from '#platform/problem';
 import { requiresWorkspace, WORKSPACE_HEADER } from './access.decorator';
 import type { WorkspaceState } from './account-directory';
-import { isRead, rolesIn, scopeOf, workspaceScope } from '#platform/scope';
-import { type Member, workspaceDenied, WorkspaceScopes } from './workspace-scopes';
+import { isRead, scopeOf } from '#platform/scope';
+import { type Member, scopeWithin, workspaceDenied, WorkspaceScopes } from './workspace-scopes';
 
 const WITHOUT_SCOPE = new Set(['public', 'platform', 'principal']);
 
@@ -62,13 +62,12 @@ function enter(
   workspaceId: string,
   { archived }: WorkspaceState,
 ): true {
-  const roles = rolesIn(principal, workspaceId);
-  if (roles.size === 0) throw workspaceDenied();
+  const scope = scopeWithin(principal, workspaceId, request.context.requestId);
+  if (!scope) throw workspaceDenied();
   if (archived && !isRead(request.rule)) {
     throw problem.conflict('The workspace is archived. Its resources can be read but not changed.');
   }
-  const { requestId } = request.context;
-  request.scope = workspaceScope(principal.orgId, workspaceId, principal.id, roles, requestId);
+  request.scope = scope;
   request.context.workspaceId = workspaceId;
   return true;
 }

@@ -107,9 +107,9 @@ export class FairLimiter {
   }
 
   /**
-   * Takes a free slot for the caller itself to give back, which costs less than `run`.
+   * Takes a free slot without queueing. Cheaper than `run`; the caller must release it.
    *
-   * @returns the function that gives it back, to be called once; undefined if no slot is free
+   * @returns the function that releases it, to be called once; undefined if no slot is free
    */
   tryEnter(orgId: string): (() => void) | undefined {
     if (!this.hasSlot(orgId)) return undefined;

@@ -62,7 +62,7 @@ export class EntityTable<Row extends ObjectLiteral> {
 
 const jsonText: ToParameter = (value) => (value === null ? null : JSON.stringify(value));
 
-/** A class and those that it extends, as TypeORM takes them for an entity. */
+/** Returns a class and those that it extends, in the order in which TypeORM collects their columns. */
 function withBases(entity: object): (new () => unknown)[] {
   const classes: (new () => unknown)[] = [];
   for (

@@ -151,22 +151,11 @@ const UNCOUNTED_JSON = 4 * 1024;
 /** Nest's numbers for the kinds of parameters of a handler (its enum `RouteParamtypes`). */
 const PARAMETER_KINDS = { body: 3, query: 4 } as const;
 
-/** By handler. */
-const takingQuery = new WeakMap<object, boolean>();
-
-/** Returns whether a handler has a parameter with `@Query()`. */
-export function takesQuery(context: ExecutionContext): boolean {
-  const handler = context.getHandler();
-  let isTaken = takingQuery.get(handler);
-  if (isTaken === undefined) {
-    isTaken = parametersOf(context, 'query').length > 0;
-    takingQuery.set(handler, isTaken);
-  }
-  return isTaken;
-}
-
 /** Returns the parameters of a handler with `@Body()` or `@Query()`. */
-function parametersOf(context: ExecutionContext, kind: keyof typeof PARAMETER_KINDS): { index: number }[] {
+export function parametersOf(
+  context: ExecutionContext,
+  kind: keyof typeof PARAMETER_KINDS,
+): { index: number }[] {
   const parameters = Reflect.getMetadata(
     ROUTE_ARGS_METADATA,
     context.getClass(),

@@ -36,7 +36,7 @@ class HttpShutdown implements OnModuleDestroy {
   }
 }
 
-/** What every request goes through after its guards, see `RequestInterceptor`. */
+/** Handles requests after their guards. See `RequestInterceptor`. */
 @Module({
   imports: [JsonBodiesModule, MetricsModule],
   exports: [BodyBudgets, RequestBytes],

@@ -1,7 +1,7 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import type { Response } from 'express';
 import { from, lastValueFrom, type Observable } from 'rxjs';
-import { BodyReceiver, takesQuery } from './body.receiver';
+import { BodyReceiver, parametersOf } from './body.receiver';
 import { Deadline } from './deadline';
 import { Idempotency } from './idempotency';
 import type { ServiceRequest } from './request-context';
@@ -14,6 +14,9 @@ import { unknownParameters } from './validation.pipe';
  */
 @Injectable()
 export class RequestInterceptor implements NestInterceptor {
+  /** By handler, whether it has a parameter with `@Query()`. */
+  private readonly takesQuery = new WeakMap<object, boolean>();
+
   constructor(
     private readonly responses: ResponseWriter,
     private readonly bodies: BodyReceiver,
@@ -30,7 +33,7 @@ export class RequestInterceptor implements NestInterceptor {
     const request = http.getRequest<ServiceRequest>();
     const response = http.getResponse<Response>();
     this.responses.prepare(request);
-    checkQuery(context, request);
+    this.checkQuery(context, request);
     const received = this.bodies.receive(context, request, response);
     if (received) await received;
     const handler = (): Promise<unknown> => lastValueFrom(next.handle(), { defaultValue: undefined });
@@ -39,13 +42,17 @@ export class RequestInterceptor implements NestInterceptor {
     );
     return this.responses.write(request, response, result);
   }
-}
 
-/**
- * Refuses query parameters of an operation that takes none, because a misplaced filter must not go unnoticed. Public routes
- * ignore them, because probes and browsers may add their own.
- */
-function checkQuery(context: ExecutionContext, { query, user }: ServiceRequest): void {
-  const names = Object.keys(query);
-  if (names.length > 0 && user && !takesQuery(context)) throw unknownParameters(names);
+  /**
+   * Refuses query parameters of an operation that takes none, because a misplaced filter must not go unnoticed. Public routes
+   * ignore them, because probes and browsers may add their own.
+   */
+  private checkQuery(context: ExecutionContext, { query, user }: ServiceRequest): void {
+    const names = Object.keys(query);
+    if (names.length === 0 || !user) return;
+    const handler = context.getHandler();
+    const takesQuery = this.takesQuery.get(handler) ?? parametersOf(context, 'query').length > 0;
+    this.takesQuery.set(handler, takesQuery);
+    if (!takesQuery) throw unknownParameters(names);
+  }
 }

@@ -113,7 +113,7 @@ export class PageMetaDto {
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
   offset!: number;
 
-  /** Exact up to 100,000, null beyond. Counted by the first page; the pages that a cursor continues with repeat it. */
+  /** Exact up to 100,000, null beyond. Counted once, for the first page. Pages read with a cursor repeat that count. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
   total!: number | null;
 

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { createTestApp, type TestApp } from '#testing';
 import { FakeMcpServer, type FakeKind, fakeTool, fakeTools } from './fake-mcp-server.fixture';
 import { namesIn, SERVERS, ServersFixture } from './servers.fixture';
@@ -218,6 +219,8 @@ describe('the tools of a server', () => {
     const path = await registered();
     const both = [refresh(path), on.editor.post(`${path}/test`)];
     while (remote.count('tools/list') === 0) await new Promise(setImmediate);
+    // the other request has had time to arrive
+    await delay(300);
     release();
     const [refreshed, tested] = await Promise.all(both);
     expect([refreshed.added, tested.body.tools.added, remote.count('tools/list')]).toEqual([['a'], ['a'], 1]);

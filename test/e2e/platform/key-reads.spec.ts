@@ -1,0 +1,82 @@
+import { runRequest, setCurrentOwner } from '#platform/concurrency';
+import { workspaceScope } from '#platform/auth';
+import { createTestApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
+import { DatasetRepository } from '../../../src/evaluation/datasets/datasets/dataset.repository';
+
+/** Connections of a process that one organization may hold (6 of 10). */
+const SHARE = 6;
+
+describe('reads by key that begin together', () => {
+  let app: TestApp;
+  let organization: TestOrganization;
+  let ids: string[];
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    organization = await newOrganization(app);
+    const editor = app.api(await organization.token('editor')).in(organization.workspaceId);
+    const made = await Promise.all(
+      ['small', 'other', 'large'].map((name) =>
+        editor.post<{ dataset_id: string }>('/eval/v1/datasets', {
+          workspace_id: organization.workspaceId,
+          name,
+          ...(name === 'large' && { input_schema: { description: 'x'.repeat(100_000) } }),
+        }),
+      ),
+    );
+    ids = made.map(({ body }) => body.dataset_id);
+  });
+  afterAll(() => app.close());
+
+  const scope = () => workspaceScope(organization.orgId, organization.workspaceId, 'test', new Set());
+
+  /** Runs work as a request of the organization does. */
+  const inRequest = <Result>(work: () => Promise<Result>): Promise<Result> =>
+    new Promise((resolve, reject) =>
+      runRequest(() => {
+        setCurrentOwner(organization.orgId);
+        work().then(resolve, reject);
+      }),
+    );
+
+  it('are answered each with its own row, whatever its size, and null for unknown ids', async () => {
+    const datasets = app.get(DatasetRepository);
+    const wanted = [...ids, 'ds_00000000000000000000000000', ids[0]!];
+    const rows = await Promise.all(wanted.map((id) => inRequest(() => datasets.find(scope(), id))));
+    expect(rows.map((row) => row?.name ?? null)).toEqual(['small', 'other', 'large', null, 'small']);
+    expect(rows[0]).not.toBe(rows[4]);
+  });
+
+  it('find nothing of another workspace', async () => {
+    const datasets = app.get(DatasetRepository);
+    const other = workspaceScope(organization.orgId, await organization.newWorkspace(), 'test', new Set());
+    const rows = await Promise.all([
+      inRequest(() => datasets.find(other, ids[0]!)),
+      inRequest(() => datasets.find(scope(), ids[0]!)),
+      inRequest(() => datasets.find(other, ids[1]!)),
+    ]);
+    expect(rows.map((row) => row?.name ?? null)).toEqual([null, 'small', null]);
+  });
+
+  it('do not wait within transactions that hold all connections of their organization', async () => {
+    const datasets = app.get(DatasetRepository);
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    let begun = 0;
+    const within = Array.from({ length: SHARE }, () =>
+      inRequest(() =>
+        app.database.transaction(async () => {
+          begun += 1;
+          await released;
+          return datasets.find(scope(), ids[0]!);
+        }),
+      ),
+    );
+    while (begun < SHARE) await new Promise(setImmediate);
+    // it waits for a connection, and the reads of the transactions begin in the same turn
+    const waiting = inRequest(() => datasets.find(scope(), ids[1]!));
+    release();
+    const rows = await Promise.all([...within, waiting]);
+    expect(rows.map((row) => row?.name)).toEqual([...Array<string>(SHARE).fill('small'), 'other']);
+  });
+});
