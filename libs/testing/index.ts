@@ -21,6 +21,7 @@ export { describeWithS3, provideS3, type TestBucket, type TestS3 } from './test-
 export { createTestApp, TestApp, type TestAppOptions } from './test-app';
 export {
   createTestDatabase,
+  dropDatabase,
   startTestDatabaseServer,
   type TestDatabase,
   type TestDatabaseServer,

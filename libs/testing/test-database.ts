@@ -112,7 +112,7 @@ async function dropDatabases(client: Client, isUnused: (name: string) => boolean
 }
 
 /** Drops a database. After a test with many writes it waits for autovacuum, which only a superuser may end. */
-async function dropDatabase(client: Client, name: string): Promise<void> {
+export async function dropDatabase(client: Client, name: string): Promise<void> {
   const drop = () => client.query(`DROP DATABASE IF EXISTS ${client.escapeIdentifier(name)} WITH (FORCE)`);
   const isBeingVacuumed = (error: unknown): boolean => (error as { code?: unknown }).code === '42501';
   await retry(drop, {

@@ -62,6 +62,7 @@ describe('the periodic tasks of a worker', () => {
       'scoring rules',
       'search embeddings',
       'search indexes',
+      'statistics',
       'stored MCP results',
     ]);
   });

@@ -183,9 +183,10 @@ function settings(port: number, ephemeral: boolean): string[] {
     // Errors hold what users send. They reach the client, so the log does without them.
     log_min_messages: 'log',
     log_checkpoints: 'off',
-    // Plans of a table that has just been loaded soon know how many rows it has.
-    autovacuum_naptime: '5s',
-    ...(ephemeral && { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
+    ...(ephemeral
+      ? { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }
+      : // plans of a table that has just been loaded soon know how many rows it has
+        { autovacuum_naptime: '5s' }),
   };
   return Object.entries(chosen).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 }

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
-import { createTestApp, createTestDatabase, type TestDatabase } from '#testing';
+import { createTestApp, createTestDatabase, dropDatabase, type TestDatabase } from '#testing';
 import { MIGRATIONS } from '../../../src/database/migrations';
 
 // each run loads the application from cold, several in one test
@@ -45,7 +45,7 @@ describe('the migrate and bootstrap processes', () => {
     empty = { name, url: url.toString() };
   });
   afterAll(async () => {
-    await session.query(`DROP DATABASE IF EXISTS ${empty.name} WITH (FORCE)`);
+    await dropDatabase(session, empty.name);
     await session.end();
     await database.drop();
   });

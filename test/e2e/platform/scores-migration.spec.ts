@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
-import { createTestDatabase, type TestDatabase } from '#testing';
+import { createTestDatabase, dropDatabase, type TestDatabase } from '#testing';
 import { migrate } from '../../../src/database/migrate';
 import { MIGRATIONS } from '../../../src/database/migrations';
 import { EvaluationScoresInOneTable1795459300000 } from '../../../src/database/migrations/1795459300000-evaluation-scores-in-one-table';
@@ -32,7 +32,7 @@ describe('the migration of scores into one table', () => {
   }, 120_000); // prettier-ignore
   afterAll(async () => {
     await upgraded.end();
-    await session.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    await dropDatabase(session, name);
     await session.end();
     await server.drop();
   });
