@@ -49,15 +49,18 @@ export const mayBeCall = ({ operation, provider, model, tool_name }: TraceSpan):
   tool_name === null && (operation ?? provider ?? model) !== null;
 
 /**
- * Adds the input and output in log records to the spans that have none. A record that names none of these spans is about the
- * first span of its trace.
+ * Adds the input and output in log records to the spans that have none. A record that names none of a trace's calls is about
+ * its first call, so that reading only calls finds the same messages. Without calls, the same holds for all spans.
  */
 export function withLoggedContent(spans: readonly TraceSpan[], events: readonly LoggedEvent[]): TraceSpan[] {
   if (events.length === 0) return [...spans];
   const keyOf = (traceId: string, spanId: string): string => `${traceId} ${spanId}`;
+  const withCalls = new Set(spans.filter(mayBeCall).map(({ trace_id }) => trace_id));
   const firstOf = new Map<string, string>();
   const eventsOf = new Map<string, LoggedEvent[]>();
-  for (const { trace_id, span_id } of spans) {
+  for (const span of spans) {
+    const { trace_id, span_id } = span;
+    if (withCalls.has(trace_id) && !mayBeCall(span)) continue;
     eventsOf.set(keyOf(trace_id, span_id), []);
     if (!firstOf.has(trace_id)) firstOf.set(trace_id, span_id);
   }
@@ -66,7 +69,7 @@ export function withLoggedContent(spans: readonly TraceSpan[], events: readonly 
     (own ?? eventsOf.get(keyOf(event.trace_id, firstOf.get(event.trace_id) ?? '')))?.push(event);
   }
   return spans.map((span) => {
-    const ofSpan = eventsOf.get(keyOf(span.trace_id, span.span_id))!;
+    const ofSpan = eventsOf.get(keyOf(span.trace_id, span.span_id)) ?? [];
     if (ofSpan.length === 0) return span;
     const logged = textsOf(readSpanContent({ attributes: {}, events: ofSpan, resource: NO_RESOURCE }));
     return { ...span, input: span.input ?? logged.input, output: span.output ?? logged.output };

@@ -15,6 +15,7 @@ import { type TraceScore, TraceScores } from './trace-scores';
 import type { TraceRow, TraceSummary, TraceTree } from './trace.dto';
 import type { TraceListQueryDto } from './trace-query.dto';
 import type {
+  PlacedTrace,
   SessionPosition,
   SessionRef,
   SpanReading,
@@ -147,12 +148,7 @@ export class TraceStore {
   readSpans(scope: Scope, traceIds: readonly string[], reading: SpanReading): Promise<TraceSpan[]> {
     return this.read(scope, HINTS.trace, async ({ logs, spans, traces }) => {
       const places = await traces.findPlaces(scope, traceIds);
-      if (places.length === 0) return [];
-      const found = await withContent(await spans.ofTraces(scope, places, reading));
-      const incomplete = tracesOfSilentCalls(found, places);
-      if (incomplete.length === 0) return found;
-      const { events } = await logs.ofTraces(scope, incomplete, reading.maxBytes);
-      return withLoggedContent(found, events);
+      return (await spansOf({ logs, spans }, scope, places, reading)).found;
     });
   }
 
@@ -266,24 +262,32 @@ async function wholeSpans(
   const places = traceIds.length > 0 ? await traces.findPlaces(scope, traceIds) : [];
   let left = limits.spans;
   const read = places.filter(({ span_count }) => span_count <= left && (left -= span_count) >= 0);
-  if (read.length === 0) return new Map();
   const reading = { limit: limits.spans, maxBytes: limits.bytes };
-  const found = await withContent(await spans.ofTraces(scope, read, reading));
-  const whole = read.filter(({ trace_id, span_count }) => {
-    const own = found.filter((span) => span.trace_id === trace_id);
-    return own.length === span_count && own.every(({ attributes }) => attributes !== null);
-  });
-  const incomplete = tracesOfSilentCalls(found, whole);
-  const logged =
-    incomplete.length > 0
-      ? await logs.ofTraces(scope, incomplete, limits.bytes)
-      : { events: [], isWhole: true };
-  const unread = new Set(logged.isWhole ? [] : incomplete.map(({ trace_id }) => trace_id));
-  const byTrace = new Map(
-    whole.flatMap(({ trace_id }) => (unread.has(trace_id) ? [] : [[trace_id, [] as TraceSpan[]] as const])),
-  );
-  for (const span of withLoggedContent(found, logged.events)) byTrace.get(span.trace_id)?.push(span);
+  const { found, cutOff } = await spansOf({ logs, spans }, scope, read, reading);
+  const byTrace = new Map(read.map(({ trace_id }) => [trace_id, [] as TraceSpan[]]));
+  for (const span of found) byTrace.get(span.trace_id)!.push(span);
+  for (const { trace_id, span_count } of read) {
+    const own = byTrace.get(trace_id)!;
+    const isWhole = own.length === span_count && own.every(({ attributes }) => attributes !== null);
+    if (!isWhole || cutOff.has(trace_id)) byTrace.delete(trace_id);
+  }
   return byTrace;
+}
+
+/** Reads spans of traces, with content. Also returns the traces with log records that were not read. */
+async function spansOf(
+  { logs, spans }: Pick<Repositories, 'logs' | 'spans'>,
+  scope: Scope,
+  places: readonly PlacedTrace[],
+  reading: SpanReading,
+): Promise<{ found: TraceSpan[]; cutOff: ReadonlySet<string> }> {
+  if (places.length === 0) return { found: [], cutOff: new Set() };
+  const found = await withContent(await spans.ofTraces(scope, places, reading));
+  const silent = tracesOfSilentCalls(found, places);
+  if (silent.length === 0) return { found, cutOff: new Set() };
+  const { events, isWhole } = await logs.ofTraces(scope, silent, reading.maxBytes);
+  const cutOff = new Set(isWhole ? [] : silent.map(({ trace_id }) => trace_id));
+  return { found: withLoggedContent(found, events), cutOff };
 }
 
 /** The page of an unknown trace. */

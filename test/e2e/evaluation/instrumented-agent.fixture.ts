@@ -341,15 +341,17 @@ export interface SentAt {
   sessionId?: string;
   /** Milliseconds since 1970. */
   startedAt?: number;
-  /** Attributes of the root span. */
+  /** Attributes of the root span. Undefined removes one. */
   root?: Attributes;
+  /** The span that the log records name: by default the one that they are about. */
+  loggedUnder?: 'root' | 'none';
 }
 
 /** Sends the trace of an agent, and its log records, as exporters would. Returns the trace id. */
 export async function sendAgent(
   on: ScoringFixture,
   { steps }: Pick<InstrumentedAgent, 'steps'>,
-  { sessionId, startedAt = Date.now(), root: rootAttributes = {} }: SentAt = {},
+  { sessionId, startedAt = Date.now(), root: rootAttributes = {}, loggedUnder }: SentAt = {},
 ): Promise<string> {
   const traceId = newTraceId();
   const nanos = (ms: number): string => `${BigInt(startedAt + ms) * 1_000_000n}`;
@@ -381,7 +383,7 @@ export async function sendAgent(
   const logRecords = steps.flatMap(({ logs = [], hasEventNames = false }, index) =>
     logs.map(({ name, attributes = {}, body }) => ({
       traceId,
-      spanId: spans[index]!.spanId,
+      ...(loggedUnder !== 'none' && { spanId: loggedUnder === 'root' ? rootId : spans[index]!.spanId }),
       timeUnixNano: nanos(1 + 2 * index),
       ...(hasEventNames && { eventName: name }),
       attributes: attributesOf({ ...attributes, ...(!hasEventNames && { 'event.name': name }) }),
@@ -400,7 +402,9 @@ async function exported(on: ScoringFixture, signal: 'traces' | 'logs', body: obj
 }
 
 const attributesOf = (attributes: Attributes): object[] =>
-  Object.entries(attributes).map(([key, value]) => ({ key, value: valueOf(value) }));
+  Object.entries(attributes).flatMap(([key, value]) =>
+    value === undefined ? [] : { key, value: valueOf(value) },
+  );
 
 function valueOf(value: unknown): object {
   if (Array.isArray(value)) return { arrayValue: { values: value.map(valueOf) } };

@@ -1,4 +1,5 @@
 import { createTestApp, type TestApp } from '#testing';
+import { TraceStore } from '../../../src/telemetry';
 import { ANSWER, INSTRUMENTED_AGENTS, QUESTION, sendAgent, TRANSCRIPT } from './instrumented-agent.fixture';
 import { ScoringFixture, script } from './scoring.fixture';
 
@@ -98,6 +99,30 @@ describe('the messages of an agent', () => {
     ]);
     expect(session.messages.at(-1)).toMatchObject({ role: 'assistant', content: ANSWER });
   });
+
+  it.each([undefined, 'root', 'none'] as const)(
+    'are the same if the session is read by itself, with log records that name the span: %s',
+    async (loggedUnder) => {
+      const agent = INSTRUMENTED_AGENTS.find(({ sentBy }) => sentBy.endsWith('in log records'))!;
+      const root = { 'gen_ai.operation.name': undefined };
+      await sendAgent(on, agent, { sessionId: 'chat', root, loggedUnder });
+      const subject = () => seen({ session_ids: ['chat'] }, { grain: 'session' });
+      const together = await subject();
+      const store = app.get(TraceStore);
+      const readTogether = store.readTogether.bind(store);
+      const spy = jest.spyOn(store, 'readTogether').mockImplementation(async (...wanted) => ({
+        ...(await readTogether(...wanted)),
+        sessions: new Map(),
+        spans: new Map(),
+      }));
+      const alone = await subject();
+      expect(spy).toHaveBeenCalled();
+      spy.mockRestore();
+      expect(together).toEqual(alone);
+      expect(together.input).toBe(QUESTION);
+      expect(together.session.messages.length).toBeGreaterThan(2);
+    },
+  );
 
   it('follow the prompt of a stored session that has no other message', async () => {
     const editor = await on.organization.as('editor');
