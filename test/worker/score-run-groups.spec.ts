@@ -12,7 +12,7 @@ import { Gate, JUDGE } from './gate.fixture';
 const indexes = (count: number) => Array.from({ length: count }, (_, index) => ({ input: index }));
 
 /** Targets that finish together share a transaction. */
-describe('the results of a run that are stored together', () => {
+describe('a run', () => {
   let app: TestApp;
   let worker: TestWorker;
   let gate: Gate;
@@ -20,7 +20,8 @@ describe('the results of a run that are stored together', () => {
 
   beforeAll(async () => {
     gate = await Gate.listen();
-    app = await createTestApp({ env: gate.env });
+    // shorter than deadlock_timeout, so that a deadlock is an error instead of a retry
+    app = await createTestApp({ env: { ...gate.env, LOCK_TIMEOUT_MS: '800' } });
     worker = await createTestWorker(app);
   });
   afterAll(async () => {
@@ -37,46 +38,51 @@ describe('the results of a run that are stored together', () => {
   const cancel = (id: string) => on.evaluator.post(`/eval/v1/score-runs/${id}/cancel`);
   const writtenTo = async (experiment: { experiment_id: string }): Promise<number> =>
     (await on.resultsOfExperiment(experiment)).filter(({ scores }) => Object.keys(scores).length > 0).length;
-  /** Sizes of the transactions that store results. */
-  const groupSizes = (): number[] => {
+  /** Records the ordinals that each transaction stores. The first one begins when the others have all been scored. */
+  const groupsAfterFirst = (count: number): number[][] => {
     const results = worker.get(TargetResultRepository);
     const store = results.store.bind(results);
-    const sizes: number[] = [];
-    jest.spyOn(results, 'store').mockImplementation((run, scored) => {
-      sizes.push(scored.length);
+    const groups: number[][] = [];
+    jest.spyOn(results, 'store').mockImplementation(async (run, scored) => {
+      groups.push(scored.map(({ target }) => target.ordinal));
+      if (groups.length === 1) await allScored(count);
       return store(run, scored);
     });
-    return sizes;
+    return groups;
   };
-
-  it('are few transactions for many targets', async () => {
-    const sizes = groupSizes();
-    const { run, experiment } = await on.runOver(indexes(32), JUDGE, { concurrency: 32 });
-    await gate.holds(32);
-    gate.release();
-    await on.finished(run.score_run_id);
-    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(32);
-    expect(Math.max(...sizes)).toBeGreaterThan(1);
-    expect(Math.max(...sizes)).toBeLessThanOrEqual(32);
-    expect(await writtenTo(experiment)).toBe(32);
-  });
-
-  it('are stored once, whatever is stored again and beside others', async () => {
-    const { run, experiment } = await on.runOver(indexes(6), JUDGE, { concurrency: 1 });
-    await gate.holds(1);
-    const [row] = await app.database.query<{ workspace_id: string }>(
-      'SELECT workspace_id FROM score_runs WHERE score_run_id = $1',
-      [run.score_run_id],
-    );
-    const key = { score_run_id: run.score_run_id, workspace_id: row!.workspace_id };
+  const allScored = async (count: number): Promise<void> => {
+    while (gate.asked.length < count || gate.heldCount > 0) await delay(20);
+    await delay(300); // the last answers are on their way to the worker
+  };
+  /** The key of a run, and scores for some of its targets. */
+  const scoredOf = async ({ score_run_id }: { score_run_id: string }) => {
+    const key = { score_run_id, workspace_id: on.workspaceId };
     const targets = await worker.get(RunExecutionRepository).targetsLeft(key);
     const scored = (from: number, to: number, score: number): ScoredTarget[] =>
       targets.slice(from, to).map((target) => ({
         target,
         scoreId: newId('score'),
         item: { score, elapsed_ms: 1 },
-        writeBack: { name: 'hosted', score, detail: { metadata: { score_run_id: run.score_run_id } } },
+        writeBack: { name: 'hosted', score, detail: { metadata: { score_run_id } } },
       }));
+    return { key, scored };
+  };
+
+  it('stores many targets in few transactions', async () => {
+    const groups = groupsAfterFirst(32);
+    const { run, experiment } = await on.runOver(indexes(32), JUDGE, { concurrency: 32 });
+    await gate.holds(32);
+    gate.release();
+    await on.finished(run.score_run_id);
+    expect(groups.flat().sort((a, b) => a - b)).toEqual(Array.from({ length: 32 }, (_, n) => n));
+    expect(groups.length).toBeLessThanOrEqual(3);
+    expect(await writtenTo(experiment)).toBe(32);
+  });
+
+  it('stores each target once', async () => {
+    const { run, experiment } = await on.runOver(indexes(6), JUDGE, { concurrency: 1 });
+    await gate.holds(1);
+    const { key, scored } = await scoredOf(run);
     const results = worker.get(TargetResultRepository);
     const outcomes = await Promise.all([
       results.store(key, scored(0, 4, 0.25)),
@@ -97,33 +103,63 @@ describe('the results of a run that are stored together', () => {
     await cancel(run.score_run_id);
   });
 
-  it('do not fail because one of them cannot be stored', async () => {
-    const { run, experiment } = await on.runOver(indexes(8), JUDGE, { concurrency: 8 });
+  it('stores the others of a group if one cannot be stored', async () => {
+    const { run, experiment } = await on.runOver(indexes(8), JUDGE, { concurrency: 8, cache: false });
     await gate.holds(8);
-    const sizes = groupSizes();
-    await app.database.query('DELETE FROM score_targets WHERE score_run_id = $1 AND ordinal = 3', [
-      run.score_run_id,
-    ]);
+    const groups = groupsAfterFirst(8);
     gate.release({ open: true });
+    while (groups.length === 0) await delay(5);
+    const bad = groups[0]!.includes(3) ? 4 : 3;
+    await app.database.query('DELETE FROM score_targets WHERE score_run_id = $1 AND ordinal = $2', [
+      run.score_run_id,
+      bad,
+    ]);
     while ((await on.resultsOf(run.score_run_id)).length < 7) await delay(20);
-    expect(Math.max(...sizes)).toBeGreaterThan(1);
+    expect(groups.find((group) => group.includes(bad))!.length).toBeGreaterThan(1);
     expect(await writtenTo(experiment)).toBe(7);
+    expect(gate.asked).toHaveLength(8);
     await cancel(run.score_run_id);
   });
 
-  it('are stored by nobody once the run is cancelled, also if they were about to be', async () => {
+  it('does not deadlock with a cancel', async () => {
+    const { run } = await on.runOver(indexes(6), JUDGE, { concurrency: 1 });
+    await gate.holds(1);
+    const { key, scored } = await scoredOf(run);
+    let outcomes: Promise<[boolean[], { status: number }]> | undefined;
+    const undone = app.database.transaction(async (tx) => {
+      await tx.query(
+        `INSERT INTO score_results (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain,
+                                    trace_id, elapsed_ms)
+         SELECT score_run_id, 3, $2, workspace_id, scorer_id, scorer_version, grain, 'x', 0
+         FROM score_runs WHERE score_run_id = $1`,
+        [run.score_run_id, newId('score')],
+      );
+      const storing = worker.get(TargetResultRepository).store(key, scored(0, 6, 1));
+      await blocked(1);
+      outcomes = Promise.all([storing, cancel(run.score_run_id)]);
+      outcomes.catch(() => undefined);
+      await blocked(2);
+      throw new Error('undone');
+    });
+    await expect(undone).rejects.toThrow('undone');
+    const [stored, { status }] = await outcomes!;
+    expect(stored).toEqual(Array<boolean>(6).fill(true));
+    expect(status).toBe(200);
+  });
+
+  it('stores nothing after a cancel', async () => {
     const { run, experiment } = await on.runOver(indexes(4), JUDGE);
     await gate.holds(4);
     const { experiment_id } = experiment;
     await app.database.transaction(async (tx) => {
       await tx.query('SELECT 1 FROM results WHERE experiment_id = $1 FOR UPDATE', [experiment_id]);
       gate.release();
-      await blocked(true);
+      await blocked(1);
       expect((await cancel(run.score_run_id)).body).toMatchObject({ completed_count: 0, failed_count: 4 });
     });
     const held = 'SELECT 1 FROM score_runs WHERE score_run_id = $1 AND lease_token IS NOT NULL';
     while ((await app.database.query(held, [run.score_run_id])).length > 0) await delay(20);
-    await blocked(false);
+    await blocked(0);
     const results = await on.resultsOf(run.score_run_id);
     expect(results.map(({ score, error }) => [score, typeof error])).toEqual(
       Array<unknown>(4).fill([undefined, 'string']),
@@ -131,7 +167,7 @@ describe('the results of a run that are stored together', () => {
     expect(await writtenTo(experiment)).toBe(0);
   });
 
-  it('supersede the scores of an earlier run over the same traces, one by one, also at once', async () => {
+  it('supersedes the scores of concurrent runs over the same traces', async () => {
     const trace_ids = await Promise.all(Array.from({ length: 20 }, () => on.trace({ output: 'x' })));
     const scorer = await on.scorer(script('function score() { return 1; }'));
     const order = () => on.score(scorer, { trace_ids, concurrency: 16 });
@@ -153,13 +189,13 @@ describe('the results of a run that are stored together', () => {
     expect(all.filter(({ superseded_by_score_id }) => superseded_by_score_id !== null)).toHaveLength(40);
   });
 
-  /** Waits until a statement waits for a lock, or until none does. */
-  async function blocked(isBlocked: boolean): Promise<void> {
+  /** Waits until this many statements wait for a lock. */
+  async function blocked(count: number): Promise<void> {
     for (;;) {
       const waiting = await app.database.query(
         `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
       );
-      if (waiting.length > 0 === isBlocked) return;
+      if (waiting.length === count) return;
       await delay(20);
     }
   }

@@ -1,6 +1,12 @@
 export { AUTHENTICATION_CODES, CATALOGUE, type ProblemCode } from './catalogue';
 export { Problem, problem, type FieldError, type ProblemBody, type ProblemOptions } from './problem';
-export { duplicateOf, explainConstraint, isDataError, problemOfDatabaseError } from './sqlstate';
+export {
+  duplicateOf,
+  explainConstraint,
+  isDataError,
+  isLockTimeout,
+  problemOfDatabaseError,
+} from './sqlstate';
 export {
   FieldErrorDto,
   problemContent,

@@ -97,6 +97,14 @@ export function isDataError(error: unknown): boolean {
   return typeof code === 'string' && /^2[23]/.test(code);
 }
 
+/** Returns whether a statement failed because another transaction held a lock for too long. */
+export function isLockTimeout(error: unknown): boolean {
+  if (error instanceof Problem) return isLockTimeout(error.cause);
+  const { driverError, code } = (error ?? {}) as DatabaseError;
+  if (typeof driverError === 'object' && driverError !== null) return isLockTimeout(driverError);
+  return code === '55P03';
+}
+
 /** Errors of the socket to PostgreSQL, which have no SQLSTATE. */
 const SOCKET_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EPIPE', 'ETIMEDOUT', 'EAI_AGAIN']);
 const LOST_CONNECTION = /Connection terminated|connection is closed|not queryable/i;

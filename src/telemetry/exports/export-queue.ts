@@ -11,7 +11,7 @@ import {
 import type { Scope } from '#platform/auth';
 import { FairLimiter, GroupCommit, inSlices } from '#platform/concurrency';
 import { Environment } from '#platform/config';
-import { Problem, problem, problemOfDatabaseError } from '#platform/problem';
+import { isLockTimeout, Problem, problem, problemOfDatabaseError } from '#platform/problem';
 import type { OtlpBody } from '../otlp-http/otlp-body.decorator';
 import { ExportMetrics, type Signal } from './export.metrics';
 import { JsonReaderPool } from './json-reader.pool';
@@ -56,7 +56,7 @@ interface Decoded {
 interface SentExport {
   scope: Scope;
   body: OtlpBody;
-  /** The request, if a thread has decoded it. */
+  /** The request, if a thread has decoded it. Undefined again once it is unpacked, which frees its memory. */
   packed: PackedRequest | undefined;
 }
 
@@ -126,6 +126,7 @@ export class ExportQueue<Request extends Decoded, Ready> {
       maxWeight: GROUP_BYTES,
       weightOf: ({ weight }) => weight,
       write: (exports) => this.write(exports),
+      // a lock timeout may concern a single export, so that the others can be stored
       isOutage: (error) => error instanceof Problem && error.status === 503 && !isLockTimeout(error),
     });
   }
@@ -145,10 +146,13 @@ export class ExportQueue<Request extends Decoded, Ready> {
     const { limiter, limits, jsonReader } = this.resources;
     const { bytes, encoding } = body;
     const isForThread = encoding === 'json' && bytes.length > JSON_AT_ONCE_BYTES;
-    const packed = isForThread
-      ? await refusing(jsonReader.read(scope, signal, { signal: this.rules.signal, bytes, limits }))
-      : undefined;
-    const sent = { scope, body, packed };
+    const sent: SentExport = {
+      scope,
+      body,
+      packed: isForThread
+        ? await refusing(jsonReader.read(scope, signal, { signal: this.rules.signal, bytes, limits }))
+        : undefined,
+    };
     if (bytes.length <= GROUPED_BYTES) {
       return this.groups.add([scope.orgId, scope.workspaceId], sent, signal);
     }
@@ -176,13 +180,14 @@ export class ExportQueue<Request extends Decoded, Ready> {
       ? decoder.unpack(sent.packed)
       : decoder.steps(bytes, encoding, this.resources.limits);
     const request = await refusing(inSlices(steps));
+    sent.packed = undefined;
     const repeated = new RepeatedBytes();
     await refusing(inSlices(this.rules.addRepeated(repeated, request)));
     const { rejected, recordCount } = request;
     if (this.rules.notes) rejected.reasons.push(...(await inSlices(this.rules.notes(request))));
     const weight = bytes.length + repeated.total + RECORD_BYTES * recordCount;
     const ready = await inSlices(this.rules.prepare(request, sent));
-    return { ...sent, packed: undefined, ready, rejected, weight };
+    return { ...sent, ready, rejected, weight };
   }
 }
 
@@ -248,7 +253,3 @@ function storeProblem(error: unknown): unknown {
     ? error
     : new Problem('internal_error', 'It could not be stored.', { cause: error });
 }
-
-/** Another transaction holds what one export of a group needs, so that the others can be stored without it. */
-const isLockTimeout = ({ cause }: Problem): boolean =>
-  (cause as { code?: unknown } | undefined)?.code === '55P03';

@@ -2,12 +2,11 @@ import { Injectable } from '@nestjs/common';
 import type { Environment } from '#platform/config';
 import { Database, type Tx } from '#platform/db';
 import { rootLogger } from '#platform/logging';
+import { isLockTimeout } from '#platform/problem';
 import { DayPartitionRepository, type PartitionedTable } from '../partitions/day-partition.repository';
 
 /** How long dropping a partition may wait for running statements, and block new ones. */
 const LOCK_MS = 500;
-
-const LOCK_NOT_AVAILABLE = '55P03';
 
 /** Steps in the transaction that drops a partition. */
 export interface DropSteps {
@@ -36,7 +35,7 @@ export class DayDropper {
         await after?.(tx);
       });
     } catch (error) {
-      if ((error as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw error;
+      if (!isLockTimeout(error)) throw error;
       rootLogger.info({ day }, `a partition of ${table} is in use and will be dropped later`);
     }
   }

@@ -1,6 +1,6 @@
-import { problem } from '#platform/problem';
+import { problem, problemOfDatabaseError } from '#platform/problem';
 import { retry } from '#platform/concurrency';
-import { isDatabaseUnavailable, whileDatabaseUnavailable } from './score-run.executor';
+import { isDatabaseUnavailable, isOutage, whileDatabaseUnavailable } from './score-run.executor';
 
 const failure = (code: string): Error => Object.assign(new Error(code), { code });
 const sqlState = (code: string): Error => Object.assign(failure(code), { severity: 'ERROR' });
@@ -35,6 +35,7 @@ describe('whileDatabaseUnavailable', () => {
     [failure('ECONNREFUSED'), true],
     [sqlState('57P01'), true],
     [sqlState('53300'), true],
+    [sqlState('55P03'), true],
     [problem.notFound('dataset', 'x'), false],
     [sqlState('23505'), false],
     [new TypeError(), false],
@@ -42,5 +43,18 @@ describe('whileDatabaseUnavailable', () => {
     [null, false],
   ])('classifies %p as unavailable: %p', (error, isUnavailable) => {
     expect(isDatabaseUnavailable(error)).toBe(isUnavailable);
+  });
+});
+
+describe('isOutage', () => {
+  it.each<[unknown, boolean]>([
+    [UNAVAILABLE, true],
+    [sqlState('53300'), true],
+    [sqlState('55P03'), false],
+    [problemOfDatabaseError(sqlState('55P03')), false],
+    [{ driverError: sqlState('55P03') }, false],
+    [sqlState('23505'), false],
+  ])('classifies %p as an outage: %p', (error, isOfAll) => {
+    expect(isOutage(error)).toBe(isOfAll);
   });
 });

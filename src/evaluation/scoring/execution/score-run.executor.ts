@@ -13,7 +13,7 @@ import { Database } from '#platform/db';
 import { newId } from '#platform/ids';
 import { Handles, JobHandedBack, JobPoisoned, JobProcessor, WorkerShutdown } from '#platform/jobs';
 import { rootLogger } from '#platform/logging';
-import { Problem, problemOfDatabaseError } from '#platform/problem';
+import { isLockTimeout, Problem, problemOfDatabaseError } from '#platform/problem';
 import { cut } from '../../experiments';
 import { Budget, BUDGET_EXCEEDED } from '../../judges';
 import { ScorerRepository } from '../../scorers';
@@ -193,7 +193,7 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
       maxWeight: STORED_TOGETHER_MAX,
       weightOf: () => 1,
       write: (scored) => this.targetResults.store(run, scored),
-      isOutage: isDatabaseUnavailable,
+      isOutage,
     });
   }
 
@@ -269,6 +269,9 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   const found = error instanceof Problem ? error : problemOfDatabaseError(error);
   return found?.code === 'service_unavailable';
 }
+
+/** Tells whether no target of a group can be stored. After a lock timeout, the targets whose rows are not locked can. */
+export const isOutage = (error: unknown): boolean => isDatabaseUnavailable(error) && !isLockTimeout(error);
 
 const scopeOf = (run: ClaimedRun): Scope =>
   workspaceScope(run.org_id, run.workspace_id, run.created_by, expandRoles(['evaluator']));

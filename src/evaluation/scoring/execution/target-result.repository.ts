@@ -39,7 +39,7 @@ export class TargetResultRepository {
    * the same scorer wrote it, in the same or an older version.
    */
   async store(run: RunKey, scored: readonly ScoredTarget[]): Promise<boolean[]> {
-    // in one order for all runs, so that two runs over the same targets cannot deadlock
+    // Runs over the same targets lock them in this order, so that they do not deadlock.
     const ordered = [...scored].sort((a, b) => (ownIdOf(a.target)! < ownIdOf(b.target)! ? -1 : 1));
     const stored = await this.database.transaction(async (tx) => {
       const ofScore = ordered.filter(({ item }) => item.error === undefined).map(({ target }) => target);
@@ -141,7 +141,7 @@ export class TargetResultRepository {
                  reasoning, backend, model, error, elapsed_ms, cost_usd, request_sha256, is_cached, samples,
                  CASE WHEN name IS NOT NULL THEN coalesce(
                    (SELECT is_written FROM decided WHERE decided.ordinal = given.ordinal), false) END
-          FROM given
+          FROM given ORDER BY ordinal -- like the end of a run, which may insert the same keys
           ON CONFLICT (score_run_id, ordinal) DO NOTHING
           RETURNING ordinal, created_at
         ), scored AS MATERIALIZED (

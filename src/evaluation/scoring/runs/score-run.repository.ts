@@ -33,7 +33,7 @@ const RESULT_OF_TARGET = `CASE WHEN t.result_version IS NOT NULL THEN t.result_e
 /** Open runs counted, at most. */
 const COUNTED_MAX = 100_000;
 
-/** Ranges of results that are read. One has all that selections one after the other have walked. */
+/** Ranges of results that are read. Sequential selections merge into one range. */
 const WALKS_MAX = 10;
 
 /** Numbers of open runs, for metrics. */
@@ -150,6 +150,7 @@ export class ScoreRunRepository {
       JOIN unnest(${end.scoreIds}::text[]) WITH ORDINALITY AS given(score_id, position)
         ON given.position = t.ordinal + 1
       WHERE r.score_run_id = ${id} AND r.workspace_id = ${workspaceId}
+      ORDER BY t.ordinal -- like a worker, which may insert the same keys
       ON CONFLICT (score_run_id, ordinal) DO NOTHING`);
     await tx.query(sql`
       UPDATE score_runs r SET completed_count = c.completed, failed_count = c.failed,

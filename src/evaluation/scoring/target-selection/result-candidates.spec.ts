@@ -3,11 +3,11 @@ import { rangesOf, walkOf } from './result-candidates';
 const target = (result_id: string) => ({ result_id, trace_id: null, session_id: null });
 
 describe('rangesOf', () => {
-  it('has everything without walks', () => {
+  it('returns one range without walks', () => {
     expect(rangesOf([])).toEqual([{ below: undefined, above: undefined }]);
   });
 
-  it('has what no walk has, newest first, and then the walks, those that overlap as one', () => {
+  it('returns unwalked ranges, newest first, and then the merged walks', () => {
     const walks = [
       { from: '2', to: '3' },
       { from: '7', to: '8' },
@@ -24,7 +24,7 @@ describe('rangesOf', () => {
 });
 
 describe('walkOf', () => {
-  it('reaches from the oldest target to the newest result of this and earlier walks', () => {
+  it('returns the range from the oldest target to the newest result of all walks', () => {
     const walks = [
       { from: '1', to: '2' },
       { from: '7', to: '8' },
