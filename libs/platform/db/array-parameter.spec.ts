@@ -70,6 +70,13 @@ describe('arrayParameter', () => {
       expect(() => arrayParameter('int8', [value])).toThrow(RangeError);
   });
 
+  it('refuses a text that is not 64 or 128 bits in hexadecimal', () => {
+    for (const value of ['', '1', '-1', '12345678', '0'.repeat(15), '0'.repeat(17), `${'0'.repeat(15)}x`]) {
+      expect(() => arrayParameter('int8', [value])).toThrow(RangeError);
+      expect(() => arrayParameter('uuid', [value.repeat(2)])).toThrow(RangeError);
+    }
+  });
+
   it('takes texts from a slab, whatever their size', async () => {
     const slab = new TextSlab(16);
     const texts = ['"short"', '"as long as that"', `"${'世界 🌍'.repeat(1_000)}"`, '1'];

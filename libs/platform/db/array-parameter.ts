@@ -18,7 +18,7 @@ export interface ArrayElements {
   text: string;
   /** JSON text. */
   json: string | TextSlice;
-  /** A text is the 64 bits in hexadecimal. */
+  /** A text is the 64 bits as 16 hexadecimal digits. */
   int8: number | bigint | string;
   float8: number;
   /** As `2026-11-20`. */
@@ -132,9 +132,15 @@ function writeInteger(buffer: Buffer, at: number, value: number): void {
   buffer.writeUInt32BE(value >>> 0, at + 4);
 }
 
+function writeHex(buffer: Buffer, at: number, value: string, bytes: number): void {
+  if (value.length !== 2 * bytes || buffer.write(value, at, 'hex') !== bytes) {
+    throw new RangeError(`${value} is not ${2 * bytes} hexadecimal digits`);
+  }
+}
+
 function writeInt8(buffer: Buffer, at: number, value: number | bigint | string): void {
   if (typeof value === 'number') writeInteger(buffer, at, value);
-  else if (typeof value === 'string') buffer.write(value, at, 'hex');
+  else if (typeof value === 'string') writeHex(buffer, at, value, 8);
   else buffer.writeBigInt64BE(value, at);
 }
 
@@ -153,5 +159,5 @@ const WRITERS: { [Type in ArrayType]: ElementWriter<ArrayElements[Type]> } = {
   float8: fixed(8, (buffer, at, value) => buffer.writeDoubleBE(value, at)),
   date: fixed(4, (buffer, at, value) => buffer.writeInt32BE(Date.parse(value) / DAY_MS - EPOCH_DAY, at)),
   timestamptz: fixed(8, writeTime),
-  uuid: fixed(16, (buffer, at, value) => buffer.write(value, at, 'hex')),
+  uuid: fixed(16, (buffer, at, value) => writeHex(buffer, at, value, 16)),
 };
