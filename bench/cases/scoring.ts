@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { newId } from '#platform/ids';
 import { TargetResultRepository } from '../../src/evaluation/scoring/execution/target-result.repository';
 import type { Bench } from '../bench';
-import { compare } from '../measure';
+import { compare, median } from '../measure';
 
 export const SESSIONS = 100;
 const CONCURRENCY = 32;
@@ -181,16 +181,16 @@ export async function orderRuns(bench: Bench): Promise<void> {
     await bench.http.json('POST', `/eval/v1/score-runs/${score_run_id}/cancel`, 200, {});
     return ms;
   };
-  const median = async (): Promise<string> => {
+  const orders = async (): Promise<string> => {
     const times: number[] = [];
     for (let ordered = 0; ordered < ORDERS; ordered++) times.push(await order());
-    return times.sort((a, b) => a - b)[ORDERS / 2]!.toFixed(0);
+    return median(times).toFixed(0);
   };
-  const loaded = await median();
+  const loaded = await orders();
   await bench.direct.query('VACUUM (ANALYZE) results');
   bench.line(
     `a run of ${SESSIONS} of ${RESULTS} results ordered: right after loading ${loaded} ms, ` +
-      `after VACUUM ANALYZE ${await median()} ms (medians)`,
+      `after VACUUM ANALYZE ${await orders()} ms (medians)`,
   );
 }
 

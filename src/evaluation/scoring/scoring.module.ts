@@ -25,6 +25,7 @@ import { ScoreBatchProgress } from './runs/score-batch.progress';
 import { ScoreBatchProgressRepository } from './runs/score-batch-progress.repository';
 import { ScoreBatchRepository } from './batches/score-batch.repository';
 import { ScoreBatchService } from './batches/score-batch.service';
+import { ChunkReader } from './subjects/chunk-reader';
 import { SessionReader } from './subjects/session-reader';
 import { SubjectBuilder } from './subjects/subject-builder';
 import { SubjectRepository } from './subjects/subject.repository';
@@ -63,6 +64,7 @@ import { TargetScorer } from './execution/target-scorer';
     ScoringRequestReader,
     ScoringRunner,
     ScoringService,
+    ChunkReader,
     SessionReader,
     SubjectBuilder,
     SubjectRepository,

@@ -6,13 +6,13 @@ import { type TraceRow, type TraceSpan, TraceStore } from '../../../telemetry';
 import { Conversation, firstUserContent, lastAssistantContent } from '../../judges';
 import { type Grain, MAX_SUBJECT_LENGTH, type ScoringSubject } from '../../scorers';
 import type { ScoringTarget } from '../runs/score-run.entity';
+import { ChunkReader, isSmall, type PreparedContent, sessionIdOf } from './chunk-reader';
 import {
   contentSizeOf,
   type KnownContent,
   MESSAGES_MAX,
   NOTHING_KNOWN,
   type Session,
-  SESSION_TRACES_MAX,
   SessionReader,
   UNREAD,
 } from './session-reader';
@@ -26,7 +26,7 @@ import {
   totalsOf,
   traceView,
 } from './subject-views';
-import { type ResultContent, SubjectRepository } from './subject.repository';
+import type { ResultContent } from './subject.repository';
 
 /** The subject that a scorer sees, or the reason why it cannot be built. */
 export type SubjectOrError = { subject: ScoringSubject } | { error: string };
@@ -46,25 +46,6 @@ export interface TargetContent {
   /** The expected value of the result; null without one. */
   expected: unknown;
 }
-
-/** The traces and results of a chunk of targets. */
-interface ChunkContent {
-  traces: Map<string, TraceRow>;
-  results: Map<string, ResultContent>;
-}
-
-/** The same, and what was read together with them. */
-interface PreparedContent extends ChunkContent {
-  known: KnownContent;
-}
-
-/** Limits of what is read together for a chunk of targets. What exceeds them is read for each target. */
-const TOGETHER = {
-  maxBytes: SUBJECT_MAX,
-  sessionTraces: SESSION_TRACES_MAX,
-  spans: 1_000,
-  bytes: 1024 * 1024,
-};
 
 /** Targets, and how to prepare them. */
 export interface TargetsToPrepare {
@@ -87,7 +68,7 @@ export class SubjectBuilder {
   constructor(
     private readonly traces: TraceStore,
     private readonly sessions: SessionReader,
-    private readonly results: SubjectRepository,
+    private readonly chunks: ChunkReader,
   ) {}
 
   /**
@@ -100,7 +81,7 @@ export class SubjectBuilder {
     chunkSize: number,
   ): AsyncGenerator<PreparedTarget, undefined> {
     const read = (at: number): Promise<PreparedContent> =>
-      retry(() => this.readTogether(scope, grain, targets.slice(at, at + chunkSize)), policy);
+      retry(() => this.chunks.readTogether(scope, grain, targets.slice(at, at + chunkSize)), policy);
     let ahead: Promise<PreparedContent> | undefined;
     for (let at = 0; at < targets.length; at += chunkSize) {
       const chunk = targets.slice(at, at + chunkSize);
@@ -120,7 +101,7 @@ export class SubjectBuilder {
   ): AsyncGenerator<TargetContent, undefined> {
     for (let at = 0; at < targets.length; at += chunkSize) {
       const chunk = targets.slice(at, at + chunkSize);
-      const { traces, results } = await this.readChunk(scope, chunk);
+      const { traces, results } = await this.chunks.readChunk(scope, chunk);
       for (const target of chunk) {
         const trace = target.trace_id === null ? undefined : traces.get(target.trace_id);
         const result = target.result_id === null ? undefined : results.get(target.result_id);
@@ -131,49 +112,6 @@ export class SubjectBuilder {
         yield { target, trace, content: fits ? content : tooLarge(sourceOf(result)), expected };
       }
     }
-  }
-
-  private async readChunk(scope: Scope, targets: readonly ScoringTarget[]): Promise<ChunkContent> {
-    const ids = traceIdsOf(targets);
-    const [traces, results] = await Promise.all([
-      ids.length > 0 ? this.traces.findTraces(scope, ids, SUBJECT_MAX) : [],
-      this.readResults(scope, targets),
-    ]);
-    return { traces: byId(traces), results };
-  }
-
-  /** Also reads small sessions and traces of the targets, so that a target needs few reads of its own, or none. */
-  private async readTogether(
-    scope: Scope,
-    grain: Grain,
-    targets: readonly ScoringTarget[],
-  ): Promise<PreparedContent> {
-    const results = await this.readResults(scope, targets);
-    const sessionsOf = (traces: readonly TraceRow[]): string[] => {
-      const read = byId(traces);
-      return targets.flatMap((target) => sessionOf(target, read, results) ?? []);
-    };
-    const traceIds = traceIdsOf(targets);
-    if (traceIds.length === 0 && sessionsOf([]).length === 0) {
-      return { traces: new Map(), results, known: NOTHING_KNOWN };
-    }
-    const wanted = { traceIds, ofSessions: sessionsOf, withSpansOfSessions: grain === 'session' };
-    const { traces, sessions, spans } = await this.traces.readTogether(scope, wanted, TOGETHER);
-    const ofAgents = await this.sessions.agentSessionsAmong(scope, [...new Set(sessionsOf(traces))]);
-    return { traces: byId(traces), results, known: { sessions, spans, ofAgents } };
-  }
-
-  private async readResults(
-    scope: Scope,
-    targets: readonly ScoringTarget[],
-  ): Promise<Map<string, ResultContent>> {
-    const keys = targets.flatMap(({ result_experiment_id, result_id }) =>
-      result_experiment_id !== null && result_id !== null
-        ? { experimentId: result_experiment_id, resultId: result_id }
-        : [],
-    );
-    const results = await this.results.readResults(scope, keys, SUBJECT_MAX);
-    return new Map(results.map((result) => [result.result_id, result]));
   }
 
   private async build(
@@ -334,31 +272,6 @@ function showSpans(trace: TraceRow, found: readonly TraceSpan[], budget: Subject
   const isCut = views.length < Math.max(found.length, trace.span_count);
   return { views, isCut: isCut || views.some(({ is_truncated }) => is_truncated) };
 }
-
-const isSmall = ({ traces, results }: ChunkContent): boolean => {
-  const resultSize = [...results.values()].reduce((sum, { size }) => sum + size, 0);
-  return contentSizeOf([...traces.values()]) + resultSize <= TOGETHER.bytes;
-};
-
-const byId = (traces: readonly TraceRow[]): Map<string, TraceRow> =>
-  new Map(traces.map((trace) => [trace.trace_id, trace]));
-
-const traceIdsOf = (targets: readonly ScoringTarget[]): string[] => [
-  ...new Set(targets.flatMap(({ trace_id }) => trace_id ?? [])),
-];
-
-/** Returns the session that a scorer sees of a target. */
-const sessionIdOf = (
-  target: ScoringTarget,
-  trace: TraceRow | undefined,
-  result: ResultContent | undefined,
-): string | null => target.session_id ?? trace?.session_id ?? result?.session_id ?? null;
-
-const sessionOf = (
-  target: ScoringTarget,
-  traces: ReadonlyMap<string, TraceRow>,
-  results: ReadonlyMap<string, ResultContent>,
-): string | null => sessionIdOf(target, traces.get(target.trace_id!), results.get(target.result_id!));
 
 /** Returns a value that a scorer gets as JSON; null if there is none. */
 const asJson = (value: unknown): unknown =>

@@ -1,0 +1,113 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { type TraceRow, TraceStore } from '../../../telemetry';
+import type { Grain } from '../../scorers';
+import type { ScoringTarget } from '../runs/score-run.entity';
+import {
+  contentSizeOf,
+  type KnownContent,
+  NOTHING_KNOWN,
+  SESSION_TRACES_MAX,
+  SessionReader,
+} from './session-reader';
+import { SUBJECT_MAX } from './subject-views';
+import { type ResultContent, SubjectRepository } from './subject.repository';
+
+/** The traces and results of a chunk of targets. */
+export interface ChunkContent {
+  traces: Map<string, TraceRow>;
+  results: Map<string, ResultContent>;
+}
+
+/** The same, and what was read together with them. */
+export interface PreparedContent extends ChunkContent {
+  known: KnownContent;
+}
+
+/** Limits of what is read together for a chunk of targets. What exceeds them is read for each target. */
+const TOGETHER = {
+  maxBytes: SUBJECT_MAX,
+  sessionTraces: SESSION_TRACES_MAX,
+  spans: 1_000,
+  bytes: 1024 * 1024,
+};
+
+/** Reads the traces, results and sessions of several targets together. */
+@Injectable()
+export class ChunkReader {
+  constructor(
+    private readonly traces: TraceStore,
+    private readonly sessions: SessionReader,
+    private readonly results: SubjectRepository,
+  ) {}
+
+  /** Reads the traces and results of targets. */
+  async readChunk(scope: Scope, targets: readonly ScoringTarget[]): Promise<ChunkContent> {
+    const ids = traceIdsOf(targets);
+    const [traces, results] = await Promise.all([
+      ids.length > 0 ? this.traces.findTraces(scope, ids, SUBJECT_MAX) : [],
+      this.readResults(scope, targets),
+    ]);
+    return { traces: byId(traces), results };
+  }
+
+  /** Also reads small sessions and traces of the targets, so that a target needs few reads of its own, or none. */
+  async readTogether(
+    scope: Scope,
+    grain: Grain,
+    targets: readonly ScoringTarget[],
+  ): Promise<PreparedContent> {
+    const results = await this.readResults(scope, targets);
+    const sessionsOf = (traces: readonly TraceRow[]): string[] => {
+      const read = byId(traces);
+      return targets.flatMap((target) => sessionOf(target, read, results) ?? []);
+    };
+    const traceIds = traceIdsOf(targets);
+    if (traceIds.length === 0 && sessionsOf([]).length === 0) {
+      return { traces: new Map(), results, known: NOTHING_KNOWN };
+    }
+    const wanted = { traceIds, ofSessions: sessionsOf, withSpansOfSessions: grain === 'session' };
+    const { traces, sessions, spans } = await this.traces.readTogether(scope, wanted, TOGETHER);
+    const ofAgents = await this.sessions.agentSessionsAmong(scope, [...new Set(sessionsOf(traces))]);
+    return { traces: byId(traces), results, known: { sessions, spans, ofAgents } };
+  }
+
+  private async readResults(
+    scope: Scope,
+    targets: readonly ScoringTarget[],
+  ): Promise<Map<string, ResultContent>> {
+    const keys = targets.flatMap(({ result_experiment_id, result_id }) =>
+      result_experiment_id !== null && result_id !== null
+        ? { experimentId: result_experiment_id, resultId: result_id }
+        : [],
+    );
+    const results = await this.results.readResults(scope, keys, SUBJECT_MAX);
+    return new Map(results.map((result) => [result.result_id, result]));
+  }
+}
+
+/** Tells whether the content is so small that the next chunk can be held beside it. */
+export const isSmall = ({ traces, results }: ChunkContent): boolean => {
+  const resultSize = [...results.values()].reduce((sum, { size }) => sum + size, 0);
+  return contentSizeOf([...traces.values()]) + resultSize <= TOGETHER.bytes;
+};
+
+const byId = (traces: readonly TraceRow[]): Map<string, TraceRow> =>
+  new Map(traces.map((trace) => [trace.trace_id, trace]));
+
+const traceIdsOf = (targets: readonly ScoringTarget[]): string[] => [
+  ...new Set(targets.flatMap(({ trace_id }) => trace_id ?? [])),
+];
+
+/** Returns the session that a scorer sees of a target. */
+export const sessionIdOf = (
+  target: ScoringTarget,
+  trace: TraceRow | undefined,
+  result: ResultContent | undefined,
+): string | null => target.session_id ?? trace?.session_id ?? result?.session_id ?? null;
+
+const sessionOf = (
+  target: ScoringTarget,
+  traces: ReadonlyMap<string, TraceRow>,
+  results: ReadonlyMap<string, ResultContent>,
+): string | null => sessionIdOf(target, traces.get(target.trace_id!), results.get(target.result_id!));
