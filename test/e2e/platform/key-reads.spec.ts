@@ -1,6 +1,7 @@
 import { runRequest, setCurrentOwner } from '#platform/concurrency';
 import { workspaceScope } from '#platform/auth';
 import { createTestApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
+import { RecordRepository } from '../../../src/evaluation/datasets/records/record.repository';
 import { DatasetRepository } from '../../../src/evaluation/datasets/datasets/dataset.repository';
 
 /** Connections of a process that one organization may hold (6 of 10). */
@@ -10,21 +11,28 @@ describe('reads by key that begin together', () => {
   let app: TestApp;
   let organization: TestOrganization;
   let ids: string[];
+  let recordIds: string[];
 
   beforeAll(async () => {
-    app = await createTestApp();
+    app = await createTestApp({ env: { DATABASE_POOL_SIZE: '10' } });
     organization = await newOrganization(app);
-    const editor = app.api(await organization.token('editor')).in(organization.workspaceId);
+    const { workspaceId: workspace_id } = organization;
+    const editor = app.api(await organization.token('editor')).in(workspace_id);
     const made = await Promise.all(
-      ['small', 'other', 'large'].map((name) =>
-        editor.post<{ dataset_id: string }>('/eval/v1/datasets', {
-          workspace_id: organization.workspaceId,
-          name,
-          ...(name === 'large' && { input_schema: { description: 'x'.repeat(100_000) } }),
-        }),
+      ['one', 'other'].map((name) =>
+        editor.post<{ dataset_id: string }>('/eval/v1/datasets', { workspace_id, name }),
       ),
     );
     ids = made.map(({ body }) => body.dataset_id);
+    const items = ['small', 'other', 'large'].map((label) => ({
+      input: label === 'large' ? 'x'.repeat(100_000) : label,
+      label,
+    }));
+    const { body } = await editor.post<{ items: { record: { dataset_record_id: string } }[] }>(
+      `/eval/v1/datasets/${ids[0]}/records/bulk`,
+      { workspace_id, items },
+    );
+    recordIds = body.items.map(({ record }) => record.dataset_record_id);
   });
   afterAll(() => app.close());
 
@@ -40,10 +48,10 @@ describe('reads by key that begin together', () => {
     );
 
   it('are answered each with its own row, whatever its size, and null for unknown ids', async () => {
-    const datasets = app.get(DatasetRepository);
-    const wanted = [...ids, 'ds_00000000000000000000000000', ids[0]!];
-    const rows = await Promise.all(wanted.map((id) => inRequest(() => datasets.find(scope(), id))));
-    expect(rows.map((row) => row?.name ?? null)).toEqual(['small', 'other', 'large', null, 'small']);
+    const records = app.get(RecordRepository);
+    const wanted = [...recordIds, 'rec_00000000000000000000000000', recordIds[0]!];
+    const rows = await Promise.all(wanted.map((id) => inRequest(() => records.find(scope(), id))));
+    expect(rows.map((row) => row?.label ?? null)).toEqual(['small', 'other', 'large', null, 'small']);
     expect(rows[0]).not.toBe(rows[4]);
   });
 
@@ -55,7 +63,7 @@ describe('reads by key that begin together', () => {
       inRequest(() => datasets.find(scope(), ids[0]!)),
       inRequest(() => datasets.find(other, ids[1]!)),
     ]);
-    expect(rows.map((row) => row?.name ?? null)).toEqual([null, 'small', null]);
+    expect(rows.map((row) => row?.name ?? null)).toEqual([null, 'one', null]);
   });
 
   it('do not wait within transactions that hold all connections of their organization', async () => {
@@ -77,6 +85,6 @@ describe('reads by key that begin together', () => {
     const waiting = inRequest(() => datasets.find(scope(), ids[1]!));
     release();
     const rows = await Promise.all([...within, waiting]);
-    expect(rows.map((row) => row?.name)).toEqual([...Array<string>(SHARE).fill('small'), 'other']);
+    expect(rows.map((row) => row?.name)).toEqual([...Array<string>(SHARE).fill('one'), 'other']);
   });
 });
