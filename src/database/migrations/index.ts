@@ -35,10 +35,16 @@ import { TelemetryTraceSorts1795459400000 } from './1795459400000-telemetry-trac
 import { ScoreBatches1795459500000 } from './1795459500000-score-batches';
 import { EvaluationAnnotation1795459700000 } from './1795459700000-evaluation-annotation';
 import { TelemetryAgentVersions1795459800000 } from './1795459800000-telemetry-agent-versions';
-import { HeapOnlyUpdates1795460000000 } from './1795460000000-heap-only-updates';
-import { ScoreRunWalks1795460000010 } from './1795460000010-score-run-walks';
-import { ListOrders1795460000020 } from './1795460000020-list-orders';
-import { SearchPlans1795460000030 } from './1795460000030-search-plans';
+import { EvaluationDatasetMinutes1795460000000 } from './1795460000000-evaluation-dataset-minutes';
+import { EvaluationScoreRunWalks1795460000010 } from './1795460000010-evaluation-score-run-walks';
+import { AgentsSessionMinutes1795460000020 } from './1795460000020-agents-session-minutes';
+import { EvaluationListOrders1795460000030 } from './1795460000030-evaluation-list-orders';
+import { RegistryAuditLogOrder1795460000040 } from './1795460000040-registry-audit-log-order';
+import { StoreItemListings1795460000050 } from './1795460000050-store-item-listings';
+import { RegistrySearchPlans1795460000060 } from './1795460000060-registry-search-plans';
+import { AgentsAppOrder1795460000070 } from './1795460000070-agents-app-order';
+import { SkillsAppOrder1795460000080 } from './1795460000080-skills-app-order';
+import { FilesAppOrder1795460000090 } from './1795460000090-files-app-order';
 
 /**
  * Every migration, in the order in which they run. The baselines are already applied to existing databases, so never change
@@ -82,10 +88,16 @@ export const MIGRATIONS = [
   ScoreBatches1795459500000,
   EvaluationAnnotation1795459700000,
   TelemetryAgentVersions1795459800000,
-  HeapOnlyUpdates1795460000000,
-  ScoreRunWalks1795460000010,
-  ListOrders1795460000020,
-  SearchPlans1795460000030,
+  EvaluationDatasetMinutes1795460000000,
+  EvaluationScoreRunWalks1795460000010,
+  AgentsSessionMinutes1795460000020,
+  EvaluationListOrders1795460000030,
+  RegistryAuditLogOrder1795460000040,
+  StoreItemListings1795460000050,
+  RegistrySearchPlans1795460000060,
+  AgentsAppOrder1795460000070,
+  SkillsAppOrder1795460000080,
+  FilesAppOrder1795460000090,
 ];
 
 /** Timestamp of the first baseline, in ms since 1970. Databases with earlier migrations cannot be migrated. */

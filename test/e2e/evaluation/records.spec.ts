@@ -157,6 +157,15 @@ describe('records', () => {
       }
     });
 
+    it('are found by words that PostgreSQL divides further', async () => {
+      const words = ['l’avion', 'foo–bar', '東京・大阪', 'x→y', '10€50'];
+      await record({ input: words.join(' ') });
+      await record({ input: 'avion bar 大阪 y 50 l foo 東京 x 10' });
+      for (const q of words) {
+        expect([q, await inputs(`q=${encodeURIComponent(q)}`)]).toEqual([q, [words.join(' ')]]);
+      }
+    });
+
     it('are found by expected and metadata despite a long input', async () => {
       const input = 'haystack '.repeat(20_000);
       await record({ input, expected: 'needleexpected', metadata: { topic: 'needlemeta' } });

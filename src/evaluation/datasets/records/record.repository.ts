@@ -68,7 +68,10 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
     super(database, RecordEntity, 'dataset_record_id', { bytes: 'bytes' });
   }
 
-  /** Returns a page of records. @param liveCount number of live records, which is the total of a list without filters */
+  /**
+   * Returns a page of records.
+   * @param liveCount number of live records, which is the total of a list without filters
+   */
   list(
     scope: Scope,
     datasetId: string,
@@ -77,8 +80,8 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
   ): Promise<RowPage<RecordEntity>> {
     const where = addRecordFilters(new Where(scope.key).add(sql`dataset_id = ${datasetId}`), query);
     where.addSearch(query.q);
-    const isKept = liveCount !== undefined && !where.isFiltered && query.include_archived !== true;
-    const total = isKept && liveCount <= TOTAL_MAX ? liveCount : null;
+    const isCountKnown = liveCount !== undefined && !where.isFiltered && query.include_archived !== true;
+    const total = isCountKnown && liveCount <= TOTAL_MAX ? liveCount : null;
     return listPage<RecordEntity>(
       this.database,
       {
@@ -89,7 +92,7 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
         sorts: BY_CHANGE,
         archivedAt: 'archived_at',
         bytes: 'bytes',
-        ...(isKept && { count: () => Promise.resolve(total) }),
+        ...(isCountKnown && { count: () => Promise.resolve(total) }),
       },
       query,
     );

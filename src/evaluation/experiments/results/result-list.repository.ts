@@ -45,7 +45,6 @@ const LIST = { columns: RESULT_COLUMNS, bytes: 'bytes' };
 
 /** Filter conditions of a list. */
 interface Conditions {
-  /** On columns that an index serves. */
   /** On the one result of a case. */
   unique: Sql[];
   /** Each served by an index in the order of creation. */

@@ -1,7 +1,7 @@
 import { SqlMigration } from './sql-migration';
 
 /** Where selections of unscored results of an experiment have been, so that the next one goes on from there. */
-export class ScoreRunWalks1795460000010 extends SqlMigration {
+export class EvaluationScoreRunWalks1795460000010 extends SqlMigration {
   protected readonly sql = `
     ALTER TABLE score_runs
       -- The oldest and the newest of a range of results. All results in it were scored, or were targets of runs, when this

@@ -1,0 +1,10 @@
+import { replaceIndexes, SqlMigration } from './sql-migration';
+
+/** The index of the files of an app is in the order of their list, and contains archived ones. */
+export class FilesAppOrder1795460000090 extends SqlMigration {
+  protected readonly sql = `
+    -- the reconcile of an app, and the filter app with an id
+    CREATE INDEX new_files_of_app ON files (app_id, file_id) WHERE app_id IS NOT NULL;
+    ${replaceIndexes('files_of_app')}
+  `;
+}
