@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream/promises';
 import { Injectable } from '@nestjs/common';
 import { from as copyFrom } from 'pg-copy-streams';
-import type { Pool, PoolClient } from 'pg';
+import type { Client, Pool, PoolClient } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { SqlExecutor, Statement, Tx } from './executor';
 import { IndexOrderedQuery } from './index-order';
@@ -55,11 +55,14 @@ export class Database implements SqlExecutor {
 
   /**
    * Runs one statement outside of a transaction and without a timeout, such as the creation of an index. It holds a
-   * connection of the pool meanwhile.
+   * connection of the pool meanwhile. An abort closes the connection, and throws.
    */
-  async runWithoutTimeout(statement: string): Promise<void> {
+  async runWithoutTimeout(statement: string, signal?: AbortSignal): Promise<void> {
     const client = await this.pool.connect();
+    const close = () => void (client as unknown as Client).end();
+    signal?.addEventListener('abort', close);
     try {
+      signal?.throwIfAborted();
       await client.query('SET statement_timeout = 0');
       await client.query(statement);
       await client.query('RESET statement_timeout');
@@ -68,6 +71,8 @@ export class Database implements SqlExecutor {
       // closes the connection, because its timeout may still be off
       client.release(true);
       throw error;
+    } finally {
+      signal?.removeEventListener('abort', close);
     }
   }
 

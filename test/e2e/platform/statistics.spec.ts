@@ -8,16 +8,32 @@ describe('statistics of tables that have grown', () => {
 
   beforeAll(async () => {
     app = await createTestApp();
-    statistics = new StatisticsRepository(app.database);
-    for (const table of ['loaded', 'excluded', 'small']) {
-      // without autovacuum, which would be faster
-      await app.database.query(`CREATE TABLE ${table} (n int) WITH (autovacuum_analyze_threshold = 100000)`);
-      const rows = table === 'small' ? 100 : 5_000;
-      await app.database.query(`INSERT INTO ${table} SELECT generate_series(1, ${rows})`);
-    }
-    await app.database.query('ALTER TABLE excluded SET (autovacuum_enabled = false)');
   });
+  beforeEach(() => {
+    statistics = new StatisticsRepository(app.database);
+  });
+  afterEach(() => jest.restoreAllMocks());
   afterAll(() => app.close());
+
+  /**
+   * Creates a table that only `statistics` analyzes.
+   * @param analysis a statement of PL/pgSQL that runs when the table is analyzed
+   */
+  async function createTable(name: string, rows: number, analysis?: string): Promise<void> {
+    // without autovacuum, which would be faster
+    await app.database.query(`CREATE TABLE ${name} (n int) WITH (autovacuum_analyze_threshold = 100000000)`);
+    const define = (statement: string) =>
+      app.database.query(
+        `CREATE OR REPLACE FUNCTION ${name}_key(n int) RETURNS int IMMUTABLE LANGUAGE plpgsql
+           AS 'BEGIN ${statement}; RETURN n; END'`,
+      );
+    if (analysis !== undefined) {
+      await define('NULL');
+      await app.database.query(`CREATE INDEX ON ${name} (${name}_key(n))`);
+    }
+    await app.database.query(`INSERT INTO ${name} SELECT generate_series(1, ${rows})`);
+    if (analysis !== undefined) await define(analysis);
+  }
 
   const rowsOf = async (table: string): Promise<number> => {
     const [row] = await app.database.query<{ rows: number }>(
@@ -26,20 +42,64 @@ describe('statistics of tables that have grown', () => {
     return row!.rows;
   };
 
-  it('are collected once, except for tables that are excluded from autovacuum', async () => {
-    // sessions report what they changed within a second or so
-    let analyzed: string[] = [];
-    for (
-      const until = Date.now() + 30_000;
-      !analyzed.includes('loaded') && Date.now() < until;
-      await delay(200)
-    ) {
-      analyzed = await statistics.analyzeOutgrown();
+  /** Sessions report what they changed within a second or so. */
+  async function untilReported(table: string): Promise<void> {
+    for (const until = Date.now() + 30_000; Date.now() < until; await delay(200)) {
+      const [row] = await app.database.query<{ changed: number }>(
+        `SELECT n_mod_since_analyze::int AS changed FROM pg_stat_user_tables WHERE relname = '${table}'`,
+      );
+      if (row!.changed > 0) return;
     }
+    throw new Error(`no changes of ${table}`);
+  }
+
+  it('are collected once, except for tables that are excluded from autovacuum', async () => {
+    await createTable('loaded', 5_000);
+    await createTable('excluded', 5_000);
+    await createTable('small', 100);
+    await app.database.query('ALTER TABLE excluded SET (autovacuum_enabled = false)');
+    for (const table of ['loaded', 'excluded', 'small']) await untilReported(table);
+    expect(await statistics.analyzeOutgrown()).toBe('loaded');
     expect(await rowsOf('loaded')).toBe(5_000);
     expect(await rowsOf('excluded')).toBe(-1);
     expect(await rowsOf('small')).toBe(-1);
     await delay(1_500);
-    expect(await statistics.analyzeOutgrown()).not.toContain('loaded');
+    expect(await new StatisticsRepository(app.database).analyzeOutgrown()).toBeNull();
+  });
+
+  it('are collected of the other tables after one has failed, the one that has grown most first', async () => {
+    await createTable('failing', 40_000, 'RAISE division_by_zero');
+    await createTable('larger', 20_000);
+    await createTable('smaller', 10_000);
+    for (const table of ['failing', 'larger', 'smaller']) await untilReported(table);
+
+    await expect(statistics.analyzeOutgrown()).rejects.toThrow('division_by_zero');
+    expect(await statistics.analyzeOutgrown()).toBe('larger');
+    expect(await statistics.analyzeOutgrown()).toBe('smaller');
+    expect(await statistics.analyzeOutgrown()).toBeNull();
+    await app.database.query('DROP TABLE failing');
+  });
+
+  it('are not missed of a table that has vanished', async () => {
+    await createTable('vanishing', 5_000);
+    await untilReported('vanishing');
+    const { runWithoutTimeout } = app.database;
+    jest.spyOn(app.database, 'runWithoutTimeout').mockImplementation(async (...given) => {
+      await app.database.query('DROP TABLE vanishing');
+      return runWithoutTimeout.apply(app.database, given);
+    });
+    expect(await statistics.analyzeOutgrown()).toBe('vanishing');
+    expect(await statistics.analyzeOutgrown()).toBeNull();
+  });
+
+  it('do not keep the process from stopping', async () => {
+    await createTable('slow', 5_000, 'PERFORM pg_sleep(60)');
+    await untilReported('slow');
+    const analysis = statistics.analyzeOutgrown();
+    const running = `SELECT pid FROM pg_stat_activity WHERE query LIKE 'ANALYZE%slow' AND state = 'active'`;
+    while ((await app.database.query(running)).length === 0) await delay(50);
+    statistics.onModuleDestroy();
+    expect(await analysis).toBe('slow');
+    await app.database.query(`SELECT pg_terminate_backend(pid) FROM (${running}) analyzing`);
   });
 });
