@@ -2,15 +2,22 @@ import { Query, type Submittable } from 'pg';
 import type { IndexOrderedStatement, SqlExecutor } from './executor';
 import type { Sql } from './sql';
 
+/** The ways of reading a table that lose the order of its indexes. */
+const DISABLED = ['enable_seqscan', 'enable_bitmapscan', 'enable_sort'];
+
+/** Disables them for the rest of a transaction. */
+const AS_COMMANDS = DISABLED.map((name) => `SET LOCAL ${name} = off`).join('; ');
+
+/** The same as one statement, as the extended protocol requires. */
+const AS_STATEMENT = `SELECT ${DISABLED.map((name) => `set_config('${name}', 'off', true)`).join(', ')}`;
+
 /**
  * Makes the following statements of a transaction read tables in index order wherever an index fits. For pages: the
  * planner's statistics do not know how many rows a tenant or a trace has. If it expects fewer rows than a page has, it may
  * read and sort all of them.
  */
 export async function followIndexes(on: SqlExecutor): Promise<void> {
-  await on.query(
-    'SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off',
-  );
+  await on.query(AS_COMMANDS);
 }
 
 /**
@@ -22,10 +29,6 @@ export const indexOrdered = ({ text, values }: Sql): IndexOrderedStatement => ({
   values,
   isIndexOrdered: true,
 });
-
-/** The settings of `followIndexes`, which a statement can set for the rest of its transaction. */
-const SETTINGS = `SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
-  set_config('enable_sort', 'off', true)`;
 
 /** The parts of the driver that a statement uses. */
 interface Connection {
@@ -58,7 +61,7 @@ export class IndexOrderedQuery extends ExtendedQuery {
   }
 
   override prepare(connection: Connection): void {
-    connection.parse({ name: '', text: SETTINGS });
+    connection.parse({ name: '', text: AS_STATEMENT });
     connection.bind({ statement: '', portal: '', values: [] });
     connection.execute({ portal: '' });
     super.prepare(connection);

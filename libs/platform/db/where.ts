@@ -2,21 +2,31 @@ import { problem } from '#platform/problem';
 import type { TenantKey } from '#platform/scope';
 import { join, raw, type Sql, sql } from './sql';
 
+/** Conditions from which only this file makes a `Where`. */
+class Conditions {
+  constructor(readonly all: readonly Sql[]) {}
+}
+
+/** Whether an index finds the rows of a filter in the order of their creation. */
+type Filter = 'scattered' | 'in order' | 'in order, also within a part';
+
 /**
  * The conditions of a SELECT. It can only be created from a tenant key, so that a list cannot forget its tenant. Column
  * names come from the code, and values are always sent as parameters.
  */
 export class Where {
-  private conditions: Sql[];
-  /** Number of conditions by `addIndexed`. */
-  private indexed = 0;
-  /** Whether it has conditions that no index serves in an order. */
-  private isScattered = false;
+  private readonly conditions: Sql[];
+  private readonly filters: Filter[] = [];
+  private isOfPart = false;
 
   /** @param alias of the table that has the tenant's column */
-  constructor(tenant: TenantKey, alias?: string) {
-    const column = raw(`${alias ? `${alias}.` : ''}${tenant.column}`);
-    this.conditions = [sql`${column} = ${tenant.value}`];
+  constructor(from: TenantKey | Conditions, alias?: string) {
+    if (from instanceof Conditions) {
+      this.conditions = [...from.all];
+    } else {
+      const column = raw(`${alias ? `${alias}.` : ''}${from.column}`);
+      this.conditions = [sql`${column} = ${from.value}`];
+    }
   }
 
   /**
@@ -24,20 +34,12 @@ export class Where {
    * planner would expect no rows, and choose joins that read all rows for each of them.
    */
   static estimatedByAverage({ column, value }: TenantKey): Where {
-    return Where.of([sql`${raw(column)} = (SELECT ${value})`]);
+    return new Where(new Conditions([sql`${raw(column)} = (SELECT ${value})`]));
   }
 
   /** The rows of all tenants. Only for platform principals and for the service itself. */
   static acrossTenants(): Where {
-    return Where.of([sql`true`]);
-  }
-
-  private static of(conditions: Sql[]): Where {
-    const where = Object.create(Where.prototype) as Where;
-    where.conditions = conditions;
-    where.indexed = 0;
-    where.isScattered = false;
-    return where;
+    return new Where(new Conditions([sql`true`]));
   }
 
   add(condition: Sql): this {
@@ -45,21 +47,37 @@ export class Where {
     return this;
   }
 
+  /**
+   * Restricts the rows to those of a part of the tenant, such as a workspace of an organization. An index finds them in each
+   * order of the list, but not together with a filter by `addIndexed`.
+   */
+  addPart(condition: Sql): this {
+    this.isOfPart = true;
+    return this.add(condition);
+  }
+
   /** Adds the condition if the value is given. No index finds such rows in the order of a list. */
   addIf<Value>(value: Value | undefined, condition: (value: Value) => Sql): this {
     return value === undefined ? this : this.addScattered(condition(value));
   }
 
-  /** Adds the condition if the value is given. An index finds such rows in the order of their creation. */
+  /** Adds the condition if the value is given. An index finds such rows of the tenant in the order of their creation. */
   addIndexed<Value>(value: Value | undefined, condition: (value: Value) => Sql): this {
-    if (value === undefined) return this;
-    this.indexed++;
-    return this.add(condition(value));
+    return value === undefined ? this : this.addFilter('in order', condition(value));
+  }
+
+  /** Like `addIndexed`, for an index that also finds such rows of a part (`addPart`) in the order of their creation. */
+  addIndexedInParts<Value>(value: Value | undefined, condition: (value: Value) => Sql): this {
+    return value === undefined ? this : this.addFilter('in order, also within a part', condition(value));
   }
 
   /** Adds a condition on rows that no index finds in the order of a list. */
   addScattered(condition: Sql): this {
-    this.isScattered = true;
+    return this.addFilter('scattered', condition);
+  }
+
+  private addFilter(filter: Filter, condition: Sql): this {
+    this.filters.push(filter);
     return this.add(condition);
   }
 
@@ -73,14 +91,16 @@ export class Where {
     return this.addScattered(words === null ? sql`false` : sql`search @@ to_tsquery('simple', ${words})`);
   }
 
-  /** Whether it has conditions besides those of `add`. */
+  /** Whether it has conditions besides those of `add` and `addPart`. */
   get isFiltered(): boolean {
-    return this.isScattered || this.indexed > 0;
+    return this.filters.length > 0;
   }
 
   /** Whether the index of one filter finds the rows. */
   get isOfOneFilter(): boolean {
-    return !this.isScattered && this.indexed === 1;
+    const [filter, ...others] = this.filters;
+    if (others.length > 0) return false;
+    return filter === 'in order, also within a part' || (filter === 'in order' && !this.isOfPart);
   }
 
   /**
@@ -88,13 +108,13 @@ export class Where {
    * further rows.
    */
   isInOrder(byCreation: boolean): boolean {
-    return !this.isScattered && (this.indexed === 0 || (this.indexed === 1 && byCreation));
+    return !this.isFiltered || (byCreation && this.isOfOneFilter);
   }
 
   copy(): Where {
-    const where = Where.of([...this.conditions]);
-    where.indexed = this.indexed;
-    where.isScattered = this.isScattered;
+    const where = new Where(new Conditions(this.conditions));
+    where.filters.push(...this.filters);
+    where.isOfPart = this.isOfPart;
     return where;
   }
 

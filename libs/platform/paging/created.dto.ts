@@ -43,7 +43,7 @@ export function addCreated(
       (time) => sql`created_at < ${time} AND ${column} < ${firstIdAt(prefix, time.getTime() + DAY_MS)}`,
     ),
   ];
-  if (bounds.length > 0) where.addIndexed(join(bounds, ' AND '), (condition) => condition);
+  if (bounds.length > 0) where.addIndexedInParts(join(bounds, ' AND '), (condition) => condition);
 }
 
 const timesOf = (text: string | undefined): Date[] => (text === undefined ? [] : [firstMillisecond(text)]);

@@ -169,7 +169,7 @@ async function countRows<Row>(on: SqlExecutor, spec: ListSpec<Row>, where: Where
   const most = raw(String(TOTAL_MAX + 1));
   const statement = sql`SELECT count(*) AS total
     FROM (SELECT 1 FROM ${toSql(spec.from)} WHERE ${where.sql} LIMIT ${most}) counted`;
-  // rows of a filter are counted in its index; all rows in any way
+  // Counts a single filter in its index. The planner chooses for everything else.
   const counting = where.isOfOneFilter ? indexOrdered(statement) : named(spec, 'count', statement);
   const [row] = await on.query<{ total: number }>(counting);
   return row && row.total <= TOTAL_MAX ? row.total : null;

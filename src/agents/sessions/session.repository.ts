@@ -14,8 +14,8 @@ export class AgentSessionRepository extends OrgRepository<AgentSessionEntity> {
 
   list(scope: OrgScope, query: AgentSessionListQueryDto): Promise<RowPage<AgentSessionEntity>> {
     const where = whereReadable(scope, query.workspace_id, SESSION_READERS)
-      .addIndexed(query.agent_id, (id) => sql`agent_id = ${id}`)
-      .addIndexed(query.session_status, (status) => sql`session_status = ${status}`);
+      .addIndexedInParts(query.agent_id, (id) => sql`agent_id = ${id}`)
+      .addIndexedInParts(query.session_status, (status) => sql`session_status = ${status}`);
     addCreated(where, { prefix: 'ses', id: 'session_id' }, query);
     return listPage<AgentSessionEntity>(
       this.database,

@@ -51,7 +51,7 @@ export class ServerRepository extends OwnedRepository<ServerEntity, ServerVersio
   override list(scope: OrgScope, query: ServerListQueryDto): Promise<RowPage<ServerEntity>> {
     return super.list(scope, query, (where) =>
       where
-        // in other words than the indexes of due servers, which know nothing of the order of lists
+        // Worded differently from the partial indexes of due servers, so that the planner does not use them.
         .add(sql`(NOT is_system OR name IS DISTINCT FROM ${REGISTRY_NAME})`)
         .addIndexed(query.transport, (transport) => sql`transport = ${transport}`)
         .addIndexed(query.health, (health) => sql`health_status = ${health}`),

@@ -22,7 +22,7 @@ export class GatewayKeyRepository extends OrgRepository<GatewayKeyEntity> {
   }
 
   list(scope: OrgScope, query: GatewayKeyListQueryDto): Promise<RowPage<GatewayKeyRow>> {
-    const where = whereReadable(scope, query.workspace_id).addIndexed(
+    const where = whereReadable(scope, query.workspace_id).addIndexedInParts(
       query.name,
       (name) => sql`name COLLATE "C" = ${name}`,
     );

@@ -27,7 +27,7 @@ export class ModelRepository extends OrgRepository<ModelEntity> {
   ): Promise<RowPage<ModelEntity>> {
     const where = whereReadable(scope, query.workspace_id, OWNED_READERS)
       .addIf(ids ?? undefined, (only) => sql`model_id = ANY (${only}::text[])`)
-      .addIndexed(query.name, (name) => sql`name = ${name}`)
+      .addIndexedInParts(query.name, (name) => sql`name = ${name}`)
       .addIndexed(query.strategy, (strategy) => sql`strategy = ${strategy}`)
       .addIf(query.provider_id, (provider_id) => sql`targets @> ${JSON.stringify([{ provider_id }])}::jsonb`)
       .addSearch(query.q);

@@ -14,7 +14,7 @@ export class ProviderRepository extends OrgRepository<ProviderEntity> {
 
   list(scope: OrgScope, query: ModelProviderListQueryDto): Promise<RowPage<ProviderEntity>> {
     const where = whereReadable(scope, query.workspace_id, OWNED_READERS)
-      .addIndexed(query.name, (name) => sql`name COLLATE "C" = ${name}`)
+      .addIndexedInParts(query.name, (name) => sql`name COLLATE "C" = ${name}`)
       .addIndexed(query.kind, (kind) => sql`kind = ${kind}`)
       .addSearch(query.q);
     return listPage<ProviderEntity>(

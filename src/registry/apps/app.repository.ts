@@ -40,8 +40,8 @@ export class AppRepository extends OrgRepository<AppEntity> {
   list(scope: OrgScope, query: AppListQueryDto): Promise<RowPage<AppEntity>> {
     const where = whereReadable(scope, query.workspace_id)
       .addSearch(query.q)
-      .addIndexed(query.app, (app) => sql`app = ${app}`)
-      .addIndexed(query.name, (name) => sql`app = ${name}`)
+      .addIndexedInParts(query.app, (app) => sql`app = ${app}`)
+      .addIndexedInParts(query.name, (name) => sql`app = ${name}`)
       .addIndexed(query.sync_state, (state) => sql`sync_state = ${state}`);
     return listPage<AppEntity>(
       this.database,

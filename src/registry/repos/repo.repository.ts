@@ -18,7 +18,7 @@ export class RepoRepository extends OrgRepository<RepoEntity> {
   list(scope: OrgScope, query: RepoListQueryDto): Promise<RowPage<RepoEntity>> {
     const where = whereReadable(scope, query.workspace_id)
       .addSearch(query.q)
-      .addIndexed(query.name, (name) => sql`name COLLATE "C" = ${name}`)
+      .addIndexedInParts(query.name, (name) => sql`name COLLATE "C" = ${name}`)
       .addIndexed(query.url, (url) => sql`url = ${filterUrl(url)}`);
     return listPage<RepoEntity>(
       this.database,

@@ -34,14 +34,13 @@ export function whereReadable(scope: OrgScope, workspaceId?: string, readers: An
   const where = new Where(scope.orgKey);
   if (workspaceId !== undefined) {
     return holdsAny(scope, workspaceId, readers)
-      ? where.add(sql`workspace_id = ${workspaceId}`)
+      ? where.addPart(sql`workspace_id = ${workspaceId}`)
       : where.add(sql`false`);
   }
   const ids = readableWorkspaces(scope, readers);
   if (ids === null) return where;
-  // an equal value is found in the order of an index
   return ids.length === 1
-    ? where.add(sql`workspace_id = ${ids[0]}`)
+    ? where.addPart(sql`workspace_id = ${ids[0]}`)
     : where.addScattered(sql`workspace_id = ANY (${ids})`);
 }
 

@@ -109,7 +109,7 @@ export abstract class OwnedRepository<Row extends OwnedEntity, VersionRow> exten
     narrow: (where: Where) => Where = (where) => where,
   ): Promise<RowPage<Row>> {
     const where = whereReadable(scope, query.workspace_id, OWNED_READERS)
-      .addIndexed(query.name, (name) => sql`name COLLATE "C" = ${name}`)
+      .addIndexedInParts(query.name, (name) => sql`name COLLATE "C" = ${name}`)
       .addIndexed(query.sync_state, (state) => sql`sync_state = ${state}`)
       // A slug contains no underscore.
       .addIndexed(query.app, (app) => (app.startsWith('app_') ? sql`app_id = ${app}` : sql`app = ${app}`))

@@ -2,12 +2,15 @@ import type { Growth, Seeds } from './lists.harness';
 
 /** Copies in the parent whose list is read, and in each other one. */
 export const MANY = 1_500;
-const OTHERS = 500;
+export const OTHERS = 500;
 
 /** Selects a few of the copies. */
 export const IS_RARE = 'n % 500 = 7';
 export const rarely = (rare: string, common: string): string =>
   `CASE WHEN ${IS_RARE} THEN ${rare} ELSE ${common} END`;
+/** A value that is common in all workspaces but `beside`, where no copy has it. */
+export const elsewhere = ({ beside }: Seeds, common: string, instead: string): string =>
+  `CASE seed.workspace_id WHEN '${beside.workspace_id}' THEN ${instead} ELSE ${common} END`;
 /** An id of about 2026. Those of all parents are mixed, as where they grow together. */
 export const idOf = (prefix: string, n = 'n'): string =>
   `'${prefix}_01k' || lpad((${n} * 7919 % 1000003)::text, 23, '0')`;

@@ -1,4 +1,4 @@
-import { idOf, inEach, LATER, MANY, named, rarely } from './growths';
+import { elsewhere, idOf, inEach, LATER, MANY, named, rarely } from './growths';
 import { describeLists, type Growth, type Seeds } from './lists.harness';
 
 const SINCE = ['2020-01-01T00:00:00Z'];
@@ -36,8 +36,8 @@ const growthsOf = (seeds: Seeds): Growth[] => {
     }),
     ...inEach(seeds, 'api_keys', 'key_id', { key_id: idOf('key'), name: named(), hash: 'sha256(n::text::bytea)', updated_at: LATER }),
     ...inEach(seeds, 'org_signing_keys', 'kid', { kid: idOf('kid'), name: named(), updated_at: LATER }),
-    ...inEach(seeds, 'apps', 'app', { app_id: idOf('app'), app: `seed.app || '-' || n`, description: named(`'word'`), sync_state: rarely("'failed'", "'synced'"), updated_at: LATER }),
-    ...inEach(seeds, 'apis', 'api_id', { api_id: idOf('api'), name: named(), app: rarely("'other'", "'first-app'"), app_id: "'app_first'", declared_name: "'name ' || n", sync_state: rarely("'failed'", "'synced'"), updated_at: LATER }),
+    ...inEach(seeds, 'apps', 'app', { app_id: idOf('app'), app: `seed.app || '-' || n`, description: named(`'word'`), sync_state: rarely("'failed'", elsewhere(seeds, "'synced'", "'pending'")), updated_at: LATER }),
+    ...inEach(seeds, 'apis', 'api_id', { api_id: idOf('api'), name: named(), app: rarely("'other'", elsewhere(seeds, "'first-app'", "'beside-app'")), app_id: elsewhere(seeds, "'app_first'", "'app_beside'"), declared_name: "'name ' || n", sync_state: rarely("'failed'", elsewhere(seeds, "'synced'", "'pending'")), updated_at: LATER }),
     ...inEach(seeds, 'api_versions', 'api_id', { version_ordinal: 'n + 1', version_id: idOf('ver') }),
     ...inEach(seeds, 'repos', 'repo_id', { repo_id: idOf('repo'), name: named(), url: `seed.url || n`, updated_at: LATER }),
     ...inEach(seeds, 'audit_log', 'workspace_id', {
@@ -51,9 +51,10 @@ const growthsOf = (seeds: Seeds): Growth[] => {
 };
 
 describeLists(['/registry/'], (seeds) => {
-  const { ids, owner: by, platform } = seeds;
+  const { ids, beside, owner: by, platform } = seeds;
   const workspace_id = [ids.workspace_id!];
   const name = ['first account rare 7'];
+  const besideWith = (...filters: Record<string, string>[]) => filters.map((filter) => ({ workspace_id: beside.workspace_id!, ...filter }));
   return {
     growths: growthsOf(seeds),
     requests: {
@@ -65,19 +66,20 @@ describeLists(['/registry/'], (seeds) => {
         listServiceAccounts: {
           path: '/registry/v1/service-accounts', by,
           filters: { name, status: ['active', 'suspended'] },
-          searches: { q: ['rare', 'common'], workspace_id: [ids.workspace_id!, seeds.beside.workspace_id!] },
+          searches: { q: ['rare', 'common'], workspace_id: [ids.workspace_id!, beside.workspace_id!] },
         },
         listApiKeys: { path: `/registry/v1/service-accounts/${ids.service_account_id}/keys`, by, filters: { name } },
         listSigningKeys: { path: '/registry/v1/org/signing-keys', by, filters: { name } },
         listApps: {
           path: '/registry/v1/apps', by,
           filters: { workspace_id, app: ['first-app-7'], name: ['first-app-7'], sync_state: ['failed', 'synced'] },
-          searches: { q: ['rare', 'common'] },
+          searches: { q: ['rare', 'common'] }, narrowed: besideWith({ sync_state: 'synced' }),
         },
         listApis: {
           path: '/registry/v1/apis', by,
-          filters: { workspace_id, name, sync_state: ['failed', 'synced'], app: ['first-app', 'other'] },
+          filters: { workspace_id, name, sync_state: ['failed', 'synced'], app: ['first-app', 'other', 'app_first'] },
           searches: { q: ['rare', 'common'] },
+          narrowed: besideWith({ sync_state: 'synced' }, { app: 'first-app' }, { app: 'app_first' }),
         },
         listApiVersions: { path: `/registry/v1/apis/${ids.api_id}/versions`, by },
         listRepos: {

@@ -1,9 +1,6 @@
-import { idAt, idOf, inEach, LATER, MANY, named, rarely } from './growths';
+import { elsewhere, idAt, idOf, inEach, LATER, MANY, named, rarely } from './growths';
 import { describeLists, type Growth, type Seeds } from './lists.harness';
 
-const STATE = rarely("'failed'", "'synced'");
-const APP = rarely("'other'", "'first-app'");
-const DECLARED = { app: APP, app_id: "'app_' || " + APP, sync_state: STATE, updated_at: LATER };
 const TRACE_ID = "lpad(to_hex(n), 32, '0')";
 const VERSION = { version_ordinal: 'n + 1', version_id: idOf('ver') };
 
@@ -15,14 +12,21 @@ const listings = ({ orgId }: Seeds, facet: string): Growth => ({
   values: { facet, store_item_id: idOf('item', `((n - 1) % ${MANY} + 1)`) },
 });
 
+/** The columns of resources that apps can declare. */
+const declaredIn = (seeds: Seeds): Growth['values'] => {
+  const app = rarely("'other'", elsewhere(seeds, "'first-app'", "'beside-app'"));
+  const sync_state = rarely("'failed'", elsewhere(seeds, "'synced'", "'pending'"));
+  return { app, app_id: `'app_' || ${app}`, sync_state, updated_at: LATER };
+};
+
 const growthsOf = (seeds: Seeds): Growth[] => [
   ...inEach(seeds, 'files', 'file_id', {
-    file_id: idOf('file'), name: named(), media_type: rarely("'image/png'", "'text/plain'"), ...DECLARED,
+    file_id: idOf('file'), name: named(), media_type: rarely("'image/png'", elsewhere(seeds, "'text/plain'", "'text/html'")), ...declaredIn(seeds),
   }),
   ...inEach(seeds, 'file_versions', 'file_id', VERSION),
-  ...inEach(seeds, 'skills', 'skill_id', { skill_id: idOf('skill'), name: named('seed.name', '-'), ...DECLARED }),
+  ...inEach(seeds, 'skills', 'skill_id', { skill_id: idOf('skill'), name: named('seed.name', '-'), ...declaredIn(seeds) }),
   ...inEach(seeds, 'skill_versions', 'skill_id', VERSION),
-  ...inEach(seeds, 'agents', 'agent_id', { agent_id: idOf('agent'), name: named(), ...DECLARED }),
+  ...inEach(seeds, 'agents', 'agent_id', { agent_id: idOf('agent'), name: named(), ...declaredIn(seeds) }),
   ...inEach(seeds, 'agent_versions', 'agent_id', VERSION),
   ...inEach(seeds, 'agent_sessions', 'session_id', {
     session_id: idOf('ses'), session_status: rarely("'failed'", "'active'"), updated_at: LATER,
@@ -31,7 +35,7 @@ const growthsOf = (seeds: Seeds): Growth[] => [
   ...inEach(seeds, 'session_messages', 'session_id', { ordinal: 'n + 2', message_id: idOf('msg'), role: rarely("'system'", "'user'") })
     .map((growth) => ({ ...growth, of: `${growth.of} AND seed.ordinal = 1` })),
   ...inEach(seeds, 'mcp_servers', 'server_id', {
-    server_id: idOf('mcp'), name: named(), transport: rarely("'sse'", "'streamable_http'"), health_status: rarely("'healthy'", "'unhealthy'"), declared_name: "'name ' || n", ...DECLARED,
+    server_id: idOf('mcp'), name: named(), transport: rarely("'sse'", "'streamable_http'"), health_status: rarely("'healthy'", elsewhere(seeds, "'unhealthy'", "'unknown'")), declared_name: "'name ' || n", ...declaredIn(seeds),
   }),
   ...inEach(seeds, 'mcp_server_versions', 'server_id', VERSION),
   ...inEach(seeds, 'mcp_server_checks', 'server_id', { check_ordinal: 'n + 1', error: rarely('NULL', 'seed.error'), added_count: '0', updated_count: '0', archived_count: '0', unchanged_count: '0' })
@@ -66,17 +70,20 @@ const growthsOf = (seeds: Seeds): Growth[] => [
 describeLists(['/file/', '/skill/', '/agent/', '/mcp/', '/model/', '/store/', '/api/'], (seeds) => {
   const { ids, owner: by } = seeds;
   const workspace_id = [ids.workspace_id!];
-  const declared = { workspace_id, sync_state: ['failed', 'synced'], app: ['first-app', 'other'] };
+  const declared = { workspace_id, sync_state: ['failed', 'synced'], app: ['first-app', 'other', 'app_first-app', 'app_other'] };
   const searches = { q: ['rare', 'common'] };
+  /** Of the other workspace. */
+  const besideWith = (...filters: Record<string, string>[]) => filters.map((filter) => ({ workspace_id: seeds.beside.workspace_id!, ...filter }));
+  const besideDeclared = besideWith({ sync_state: 'synced' }, { app: 'first-app' }, { app: 'app_first-app' });
   return {
     growths: growthsOf(seeds),
     requests: {
       lists: {
-        listFiles: { path: '/file/v1/files', by, filters: { ...declared, name: ['first file rare 7'], media_type: ['image/png', 'text/plain'] }, searches },
+        listFiles: { path: '/file/v1/files', by, filters: { ...declared, name: ['first file rare 7'], media_type: ['image/png', 'text/plain'] }, searches, narrowed: [...besideDeclared, ...besideWith({ media_type: 'text/plain' })] },
         listFileVersions: { path: `/file/v1/files/${ids.file_id}/versions`, by },
-        listSkills: { path: '/skill/v1/skills', by, filters: { ...declared, name: ['first-skill-rare-7'] }, searches },
+        listSkills: { path: '/skill/v1/skills', by, filters: { ...declared, name: ['first-skill-rare-7'] }, searches, narrowed: besideDeclared },
         listSkillVersions: { path: `/skill/v1/skills/${ids.skill_id}/versions`, by },
-        listAgents: { path: '/agent/v1/agents', by, filters: { ...declared, name: ['first agent rare 7'] }, searches },
+        listAgents: { path: '/agent/v1/agents', by, filters: { ...declared, name: ['first agent rare 7'] }, searches, narrowed: besideDeclared },
         listAgentVersions: { path: `/agent/v1/agents/${ids.agent_id}/versions`, by },
         listAgentSessions: {
           path: '/agent/v1/sessions', by,
@@ -89,7 +96,7 @@ describeLists(['/file/', '/skill/', '/agent/', '/mcp/', '/model/', '/store/', '/
         listMcpServers: {
           path: '/mcp/v1/servers', by,
           filters: { ...declared, name: ['first server rare 7'], transport: ['sse', 'streamable_http'], health: ['healthy', 'unhealthy'] },
-          searches,
+          searches, narrowed: [...besideDeclared, ...besideWith({ health: 'unhealthy' })],
         },
         listMcpServerVersions: { path: `/mcp/v1/servers/${ids.server_id}/versions`, by },
         listMcpServerChecks: { path: `/mcp/v1/servers/${ids.server_id}/checks`, by, filters: { ok: ['true', 'false'] } },
