@@ -10,7 +10,7 @@ import { fileTransfer, smallFiles } from './cases/files';
 import { finalize } from './cases/finalize';
 import { readById, listResults } from './cases/reads';
 import { freshTables } from './cases/fresh-tables';
-import { exportRecords, importRecords, listRecords, search } from './cases/records';
+import { bulkRecords, exportRecords, importRecords, listRecords, search } from './cases/records';
 import { listAgents, reconcile } from './cases/registry';
 import { bulkResults, singleResult } from './cases/results';
 import { judgedRuns, judgedRunsAtOnce, scoredPerSecond } from './cases/judges';
@@ -37,6 +37,7 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'single-creates': singleCreates,
   finalize,
   compare: compareExperiments,
+  'bulk-records': bulkRecords,
   'list-records': listRecords,
   search,
   'fresh-tables': freshTables,

@@ -4,7 +4,7 @@ import { ExperimentRepository } from '../../src/evaluation/experiments/experimen
 import { RecordExportRepository } from '../../src/evaluation/datasets/transfer/record-export.repository';
 import { RecordWriteRepository } from '../../src/evaluation/datasets/records/record-write.repository';
 import { RecordRepository } from '../../src/evaluation/datasets/records/record.repository';
-import { newRow } from '../../src/evaluation/datasets/records/record-content';
+import { contentOf, newRow } from '../../src/evaluation/datasets/records/record-content';
 import type { Bench } from '../bench';
 import { compare, timeCalls } from '../measure';
 
@@ -208,6 +208,53 @@ export async function importRecords(bench: Bench): Promise<void> {
   bench.line(
     `  ${(body.length / MIB).toFixed(1)} MiB sent; memory grew by ${(grown / MIB).toFixed(1)} MiB at most`,
   );
+}
+
+const BULK = 100;
+const BULK_CALLS = 100;
+
+/**
+ * Writes 100 new records a call, with 10 and with 80 words in each of input and expected, because the index of the words costs
+ * as much as the records. The baseline is the inserting statement.
+ */
+export async function bulkRecords(bench: Bench): Promise<void> {
+  const writes = new RecordWriteRepository(bench.direct.database);
+  for (const count of [10, 80]) {
+    const items = Array.from({ length: BULK }, () => ({
+      input: { question: words(count) },
+      expected: { answer: words(count) },
+    }));
+    const body = { workspace_id: bench.scope.workspaceId, items };
+    const perSecond = async (call: () => Promise<unknown>): Promise<number> =>
+      (BULK * BULK_CALLS * 1000) / (await timeCalls(BULK_CALLS, CLIENTS, call));
+    const result = await compare([
+      {
+        name: 'direct',
+        measure: async () => {
+          const id = await emptyDataset(bench);
+          const change = { datasetId: id, revision: 2, at: new Date() };
+          return perSecond(() =>
+            bench.direct.transaction(
+              (tx) =>
+              writes.insert(tx, bench.scope, change, items.map((item) => newRow(contentOf(item)))), // prettier-ignore
+            ),
+          );
+        },
+      },
+      {
+        name: 'service',
+        measure: async () => {
+          const path = `/eval/v1/datasets/${await emptyDataset(bench)}/records/bulk`;
+          return perSecond(() => bench.http.json('POST', path, 207, body));
+        },
+      },
+    ]);
+    bench.report(
+      `bulk records of ${2 * count} words, ${BULK} a call, ${CLIENTS} clients`,
+      'records/s',
+      result,
+    );
+  }
 }
 
 /** Returns words with a natural distribution: a few very frequent, most of them rare. */
