@@ -37,7 +37,7 @@ describe('Coalescer', () => {
     expect(await results).toEqual(['X', 'Y', 'Z']);
   });
 
-  it('runs the items of the next turn at once, even if earlier ones are under way', async () => {
+  it('runs the items of the next turn at once, while earlier ones are still running', async () => {
     const coalescer = new Coalescer({ run: upper, max: 10 });
     const results = [coalescer.add(['a'], 'x')];
     await turn();
@@ -83,7 +83,7 @@ describe('Coalescer', () => {
     expect(run).toHaveBeenCalledTimes(2);
   });
 
-  it('runs each item by itself after an error that may be that of one item', async () => {
+  it('runs each item alone after an error that one item may have caused', async () => {
     const coalescer = new Coalescer({ run: upper, max: 10, isSequential: true, isOfOneItem });
     const results = Promise.allSettled(['x', 'bad', 'y'].map((item) => coalescer.add(['a'], item)));
     await turn();

@@ -1,5 +1,5 @@
-export interface CoalescerRules<Item, Result> {
-  /** Does the work of items with the same key. Returns their results in the same order, each when it is there. */
+interface CoalescerRules<Item, Result> {
+  /** Does the work of items with the same key. Returns their results in the same order; a result may be a promise. */
   run: (items: readonly Item[]) => Promise<readonly (Result | Promise<Result>)[]>;
   /** Most items per batch. */
   max: number;
@@ -8,7 +8,7 @@ export interface CoalescerRules<Item, Result> {
    * one another in the database. By default a batch begins at the end of its turn of the event loop.
    */
   isSequential?: boolean;
-  /** Tells whether an error of several items may be that of one of them. Each then runs by itself. Default: never. */
+  /** Returns whether one item may have caused an error of its batch. Each item then runs alone. Default: never. */
   isOfOneItem?: (error: unknown) => boolean;
 }
 

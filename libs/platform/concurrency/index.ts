@@ -1,4 +1,4 @@
-export { Coalescer, type CoalescerRules, SMALL_WRITES } from './coalescer';
+export { Coalescer, SMALL_WRITES } from './coalescer';
 export { BriefCache } from './brief-cache';
 export {
   checkCurrentWork,

@@ -5,7 +5,7 @@ import { sql } from './sql';
 /** Changed rows after which a table is analyzed, besides half of the rows that it had when it was last analyzed. */
 const CHANGED_ROWS = 1_000;
 
-/** Until a table has its next turn, whatever became of the last one, so that others have theirs. */
+/** Least time between two turns of a table, in ms, also after a failure, so that other tables get their turns. */
 const TURN_MS = 60_000;
 
 const UNDEFINED_TABLE = '42P01';
@@ -29,7 +29,7 @@ export class StatisticsRepository implements OnModuleDestroy {
 
   /**
    * Analyzes the table that has outgrown its statistics most. Leaves out tables with `autovacuum_enabled = false`.
-   * @returns its name, or null if there is none
+   * @returns its name, or null if no table has outgrown its statistics
    */
   async analyzeOutgrown(): Promise<string | null> {
     const now = Date.now();

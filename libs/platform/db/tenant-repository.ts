@@ -46,7 +46,6 @@ abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
     protected readonly database: Database,
     private readonly entity: EntityClass<Row>,
     private readonly idColumn: keyof Row & string,
-    private readonly tenantColumn: 'workspace_id' | 'org_id',
     private readonly options: TenantTable = {},
   ) {}
 
@@ -100,6 +99,9 @@ abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
     await tx.query(sql`UPDATE ${raw(table.name)} SET ${assignments} WHERE ${this.keyOf(scope, id)}`);
   }
 
+  /** The column of the tenant. */
+  protected abstract readonly tenantColumn: 'workspace_id' | 'org_id';
+
   /** Returns the tenant of a scope. */
   protected abstract tenantOf(scope: TenantScope): string;
 
@@ -117,7 +119,7 @@ abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
     return row ?? null;
   }
 
-  /** Reads rows of one tenant in the order of the keys: the small ones together, and each of the others by itself. */
+  /** Reads rows of one tenant: small ones by one statement, and large ones one at a time. Keeps the order of the keys. */
   private async readTogether(keys: readonly TenantKey[]): Promise<(Row | null | Promise<Row | null>)[]> {
     const { tenant, id } = keys[0]!;
     if (keys.length === 1) return [await this.readByKey(tenant, id, this.database)];
@@ -159,14 +161,7 @@ export interface WorkspaceRow extends ObjectLiteral {
 
 /** Accesses by key a table whose rows belong to workspaces. */
 export abstract class WorkspaceRepository<Row extends WorkspaceRow> extends TenantRepository<Scope, Row> {
-  protected constructor(
-    database: Database,
-    entity: EntityClass<Row>,
-    idColumn: keyof Row & string,
-    options?: TenantTable,
-  ) {
-    super(database, entity, idColumn, 'workspace_id', options);
-  }
+  protected readonly tenantColumn = 'workspace_id';
 
   protected tenantOf(scope: Scope): string {
     return scope.workspaceId;
@@ -180,14 +175,7 @@ export interface OrgRow extends ObjectLiteral {
 
 /** Accesses by key a table whose rows belong to organizations. */
 export abstract class OrgRepository<Row extends OrgRow> extends TenantRepository<OrgScope, Row> {
-  protected constructor(
-    database: Database,
-    entity: EntityClass<Row>,
-    idColumn: keyof Row & string,
-    options?: TenantTable,
-  ) {
-    super(database, entity, idColumn, 'org_id', options);
-  }
+  protected readonly tenantColumn = 'org_id';
 
   protected tenantOf(scope: OrgScope): string {
     return scope.orgId;

@@ -190,7 +190,7 @@ const isLong = (word: string): boolean => Array.from(word).length >= SIMILAR_LET
 interface Spelling {
   /** Whether a document has the word, or a name with a similar one. */
   condition: Sql;
-  /** The conditions of a name with a similar word, each of which an index serves. None for a short word. */
+  /** Returns the conditions of a name with a similar word. An index serves each of them. Empty for a short word. */
   differences: readonly Sql[];
   similarity: Sql;
 }

@@ -101,7 +101,7 @@ describe('the messages of an agent', () => {
   });
 
   it.each([undefined, 'root', 'none'] as const)(
-    'are the same if the session is read by itself, with log records that name the span: %s',
+    'are the same for a session read alone and together with others, with log records that name the span: %s',
     async (loggedUnder) => {
       const agent = INSTRUMENTED_AGENTS.find(({ sentBy }) => sentBy.endsWith('in log records'))!;
       const root = { 'gen_ai.operation.name': undefined };

@@ -22,7 +22,7 @@ describe('database connections', () => {
     await holder.lock('records');
     const record = { workspace_id: blocked.workspaceId, input: 1 };
     const path = `/eval/v1/datasets/${dataset.dataset_id}/records`;
-    // each waits by itself, unlike single records
+    // single records would share one statement
     const bulk = { workspace_id: blocked.workspaceId, items: [{ input: 1 }] };
     const writes = Array.from({ length: 20 }, () => editor.post(`${path}/bulk`, bulk));
     await holder.until(({ statements }) => statements >= 3);

@@ -82,7 +82,7 @@ export class RecordBulkService {
   }
 
   /**
-   * Writes up to 100 records together. Each item succeeds or fails by itself, and the outcomes come in the order given. If
+   * Writes up to 100 records together. Each item succeeds or fails independently. Outcomes keep the order of the items. If
    * two items have the same `external_id`, the first wins and the second is 409. If the existing records exceed
    * `EXISTING_BYTES`, the items of the rest are 413. The dataset is only locked to write new versions of records.
    */
@@ -228,7 +228,7 @@ const unreadItem = (index: number): Problem =>
     `The existing record of items/${index} does not fit into this response. Send the item in a separate request.`,
   );
 
-/** Returns the outcomes of plans, of which those that write have been written. */
+/** Returns the outcomes of plans, after their rows were written. */
 function outcomesOf({ plans, existing }: Planned, written: readonly RecordEntity[]): BulkRecordItemDto[] {
   const rows = [...existing.read.values(), ...written];
   const byId = new Map(rows.map((row) => [row.dataset_record_id, row]));

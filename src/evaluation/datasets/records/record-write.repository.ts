@@ -26,7 +26,7 @@ export interface NewVersion extends RecordContent {
   version_id: string;
 }
 
-/** A record that is added by itself. */
+/** A record that a request adds alone, not in bulk. */
 interface SingleRecord {
   scope: Scope;
   datasetId: string;
@@ -96,7 +96,7 @@ export class RecordWriteRepository {
     return this.small.add(key, record, signal);
   }
 
-  /** Appends records with the same dataset and schemas. Throws for several of which one has a known external id. */
+  /** Appends records with the same dataset and schemas. If one of several has a known external id, throws. */
   private async appendAll(records: readonly SingleRecord[]): Promise<(RecordEntity | null)[]> {
     const { scope, datasetId, schemas } = records[0]!;
     const rows = records.map(({ row }) => row);

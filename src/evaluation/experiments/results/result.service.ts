@@ -67,7 +67,7 @@ interface CreatedResult {
   made: Versioned<ResultDto>;
 }
 
-/** A result that is created by itself. */
+/** A result that a request creates alone, not in bulk. */
 interface SingleResult {
   scope: Scope;
   experimentId: string;
@@ -134,7 +134,7 @@ export class ResultService {
     });
   }
 
-  /** Creates results of one experiment in one transaction, and each that conflicts with another by itself. */
+  /** Creates results of one experiment in one transaction. Those that conflict with others are created alone. */
   private async createTogether(
     results: readonly SingleResult[],
   ): Promise<(CreatedResult | Promise<CreatedResult>)[]> {
