@@ -92,7 +92,7 @@ export class ResultService {
     run: (results) => this.createTogether(results),
     max: SMALL_WRITES.max,
     isSequential: true,
-    isOfOneItem: (error) => error instanceof Problem || isDataError(error),
+    isOfOneItem: isDataError,
   });
 
   constructor(
