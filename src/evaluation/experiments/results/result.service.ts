@@ -78,8 +78,8 @@ interface SingleResult {
 const takesValues = ({ row }: Outcome, dto: CreateResultDto): boolean =>
   row.dataset_record_id !== null && (dto.input === undefined || dto.expected === undefined);
 
-const lengthOf = ({ input, expected, output, metadata, scores }: CreateResultDto): number =>
-  [input, expected, output, metadata, scores].reduce(
+const lengthOf = ({ input, expected, output, error, metadata, scores }: CreateResultDto): number =>
+  [input, expected, output, error, metadata, scores].reduce(
     (length: number, value) => length + (toRawJsonOrNull(value)?.text.length ?? 0),
     0,
   );
