@@ -63,6 +63,10 @@ export class Direct {
     }
   }
 
+  write<Row>(statement: Statement): Promise<Row[]> {
+    return this.query<Row>(statement);
+  }
+
   /** Sends bytes as what a COPY reads. */
   async copy(statement: CopyStreamQuery, bytes: Buffer): Promise<void> {
     const client = await this.pool.connect();

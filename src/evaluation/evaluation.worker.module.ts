@@ -2,6 +2,7 @@ import { Module, type OnApplicationBootstrap } from '@nestjs/common';
 import { JobsWorkerModule, PeriodicTasks } from '#platform/jobs';
 import { ResourcesModule } from '../resources';
 import { TelemetryModule } from '../telemetry';
+import { DatasetsModule, RecordWordsRepository } from './datasets';
 import { ChatFeaturesRepository, JudgeLimitRepository, JudgesModule, JudgeService } from './judges';
 import { ScorersModule } from './scorers';
 import { TraceScoresModule } from './scores';
@@ -12,6 +13,7 @@ import { ScoreRunService } from './scoring/runs/score-run.service';
 import { ScoringRuleRunner } from './scoring/rules/scoring-rule.runner';
 import { ScoringRuleScheduler } from './scoring/rules/scoring-rule.scheduler';
 
+const RECORD_WORDS_MS = 1_000;
 const RULES_MS = 3_000;
 const LOST_RUNS_MS = 10_000;
 const CLEAN_UP_MS = 10 * 60_000;
@@ -19,6 +21,7 @@ const CLEAN_UP_MS = 10 * 60_000;
 /** The part of evaluation that runs in a worker: scoring runs, the rules that start them, and periodic tasks. */
 @Module({
   imports: [
+    DatasetsModule,
     JobsWorkerModule,
     JudgesModule,
     ResourcesModule,
@@ -38,9 +41,11 @@ export class EvaluationWorkerModule implements OnApplicationBootstrap {
     private readonly judges: JudgeService,
     private readonly limits: JudgeLimitRepository,
     private readonly features: ChatFeaturesRepository,
+    private readonly recordWords: RecordWordsRepository,
   ) {}
 
   onApplicationBootstrap(): void {
+    this.tasks.every('words of records', RECORD_WORDS_MS, () => this.recordWords.fill());
     this.tasks.every('scoring rules', RULES_MS, () => this.rules.runDue());
     this.tasks.every('lost scoring runs', LOST_RUNS_MS, () => this.runs.requeueLostRuns());
     this.tasks.every('abandoned scoring batches', CLEAN_UP_MS, () => this.batches.deleteAbandoned());

@@ -64,6 +64,7 @@ describe('the periodic tasks of a worker', () => {
       'search indexes',
       'statistics',
       'stored MCP results',
+      'words of records',
     ]);
   });
 

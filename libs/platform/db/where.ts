@@ -84,11 +84,18 @@ export class Where {
   /**
    * Adds the full-text search for a client's `q`, see `prefixQuery`. A `q` without words matches nothing. An empty or
    * missing `q` matches everything.
+   *
+   * @param unfilled the words of a row whose `search` is still NULL; none if the database always fills it
    */
-  addSearch(q: string | undefined): this {
+  addSearch(q: string | undefined, unfilled?: Sql): this {
     if (q === undefined || q.trim() === '') return this;
     const words = prefixQuery(q);
-    return this.addScattered(words === null ? sql`false` : sql`search @@ to_tsquery('simple', ${words})`);
+    if (words === null) return this.addScattered(sql`false`);
+    const matches = sql`@@ to_tsquery('simple', ${words})`;
+    const filled = sql`search ${matches}`;
+    return this.addScattered(
+      unfilled ? sql`(${filled} OR (search IS NULL AND ${unfilled} ${matches}))` : filled,
+    );
   }
 
   /** Whether it has conditions besides those of `add` and `addPart`. */

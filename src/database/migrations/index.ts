@@ -45,6 +45,7 @@ import { RegistrySearchPlans1795460000060 } from './1795460000060-registry-searc
 import { AgentsAppOrder1795460000070 } from './1795460000070-agents-app-order';
 import { SkillsAppOrder1795460000080 } from './1795460000080-skills-app-order';
 import { FilesAppOrder1795460000090 } from './1795460000090-files-app-order';
+import { EvaluationRecordWords1795460000100 } from './1795460000100-evaluation-record-words';
 
 /**
  * Every migration, in the order in which they run. The baselines are already applied to existing databases, so never change
@@ -98,6 +99,7 @@ export const MIGRATIONS = [
   AgentsAppOrder1795460000070,
   SkillsAppOrder1795460000080,
   FilesAppOrder1795460000090,
+  EvaluationRecordWords1795460000100,
 ];
 
 /** Timestamp of the first baseline, in ms since 1970. Databases with earlier migrations cannot be migrated. */

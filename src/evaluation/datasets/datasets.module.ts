@@ -13,6 +13,7 @@ import { RecordPacker } from './packages/record.packer';
 import { RecordBulkService } from './records/record-bulk.service';
 import { RecordEntity } from './records/record.entity';
 import { RecordRepository } from './records/record.repository';
+import { RecordWordsRepository } from './records/record-words.repository';
 import { RecordWriteRepository } from './records/record-write.repository';
 import { RecordService } from './records/record.service';
 import { ImportSources } from './transfer/import-request';
@@ -49,6 +50,7 @@ import { DatasetVersionService } from './versions/dataset-version.service';
     RecordPacker,
     RecordRepository,
     RecordService,
+    RecordWordsRepository,
     RecordWriteRepository,
     SchemaPool,
   ],
@@ -64,6 +66,7 @@ import { DatasetVersionService } from './versions/dataset-version.service';
     RecordImportService,
     RecordRepository,
     RecordService,
+    RecordWordsRepository,
   ],
 })
 export class DatasetsModule {}

@@ -6,6 +6,7 @@ export { DatasetService } from './datasets/dataset.service';
 export { type TraceContent, TraceContents } from './records/record-from-traces.service';
 export { CaseEntity } from './records/record.entity';
 export { type CaseFilter, type RecordAsOf, RecordRepository } from './records/record.repository';
+export { RecordWordsRepository } from './records/record-words.repository';
 export {
   cellOfText,
   csvFormat,

@@ -38,8 +38,9 @@ export async function fillRecords(
 ): Promise<void> {
   await app.database.query(
     `INSERT INTO records (dataset_record_id, dataset_id, workspace_id, version_id, input, tags, external_id,
-                          created_revision, created_by, updated_at)
-     SELECT 'rec_' || $3 || ${ID}, $4, $1, 'ver_' || $3 || n, to_json('question ' || n), '{t}', 'e' || n, 1, 'test', now()
+                          created_revision, created_by, updated_at, search)
+     SELECT 'rec_' || $3 || ${ID}, $4, $1, 'ver_' || $3 || n, to_json('question ' || n), '{t}', 'e' || n, 1, 'test', now(),
+            record_words('{}', NULL, to_json('question ' || n))
      FROM generate_series(1, $2::int) n`,
     [id, count, ids, datasetId],
   );

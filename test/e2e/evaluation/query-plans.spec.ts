@@ -46,11 +46,11 @@ describe('on filled tables', () => {
         FROM generate_series(1, 20000) n WHERE $1::text IS NOT NULL AND $3::text IS NOT NULL`);
       await fill(`
         INSERT INTO records (dataset_record_id, dataset_id, workspace_id, version_id, input, tags, label, category, source_kind,
-                             source_ref, external_id, created_revision, created_by, updated_at)
+                             source_ref, external_id, created_revision, created_by, updated_at, search)
         SELECT 'rec_' || lpad(n::text, 26, '0'), CASE n % 40 WHEN 0 THEN $1 ELSE 'ds_' || n % 40 END, $2, 'ver_' || n,
                to_json('question ' || n % 500), ARRAY['t' || n % 500], 'l' || n % 3000, 'c' || n % 3000,
                (ARRAY['manual', 'session', 'trace', 'external'])[n % 4 + 1], 'r' || n % 3000, 'e' || n, 1, 'test',
-               now() - n * interval '1 s'
+               now() - n * interval '1 s', record_words('{}', NULL, to_json('question ' || n % 500))
         FROM generate_series(1, 20000) n WHERE $3::text IS NOT NULL`);
       await fill(`
         INSERT INTO experiments (experiment_id, workspace_id, name, experiment_name, config_pairs, tags, subject_kind,

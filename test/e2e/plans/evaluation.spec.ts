@@ -21,6 +21,7 @@ const growthsOf = (seeds: Seeds, baseline: string): Growth[] => [
   ...inEach(seeds, 'records', 'dataset_record_id', {
     dataset_record_id: idOf('rec'), version_id: idOf('ver'), input: `to_json(${WORD} || ' ' || n)`, tags: TAGS, label: WORD, category: WORD,
     source_kind: rarely("'trace'", "'manual'"), source_ref: WORD, external_id: "'e' || n", updated_at: LATER,
+    search: `CASE WHEN n % 50 > 0 THEN record_words('{}', NULL, to_json(${WORD} || ' ' || n)) END`,
   }),
   ...inEach(seeds, 'record_versions', 'dataset_record_id', { version: 'n + 1', version_id: idOf('rver') }),
   ...inEach(seeds, 'experiments', 'experiment_id', {

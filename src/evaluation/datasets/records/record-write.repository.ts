@@ -18,6 +18,7 @@ import type { RecordSchemas } from '../datasets/dataset-schemas';
 import { appending, type RecordChange } from '../datasets/dataset.repository';
 import type { RecordContent } from './record-content';
 import { CONTENT_FIELDS, RECORD_COLUMNS, type RecordEntity } from './record.entity';
+import { RECORD_WORDS, RecordWordsRepository } from './record-words.repository';
 
 /** A version of a record to write. */
 export interface NewVersion extends RecordContent {
@@ -78,7 +79,10 @@ export class RecordWriteRepository {
     isOfOneItem: isDataError,
   });
 
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly words: RecordWordsRepository,
+  ) {}
 
   /** Adds one record, together with others that arrive at the same time. Returns null where `append` does. */
   async appendOne(
@@ -108,8 +112,8 @@ export class RecordWriteRepository {
 
   /**
    * Adds records to a dataset in one statement, which is a change of its own. The dataset's row is locked only while the
-   * server runs it. Returns null, and writes nothing, if the dataset does not exist, is archived or has other schemas, or
-   * if a live record has one of the external ids.
+   * server runs it, so a worker adds the words of the records later. Returns null, and writes nothing, if the dataset does
+   * not exist, is archived or has other schemas, or if a live record has one of the external ids.
    */
   async append(
     scope: Scope,
@@ -126,20 +130,23 @@ export class RecordWriteRepository {
     }
   }
 
-  private appendOrThrow(
+  private async appendOrThrow(
     scope: Scope,
     datasetId: string,
     schemas: RecordSchemas,
     rows: readonly NewVersion[],
   ): Promise<RecordEntity[]> {
     const change = appending(scope, datasetId, schemas, rows.length);
-    const statement = sql`${insertion(scope, change, rows)} RETURNING ${RETURNED}`;
+    const words = sql`CASE WHEN ${await this.words.isBehind()}::boolean THEN ${RECORD_WORDS} END`;
+    const statement = sql`${insertion(scope, change, rows, { words })} RETURNING ${RETURNED}`;
     return this.database.write<RecordEntity>(prepared('record.append', statement));
   }
 
   /** Writes new records and their first versions. */
   async insert(tx: Tx, scope: Scope, change: RecordChange, rows: readonly NewVersion[]): Promise<void> {
-    await tx.query(prepared('record.insert', insertion(scope, begun(change), rows, change.isAcquired)));
+    await tx.query(
+      prepared('record.insert', insertion(scope, begun(change), rows, { isAcquired: change.isAcquired })),
+    );
   }
 
   /** Like `insert`, and returns the records. */
@@ -172,17 +179,23 @@ export class RecordWriteRepository {
 const begun = ({ datasetId, revision, at }: RecordChange): Sql =>
   sql`SELECT ${datasetId}::text AS dataset_id, ${revision}::bigint AS revision, ${at}::timestamptz AS at`;
 
-const insertion = (scope: Scope, change: Sql, rows: readonly NewVersion[], isAcquired = false): Sql =>
+const insertion = (
+  scope: Scope,
+  change: Sql,
+  rows: readonly NewVersion[],
+  { isAcquired = false, words = RECORD_WORDS }: { isAcquired?: boolean | undefined; words?: Sql } = {},
+): Sql =>
   sql`${withVersions(scope, change, rows, isAcquired)}
     INSERT INTO records (dataset_record_id, dataset_id, workspace_id, version, version_id, ${CONTENT},
-                         created_revision, created_at, updated_at, created_by, acquired_version)
+                         created_revision, created_at, updated_at, created_by, acquired_version, search)
     SELECT dataset_record_id, dataset_id, workspace_id, version, version_id, ${CONTENT}, revision, at, at, created_by,
-           acquired_version
+           acquired_version, ${words}
     FROM given`;
 
 const update = (scope: Scope, change: RecordChange, rows: readonly NewVersion[]): Sql =>
   sql`${withVersions(scope, begun(change), rows, change.isAcquired)}
     UPDATE records SET version = given.version, version_id = given.version_id, updated_at = given.at, ${ASSIGNMENTS},
+      search = record_words(given.metadata, given.expected, given.input),
       acquired_version = coalesce(given.acquired_version, records.acquired_version)
     FROM given
     WHERE records.dataset_record_id = given.dataset_record_id AND records.workspace_id = given.workspace_id

@@ -15,6 +15,7 @@ import {
 import { BY_CHANGE, type ListQueryDto, listPage, type RowPage, TOTAL_MAX } from '#platform/paging';
 import type { RecordChange } from '../datasets/dataset.repository';
 import type { RECORD_FILTERS, RecordListQueryDto } from './record.dto';
+import { RECORD_WORDS } from './record-words.repository';
 import { RECORD_COLUMNS, RecordEntity, type RecordVersionRow, VERSION_FIELDS } from './record.entity';
 
 const VERSION = VERSION_FIELDS.join(', ');
@@ -79,7 +80,7 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
     liveCount?: number,
   ): Promise<RowPage<RecordEntity>> {
     const where = addRecordFilters(new Where(scope.key).add(sql`dataset_id = ${datasetId}`), query);
-    where.addSearch(query.q);
+    where.addSearch(query.q, RECORD_WORDS);
     const isCountKnown = liveCount !== undefined && !where.isFiltered && query.include_archived !== true;
     const total = isCountKnown && liveCount <= TOTAL_MAX ? liveCount : null;
     return listPage<RecordEntity>(

@@ -1,0 +1,102 @@
+import { createTestApp, type TestApp, until } from '#testing';
+import { RecordWordsRepository } from '../../../src/evaluation/datasets/records/record-words.repository';
+import {
+  type BulkAnswer,
+  type Dataset,
+  type DatasetRecord,
+  EvaluationWorkspace,
+  type Page,
+} from './evaluation.harness';
+
+/** No worker runs here, so records wait for their words until a test adds them. */
+describe('the search of records', () => {
+  let app: TestApp;
+  let words: RecordWordsRepository;
+  let space: EvaluationWorkspace;
+  let dataset: Dataset;
+  let records: string;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    words = app.get(RecordWordsRepository);
+  });
+  beforeEach(async () => {
+    await app.database.query('UPDATE records SET search = record_words(metadata, expected, input)');
+    space = await EvaluationWorkspace.open(app);
+    dataset = await space.dataset();
+    records = `/eval/v1/datasets/${dataset.dataset_id}/records`;
+  });
+  afterAll(() => app.close());
+
+  const create = (...inputs: string[]) =>
+    space.post<BulkAnswer>(`${records}/bulk`, { items: inputs.map((input) => ({ input })) });
+  const found = async (q: string): Promise<unknown[]> =>
+    (await space.list<DatasetRecord>(`${records}?q=${encodeURIComponent(q)}`)).map(({ input }) => input);
+  const waiting = async (): Promise<number> => {
+    const [row] = await app.database.query<{ count: number }>(
+      'SELECT count(*)::int AS count FROM records WHERE dataset_id = $1 AND search IS NULL',
+      [dataset.dataset_id],
+    );
+    return row!.count;
+  };
+
+  it('finds a record at once, and counts it, before and after its words are indexed', async () => {
+    await create('the capital of Peru', 'the capital of Chile', 'a river');
+    await space.record(dataset.dataset_id, { input: 'the capital of Laos' });
+    const page = async () =>
+      (await space.viewer.get<Page<DatasetRecord>>(`${records}?q=capital&limit=1`)).body.page.total;
+    const cities = ['the capital of Peru', 'the capital of Chile', 'the capital of Laos'];
+    expect(await waiting()).toBe(4);
+    expect([await found('capital'), await found('peru capi'), await page()]).toEqual([
+      expect.arrayContaining(cities),
+      ['the capital of Peru'],
+      3,
+    ]);
+    await words.fill();
+    expect(await waiting()).toBe(0);
+    expect([await found('capital'), await found('peru capi'), await page()]).toEqual([
+      expect.arrayContaining(cities),
+      ['the capital of Peru'],
+      3,
+    ]);
+  });
+
+  it.each(['before', 'after'])(
+    'finds a record changed %s its words were indexed by its new words',
+    async (when) => {
+      const { dataset_record_id } = await space.record(dataset.dataset_id, { input: 'old question' });
+      if (when === 'after') await words.fill();
+      await space.editor.patch(`${records}/${dataset_record_id}`, { input: 'new question' });
+      expect([await found('old'), await found('new')]).toEqual([[], ['new question']]);
+      await words.fill();
+      expect([await found('old'), await found('new')]).toEqual([[], ['new question']]);
+    },
+  );
+
+  it('finds records that change while their words are added by the newest words alone', async () => {
+    const { body } = await create(...Array.from({ length: 50 }, (_, n) => `old ${n}`));
+    const changes = body.items.map(({ record, index }) =>
+      space.editor.patch(`${records}/${record!.dataset_record_id}`, { input: `new ${index}` }),
+    );
+    await Promise.all([...changes, words.fill(), words.fill(), words.fill()]);
+    await words.fill();
+    expect([await waiting(), await found('old'), (await found('new')).length]).toEqual([0, [], 50]);
+  });
+
+  it('has writers add the words themselves while many records wait', async () => {
+    await app.database.query(
+      `INSERT INTO records (dataset_record_id, dataset_id, workspace_id, version_id, input, created_revision, created_by)
+       SELECT 'rec_waiting_' || n, $1, $2, 'ver_waiting_' || n, '"early"', 1, 'test' FROM generate_series(1, 10000) n`,
+      [dataset.dataset_id, space.id],
+    );
+    await until(async () => {
+      const before = await waiting();
+      await create('late');
+      return (await waiting()) === before;
+    });
+    expect(await found('late')).toContain('late');
+    await words.fill();
+    await words.fill();
+    expect(await waiting()).toBe(0);
+  });
+});
