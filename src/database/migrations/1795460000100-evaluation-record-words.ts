@@ -1,8 +1,8 @@
 import { SqlMigration } from './sql-migration';
 
 /**
- * Computing the words of a long record and indexing them costs ten times as much as writing the record, and the writer
- * holds the lock of its dataset meanwhile. `search` is therefore NULL in a new record until a worker fills it.
+ * Computing and indexing the words of a long record takes ten times as long as writing the record, and the writer holds the
+ * lock of its dataset meanwhile. `search` is therefore NULL in a new record until a worker fills it.
  */
 export class EvaluationRecordWords1795460000100 extends SqlMigration {
   protected readonly sql = `
