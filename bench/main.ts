@@ -31,6 +31,7 @@ import { BenchJudge } from './judge';
 const CONNECTIONS = 16;
 
 const CASES: Record<string, (bench: Bench) => Promise<void>> = {
+  'fresh-tables': freshTables, // first, because its tables have to be new
   'bulk-results': bulkResults,
   'single-result': singleResult,
   'read-by-id': readById,
@@ -40,7 +41,6 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'bulk-records': bulkRecords,
   'list-records': listRecords,
   search,
-  'fresh-tables': freshTables,
   'export-records': exportRecords,
   'import-records': importRecords,
   'export-traces': exportTraces,

@@ -12,7 +12,7 @@ const TABLES = ['datasets', 'records', 'record_versions', 'experiments', 'result
 
 /**
  * Reads a page of 50 of 100,000 records, exports them, and compares two experiments of 20,000 results: right after they were
- * loaded into tables without statistics, and again after `VACUUM ANALYZE`. Run it alone, so that the tables are new.
+ * loaded into tables without statistics, and again after `VACUUM ANALYZE`. Must run first, so that the tables are new.
  */
 export async function freshTables(bench: Bench): Promise<void> {
   const set = async (enabled: boolean) => {
