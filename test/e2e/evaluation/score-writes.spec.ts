@@ -1,4 +1,6 @@
+import { newId } from '#platform/ids';
 import { createTestApp, jsonExport, newSpan, type TestApp } from '#testing';
+import { TargetResultRepository } from '../../../src/evaluation/scoring/execution/target-result.repository';
 import { EvaluationWorkspace } from './evaluation.harness';
 import { SCORES } from './human-scores.fixture';
 import { workOf } from './work.harness';
@@ -20,9 +22,11 @@ describe.each([
 
   const fill = (workspaceId: string): Promise<unknown> =>
     app.database.query(
-      `INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_name, source, target_kind, trace_id, score, created_at, created_by)
-       SELECT 'score_0' || lpad(n::text, 25, '0'), $1, $2, 'kind', CASE n % 3 WHEN 0 THEN 'client' WHEN 1 THEN 'end_user' ELSE 'human' END,
-              'trace', md5($1 || n), 1, now(), $3 FROM generate_series(1, ${MANY}) n`,
+      `INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_name, source, target_kind, trace_id, score,
+                           created_at, created_by)
+       SELECT 'score_0' || lpad(n::text, 25, '0'), $1, $2, 1, 'kind',
+              (ARRAY['client', 'end_user', 'human', 'hosted'])[n % 4 + 1], 'trace', md5($1 || n), 1, now(), $3
+       FROM generate_series(1, ${MANY}) n`,
       [workspaceId, scorerId, author],
     );
   const score = (fields: object) =>
@@ -89,5 +93,38 @@ describe.each([
     expect(result!.scores).toEqual({ own: 1, kind: 1 });
     const patched = () => space.evaluator.patch(`${results}/${result!.result_id}`, { scores: { own: 0 } });
     expect(await worked(patched)).toBeLessThan(FEW);
+  });
+
+  it('a hosted score reads only the one that it supersedes', async () => {
+    const [trace] = await app.database.query<{ trace_id: string }>(
+      `SELECT trace_id FROM scores WHERE workspace_id = $1 AND source = 'hosted' ORDER BY score_id DESC LIMIT 1`,
+      [space.id],
+    );
+    const [run, scoreId] = [newId('run'), newId('score')];
+    await app.database.query(
+      `INSERT INTO score_runs (score_run_id, org_id, workspace_id, scorer_id, scorer_version, grain, run_status,
+                               concurrency, total, created_at, updated_at, created_by)
+       SELECT $1, org_id, workspace_id, $2, 1, 'trace', 'running', 4, 1, now(), now(), 'test'
+       FROM workspaces WHERE workspace_id = $3`,
+      [run, scorerId, space.id],
+    );
+    await app.database.query(
+      'INSERT INTO score_targets (score_run_id, ordinal, trace_id) VALUES ($1, 0, $2)',
+      [run, trace!.trace_id],
+    );
+    const other = { session_id: null, result_experiment_id: null, result_id: null, result_version: null };
+    const target = { ordinal: 0, trace_id: trace!.trace_id, case_id: null, ...other };
+    const scored = { target, scoreId, item: { score: 1, elapsed_ms: 0 }, writeBack: null };
+    const store = async () => {
+      const key = { score_run_id: run, workspace_id: space.id };
+      const [isStored] = await new TargetResultRepository(app.database).store(key, [scored]);
+      return { status: isStored ? 200 : 409 };
+    };
+    expect(await worked(store)).toBeLessThan(FEW);
+    const superseded = await app.database.query(
+      'SELECT trace_id FROM scores WHERE workspace_id = $1 AND superseded_by_score_id = $2',
+      [space.id, scoreId],
+    );
+    expect(superseded).toEqual([trace]);
   });
 });

@@ -152,13 +152,14 @@ export class TargetResultRepository {
         ), earlier AS MATERIALIZED (
           SELECT own.score_id, scored.score_id AS superseded_by_score_id, scored.created_at
           FROM scored CROSS JOIN LATERAL (
-            SELECT score_id FROM scores
-            WHERE scores.workspace_id = scored.workspace_id AND scores.scorer_id = scored.scorer_id
-              AND scores.scorer_version = scored.scorer_version AND scores.target_kind = scored.target_kind
-              AND scores.target_id = scored.target_id AND scores.source = 'hosted' AND scores.superseded_at IS NULL
-            OFFSET 0
+            SELECT * FROM scores
+            WHERE scores.workspace_id = scored.workspace_id AND source = 'hosted' AND superseded_at IS NULL
+              AND (scores.scorer_id, scores.scorer_version, scores.target_kind, scores.target_id)
+                  >= (scored.scorer_id, scored.scorer_version, scored.target_kind, scored.target_id)
+            ORDER BY scorer_id, scorer_version, target_kind, target_id LIMIT 1
           ) own
-          WHERE scored.is_current
+          WHERE scored.is_current AND own.scorer_id = scored.scorer_id AND own.scorer_version = scored.scorer_version
+            AND own.target_kind = scored.target_kind AND own.target_id = scored.target_id
         ), superseded AS (
           UPDATE scores SET superseded_by_score_id = earlier.superseded_by_score_id, superseded_at = earlier.created_at
           FROM earlier
