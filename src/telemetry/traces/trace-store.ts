@@ -153,14 +153,14 @@ export class TraceStore {
   }
 
   /**
-   * Reads several traces and sessions at once: existing traces, without input and output of more than `maxBytes`, and the
-   * first traces of each session. Reads together what is small, which is all that most of them have, and leaves out
+   * Reads several traces and sessions at once: existing traces, of which the smallest include content, and the first
+   * traces of each session. Reads together what is small, which is all that most of them have, and leaves out
    * sessions and spans that exceed the limits of what is read together.
    */
   readTogether(scope: Scope, wanted: WantedTraces, limits: TogetherLimits): Promise<TracesTogether> {
     return this.read(scope, HINTS.ids, async ({ logs, spans, traces }) => {
       const { traceIds, ofSessions, withSpansOfSessions } = wanted;
-      const found = traceIds.length > 0 ? await traces.findMany(scope, traceIds, limits.maxBytes) : [];
+      const found = traceIds.length > 0 ? await traces.findTogether(scope, traceIds, limits.maxBytes) : [];
       const sessionIds = [...new Set(ofSessions(found))];
       const sessions = await wholeSessions(traces, scope, sessionIds, limits);
       const spoken = withSpansOfSessions ? [...sessions.values()].flat() : [];

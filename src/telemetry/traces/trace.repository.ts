@@ -46,6 +46,20 @@ export class TraceRepository {
     );
   }
 
+  /** Reads traces. The smallest of them include content, up to `maxBytes` in total. */
+  findTogether(scope: Scope, traceIds: readonly string[], maxBytes: number): Promise<TraceRow[]> {
+    return this.database.query<TraceRow>(
+      prepared(
+        'trace.find-together',
+        sql`SELECT ${columnsWhere(sql`t.contents <= ${maxBytes}`)}
+          FROM (
+            SELECT t.*, sum(t.content_size) OVER (ORDER BY t.content_size, t.trace_id ROWS UNBOUNDED PRECEDING) AS contents
+            FROM ${withIds(scope, traceIds)}
+          ) t`,
+      ),
+    );
+  }
+
   summarize(scope: Scope, traceIds: readonly string[]): Promise<TraceSummary[]> {
     return this.database.query<TraceSummary>(
       prepared('trace.summarize', sql`SELECT ${SUMMARY} FROM ${withIds(scope, traceIds)}`),

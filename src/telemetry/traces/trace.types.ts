@@ -63,7 +63,7 @@ export interface WantedTraces {
 
 /** Limits of reading traces and sessions together. */
 export interface TogetherLimits {
-  /** Size of input and output of one trace that was asked for by its id. */
+  /** Size of input and output of all traces that were asked for by their ids. */
   maxBytes: number;
   /** Traces of one session. */
   sessionTraces: number;

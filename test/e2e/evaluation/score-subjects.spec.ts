@@ -79,6 +79,21 @@ describe('a scorer sees', () => {
     });
   });
 
+  it('the content of traces and results that are too large to be read together', async () => {
+    const input = 'x'.repeat(3.5 * 1024 * 1024);
+    const lengths = async (body: object): Promise<unknown[]> => {
+      const scorer = await on.scorer(script('const score = ({ input }) => input.length'));
+      const { body: answer } = await on.score(scorer, { mode: 'test', ...body });
+      return answer.results.map(({ score }: { score: number }) => score);
+    };
+    const trace_ids = await Promise.all([1, 2, 3].map(() => on.trace({ input, output: 'y' })));
+    expect(await lengths({ trace_ids })).toEqual([input.length, input.length, input.length]);
+    const experiment = await on.experiment();
+    for (let n = 0; n < 3; n++) await on.result(experiment, { input, output: 'y', trace_id: undefined });
+    const { experiment_id } = experiment;
+    expect(await lengths({ experiment_id })).toEqual([input.length, input.length, input.length]);
+  });
+
   it('in checks, only what is certain about a truncated trace', async () => {
     const trace_ids = [await on.trace({ spans: 1_100 })];
     const checked = async (check: object): Promise<any> => {

@@ -115,6 +115,7 @@ describe('reading among many traces', () => {
   it('finds traces by their ids', async () => {
     const ids = Array.from({ length: 100 }, (_, n) => n.toString(16).padStart(32, '0'));
     await expectIndexes((on) => traces(on).findMany(scope, ids, 1_000_000), 'traces_pkey');
+    await expectIndexes((on) => traces(on).findTogether(scope, ids, 1_000_000), 'traces_pkey');
     await expectIndexes((on) => traces(on).summarize(scope, ids), 'traces_pkey');
     await expectIndexes((on) => traces(on).count(scope, ids), 'traces_pkey');
     await expectIndexes((on) => traces(on).refs(scope, { trace_ids: ids }, 100), 'traces_pkey');

@@ -10,7 +10,7 @@ import {
   SESSION_TRACES_MAX,
   SessionReader,
 } from './session-reader';
-import { SUBJECT_MAX } from './subject-views';
+import { isUnread, SUBJECT_MAX } from './subject-views';
 import { type ResultContent, SubjectRepository } from './subject.repository';
 
 /** The traces and results of a chunk of targets. */
@@ -28,8 +28,8 @@ export interface PreparedContent extends ChunkContent {
 const TOGETHER = {
   maxBytes: SUBJECT_MAX,
   sessionTraces: SESSION_TRACES_MAX,
-  spans: 1_000,
-  bytes: 1024 * 1024,
+  spans: 4_000,
+  bytes: 4 * 1024 * 1024,
 };
 
 /** Reads the traces, results and sessions of several targets together. */
@@ -72,6 +72,24 @@ export class ChunkReader {
     return { traces: byId(traces), results, known: { sessions, spans, ofAgents } };
   }
 
+  /** Returns the trace and the result of a target. Reads those that were left out of their chunk, but fit into a subject. */
+  async ofTarget(
+    scope: Scope,
+    { trace_id, result_experiment_id, result_id }: ScoringTarget,
+    { traces, results }: ChunkContent,
+  ): Promise<{ trace: TraceRow | undefined; result: ResultContent | undefined }> {
+    let trace = trace_id === null ? undefined : traces.get(trace_id);
+    if (trace && isUnread(trace) && trace.content_size <= SUBJECT_MAX) {
+      [trace] = await this.traces.findTraces(scope, [trace.trace_id], SUBJECT_MAX);
+    }
+    let result = result_id === null ? undefined : results.get(result_id);
+    if (result && isUnreadResult(result) && result.size <= SUBJECT_MAX) {
+      const key = { experimentId: result_experiment_id!, resultId: result.result_id };
+      [result] = await this.results.readResults(scope, [key], SUBJECT_MAX);
+    }
+    return { trace, result };
+  }
+
   private async readResults(
     scope: Scope,
     targets: readonly ScoringTarget[],
@@ -85,6 +103,9 @@ export class ChunkReader {
     return new Map(results.map((result) => [result.result_id, result]));
   }
 }
+
+const isUnreadResult = ({ size, input, output, expected, metadata }: ResultContent): boolean =>
+  size > 0 && (input ?? output ?? expected ?? metadata) === null;
 
 /** Tells whether the content is so small that the next chunk can be held beside it. */
 export const isSmall = ({ traces, results }: ChunkContent): boolean => {

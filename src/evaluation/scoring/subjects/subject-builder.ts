@@ -101,10 +101,9 @@ export class SubjectBuilder {
   ): AsyncGenerator<TargetContent, undefined> {
     for (let at = 0; at < targets.length; at += chunkSize) {
       const chunk = targets.slice(at, at + chunkSize);
-      const { traces, results } = await this.chunks.readChunk(scope, chunk);
+      const read = await this.chunks.readChunk(scope, chunk);
       for (const target of chunk) {
-        const trace = target.trace_id === null ? undefined : traces.get(target.trace_id);
-        const result = target.result_id === null ? undefined : results.get(target.result_id);
+        const { trace, result } = await this.chunks.ofTarget(scope, target, read);
         const isRead = !result || result.size <= SUBJECT_MAX;
         const content = isRead ? await this.contentOf(scope, trace, undefined, result) : undefined;
         const fits = content && sizeOf([content.input, content.output]) <= SUBJECT_MAX;
@@ -118,11 +117,11 @@ export class SubjectBuilder {
     scope: Scope,
     grain: Grain,
     target: ScoringTarget,
-    { traces, results, known }: PreparedContent,
+    content: PreparedContent,
   ): Promise<SubjectOrError> {
-    const result = target.result_id === null ? undefined : results.get(target.result_id);
+    const { trace, result } = await this.chunks.ofTarget(scope, target, content);
     if (result && result.size > SUBJECT_MAX) return tooLarge('The result of the target');
-    const trace = target.trace_id === null ? undefined : traces.get(target.trace_id);
+    const { known } = content;
     return grain === 'trace'
       ? this.buildTrace(scope, target, trace, result, known)
       : this.buildSession(scope, target, trace, result, known);

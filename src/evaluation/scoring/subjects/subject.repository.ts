@@ -12,7 +12,7 @@ export interface ResultContent {
   output: RawJson | null;
   expected: RawJson | null;
   metadata: RawJson | null;
-  /** Size of these four members in bytes of JSON. If it is too large, the four are null. */
+  /** Size of these four members in bytes of JSON. If they were not read, the four are null. */
   size: number;
 }
 
@@ -20,11 +20,11 @@ export interface ResultContent {
 export class SubjectRepository {
   constructor(private readonly database: Database) {}
 
-  /** Reads results, without the content of those larger than `maxSize` bytes of JSON. */
+  /** Reads results. The smallest of them include content, up to `maxBytes` of JSON in total. */
   readResults(
     scope: Scope,
     keys: readonly { experimentId: string; resultId: string }[],
-    maxSize: number,
+    maxBytes: number,
   ): Promise<ResultContent[]> {
     if (keys.length === 0) return Promise.resolve([]);
     const experimentIds = keys.map((key) => key.experimentId);
@@ -32,18 +32,20 @@ export class SubjectRepository {
     return this.database.query<ResultContent>(
       prepared(
         'scoring-subject.read-results',
-        sql`SELECT r.experiment_id, r.result_id, r.session_id, size, CASE WHEN fits THEN input END AS input,
-              CASE WHEN fits THEN output END AS output, CASE WHEN fits THEN expected END AS expected,
-              CASE WHEN fits THEN metadata END AS metadata
-            FROM (SELECT ${scope.workspaceId}::text AS workspace_id, *
-                  FROM unnest(${experimentIds}::text[], ${resultIds}::text[]) AS keys(experiment_id, result_id)
-                  OFFSET 0) given
-            JOIN results r USING (workspace_id, experiment_id, result_id)
-            CROSS JOIN LATERAL (
-              SELECT coalesce(octet_length(r.input::text), 0) + coalesce(octet_length(r.output::text), 0)
-                     + coalesce(octet_length(r.expected::text), 0) + coalesce(octet_length(r.metadata::text), 0) AS size
-            ) sized
-            CROSS JOIN LATERAL (SELECT size <= ${maxSize} AS fits) limited`,
+        sql`SELECT r.experiment_id, r.result_id, r.session_id, r.size, CASE WHEN fits THEN r.input END AS input,
+              CASE WHEN fits THEN r.output END AS output, CASE WHEN fits THEN r.expected END AS expected,
+              CASE WHEN fits THEN r.metadata END AS metadata
+            FROM (
+              SELECT r.*, size, sum(size) OVER (ORDER BY size, r.result_id ROWS UNBOUNDED PRECEDING) <= ${maxBytes} AS fits
+              FROM (SELECT ${scope.workspaceId}::text AS workspace_id, *
+                    FROM unnest(${experimentIds}::text[], ${resultIds}::text[]) AS keys(experiment_id, result_id)
+                    OFFSET 0) given
+              JOIN results r USING (workspace_id, experiment_id, result_id)
+              CROSS JOIN LATERAL (
+                SELECT coalesce(octet_length(r.input::text), 0) + coalesce(octet_length(r.output::text), 0)
+                       + coalesce(octet_length(r.expected::text), 0) + coalesce(octet_length(r.metadata::text), 0) AS size
+              ) sized
+            ) r`,
       ),
     );
   }
