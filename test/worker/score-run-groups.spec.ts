@@ -79,6 +79,17 @@ describe('a run', () => {
     expect(await writtenTo(experiment)).toBe(32);
   });
 
+  it('stores more results of code together than are scored at once', async () => {
+    const store = jest.spyOn(worker.get(TargetResultRepository), 'store');
+    const scorer = script('const score = ({ input }) => input');
+    const { run, experiment } = await on.runOver(indexes(40), scorer, { concurrency: 2 });
+    await on.finished(run.score_run_id);
+    const sizes = store.mock.calls.map(([, scored]) => scored.length);
+    expect(sizes.reduce((sum, size) => sum + size)).toBe(40);
+    expect(Math.max(...sizes)).toBeGreaterThan(4);
+    expect(await writtenTo(experiment)).toBe(40);
+  });
+
   it('stores each target once', async () => {
     const { run, experiment } = await on.runOver(indexes(6), JUDGE, { concurrency: 1 });
     await gate.holds(1);

@@ -91,6 +91,34 @@ describe('GroupCommit', () => {
     expect(groups).toEqual([['AAA', 'BB'], ['CCCCCCCC'], ['D']]);
   });
 
+  it('waits for more items until a group is full, or has waited for its time', async () => {
+    const groups: string[][] = [];
+    const commits = (maxMs: number) =>
+      new GroupCommit<string, string, string>({
+        owner: 'groups',
+        limiter: limitTo(1),
+        prepare: (text) => text,
+        maxWeight: 100,
+        weightOf: () => 1,
+        filling: { maxMs, isFull: (waiting) => waiting >= 3 },
+        isOutage: () => false,
+        write: (items) => {
+          groups.push([...items]);
+          return Promise.resolve([...items]);
+        },
+      });
+    const patient = commits(60_000);
+    const add = (text: string): Promise<string> => patient.add(['o'], text, NEVER);
+    const answers = [add('a'), add('b')];
+    await settle();
+    expect(groups).toEqual([]);
+    answers.push(add('c'));
+    expect(await Promise.all(answers)).toEqual(['a', 'b', 'c']);
+    expect(await Promise.all(['d', 'e', 'f', 'g'].map((text) => add(text)))).toHaveLength(4);
+    expect(await commits(1).add(['o'], 'h', NEVER)).toBe('h');
+    expect(groups).toEqual([['a', 'b', 'c'], ['d', 'e', 'f', 'g'], ['h']]);
+  });
+
   it('does not prepare items that do not fit the group', async () => {
     const prepared: string[] = [];
     const writing: (() => void)[] = [];

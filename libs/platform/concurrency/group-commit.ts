@@ -3,6 +3,14 @@ import type { FairLimiter } from './fair-limiter';
 import { FairQueue, type OwnerPath } from './fair-queue';
 import { yieldToEventLoop } from './pace';
 
+/** How a group waits for more items. For a limiter that writes one group at a time. */
+export interface Filling {
+  /** Longest wait of a group, in milliseconds. */
+  maxMs: number;
+  /** Tells whether a group need not wait any longer. */
+  isFull: (waiting: number) => boolean;
+}
+
 export interface GroupRules<Item, Ready, Result> {
   /** Limits how many groups are written at once. Several kinds of groups may share it, and take turns with other work. */
   limiter: FairLimiter;
@@ -13,6 +21,8 @@ export interface GroupRules<Item, Ready, Result> {
   /** Weight at which a group is full. A single item may weigh more. */
   maxWeight: number;
   weightOf: (ready: Ready) => number;
+  /** By default, no group waits for more items. */
+  filling?: Filling;
   /** Writes a whole group or nothing. Returns the results in the order of the items. */
   write: (items: readonly Ready[]) => Promise<Result[]>;
   /** Tells whether an error of `write` concerns every item alike, so that writing fewer of them is pointless. */
@@ -35,13 +45,15 @@ interface Member<Item, Ready, Result> {
 }
 
 /**
- * Writes many small items in few commits. Items that arrive while groups are being written form the next group; no item
- * waits for a group to fill. Organizations take turns, and workspaces within them. A group that cannot be written is split
- * in halves, so that one bad item does not fail the others.
+ * Writes many small items in few commits. Items that arrive while groups are being written form the next group. Unless the
+ * rules say otherwise, no item waits for a group to fill. Organizations take turns, and workspaces within them. A group that
+ * cannot be written is split in halves, so that one bad item does not fail the others.
  */
 export class GroupCommit<Item, Ready, Result> {
   private readonly waiting = new FairQueue<Waiter<Item, Result>>();
   private writing = 0;
+  /** Ends the wait for more items. */
+  private endFilling: (() => void) | undefined;
 
   constructor(private readonly rules: GroupRules<Item, Ready, Result>) {}
 
@@ -66,6 +78,7 @@ export class GroupCommit<Item, Ready, Result> {
       };
       signal?.addEventListener('abort', leave, { once: true });
       this.waiting.push(owner, waiter);
+      if (this.rules.filling?.isFull(this.waiting.size)) this.endFilling?.();
       if (this.writing < this.rules.limiter.concurrency)
         void runAs(this.rules.owner, () => this.writeGroups());
     });
@@ -75,10 +88,23 @@ export class GroupCommit<Item, Ready, Result> {
   private async writeGroups(): Promise<void> {
     this.writing++;
     while (this.waiting.size > 0) {
-      const { limiter, owner } = this.rules;
+      const { limiter, owner, filling } = this.rules;
+      if (filling && !filling.isFull(this.waiting.size)) await this.fill(filling.maxMs);
       await limiter.run(owner, undefined, async () => this.writeGroup(await this.nextGroup()));
     }
     this.writing--;
+  }
+
+  /** Waits until enough items wait, but no longer than `maxMs`. */
+  private async fill(maxMs: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, maxMs);
+      this.endFilling = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.endFilling = undefined;
   }
 
   /** Forms a group of the items that wait now. Yields to the event loop between items, because preparing takes time. */

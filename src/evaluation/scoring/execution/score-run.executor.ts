@@ -42,6 +42,10 @@ const BREAKDOWNS_MAX = 5;
 const DATABASE_RETRY_MS = 1_000;
 /** Targets that are stored in one transaction, at most. */
 const STORED_TOGETHER_MAX = 32;
+/** Results of code that wait while the next targets are scored, at most: a group that is being stored, and the next one. */
+const UNSTORED_MAX = 2 * STORED_TOGETHER_MAX;
+/** How long the result of code waits for others at most, to be stored together with them. */
+const STORED_WITHIN_MS = 250;
 
 /** Executes scoring runs. Handles their jobs. */
 @Handles(SCORE_RUN)
@@ -158,6 +162,7 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
       grain: run.grain,
       targets: await this.executions.targetsLeft(run),
       concurrency: run.concurrency,
+      unstored: scorer.scorer_kind === 'code' ? UNSTORED_MAX : 0,
       cache: run.uses_cache ? 'read' : 'write',
       budget,
       runId: run.score_run_id,
@@ -165,7 +170,7 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
       stopping: this.shutdown.stopping,
       signal: abandoned.signal,
     };
-    const results = this.resultsOf(run);
+    const results = this.resultsOf(run, job);
     try {
       await this.runner.run(scope, job, async (target, item) => {
         const writeBack = writeBackOf(run, scorer, target, item);
@@ -184,15 +189,32 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
     }
   }
 
-  /** Stores the results of targets that finish while others are being stored in one transaction. */
-  private resultsOf(run: ClaimedRun): GroupCommit<ScoredTarget, ScoredTarget, boolean> {
+  /**
+   * Stores the results of several targets in one transaction: those that finish while others are being stored. The results
+   * of code, which is fast, wait for more. The answers of judges, which were paid for, do not.
+   */
+  private resultsOf(
+    run: ClaimedRun,
+    { scorer, targets }: ScoringJob,
+  ): GroupCommit<ScoredTarget, ScoredTarget, boolean> {
+    let left = targets.length;
     return new GroupCommit({
       limiter: new FairLimiter({ concurrency: 1 }),
       owner: run.org_id,
       prepare: (scored) => scored,
       maxWeight: STORED_TOGETHER_MAX,
       weightOf: () => 1,
-      write: (scored) => this.targetResults.store(run, scored),
+      ...(scorer.scorer_kind === 'code' && {
+        filling: {
+          maxMs: STORED_WITHIN_MS,
+          isFull: (waiting) => waiting >= Math.min(STORED_TOGETHER_MAX, left),
+        },
+      }),
+      write: async (scored) => {
+        const stored = await this.targetResults.store(run, scored);
+        left -= scored.length;
+        return stored;
+      },
       isOutage,
     });
   }

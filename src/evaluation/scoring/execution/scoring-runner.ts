@@ -11,8 +11,8 @@ import { type ScoringResultDto, toScoringResultDto } from '../runs/score-run.dto
 import { type PreparedTarget, SubjectBuilder } from '../subjects/subject-builder';
 import { type RunnableScorer, TargetScorer } from './target-scorer';
 
-/** Targets whose input and output are read together. A larger chunk only takes more memory. */
-const CHUNK = 8;
+/** Targets whose content is read together, at most. */
+const CHUNK = 32;
 /** Share of the request's time for scoring, so that finished targets are returned even when others take too long. */
 const TEST_TIME_SHARE = 0.95;
 const OUT_OF_TIME = 'This was not scored within the time limit of the request.';
@@ -41,6 +41,8 @@ export interface ScoringJob {
   targets: readonly ScoringTarget[];
   /** Targets scored at a time; the process may allow fewer. */
   concurrency: number;
+  /** Results that may wait for `onResult` while the next targets are scored. Default: none. */
+  unstored?: number;
   /** How the answers of a judge are cached. */
   cache: ScoringContext['cache'];
   /** Once it is spent, no further target is started and no request is sent to a judge. */
@@ -141,7 +143,8 @@ export class ScoringRunner {
   }
 
   /**
-   * Scores targets and passes each result to `onResult` as soon as it is available. Targets that the signals abort have no
+   * Scores targets and passes each result to `onResult` as soon as it is available. A target whose result waits for it does
+   * not count as being scored. Targets that the signals abort have no
    * result. Throws the error of `onResult`, or the error that made scoring impossible, once no target is in progress.
    */
   async run(scope: Scope, job: ScoringJob, onResult: OnResult): Promise<void> {
@@ -151,46 +154,46 @@ export class ScoringRunner {
     const stopping = linkedSignal(job.stopping, job.signal, broken.signal);
     const abandoned = linkedSignal(job.signal, broken.signal);
     const linkedJob = { ...job, stopping: stopping.signal, signal: abandoned.signal };
+    // While a job is stopping, targets that wait for a judge's turn are left to other workers.
+    const fail = (error: unknown): void => {
+      if (!stopping.signal.aborted) broken.abort(error);
+    };
+    const storing = new Set<Promise<unknown>>();
     const scoreAll = async (): Promise<void> => {
-      try {
-        while (await this.scoreNext(scope, queue, linkedJob, onResult));
-      } catch (error) {
-        broken.abort(error);
-        throw error;
+      for (;;) {
+        const scored = await this.scoreNext(scope, queue, linkedJob);
+        if (!scored) return;
+        const stored = onResult(scored.target, scored.item)
+          .catch(fail)
+          .finally(() => storing.delete(stored));
+        storing.add(stored);
+        if (storing.size > (job.unstored ?? 0)) await stored;
       }
     };
-    const loops = Array.from({ length: Math.min(job.concurrency, job.targets.length) }, scoreAll);
-    const outcomes = await Promise.allSettled(loops);
+    const atOnce = Math.min(job.concurrency, job.targets.length);
+    await Promise.all(Array.from({ length: atOnce }, () => scoreAll().catch(fail)));
+    await Promise.all(storing);
     stopping.unlink();
     abandoned.unlink();
-    const failed = outcomes.find((outcome) => outcome.status === 'rejected');
-    if (failed) throw failed.reason;
+    broken.signal.throwIfAborted();
   }
 
-  /** Scores the next target. Returns false if there is no further target, or the job is stopping. */
-  private async scoreNext(
+  /** Scores the next target. Returns undefined if there is no further target, or the job is stopping. */
+  private scoreNext(
     scope: Scope,
     queue: AsyncGenerator<PreparedTarget, undefined>,
     job: ScoringJob,
-    onResult: OnResult,
-  ): Promise<boolean> {
+  ): Promise<{ target: ScoringTarget; item: ScoredItem } | undefined> {
     const limiter = job.scorer.scorer_kind === 'llm_judge' ? this.judges : this.code;
-    try {
-      return await limiter.run(scope, job.stopping, async (permit) => {
-        const prepared = await this.prepareNext(queue, job);
-        if (!prepared || job.signal.aborted) return false;
-        const { signal, cache, budget, runId } = job;
-        const targetKey = runId && `${runId}:${prepared.target.ordinal}`;
-        const lendSlot = lendSlotOf(permit, job.stopping);
-        const item = await prepared.scoring({ owner: scope, signal, cache, budget, targetKey, lendSlot });
-        await onResult(prepared.target, item);
-        return true;
-      });
-    } catch (error) {
-      // While a job is stopping, targets that wait for a judge's turn are left to other workers.
-      if (job.stopping.aborted) return false;
-      throw error;
-    }
+    return limiter.run(scope, job.stopping, async (permit) => {
+      const prepared = await this.prepareNext(queue, job);
+      if (!prepared || job.signal.aborted) return undefined;
+      const { signal, cache, budget, runId } = job;
+      const targetKey = runId && `${runId}:${prepared.target.ordinal}`;
+      const lendSlot = lendSlotOf(permit, job.stopping);
+      const item = await prepared.scoring({ owner: scope, signal, cache, budget, targetKey, lendSlot });
+      return { target: prepared.target, item };
+    });
   }
 
   /** Prepares the next target. A separate function, so that the subject can be freed before the scoring starts. */
