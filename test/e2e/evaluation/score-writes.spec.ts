@@ -25,8 +25,9 @@ describe.each([
       `INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_name, source, target_kind, trace_id, score,
                            created_at, created_by)
        SELECT 'score_0' || lpad(n::text, 25, '0'), $1, $2, 1, 'kind',
-              (ARRAY['client', 'end_user', 'human', 'hosted'])[n % 4 + 1], 'trace', md5($1 || n), 1, now(), $3
-       FROM generate_series(1, ${MANY}) n`,
+              CASE WHEN n > ${MANY} THEN 'hosted' ELSE (ARRAY['client', 'end_user', 'human'])[n % 3 + 1] END,
+              'trace', md5($1 || n), 1, now(), $3
+       FROM generate_series(1, 3 * ${MANY}) n`,
       [workspaceId, scorerId, author],
     );
   const score = (fields: object) =>
