@@ -143,9 +143,9 @@ export class ScoringRunner {
   }
 
   /**
-   * Scores targets and passes each result to `onResult` as soon as it is available. A target whose result waits for it does
-   * not count as being scored. Targets that the signals abort have no
-   * result. Throws the error of `onResult`, or the error that made scoring impossible, once no target is in progress.
+   * Scores targets and passes each result to `onResult` as soon as it is available. A target whose result waits for
+   * `onResult` does not count against `concurrency`. Targets that the signals abort have no result. Throws the error of
+   * `onResult`, or the error that made scoring impossible, once no target is in progress.
    */
   async run(scope: Scope, job: ScoringJob, onResult: OnResult): Promise<void> {
     const chunk = Math.min(CHUNK, job.concurrency);
