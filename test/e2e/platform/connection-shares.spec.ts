@@ -19,7 +19,7 @@ describe('database connections', () => {
     const editor = await blocked.as('editor');
     const body = { workspace_id: blocked.workspaceId, name: 'd' };
     const dataset = (await editor.post('/eval/v1/datasets', body)).body as { dataset_id: string };
-    await holder.lock('records');
+    await holder.lock('record_versions');
     const record = { workspace_id: blocked.workspaceId, input: 1 };
     const path = `/eval/v1/datasets/${dataset.dataset_id}/records`;
     // single records would share one statement
