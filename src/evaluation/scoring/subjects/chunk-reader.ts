@@ -24,13 +24,13 @@ export interface PreparedContent extends ChunkContent {
   known: KnownContent;
 }
 
-/** Limits of what is read together for a chunk of targets. What exceeds them is read for each target. */
-const TOGETHER = {
-  maxBytes: SUBJECT_MAX,
-  sessionTraces: SESSION_TRACES_MAX,
-  spans: 4_000,
-  bytes: 4 * 1024 * 1024,
-};
+/** Limits of what is read together, per target. A target reads by itself what exceeds them. */
+const EACH = { spans: 125, bytes: 128 * 1024 };
+/** A smaller chunk has the limits of this many targets. */
+const LEAST_TARGETS = 8;
+
+/** Size of content beside which the next chunk can be held, in bytes. */
+const SMALL = 4 * 1024 * 1024;
 
 /** Reads the traces, results and sessions of several targets together. */
 @Injectable()
@@ -67,7 +67,13 @@ export class ChunkReader {
       return { traces: new Map(), results, known: NOTHING_KNOWN };
     }
     const wanted = { traceIds, ofSessions: sessionsOf, withSpansOfSessions: grain === 'session' };
-    const { traces, sessions, spans } = await this.traces.readTogether(scope, wanted, TOGETHER);
+    const shares = Math.max(LEAST_TARGETS, targets.length);
+    const { traces, sessions, spans } = await this.traces.readTogether(scope, wanted, {
+      maxBytes: SUBJECT_MAX,
+      sessionTraces: SESSION_TRACES_MAX,
+      spans: EACH.spans * shares,
+      bytes: EACH.bytes * shares,
+    });
     const ofAgents = await this.sessions.agentSessionsAmong(scope, [...new Set(sessionsOf(traces))]);
     return { traces: byId(traces), results, known: { sessions, spans, ofAgents } };
   }
@@ -110,7 +116,7 @@ const isUnreadResult = ({ size, input, output, expected, metadata }: ResultConte
 /** Tells whether the content is so small that the next chunk can be held beside it. */
 export const isSmall = ({ traces, results }: ChunkContent): boolean => {
   const resultSize = [...results.values()].reduce((sum, { size }) => sum + size, 0);
-  return contentSizeOf([...traces.values()]) + resultSize <= TOGETHER.bytes;
+  return contentSizeOf([...traces.values()]) + resultSize <= SMALL;
 };
 
 const byId = (traces: readonly TraceRow[]): Map<string, TraceRow> =>
