@@ -121,6 +121,7 @@ describeLists(['/eval/'], async (seeds) => {
             subject_id: either, baseline_experiment_id: [ids.experiment_id!], name: ['first experiment rare 7'],
           },
           searches: { ...words, config: ['marker:first', 'marker:nowhere'], run_key: ['run 7'] },
+          rare: { q: ['rare'], tag: ['seldom'], config: ['marker:nowhere'] },
         },
         searchExperiments: {
           path: '/eval/v1/experiments/search', by, rows: MANY,

@@ -42,6 +42,8 @@ export interface ListRequest {
   filters?: Record<string, readonly string[]>;
   /** Values of other parameters: a page may read all rows of the list. */
   searches?: Record<string, readonly string[]>;
+  /** Values of these parameters that few rows meet. With statistics of all rows, an index finds them. */
+  rare?: Record<string, readonly string[]>;
   /**
    * A workspace, and a filter that many rows meet, but few of the workspace. A page may read `NARROWED_ROWS` more rows, but
    * only with statistics of all rows: without them, PostgreSQL does not know which of the two indexes finds fewer rows.
@@ -228,6 +230,7 @@ export function describeLists(
         by,
         filters = {},
         searches = {},
+        rare = {},
         narrowed = [],
         fixed,
         bodies,
@@ -282,8 +285,11 @@ export function describeLists(
         for (const value of values) await ask({ [filter]: value }, perMatch);
       for (const [filter, values] of Object.entries(searches))
         for (const value of values) await ask({ [filter]: value }, EACH_CHECKED);
-      if (statistics === STATISTICS[2])
+      if (statistics === STATISTICS[2]) {
         for (const parameters of narrowed) await ask(parameters, 0, undefined, NARROWED_ROWS);
+        for (const [filter, values] of Object.entries(rare))
+          for (const value of values) await ask({ [filter]: value }, 0);
+      }
       return heavy;
     }
   });
