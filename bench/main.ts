@@ -108,7 +108,13 @@ async function runShared(names: string[]): Promise<void> {
       () => service.addWorker(),
       () => service.memory(),
     );
-    for (const name of names) await CASES[name]!(bench);
+    for (const name of names) {
+      try {
+        await CASES[name]!(bench);
+      } catch (error) {
+        fail(new Error(`The benchmark ${name} failed.`, { cause: error }));
+      }
+    }
   } finally {
     http.close();
     await direct.close();
@@ -117,7 +123,10 @@ async function runShared(names: string[]): Promise<void> {
   }
 }
 
-main(process.argv.slice(2)).catch((error: unknown) => {
-  process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+/** Reports an error, and lets the process end with code 1. */
+function fail(error: unknown): void {
+  console.error(error);
   process.exitCode = 1;
-});
+}
+
+main(process.argv.slice(2)).catch(fail);

@@ -21,19 +21,19 @@ async function fill(bench: Bench): Promise<void> {
   const { workspaceId } = bench.scope;
   await bench.direct.query(
     `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, service_name)
-     SELECT $1, lpad(to_hex(n), 32, '0'), now(), now(), 1, 0, ARRAY['model ' || n % 5], 'service ' || n % 3
+     SELECT $1, 'c' || lpad(to_hex(n), 31, '0'), now(), now(), 1, 0, ARRAY['model ' || n % 5], 'service ' || n % 3
      FROM generate_series(1, $2::int) n`,
     [workspaceId, TRACES],
   );
   await bench.direct.query(
     `INSERT INTO trace_models (workspace_id, trace_id, model)
-     SELECT workspace_id, trace_id, models[1] FROM traces WHERE workspace_id = $1`,
+     SELECT workspace_id, trace_id, models[1] FROM traces WHERE workspace_id = $1 AND trace_id LIKE 'c%'`,
     [workspaceId],
   );
   await bench.direct.query(
     `INSERT INTO scores (score_id, workspace_id, scorer_name, source, target_kind, trace_id, score, created_at, created_by)
-     SELECT 'score_' || lpad(n::text, 26, '0'), $1, 'scorer ' || n % $3::int,
-            CASE WHEN n % 7 = 0 THEN 'end_user' ELSE 'client' END, 'trace', lpad(to_hex(n % $4::int + 1), 32, '0'),
+     SELECT 'score_c' || lpad(n::text, 25, '0'), $1, 'scorer ' || n % $3::int,
+            CASE WHEN n % 7 = 0 THEN 'end_user' ELSE 'client' END, 'trace', 'c' || lpad(to_hex(n % $4::int + 1), 31, '0'),
             (n * 7919 % 10007) / 10007.0, now() - (1 - n / $2::float8) * $5::int * interval '1 day', 'bench'
      FROM generate_series(1, $2::int) n`,
     [workspaceId, SCORES, SCORERS, TRACES, DAYS],
@@ -48,7 +48,7 @@ export async function scores(bench: Bench): Promise<void> {
   const lists: [string, Record<string, string>][] = [
     ['first page', {}],
     ['of one scorer', { scorer_name: NAME }],
-    ['of one trace', { trace_id: '7'.padStart(32, '0') }],
+    ['of one trace', { trace_id: `c${'7'.padStart(31, '0')}` }],
     ['the lowest of one scorer', { scorer_name: NAME, sort: 'score' }],
     ['a source and bounds', { source: 'end_user', min_score: '0.9' }],
   ];

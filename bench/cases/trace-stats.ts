@@ -24,7 +24,7 @@ async function fill(bench: Bench, experimentId: string): Promise<void> {
     `WITH filled AS (
      INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, input_tokens,
                          output_tokens, cost_usd, models, root_name, service_name)
-     SELECT $1, lpad(to_hex(n), 32, '0'), timestamptz '2026-11-20' + n * interval '1 second',
+     SELECT $1, 'b' || lpad(to_hex(n), 31, '0'), timestamptz '2026-11-20' + n * interval '1 second',
             timestamptz '2026-11-20' + n * interval '1 second' + (n * 7919 % 10007) * interval '1 millisecond', 25,
             (n % 10 = 0)::int, 1000 + n % 500, 100 + n % 50, 0.01 + (n % 100) / 10000.0,
             ARRAY['model ' || n % 5, 'model ' || (n + 1) % 5], 'answer', 'shop'
@@ -35,7 +35,7 @@ async function fill(bench: Bench, experimentId: string): Promise<void> {
     [workspaceId, TRACES * 11],
   );
   await bench.direct.query(
-    `UPDATE results SET trace_id = lpad(to_hex(right(case_id, -5)::int * 11), 32, '0') WHERE experiment_id = $1`,
+    `UPDATE results SET trace_id = 'b' || lpad(to_hex(right(case_id, -5)::int * 11), 31, '0') WHERE experiment_id = $1`,
     [experimentId],
   );
   await bench.direct.query('VACUUM (ANALYZE) results, traces, trace_models');
