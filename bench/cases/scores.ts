@@ -34,7 +34,7 @@ async function fill(bench: Bench): Promise<void> {
     `INSERT INTO scores (score_id, workspace_id, scorer_name, source, target_kind, trace_id, score, created_at, created_by)
      SELECT 'score_c' || lpad(n::text, 25, '0'), $1, 'scorer ' || n % $3::int,
             CASE WHEN n % 7 = 0 THEN 'end_user' ELSE 'client' END, 'trace', 'c' || lpad(to_hex(n % $4::int + 1), 31, '0'),
-            (n * 7919 % 10007) / 10007.0, now() - (1 - n / $2::float8) * $5::int * interval '1 day', 'bench'
+            (n::int8 * 7919 % 10007) / 10007.0, now() - (1 - n / $2::float8) * $5::int * interval '1 day', 'bench'
      FROM generate_series(1, $2::int) n`,
     [workspaceId, SCORES, SCORERS, TRACES, DAYS],
   );
