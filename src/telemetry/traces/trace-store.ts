@@ -153,9 +153,8 @@ export class TraceStore {
   }
 
   /**
-   * Reads several traces and sessions at once: existing traces, of which the smallest include content, and the first
-   * traces of each session. Reads together what is small, which is all that most of them have, and leaves out
-   * sessions and spans that exceed the limits of what is read together.
+   * Reads several traces and the first traces of several sessions at once. The smallest traces include their content.
+   * Leaves out content, sessions and spans that exceed the limits. Most traces and sessions are small enough.
    */
   readTogether(scope: Scope, wanted: WantedTraces, limits: TogetherLimits): Promise<TracesTogether> {
     return this.read(scope, HINTS.ids, async ({ logs, spans, traces }) => {

@@ -24,7 +24,7 @@ export interface PreparedContent extends ChunkContent {
   known: KnownContent;
 }
 
-/** Limits of what is read together, per target. A target reads by itself what exceeds them. */
+/** Limits of the common read, per target. Content beyond them is read for its target alone. */
 const EACH = { spans: 125, bytes: 128 * 1024 };
 /** A smaller chunk has the limits of this many targets. */
 const LEAST_TARGETS = 8;
