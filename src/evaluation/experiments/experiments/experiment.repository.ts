@@ -42,7 +42,8 @@ export class ExperimentRepository extends WorkspaceRepository<ExperimentEntity> 
       )
       .addIf(query.score, (score) => hasMean(scope, score))
       .addSearch(query.q);
-    for (const forms of configFilter(query.config ?? [])) where.addScattered(sql`config_pairs && ${forms}::text[]`);
+    for (const forms of configFilter(query.config ?? []))
+      where.addScattered(sql`config_pairs && ${forms}::text[]`);
     addCreated(where, { prefix: 'exp', id: 'experiment_id' }, query);
     return listPage<ExperimentEntity>(
       this.database,
