@@ -14,6 +14,26 @@ describe('database connections', () => {
     await app.close();
   });
 
+  it('remain for records of other organizations while one that creates records waits for locks', async () => {
+    const [blocked, other] = await Promise.all([newOrganization(app), newOrganization(app)]);
+    const [editor, otherEditor] = await Promise.all([blocked.as('editor'), other.as('editor')]);
+    const datasetOf = async ({ workspaceId }: typeof blocked, client: typeof editor) => {
+      const { body } = await client.post('/eval/v1/datasets', { workspace_id: workspaceId, name: 'd' });
+      return `/eval/v1/datasets/${(body as { dataset_id: string }).dataset_id}/records`;
+    };
+    const [path, otherPath] = [await datasetOf(blocked, editor), await datasetOf(other, otherEditor)];
+    await holder.lock('experiments');
+    const experiment = { workspace_id: blocked.workspaceId, name: 'e' };
+    const waiting = Array.from({ length: 10 }, () => editor.post('/eval/v1/experiments', experiment));
+    await holder.until(({ statements }) => statements >= 3);
+    waiting.push(editor.post(path, { workspace_id: blocked.workspaceId, input: 1 }));
+    const made = await otherEditor.post(otherPath, { workspace_id: other.workspaceId, input: 1 });
+    expect(made.status).toBe(201);
+    expect((await holder.waiting()).statements).toBe(3);
+    await holder.release();
+    await Promise.all(waiting);
+  });
+
   it('remain for other organizations, new credentials and health while one waits for locks', async () => {
     const [blocked, other] = await Promise.all([newOrganization(app), newOrganization(app)]);
     const editor = await blocked.as('editor');
