@@ -1,4 +1,5 @@
 import { createTestApp, type TestApp, until } from '#testing';
+import { workOf } from './work.harness';
 import { RecordWordsRepository } from '../../../src/evaluation/datasets/records/record-words.repository';
 import {
   type BulkAnswer,
@@ -81,6 +82,21 @@ describe('the search of records', () => {
     await Promise.all([...changes, words.fill(), words.fill(), words.fill()]);
     await words.fill();
     expect([await waiting(), await found('old'), (await found('new')).length]).toEqual([0, [], 50]);
+  });
+
+  it('reads no other records to find those that wait, with statistics from when all of them waited', async () => {
+    await app.database.query('ALTER TABLE records SET (autovacuum_enabled = off)');
+    await app.database.query(
+      `INSERT INTO records (dataset_record_id, dataset_id, workspace_id, version_id, input, created_revision, created_by)
+       SELECT 'rec_stale_' || n, $1, $2, 'ver_stale_' || n, '"stale"', 1, 'test' FROM generate_series(1, 3000) n`,
+      [dataset.dataset_id, space.id],
+    );
+    await app.database.query('ANALYZE records');
+    await words.fill();
+    const few = async (work: () => Promise<unknown>) =>
+      Math.max(...(await workOf(app.database, work)).map(({ rows }) => rows));
+    await create('one more');
+    expect(await few(() => words.fill())).toBeLessThan(100);
   });
 
   it('has writers add the words themselves while many records wait', async () => {
