@@ -22,7 +22,9 @@ describe('with plans that were made while the tables were empty, little is read 
   let app: TestApp;
   let on: AnnotationFixture;
   let scorer: Scorer;
+  // A person's score is copied to every result of its trace, so the trace that people score again and again has only one.
   let traceId: string;
+  let traceOfMany: string;
   let experiment: Experiment;
   let queue: Queue;
   let hosted: string;
@@ -43,7 +45,7 @@ describe('with plans that were made while the tables were empty, little is read 
     'a score of a result by a client': async () =>
       scoreOf({ result_id: await upload({}), scorer_name: 'free', score: 1 }),
     'a result with scores': () => upload({ scores: { own: 1, other: 0 } }),
-    'a result of a trace that people have scored': () => upload({ trace_id: traceId }),
+    'a result of a trace that people have scored': () => upload({ trace_id: traceOfMany }),
     'a result that is replaced': async () => {
       const case_id = newId('item');
       await upload({ case_id, scores: { own: 1 } });
@@ -160,8 +162,10 @@ describe('with plans that were made while the tables were empty, little is read 
     on = await AnnotationFixture.open(app);
     scorer = await on.scorer();
     const trace_ids = await on.traces(4 * EXECUTIONS);
-    traceId = trace_ids[0]!;
+    [traceId, traceOfMany] = trace_ids as [string, string];
     experiment = await on.space.experiment();
+    await upload({ trace_id: traceId });
+    await scoreOf({ trace_id: traceOfMany, scorer_id: scorer.scorer_id, score: true });
     queue = await on.queue(scorer, { trace_ids });
     const definition = { language: 'javascript', source: 'function score() { return 1; }' };
     const code = { name: 'hosted', scorer_kind: 'code', definition };
