@@ -27,7 +27,7 @@ async function fill(bench: Bench): Promise<void> {
   );
   await bench.direct.query(
     `INSERT INTO trace_models (workspace_id, trace_id, model)
-     SELECT workspace_id, trace_id, models[1] FROM traces WHERE workspace_id = $1 AND trace_id LIKE 'c%'`,
+     SELECT workspace_id, trace_id, models[1] FROM traces WHERE workspace_id = $1 AND trace_id LIKE 'c000%'`,
     [workspaceId],
   );
   await bench.direct.query(
