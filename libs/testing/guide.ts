@@ -1,9 +1,10 @@
 import { type ChildProcessWithoutNullStreams, execFile, spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import type { StandaloneService } from './standalone-service';
+import type { Bootstrap, StandaloneService } from './standalone-service';
 
 const run = promisify(execFile);
 
@@ -16,6 +17,15 @@ interface Block {
   /** The name of the file that the block is, if it is one. */
   name: string | undefined;
   text: string;
+  /** Whether the block is a sample of what the block directly before it prints. */
+  isSample: boolean;
+}
+
+export interface GuideOptions {
+  /** Further texts of the page to replace, such as addresses. */
+  replacements?: Record<string, string>;
+  /** The workspace of the reader. Default: a new one. */
+  workspaceId?: string;
 }
 
 /** The end of a script: its exit code, and everything that it printed. */
@@ -24,10 +34,19 @@ export interface ScriptEnd {
   output: string;
 }
 
-const blocksOf = (page: string): Block[] =>
-  [...readFileSync(page, 'utf8').matchAll(/^```(\w+)(?: (\S+))?\n(.*?)^```$/gms)].map(
-    ([, language, name, text]) => ({ language: language!, name, text: text! }),
-  );
+function blocksOf(page: string): Block[] {
+  const pieces = readFileSync(page, 'utf8').split(/^```(\w+)(?: (\S+))?\n(.*?)^```$/gms);
+  const blocks: Block[] = [];
+  // Prose, language, name and text alternate.
+  for (let at = 0; at + 3 < pieces.length; at += 4) {
+    const [prose, language, name, text] = pieces.slice(at, at + 4) as [string, string, string | undefined, string];
+    const before = blocks.at(-1);
+    const isSample =
+      name === undefined && ['json', 'text'].includes(language) && prose.trim() === '' && !!before && isRun(before);
+    blocks.push({ language, name, text, isSample });
+  }
+  return blocks;
+}
 
 const tools = ['bash', 'curl', 'jq'];
 
@@ -45,10 +64,11 @@ export function describeGuide(page: string, tests: () => void): void {
  * - A block with a file name (` ```js feedback.mjs `) is written to that file.
  * - A `sh` block without a name runs in one shell, in order, so that later blocks see the variables and functions of earlier
  *   ones. The shell stops at the first command that fails.
- * - Other blocks, such as samples of answers, do not run.
+ * - A `json` or `text` block directly after it is a sample of what it prints, and is compared: see `matchesSample`.
+ * - Other blocks do not run.
  *
- * The working directory looks like a checkout whose `.data` is the data directory of the service. `BASE_URL`, `API_KEY` and
- * `WORKSPACE` are set, and the address `localhost:8080` is replaced by that of the service.
+ * The working directory looks like a checkout of a running service, with `.data/bootstrap.json`. `BASE_URL`, `API_KEY` and
+ * `WORKSPACE` are set too, and the address `localhost:8080` is replaced by that of the service.
  */
 export class Guide {
   private readonly blocks: Block[];
@@ -59,15 +79,14 @@ export class Guide {
   private constructor(
     page: string,
     private readonly directory: string,
-    { bootstrap }: StandaloneService,
+    { base_url: BASE_URL, api_key: API_KEY, workspace_id: WORKSPACE }: Bootstrap,
     replacements: Record<string, string>,
   ) {
-    const all = Object.entries({ 'localhost:8080': new URL(bootstrap.base_url).host, ...replacements });
+    const all = Object.entries({ 'localhost:8080': new URL(BASE_URL).host, ...replacements });
     this.blocks = blocksOf(page).map((block) => ({
       ...block,
       text: all.reduce((text, [from, to]) => text.replaceAll(from, to), block.text),
     }));
-    const { base_url: BASE_URL, api_key: API_KEY, workspace_id: WORKSPACE } = bootstrap;
     this.env = { ...process.env, BASE_URL, API_KEY, WORKSPACE };
     this.shell = spawn('bash', ['-euo', 'pipefail'], { cwd: directory, env: this.env });
     this.shell.stdout.setEncoding('utf8');
@@ -75,12 +94,15 @@ export class Guide {
   }
 
   /** Opens a page, and writes its files. */
-  static open(page: string, service: StandaloneService, replacements: Record<string, string> = {}): Guide {
+  static async open(page: string, service: StandaloneService, options: GuideOptions = {}): Promise<Guide> {
+    const workspace_id = options.workspaceId ?? (await newWorkspace(service.bootstrap));
     const directory = mkdtempSync(path.join(os.tmpdir(), 'guide-'));
     for (const name of readdirSync('.').filter((one) => one !== '.data' && one !== '.git'))
       symlinkSync(path.resolve(name), path.join(directory, name));
-    symlinkSync(service.directory, path.join(directory, '.data'));
-    const guide = new Guide(page, directory, service, replacements);
+    mkdirSync(path.join(directory, '.data'));
+    const bootstrap = { ...service.bootstrap, workspace_id };
+    writeFileSync(path.join(directory, '.data/bootstrap.json'), JSON.stringify(bootstrap));
+    const guide = new Guide(page, directory, bootstrap, options.replacements ?? {});
     for (const [name, text] of guide.files) guide.write(name, text);
     return guide;
   }
@@ -104,7 +126,8 @@ export class Guide {
   }
 
   /**
-   * Runs the next shell blocks, one by default. Throws if a command fails, and at the end of the page.
+   * Runs the next shell blocks, one by default. Throws if a command fails, if a block prints something else than its sample,
+   * and at the end of the page.
    *
    * @returns what the last of them printed
    */
@@ -113,7 +136,11 @@ export class Guide {
     while (this.at < this.blocks.length && !isRun(this.blocks[this.at]!)) this.at += 1;
     const block = this.blocks[this.at++];
     if (!block) throw new Error('The page has no further shell block.');
-    return this.runInShell(block.text);
+    const printed = await this.runInShell(block.text);
+    const sample = this.blocks[this.at];
+    if (sample?.isSample && !matchesSample(sample, printed))
+      throw new Error(`This block:\n${block.text}\nprints:\n${printed}\ninstead of:\n${sample.text}`);
+    return printed;
   }
 
   /** Runs all shell blocks that are left. @returns what each printed */
@@ -178,4 +205,71 @@ export class Guide {
   }
 }
 
-const isRun = ({ language, name }: Block): boolean => language === 'sh' && name === undefined;
+const isRun = ({ language, name }: Omit<Block, 'isSample'>): boolean => language === 'sh' && name === undefined;
+
+/** Creates a workspace. Returns its id. */
+async function newWorkspace({ base_url, api_key }: Bootstrap): Promise<string> {
+  const response = await fetch(`${base_url}/registry/v1/workspaces`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${api_key}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ name: `guide-${randomBytes(4).toString('hex')}` }),
+  });
+  const { workspace_id } = (await response.json()) as { workspace_id: string };
+  return workspace_id;
+}
+
+/**
+ * Returns whether a sample shows what was printed. `…` in a sample stands for any text, alone on a line for any lines, as a
+ * JSON string for any value, and at the end of a JSON array for further elements. Members that a JSON sample does not show
+ * are ignored.
+ */
+export function matchesSample({ language, text }: Pick<Block, 'language' | 'text'>, printed: string): boolean {
+  if (language === 'text') return matchesText(text, printed);
+  const [samples, values] = [text, printed].map(jsonValuesOf);
+  return matchesJson(samples, values);
+}
+
+/** The values of a JSON text, or of JSON Lines. */
+function jsonValuesOf(text: string): unknown[] {
+  try {
+    return [JSON.parse(text)];
+  } catch {
+    return text
+      .trim()
+      .split('\n')
+      .map((line): unknown => JSON.parse(line));
+  }
+}
+
+function matchesText(sample: string, text: string): boolean {
+  const pattern = sample
+    .trim()
+    .split('\n')
+    .map((line) => (line.trim() === '…' ? '(?:.*\n)*' : `${line.trim().split('…').map(escaped).join('.*')} *\n`))
+    .join('[ \t]*');
+  return new RegExp(`^\\s*${pattern}\\s*$`).test(`${text.trim()}\n`);
+}
+
+const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+
+function matchesJson(sample: unknown, value: unknown): boolean {
+  if (sample === '…') return true;
+  if (typeof sample === 'string') return typeof value === 'string' && matchesText(sample, value);
+  if (Array.isArray(sample)) {
+    if (!Array.isArray(value)) return false;
+    const shown = sample.at(-1) === '…' ? sample.slice(0, -1) : sample;
+    const isWhole = shown.length === sample.length;
+    return (
+      (isWhole ? value.length === shown.length : value.length >= shown.length) &&
+      shown.every((one, index) => matchesJson(one, value[index]))
+    );
+  }
+  if (typeof sample === 'object' && sample !== null) {
+    return (
+      typeof value === 'object' &&
+      value !== null &&
+      Object.entries(sample).every(([name, one]) => name in value && matchesJson(one, value[name as keyof typeof value]))
+    );
+  }
+  return sample === value;
+}

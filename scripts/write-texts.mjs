@@ -1,0 +1,89 @@
+// Lists every text that people read: the summaries and descriptions of openapi.json, and the messages in the sources
+// (problems, configuration, logs, commands). `npm run openapi` writes them to test/contract/texts.txt, for reviewers to read.
+// With --print it prints them instead.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import ts from 'typescript';
+
+const FILE = 'test/contract/texts.txt';
+/** Prose: two words with a space between them. Excludes SQL, which the sources also have in plain strings. */
+const PROSE = /[a-z\d`)}…] [`({\w…]/;
+const SQL = /^\s*(?:--|\(?SELECT|INSERT|UPDATE|DELETE|WITH|CREATE|ALTER|DROP|SET|FROM|WHERE|AND|OR|ORDER|ON|VALUES|BEGIN|COPY|ANALYZE)\b/;
+
+const lines = [];
+const seen = new Set();
+
+/** Adds a text below a heading, unless it was listed before. */
+function add(heading, place, text) {
+  if (!text) return;
+  const line = text.replace(/\s+/g, ' ').trim();
+  if (seen.has(line)) return;
+  seen.add(line);
+  if (lines.heading !== heading) lines.push('', heading);
+  lines.heading = heading;
+  lines.push(`  ${place && `${place}: `}${line}`);
+}
+
+function addDocument({ info, tags, paths, components }) {
+  add('The API', '', info.description);
+  for (const { name, description } of tags) add('The API', name, description);
+  for (const operations of Object.values(paths)) {
+    for (const { operationId, summary, description, ...rest } of Object.values(operations)) {
+      add(operationId, '', summary);
+      add(operationId, '', description);
+      addDescriptions(operationId, '', rest);
+    }
+  }
+  for (const [name, schema] of Object.entries(components.schemas)) addDescriptions(name, '', schema);
+  addDescriptions('Components', '', { ...components, schemas: {} });
+}
+
+/** Adds the descriptions in a part of the document. A text's place is the nearest member, parameter or status. */
+function addDescriptions(heading, place, part) {
+  if (typeof part !== 'object' || part === null) return;
+  const here = typeof part.name === 'string' && part.in ? part.name : place;
+  if (typeof part.description === 'string') add(heading, here, part.description);
+  for (const [key, value] of Object.entries(part)) {
+    const isName = !['properties', 'items', 'schema', 'content', 'parameters', 'responses', 'requestBody'].includes(key);
+    if (key !== 'example' && key !== 'examples')
+      addDescriptions(heading, isName && !/^\d$|^(?:all|any|one)Of$/.test(key) ? key : here, value);
+  }
+}
+
+/** Returns the text of a literal, a template or a concatenation, with `{…}` for what is computed. */
+function textOf(node) {
+  if (ts.isStringLiteralLike(node)) return node.text;
+  if (ts.isTemplateExpression(node))
+    return node.head.text + node.templateSpans.map(({ expression, literal }) => `${valueOf(expression)}${literal.text}`).join('');
+  if (ts.isParenthesizedExpression(node)) return textOf(node.expression);
+  if (ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.PlusToken) {
+    const [left, right] = [textOf(node.left), textOf(node.right)];
+    if (left !== null || right !== null) return (left ?? valueOf(node.left)) + (right ?? valueOf(node.right));
+  }
+  return null;
+}
+
+const valueOf = (expression) => {
+  const text = expression.getText().replace(/\s+/g, ' ');
+  return text.length <= 40 ? `{${text}}` : '{…}';
+};
+
+function addMessages(file) {
+  const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true);
+  const visit = (node) => {
+    if (ts.isImportDeclaration(node) || ts.isTaggedTemplateExpression(node) || ts.isLiteralTypeNode(node)) return;
+    const text = textOf(node);
+    if (text === null) return void ts.forEachChild(node, visit);
+    if (PROSE.test(text) && !SQL.test(text)) add(file, '', text);
+  };
+  visit(source);
+}
+
+addDocument(JSON.parse(readFileSync('openapi.json', 'utf8')));
+const sources = ['libs', 'src']
+  .flatMap((folder) => readdirSync(folder, { recursive: true }).map((file) => `${folder}/${file}`))
+  .filter((file) => file.endsWith('.ts') && !/\.spec\.ts$|^libs\/testing\/|\/migrations\//.test(file));
+for (const file of sources.sort()) addMessages(file);
+
+const texts = `${lines.join('\n').trim()}\n`;
+if (process.argv.includes('--print')) process.stdout.write(texts);
+else writeFileSync(FILE, texts);

@@ -1,0 +1,58 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+
+const FILE = 'test/contract/texts.txt';
+
+/** Turns of phrase that readers had to read twice. */
+const ODD = [
+  /\b(?:that|which) (?:is|are) none\b/i,
+  /\bof which(?: there)? (?:is|are) (?:no|none)\b/i,
+  /\bheld against\b/i,
+  /\bheld to (?:the|its|a)\b/i,
+  /\bwhat (?:it|they) (?:is|are|was|were) told\b/i,
+  /\bwhat (?:arrives|was said|is no)\b/i,
+  /\bunder way\b/i,
+  /\bwhoever waits\b/i,
+  /(?:^|\. )Of (?:the same|how many|what|whom|these|those)\b/m,
+  /\bsomebody else has to\b/i,
+  /\bthe answer then is\b/i,
+];
+
+const filesIn = (folder: string, ending: RegExp): string[] =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => ending.test(file))
+    .map((file) => `${folder}/${file}`);
+
+/** The text of a file in one line per sentence or comment, without what wraps it. */
+const flowing = (file: string): string => readFileSync(file, 'utf8').replace(/\n\s*(?:\*|\/\/) ?(?=\S)/g, ' ');
+
+describe('the texts that people read', () => {
+  it('are all listed in texts.txt, for reviewers (npm run openapi writes it)', () => {
+    const present = execFileSync(process.execPath, ['scripts/write-texts.mjs', '--print'], {
+      encoding: 'utf8',
+      maxBuffer: 16 * 1024 * 1024,
+    });
+    expect(present).toBe(readFileSync(FILE, 'utf8'));
+  });
+
+  it('contain no odd turns of phrase, and neither do the docs and the sources', () => {
+    const files = [
+      FILE,
+      'README.md',
+      'CHANGELOG.md',
+      'CONTRIBUTING.md',
+      '.env.example',
+      ...filesIn('docs', /\.md$/),
+      ...['src', 'libs', 'bench', 'examples'].flatMap((folder) => filesIn(folder, /\.(?:ts|mjs)$/)),
+      ...filesIn('test', /\.ts$/).filter((file) => !file.endsWith('texts.spec.ts')),
+    ];
+    const odd = files.flatMap((file) => {
+      const text = flowing(file);
+      return ODD.flatMap((phrase) => {
+        const hit = phrase.exec(text);
+        return hit ? [`${file}: ${text.slice(Math.max(0, hit.index - 40), hit.index + 60).trim()}`] : [];
+      });
+    });
+    expect(odd).toEqual([]);
+  });
+});
