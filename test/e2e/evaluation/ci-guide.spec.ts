@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { agree, describeGuide, Guide, type ScriptEnd, StandaloneService, TestJudge, until } from '#testing';
 
-const PAGE = 'docs/evaluate-in-ci.md';
+const PAGE = 'docs/guides/evaluate-in-ci.md';
 /** More than one run scores. */
 const QUESTIONS = 110;
 
