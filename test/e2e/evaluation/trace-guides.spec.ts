@@ -28,7 +28,7 @@ describeGuide('the guides to scores of traces', () => {
     await judge.close();
   });
   const follow = async (name: string, steps: (guide: Guide) => Promise<void>): Promise<void> => {
-    const guide = Guide.open(`docs/${name}.md`, service);
+    const guide = Guide.open(`docs/guides/${name}.md`, service);
     try {
       await steps(guide);
     } finally {
@@ -60,14 +60,14 @@ describeGuide('the guides to scores of traces', () => {
     'datasets-from-traces.md makes cases of the three worst traces, which the next experiment answers better',
     () =>
       follow('datasets-from-traces', async (guide) => {
-        await guide.next(3);
+        await guide.next(4);
         expect(lines(await guide.next())).toEqual([
           [201, 'What is the capital of Australia?'],
           [201, 'What is the capital of Canada?'],
           [201, 'What is the capital of Brazil?'],
         ]);
-        expect(await guide.next()).toContain('"updated_count":3');
-        expect(lines(await guide.next())).toEqual([{ exact: { mean: 2 / 3, count: 3 } }]);
+        expect(lines(await guide.next())).toMatchObject([{ updated_count: 3 }]);
+        expect(JSON.parse(await guide.next())).toEqual({ exact: { mean: 2 / 3, count: 3 } });
       }),
     120_000,
   );
