@@ -40,7 +40,7 @@ describeGuide('the guides to scores of traces', () => {
     'judge-production-traces.md judges what is there and what arrives, and shows the trend and the worst answer',
     () =>
       follow('judge-production-traces', async (guide) => {
-        await guide.next(3);
+        await guide.next(4);
         expect(lines(await guide.next())).toEqual([[expect.any(String), expect.any(Number), 'compared']]);
         expect(lines(await guide.next())).toEqual([[expect.any(String), true]]);
         expect(lines(await guide.next())).toEqual([['succeeded', 4, 0, expect.any(Number)]]);
