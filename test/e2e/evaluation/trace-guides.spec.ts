@@ -100,19 +100,19 @@ describeGuide('the guides to scores of traces', () => {
     'collect-feedback.md records thumbs by a key of role runtime, which a gate does not see',
     () =>
       follow('collect-feedback', async (guide) => {
-        await guide.next(3);
+        await guide.next(4);
         expect(lines(await guide.next())).toEqual([[expect.any(String), 'user-1', 'The link is dead.']]);
         const today = new Date().toISOString().slice(0, 10);
         expect(lines(await guide.next())).toEqual([[today, 2 / 3, 3]]);
         // a result with the rated trace and a score of the same name, which a user cannot make worse
         const gate = await guide.runInShell(`
-        RUN=$(api $EVAL/experiments -d '{"workspace_id": "'$WORKSPACE'", "name": "gate"}' | jq -r .experiment_id)
-        api $EVAL/experiments/$RUN/results -d '{"workspace_id": "'$WORKSPACE'", "case_id": "c1", "trace_id": "'$TRACE'",
+        RUN=$(api -H "$WS" $EVAL/experiments -d '{"workspace_id": "'$WORKSPACE'", "name": "gate"}' | jq -r .experiment_id)
+        api -H "$WS" $EVAL/experiments/$RUN/results -d '{"workspace_id": "'$WORKSPACE'", "case_id": "c1", "trace_id": "'$TRACE'",
           "scores": {"thumbs": 1}}' > /dev/null
-        api -X PATCH $EVAL/experiments/$RUN -d '{"experiment_status": "completed"}' > /dev/null
+        api -H "$WS" -X PATCH $EVAL/experiments/$RUN -d '{"experiment_status": "completed"}' > /dev/null
         node --input-type=module -e "import { sendThumb } from './feedback.mjs';
           await sendThumb({ traceId: process.env.TRACE, userId: 'user-4', isHelpful: false });"
-        api $EVAL/experiments/$RUN/gate -d '{"rules": [{"scorer": "thumbs", "min_mean": 1}]}' | jq -c .passed`);
+        api -H "$WS" $EVAL/experiments/$RUN/gate -d '{"rules": [{"scorer": "thumbs", "min_mean": 1}]}' | jq -c .passed`);
         expect(gate.trim()).toBe('true');
       }),
     120_000,
