@@ -73,10 +73,10 @@ describeGuide('the guides to scores of traces', () => {
   );
 
   it(
-    'annotate-and-measure-the-judge.md has two people score the same traces, and measures the judge against them',
+    'annotate.md has two people score the same traces, and measures the judge against them',
     () =>
-      follow('annotate-and-measure-the-judge', async (guide) => {
-        const worked = (await guide.next(5)).trim().split('\n');
+      follow('annotate', async (guide) => {
+        const worked = (await guide.next(6)).trim().split('\n');
         expect(worked.slice(0, 3)).toEqual([
           'Is the answer right?',
           'What is the capital of Turkey?',
