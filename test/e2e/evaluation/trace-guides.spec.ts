@@ -37,7 +37,7 @@ describeGuide('the guides to scores of traces', () => {
   };
 
   it(
-    'judge-production-traces.md judges what is there and what arrives, and shows the trend and the worst answer',
+    'judge-production-traces.md judges stored and new traces, and shows the trend and the worst answer',
     () =>
       follow('judge-production-traces', async (guide) => {
         await guide.next(4);
