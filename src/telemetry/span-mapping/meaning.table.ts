@@ -25,8 +25,8 @@ export const MESSAGE_EVENTS: readonly string[] = [
 
 /**
  * Where each field of a {@link SpanMeaning} may be found in a span, in the order of preference. To support another name,
- * add a row. To support another field, add it to SpanMeaning and a rule here. docs/telemetry.md documents the same for
- * users, and a test compares the two.
+ * add a row. To support another field, add it to SpanMeaning and a rule here. docs/reference/span-mapping.md documents the
+ * same for users, and a test compares the two.
  *
  * The conventions:
  * - OpenTelemetry: its semantic conventions for generative AI, current names
