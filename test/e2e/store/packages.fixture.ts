@@ -25,7 +25,7 @@ export type Packed = PackedBytes[];
 
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
-/** The digest of a component, as docs/skills.md describes it. */
+/** The digest of a component, as docs/reference/file-formats.md describes it. */
 function digestOf(files: PackedBytes['files']): string {
   const hash = createHash('sha256');
   for (const { path, bytes } of files) {
