@@ -1,6 +1,6 @@
 import { describeGuide, Guide, StandaloneService } from '#testing';
 
-const PAGE = 'docs/publish-and-install.md';
+const PAGE = 'docs/guides/publish-and-install.md';
 
 describeGuide(PAGE, () => {
   it('runs as written, and verifies what it downloads', async () => {
@@ -10,7 +10,7 @@ describeGuide(PAGE, () => {
       const printed = (await guide.rest()).join('');
       expect(printed).toContain('is verified: 3 files, 1 components.');
       expect(printed).toContain('Signed by the publisher');
-      expect(printed).toContain("'release-notes: updated'");
+      expect(printed).toContain('release-notes: updated');
       expect(printed.trim().endsWith('false')).toBe(true);
     } finally {
       guide.close();
