@@ -13,7 +13,7 @@ const METHOD = (what: string, ...checks: string[]): Unmet => ({ needs: `optional
 
 /**
  * The scenarios that fail, by name. Most of them call tools, resources and prompts of the suite's own reference server. All
- * other scenarios, and all other checks of these, must pass. docs/mcp-clients.md has the same list.
+ * other scenarios, and all other checks of these, must pass. docs/reference/mcp.md has the same list.
  */
 export const UNMET: Readonly<Record<string, Unmet>> = {
   'tools-call-simple-text': FIXTURE_TOOL('test_simple_text', 'tools-call-simple-text'),

@@ -69,9 +69,9 @@ describe('the MCP endpoint in the conformance suite', () => {
   });
 });
 
-describe('the list of scenarios in docs/mcp-clients.md', () => {
+describe('the list of scenarios in docs/reference/mcp.md', () => {
   it('names what fails, and what each scenario needs', () => {
-    const page = readFileSync('docs/mcp-clients.md', 'utf8');
+    const page = readFileSync('docs/reference/mcp.md', 'utf8');
     const [, section = ''] = page.split('\n## Conformance\n');
     const rows = [...section.matchAll(/^\| `([a-z0-9-]+)` +\| (.*?) +\|$/gm)].map(([, name, needs]) => [
       name,
