@@ -4,6 +4,8 @@ import { promisify } from 'node:util';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { createTestApp, newOrganization, type TestApp } from '#testing';
 
+const PAGE = 'docs/guides/mcp-clients.md';
+
 const run = promisify(execFile);
 
 interface Block {
@@ -13,10 +15,10 @@ interface Block {
 }
 
 /** The code blocks of the page, each with the heading above it. */
-const BLOCKS: Block[] = readFileSync('docs/mcp-clients.md', 'utf8')
+const BLOCKS: Block[] = readFileSync(PAGE, 'utf8')
   .split(/^## /m)
   .flatMap((part) =>
-    [...part.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language, text]) => ({
+    [...part.matchAll(/^```(\w+)(?: \S+)?\n(.*?)^```$/gms)].map(([, language, text]) => ({
       section: part.split('\n', 1)[0]!,
       language: language!,
       text: text!,
@@ -172,12 +174,12 @@ describe('the page about MCP clients', () => {
     },
   );
 
-  it.each(blocksOf('sh'))('has commands for %s that a shell accepts', async (_, text) => {
+  it.each([...blocksOf('sh'), ...blocksOf('console')])('has commands for %s that a shell accepts', async (_, text) => {
     await run('bash', ['-n', '-c', text]);
   });
 
   it('names only tools that exist, and covers every client with an example', async () => {
-    const page = readFileSync('docs/mcp-clients.md', 'utf8');
+    const page = readFileSync(PAGE, 'utf8');
     const lists = [...page.matchAll(/"allowed_tools": (\[.*?\])/gs)].map(([, list]) => JSON.parse(list!));
     const { headers } = connectionOf({ url: '', headers: { Authorization: 'Bearer rsk_…' } }, values);
     const client = new Client({ name: 'test', version: '1.0.0' });
@@ -190,6 +192,6 @@ describe('the page about MCP clients', () => {
     expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(lists.flat()));
     const sections = page.match(/^## .*$/gm)!.map((heading) => heading.slice(3));
     const shown = new Set(BLOCKS.map(({ section }) => section));
-    expect(sections.filter((section) => !shown.has(section))).toEqual(['Conformance']);
+    expect(sections.filter((section) => !shown.has(section))).toEqual(['See also']);
   });
 });
