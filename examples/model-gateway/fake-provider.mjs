@@ -1,5 +1,5 @@
 // Stands in for a provider of models with OpenAI's API, and for an API of orders. See
-// docs/put-model-and-api-calls-behind-the-service.md. `gpt-4o` is always overloaded; every other model answers.
+// docs/guides/call-models-and-apis.md. `gpt-4o` is always overloaded; every other model answers.
 import { createServer } from 'node:http';
 
 const KEY = 'sk-fake';

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describeGuide, Guide, StandaloneService } from '#testing';
 
-const PAGE = 'docs/put-model-and-api-calls-behind-the-service.md';
+const PAGE = 'docs/guides/call-models-and-apis.md';
 const PROVIDER = 'examples/model-gateway/fake-provider.mjs';
 
 /** What the page says that its commands print, in their order. */
@@ -11,15 +11,13 @@ const PRINTED = [
   'streamed: Order 7 has shipped.',
   'shipped',
   '4.9991',
-  "[ [ 'assistant', 'gpt-4o-mini', 2, 0.0009 ] ]",
-  "name: 'chat assistant',",
-  'input_tokens: 1000,',
-  'cost_usd: 0.00045',
+  '["assistant","gpt-4o-mini",2,0.0009]',
+  '["chat assistant",1000,500,0.00045]',
   '0.0001',
   'insufficient_quota',
   '5',
   '99.9991',
-  "[ { choice: 'yes', cost_usd: 0.00045 } ]",
+  '["yes",0.00045]',
   '1',
 ];
 
