@@ -174,9 +174,12 @@ describe('the page about MCP clients', () => {
     },
   );
 
-  it.each([...blocksOf('sh'), ...blocksOf('console')])('has commands for %s that a shell accepts', async (_, text) => {
-    await run('bash', ['-n', '-c', text]);
-  });
+  it.each([...blocksOf('sh'), ...blocksOf('console')])(
+    'has commands for %s that a shell accepts',
+    async (_, text) => {
+      await run('bash', ['-n', '-c', text]);
+    },
+  );
 
   it('names only tools that exist, and covers every client with an example', async () => {
     const page = readFileSync(PAGE, 'utf8');
