@@ -46,7 +46,8 @@ import { ExperimentTraceController } from './experiments/traces/experiment-trace
     TelemetryModule,
     TraceScoresModule,
   ],
-  // here, because results need scorers and human scores, and records what scorers see of traces: later parts provide these
+  // Provided here because they need later modules: results need scorers and human scores, and records from traces need
+  // the input and output that scorers see.
   providers: [CaseRules, RecordFromTracesService, ResultExportService, ResultService],
   controllers: [
     DatasetController,

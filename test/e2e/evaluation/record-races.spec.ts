@@ -9,7 +9,7 @@ import {
   statuses,
 } from './evaluation.harness';
 import { NO_SCHEMAS } from '../../../src/evaluation/datasets/datasets/dataset-schemas';
-import { appending } from '../../../src/evaluation/datasets/datasets/dataset.repository';
+import { beginAppend } from '../../../src/evaluation/datasets/datasets/dataset.repository';
 
 const CLIENTS = 16;
 const PER_CLIENT = sized(12, 60);
@@ -244,7 +244,7 @@ describe('records created at once', () => {
         return row!;
       };
       const earlier = await count();
-      for (let n = 0; n < 20; n++) await tx.query(appending(scope, dataset_id, NO_SCHEMAS, 1));
+      for (let n = 0; n < 20; n++) await tx.query(beginAppend(scope, dataset_id, NO_SCHEMAS, 1));
       return [earlier, await count()];
     });
     expect(after.all - before.all).toBe(20);

@@ -45,7 +45,7 @@ describe('DatasetSchemas', () => {
     const outcomes = Promise.allSettled([
       schemas.check(SCOPE, { type: 'string' }, '/input_schema', client.signal),
       schemas.faultsOf(SCOPE, given, [{ input: 'a' }], client.signal),
-      schemas.checking(SCOPE, client.signal, async (check) => {
+      schemas.withCheck(SCOPE, client.signal, async (check) => {
         await Promise.resolve();
         check.faultsIn(given, { input: 'b' });
         check.finish();

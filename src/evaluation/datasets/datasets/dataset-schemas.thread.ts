@@ -16,7 +16,7 @@ export interface ValuesToValidate {
 
 const cache = new JsonSchemaCache();
 
-/** Returns what is wrong with a schema, or null if it can be used. */
+/** Returns the fault of a schema, or null if the schema is usable. */
 export function faultOfSchema(schema: string): SchemaViolation | null {
   try {
     cache.compile(new RawJson(schema));
@@ -43,11 +43,11 @@ function compile(schema: string): CompiledSchema {
     return cache.compile(new RawJson(schema));
   } catch (error) {
     if (!(error instanceof SchemaRefused)) throw error;
-    const detail = `cannot be validated, because of its schema: ${error.message}`;
+    const detail = `cannot be validated because of its schema: ${error.message}`;
     return { validate: () => [{ pointer: '', detail, isUndecided: true }] };
   }
 }
 
-/** Whether two texts hold the same value. The order of members does not count. */
+/** Whether two JSON texts have the same value. The order of members does not matter. */
 export const areEqual = ({ one, other }: { one: string; other: string }): boolean =>
   canonicalJson(new RawJson(one)) === canonicalJson(new RawJson(other));

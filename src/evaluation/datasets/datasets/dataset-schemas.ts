@@ -9,7 +9,7 @@ import { type FieldError, problem } from '#platform/problem';
 import type { DatasetEntity } from './dataset.entity';
 import type * as tasks from './dataset-schemas.thread';
 
-/** Threads of an organization. One more exists for others. */
+/** Threads that one organization can use at once. The pool has one more for other organizations. */
 const THREADS = 2;
 const WAITING_MAX = 256;
 /** Longest time for one schema, or for the values of one request, in milliseconds. */
@@ -45,7 +45,7 @@ interface SchemaValue {
 const MEMBERS = ['input', 'expected'] as const;
 const TOO_SLOW = 'takes too long to validate against this schema';
 
-/** The threads in which users' schemas are compiled and applied. A hostile one ends only its thread. */
+/** Worker threads that compile and apply users' schemas. A hostile schema can only end its own thread. */
 @Injectable()
 export class SchemaPool extends WorkerPool<typeof tasks> {
   constructor() {
@@ -60,12 +60,12 @@ export class SchemaPool extends WorkerPool<typeof tasks> {
   }
 }
 
-/** Checks schemas of datasets, and records against them, in threads. */
+/** Checks the schemas of datasets, and records against these schemas, in worker threads. */
 @Injectable()
 export class DatasetSchemas {
   constructor(private readonly pool: SchemaPool) {}
 
-  /** Returns a schema as it is stored. Errors: 400 unless it is a usable JSON Schema (2020-12). */
+  /** Returns a schema in its stored form. Errors: 400 unless it is a usable JSON Schema (2020-12). */
   async check(
     scope: Scope,
     schema: object | null,
@@ -83,9 +83,9 @@ export class DatasetSchemas {
    * Runs a write that checks records, possibly while it holds locks. The first run collects the values that need a
    * verdict, and is rolled back. The threads validate them while no lock is held. The next run uses these verdicts.
    *
-   * @param write returns null to run again, because the dataset is not as it was read
+   * @param write returns null to run again, because the dataset changed after it was read
    */
-  async checking<Result>(
+  async withCheck<Result>(
     scope: Scope,
     signal: AbortSignal,
     write: (check: RecordCheck) => Promise<Result | null>,
@@ -118,7 +118,7 @@ export class DatasetSchemas {
     return records.map((record) => check.faultsIn(schemas, record));
   }
 
-  /** Like `isChanged`, and compares large values in a thread. */
+  /** Like the function `isChanged`, but compares large values in a thread. */
   async isChanged(
     scope: Scope,
     signal: AbortSignal,
@@ -132,7 +132,7 @@ export class DatasetSchemas {
     try {
       return !(await this.pool.run(scope, signal, 'areEqual', texts));
     } catch (error) {
-      // an equal value that counts as changed only adds a version
+      // Treating an equal value as changed only adds a version.
       if (isExhausted(error)) return true;
       throw error;
     }
@@ -151,7 +151,7 @@ export class DatasetSchemas {
     }
   }
 
-  /** Validates values in one message. If that takes too long, validates them one by one to find those that do. */
+  /** Validates values in one message. If that takes too long, validates them one by one to find the slow ones. */
   private async violationsOf(
     scope: Scope,
     values: readonly SchemaValue[],
@@ -162,15 +162,15 @@ export class DatasetSchemas {
     if (all) return all;
     if (values.length === 1) return [[{ pointer: '', detail: TOO_SLOW }]];
     const until = performance.now() + SEARCH_MS;
-    const found: SchemaViolation[][] = [];
+    const violations: SchemaViolation[][] = [];
     for (const value of values) {
       const one = performance.now() < until ? await this.attempt(scope, [value], signal) : null;
-      found.push(one?.[0] ?? [{ pointer: '', detail: TOO_SLOW }]);
+      violations.push(one?.[0] ?? [{ pointer: '', detail: TOO_SLOW }]);
     }
-    return found;
+    return violations;
   }
 
-  /** Returns null if the values take too long, or too much memory. */
+  /** Validates values. Returns null if that takes too long or too much memory. */
   private async attempt(
     scope: Scope,
     values: readonly SchemaValue[],
@@ -190,9 +190,9 @@ export class DatasetSchemas {
   }
 }
 
-/** Checks records by the verdicts of the threads. */
+/** Checks records with the verdicts of the threads. */
 export class RecordCheck {
-  /** By digest, so that texts of up to 10 MiB are kept only until they have a verdict. */
+  /** Verdicts by digest, so that texts of up to 10 MiB are released as soon as they have a verdict. */
   private readonly verdicts = new Map<string, SchemaViolation[]>();
   private readonly missing = new Map<string, SchemaValue>();
 
@@ -200,7 +200,7 @@ export class RecordCheck {
    * Returns the faults of a record, with pointers into the record. A value without a verdict counts as valid until
    * `finish` is called.
    *
-   * @param before the record before the change. Values that are equal to it, as JSON, need not meet a newer schema
+   * @param before the record before the change. Values that are equal as JSON need not meet a newer schema
    */
   faultsIn(schemas: RecordSchemas, record: SchemaMembers, before?: SchemaMembers): FieldError[] {
     return MEMBERS.flatMap((member) => {
@@ -233,25 +233,25 @@ export class RecordCheck {
 }
 
 /**
- * Whether a member of a record must be checked: it is given, and differs from the record before the change. Large values
- * with different texts count as different, because only a thread can compare them.
+ * Whether a member of a record must be checked: it is present, and differs from the record before the change. Large
+ * values with different texts count as different, because only a thread can compare them.
  */
 const isChanged = (member: SchemaMember, record: SchemaMembers, before?: SchemaMembers): boolean => {
   if (record[member] === undefined) return false;
   if (before === undefined) return true;
   if (toRawJson(before[member]).text === toRawJson(record[member]).text) return false;
-  return isLarge(member, record, before) || formOf(before[member]) !== formOf(record[member]);
+  return isLarge(member, record, before) || canonicalText(before[member]) !== canonicalText(record[member]);
 };
 
-/** With all digits, whether the value is parsed or not. */
-const formOf = (value: unknown): string => canonicalJson(toRawJson(value));
+/** Returns the canonical JSON of a value, parsed or not, with all digits of its numbers. */
+const canonicalText = (value: unknown): string => canonicalJson(toRawJson(value));
 
 /** Whether a value and the one before it are too large to compare on the event loop. */
 const isLarge = (member: SchemaMember, record: SchemaMembers, before?: SchemaMembers): boolean =>
   before !== undefined &&
   toRawJson(before[member]).text.length + toRawJson(record[member]).text.length > INLINE_JSON_MAX;
 
-/** Ends a run of a write whose values have no verdicts yet. */
+/** Aborts a run of a write whose values have no verdicts yet. */
 class VerdictsMissing extends Error {}
 
 const digestOf = (texts: readonly string[]): string => {

@@ -92,8 +92,8 @@ export class PatchDatasetDto extends DatasetMembersDto {
   expected_schema?: object | null;
 
   /**
-   * Promotes runs: the name of an evaluation to the id of its completed experiment over this dataset. Merged into the
-   * current baselines. Null removes a name.
+   * Promoted runs: maps the name of an evaluation to the id of its completed experiment over this dataset. Merged into
+   * the current baselines. Null removes a name.
    */
   @ApiProperty({
     type: 'object',
@@ -106,10 +106,10 @@ export class PatchDatasetDto extends DatasetMembersDto {
   baselines?: Record<string, string | null> | null;
 }
 
-/** Baselines of a dataset, at most. */
+/** Maximum number of baselines of a dataset. */
 export const BASELINES_MAX = 100;
 
-/** Declares an object of names to ids or null. */
+/** Declares an object that maps names to ids or null. */
 function IsBaselines(): PropertyDecorator {
   return (target, property) =>
     registerDecorator({
@@ -124,7 +124,7 @@ function IsBaselines(): PropertyDecorator {
             ([name, id]) => length(name, 1, 255) && (id === null || typeof id === 'string'),
           ),
         defaultMessage: () =>
-          `must be an object with at most ${BASELINES_MAX} names of evaluations, each with the id of an experiment or null`,
+          `must be an object that maps at most ${BASELINES_MAX} evaluation names to experiment ids or null`,
       },
     });
 }
@@ -136,7 +136,7 @@ export class DatasetListQueryDto extends CreatedListQueryDto {
   @MaxLength(1000)
   q?: string;
 
-  /** The name, exactly. */
+  /** The exact name. */
   @NotNull()
   @IsString()
   @MaxLength(255)
@@ -149,7 +149,7 @@ export class DatasetListQueryDto extends CreatedListQueryDto {
   tag?: string;
 }
 
-/** The filters of the list, and more. All must match. */
+/** The filters of the list, and filters by `tags` and `metadata`. All must match. */
 export class DatasetSearchDto extends DatasetListQueryDto {
   /** The workspace that X-Service-Workspace-Id names. */
   @NotNull()
@@ -181,16 +181,16 @@ export class DatasetDto extends StampsDto {
   /** Records that are not archived. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
   record_count!: number;
-  /** The newest CSV version. Null without one. */
+  /** Number of the newest CSV version. Null if there is none. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true })
   latest_version!: number | null;
   /**
-   * The promoted runs: eval name to experiment id. Comparisons and gates of experiments with this name and dataset use them
-   * unless they name another baseline.
+   * Promoted runs: maps the name of an evaluation to an experiment id. Comparisons and gates of experiments with this name
+   * and dataset use the promoted run unless they name another baseline.
    */
   @ApiProperty({ type: 'object', additionalProperties: { type: 'string' } } as object)
   baselines!: Record<string, string>;
-  /** The store item and release that the dataset is a copy of. Null for a dataset that was not acquired from the store. */
+  /** The store item and release that the dataset was installed from. Null if it was not acquired from the store. */
   acquired_from!: AcquiredFromDto | null;
 }
 

@@ -35,15 +35,15 @@ export class DatasetEntity extends ArchivableEntity {
   @Column('integer')
   record_count!: number;
 
-  /** The newest CSV version. Null without one. */
+  /** Number of the newest CSV version. Null if there is none. */
   @Column('integer', { nullable: true })
   latest_version!: number | null;
 
-  /** Rises with every change of the dataset or of a record in it. */
+  /** Raised by every change of the dataset or of one of its records. */
   @Column('bigint')
   revision!: number;
 
-  /** The promoted run of each evaluation: eval name to experiment id. */
+  /** Promoted runs: maps the name of an evaluation to an experiment id. */
   @Column('jsonb')
   baselines!: Record<string, string>;
 

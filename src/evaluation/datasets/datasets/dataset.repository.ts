@@ -13,7 +13,7 @@ export interface RecordChange {
   datasetId: string;
   revision: number;
   at: Date;
-  /** Whether a release of the store makes the change. */
+  /** Whether the change installs a release of the store. */
   isAcquired?: boolean;
 }
 
@@ -27,12 +27,14 @@ export interface BaselineRow {
 }
 
 /**
- * The statement that begins a change of a live dataset which still has these schemas: raises the revision and counts the
- * new records. It returns the dataset's id, the revision, and `at`, the time of the change, which never precedes that of
- * an earlier revision. Returns no row otherwise. `IS TRUE` leaves only the primary key to find the row: the
- * plan is kept from when the table is new, and any index would then seem as good.
+ * Returns the statement that begins a change of a live dataset if the dataset still has these schemas. The statement
+ * raises the revision and counts the new records. It returns the dataset's id, the revision, and `at`, the time of the
+ * change, which never precedes the time of an earlier revision. It returns no row if there is no such dataset.
+ *
+ * `IS TRUE` forces a lookup by primary key. PostgreSQL caches the plan while the table is almost empty, when any index
+ * looks equally good.
  */
-export const appending = (
+export const beginAppend = (
   { workspaceId }: Scope,
   datasetId: string,
   { input_schema, expected_schema }: RecordSchemas,
@@ -113,7 +115,7 @@ export class DatasetRepository extends WorkspaceRepository<DatasetEntity> {
     return row!.latest_version;
   }
 
-  /** Returns the experiments with these ids, locked so that they stay as they are until the transaction ends. */
+  /** Returns the experiments with these ids, locked against changes until the transaction ends. */
   async lockExperiments(
     tx: Tx,
     { workspaceId }: Scope,

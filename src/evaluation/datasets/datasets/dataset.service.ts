@@ -43,7 +43,7 @@ const DATASET: ResourceKind<DatasetEntity, DatasetDto> = {
   toView: toDatasetDto,
 };
 
-/** The members that a release gives an existing copy. The others have no versions, so the copy keeps its own. */
+/** The members that a release overwrites in an existing copy. The others are not versioned, so the copy keeps its own. */
 const INSTALLED_FIELDS = ['input_schema', 'expected_schema'] as const;
 
 /** A copy of a published dataset, after its members were installed. */
@@ -52,7 +52,7 @@ export interface InstalledDataset {
   change: InstalledArtifact['change'];
 }
 
-/** Datasets. A dataset's revision also rises with each change of its records and CSV versions. */
+/** Manages datasets. Each change of a dataset's records or CSV versions also raises the dataset's revision. */
 @Injectable()
 export class DatasetService extends WorkspaceResourceService<DatasetEntity, DatasetDto> {
   constructor(
@@ -63,17 +63,17 @@ export class DatasetService extends WorkspaceResourceService<DatasetEntity, Data
     super(kit, datasets, DATASET);
   }
 
-  /** Errors: 400 for an unusable JSON Schema, 409 for a name that is taken. */
+  /** Creates a dataset. Errors: 400 for an unusable JSON Schema, 409 if the name is taken. */
   async create(scope: Scope, dto: CreateDatasetDto, signal: AbortSignal): Promise<Versioned<DatasetDto>> {
     await this.checkSchemas(scope, dto, null, signal);
     return this.createIn(scope, dto.workspace_id, () => newDataset(scope, dto, null));
   }
 
   /**
-   * Creates a copy of a published dataset, without its content, or gives an existing copy its members, in the caller's
-   * transaction. Errors: those of `create`.
+   * Creates a copy of a published dataset without its content, or updates the members of an existing copy, in the
+   * caller's transaction. Errors: those of `create`.
    *
-   * @param copyId the existing copy
+   * @param copyId the existing copy, or null to create one
    */
   async install(
     tx: Tx,
@@ -82,13 +82,13 @@ export class DatasetService extends WorkspaceResourceService<DatasetEntity, Data
     from: AcquiredFrom,
     copyId: string | null,
   ): Promise<InstalledDataset> {
-    const { signal } = new AbortController(); // the check has its own deadline
-    const given = newDataset(scope, dto, from);
+    const { signal } = new AbortController(); // The check has its own deadline.
+    const copy = newDataset(scope, dto, from);
     const row = copyId === null ? null : await this.lock(tx, scope, copyId, 'update');
-    if (!row) await this.checkNameFree(tx, scope, given);
+    if (!row) await this.checkNameFree(tx, scope, copy);
     await this.checkSchemas(scope, dto, row, signal);
-    if (!row) return { row: await this.insert(tx, scope, given), change: 'created' };
-    const members = pick(given, INSTALLED_FIELDS);
+    if (!row) return { row: await this.insert(tx, scope, copy), change: 'created' };
+    const members = pick(copy, INSTALLED_FIELDS);
     const change = changedColumns(row, members) ? 'updated' : 'unchanged';
     return { row: await this.write(tx, scope, row, { ...members, acquired_from: from }, 'update'), change };
   }
@@ -102,7 +102,7 @@ export class DatasetService extends WorkspaceResourceService<DatasetEntity, Data
     return searchAsList(dto, (query) => this.list(scope, query));
   }
 
-  /** Errors: 400 for an unusable JSON Schema, those of `patchedBaselines`, and those of every change. */
+  /** Applies a merge patch. Errors: 400 for an unusable JSON Schema, those of `patchedBaselines`, and those of any change. */
   async patch(
     scope: Scope,
     id: string,
@@ -127,8 +127,8 @@ export class DatasetService extends WorkspaceResourceService<DatasetEntity, Data
   }
 
   /**
-   * Merges promoted runs into the baselines. Errors: 404 naming an unknown experiment, 400 for one of another name or
-   * dataset and for too many names, 409 for one that is archived or not completed.
+   * Merges promoted runs into the baselines. Errors: 404 naming an unknown experiment, 400 for an experiment with another
+   * name or dataset and for too many names, 409 for an experiment that is archived or not completed.
    */
   private async patchedBaselines(
     tx: Tx,
@@ -137,11 +137,11 @@ export class DatasetService extends WorkspaceResourceService<DatasetEntity, Data
     patch: PatchDatasetDto['baselines'],
   ): Promise<Record<string, string> | undefined> {
     if (patch === undefined) return undefined;
-    const given = Object.entries(patch ?? {});
-    const ids = given.flatMap(([, id]) => id ?? []);
+    const entries = Object.entries(patch ?? {});
+    const ids = entries.flatMap(([, id]) => id ?? []);
     const experiments = await this.datasets.lockExperiments(tx, scope, ids);
     const merged = new Map(patch === null ? [] : Object.entries(baselines));
-    for (const [name, id] of given) {
+    for (const [name, id] of entries) {
       if (id === null) merged.delete(name);
       else merged.set(name, checkBaseline(experiments.get(id), id, name, dataset_id));
     }
@@ -152,7 +152,11 @@ export class DatasetService extends WorkspaceResourceService<DatasetEntity, Data
     return Object.fromEntries(merged);
   }
 
-  /** Throws 400 for an unusable JSON Schema. @param row the dataset, whose present schemas are not checked again */
+  /**
+   * Throws 400 for an unusable JSON Schema.
+   *
+   * @param row the existing dataset, whose current schemas are not checked again, or null
+   */
   private async checkSchemas(
     scope: Scope,
     dto: CreateDatasetDto,
@@ -201,7 +205,7 @@ export class DatasetService extends WorkspaceResourceService<DatasetEntity, Data
   }
 }
 
-/** Returns the id of an experiment that can be promoted. */
+/** Returns the id of an experiment that can be promoted. Errors: those of `patchedBaselines`. */
 function checkBaseline(
   experiment: BaselineRow | undefined,
   id: string,
@@ -214,7 +218,7 @@ function checkBaseline(
     throw problem.invalidFields([{ pointer, detail: 'must be an experiment over this dataset' }]);
   }
   if (experiment.name !== name) {
-    const detail = `must be an experiment of this name; ${id} has another name`;
+    const detail = `must be an experiment with this name, but ${id} has another name`;
     throw problem.invalidFields([{ pointer, detail }]);
   }
   checkLive(experiment, 'experiment');

@@ -27,7 +27,7 @@ import { type ExistingRecord, RecordRepository } from './record.repository';
 import { type NewVersion, RecordWriteRepository } from './record-write.repository';
 import { externalIdTaken } from './record.service';
 
-/** Bytes of existing records that one request reads: more than any request can hold. */
+/** Maximum size of the existing records that one request reads, in bytes. No request body can be as large. */
 const EXISTING_BYTES = 16 * 1024 * 1024;
 
 /** The outcome of one item, before it is written. */
@@ -37,27 +37,28 @@ type Plan =
   | { kind: 'keep'; id: string }
   | { kind: 'fail'; error: Problem };
 
-/** Records to write together. An item that has failed already is its problem. */
+/** Records to write together. An item that already failed is represented by its problem. */
 export interface RecordBatch {
   dto: { on_conflict?: OnConflict | null };
   contents: readonly (RecordContent | Problem)[];
-  /** Adds the place of an item to the pointers of its faults, which point into the record. */
+  /** Prefixes the pointers of an item's faults, which point into the record, with the place of the item. */
   place: (fault: Problem, index: number) => Problem;
 }
 
 /** Live records of the dataset that have an item's external id, by that id. */
 interface ExistingRecords {
   read: ReadonlyMap<string, RecordEntity>;
-  /** Those whose content was not read. */
+  /** Records whose content was not read, because of `EXISTING_BYTES`. */
   unread: ReadonlyMap<string, ExistingRecord>;
 }
 
-/** The plans of all items, and the records that they were made from. */
+/** The plans of all items, and the existing records that they are based on. */
 interface Planned {
   plans: readonly Plan[];
   existing: ExistingRecords;
 }
 
+/** Writes records in bulk. */
 @Injectable()
 export class RecordBulkService {
   constructor(
@@ -84,7 +85,7 @@ export class RecordBulkService {
   /**
    * Writes up to 100 records together. Each item succeeds or fails independently. Outcomes keep the order of the items. If
    * two items have the same `external_id`, the first wins and the second is 409. If the existing records exceed
-   * `EXISTING_BYTES`, the items of the rest are 413. The dataset is only locked to write new versions of records.
+   * `EXISTING_BYTES`, the items of the remaining records are 413. Locks the dataset only if existing records change.
    */
   write(
     scope: Scope,
@@ -92,7 +93,7 @@ export class RecordBulkService {
     batch: RecordBatch,
     signal: AbortSignal,
   ): Promise<BulkRecordItemDto[]> {
-    return this.schemas.checking(scope, signal, async (check) => {
+    return this.schemas.withCheck(scope, signal, async (check) => {
       const dataset = await this.datasets.findLive(scope, datasetId);
       checkValues(batch.dto);
       const planned = await this.plan(this.database, scope, dataset, batch, check);
@@ -103,7 +104,7 @@ export class RecordBulkService {
     });
   }
 
-  /** Writes records, some of them new versions, while the dataset is locked, so that the versions stay the newest. */
+  /** Writes records and new versions of records with the dataset locked, so that no other version comes in between. */
   private writeLocked(
     scope: Scope,
     datasetId: string,
@@ -138,8 +139,8 @@ export class RecordBulkService {
   }
 
   /**
-   * Reads the existing records up to the size of a page, because 100 of them may have 10 MiB each. Reads none if each is a
-   * conflict anyway.
+   * Finds the existing records, and reads the content of up to `EXISTING_BYTES` of them, because each may have 10 MiB. Reads
+   * no content if every one is a conflict anyway.
    */
   private async findExisting(
     on: SqlExecutor,
@@ -192,7 +193,7 @@ const rowsOf = (plans: readonly Plan[]) => ({
   updates: plans.flatMap((plan) => (plan.kind === 'update' ? [plan.row] : [])),
 });
 
-/** Plans items in the order in which they were sent. */
+/** Returns a function that plans items in the order in which they were sent. */
 function planner(
   { read, unread }: ExistingRecords,
   onConflict: OnConflict,
@@ -203,21 +204,21 @@ function planner(
   return (content, index) => {
     const id = content.external_id;
     const first = id === null ? undefined : firstOf.get(id);
-    const found = id === null ? undefined : read.get(id);
-    const other = id === null ? undefined : unread.get(id);
-    const keeps =
-      found && (onConflict === 'skip' || (onConflict === 'update' && sameContent(found, content)));
-    // Checks items that fail anyway too, so that all verdicts are requested at once.
-    const faults = keeps ? [] : faultsOf(content, found);
+    const existing = id === null ? undefined : read.get(id);
+    const unreadRecord = id === null ? undefined : unread.get(id);
+    const isKept =
+      existing && (onConflict === 'skip' || (onConflict === 'update' && sameContent(existing, content)));
+    // Also checks items that fail anyway, so that all verdicts are requested at once.
+    const faults = isKept ? [] : faultsOf(content, existing);
     if (first !== undefined) return { kind: 'fail', error: repeatedItem(index, 'external_id', first) };
-    if (other && onConflict !== 'error') return { kind: 'fail', error: unreadItem(index) };
+    if (unreadRecord && onConflict !== 'error') return { kind: 'fail', error: unreadItem(index) };
     if (faults.length > 0) {
       return { kind: 'fail', error: place(problem.invalidFields(faults), index) };
     }
     if (id !== null) firstOf.set(id, index);
-    if (keeps) return { kind: 'keep', id: found.dataset_record_id };
-    if (found) return { kind: 'update', row: nextRow(found, content) };
-    if (other) return { kind: 'fail', error: externalIdTaken(other.dataset_record_id) };
+    if (isKept) return { kind: 'keep', id: existing.dataset_record_id };
+    if (existing) return { kind: 'update', row: nextRow(existing, content) };
+    if (unreadRecord) return { kind: 'fail', error: externalIdTaken(unreadRecord.dataset_record_id) };
     return { kind: 'insert', row: newRow(content) };
   };
 }

@@ -55,14 +55,14 @@ export class RecordsFromTracesDto {
   @IsTime({ required: false, nullable: true })
   until?: string | null;
 
-  /** Takes only the newest traces of the selection, at most 100. Without a limit, selecting more than 100 is 422. */
+  /** Takes only the newest traces of the selection, at most 100. Without it, a selection of more than 100 traces is 422. */
   @ApiProperty({ type: 'integer', minimum: 1, maximum: BULK_MAX, required: false, nullable: true })
   @IsOptional()
   @IsInt()
   @Min(1)
   limit?: number | null;
 
-  /** `output`: the output of the trace is the expected answer. Null or absent: somebody writes the expected answer later. */
+  /** `output` takes the output of the trace as the expected answer. If null or absent, the record has no expected answer. */
   @IsOptional()
   @IsOneOf(EXPECTED, { required: false })
   expected?: (typeof EXPECTED)[number] | null;

@@ -16,12 +16,12 @@ import { RecordBulkService } from './record-bulk.service';
 import type { RecordContent } from './record-content';
 import type { RecordFromTraceDto, RecordsFromTracesDto } from './record-from-traces.dto';
 
-/** Bytes of JSON that the records of one request have, at most. A single trace always fits. */
+/** Maximum size of the records of one request, in bytes of JSON. A single trace always fits. */
 const CONTENT_BYTES = 8 * 1024 * 1024;
-/** Concurrent requests of an organization. One more may run for another organization. Each may take some 60 MiB. */
+/** Maximum number of concurrent requests of an organization. One more can run for others. Each may take about 60 MiB. */
 const REQUESTS_AT_ONCE = 1;
 const REQUESTS_WAITING = 200;
-/** Characters of a name in the metadata of a record. */
+/** Maximum length of a name in the metadata of a record, in characters. Longer names are cut. */
 const NAME_MAX = 255;
 
 /** What a scorer sees of a trace. */
@@ -33,7 +33,7 @@ export interface TraceContent {
   content: { input: unknown; output: unknown } | { error: string };
 }
 
-/** Reads traces as scorers see them. The part that builds what scorers see provides it. */
+/** Reads traces as scorers see them. Implemented by the module that builds the subjects of scorers. */
 export abstract class TraceContents {
   /** Checks that traces exist. Errors: 404 naming those that do not. */
   abstract checkIds(scope: Scope, traceIds: string[]): Promise<void>;
@@ -41,7 +41,7 @@ export abstract class TraceContents {
   abstract read(scope: Scope, traceIds: readonly string[]): AsyncIterable<TraceContent>;
 }
 
-/** Makes records from traces. */
+/** Creates records from traces. */
 @Injectable()
 export class RecordFromTracesService {
   private readonly limiter = new FairLimiter({ share: REQUESTS_AT_ONCE, maxWaiting: REQUESTS_WAITING });
@@ -54,10 +54,10 @@ export class RecordFromTracesService {
   ) {}
 
   /**
-   * Makes a record from each trace, in one transaction. Each succeeds or fails by itself: 400 for a trace without input, or
-   * against the schemas of the dataset, 409 for one that has a record, 413 for one that does not fit into the request.
-   * Errors of the request: 400 without traces or with contradictory selectors; 422 for a selection of more than 100; 404
-   * for an unknown dataset, and naming unknown traces; 409 for an archived dataset; 503 when too many requests wait.
+   * Creates a record from each trace, in one transaction. Each trace succeeds or fails independently: 400 if it has no input
+   * or violates the schemas of the dataset, 409 if it already has a record, 413 if it does not fit into the request.
+   * Errors of the request: 400 without traces or with contradictory selectors, 422 for a selection of more than 100 traces,
+   * 404 for an unknown dataset or naming unknown traces, 409 for an archived dataset, 503 when too many requests wait.
    */
   async create(
     scope: Scope,
@@ -78,7 +78,7 @@ export class RecordFromTracesService {
     return items.map(({ index, ...outcome }) => ({ index, trace_id: ids[index]!, ...outcome }));
   }
 
-  /** Returns the traces of a selection, newest first. Errors: 422 for more than 100 of them, with their number. */
+  /** Returns the ids of the selected traces, newest first. Errors: 422 with the number of traces if it exceeds 100. */
   private async select(scope: Scope, dto: RecordsFromTracesDto, signal: AbortSignal): Promise<string[]> {
     const selection = parseConditions(dto);
     if (dto.limit && dto.limit > BULK_MAX) {
@@ -105,16 +105,16 @@ export class RecordFromTracesService {
       if (bytes > CONTENT_BYTES) break;
       contents.push(record);
     }
-    return ids.map((_, index) => contents[index] ?? beyondTheRequest());
+    return ids.map((_, index) => contents[index] ?? beyondLimit());
   }
 }
 
-/** Checks the rules between the members of a request, which need nothing from the database. Errors: 400. */
+/** Checks the rules between the members of a request. Needs no database access. Errors: 400. */
 function checkSelectors(dto: RecordsFromTracesDto): void {
   const isSelected = dto.filters?.length || dto.since || dto.until;
   if (!dto.trace_ids && !isSelected) {
     throw problem.invalidRequest(
-      'Name the traces by trace_ids, or select them by at least one filter, since or until.',
+      'Name the traces in trace_ids, or select them with filters, since or until.',
     );
   }
   const errors: FieldError[] = conditionErrors(dto);
@@ -128,10 +128,10 @@ function checkSelectors(dto: RecordsFromTracesDto): void {
 
 const tooMany = (count: number): Problem =>
   problem.validationFailed(
-    `The selection matches ${count} traces, more than ${BULK_MAX}. Narrow it, or give a limit to take the newest.`,
+    `The selection matches ${count} traces, but the maximum is ${BULK_MAX}. Narrow it, or set limit to take the newest ones.`,
   );
 
-/** Returns the record of a trace, or why the trace gives no record. */
+/** Returns the content of a trace's record, or the problem if the trace cannot become a record. */
 function recordOf(
   { trace_id, trace, content }: TraceContent,
   dto: RecordsFromTracesDto,
@@ -140,12 +140,12 @@ function recordOf(
   const { input, output } = content;
   if (input === null) {
     return problem.invalidRequest(
-      'The trace has no input: neither its root span nor a call of a model has one.',
+      'The trace has no input: neither its root span nor any of its model calls has one.',
     );
   }
   if (dto.expected === 'output' && output === null) {
     return problem.invalidRequest(
-      'The trace has no output. Leave out `expected`, and write the answer later.',
+      'The trace has no output. Leave out `expected`, and add the expected answer later.',
     );
   }
   return {
@@ -162,19 +162,19 @@ function recordOf(
 }
 
 const metadataOf = ({ root_name, service_name, session_id, started_at }: TraceSummary): object => ({
-  root_name: named(root_name),
-  service_name: named(service_name),
-  session_id: named(session_id),
+  root_name: shortName(root_name),
+  service_name: shortName(service_name),
+  session_id: shortName(session_id),
   started_at,
 });
 
-const named = (name: string | null): string | null => (name === null ? null : cutText(name, NAME_MAX));
+const shortName = (name: string | null): string | null => (name === null ? null : cutText(name, NAME_MAX));
 
 const sizeOf = ({ input, expected }: RecordContent): number =>
   Buffer.byteLength(toJsonText(input)) + Buffer.byteLength(toJsonText(expected));
 
-const beyondTheRequest = (): Problem =>
+const beyondLimit = (): Problem =>
   new Problem(
     'payload_too_large',
-    `The traces before this one have ${CONTENT_BYTES / 1024 / 1024} MiB. Send this trace in a separate request.`,
+    `The traces before this one fill the ${CONTENT_BYTES / 1024 / 1024} MiB of a request. Send this trace in a separate request.`,
   );

@@ -2,23 +2,23 @@ import { Injectable } from '@nestjs/common';
 import { BriefCache, runAs } from '#platform/concurrency';
 import { Database, raw, sql } from '#platform/db';
 
-/** Most records that wait for their words, and their size in bytes. A search computes the words of those in its dataset. */
+/** Maximum backlog of records without words, in records and in bytes. A search computes missing words itself. */
 const MAX_WAITING = 10_000;
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 
-/** Most records that are locked and filled at once, and about their size in bytes: some 50 ms. */
+/** Maximum batch of records that are locked at once, in records and approximately in bytes. A batch takes about 50 ms. */
 const BATCH = 200;
 const BATCH_BYTES = 256 * 1024;
 
 /** Owner of the connection that counts the waiting records for all organizations. */
 const OWNER = 'words of records';
 
-/** The words that a search of records matches, computed from the content of a record. */
+/** The SQL expression that computes the words of a record from its content, for the full-text search. */
 export const RECORD_WORDS = raw('record_words(metadata, expected, input)');
 
 /**
- * The words of records for full-text search, in their column `search`. They are NULL in a new record until
- * {@link fill} adds them.
+ * Manages the words of records for full-text search, in the column `search`. The column of a new record is NULL until
+ * {@link fill} adds the words.
  */
 @Injectable()
 export class RecordWordsRepository {
@@ -26,7 +26,7 @@ export class RecordWordsRepository {
 
   constructor(private readonly database: Database) {}
 
-  /** Whether so many records wait for their words that writers have to add them. Up to a second old. */
+  /** Whether the backlog is so large that writers must add the words themselves. The result may be a second old. */
   isBehind(): Promise<boolean> {
     return this.backlog.find('records', () => runAs(OWNER, () => this.countWaiting()));
   }
@@ -40,8 +40,8 @@ export class RecordWordsRepository {
   }
 
   /**
-   * Adds the words of records that wait for them, in all workspaces. Concurrent calls are safe: each takes other records.
-   * Ends after as many as may wait, so that a worker can stop.
+   * Adds the missing words of records in all workspaces. Concurrent calls are safe, because each locks other records. Stops
+   * after `MAX_WAITING` records, so that a worker can shut down.
    */
   async fill(): Promise<void> {
     for (let filled = 0, inBatch = 1; inBatch > 0 && filled < MAX_WAITING; filled += inBatch)

@@ -15,7 +15,7 @@ import {
 import { storedJson, toRawJson } from '#platform/json';
 import { duplicateOf, isDataError } from '#platform/problem';
 import type { RecordSchemas } from '../datasets/dataset-schemas';
-import { appending, type RecordChange } from '../datasets/dataset.repository';
+import { beginAppend, type RecordChange } from '../datasets/dataset.repository';
 import type { RecordContent } from './record-content';
 import { CONTENT_FIELDS, RECORD_COLUMNS, type RecordEntity } from './record.entity';
 import { RECORD_WORDS, RecordWordsRepository } from './record-words.repository';
@@ -27,7 +27,7 @@ export interface NewVersion extends RecordContent {
   version_id: string;
 }
 
-/** A record that a request adds alone, not in bulk. */
+/** A record from a request that adds only this one. */
 interface SingleRecord {
   scope: Scope;
   datasetId: string;
@@ -66,12 +66,12 @@ const ROW = new BulkColumns<NewVersion>([
 ]);
 
 /**
- * Writes records and their versions, many in one statement. Rows travel in arrays, which cost the server half of what
- * one JSON parameter costs.
+ * Writes records and their versions, many in one statement. Rows are sent as arrays, which cost the server half as much as
+ * one JSON parameter.
  */
 @Injectable()
 export class RecordWriteRepository {
-  /** Records for one dataset. Each write locks its row until the commit, so separate writes would queue. */
+  /** Coalesces records for one dataset. Each write locks the dataset's row until it commits, so single writes would queue. */
   private readonly small = new Coalescer<SingleRecord, RecordEntity | null>({
     run: (records) => this.appendAll(records),
     max: SMALL_WRITES.max,
@@ -84,7 +84,7 @@ export class RecordWriteRepository {
     private readonly words: RecordWordsRepository,
   ) {}
 
-  /** Adds one record, together with others that arrive at the same time. Returns null where `append` does. */
+  /** Adds one record, together with others that arrive at the same time. Returns null in the same cases as `append`. */
   async appendOne(
     scope: Scope,
     datasetId: string,
@@ -100,7 +100,7 @@ export class RecordWriteRepository {
     return this.small.add(key, record, signal);
   }
 
-  /** Appends records with the same dataset and schemas. If one of several has a known external id, throws. */
+  /** Appends records with the same dataset and schemas. Throws if one of several has an external id that is taken. */
   private async appendAll(records: readonly SingleRecord[]): Promise<(RecordEntity | null)[]> {
     const { scope, datasetId, schemas } = records[0]!;
     const rows = records.map(({ row }) => row);
@@ -111,8 +111,8 @@ export class RecordWriteRepository {
   }
 
   /**
-   * Adds records to a dataset in one statement, which is a change of its own. The dataset's row is locked only while the
-   * server runs it, so a worker adds the words of the records later. Returns null, and writes nothing, if the dataset does
+   * Adds records to a dataset in one statement, under a revision of their own. The dataset's row is locked only while the
+   * statement runs, so a worker adds the words of the records later. Returns null, and writes nothing, if the dataset does
    * not exist, is archived or has other schemas, or if a live record has one of the external ids.
    */
   async append(
@@ -136,7 +136,7 @@ export class RecordWriteRepository {
     schemas: RecordSchemas,
     rows: readonly NewVersion[],
   ): Promise<RecordEntity[]> {
-    const change = appending(scope, datasetId, schemas, rows.length);
+    const change = beginAppend(scope, datasetId, schemas, rows.length);
     const words = sql`CASE WHEN ${await this.words.isBehind()}::boolean THEN ${RECORD_WORDS} END`;
     const statement = sql`${insertion(scope, change, rows, { words })} RETURNING ${RETURNED}`;
     return this.database.write<RecordEntity>(prepared('record.append', statement));
@@ -145,7 +145,7 @@ export class RecordWriteRepository {
   /** Writes new records and their first versions. */
   async insert(tx: Tx, scope: Scope, change: RecordChange, rows: readonly NewVersion[]): Promise<void> {
     await tx.query(
-      prepared('record.insert', insertion(scope, begun(change), rows, { isAcquired: change.isAcquired })),
+      prepared('record.insert', insertion(scope, startedChange(change), rows, { isAcquired: change.isAcquired })),
     );
   }
 
@@ -156,7 +156,7 @@ export class RecordWriteRepository {
     change: RecordChange,
     rows: readonly NewVersion[],
   ): Promise<RecordEntity[]> {
-    return tx.query<RecordEntity>(sql`${insertion(scope, begun(change), rows)} RETURNING ${RETURNED}`);
+    return tx.query<RecordEntity>(sql`${insertion(scope, startedChange(change), rows)} RETURNING ${RETURNED}`);
   }
 
   /** Writes the next versions of records. */
@@ -175,8 +175,8 @@ export class RecordWriteRepository {
   }
 }
 
-/** A change that has begun already, as a statement that returns its id, revision and time. */
-const begun = ({ datasetId, revision, at }: RecordChange): Sql =>
+/** Returns a change that has already begun as a statement with the columns of `beginAppend`. */
+const startedChange = ({ datasetId, revision, at }: RecordChange): Sql =>
   sql`SELECT ${datasetId}::text AS dataset_id, ${revision}::bigint AS revision, ${at}::timestamptz AS at`;
 
 const insertion = (
@@ -193,7 +193,7 @@ const insertion = (
     FROM given`;
 
 const update = (scope: Scope, change: RecordChange, rows: readonly NewVersion[]): Sql =>
-  sql`${withVersions(scope, begun(change), rows, change.isAcquired)}
+  sql`${withVersions(scope, startedChange(change), rows, change.isAcquired)}
     UPDATE records SET version = given.version, version_id = given.version_id, updated_at = given.at, ${ASSIGNMENTS},
       search = record_words(given.metadata, given.expected, given.input),
       acquired_version = coalesce(given.acquired_version, records.acquired_version)

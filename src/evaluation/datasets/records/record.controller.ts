@@ -48,8 +48,8 @@ export class RecordController {
     @Body() dto: CreateRecordDto,
     @RequestSignal() signal: AbortSignal,
   ): Promise<Reply> {
-    const made = await this.records.create(scope, datasetId, dto, signal);
-    return created(`/eval/v1/datasets/${datasetId}/records/${made.view.dataset_record_id}`, made);
+    const record = await this.records.create(scope, datasetId, dto, signal);
+    return created(`/eval/v1/datasets/${datasetId}/records/${record.view.dataset_record_id}`, record);
   }
 
   /** Create up to 100 records */
@@ -79,7 +79,7 @@ export class RecordController {
     status: 207,
     type: RecordsFromTracesAnswerDto,
     description:
-      'The outcome of each trace. The `input` of a record is what a scorer sees as the input of the trace, its `source_ref` and `external_id` are the id of the trace, and `metadata` has `root_name`, `service_name`, `session_id` and `started_at`. A trace without input is 400, and so is one that breaks a schema of the dataset, with pointers into the record. Traces after the first 8 MiB are 413. Send them in another request.',
+      'The outcome of each trace. A record gets the `input` that scorers see, the trace id as `source_ref` and `external_id`, and `root_name`, `service_name`, `session_id` and `started_at` in `metadata`. A trace without input is 400, and so is a record that violates a schema of the dataset, with pointers into the record. Traces after the first 8 MiB are 413. Send them in another request.',
   })
   @Throws('conflict')
   async createFromTraces(
@@ -181,7 +181,7 @@ export class RecordController {
     @Param('dataset_record_id') id: string,
     @Param('version') version: string,
   ): Promise<Reply> {
-    const found = await this.records.getVersion(scope, datasetId, id, pathNumber(version, 'record version'));
-    return versioned(found.view, found.version);
+    const record = await this.records.getVersion(scope, datasetId, id, pathNumber(version, 'record version'));
+    return versioned(record.view, record.version);
   }
 }

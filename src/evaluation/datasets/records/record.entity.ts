@@ -68,7 +68,7 @@ export class RecordEntity extends CaseEntity {
   @Column('text', { nullable: true })
   external_id!: string | null;
 
-  /** The revision of the dataset that created the record. */
+  /** The dataset's revision that created the record. */
   @Column('bigint')
   created_revision!: number;
 

@@ -45,9 +45,9 @@ export interface RecordAsOf {
   version: number;
   /** Size of that version, in bytes. */
   bytes: number;
-  /** Whether it existed then and was not archived. */
+  /** Whether the record existed at that revision and was not archived. */
   is_live: boolean;
-  /** Whether it meets the filter. */
+  /** Whether that version meets the filter. */
   is_selected: boolean;
 }
 
@@ -172,7 +172,7 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
    * Returns the existing records among `ids`, as they stood at a revision of the dataset. A record that was added later
    * has its first version. Without a dataset, returns records of the whole workspace in their newest version.
    *
-   * @param filter conditions that `is_selected` tells about
+   * @param filter the conditions that `is_selected` evaluates
    */
   async versionsAsOf(
     tx: Tx,
@@ -208,7 +208,7 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
   /** Archives a record from this revision on. */
   async archive(tx: Tx, scope: Scope, id: string, { revision, at }: RecordChange): Promise<void> {
     const during = sql`archived_during + int8multirange(int8range(${revision}, NULL))`;
-    await this.move(tx, scope, id, sql`archived_during = ${during}, archived_at = ${at}, updated_at = ${at}`);
+    await this.setColumns(tx, scope, id, sql`archived_during = ${during}, archived_at = ${at}, updated_at = ${at}`);
   }
 
   /** Archives records from this revision on. */
@@ -226,7 +226,7 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
     );
   }
 
-  /** Returns those of these records that a release installed and nobody has changed since. */
+  /** Returns the ids of the records that a release installed and that nobody has changed since. */
   async unchangedSinceInstall(tx: Tx, { workspaceId }: Scope, ids: readonly string[]): Promise<string[]> {
     const rows = await tx.query<{ dataset_record_id: string }>(
       sql`SELECT dataset_record_id FROM records
@@ -239,10 +239,10 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
   /** Makes a record live again from this revision on. */
   async restore(tx: Tx, scope: Scope, id: string, { revision, at }: RecordChange): Promise<void> {
     const during = sql`archived_during - int8multirange(int8range(${revision}, NULL))`;
-    await this.move(tx, scope, id, sql`archived_during = ${during}, archived_at = NULL, updated_at = ${at}`);
+    await this.setColumns(tx, scope, id, sql`archived_during = ${during}, archived_at = NULL, updated_at = ${at}`);
   }
 
-  private async move(tx: Tx, { workspaceId }: Scope, id: string, columns: Sql): Promise<void> {
+  private async setColumns(tx: Tx, { workspaceId }: Scope, id: string, columns: Sql): Promise<void> {
     await tx.query(
       sql`UPDATE records SET ${columns} WHERE dataset_record_id = ${id} AND workspace_id = ${workspaceId}`,
     );
@@ -259,8 +259,8 @@ const conditionsOf = ({ recordIds, tags, label, category }: CaseFilter): Sql[] =
   ].flatMap((condition) => condition ?? []);
 
 /**
- * External ids of a dataset as rows that carry all keys of a lookup. PostgreSQL expects no rows for a dataset that its
- * statistics do not know, and would scan all of it if the keys were parameters.
+ * Returns external ids as rows with all keys of the lookup. If the keys were parameters, PostgreSQL would expect no rows for
+ * a dataset that its statistics do not know, and scan the whole dataset.
  */
 const givenIds = ({ workspaceId }: Scope, datasetId: string, ids: readonly string[]): Sql => sql`(
   SELECT ${workspaceId}::text AS workspace_id, ${datasetId}::text AS dataset_id, external_id

@@ -40,7 +40,7 @@ interface LockedRecord {
   row: RecordEntity;
 }
 
-/** The records of datasets. Each change of one raises the revision of its dataset. */
+/** Reads and changes the records of datasets. Each change of a record raises the revision of its dataset. */
 @Injectable()
 export class RecordService {
   constructor(
@@ -51,7 +51,10 @@ export class RecordService {
     private readonly writes: RecordWriteRepository,
   ) {}
 
-  /** Errors: 404 without the dataset, 409 when it is archived or has the `external_id`, 400 against its schemas. */
+  /**
+   * Creates a record. Errors: 404 for an unknown dataset, 409 if it is archived or already has the `external_id`, 400 if the
+   * record violates its schemas.
+   */
   async create(
     scope: Scope,
     datasetId: string,
@@ -65,7 +68,7 @@ export class RecordService {
     }
     const content = contentOf(dto);
     let schemas = NO_SCHEMAS;
-    return this.schemas.checking(scope, signal, async (check) => {
+    return this.schemas.withCheck(scope, signal, async (check) => {
       checkSchemas(check, schemas, content);
       const written = await this.writes.appendOne(scope, datasetId, schemas, newRow(content), signal);
       if (written) return versioned(written);
@@ -184,7 +187,7 @@ export class RecordService {
     signal: AbortSignal,
     work: (tx: Tx, check: RecordCheck) => Promise<Result>,
   ): Promise<Result> {
-    return this.schemas.checking(scope, signal, (check) =>
+    return this.schemas.withCheck(scope, signal, (check) =>
       this.database.transaction((tx) => work(tx, check)),
     );
   }
@@ -192,11 +195,11 @@ export class RecordService {
   private async lock(tx: Tx, scope: Scope, datasetId: string, recordId: string): Promise<LockedRecord> {
     const dataset = await this.datasets.lockRow(tx, scope, datasetId, 'update');
     const row = await this.records.lock(tx, scope, recordId, 'update');
-    return { dataset, row: checkUnder(datasetId, recordId, row) };
+    return { dataset, row: checkBelongs(datasetId, recordId, row) };
   }
 
   private async find(scope: Scope, datasetId: string, recordId: string): Promise<RecordEntity> {
-    return checkUnder(datasetId, recordId, await this.records.find(scope, recordId));
+    return checkBelongs(datasetId, recordId, await this.records.find(scope, recordId));
   }
 
   /** Throws 409 if a live record of the dataset has the external id. */
@@ -229,7 +232,7 @@ function checkSchemas(
 }
 
 /** Throws 404 unless the record belongs to the dataset. */
-function checkUnder(datasetId: string, recordId: string, row: RecordEntity | null): RecordEntity {
+function checkBelongs(datasetId: string, recordId: string, row: RecordEntity | null): RecordEntity {
   if (row?.dataset_id !== datasetId) throw problem.notFound('record', recordId);
   return row;
 }
