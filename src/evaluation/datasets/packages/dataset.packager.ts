@@ -37,7 +37,7 @@ import { RecordPacker, RECORDS_MAX_BYTES } from './record.packer';
 
 const DATASET = 'dataset.json';
 const RECORDS = 'records.jsonl';
-/** Without the number of the version, which differs between organizations. It comes after `dataset.json`. */
+/** Has no version number in its name, because numbers differ between organizations. Sorts after `dataset.json`. */
 const CSV = 'version.csv';
 
 /** The content of `dataset.json`. */
@@ -48,7 +48,7 @@ class PackedDatasetDto extends CreateDatasetDto {
   csv?: CsvOptionsDto | null;
 }
 
-/** What is packed of a dataset. */
+/** The parts of a dataset that are packed. */
 interface PinnedDataset {
   dataset: DatasetEntity;
   csv: DatasetVersionRow | null;
@@ -76,9 +76,9 @@ export class DatasetPackager implements Packager {
   }
 
   /**
-   * A reference with the id or number of a CSV version means that file alone. Any other means the whole dataset at its
-   * present revision, whose number is the version's, and whose `version_id` is `<dataset_id>.<revision>`. Earlier revisions
-   * cannot be pinned, because only records are kept as they were.
+   * Pins a dataset, or one of its CSV versions. A reference with the id or number of a CSV version pins only that file. Any
+   * other reference pins the whole dataset at its current revision: `version_ordinal` is the revision, and `version_id` is
+   * `<dataset_id>.<revision>`. Earlier revisions cannot be pinned, because only records keep their earlier versions.
    */
   async pin(tx: Tx, scope: Scope, reference: ArtifactReference): Promise<PinnedArtifact | null> {
     const dataset = await this.datasets.lock(tx, scope, reference.artifact_id, 'share');
@@ -96,7 +96,7 @@ export class DatasetPackager implements Packager {
     return csv && this.pinned({ dataset, csv, hasRecords: false }, csv.version_id, csv.version);
   }
 
-  /** Errors: 422 for more records than a package can hold. */
+  /** Returns the files of a package. Errors: 422 for more records than a package can hold. */
   async files(on: SqlExecutor, scope: Scope, { content }: PinnedArtifact): Promise<PackedFiles> {
     const { dataset, csv, hasRecords } = content as PinnedDataset;
     const members = pick(dataset, [
@@ -193,8 +193,8 @@ class Installation {
     if (file.path === DATASET) return this.takeDataset(file);
     if (!dataset) throw unexpectedFile(file.path);
     if (file.path === RECORDS)
-      return spooled(file, RECORDS_MAX_BYTES, (spool) => this.takeRecords(dataset, spool));
-    if (file.path === CSV) return spooled(file, CSV_MAX_BYTES, (spool) => this.takeCsv(dataset, spool));
+      return withSpooledFile(file, RECORDS_MAX_BYTES, (spool) => this.takeRecords(dataset, spool));
+    if (file.path === CSV) return withSpooledFile(file, CSV_MAX_BYTES, (spool) => this.takeCsv(dataset, spool));
     throw unexpectedFile(file.path);
   }
 
@@ -211,7 +211,7 @@ class Installation {
 
   private async takeDataset(file: UnpackedFile): Promise<void> {
     const { tx, scope, from, copyId } = this.target;
-    const { signal } = new AbortController(); // the threads have their own deadline
+    const { signal } = new AbortController(); // The threads have their own deadline.
     const members = await this.bodies.parse(scope, signal, await buffer(file.content), PackedDatasetDto);
     const workspace = { workspace_id: scope.workspaceId };
     const dto = validateBody(PackedDatasetDto, { ...(members as object), ...workspace });
@@ -229,7 +229,7 @@ class Installation {
     this.noteChange(isChanged);
   }
 
-  /** Errors: 422 for a file that is beyond a limit of this service. */
+  /** Installs the CSV file of a release. Errors: 422 for a file that exceeds a limit of this service. */
   private async takeCsv(dataset: DatasetEntity, file: SpooledFile): Promise<void> {
     const { tx, scope } = this.target;
     try {
@@ -237,10 +237,10 @@ class Installation {
       this.noteChange(await this.versions.install(tx, scope, dataset.dataset_id, file, options));
     } catch (error) {
       if (error instanceof CsvFault) {
-        throw problem.validationFailed(`${CSV} of the release: line ${error.line} ${error.detail}.`);
+        throw problem.validationFailed(`Line ${error.line} of ${CSV} in the release ${error.detail}.`);
       }
       if (error instanceof LayoutFault) {
-        throw problem.validationFailed(`${CSV} of the release: ${error.pointer} ${error.detail}.`);
+        throw problem.validationFailed(`The options of ${CSV} in the release: ${error.pointer} ${error.detail}.`);
       }
       throw error;
     }
@@ -254,9 +254,9 @@ class Installation {
 const unexpectedFile = (path: string): Error => new Error(`The package has an unexpected file ${path}.`);
 
 const omitted = (count: number): string =>
-  `${count === 1 ? '1 record' : `${count} records`} of the release ${count === 1 ? 'is' : 'are'} not in the dataset, because records of your own have the same external_id. Change theirs to get them with the next release.`;
+  `${count === 1 ? '1 record' : `${count} records`} of the release ${count === 1 ? 'is' : 'are'} not in the dataset, because your own records have the same external_id. Change the external_id of your records to get them with the next release.`;
 
-/** Without a mapping if columns were recognised by their names, which an installation recognises again. */
+/** Returns no mapping if columns were recognised by their names, because an installation recognises them again. */
 const optionsOfVersion = ({ case_id_column, mapping }: DatasetVersionRow): object => ({
   case_id_column,
   mapping: mapping.value_columns ? null : pick(mapping, ['expected', 'input', 'metadata', 'tags']),
@@ -269,8 +269,8 @@ const fileOf = (path: string, file: SpooledFile): PackageFile => ({
   content: () => file.chunks(),
 });
 
-/** Keeps a file of a package in a temporary file meanwhile. */
-async function spooled(
+/** Copies a file of a package to a temporary file, and runs `work` with it. */
+async function withSpooledFile(
   { path, size_bytes, content }: UnpackedFile,
   maxBytes: number,
   work: (file: SpooledFile) => Promise<void>,

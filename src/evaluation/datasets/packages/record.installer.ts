@@ -19,7 +19,7 @@ import { lineOf } from './record.packer';
 /** The effect of a release on the records of a copy. */
 export interface InstalledRecords {
   isChanged: boolean;
-  /** Records of the release that the copy does not get, because records of its users have their `external_id`. */
+  /** Records of the release that were not installed, because users' own records have their `external_id`. */
   omittedCount: number;
 }
 
@@ -28,10 +28,10 @@ interface Difference {
   /** The lines of the release that no live record has. */
   missing: Set<number>;
   /** Records that an earlier release installed, nobody has changed since, and this release does not have. */
-  gone: Set<string>;
+  obsolete: Set<string>;
 }
 
-/** Gives copies of datasets the records of a release. Memory: some 200 bytes for each record of the release. */
+/** Installs the records of a release in copies of datasets. Takes about 200 bytes of memory per record of the release. */
 @Injectable()
 export class RecordInstaller {
   constructor(
@@ -45,10 +45,10 @@ export class RecordInstaller {
 
   /**
    * Adds the records of the release that the copy lacks, and archives those that an earlier release installed and this one
-   * does not have. A record with the `external_id` of such a record becomes its next version. Records that users of the copy
-   * created or changed stay as they are. Records are compared by their content.
+   * does not have. A new record with the `external_id` of such a record becomes its next version. Records that users of the
+   * copy created or changed stay as they are. Records are compared by their content.
    *
-   * The records are not checked against the schemas of the dataset: the publisher's may be older than its schemas too.
+   * Does not check the records against the schemas of the dataset, because the publisher's records may be older than these.
    *
    * @param dataset locked
    * @param file JSON Lines, or null for a release without records
@@ -59,16 +59,16 @@ export class RecordInstaller {
     dataset: DatasetEntity,
     file: SpooledFile | null,
   ): Promise<InstalledRecords> {
-    const { missing, gone } = await this.compare(tx, scope, dataset, file);
-    const { signal } = new AbortController(); // the threads have their own deadline
+    const { missing, obsolete } = await this.compare(tx, scope, dataset, file);
+    const { signal } = new AbortController(); // The threads have their own deadline.
     const all = missing.size > 0 ? this.sources.jsonLines(scope, file!, signal) : EMPTY;
-    // A fault here is a fault of the package, whose records were valid when it was made.
+    // A fault here is a fault of the package, whose records were valid when it was built.
     const { lineOf: externalIds } = await checkImport(only(all, missing), {
       faultsOf: noFaults,
       onConflict: 'update',
     });
-    const { updated, omittedCount } = await this.assign(tx, scope, dataset, externalIds, missing, gone);
-    await this.archive(tx, scope, dataset, [...gone]);
+    const { updated, omittedCount } = await this.assign(tx, scope, dataset, externalIds, missing, obsolete);
+    await this.archive(tx, scope, dataset, [...obsolete]);
     const writer = new ImportWriter(
       {
         tx,
@@ -89,7 +89,7 @@ export class RecordInstaller {
       for await (const lines of only(all, missing).lines()) for (const line of lines) await writer.add(line);
     }
     await writer.finish();
-    return { isChanged: missing.size + gone.size > 0, omittedCount };
+    return { isChanged: missing.size + obsolete.size > 0, omittedCount };
   }
 
   private async compare(
@@ -99,22 +99,22 @@ export class RecordInstaller {
     file: SpooledFile | null,
   ): Promise<Difference> {
     const digests = file ? await this.digestsOf(file) : [];
-    const lacking = new Map<string, number>();
-    for (const digest of digests) lacking.set(digest, (lacking.get(digest) ?? 0) + 1);
-    const gone = new Set<string>();
+    const unmatched = new Map<string, number>();
+    for (const digest of digests) unmatched.set(digest, (unmatched.get(digest) ?? 0) + 1);
+    const obsolete = new Set<string>();
     const pace = new Pace();
     for await (const records of this.exports.batches(scope, { datasetId, revision }, tx)) {
-      const others: string[] = [];
+      const unmatchedIds: string[] = [];
       for (const record of records) {
-        if (!take(lacking, digestOf(lineOf(record)))) others.push(record.dataset_record_id);
+        if (!take(unmatched, digestOf(lineOf(record)))) unmatchedIds.push(record.dataset_record_id);
         if (pace.isDue()) await pace.rest();
       }
-      if (others.length === 0) continue;
-      for (const id of await this.records.unchangedSinceInstall(tx, scope, others)) gone.add(id);
+      if (unmatchedIds.length === 0) continue;
+      for (const id of await this.records.unchangedSinceInstall(tx, scope, unmatchedIds)) obsolete.add(id);
     }
     const missing = new Set<number>();
-    for (const [index, digest] of digests.entries()) if (take(lacking, digest)) missing.add(index + 1);
-    return { missing, gone };
+    for (const [index, digest] of digests.entries()) if (take(unmatched, digest)) missing.add(index + 1);
+    return { missing, obsolete };
   }
 
   private async digestsOf(file: SpooledFile): Promise<string[]> {
@@ -132,8 +132,8 @@ export class RecordInstaller {
   }
 
   /**
-   * Decides on the lines whose `external_id` a live record has: takes the records that they update out of `gone`, and lines
-   * that they do not update out of `missing`.
+   * Handles the lines whose `external_id` a live record has. A line that updates an obsolete record removes it from
+   * `obsolete`. Any other line is omitted, and removed from `missing`.
    */
   private async assign(
     tx: Tx,
@@ -141,13 +141,13 @@ export class RecordInstaller {
     dataset: DatasetEntity,
     externalIds: ReadonlyMap<string, number>,
     missing: Set<number>,
-    gone: Set<string>,
+    obsolete: Set<string>,
   ): Promise<{ updated: Map<string, ExistingRecord>; omittedCount: number }> {
     const updated = new Map<string, ExistingRecord>();
     let omittedCount = 0;
     const find = (ids: readonly string[]) => this.records.findExisting(tx, scope, dataset.dataset_id, ids);
     for (const record of await inChunks([...externalIds.keys()], find)) {
-      if (gone.delete(record.dataset_record_id)) {
+      if (obsolete.delete(record.dataset_record_id)) {
         updated.set(record.external_id, record);
       } else {
         missing.delete(externalIds.get(record.external_id)!);
@@ -169,7 +169,7 @@ export class RecordInstaller {
 
 const EMPTY: ImportSource = { async *lines() {}, checkOpen: () => undefined };
 
-/** Returns the given lines of a source. */
+/** Returns a source with only the chosen lines. */
 const only = (source: ImportSource, chosen: ReadonlySet<number>): ImportSource => ({
   async *lines() {
     for await (const lines of source.lines()) yield lines.filter(({ line }) => chosen.has(line));
@@ -181,7 +181,7 @@ const noFaults = (records: readonly unknown[]) => Promise.resolve(records.map(()
 
 const digestOf = (line: string | Buffer): string => createHash('sha256').update(line).digest('base64');
 
-/** Takes one of a key's number. Returns false if there are none left. */
+/** Takes one off the count of a key. Returns false if the count is 0. */
 function take(counts: Map<string, number>, key: string): boolean {
   const count = counts.get(key) ?? 0;
   if (count > 0) counts.set(key, count - 1);

@@ -14,12 +14,12 @@ import { type ExportedRecord, RecordExportRepository } from '../transfer/record-
 /** Largest file of records, in bytes. */
 export const RECORDS_MAX_BYTES = 1024 * 1024 * 1024;
 
-/** Characters that are written at once, unless a line is longer. */
+/** Number of characters that are written at once, unless a line is longer. */
 const WRITE_LENGTH = 256 * 1024;
 
 /**
- * Returns a record as a line of a package, without its line break: the line of an export, without id, version and times. The
- * same content is always the same line, because free-form members are written as they are stored.
+ * Returns a record as a line of a package, without its line break. The line is that of an export without id, version and
+ * times. Equal content always gives the same line, because free-form members are written as they are stored.
  */
 export const lineOf = (record: ExportedRecord): string => toJsonText(pick(record, CONTENT_FIELDS));
 
@@ -29,7 +29,7 @@ export class RecordPacker {
   constructor(private readonly records: RecordExportRepository) {}
 
   /**
-   * Writes the records as of the revision of `dataset`, oldest first, whatever changes meanwhile. The caller closes the file.
+   * Writes the records as of the revision of `dataset`, oldest first, regardless of later changes. The caller closes the file.
    * Errors: 422 `validation_failed` for more than 100,000 records or 1 GiB; 503 `storage_unavailable`.
    */
   async pack(
@@ -39,7 +39,7 @@ export class RecordPacker {
   ): Promise<SpooledFile> {
     if (record_count > IMPORT_LINES_MAX) {
       throw problem.validationFailed(
-        `The dataset has ${record_count} records. At most ${IMPORT_LINES_MAX} can be published: archive some, or publish a CSV version.`,
+        `The dataset has ${record_count} records. At most ${IMPORT_LINES_MAX} can be published. Archive some, or publish a CSV version.`,
       );
     }
     const file = await SpooledFile.create();
