@@ -54,7 +54,7 @@ describe('records that cannot be imported', () => {
       'csv',
       'input,color\n1,red\n',
       '/lines/1',
-      /unknown column "color"\. With cells=json, the columns are input, expected/,
+      /unknown column "color"\. With cells=json, the known columns are input, expected/,
     ],
     ['no column input', 'csv', 'label\nx\n', '/lines/1', /does not name the column input/],
     ['an empty input', 'csv', 'input,label\n1,a\n,b\n', '/lines/3/input', /./],

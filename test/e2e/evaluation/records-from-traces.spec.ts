@@ -153,7 +153,7 @@ describe('records from traces', () => {
     const filters = [{ field: 'span_count', op: 'gte', value: 0 }];
     const all = await make({ filters });
     expect([all.status, all.body.code]).toEqual([422, 'validation_failed']);
-    expect(all.body.detail).toContain('101 traces, more than 100');
+    expect(all.body.detail).toContain('101 traces, but the maximum is 100');
     expect(await stored()).toEqual([]);
     const newest = await make({ filters, limit: 100 });
     expect(new Set(statuses(newest))).toEqual(new Set([201]));

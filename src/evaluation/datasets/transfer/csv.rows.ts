@@ -9,9 +9,9 @@ import { type ImportLine, pointerOf } from './import-source';
 import type { LargeJson } from './large-json';
 
 /**
- * How cells become values of records. `auto`: one that begins with `{` or `[` and is valid JSON is that value, any other is
- * text. `text`: all are text. `json`: those of `input`, `expected`, `metadata` and `tags` are JSON texts, as an export with
- * `cells=json` writes them.
+ * How cells become values of records. `auto`: a cell that begins with `{` or `[` and is valid JSON is read as JSON, and any
+ * other cell as text. `text`: every cell is read as text. `json`: the cells of `input`, `expected`, `metadata` and `tags` are
+ * read as JSON, which an export with `cells=json` writes.
  */
 export const CELLS = ['auto', 'text', 'json'] as const;
 export type Cells = (typeof CELLS)[number];
@@ -70,7 +70,7 @@ class CaseRows {
   }
 }
 
-/** Returns the reader of rows as cases of a version. The case id becomes the record's `external_id`. */
+/** Returns a reader of rows as cases of a version. The case id becomes the record's `external_id`. */
 export function caseRows(layout: CsvLayout, cells: PlainCells, json: LargeJson): RowReader {
   const rows = new CaseRows(layout, cells, json, (cell) => cell);
   return (texts, line, row) =>
@@ -80,13 +80,13 @@ export function caseRows(layout: CsvLayout, cells: PlainCells, json: LargeJson):
     });
 }
 
-/** Members of a record that have columns of their own, besides the parts of a case and `external_id`. */
+/** Members of a record, besides the parts of a case and `external_id`, that have their own columns. */
 const MEMBERS = ['label', 'category', 'source_kind', 'source_ref'] as const;
 
 /**
- * Returns the reader of rows whose columns are recognised by their names: those of a CSV version without a mapping, and
- * those of an export. The case id, which may be missing, becomes the `external_id` unless a column has this name. An empty
- * cell of `expected` is null, as in an export.
+ * Returns a reader of rows whose columns are recognised by their names, as in a CSV version without a mapping or in an
+ * export. The optional case id becomes the `external_id` unless there is a column of this name. An empty cell of `expected`
+ * is null, as in an export.
  */
 export function namedRows(columns: string[], cells: PlainCells, json: LargeJson): RowReader {
   const members = MEMBERS.map((name) => ({ name, at: headerOf(columns, [name]) })).filter(

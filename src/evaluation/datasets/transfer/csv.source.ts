@@ -1,7 +1,7 @@
 import type { SpooledFile } from '#platform/http';
 import { JsonInputError, type Outline } from '#platform/json';
 import { problem } from '#platform/problem';
-import { columnsOf, HEADER_KEPT, shown } from '../versions/csv/csv.columns';
+import { columnsOf, HEADER_KEEP, quoteShort } from '../versions/csv/csv.columns';
 import { DelimiterCheck } from '../versions/csv/csv.delimiter';
 import { CHUNK_BYTES, CsvEncoding, piecesOf } from '../versions/csv/csv.reader';
 import { CsvFault, type CsvRecord, CsvScanner } from '../versions/csv/csv.scanner';
@@ -12,14 +12,14 @@ import { CSV_COLUMNS } from './record-formats';
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Turns a row into a record to import. @param row counted from 1 */
+/** Reads a row as a record to import. @param row counted from 1 */
 export type RowReader = (cells: readonly string[], line: number, row: number) => Promise<ImportLine>;
 
 /** CSV (RFC 4180) with a header row. */
 export class CsvSource implements ImportSource {
   /**
    * @param cellBytes maximum size of a cell, in bytes
-   * @param readerOf returns the reader of rows with these columns, or throws a `CsvFault`
+   * @param readerOf returns a reader of rows with these columns, or throws a `CsvFault`
    * @param isChecked whether the file is known to be separated by commas
    */
   constructor(
@@ -47,12 +47,13 @@ export class CsvSource implements ImportSource {
   }
 }
 
-/** A UTF-16 code unit takes at most three bytes in UTF-8. */
+/** Whether a text has more than this many bytes in UTF-8. A UTF-16 code unit takes at most three. */
 export const isLarger = (text: string, bytes: number): boolean =>
   text.length * 3 > bytes && Buffer.byteLength(text) > bytes;
 
 const NO_OPTIONS = { caseIdColumn: null, mapping: null };
 
+/** One reading of a file, piece by piece. */
 class Reading {
   private readonly encoding = new CsvEncoding();
   private scanner: CsvScanner | undefined;
@@ -60,7 +61,7 @@ class Reading {
   private reader: RowReader | undefined;
   private delimiter: DelimiterCheck | undefined;
   private rows = 0;
-  private found: Promise<ImportLine>[] = [];
+  private pending: Promise<ImportLine>[] = [];
 
   constructor(
     private readonly cellBytes: number,
@@ -71,11 +72,11 @@ class Reading {
   push(piece: Buffer): Promise<ImportLine>[] {
     const hasMark = !this.scanner && piece.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
     const bytes = hasMark ? piece.subarray(BYTE_ORDER_MARK.length) : piece;
-    this.scanner ??= new CsvScanner(HEADER_KEPT, (record) => this.take(record));
+    this.scanner ??= new CsvScanner(HEADER_KEEP, (record) => this.take(record));
     const fault = this.encoding.faultIn(bytes, this.scanner.line);
     if (fault) throw fault;
     this.scanner.push(bytes);
-    return this.taken();
+    return this.takePending();
   }
 
   end(): Promise<ImportLine>[] {
@@ -85,7 +86,7 @@ class Reading {
     this.delimiter?.end();
     if (!this.reader)
       throw new CsvFault(1, 'is missing: a header row with the names of the columns is required');
-    return this.taken();
+    return this.takePending();
   }
 
   private take(record: CsvRecord): void {
@@ -94,7 +95,7 @@ class Reading {
       this.columns = columnsOf(cells, fieldCount, line);
       this.reader = this.readerOf(this.columns);
       if (!this.isChecked) this.delimiter = new DelimiterCheck(this.columns, record, NO_OPTIONS);
-      // The limit counts bytes of the file: enclosing quotes, and doubled ones within.
+      // The scanner counts bytes of the file, including the enclosing quotes and doubled quotes.
       this.scanner!.keep = this.columns.map(() => 2 * this.cellBytes + 2);
       return;
     }
@@ -104,21 +105,21 @@ class Reading {
     if (fieldCount !== this.columns.length) {
       throw new CsvFault(
         line,
-        `has ${fieldCount} fields, and the header names ${this.columns.length} columns${this.delimiter?.hint ?? ''}`,
+        `has ${fieldCount} fields, but the header names ${this.columns.length} columns${this.delimiter?.hint ?? ''}`,
       );
     }
     if (this.delimiter?.isOpen) this.delimiter.take(record);
     this.rows++;
     const read = this.reader(cells as string[], line, this.rows);
-    // nobody waits for it if a fault follows
+    // Prevents an unhandled rejection if a later row has a fault and nothing awaits this one.
     read.catch(() => undefined);
-    this.found.push(read);
+    this.pending.push(read);
   }
 
-  private taken(): Promise<ImportLine>[] {
-    const { found } = this;
-    this.found = [];
-    return found;
+  private takePending(): Promise<ImportLine>[] {
+    const { pending } = this;
+    this.pending = [];
+    return pending;
   }
 }
 
@@ -133,18 +134,18 @@ const AS_JSON: Readonly<Record<string, Outline | undefined>> = {
 const sizeOf = (cells: readonly string[]): number => cells.reduce((sum, cell) => sum + cell.length, 0);
 
 /**
- * Returns the reader of rows as an export writes them. Columns may stand in any order, and all but `input` may be missing.
- * Errors: `CsvFault` for unknown columns.
+ * Returns a reader of rows as an export writes them. Columns may be in any order, and only `input` is required. Errors:
+ * `CsvFault` for unknown columns, and without `input`.
  */
 export function exportedRows(columns: string[], json: LargeJson): RowReader {
   const unknown = columns.find((column) => !KNOWN.has(column));
   if (unknown !== undefined) {
     throw new CsvFault(
       1,
-      `names the unknown column ${shown(unknown)}. With cells=json, the columns are ${CSV_COLUMNS.join(', ')}`,
+      `names the unknown column ${quoteShort(unknown)}. With cells=json, the known columns are ${CSV_COLUMNS.join(', ')}`,
     );
   }
-  if (!columns.includes('input')) throw new CsvFault(1, 'does not name the column input');
+  if (!columns.includes('input')) throw new CsvFault(1, 'does not name the column input, which is required');
   return async (cells, line) => {
     const value: Record<string, unknown> = {};
     for (const [place, column] of columns.entries()) {

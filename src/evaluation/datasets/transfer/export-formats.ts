@@ -54,7 +54,7 @@ export async function* exportParts<Row>(
         if (pace.isDue()) await pace.rest();
       }
     }
-    // Yields empty parts too: the response begins after the first batch, and ends when the client has gone.
+    // Yields empty parts too, so that the response starts after the first batch and ends when the client disconnects.
     yield Buffer.from(text);
     text = '';
   }
@@ -64,8 +64,8 @@ export async function* exportParts<Row>(
 const FORMULA = /^'*[=+\-@\t\r\n]/;
 
 /**
- * Returns the cell of a plain text. A formula gets a leading `'`. So does a formula that already has some, so that
- * `textOfCell` is the exact inverse. Other texts, such as `'tis`, stay as they are.
+ * Returns the cell of a plain text. A formula gets a leading `'`, even if it already has some, so that `textOfCell` is the
+ * exact inverse. Other texts, such as `'tis`, stay as they are.
  */
 export const cellOfText = (text: string): string => (FORMULA.test(text) ? `'${text}` : text);
 
@@ -73,11 +73,11 @@ export const cellOfText = (text: string): string => (FORMULA.test(text) ? `'${te
 export const textOfCell = (cell: string): string =>
   cell.startsWith("'") && FORMULA.test(cell) ? cell.slice(1) : cell;
 
-/** Returns a cell with quotes where it needs them (RFC 4180, section 2). */
+/** Returns a cell, in quotes if it needs them (RFC 4180, section 2). */
 export const quoted = (cell: string): string =>
   /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 
-/** Bytes of a large cell that are quoted at once. */
+/** Chunk size for quoting large cells, in bytes. */
 const PIECE_BYTES = 64 * 1024;
 const QUOTE = 34;
 

@@ -7,12 +7,12 @@ import { type OnConflict, RecordFieldsDto } from '../records/record.dto';
 import { contentOf, type RecordContent } from '../records/record-content';
 import { IMPORT_LINES_MAX, type ImportLine, type ImportSource, pointerOf } from './import-source';
 
-/** Maximum number of faults in a response. The check stops there. */
+/** Maximum number of faults in a response. The check stops when it has found as many. */
 export const FAULTS_MAX = 100;
 
 /** The rules for the records of an import. */
 export interface ImportRules {
-  /** Returns the violations of the dataset's schemas by each record. */
+  /** Returns the schema violations of each record. */
   faultsOf: (records: readonly RecordContent[]) => Promise<FieldError[][]>;
   onConflict: OnConflict;
 }
@@ -21,13 +21,13 @@ export interface ImportRules {
 export interface CheckedImport {
   count: number;
   /**
-   * The members that violate a schema, by line, for lines that may update an existing record. A value that the record
-   * already has may stay, although it violates a newer schema. These lines are decided once the dataset is locked.
+   * The members that violate a schema, by line, for lines that may update an existing record. The record may keep a value
+   * that violates a newer schema. These lines are decided once the dataset is locked.
    */
   undecided: ReadonlyMap<number, readonly SchemaMember[]>;
   /** The first line of each external id. */
   lineOf: Map<string, number>;
-  /** 409 for repeated ids, and 422 for unknown values. Thrown after the checks of the dataset. */
+  /** 409 for repeated ids, and 422 for unknown values. To be thrown after the checks of the dataset. */
   conflict: Problem | null;
   values: Problem | null;
 }
@@ -84,7 +84,7 @@ class Check {
     return this.form.length >= FAULTS_MAX;
   }
 
-  /** @param faults the violations of the schemas by the line's content */
+  /** @param faults the schema violations of the line's content */
   take({ line, content, fault }: ReadLine, faults: readonly FieldError[]): void {
     this.count++;
     if (this.count > IMPORT_LINES_MAX) {
@@ -124,7 +124,7 @@ class Check {
     } else if (this.repeated.length < FAULTS_MAX) {
       this.repeated.push({
         pointer: pointerOf(line, '/external_id'),
-        detail: `is the same as in line ${first}`,
+        detail: `must be unique, but line ${first} has the same value`,
       });
     }
   }

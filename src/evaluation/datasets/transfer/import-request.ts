@@ -20,12 +20,12 @@ import { type ImportSource, JsonLinesSource } from './import-source';
 import { LargeJson } from './large-json';
 
 /**
- * Bytes of a line for everything but `input` and `expected`. Each of these may be as large as a body, and every exported
- * record must fit.
+ * Maximum size of everything but `input` and `expected` in a line, in bytes. Each of these two may be as large as a body, and
+ * every exported record must fit.
  */
 const REST_BYTES = 1024 * 1024;
 
-/** An import, as requested. */
+/** A parsed request to import records. */
 export interface ImportRequest {
   onConflict: OnConflict;
   /** Opens the records to import. Errors: 404 for an unknown version. */
@@ -45,7 +45,7 @@ export class ImportSources {
     private readonly threads: JsonThreads,
   ) {}
 
-  /** Errors: 400 for a JSON body, or a query, of the wrong form; 400 for another workspace than the header's. */
+  /** Parses a request. Errors: 400 for a malformed JSON body or query, and for another workspace than the header's. */
   async requestOf(
     scope: Scope,
     datasetId: string,
@@ -60,7 +60,7 @@ export class ImportSources {
     }
     const { cells } = query;
     if (cells !== undefined && media !== CSV_MEDIA) {
-      throw problem.invalidQuery('cells', 'is for text/csv only');
+      throw problem.invalidQuery('cells', 'applies only to text/csv');
     }
     const source =
       media === CSV_MEDIA
@@ -114,7 +114,7 @@ export class ImportSources {
     };
   }
 
-  /** Copies the bytes of a version, so that no second connection is needed while records are written. */
+  /** Opens a version. Copies its bytes first, so that writing the records needs no second database connection. */
   private async sourceOf(
     scope: Scope,
     version: DatasetVersionRow,

@@ -21,7 +21,7 @@ export interface ImportLine {
 
 /** The records of an import, in any format. */
 export interface ImportSource {
-  /** Reads the records in batches. May be called again. Errors: 400 for a fault that ends the reading. */
+  /** Reads the records in batches. Can be called repeatedly. Errors: 400 for a fault that ends the reading. */
   lines(): AsyncIterable<ImportLine[]>;
   /** Throws if the request has ended. */
   checkOpen(): void;
@@ -33,7 +33,7 @@ export const pointerOf = (line: number, member = ''): string => `/lines/${line}$
 const LF = 10;
 /** A blank line: JSON whitespace only. */
 const BLANK = /^[ \t\r]*$/;
-/** Maximum number of blank lines that are skipped, so that a file of nothing else costs little. */
+/** Maximum number of blank lines that are skipped, so that a file of only blank lines costs little. */
 const BLANK_LINES_MAX = IMPORT_LINES_MAX;
 /** Maximum number of lines in a batch. */
 const BATCH_LINES = 500;
@@ -51,21 +51,21 @@ export class JsonLinesSource implements ImportSource {
     const pace = new Pace();
     let line = 0;
     let blank = 0;
-    let found: ImportLine[] = [];
+    let batch: ImportLine[] = [];
     for await (const texts of textsOf(this.file, this.lineBytes)) {
       for (const text of texts) {
         line++;
         if (text === null) throw this.tooLong(line);
-        if (!isBlank(text)) found.push(await this.read(text, line));
+        if (!isBlank(text)) batch.push(await this.read(text, line));
         else if (++blank > BLANK_LINES_MAX) throw tooManyBlank(line);
-        if (found.length === BATCH_LINES) {
-          yield found;
-          found = [];
+        if (batch.length === BATCH_LINES) {
+          yield batch;
+          batch = [];
         }
         if (pace.isDue()) await pace.rest();
       }
-      yield found;
-      found = [];
+      yield batch;
+      batch = [];
     }
   }
 
@@ -91,7 +91,7 @@ export class JsonLinesSource implements ImportSource {
 }
 
 /**
- * Yields the lines of each chunk of a file, to read before the next chunk; null for a line that is too long.
+ * Yields the lines of each chunk of a file, which must be read before the next chunk. A line that is too long is null.
  *
  * @param lineBytes maximum size of a line, in bytes
  */
@@ -99,27 +99,27 @@ export async function* textsOf(
   file: SpooledFile,
   lineBytes: number,
 ): AsyncGenerator<Iterable<Buffer | null>, void, undefined> {
-  let begun: Buffer[] = [];
-  let bytesBegun = 0;
+  let partial: Buffer[] = [];
+  let partialBytes = 0;
   function* linesOf(chunk: Buffer): Generator<Buffer | null> {
     let from = 0;
     for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, from)) {
       const last = chunk.subarray(from, end);
-      yield bytesBegun + last.length > lineBytes ? null : joined(begun, last);
-      begun = [];
-      bytesBegun = 0;
+      yield partialBytes + last.length > lineBytes ? null : joined(partial, last);
+      partial = [];
+      partialBytes = 0;
       from = end + 1;
     }
-    begun.push(chunk.subarray(from));
-    bytesBegun += chunk.length - from;
-    if (bytesBegun > lineBytes) yield null;
+    partial.push(chunk.subarray(from));
+    partialBytes += chunk.length - from;
+    if (partialBytes > lineBytes) yield null;
   }
   for await (const chunk of file.chunks()) yield linesOf(chunk);
-  if (bytesBegun > 0) yield [Buffer.concat(begun)];
+  if (partialBytes > 0) yield [Buffer.concat(partial)];
 }
 
-const joined = (begun: readonly Buffer[], last: Buffer): Buffer =>
-  begun.length > 0 ? Buffer.concat([...begun, last]) : last;
+const joined = (partial: readonly Buffer[], last: Buffer): Buffer =>
+  partial.length > 0 ? Buffer.concat([...partial, last]) : last;
 
 const isBlank = (text: Buffer): boolean => text.length < 64 && BLANK.test(text.toString('latin1'));
 
@@ -128,7 +128,7 @@ function tooManyBlank(line: number): Problem {
   return problem.invalidFields([{ pointer: pointerOf(line), detail }]);
 }
 
-/** Replaces the body, which the parser's message mentions, with the line. */
+/** Returns the problem of a line. Replaces the mention of the body in the parser's message with the line. */
 function faultOf({ pointer, detail }: JsonInputError, line: number): Problem {
   const ofLine = detail.replace(/^The body/, 'The line').replace(/ at line \d+, column/, ' at column');
   return problem.invalidFields([{ pointer: pointerOf(line, pointer), detail: ofLine }]);

@@ -15,7 +15,7 @@ import type { ImportLine } from './import-source';
 /** Limits of one statement. A larger record is written alone. */
 const BATCH_RECORDS = 500;
 const BATCH_BYTES = 1024 * 1024;
-/** Bytes of existing records that are read at once. A short line may update a record of 10 MiB. */
+/** Maximum size of existing records that are read at once, in bytes. A short line may update a record of 10 MiB. */
 const EXISTING_BYTES = 8 * 1024 * 1024;
 
 /** One import, within its transaction. */
@@ -30,7 +30,7 @@ export interface ImportRun {
   toCreate: number;
   /** Whether the records come from a release of the store. */
   isAcquired?: boolean;
-  /** The members that violate the dataset's schemas, by line. Only changed ones are refused. */
+  /** The members that violate the dataset's schemas, by line. Only changed members are rejected. */
   undecided: ReadonlyMap<number, readonly SchemaMember[]>;
   /** Whether a member differs from the record before the change. */
   isChanged(member: SchemaMember, record: SchemaMembers, before?: SchemaMembers): Promise<boolean>;
@@ -44,7 +44,8 @@ export class SchemasViolated extends Error {
   }
 }
 
-interface Read {
+/** A line and its content. */
+interface ParsedLine {
   line: ImportLine;
   content: RecordContent;
 }
@@ -79,26 +80,26 @@ export class ImportWriter {
   /** Writes the remaining lines. Throws `SchemasViolated`. */
   async finish(): Promise<void> {
     await this.write();
-    if (this.violating.length > 0) throw this.refused();
+    if (this.violating.length > 0) throw this.violation();
   }
 
   private async write(): Promise<void> {
     const { lines } = this;
     this.lines = [];
     this.bytes = 0;
-    const all = lines.map((line): Read => ({ line, content: contentOf(line.value as RecordFieldsDto) }));
-    const isExisting = ({ content: { external_id: id } }: Read): boolean =>
+    const all = lines.map((line): ParsedLine => ({ line, content: contentOf(line.value as RecordFieldsDto) }));
+    const isExisting = ({ content: { external_id: id } }: ParsedLine): boolean =>
       id !== null && this.run.existing.has(id);
     await this.create(all.filter((read) => !isExisting(read)));
     const others = all.filter(isExisting);
     if (this.run.onConflict === 'update') {
-      for (const some of this.readAtOnce(others)) await this.update(some);
+      for (const some of this.groupsOf(others)) await this.update(some);
     } else this.counts.skipped_count += others.length;
   }
 
-  /** Yields groups of lines whose records are read together. */
-  private *readAtOnce(reads: Read[]): Generator<Read[]> {
-    let some: Read[] = [];
+  /** Yields groups of lines whose existing records are read together. */
+  private *groupsOf(reads: ParsedLine[]): Generator<ParsedLine[]> {
+    let some: ParsedLine[] = [];
     let bytes = 0;
     for (const read of reads) {
       some.push(read);
@@ -111,16 +112,16 @@ export class ImportWriter {
     if (some.length > 0) yield some;
   }
 
-  private async create(reads: Read[]): Promise<void> {
+  private async create(reads: ParsedLine[]): Promise<void> {
     const contents: RecordContent[] = [];
     for (const read of reads) if (await this.isAllowed(read)) contents.push(read.content);
     if (contents.length === 0) return;
     const { tx, scope } = this.run;
-    await this.writes.insert(tx, scope, await this.changeOf(), contents.map(newRow));
+    await this.writes.insert(tx, scope, await this.startChange(), contents.map(newRow));
     this.counts.created_count += contents.length;
   }
 
-  private async update(reads: Read[]): Promise<void> {
+  private async update(reads: ParsedLine[]): Promise<void> {
     const { tx, scope, datasetId } = this.run;
     const ids = reads.map(({ content }) => content.external_id!);
     const rows = await this.records.findByExternalIds(tx, scope, datasetId, ids);
@@ -133,15 +134,15 @@ export class ImportWriter {
     }
     this.counts.unchanged_count += reads.length - changed.length;
     if (changed.length === 0) return;
-    await this.writes.update(tx, scope, await this.changeOf(), changed);
+    await this.writes.update(tx, scope, await this.startChange(), changed);
     this.counts.updated_count += changed.length;
   }
 
   /**
-   * Whether the schemas allow a record. Throws `SchemasViolated` once there are as many lines as a response names, so that
-   * the dataset is not locked while the rest is read for nothing.
+   * Returns whether the schemas allow a record. Throws `SchemasViolated` once as many lines violate the schemas as a response
+   * can list, so that the dataset is not locked longer than necessary.
    */
-  private async isAllowed({ line, content }: Read, before?: SchemaMembers): Promise<boolean> {
+  private async isAllowed({ line, content }: ParsedLine, before?: SchemaMembers): Promise<boolean> {
     if (this.pace.isDue()) await this.pace.rest();
     const faulty: SchemaMember[] = [];
     for (const member of this.run.undecided.get(line.line) ?? []) {
@@ -150,17 +151,17 @@ export class ImportWriter {
     if (faulty.length === 0) return true;
     const members = Object.fromEntries(faulty.map((member) => [member, content[member]]));
     this.violating.push({ line: line.line, members });
-    if (this.violating.length >= FAULTS_MAX) throw this.refused();
+    if (this.violating.length >= FAULTS_MAX) throw this.violation();
     return false;
   }
 
-  /** Sorts the lines, because a batch writes new records before existing ones. */
-  private refused(): SchemasViolated {
+  /** Returns the error. Sorts its lines, because a batch writes new records before existing ones. */
+  private violation(): SchemasViolated {
     return new SchemasViolated(this.violating.sort((one, other) => one.line - other.line));
   }
 
-  /** Begins the change with the first write, so that an import without changes does not raise the revision. */
-  private async changeOf(): Promise<RecordChange> {
+  /** Begins the change at the first write, so that an import without changes does not raise the revision. */
+  private async startChange(): Promise<RecordChange> {
     const { tx, scope, datasetId, toCreate, isAcquired } = this.run;
     this.change ??= { ...(await this.datasets.beginChange(tx, scope, datasetId, toCreate)), isAcquired };
     return this.change;

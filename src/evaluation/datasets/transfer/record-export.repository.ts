@@ -24,7 +24,7 @@ export interface ExportSelection extends RecordFilters {
 }
 
 interface BatchRow extends ExportedRecord {
-  /** The last record that the statement examined, and the number of them. */
+  /** The last record that the statement examined, and the number of examined records. */
   examined_last: string | null;
   examined_count: number;
   has_more: boolean | null;
@@ -41,9 +41,9 @@ export class RecordExportRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Reads the records as they stood at a revision, oldest first, batch by batch. No connection is held between
-   * batches, and later changes do not show, because every version of a record is kept. A batch is empty if the filters
-   * exclude all the records that it examined. The reader may stop after any batch.
+   * Yields the records as they stood at a revision, oldest first, in batches. Later changes do not show, because every
+   * version of a record is stored. Holds no connection between batches. A batch is empty if the filters exclude all the
+   * records that it examined. The reader may stop after any batch.
    */
   async *batches(
     scope: Scope,

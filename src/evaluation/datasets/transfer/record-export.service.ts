@@ -8,6 +8,7 @@ import { RecordExportRepository } from './record-export.repository';
 import { RECORD_CSV } from './record-formats';
 import type { RecordExportQueryDto } from './record-transfer.dto';
 
+/** Exports the records of datasets. */
 @Injectable()
 export class RecordExportService {
   constructor(
@@ -16,8 +17,8 @@ export class RecordExportService {
   ) {}
 
   /**
-   * Returns the records of a dataset as they stand now. Changes during the download do not show. Errors: 400 for `cells` of
-   * another format, 404.
+   * Streams the records of a dataset as they are now. Changes during the download do not show. Errors: 400 for `cells` with
+   * another format than CSV, 404.
    */
   async export(
     scope: Scope,
@@ -25,7 +26,7 @@ export class RecordExportService {
     { format = 'jsonl', cells, ...query }: RecordExportQueryDto,
   ): Promise<Reply> {
     if (cells !== undefined && format !== 'csv') {
-      throw problem.invalidQuery('cells', 'is for format=csv only');
+      throw problem.invalidQuery('cells', 'applies only to format=csv');
     }
     const { name, revision } = await this.datasets.find(scope, datasetId);
     const batches = this.records.batches(scope, { ...query, datasetId, revision });

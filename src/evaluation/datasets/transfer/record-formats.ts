@@ -23,7 +23,10 @@ const csvOf = (cellOf: (value: RawJson | null) => string) =>
 
 const jsonCell = (value: RawJson | null): string => value?.text ?? 'null';
 
-/** Returns the text of a string, except one with a NUL character, which CSV cannot have; null as an empty cell. */
+/**
+ * Returns the text of a string, an empty cell for null, and JSON for any other value. A string with a NUL character is JSON
+ * too, because CSV cannot have NUL characters.
+ */
 function plainCell(value: RawJson | null): string {
   const text = jsonCell(value);
   if (text === 'null') return '';

@@ -18,18 +18,19 @@ import { type ImportRequest, ImportSources } from './import-request';
 import { ImportWriter, SchemasViolated } from './import-writer';
 
 /**
- * Concurrent imports of an organization in a process. One more may run for another organization. More would take all
- * connections to the database.
+ * Maximum number of concurrent imports of an organization in a process. One more can run for other organizations. More would
+ * take all database connections.
  */
 const IMPORTS_AT_ONCE = 2;
-/** Each with a body of up to 32 MiB on the disk. */
+/** Maximum number of waiting imports. Each has a body of up to 32 MiB on disk. */
 const IMPORTS_WAITING = 50;
 
-/** External ids per statement. */
+/** Maximum number of external ids per statement. */
 const IDS_AT_ONCE = 5_000;
 
 const NO_SCHEMAS = { input_schema: null, expected_schema: null };
 
+/** Imports records into datasets. */
 @Injectable()
 export class RecordImportService {
   private readonly limiter = new FairLimiter({
@@ -48,9 +49,9 @@ export class RecordImportService {
 
   /**
    * Imports up to 100,000 records in one transaction: all of them or none. The records are read twice: once to check
-   * them, and again, with the dataset locked, to write them. Errors: 400 with the faulty lines, 404 without the dataset
-   * or the version, 409 for an archived dataset, or with the lines whose `external_id` is taken, 422 with the lines that
-   * have an unknown value, 503 when too many imports wait.
+   * them, and again, with the dataset locked, to write them. Errors: 400 with the faulty lines, 404 for an unknown dataset
+   * or version, 409 for an archived dataset, or with the lines whose `external_id` is taken, 422 with the lines that have
+   * an unknown value, 503 when too many imports wait.
    */
   async import(
     scope: Scope,

@@ -34,7 +34,7 @@ export class RecordExportQueryDto extends PickType(RecordListQueryDto, RECORD_FI
   @ToBoolean()
   include_archived?: boolean;
 
-  // PickType does not copy what the check of values needs.
+  // Declared again, because PickType does not copy the declarations for the check of enumerated values.
   @IsOptional()
   @IsOneOf(SOURCE_KINDS, { required: false })
   override source_kind?: SourceKind;
@@ -44,7 +44,7 @@ const CONFLICT_DESCRIPTION =
   'How to handle a record whose `external_id` a live record of the dataset already has. `error`: 409, and nothing is imported. `skip`: the live record does not change. `update`: it gets a new version with exactly the imported content.';
 
 const CELLS_DESCRIPTION =
-  'How cells of CSV become values. `auto`: one that begins with `{` or `[` and is valid JSON is that value, any other is text. `text`: all are text. `json`: the cells of an export with `cells=json`, whose columns the file must have.';
+  'How CSV cells become values. `auto`: a cell that begins with `{` or `[` and is valid JSON is read as JSON, and any other cell as text. `text`: every cell is read as text. `json`: cells and columns must be those of an export with `cells=json`.';
 
 /** Options of an import of JSON Lines or CSV. */
 export class RecordImportQueryDto {
@@ -95,7 +95,7 @@ export class RecordImportDto {
   /** Existing records that already had the imported content. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   unchanged_count!: number;
-  /** Records left out because a live one has their `external_id`. */
+  /** Records that were skipped because a live record has their `external_id`. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   skipped_count!: number;
 }

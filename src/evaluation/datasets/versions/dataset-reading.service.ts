@@ -19,7 +19,7 @@ import {
 } from './dataset-version.repository';
 import { DatasetVersionService } from './dataset-version.service';
 
-/** Reads the content of a version, as bytes or as cases, piece by piece and outside any transaction. */
+/** Reads the content of a version as bytes or as cases, chunk by chunk and outside any transaction. */
 @Injectable()
 export class DatasetContent {
   constructor(private readonly versions: DatasetVersionRepository) {}
@@ -32,8 +32,8 @@ export class DatasetContent {
   }
 
   /**
-   * Returns cases in row order, starting at row `from`: at most `limit`, and fewer once they fill a page. Reads no more of
-   * the file than these.
+   * Returns cases in row order, starting at row `from`: at most `limit`, and fewer once they fill a page. Reads only the
+   * chunks that hold them.
    */
   async page(
     scope: Scope,
@@ -44,19 +44,19 @@ export class DatasetContent {
   ): Promise<CsvCase[]> {
     if (limit === 0 || from > version.row_count) return [];
     let chunk = await this.chunkOfRow(scope, version, from);
-    const found = new CaseSelection(
+    const selection = new CaseSelection(
       (row) => row >= from,
       (count, bytes) => count >= limit || bytes >= PAGE_BYTES,
     );
-    const reading = new CaseReading(version, chunk.rows_before, found);
+    const reading = new CaseReading(version, chunk.rows_before, selection);
     await reading.push(chunk.data.subarray(chunk.row_offset ?? 0));
-    while (!found.isFull && chunk.ordinal + 1 < chunksOf(version)) {
+    while (!selection.isFull && chunk.ordinal + 1 < chunksOf(version)) {
       signal.throwIfAborted();
       chunk = await this.chunk(scope, version, chunk.ordinal + 1);
       await reading.push(chunk.data);
     }
     reading.end();
-    return found.cases;
+    return selection.cases;
   }
 
   /**
@@ -73,27 +73,27 @@ export class DatasetContent {
     maxBytes: number,
   ): Promise<CsvCase[]> {
     const wanted = new Set(rows);
-    const found = new CaseSelection(
+    const selection = new CaseSelection(
       (row) => wanted.has(row),
       (count, bytes) => count >= wanted.size || bytes >= maxBytes,
     );
     let reading: CaseReading | undefined;
     let ordinal = -1;
-    while (!found.isFull) {
-      const row = rows[found.cases.length]!;
+    while (!selection.isFull) {
+      const row = rows[selection.cases.length]!;
       const chunk: ChunkRow =
-        reading?.nextRow === row // it may have begun in the last chunk
+        reading?.nextRow === row // The row may begin in the last chunk.
           ? await this.chunk(scope, version, ordinal + 1, on)
           : await this.chunkOfRow(scope, version, row, on);
-      const goesOn: boolean = reading !== undefined && chunk.ordinal === ordinal + 1;
-      if (!goesOn) reading = new CaseReading(version, chunk.rows_before, found);
-      await reading!.push(goesOn ? chunk.data : chunk.data.subarray(chunk.row_offset ?? 0));
+      const isNextChunk: boolean = reading !== undefined && chunk.ordinal === ordinal + 1;
+      if (!isNextChunk) reading = new CaseReading(version, chunk.rows_before, selection);
+      await reading!.push(isNextChunk ? chunk.data : chunk.data.subarray(chunk.row_offset ?? 0));
       ordinal = chunk.ordinal;
       if (ordinal + 1 < chunksOf(version)) continue;
       reading!.end();
       break;
     }
-    return found.cases;
+    return selection.cases;
   }
 
   private async chunkOfRow(
@@ -145,7 +145,7 @@ class CaseSelection {
 class CaseReading {
   private readonly maker: CaseMaker;
   private readonly scanner: CsvScanner;
-  private readonly all: KeptBytes;
+  private readonly keepAll: KeptBytes;
 
   /** @param row number of the row before the first byte */
   constructor(
@@ -154,11 +154,11 @@ class CaseReading {
     private readonly selection: CaseSelection,
   ) {
     this.maker = new CaseMaker(layoutOfVersion(version));
-    this.all = version.columns.map(() => Infinity);
-    this.scanner = new CsvScanner(this.keptOfNext(), ({ cells }) => {
+    this.keepAll = version.columns.map(() => Infinity);
+    this.scanner = new CsvScanner(this.keepForNext(), ({ cells }) => {
       this.row++;
       if (selection.includes(this.row) && !selection.isFull) selection.add(this.maker.make(this.row, cells));
-      this.scanner.keep = this.keptOfNext();
+      this.scanner.keep = this.keepForNext();
     });
   }
 
@@ -178,20 +178,21 @@ class CaseReading {
     if (!this.selection.isFull) this.scanner.end();
   }
 
-  private keptOfNext(): KeptBytes {
-    return !this.selection.includes(this.nextRow) || this.selection.isFull ? [] : this.all;
+  private keepForNext(): KeptBytes {
+    return !this.selection.includes(this.nextRow) || this.selection.isFull ? [] : this.keepAll;
   }
 }
 
-/** The only sort of rows, as cursors name it. */
+/** The name in cursors of the only sort order of rows. */
 const BY_ROW = 'row';
 
-/** Concurrent page reads of an organization. One more may run for another organization. Each may take some 60 MiB. */
+/** Maximum number of concurrent page reads of an organization. One more can run for others. Each may take about 60 MiB. */
 const PAGES_AT_ONCE = 2;
 const PAGES_WAITING = 200;
-/** Cases read together when a whole file is read. */
+/** Number of cases that are read together when a whole file is read. */
 const CASES_AT_ONCE = 1_000;
 
+/** Serves the bytes and the rows of CSV versions. */
 @Injectable()
 export class DatasetReadingService {
   private readonly limiter = new FairLimiter({

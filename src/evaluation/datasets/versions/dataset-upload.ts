@@ -26,23 +26,23 @@ export const JSON_MEDIA = 'application/json';
 const FORM_FIELD_BYTES = 512 * 1024;
 const FORM_MAX_BYTES = CSV_MAX_BYTES + 2 * FORM_FIELD_BYTES;
 
-/** Returns the maximum body of an upload, in bytes. @param json the maximum of a JSON body */
+/** Returns the maximum body of an upload, in bytes. @param json the maximum JSON body */
 export function uploadLimit(json: number, media: string): number {
   if (media === CSV_MEDIA) return CSV_MAX_BYTES;
   return media === MULTIPART_MEDIA ? FORM_MAX_BYTES : json;
 }
 
-/** An uploaded CSV file, from any of the three forms. */
+/** An uploaded CSV file, sent as text, in a form or in JSON. */
 export interface CsvUpload {
   file: SpooledFile;
   options: CsvOptions;
-  /** Returns the 400 for a fault of the file. */
+  /** Returns the 400 for a fault in the file. */
   ofFile: (detail: string) => Problem;
-  /** Returns the 400 for a fault of the options. @param pointer into the options, as in `LayoutFault` */
+  /** Returns the 400 for a fault in the options. @param pointer into the options, as in `LayoutFault` */
   ofOptions: (pointer: string, detail: string) => Problem;
 }
 
-/** Parses and validates a version that is given as JSON. */
+/** Parses and validates a version that is sent as JSON. */
 export type ReadVersion = (bytes: Buffer) => Promise<CreateDatasetVersionDto>;
 
 /**
@@ -61,7 +61,7 @@ export async function readUpload(
   if (misplaced) {
     throw problem.invalidQuery(
       misplaced[0],
-      'is for text/csv only. In a form or in JSON, send it as a member of the body',
+      'applies only to text/csv. In a form or in JSON, send it as a member of the body',
     );
   }
   return media === MULTIPART_MEDIA ? readForm(scope, request) : readJson(scope, request, readBody);
@@ -110,7 +110,7 @@ async function readJson(
   checkWorkspaceOfCreate(scope, dto.workspace_id);
   const content = Buffer.from(dto.content);
   if (content.length > CSV_MAX_BYTES) {
-    throw new Problem('payload_too_large', `content may have at most ${CSV_MAX_BYTES} bytes.`);
+    throw new Problem('payload_too_large', `content can have at most ${CSV_MAX_BYTES} bytes.`);
   }
   const file = await body.createPart();
   await file.append(content);
@@ -128,28 +128,28 @@ type OfOptions = CsvUpload['ofOptions'];
 const ofMember = (pointer: string, detail: string): Problem => problem.invalidFields([{ pointer, detail }]);
 
 /** Parses a mapping that was sent as text. */
-function mappingOf(text: string | undefined, refuse: OfOptions): CsvMappingDto | null {
+function mappingOf(text: string | undefined, problemOf: OfOptions): CsvMappingDto | null {
   if (text === undefined) return null;
   let value: unknown;
   try {
     value = parseJson(Buffer.from(text));
   } catch (error) {
     if (!(error instanceof JsonInputError)) throw error;
-    throw refuse(`/mapping${error.pointer}`, ofText(error.detail));
+    throw problemOf(`/mapping${error.pointer}`, ofText(error.detail));
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw refuse('/mapping', 'must be a JSON object');
+    throw problemOf('/mapping', 'must be a JSON object');
   }
   try {
     return validateBody(CsvMappingDto, value);
   } catch (error) {
     const [first] = error instanceof Problem ? (error.errors ?? []) : [];
     if (!first || !('pointer' in first)) throw error;
-    throw refuse(`/mapping${first.pointer}`, first.detail);
+    throw problemOf(`/mapping${first.pointer}`, first.detail);
   }
 }
 
-/** Replaces the body, which the parser's message mentions, because this text is a form field or a parameter. */
+/** Removes the mention of the body from a parser's message, because the text is a form field or a parameter. */
 const ofText = (detail: string): string =>
   detail.startsWith('The body')
     ? `must be JSON: ${detail.replace('The body is not JSON: ', '').replace('The body', 'it')}`

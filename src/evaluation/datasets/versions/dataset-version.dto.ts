@@ -26,26 +26,26 @@ const IsColumns = () =>
 export const MAPPING_DESCRIPTION =
   'Maps columns to the parts of a case. Columns that it does not name become `metadata`, or form `input` if it names ' +
   'none for `input`. The column of the case ids is in no part unless the mapping names it, and never in `input`. ' +
-  'Without a mapping, columns are recognised by these names, whatever their case and blanks around them: the cell of `input` is the input, the ' +
-  'cell of `expected`, `expected_output` or `ground_truth` (the first that is there) the expected value, `tags` has ' +
-  'tags, and `metadata` a JSON object. All other columns become members of `metadata`. Without a column `input`, they ' +
-  'form `input`. An empty mapping, `{}`, recognises no names.';
+  'Without a mapping, columns are recognised by their names, ignoring case and surrounding blanks: `input` is the input, ' +
+  '`expected`, `expected_output` or `ground_truth` (the first that exists) is the expected value, `tags` holds tags, and ' +
+  '`metadata` holds a JSON object. All other columns become members of `metadata`, or form `input` if there is no column ' +
+  '`input`. An empty mapping, `{}`, recognises no names.';
 
 /** Maps columns to the parts of a case. */
 export class CsvMappingDto {
-  /** Columns of `input`. Without any, the columns that the mapping does not name. */
+  /** Columns of `input`. Defaults to the columns that the mapping does not name. */
   @IsColumns()
   input?: string[] | null;
 
-  /** Columns of `expected`, which is null without any. */
+  /** Columns of `expected`. Without any, `expected` is null. */
   @IsColumns()
   expected?: string[] | null;
 
-  /** Columns of `metadata`. If the mapping names columns for `input`, the columns that it does not name follow. */
+  /** Columns of `metadata`. If the mapping names columns for `input`, the unnamed columns follow these. */
   @IsColumns()
   metadata?: string[] | null;
 
-  /** Cells hold tags separated by commas or semicolons, or a JSON array of strings. */
+  /** Columns of `tags`. A cell holds tags separated by commas or semicolons, or a JSON array of strings. */
   @IsColumns()
   tags?: string[] | null;
 }
@@ -124,8 +124,8 @@ export class DatasetVersionDto {
   case_id_column!: string | null;
   mapping!: DatasetVersionMappingDto;
   /**
-   * The columns that were recognised by their names, and whose cell is the value of its part: a text for `input` and
-   * `expected`, a JSON object for `metadata`. All other columns are members of an object. Empty for a file with a mapping.
+   * The columns that were recognised by their names, and whose cell is the whole value of its part: text for `input` and
+   * `expected`, a JSON object for `metadata`. Empty for a file with a mapping.
    */
   value_columns!: string[];
   created_at!: Date;
@@ -141,7 +141,7 @@ export class DatasetVersionPageDto {
   page!: PageMetaDto;
 }
 
-/** A page of the rows of a file, in their order. */
+/** A page of the rows of a file, in row order. */
 export class DatasetCaseListQueryDto extends OmitType(ListQueryDto, ['sort', 'include_archived'] as const) {}
 
 /** A row, as a case. Cells are strings. */
@@ -149,13 +149,13 @@ export class DatasetCaseDto {
   @ApiProperty({ maxLength: 255 })
   @MaxLength(255)
   id!: string;
-  /** The cell of the column `input` as a string if the version recognised it, else an object of column to cell. */
+  /** The cell of the column `input` as a string if the version recognised it, else an object that maps columns to cells. */
   @AnyJson()
   input!: unknown;
-  /** The same for `expected`. Null if it has no column. */
+  /** Like `input`, for the columns of `expected`. Null if there are none. */
   @AnyJson()
   expected!: unknown;
-  /** Column to cell, and the members of the column `metadata` if the version recognised it. */
+  /** Maps columns to cells, with the members of the column `metadata` if the version recognised it. */
   @AnyJsonObject()
   metadata!: object;
   tags!: string[];

@@ -21,7 +21,7 @@ export interface DatasetVersionRow {
   sha256: string;
   /** Null if row numbers are the case ids. */
   case_id_column: string | null;
-  /** Absent `value_columns` are none. */
+  /** `value_columns` is absent if there are none. */
   mapping: CsvMapping & { value_columns?: string[] };
   /** SHA-256 of `case_id_column` and `mapping`. */
   options_sha256: string;
@@ -55,8 +55,8 @@ const COLUMNS = `dataset_id, workspace_id, version, version_id, content_id, row_
 const ROW_NUMBER = /^[1-9][0-9]{0,8}$/;
 
 /**
- * Stores CSV versions with their bytes and case ids. Statements that read chunks and cases are not prepared,
- * because a plan from when the table was small scans all of it once it is large.
+ * Stores CSV versions with their bytes and case ids. Statements that read chunks and cases are not prepared, because a plan
+ * that was cached while the table was small would later scan all of it.
  */
 @Injectable()
 export class DatasetVersionRepository {
@@ -111,7 +111,7 @@ export class DatasetVersionRepository {
     );
   }
 
-  /** Returns those of the ids that are cases of a version, each with its row number. */
+  /** Returns the ids that are cases of a version, each with its row number. */
   async existingCases(
     tx: Tx,
     scope: Scope,
@@ -126,7 +126,7 @@ export class DatasetVersionRepository {
       const rowNumbers = ids.filter((id) => ROW_NUMBER.test(id) && Number(id) <= row_count);
       return new Map(rowNumbers.map((id) => [id, Number(id)]));
     }
-    // OFFSET 0 has each id looked up, even in a file that is newer than the statistics.
+    // OFFSET 0 forces a lookup of each id, even in a file that is newer than the statistics.
     const rows = await tx.query<{ case_id: string; row_number: number }>(
       sql`SELECT case_id, row_number
         FROM (SELECT ${scope.workspaceId}::text AS workspace_id, ${content_id}::bigint AS content_id, case_id

@@ -27,8 +27,8 @@ import {
 } from './dataset-version.repository';
 
 /**
- * Concurrent uploads of an organization in a process. One more may run for another organization. More would fill its
- * memory and take all connections.
+ * Maximum number of concurrent uploads of an organization in a process. One more can run for other organizations. More would
+ * exhaust the memory of the process and its database connections.
  */
 const UPLOADS_AT_ONCE = 3;
 const UPLOADS_WAITING = 50;
@@ -40,6 +40,7 @@ export interface UploadedVersion {
   isNew: boolean;
 }
 
+/** Creates and reads CSV versions of datasets. */
 @Injectable()
 export class DatasetVersionService {
   private readonly limiter = new FairLimiter({
@@ -56,9 +57,9 @@ export class DatasetVersionService {
   ) {}
 
   /**
-   * Creates a version from a CSV file, or returns the one that already has it. Errors: 400 with the line for a malformed
-   * file, 404 without the dataset, 409 if it is archived, 503 `service_overloaded` when too many uploads wait; and those of
-   * `readUpload`.
+   * Creates a version from a CSV file, or returns the existing version of the same file. Errors: 400 with the line for a
+   * malformed file, 404 for an unknown dataset, 409 if it is archived, 503 `service_overloaded` when too many uploads wait,
+   * and those of `readUpload`.
    */
   async upload(
     scope: Scope,
@@ -71,8 +72,8 @@ export class DatasetVersionService {
   }
 
   /**
-   * Gives a locked dataset the CSV file of a release. Returns false if it already has a version with the same bytes and
-   * options. Errors: those of `readCsv`.
+   * Installs the CSV file of a release in a locked dataset. Returns false if the dataset already has a version with the same
+   * bytes and options. Errors: those of `readCsv`.
    */
   async install(
     tx: Tx,
@@ -100,7 +101,7 @@ export class DatasetVersionService {
     return { items: rows.map(toDatasetVersionDto), page };
   }
 
-  /** Errors: 404 without the version or its dataset. */
+  /** Returns a version. Errors: 404 for an unknown version or dataset. */
   async find(scope: Scope, datasetId: string, version: number): Promise<DatasetVersionRow> {
     const row = await this.versions.find(scope, datasetId, version);
     if (!row) throw problem.notFound('dataset version', String(version));
@@ -190,7 +191,7 @@ export class DatasetVersionService {
   }
 }
 
-/** Another request stored the same file while this one wrote. Rolls back what this one wrote. */
+/** Rolls back an upload, because another request has stored the same file in the meantime. */
 class StoredMeanwhile extends Error {
   constructor(readonly row: DatasetVersionRow) {
     super('stored meanwhile');
@@ -215,7 +216,7 @@ const identityOf = (datasetId: string, { sha256 }: SpooledFile, { layout }: CsvC
     .digest('hex'),
 });
 
-/** Returns the stored form of a reading. */
+/** Returns the mapping of a layout in its stored form. */
 const mappingOf = ({ mapping, valueColumns }: CsvLayout): DatasetVersionRow['mapping'] => ({
   ...mapping,
   ...(valueColumns.length > 0 && { value_columns: [...valueColumns] }),

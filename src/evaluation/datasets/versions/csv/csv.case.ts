@@ -1,5 +1,5 @@
 import { RawJson } from '#platform/json';
-import { type CsvLayout, isLonger, shown } from './csv.columns';
+import { type CsvLayout, isLonger, quoteShort } from './csv.columns';
 import { JsonMetadata } from './csv.metadata';
 import type { CsvRecord } from './csv.scanner';
 
@@ -8,11 +8,11 @@ export interface CsvCase {
   /** Row number in the file, from 1. */
   row: number;
   id: string;
-  /** The cell of the column `input`, or an object of column to cell. Cells are strings. */
+  /** The cell of the column `input`, or an object that maps columns to cells. Cells are strings. */
   input: RawJson;
-  /** The same for `expected`. Null if it has no column. */
+  /** Like `input`, for the columns of `expected`. Null if there are none. */
   expected: RawJson | null;
-  /** Object of column to cell, and the members of the column `metadata`. */
+  /** An object that maps columns to cells, with the members of the column `metadata`. */
   metadata: RawJson;
   tags: string[];
 }
@@ -46,7 +46,7 @@ export class CaseMaker {
   }
 
   /**
-   * Errors: those of `JsonMetadata`.
+   * Returns the case of a row. Errors: those of `JsonMetadata`.
    *
    * @param cells the texts of all fields of the row
    * @param jsonOf returns the JSON text of the cell with this index, as a value of a case
@@ -106,29 +106,29 @@ const TAGS_MAX = 100;
 const TAG_LENGTH_MAX = 255;
 
 /**
- * Returns the tags of a case: its cells, split at commas and semicolons, and trimmed. A cell that is a JSON array of
- * strings is read as these strings, so that a tag may contain any character. Each tag counts once.
+ * Returns the tags of a case, each once: its cells, split at commas and semicolons, and trimmed. A cell that is a JSON array
+ * of strings is read as these strings, so that a tag may contain any character.
  */
 export function tagsOf(cells: readonly string[]): string[] {
-  const tags = cells.length === 1 ? ofCell(cells[0]!) : cells.flatMap(ofCell);
+  const tags = cells.length === 1 ? tagsOfCell(cells[0]!) : cells.flatMap(tagsOfCell);
   return [...new Set(tags)];
 }
 
-/** Returns what is wrong with the tags of a case, or null. */
+/** Returns the fault of a case's tags, or null. */
 export function faultOfTags(tags: readonly string[]): string | null {
   if (tags.length > TAGS_MAX) return `has more than ${TAGS_MAX} tags`;
   const long = tags.find((tag) => isLonger(tag, TAG_LENGTH_MAX));
-  return long === undefined ? null : `has a tag of more than ${TAG_LENGTH_MAX} characters, ${shown(long)}`;
+  return long === undefined ? null : `has a tag of more than ${TAG_LENGTH_MAX} characters, ${quoteShort(long)}`;
 }
 
-const ofCell = (cell: string): string[] =>
-  ofArray(cell) ??
+const tagsOfCell = (cell: string): string[] =>
+  tagsOfArray(cell) ??
   cell
     .split(/[,;]/)
     .map((tag) => tag.trim())
     .filter((tag) => tag !== '');
 
-function ofArray(cell: string): string[] | null {
+function tagsOfArray(cell: string): string[] | null {
   const text = cell.trim();
   if (!text.startsWith('[') || !text.endsWith(']')) return null;
   try {
@@ -140,7 +140,7 @@ function ofArray(cell: string): string[] | null {
   }
 }
 
-/** JSON escapes can spell characters that PostgreSQL cannot store. */
+/** Whether PostgreSQL can store a text. JSON escapes can spell characters that it cannot store. */
 const isStorable = (text: string): boolean => !/[\0\p{Surrogate}]/u.test(text);
 
 /** Maximum size of a row number as a JSON string, in bytes. */
@@ -177,8 +177,8 @@ export class CaseSize {
   }
 
   /**
-   * Returns the total size of cells, as JSON strings, up to which a row certainly has at most `bytes` as a case: a case
-   * repeats at most its id, tags at most double their characters, and in metadata `1e20` has 21 digits.
+   * Returns the total size of cells, as JSON strings, up to which a row certainly has at most `bytes` as a case. A case
+   * repeats at most its id, tags at most double their characters, and a number such as `1e20` in metadata gets 21 digits.
    */
   cellsWithin(bytes: number): number {
     return (bytes - this.frame - ROW_NUMBER_BYTES) / (this.json.at < 0 ? 2 : 8);

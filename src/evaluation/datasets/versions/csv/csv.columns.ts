@@ -13,14 +13,14 @@ export const CASE_PARTS = ['input', 'expected', 'metadata', 'tags'] as const;
 export type CasePart = (typeof CASE_PARTS)[number];
 export type CsvMapping = Record<CasePart, string[]>;
 
-/** The requested reading of a file's columns. */
+/** How the client wants the columns of a file to be read. */
 export interface CsvOptions {
   caseIdColumn: string | null;
   /** Null to recognise columns by their names. */
   mapping: Partial<Record<CasePart, readonly string[] | null>> | null;
 }
 
-/** The decided reading of a file's columns. */
+/** How the columns of a file are read. */
 export interface CsvLayout {
   columns: readonly string[];
   /** Null if row numbers are the case ids. */
@@ -28,13 +28,13 @@ export interface CsvLayout {
   /** Contains every column once. The column of the case ids is in it only on request. */
   mapping: CsvMapping;
   /**
-   * The columns whose cell is the value of its part: a text for `input` and `expected`, a JSON object for `metadata`. Other
-   * columns of these parts are members of an object.
+   * The columns whose cell is the whole value of its part: text for `input` and `expected`, a JSON object for `metadata`.
+   * Other columns of these parts are members of an object.
    */
   valueColumns: readonly string[];
 }
 
-/** A fault of the options: they name a column that does not exist, or name one twice. */
+/** A fault in the options: they name a column that does not exist, or name one twice. */
 export class LayoutFault extends Error {
   /** @param pointer into the options: `/case_id_column`, `/mapping/input/0` */
   constructor(
@@ -46,8 +46,8 @@ export class LayoutFault extends Error {
   }
 }
 
-/** The bytes of a header to keep: one more column than allowed, and enough of each name. */
-export const HEADER_KEPT: KeptBytes = Array.from({ length: COLUMNS_MAX + 1 }, () => SHORT_TEXT_BYTES);
+/** The bytes to keep of a header: enough of each name, and one more column than allowed. */
+export const HEADER_KEEP: KeptBytes = Array.from({ length: COLUMNS_MAX + 1 }, () => SHORT_TEXT_BYTES);
 
 /**
  * Returns the names in a header row. An empty name, as pandas writes for its index, becomes `column_<n>`. Errors: `CsvFault`
@@ -64,11 +64,11 @@ export function columnsOf(cells: readonly (string | undefined)[], count: number,
   return cells.slice(0, count).map((cell, index) => {
     const name = cell || `column_${index + 1}`;
     if (isLonger(name, COLUMN_NAME_MAX)) {
-      throw new CsvFault(line, `names column ${index + 1} with more than ${COLUMN_NAME_MAX} characters`);
+      throw new CsvFault(line, `gives column ${index + 1} a name of more than ${COLUMN_NAME_MAX} characters`);
     }
     const before = places.get(name);
     if (before !== undefined) {
-      throw new CsvFault(line, `gives columns ${before} and ${index + 1} the same name, ${shown(name)}`);
+      throw new CsvFault(line, `gives columns ${before} and ${index + 1} the same name, ${quoteShort(name)}`);
     }
     places.set(name, index + 1);
     return name;
@@ -76,20 +76,20 @@ export function columnsOf(cells: readonly (string | undefined)[], count: number,
 }
 
 /**
- * Decides how the columns of a file are read: as the mapping says, or by their names. The column of the case ids is in no
- * part unless the mapping names it, and never in `input`. Errors: `LayoutFault`.
+ * Returns how the columns of a file are read: by the mapping, or by their names. The column of the case ids is in no part
+ * unless the mapping names it, and never in `input`. Errors: `LayoutFault`.
  */
 export function layoutOf(columns: readonly string[], { caseIdColumn, mapping }: CsvOptions): CsvLayout {
   const known = new Set(columns);
   if (caseIdColumn !== null && !known.has(caseIdColumn)) throw unknown('/case_id_column', caseIdColumn);
   const idColumn = caseIdColumn ?? ['case_id', 'id'].find((name) => known.has(name)) ?? null;
   const read =
-    mapping === null ? recognised(columns, idColumn) : { mapping: mapped(columns, idColumn, mapping) };
+    mapping === null ? recognisedMapping(columns, idColumn) : { mapping: requestedMapping(columns, idColumn, mapping) };
   return { columns, caseIdColumn: idColumn, valueColumns: [], ...read };
 }
 
-/** Columns that the mapping does not name become metadata, and form the input if the mapping names none for it. */
-function mapped(
+/** Applies a mapping. Columns that it does not name become metadata, or form the input if it names none for the input. */
+function requestedMapping(
   columns: readonly string[],
   idColumn: string | null,
   mapping: NonNullable<CsvOptions['mapping']>,
@@ -102,7 +102,7 @@ function mapped(
       if (!known.has(column)) throw unknown(pointer, column);
       const before = places.get(column);
       if (before !== undefined) {
-        throw new LayoutFault(pointer, `names the column ${shown(column)}, which ${before} already uses`);
+        throw new LayoutFault(pointer, `names the column ${quoteShort(column)}, which ${before} already uses`);
       }
       if (part === 'input' && column === idColumn) throw idAsInput(pointer, column);
       places.set(column, pointer.slice(1));
@@ -117,16 +117,16 @@ function mapped(
     : { input: rest, expected, metadata, tags };
 }
 
-/** Names of the column of `expected`, whatever their case. The first that a file has is the one. */
+/** Names of the column of `expected`, in any case. The first one that a file has is used. */
 const EXPECTED_HEADERS = ['expected', 'expected_output', 'ground_truth'];
 const HEADERS = new Set(['input', ...EXPECTED_HEADERS, 'metadata', 'tags']);
 
-/** Returns a header without case and surrounding blanks: people write `input, expected`. */
+/** Returns a header in lower case and trimmed, because people write `input, expected`. */
 const plainName = (column: string): string => column.trim().toLowerCase();
 
 /**
- * Returns the index of the column with the first of these names that is there, whatever its case, or -1. A name in lower
- * case comes before others.
+ * Returns the index of the first of these names among the columns, in any case, or -1. A name in lower case takes
+ * precedence over other spellings.
  */
 export function headerOf(columns: readonly string[], names: readonly string[]): number {
   const places = names.flatMap((name) => [
@@ -137,10 +137,10 @@ export function headerOf(columns: readonly string[], names: readonly string[]): 
 }
 
 /**
- * Reads columns by their names. A second column with a name of `expected` becomes metadata, because an answer must not
+ * Recognises columns by their names. A second column with a name of `expected` becomes metadata, because an answer must not
  * reach the input.
  */
-function recognised(
+function recognisedMapping(
   columns: readonly string[],
   idColumn: string | null,
 ): Pick<CsvLayout, 'mapping' | 'valueColumns'> {
@@ -166,15 +166,15 @@ function recognised(
 const idAsInput = (pointer: string, column: string): LayoutFault =>
   new LayoutFault(
     pointer,
-    `names the column of the case ids, ${shown(column)}, which is never part of the input. Set another case_id_column, or name other columns`,
+    `names the column of the case ids, ${quoteShort(column)}, which is never part of the input. Set another case_id_column, or name other columns`,
   );
 
 const unknown = (pointer: string, column: string): LayoutFault =>
-  new LayoutFault(pointer, `names the column ${shown(column)}, which the header does not have`);
+  new LayoutFault(pointer, `names the column ${quoteShort(column)}, which the header does not have`);
 
 /** Whether a text has more than `max` characters, counted as in the limits of all members. */
 export const isLonger = (text: string, max: number): boolean => text.length > max && !length(text, 0, max);
 
-/** A client's name or id, shortened and quoted for a message. */
-export const shown = (text: string): string =>
+/** Returns a client's name or id, shortened and quoted for a message. */
+export const quoteShort = (text: string): string =>
   JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);

@@ -1,4 +1,4 @@
-import { CASE_PARTS, COLUMN_NAME_MAX, type CsvOptions, shown } from './csv.columns';
+import { CASE_PARTS, COLUMN_NAME_MAX, type CsvOptions, quoteShort } from './csv.columns';
 import { CsvFault } from './csv.scanner';
 import type { CsvRecord } from './csv.scanner';
 
@@ -11,7 +11,7 @@ const OTHERS = [
 ] as const;
 
 /**
- * Detects files whose delimiter is a semicolon or a tab. To a parser these are well-formed CSV with one column. Suspects a
+ * Detects files whose delimiter is a semicolon or a tab. To a parser, they are well-formed CSV with one column. Suspects a
  * delimiter if each of the first rows contains it as often as the header. A quoted field, or options that name the column,
  * clear the suspicion. Empty rows do not count.
  */
@@ -39,7 +39,7 @@ export class DelimiterCheck {
   /** The hint at the end of a row's fault. Empty if no other delimiter is possible. */
   get hint(): string {
     const [suspect] = this.suspects;
-    return suspect ? `; fields are separated by commas, not by ${suspect.plural}` : '';
+    return suspect ? `. Fields are separated by commas, not by ${suspect.plural}` : '';
   }
 
   /** Compares a row. Errors: `CsvFault` at the header's line, once enough rows have the same count. */
@@ -58,8 +58,8 @@ export class DelimiterCheck {
     if (!suspect || this.rowsCompared === 0) return;
     throw new CsvFault(
       this.line,
-      `is a header of one column, ${shown(this.header)}, and the rows have as many ${suspect.plural} as it has. Separate ` +
-        'fields by commas, or name the column in mapping if it is one',
+      `is a header with one column, ${quoteShort(this.header)}, and the rows have as many ${suspect.plural} as the header. ` +
+        'Separate fields by commas, or name the column in mapping if it is one column',
     );
   }
 }

@@ -1,13 +1,13 @@
 import { isJsonObject, JsonInputError, type Outline, parseJson, toJsonText } from '#platform/json';
-import { type CsvLayout, shown } from './csv.columns';
+import { type CsvLayout, quoteShort } from './csv.columns';
 
 /**
- * Maximum cell of tags or JSON metadata, in bytes, so that no cell takes long to parse. 100 tags of 255 characters need
- * less.
+ * Maximum size of a cell of tags or JSON metadata, in bytes, so that no cell takes long to parse. 100 tags of 255 characters
+ * need less.
  */
 export const PARSED_CELL_BYTES = 256 * 1024;
 
-/** A fault in a cell of tags or JSON metadata, as the end of a sentence about its row. */
+/** A fault in a cell of tags or JSON metadata. The detail is the predicate of a sentence about the row. */
 export class CellFault extends Error {
   constructor(readonly detail: string) {
     super(detail);
@@ -19,7 +19,7 @@ export class CellFault extends Error {
 export class JsonMetadata {
   /** Index of the column. -1 if the file has none. */
   readonly at: number;
-  /** The columns that are members of the metadata themselves. */
+  /** The columns of metadata whose cell is a member of the metadata. */
   readonly others: readonly string[];
 
   constructor({ columns, mapping, valueColumns }: CsvLayout) {
@@ -29,8 +29,8 @@ export class JsonMetadata {
   }
 
   /**
-   * Returns the members of the object in a cell, as JSON text without braces. A blank cell has none. Errors:
-   * `CellFault`, also for a member with the name of another column, because one value would hide the other.
+   * Returns the members of the object in a cell, as JSON text without braces. A blank cell has none. Errors: `CellFault`,
+   * including for a member with the name of another column, because one value would hide the other.
    */
   membersOf(cell: string): string {
     if (cell.trim() === '') return '';
@@ -39,7 +39,7 @@ export class JsonMetadata {
     const taken = this.others.find((column) => Object.hasOwn(value, column));
     if (taken !== undefined) {
       throw new CellFault(
-        `has metadata with the member ${shown(taken)}, and the file has a column of this name. Rename one of them`,
+        `has metadata with the member ${quoteShort(taken)}, but the file has a column of this name. Rename one of them`,
       );
     }
     return toJsonText(value).slice(1, -1);

@@ -6,11 +6,11 @@ import {
   columnsOf,
   type CsvLayout,
   type CsvOptions,
-  HEADER_KEPT,
+  HEADER_KEEP,
   isLonger,
   layoutOf,
   SHORT_TEXT_BYTES,
-  shown,
+  quoteShort,
 } from './csv.columns';
 import { DelimiterCheck } from './csv.delimiter';
 import { JsonMetadata, CellFault, PARSED_CELL_BYTES } from './csv.metadata';
@@ -23,7 +23,7 @@ const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 /** Size of the chunks in which a file is stored, in bytes. */
 export const CHUNK_BYTES = 256 * 1024;
 
-/** Bytes that are scanned without a pause. With the shortest rows, they take some milliseconds. */
+/** Number of bytes that are scanned without a pause. With the shortest rows, they take some milliseconds. */
 const PIECE_BYTES = 16 * 1024;
 const TURN_MS = 5;
 
@@ -45,8 +45,8 @@ export interface CsvContent {
 }
 
 /**
- * Reads and checks a whole file, and keeps only its case ids. Yields to the event loop between pieces. Errors: `CsvFault`
- * with the first faulty line; `LayoutFault` for options that do not fit the header.
+ * Reads and checks a whole file, and keeps only its case ids in memory. Yields to the event loop between pieces. Errors:
+ * `CsvFault` with the first faulty line, and `LayoutFault` for options that do not fit the header.
  *
  * @param caseBytes maximum size of a case as JSON, in bytes
  */
@@ -74,6 +74,7 @@ export async function* piecesOf(chunk: Buffer): AsyncGenerator<Buffer, void, und
   }
 }
 
+/** One reading of a file, piece by piece. */
 class CsvReading {
   private readonly encoding = new CsvEncoding();
   private readonly chunks: ChunkPlace[] = [];
@@ -100,7 +101,7 @@ class CsvReading {
   push(piece: Buffer): void {
     const hasBom = this.scanner === undefined && piece.subarray(0, BOM.length).equals(BOM);
     const bytes = hasBom ? piece.subarray(BOM.length) : piece;
-    this.scanner ??= new CsvScanner(HEADER_KEPT, (record) => this.take(record), {
+    this.scanner ??= new CsvScanner(HEADER_KEEP, (record) => this.take(record), {
       offset: hasBom ? BOM.length : 0,
     });
     const encodingFault = this.encoding.faultIn(bytes, this.scanner.line);
@@ -150,7 +151,7 @@ class CsvReading {
     if (this.idAt >= 0) keep[this.idAt] = SHORT_TEXT_BYTES;
     for (const at of this.tagsAt) keep[at] = PARSED_CELL_BYTES;
     this.delimiter = new DelimiterCheck(names, record, this.options);
-    // A row with a longer cell is refused anyway.
+    // A row with a longer cell is rejected anyway.
     if (this.delimiter.isOpen) keep[0] = this.caseBytes;
     this.scanner!.keep = keep;
     this.size = new CaseSize(layout);
@@ -165,7 +166,7 @@ class CsvReading {
     if (fieldCount !== columns.length) {
       throw new CsvFault(
         line,
-        `has ${counted(fieldCount, 'field')}, and the header names ${counted(columns.length, 'column')}${this.delimiter!.hint}`,
+        `has ${counted(fieldCount, 'field')}, but the header names ${counted(columns.length, 'column')}${this.delimiter!.hint}`,
       );
     }
     if (this.idAt >= 0) this.takeCaseId(cells[this.idAt]!, line);
@@ -220,7 +221,7 @@ class CsvReading {
     }
     const before = this.caseIds.get(caseId);
     if (before !== undefined) {
-      throw new CsvFault(line, `has the case id ${shown(caseId)}, which line ${before} already has`);
+      throw new CsvFault(line, `has the case id ${quoteShort(caseId)}, which line ${before} already has`);
     }
     this.caseIds.set(caseId, line);
   }
@@ -246,14 +247,14 @@ const LF = 10;
 /** Checks the pieces of a file for UTF-8 without NUL characters, which PostgreSQL cannot store. */
 export class CsvEncoding {
   /** The first bytes of a character that continues in the next piece. */
-  private begun: Buffer = Buffer.alloc(0);
+  private partial: Buffer = Buffer.alloc(0);
 
   /** Returns the first fault of the next piece, or null. @param line the line of its first byte */
   faultIn(piece: Buffer, line: number): CsvFault | null {
-    const bytes = this.begun.length > 0 ? Buffer.concat([this.begun, piece]) : piece;
-    const whole = bytes.length - unfinished(bytes);
-    this.begun = Buffer.from(bytes.subarray(whole));
-    const complete = bytes.subarray(0, whole);
+    const bytes = this.partial.length > 0 ? Buffer.concat([this.partial, piece]) : piece;
+    const length = bytes.length - unfinished(bytes);
+    this.partial = Buffer.from(bytes.subarray(length));
+    const complete = bytes.subarray(0, length);
     const isText = isUtf8(complete);
     if (isText && !complete.includes(0)) return null;
     return firstFault(complete, line);
@@ -261,7 +262,7 @@ export class CsvEncoding {
 
   /** Returns the fault of a file that ends within a character, or null. */
   faultAtEnd(line: number): CsvFault | null {
-    return this.begun.length > 0 ? notUtf8(line) : null;
+    return this.partial.length > 0 ? notUtf8(line) : null;
   }
 }
 

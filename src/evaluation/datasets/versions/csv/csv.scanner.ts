@@ -19,12 +19,12 @@ const SPACE = 32;
 const SEMICOLON = 59;
 const BACKSLASH = 92;
 
-/** Bytes that end an unquoted field, or are wrong in one. None is above a comma. */
+/** Whether a byte ends an unquoted field or is invalid in one. No such byte is greater than a comma. */
 const ENDS_TEXT = Array.from({ length: COMMA + 1 }, (_, byte) => [LF, CR, QUOTE, COMMA].includes(byte));
 
 /**
  * Extra bytes for each byte of a field when the field becomes a JSON string: `\\` and line breaks take two bytes, other
- * control characters six. Quotes add nothing: those within are doubled in the file too.
+ * control characters six. Quotes add nothing, because quotes within a field are doubled in the file too.
  */
 const ADDED_BY_JSON = Uint8Array.from({ length: 256 }, (_, byte) => {
   const isShort = byte === BACKSLASH || (byte < SPACE && '\b\t\n\f\r'.includes(String.fromCharCode(byte)));
@@ -42,26 +42,26 @@ const AFTER_CR = 5;
 
 /** A complete record. */
 export interface CsvRecord {
-  /** The texts of the kept fields, by index. Other places are empty. */
+  /** The texts of the fields to keep, by index. Other elements are empty. */
   readonly cells: readonly (string | undefined)[];
   readonly fieldCount: number;
   /** Number of quoted fields. */
   readonly quotedCount: number;
-  /** Whether a kept field was cut. */
+  /** Whether one of these fields was cut. */
   readonly isCut: boolean;
-  /** The line on which it begins. */
+  /** The line on which the record begins. */
   readonly line: number;
-  /** The byte at which it begins. */
+  /** The offset in the file at which the record begins. */
   readonly at: number;
   /**
-   * Size of its fields as JSON strings with quotes, in bytes. An upper bound up to `exactOver`, and exact beyond.
+   * Size of the fields as JSON strings with quotes, in bytes. Exact above `exactOver`, and an upper bound otherwise.
    */
   readonly jsonBytes: number;
 }
 
 /**
- * For each field of a record, the number of bytes of the file to keep. Absent or 0 keeps none. Longer fields are cut, so
- * that memory stays bounded.
+ * The number of bytes of the file to keep of each field of a record. If absent or 0, none are kept. Longer fields are cut,
+ * so that memory stays bounded.
  */
 export type KeptBytes = readonly (number | undefined)[];
 
@@ -81,7 +81,7 @@ export class CsvScanner {
   private quoteLine = 1;
   /** Start of the current field in the current piece, and its bytes from earlier pieces. */
   private fieldAt = 0;
-  private held: Buffer[] = [];
+  private buffered: Buffer[] = [];
   private bytesBefore = 0;
   private isCut = false;
   /** Start of the current record in the current piece, and the extra JSON bytes of its earlier pieces. */
@@ -126,7 +126,7 @@ export class CsvScanner {
         if (i === length) break;
         if (byte === QUOTE) {
           throw this.fault(
-            'has a quote within a field; a field with quotes is quoted whole, and its quotes are doubled' +
+            'has a quote within a field. Enclose the whole field in quotes, and double the quotes in it' +
               hintOf(piece[i - 1]),
           );
         }
@@ -145,7 +145,7 @@ export class CsvScanner {
         }
         if (byte !== COMMA && byte !== LF && byte !== CR) {
           throw this.fault(
-            `has text after the quote that ends a field; quotes within a field are doubled${hintOf(byte)}`,
+            `has text after the quote that ends a field. Double the quotes within a field${hintOf(byte)}`,
           );
         }
       } else if (state === AFTER_CR) {
@@ -182,7 +182,7 @@ export class CsvScanner {
     }
     if (state !== RECORD) this.addedBefore += addedByJson(piece, this.recordFrom, length);
     this.recordFrom = 0;
-    if (state === PLAIN || state === QUOTED || state === AFTER_QUOTE) this.hold(piece);
+    if (state === PLAIN || state === QUOTED || state === AFTER_QUOTE) this.buffer(piece);
     this.fieldAt = 0;
     this.offset += length;
     this.state = state;
@@ -205,7 +205,7 @@ export class CsvScanner {
 
   private loneCr(): CsvFault {
     return this.fault(
-      'has a carriage return without a line feed; end lines with CRLF or LF, or quote the field',
+      'has a carriage return without a line feed. End lines with CRLF or LF, or quote the field',
     );
   }
 
@@ -238,21 +238,21 @@ export class CsvScanner {
     return bytes - commas + 2 * (fieldCount - quotedCount) + added;
   }
 
-  private hold(piece: Buffer): void {
+  private buffer(piece: Buffer): void {
     const limit = this.keep[this.fieldCount] ?? 0;
     if (limit === 0) return;
     const part = piece.subarray(this.fieldAt);
     const room = limit - this.bytesBefore;
-    if (room > 0) this.held.push(Buffer.from(part.subarray(0, room)));
+    if (room > 0) this.buffered.push(Buffer.from(part.subarray(0, room)));
     this.bytesBefore += part.length;
   }
 
   private textOf(last: Buffer, limit: number): string {
     let bytes = last;
     if (this.bytesBefore + last.length > limit) this.isCut = true;
-    if (this.held.length > 0) {
-      bytes = Buffer.concat([...this.held, last]);
-      this.held = [];
+    if (this.buffered.length > 0) {
+      bytes = Buffer.concat([...this.buffered, last]);
+      this.buffered = [];
     }
     this.bytesBefore = 0;
     const end = Math.min(bytes.length, limit);
@@ -262,7 +262,7 @@ export class CsvScanner {
   }
 }
 
-/** Returns the text between quotes, with doubled quotes undone. `replaceAll` takes seconds for millions of them. */
+/** Returns the text between quotes, with each doubled quote as one. `replaceAll` takes seconds for millions of them. */
 function undoubled(bytes: Buffer): string {
   const result = Buffer.allocUnsafe(bytes.length);
   let length = 0;
@@ -275,7 +275,7 @@ function undoubled(bytes: Buffer): string {
 
 /** @param byte next to the misplaced quote */
 const hintOf = (byte: number | undefined): string =>
-  byte === SEMICOLON || byte === TAB ? ', and fields are separated by commas, not by semicolons or tabs' : '';
+  byte === SEMICOLON || byte === TAB ? '. Fields are separated by commas, not by semicolons or tabs' : '';
 
 function addedByJson(bytes: Buffer, from: number, to: number): number {
   let added = 0;
