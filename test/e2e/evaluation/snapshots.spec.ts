@@ -144,7 +144,7 @@ describe('the snapshot of a dataset', () => {
     const refused = await create();
     expect([refused.status, (refused.body as { detail: string }).detail]).toEqual([
       400,
-      '/dataset_id: has 10001 records, but a snapshot holds at most 10000; use dataset_filter, or pin a CSV version',
+      '/dataset_id: has 10001 records, but a snapshot can have at most 10000. Use dataset_filter, or pin a CSV version',
     ]);
     const final = await space.finalize(experiment_id);
     expect([final.dataset_snapshot!.record_count, recordsOf(final).length]).toEqual([10_000, 10_000]);

@@ -7,8 +7,8 @@ export type ConfigFilter = string[] | object;
 const NUMBER_PAIR = /^([^]*:)(-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,4})?)$/;
 
 /**
- * Returns the stored forms of each pair of a filter: its text, and its value as a number. An experiment matches by any of
- * them. Keys and values may contain colons, because a pair is compared as a whole.
+ * Returns the stored forms of each pair of a filter: with its value as text, and as a number. An experiment matches if it
+ * has any of them. Keys and values may contain colons, because a pair is compared as a whole.
  */
 export const configFilter = (filter: ConfigFilter): string[][] =>
   Array.isArray(filter)

@@ -30,21 +30,21 @@ export class ExperimentCases {
   ) {}
 
   /**
-   * Counts the cases of a pinned CSV version that a filter selects. Null without a version or a filter. Reads the file, so
-   * it is not for a transaction.
+   * Counts the cases of a pinned CSV version that a filter selects. Returns null without a version or a filter. Call it
+   * outside of transactions, because it reads the file.
    */
   async countInFile(scope: Scope, source: CaseSource, signal: AbortSignal): Promise<number | null> {
     const { dataset_id: id = null, dataset_version: number = null } = source;
     const filter = toFilter(source.dataset_filter);
     if (id === null || number === null || filter === null) return null;
     const version = await this.versions.find(scope, id, number);
-    // a dataset or version that does not exist is refused with the others, in the transaction
+    // An unknown dataset or version is rejected later, in the transaction, like the other references.
     return version && this.reading.countCases(scope, version, filter, signal);
   }
 
   /**
-   * Locks the dataset of a new experiment, so that its revision does not change. Errors: 404 naming what is unknown, 409
-   * for an archived dataset.
+   * Locks the dataset of a new experiment, so that its revision does not change. Errors: 404 naming the unknown dataset or
+   * version, 409 for an archived dataset.
    */
   async lock(
     tx: Tx,
@@ -63,8 +63,8 @@ export class ExperimentCases {
 
   /**
    * Counts the cases that back a new experiment. Errors: 400 for a filter that matches none, for more records than a
-   * snapshot holds, for an id that is no case of the pinned CSV version, and for a dataset that only has CSV versions without
-   * `dataset_version`; 404 naming an unknown record.
+   * snapshot holds, for an id that is not a case of the pinned CSV version, and for a missing `dataset_version` if the
+   * dataset only has CSV versions; 404 naming an unknown record.
    *
    * @param inFile the result of `countInFile`
    */
@@ -113,13 +113,15 @@ export class ExperimentCases {
         ? record_count
         : (await this.matchingRecords(tx, scope, dataset_id, revision, filter)).length;
     if (count > SNAPSHOT_RECORDS_MAX) {
-      const many = `a snapshot holds at most ${SNAPSHOT_RECORDS_MAX}`;
       throw filter === null
         ? invalid(
             '/dataset_id',
-            `has ${count} records, but ${many}; use dataset_filter, or pin a CSV version`,
+            `has ${count} records, but a snapshot can have at most ${SNAPSHOT_RECORDS_MAX}. Use dataset_filter, or pin a CSV version`,
           )
-        : invalid('/dataset_filter', `matches more records, but ${many}; narrow it, or pin a CSV version`);
+        : invalid(
+            '/dataset_filter',
+            `matches more than the ${SNAPSHOT_RECORDS_MAX} records that a snapshot can have. Narrow it, or pin a CSV version`,
+          );
     }
     return count;
   }
@@ -131,8 +133,8 @@ export class ExperimentCases {
     revision: number,
     filter: CaseFilter,
   ): Promise<unknown[]> {
-    const find = (wanted: CaseFilter) =>
-      this.records.asOf(tx, scope, datasetId, revision, SNAPSHOT_RECORDS_MAX + 1, wanted);
+    const find = (conditions: CaseFilter) =>
+      this.records.asOf(tx, scope, datasetId, revision, SNAPSHOT_RECORDS_MAX + 1, conditions);
     const { recordIds } = filter;
     if (recordIds) {
       const known = new Set((await find({ recordIds })).map((record) => record.dataset_record_id));
@@ -142,9 +144,9 @@ export class ExperimentCases {
         throw problem.unknownReference(pointer, 'record', recordIds[unknown]!);
       }
     }
-    const found = await find(filter);
-    if (found.length === 0) throw matchesNone();
-    return found;
+    const records = await find(filter);
+    if (records.length === 0) throw matchesNone();
+    return records;
   }
 }
 
@@ -152,30 +154,30 @@ const invalid = (pointer: string, detail: string) => problem.invalidFields([{ po
 
 const matchesNone = () => invalid('/dataset_filter', 'matches no case of the dataset');
 
-/** Checks the rules between the members of a request, which need nothing from the database. Errors: 400. */
+/** Checks the rules between the members of a request. Needs no database access. Errors: 400. */
 export function checkCaseSource({ dataset_id, dataset_version, dataset_filter }: CaseSource): void {
   const errors: FieldError[] = [];
-  const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
-  if (!isGiven(dataset_id)) {
-    if (isGiven(dataset_version)) {
+  const isSet = (value: unknown): boolean => value !== undefined && value !== null;
+  if (!isSet(dataset_id)) {
+    if (isSet(dataset_version)) {
       errors.push({ pointer: '/dataset_version', detail: 'requires dataset_id' });
     }
-    if (isGiven(dataset_filter)) errors.push({ pointer: '/dataset_filter', detail: 'requires dataset_id' });
+    if (isSet(dataset_filter)) errors.push({ pointer: '/dataset_filter', detail: 'requires dataset_id' });
   }
-  const wrong = isGiven(dataset_version)
+  const misplaced = isSet(dataset_version)
     ? (['label', 'category', 'dataset_record_ids'] as const)
     : (['case_ids'] as const);
-  for (const member of wrong) {
-    if (!isGiven(dataset_filter?.[member])) continue;
-    const detail = isGiven(dataset_version)
-      ? 'cannot select rows of a CSV version. Use tags or case_ids.'
-      : 'selects rows of a CSV version. Set dataset_version, or use dataset_record_ids.';
+  for (const member of misplaced) {
+    if (!isSet(dataset_filter?.[member])) continue;
+    const detail = isSet(dataset_version)
+      ? 'cannot select rows of a CSV version. Use tags or case_ids'
+      : 'selects rows of a CSV version. Set dataset_version, or use dataset_record_ids';
     errors.push({ pointer: `/dataset_filter/${member}`, detail });
   }
   if (errors.length > 0) throw problem.invalidFields(errors);
 }
 
-/** Returns the conditions of a filter, or null for one without any. */
+/** Returns the conditions of a filter, or null if it has none. */
 export function toFilter(dto: DatasetFilterDto | null | undefined): CaseFilter | null {
   const filter: CaseFilter = {
     ...(dto?.tags && dto.tags.length > 0 && { tags: dto.tags }),

@@ -50,7 +50,7 @@ class ExperimentFiltersDto extends CreatedListQueryDto {
   @IsString()
   baseline_experiment_id?: string;
 
-  /** The evaluation's name, exactly. */
+  /** The exact name of the evaluation. */
   @NotNull()
   @IsString()
   @MaxLength(255)
@@ -75,7 +75,7 @@ class ExperimentFiltersDto extends CreatedListQueryDto {
 
 export class ExperimentListQueryDto extends ExperimentFiltersDto {
   /**
-   * `key:value` of a scalar in the config. The key of a nested member is its path with dots. Numbers may have any form
+   * The `key:value` of a scalar in the config. The key of a nested member is its path with dots. Numbers may have any form
    * (`lr:1e-5`). Repeatable; all must match.
    */
   @ApiProperty({ type: 'array', items: { type: 'string', pattern: CONFIG_PAIR.source }, required: false })
@@ -89,11 +89,11 @@ export class ExperimentListQueryDto extends ExperimentFiltersDto {
 const isScalar = (value: unknown): boolean => value === null || typeof value !== 'object';
 
 function faultOfConfig(config: unknown): string | null {
-  if (!Array.isArray(config) && !isJsonObject(config)) return 'must be an array of key:value, or an object';
-  const given = Object.entries(config);
-  if (given.length > CONFIG_PAIRS_MAX) return `may have at most ${CONFIG_PAIRS_MAX} members`;
+  if (!Array.isArray(config) && !isJsonObject(config)) return 'must be an array of key:value strings, or an object';
+  const members = Object.entries(config);
+  if (members.length > CONFIG_PAIRS_MAX) return `may have at most ${CONFIG_PAIRS_MAX} members`;
   if (!Array.isArray(config)) {
-    return given.every(([key, value]) => key !== '' && isScalar(value))
+    return members.every(([key, value]) => key !== '' && isScalar(value))
       ? null
       : 'must have scalar members (string, number, boolean or null); write nested keys as paths with dots';
   }
@@ -102,7 +102,7 @@ function faultOfConfig(config: unknown): string | null {
     : 'must have elements of the form key:value';
 }
 
-/** A filter by config, in either of its forms. */
+/** Declares a filter by config, in either of its forms. */
 const IsConfigFilter = (): PropertyDecorator => (target, property) => {
   ApiProperty({
     required: false,
@@ -147,7 +147,7 @@ export class ScoreRangeDto {
   lte?: number;
 }
 
-/** The filters of the list, and more. All must match. */
+/** The filters of the list, and filters by `tags`, `metadata` and `score`. All must match. */
 export class ExperimentSearchDto extends ExperimentFiltersDto {
   /** The workspace that X-Service-Workspace-Id names. */
   @NotNull()

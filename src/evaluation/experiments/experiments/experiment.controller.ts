@@ -37,7 +37,7 @@ export class ExperimentController {
   @Throws('not_found')
   @RequireRole('editor')
   @ApiCreatedResponse({ type: ExperimentDto })
-  @ApiOkResponse({ type: ExperimentDto, description: 'The experiment that is resumed.' })
+  @ApiOkResponse({ type: ExperimentDto, description: 'The resumed experiment.' })
   async create(
     @CurrentScope() scope: Scope,
     @Body() dto: CreateExperimentDto,

@@ -66,10 +66,10 @@ class ExperimentMembersDto {
   tags?: string[] | null;
 }
 
-/** Ids in a filter, at most. */
+/** Maximum number of ids in a filter. */
 const FILTER_IDS_MAX = 10_000;
 
-/** A part of a dataset. All conditions must match. With `dataset_version`: only `tags` and `case_ids`. */
+/** Selects part of a dataset. All conditions must match. With `dataset_version`, only `tags` and `case_ids` are allowed. */
 export class DatasetFilterDto {
   /** Cases with all of these tags. */
   @IsOptional()
@@ -146,8 +146,8 @@ export class CreateExperimentDto extends ExperimentMembersDto {
   dataset_filter?: DatasetFilterDto | null;
 
   /**
-   * Identifies the run, such as a commit id. Unique among the experiments of the same name and experiment_name that are
-   * neither failed nor archived: a second create with the key is 409, or returns the experiment with `resume`.
+   * Identifies the run, such as a commit id. Unique among the experiments of the same `name` and `experiment_name` that are
+   * neither failed nor archived. A second create with the key is 409, or returns the experiment with `resume`.
    */
   @IsOptional()
   @IsString()
@@ -159,9 +159,9 @@ export class CreateExperimentDto extends ExperimentMembersDto {
   metadata?: object | null;
 
   /**
-   * Returns the experiment that has the `run_key`, running or completed; without a key, the running one of the same name,
-   * experiment_name and dataset (200). Without such an experiment, creates one (201). 409 if the dataset, its version or
-   * filter, the subject or the config of this body differ. The other members of this body do not change it.
+   * Returns an existing experiment (200) instead of creating one (201): the running or completed one with this `run_key`, or
+   * without a key the running one with the same `name`, `experiment_name` and dataset. 409 if its dataset, dataset version or
+   * filter, subject or config differ from this body. The other members of this body do not change it.
    */
   @IsOptional()
   @IsBoolean()
@@ -178,7 +178,7 @@ export class SummaryPatchDto {
 
 /**
  * A merge patch (RFC 7396). `config` and `context_manifest` are replaced as a whole. A status other than `running`
- * finalizes.
+ * finalizes the experiment.
  */
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ExperimentDto)
@@ -250,7 +250,7 @@ export class PatchExperimentDto extends ExperimentMembersDto {
   error?: unknown;
 }
 
-/** Mean of a scorer's scores that are not null, and their count. */
+/** Mean and count of a scorer's scores that are not null. */
 export class ScoreSummaryDto {
   mean!: number;
   @ApiProperty({ type: 'integer', minimum: 0 })
@@ -283,7 +283,7 @@ export class CoverageDto {
   /** Number of results with an error. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   error_count!: number;
-  /** By scorer name. Counts only expected cases; without a dataset, all cases. */
+  /** By scorer name. Counts only expected cases, or all cases without a dataset. */
   @ApiProperty({ type: 'object', additionalProperties: { $ref: '#/components/schemas/ScorerCoverageDto' } })
   scorers!: Record<string, ScorerCoverageDto>;
 }
@@ -301,7 +301,7 @@ export class ExperimentSummaryDto {
   coverage?: CoverageDto;
   /** Whether the experiment has more than the 10,000 results that a summary covers. */
   is_truncated?: boolean;
-  /** Whether there are more than the 1,000 scorers that a summary holds, the first by name. */
+  /** Whether there are more than 1,000 scorers. A summary holds the first 1,000 by name. */
   is_scorers_truncated?: boolean;
 }
 
@@ -317,7 +317,7 @@ export class DatasetSnapshotDto {
   source!: 'records' | 'csv';
   @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
   dataset_version!: number | null;
-  /** Records, or rows of the CSV version. */
+  /** Number of cases: records, or rows of the CSV version. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   record_count!: number;
   /** SHA-256 in hexadecimal: of the canonical JSON (RFC 8785) of `records`, or of the bytes of the CSV version. */
@@ -395,7 +395,7 @@ const FIELDS = [
   ...STAMP_FIELDS,
 ] as const;
 
-/** Lists read rows without the records of their snapshots. */
+/** Returns the view of an experiment. The rows of a list lack the records of their snapshots. */
 export const toExperimentDto = (row: ExperimentEntity): ExperimentDto => ({
   ...pick(row, FIELDS),
   summary: summaryOf(row),

@@ -41,11 +41,11 @@ export class ExperimentEntity extends ArchivableEntity {
   @Column('integer', { nullable: true })
   dataset_version!: number | null;
 
-  /** The dataset's revision when the experiment was created: its snapshot is as of then. */
+  /** The dataset's revision when the experiment was created. The snapshot has the records of this revision. */
   @Column('bigint', { nullable: true })
   dataset_revision!: number | null;
 
-  /** The part of the dataset that backs the experiment, as it was sent; null for all of it. */
+  /** The part of the dataset that backs the experiment, as sent; null for all of it. */
   @JsonColumn({ nullable: true })
   dataset_filter!: RawJson | null;
 
@@ -86,7 +86,7 @@ export class ExperimentEntity extends ArchivableEntity {
   @JsonColumn({ nullable: true })
   dataset_snapshot!: RawJson | null;
 
-  /** The records of the snapshot, apart because there may be 10,000 and lists leave them out. */
+  /** The records of the snapshot. Stored separately, because there may be 10,000 and lists omit them. */
   @JsonColumn({ nullable: true })
   snapshot_records!: RawJson | null;
 
@@ -99,7 +99,7 @@ export class ExperimentEntity extends ArchivableEntity {
   @Column('timestamptz', { nullable: true })
   finalized_at!: Date | null;
 
-  /** Rises with every change, and is the ETag. */
+  /** Raised by every change. Serves as the ETag. */
   @Column('integer')
   generation!: number;
 }

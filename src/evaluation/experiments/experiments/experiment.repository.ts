@@ -99,9 +99,9 @@ export class ExperimentRepository extends WorkspaceRepository<ExperimentEntity> 
 }
 
 /**
- * The condition that an experiment's summary has a mean of a scorer within bounds. `(SELECT …)` makes the planner use
- * averages over workspaces and scorers. It expects no rows for a workspace that the statistics do not know, and
- * would then read the whole table once per experiment.
+ * Returns the condition that an experiment's summary has a mean of a scorer within bounds. `(SELECT …)` makes the planner use
+ * averages over workspaces and scorers. Otherwise it would expect no rows for a workspace that the statistics do not know,
+ * and read the whole table once per experiment.
  */
 function hasMean(
   { workspaceId }: Scope,

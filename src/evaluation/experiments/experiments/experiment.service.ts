@@ -52,15 +52,15 @@ const EXPERIMENT: ResourceKind<ExperimentEntity, ExperimentDto> = {
 explainConstraint(
   'experiments_run_key',
   'conflict',
-  'Another experiment with this name and experiment_name has the run_key.',
+  'Another experiment with this name and experiment_name already has the run_key.',
 );
 
 /**
- * Columns that change only with another one, which the audit log shows: `experiment_status` for finalizing, or `config`.
+ * Columns that the audit log omits, because they change only with one that it has: `experiment_status` or `config`.
  */
 const DEPENDENT_COLUMNS = ['summary', 'dataset_snapshot', 'snapshot_records', 'finalized_at', 'config_pairs'];
 
-/** Experiments: created or resumed, changed while they run, finalized, archived and restored. */
+/** Creates, resumes, changes, finalizes, archives and restores experiments. */
 @Injectable()
 export class ExperimentService extends WorkspaceResourceService<ExperimentEntity, ExperimentDto> {
   constructor(
@@ -75,8 +75,8 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
 
   /**
    * Creates an experiment. With `resume`, returns the one that has the run key, or else the running one of the same name,
-   * experiment_name and dataset. Errors: 400 for half a subject pair; those of `ExperimentCases`; 404 naming an unknown
-   * baseline; 409 for a run key that is taken, and for a resume with other values.
+   * experiment_name and dataset. Errors: 400 for half a subject pair, 404 naming an unknown baseline, 409 for a run key
+   * that is taken and for a resume with other values, and those of `ExperimentCases`.
    */
   async create(
     scope: Scope,
@@ -93,15 +93,15 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
       const dataset = await this.cases.lock(tx, scope, dto);
       checkValues(dto);
       const row = newRow(scope, dto, pairs, dataset?.revision ?? null);
-      const known = await this.findRun(tx, scope, row, dto);
-      if (known) return { experiment: this.versioned(known), isNew: false };
+      const existing = await this.findRun(tx, scope, row, dto);
+      if (existing) return { experiment: this.versioned(existing), isNew: false };
       const count = dataset && (await this.cases.count(tx, scope, dataset, dto, inFile));
-      const made = await this.insert(tx, scope, { ...row, expected_case_count: count });
-      return { experiment: this.versioned(made), isNew: true };
+      const inserted = await this.insert(tx, scope, { ...row, expected_case_count: count });
+      return { experiment: this.versioned(inserted), isNew: true };
     });
   }
 
-  /** Returns the experiment to resume, or null. Errors: 409 for a run key that is taken, and for other values. */
+  /** Returns the experiment to resume, or null. Errors: 409 for a run key that is taken and for a resume with other values. */
   private async findRun(
     tx: Tx,
     scope: Scope,
@@ -111,17 +111,17 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
     const { run_key } = row;
     if (run_key === null && dto.resume !== true) return null;
     await this.experiments.lockNames(tx, scope, row);
-    const known =
+    const existing =
       run_key === null
         ? await this.experiments.findRunning(tx, scope, row)
         : await this.experiments.findByRunKey(tx, scope, row);
-    if (!known) return null;
-    const { experiment_id: id } = known;
+    if (!existing) return null;
+    const { experiment_id: id } = existing;
     if (dto.resume !== true) {
       throw problem.conflict(`The experiment ${id} has this run_key. Set resume to continue it.`);
     }
-    const differing = await this.differing(scope, known, row, dto);
-    if (differing.length === 0) return known;
+    const differing = await this.differingMembers(scope, existing, row, dto);
+    if (differing.length === 0) return existing;
     throw problem.conflict(
       `The experiment ${id} cannot be resumed with a different ${differing.join(', ')}. ` +
         'Send the values that it was created with, or another run_key.',
@@ -129,19 +129,19 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
   }
 
   /** Returns the members of a body that differ from an experiment. Absent members do not differ. */
-  private async differing(
+  private async differingMembers(
     scope: Scope,
-    known: ExperimentEntity,
+    existing: ExperimentEntity,
     row: ExperimentEntity,
     dto: CreateExperimentDto,
   ): Promise<string[]> {
-    const scalars = RESUMED_SCALARS.filter((member) => known[member] !== row[member]);
+    const scalars = RESUMED_SCALARS.filter((member) => existing[member] !== row[member]);
     const documents = await Promise.all(
       RESUMED_DOCUMENTS.map(async (member) => {
-        const [own, given] = [known[member], row[member]];
-        if (own?.text === given?.text) return [];
-        if (!own || !given) return [member];
-        const [one, other] = await this.threads.digests(scope, [own, given]);
+        const [stored, requested] = [existing[member], row[member]];
+        if (stored?.text === requested?.text) return [];
+        if (!stored || !requested) return [member];
+        const [one, other] = await this.threads.digests(scope, [stored, requested]);
         return one === other ? [] : [member];
       }),
     );
@@ -192,21 +192,21 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
     return super.auditedChanges(row, changed).filter(({ member }) => !DEPENDENT_COLUMNS.includes(member));
   }
 
-  /** Throws 422 for another `dataset_filter` than the experiment has. */
+  /** Throws 422 for a `dataset_filter` that differs from the experiment's. */
   private async checkSameFilter(
     scope: Scope,
     { dataset_filter }: ExperimentEntity,
     dto: PatchExperimentDto,
   ): Promise<void> {
     if (dto.dataset_filter === undefined) return;
-    const given = filterOf(dto.dataset_filter);
-    if (given?.text === dataset_filter?.text) return;
+    const requested = filterOf(dto.dataset_filter);
+    if (requested?.text === dataset_filter?.text) return;
     const digests =
-      given && dataset_filter ? await this.threads.digests(scope, [given, dataset_filter]) : [0, 1];
+      requested && dataset_filter ? await this.threads.digests(scope, [requested, dataset_filter]) : [0, 1];
     if (digests[0] !== digests[1]) throw problem.immutableField('/dataset_filter');
   }
 
-  /** 404 unless the baseline is an experiment of the workspace, 400 for the experiment itself. */
+  /** Throws 404 unless the baseline is an experiment of the workspace, and 400 for the experiment itself. */
   private async checkBaseline(
     tx: Tx,
     scope: Scope,
@@ -223,7 +223,7 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
   }
 }
 
-/** Throws 409 for an experiment that takes no more writes. */
+/** Throws 409 for an experiment that is finalized or archived. */
 export function checkRunning(experiment: Pick<ExperimentState, 'experiment_status' | 'archived_at'>): void {
   const { experiment_status: status } = experiment;
   if (status !== 'running') {
@@ -234,21 +234,22 @@ export function checkRunning(experiment: Pick<ExperimentState, 'experiment_statu
 
 const invalid = (pointer: string, detail: string) => problem.invalidFields([{ pointer, detail }]);
 
-/** 400 unless both halves of the subject are set, or neither. */
+/** Throws 400 unless both halves of the subject are set, or neither. */
 function checkSubject(kind: string | null, id: string | null): void {
   if ((kind === null) === (id === null)) return;
   const missing = kind === null ? 'subject_kind' : 'subject_id';
-  throw invalid(`/${missing}`, 'subject_kind and subject_id must be set together, or neither');
+  const present = kind === null ? 'subject_id' : 'subject_kind';
+  throw invalid(`/${missing}`, `is required with ${present}. Set both, or neither`);
 }
 
-/** Members that a resumed experiment shares with the body. */
+/** Members whose values must be the same to resume an experiment. */
 const RESUMED_SCALARS = ['dataset_id', 'dataset_version', 'subject_kind', 'subject_id'] as const;
 const RESUMED_DOCUMENTS = ['dataset_filter', 'config'] as const;
 
 /** Returns a filter as it is stored, without the members that are null. */
 function filterOf(filter: DatasetFilterDto | null | undefined): RawJson | null {
-  const given = Object.entries(filter ?? {}).filter(([, value]) => value !== null && value !== undefined);
-  return given.length > 0 ? toRawJson(Object.fromEntries(given)) : null;
+  const members = Object.entries(filter ?? {}).filter(([, value]) => value !== null && value !== undefined);
+  return members.length > 0 ? toRawJson(Object.fromEntries(members)) : null;
 }
 
 function newRow(
@@ -289,7 +290,7 @@ function newRow(
   };
 }
 
-/** The columns that a patch sets. 400 where it would leave half a subject pair, or metadata that is too large. */
+/** Returns the columns that a patch sets. Errors: 400 if it would leave half a subject pair, or too large metadata. */
 function patchedColumns(row: ExperimentEntity, dto: PatchExperimentDto): Partial<ExperimentEntity> {
   const { subject_kind = row.subject_kind, subject_id = row.subject_id } = dto;
   checkSubject(subject_kind, subject_id);

@@ -42,7 +42,7 @@ const covered = ({ workspaceId }: Scope, experimentId: string): Sql => sql`cover
 /**
  * Mean and count of each scorer's scores that are not null, over the results that a summary covers. Means are computed to
  * 400 decimals and returned as text, because PostgreSQL divides to 16 digits and fails on values too small for a
- * double. Only the means within `limit` are divided: 10,000 results have room for a million names.
+ * double. Only the means within `limit` are divided, because 10,000 results can have a million names.
  */
 const meansOf = (scope: Scope, experimentId: string, limit: number): Sql =>
   sql`WITH ${covered(scope, experimentId)}, summed AS MATERIALIZED (
@@ -61,7 +61,7 @@ const toMeans = (rows: MeanRow[]): ScorerMean[] => rows.map((row) => ({ ...row, 
 /** Computes the summaries of experiments' results, and stores their means. */
 @Injectable()
 export class SummaryRepository {
-  /** The means of all scorers, by name, for a new summary. Returns one more than a summary holds, if there are more. */
+  /** Computes the means of scorers, by name, for a new summary. Returns one more than a summary holds if there are more. */
   async newMeans(tx: Tx, scope: Scope, experimentId: string): Promise<ScorerMean[]> {
     return toMeans(await tx.query(meansOf(scope, experimentId, SUMMARY_SCORERS_MAX + 1)));
   }
@@ -92,7 +92,7 @@ export class SummaryRepository {
     return row!;
   }
 
-  /** Counts the cases that each scorer covers, by name: of the cases that the dataset has, if there is one. */
+  /** Counts the cases that each scorer covers, by name. With a dataset, counts only the dataset's cases. */
   caseCounts(tx: Tx, scope: Scope, experimentId: string): Promise<ScorerCaseCounts[]> {
     return tx.query<ScorerCaseCounts>(
       sql`WITH ${covered(scope, experimentId)}, scored_case AS (
@@ -125,11 +125,11 @@ export class SummaryRepository {
     experimentId: string,
     means: readonly ScorerMean[],
   ): Promise<void> {
-    const kept = means.slice(0, SEARCHABLE_MEANS_MAX);
+    const searchable = means.slice(0, SEARCHABLE_MEANS_MAX);
     await tx.query(
       sql`INSERT INTO experiment_scores (workspace_id, experiment_id, scorer, mean)
         SELECT ${workspaceId}, ${experimentId}, *
-        FROM unnest(${kept.map(({ scorer }) => scorer)}::text[], ${kept.map(({ mean }) => mean)}::float8[])`,
+        FROM unnest(${searchable.map(({ scorer }) => scorer)}::text[], ${searchable.map(({ mean }) => mean)}::float8[])`,
     );
   }
 }

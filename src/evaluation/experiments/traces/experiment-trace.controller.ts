@@ -53,7 +53,7 @@ export class ExperimentTraceController {
   @ApiOkResponse({
     type: SpanPageDto,
     description:
-      'At most `limit` spans, or fewer where they come to more than 32 MiB. `next_cursor` continues after them.',
+      'At most `limit` spans, or fewer if these exceed 32 MiB. `next_cursor` continues after them.',
   })
   listSpans(
     @CurrentScope() scope: Scope,

@@ -21,7 +21,7 @@ export interface TraceReference {
   trace_id: string;
 }
 
-/** The numbers of an experiment's results, and of those that reference a trace. */
+/** The number of an experiment's results, and the number of those that reference a trace. */
 export interface TraceCoverage {
   results: number;
   with_trace: number;
@@ -29,15 +29,15 @@ export interface TraceCoverage {
 
 const COLUMNS = 'r.experiment_id, r.result_id, r.case_id, r.trace_id';
 
-/** Finds the traces of experiments: those that their results reference. */
+/** Finds the traces that the results of experiments reference. */
 @Injectable()
 export class ExperimentTraceRepository {
   constructor(private readonly database: Database) {}
 
   /**
    * Returns a page of the results that reference traces, newest first. If several results reference one trace, only the
-   * newest is returned. `OFFSET 0` has these looked up: a join would take quadratic time in a workspace that the
-   * statistics do not know.
+   * newest is returned. `OFFSET 0` forces a lookup of each, because a join would take quadratic time in a workspace that
+   * the statistics do not know.
    */
   list(
     scope: Scope,
@@ -60,7 +60,7 @@ export class ExperimentTraceRepository {
 
   /** Returns the ids of the traces that an experiment's results reference, in no particular order. */
   async traceIds({ workspaceId }: Scope, experimentId: string, limit: number): Promise<string[]> {
-    // One value, because reading 10,000 rows takes longer than finding them.
+    // Aggregated into one value, because reading 10,000 rows takes longer than finding them.
     const [row] = await this.database.query<{ ids: string | null }>(
       prepared(
         'experiment-trace.trace-ids',

@@ -7,7 +7,7 @@ import { ExperimentRepository } from '../experiments/experiment.repository';
 import { type ExperimentTraceDto, toExperimentTraceDto } from './experiment-trace.dto';
 import { ExperimentTraceRepository, type TraceReference } from './experiment-trace.repository';
 
-/** The traces of experiments. Errors: 404 without the experiment, 503 when traces cannot be read. */
+/** Reads the traces of experiments. Errors: 404 for an unknown experiment, 503 when traces cannot be read. */
 @Injectable()
 export class ExperimentTraceService {
   constructor(
@@ -55,7 +55,7 @@ export class ExperimentTraceService {
     return toExperimentTraceDto(trace, reference);
   }
 
-  /** Returns a page of the spans of such a trace, by start time. */
+  /** Returns a page of the spans of a trace that `get` returns, by start time. */
   async listSpans(
     scope: Scope,
     experimentId: string,

@@ -25,7 +25,7 @@ export class TraceFilterDto extends TraceConditionDto {
 /** A query for statistics of an experiment's traces. */
 @ValuesCheckedLater()
 export class TraceStatsQueryDto extends TraceMetricsDto {
-  /** Absent or empty: one row for all traces. */
+  /** If absent or empty, the statistics have one row for all traces. */
   @GroupsOf(STATS_GROUPS)
   group_by?: StatsGroup[] | null;
 
@@ -51,6 +51,6 @@ export class TraceStatsDto {
   @ApiProperty({ type: [TraceStatsRowDto] })
   rows!: unknown;
   coverage!: TraceCoverageDto;
-  /** Whether `rows` is cut, at 10,000 groups or 32 MiB. */
+  /** Whether `rows` was truncated, at 10,000 groups or 32 MiB. */
   is_truncated!: boolean;
 }

@@ -6,7 +6,7 @@ import { ExperimentRepository } from '../experiments/experiment.repository';
 import { ExperimentTraceRepository, TRACE_LABELS } from './experiment-trace.repository';
 import { STATS_FIELDS, type TraceStatsDto, type TraceStatsQueryDto } from './trace-stats.dto';
 
-/** Statistics of the traces of an experiment. */
+/** Computes statistics of the traces of experiments. */
 @Injectable()
 export class TraceStatsService {
   constructor(
@@ -17,7 +17,7 @@ export class TraceStatsService {
 
   /**
    * Returns statistics of the traces that the experiment's results reference and that have arrived, each counted once.
-   * Errors: 400 for a query that contradicts itself, 404 without the experiment, 422 for unknown names, 503 when traces
+   * Errors: 400 for a query that contradicts itself, 404 for an unknown experiment, 422 for unknown names, 503 when traces
    * cannot be read.
    */
   async query(
