@@ -15,7 +15,7 @@ export {
 } from './results/result-reference.repository';
 export { ScorerDirectory } from './results/case-rules';
 export { type LockedResult, ResultLockRepository } from './results/result-lock.repository';
-export { REPLACES_COUNTED } from './results/result-score.repository';
+export { REPLACE_SCORE } from './results/result-score.repository';
 export { type ResultId, type ResultKey, ResultRepository } from './results/result.repository';
 export { type NewResult, ScoreWriteBack, type WrittenBackScores } from './results/score-write-back';
-export { cut } from './results/scores';
+export { cutComment } from './results/scores';

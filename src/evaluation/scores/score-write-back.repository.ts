@@ -5,7 +5,7 @@ import { type RawJson, toRawJson } from '#platform/json';
 import {
   type LockedResult,
   type NewResult,
-  REPLACES_COUNTED,
+  REPLACE_SCORE,
   type ScoreWriteBack,
   type WrittenBackScores,
 } from '../experiments';
@@ -194,7 +194,7 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
         SELECT experiment_id, ${scoreName}, scorer_version, result_id, 'human', workspace_id, scorer_id, ${MEAN},
                result_id IN (SELECT result_id FROM written), is_frozen
         FROM aggregated
-        ${REPLACES_COUNTED}`,
+        ${REPLACE_SCORE}`,
     );
   }
 
@@ -234,7 +234,7 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
                                            scorer_id, score, is_shown, is_late)
         VALUES (${experiment_id}, ${name}, ${version}, ${result_id}, 'client', ${workspaceId}, ${row.scorer_id},
                 ${row.score}::float8, EXISTS (SELECT FROM written), ${is_frozen}::boolean)
-        ${REPLACES_COUNTED}`,
+        ${REPLACE_SCORE}`,
     );
   }
 }

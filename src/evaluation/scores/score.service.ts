@@ -6,7 +6,7 @@ import { newId } from '#platform/ids';
 import { RawJson, sha256OfJson, toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { type FieldError, problem } from '#platform/problem';
-import { cut, type LockedResult, ResultLockRepository } from '../experiments';
+import { cutComment, type LockedResult, ResultLockRepository } from '../experiments';
 import {
   minAnnotationsOf,
   type HumanDefinition,
@@ -93,7 +93,7 @@ export class ScoreService {
       ...target,
       span_id: null,
       ...value(),
-      comment: typeof dto.comment === 'string' ? cut(dto.comment) : null,
+      comment: typeof dto.comment === 'string' ? cutComment(dto.comment) : null,
       metadata: dto.metadata ? toRawJson(dto.metadata) : new RawJson('{}'),
       author: dto.author ?? null,
       score_run_id: null,

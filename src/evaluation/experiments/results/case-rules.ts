@@ -15,7 +15,7 @@ import type { DatasetFilterDto } from '../experiments/experiment.dto';
 import type { ExperimentState } from '../experiments/experiment.entity';
 import type { ResultFieldsDto } from './result.dto';
 
-/** Finds scorers. The part that stores them provides it. */
+/** Finds scorers. Implemented by the module that stores scorers. */
 export abstract class ScorerDirectory {
   /** Returns the current version of each of these scorers that the workspace has. Versions count from 1. */
   abstract currentVersions(tx: Tx, scope: Scope, ids: readonly string[]): Promise<Map<string, number>>;
@@ -25,9 +25,9 @@ export abstract class ScorerDirectory {
 export interface CaseReferences {
   /** Whether each result must name a record of the dataset. */
   isRecordBacked: boolean;
-  /** The results' case ids that the pinned CSV version has, with their row numbers. Null where the experiment pins none. */
+  /** The results' case ids that the pinned CSV version has, with their row numbers. Null if the experiment pins none. */
   csvRows: ReadonlyMap<string, number> | null;
-  /** The cases of results that leave out a value, by row number. */
+  /** The cases of results that omit a value, by row number. */
   csvCases: ReadonlyMap<number, CsvCase>;
   /** The part of the dataset that backs the experiment. Empty for all of it. */
   filter: CaseFilter;
@@ -39,10 +39,10 @@ export interface CaseReferences {
   scorerVersions: ReadonlyMap<string, number>;
 }
 
-/** The members that a result takes from its record or case if it leaves them out. */
+/** The members that a result takes from its record or case if it omits them. */
 export const CASE_VALUES = ['input', 'expected', 'tags'] as const;
 
-/** Bytes of `input` and `expected` that the results of one request take from records: they are copied by the database. */
+/** Maximum size of the values that the results of one request take from records, in bytes. The database copies them. */
 const RECORD_BYTES_MAX = 32 * 1024 * 1024;
 
 /** The same for cases of a CSV version, which are read into memory. */
@@ -102,7 +102,7 @@ export class CaseRules {
       : Promise.resolve(new Map<string, number>());
   }
 
-  /** Reads the cases of the results that leave out a value, or all of them if the experiment selects cases by tags. */
+  /** Reads the cases of the results that omit a value, or of all results if the experiment selects cases by tags. */
   private async csvCases(
     tx: Tx,
     scope: Scope,
@@ -112,7 +112,7 @@ export class CaseRules {
     { tags }: CaseFilter,
   ): Promise<Map<number, CsvCase>> {
     const rows = new Set(
-      (tags ? results : results.filter(leavesOutValues)).flatMap(({ case_id }) => csvRows.get(case_id) ?? []),
+      (tags ? results : results.filter(omitsValues)).flatMap(({ case_id }) => csvRows.get(case_id) ?? []),
     );
     if (rows.size === 0) return new Map();
     const version = await this.versions.find(scope, dataset_id!, dataset_version!, tx);
@@ -122,7 +122,7 @@ export class CaseRules {
   }
 }
 
-const leavesOutValues = (result: ResultFieldsDto): boolean =>
+const omitsValues = (result: ResultFieldsDto): boolean =>
   CASE_VALUES.some((member) => result[member] === undefined);
 
 /**
@@ -134,7 +134,7 @@ export function checkCase(references: CaseReferences, result: ResultFieldsDto): 
   const recordId = result.dataset_record_id ?? null;
   if (references.csvRows) checkCsvCase(references, references.csvRows, result);
   if (references.isRecordBacked && recordId === null) {
-    throw invalid('/dataset_record_id', 'is required: the experiment is backed by the records of a dataset');
+    throw invalid('/dataset_record_id', 'is required, because the experiment is backed by the records of a dataset');
   }
   if (recordId !== null && !references.records.has(recordId)) {
     throw problem.unknownReference('/dataset_record_id', 'record', recordId);
@@ -156,21 +156,21 @@ function checkCsvCase(
     throw invalid('/case_id', 'must be a case of the CSV version that the experiment pins');
   }
   if (selectedCaseIds?.has(result.case_id) === false) throw invalid('/case_id', OUTSIDE);
-  const read = csvCases.get(csvRows.get(result.case_id)!);
-  // a case that was not read, because it is too large, is refused later
-  if (read && !(filter.tags ?? []).every((tag) => read.tags.includes(tag)))
+  const csvCase = csvCases.get(csvRows.get(result.case_id)!);
+  // A case that was not read, because it is too large, is rejected later.
+  if (csvCase && !(filter.tags ?? []).every((tag) => csvCase.tags.includes(tag)))
     throw invalid('/case_id', OUTSIDE);
   if ((result.dataset_record_id ?? null) !== null) {
     throw invalid(
       '/dataset_record_id',
-      'must be left out: the experiment pins a CSV version, which has no records',
+      'must be left out, because the experiment pins a CSV version, which has no records',
     );
   }
   for (const member of ['trial_group', 'trial_index'] as const) {
     if ((result[member] ?? null) === null) continue;
     throw invalid(
       `/${member}`,
-      'must be left out: the experiment pins a CSV version, each row of which is one case without trials',
+      'must be left out, because the experiment pins a CSV version, whose cases have no trials',
     );
   }
 }
@@ -184,23 +184,23 @@ export function checkScorers(
     const current = currentVersions.get(id);
     if (current === undefined) throw problem.unknownReference('/scores', 'scorer', id);
     if (version !== undefined && version > current) {
-      const shown = name.slice(0, 64);
+      const shortName = name.slice(0, 64);
       throw invalid(
         '/scores',
-        `${shown} has scorer_version ${version}, but the current version of ${id} is ${current}; send the version that computed the score`,
+        `${shortName} has scorer_version ${version}, but the current version of ${id} is ${current}. Send the version that computed the score`,
       );
     }
   }
 }
 
 /**
- * Limits the size of the values that results take from their dataset. Returns for each result, in order, the problem that
- * it is beyond the limit, or null.
+ * Limits the size of the values that results take from their dataset. Returns a function that takes the results in order,
+ * and returns the problem of a result beyond the limit, or null.
  */
 export function valueLimiter(references: CaseReferences): (result: ResultFieldsDto) => Problem | null {
   let bytes = 0;
   return (result) => {
-    if (!leavesOutValues(result) && !(references.csvRows && references.filter.tags)) return null;
+    if (!omitsValues(result) && !(references.csvRows && references.filter.tags)) return null;
     if (references.csvRows) {
       const row = references.csvRows.get(result.case_id)!;
       return references.csvCases.has(row) ? null : tooLarge(CSV_BYTES_MAX);

@@ -10,7 +10,7 @@ import type { ResultEntity } from './result.entity';
 import { ResultListRepository } from './result-list.repository';
 import type { ResultExportQueryDto } from './result-query.dto';
 
-/** Free-form members, whose cell is a JSON text even if they are null. */
+/** Free-form members. Their cells are JSON texts even if they are null. */
 const FREE_FORM: ReadonlySet<string> = new Set(['input', 'expected', 'output', 'error']);
 
 /**

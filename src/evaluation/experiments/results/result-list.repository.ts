@@ -43,9 +43,9 @@ const OPERATORS: Record<ScoreOperator, Sql> = { gte: raw('>='), lte: raw('<='), 
 
 const LIST = { columns: RESULT_COLUMNS, bytes: 'bytes' };
 
-/** Filter conditions of a list. */
+/** The filter conditions of a list, by how they are checked. */
 interface Conditions {
-  /** On the one result of a case. */
+  /** Met by at most one result, the one of a case. */
   unique: Sql[];
   /** Each served by an index in the order of creation. */
   indexed: Sql[];
@@ -70,7 +70,7 @@ export class ResultListRepository {
   ) {}
 
   /**
-   * Returns a page of results. Conditions that no index serves are checked on a bounded number of results, see `scanPage`.
+   * Returns a page of results. Conditions without an index are checked on a bounded number of results, see `scanPage`.
    * Errors: 400 for malformed `score` filters, 422 for an unknown operator or sort.
    */
   async list(scope: Scope, experimentId: string, query: ResultListQueryDto): Promise<RowPage<ResultEntity>> {
@@ -98,8 +98,8 @@ export class ResultListRepository {
   }
 
   /**
-   * Reads the results as they are stored, oldest first, batch by batch. No connection is held between batches. A batch is
-   * empty if the filters exclude all the results that it examined. The reader may stop after any batch.
+   * Yields the results as they are stored, oldest first, in batches. Holds no connection between batches. A batch is empty
+   * if the filters exclude all the results that it examined. The reader may stop after any batch.
    */
   async *batches(
     scope: Scope,
@@ -171,7 +171,7 @@ export class ResultListRepository {
         WHERE s.workspace_id = ${scope.workspaceId} AND s.experiment_id = ${experimentId}
           AND s.scorer = ${sort.scorer}
           AND s.shown_score IS NOT NULL${boundsOf(own)})`,
-      where: Where.acrossTenants(), // the tenant is a part of the table
+      where: Where.acrossTenants(), // The subquery restricts the tenant.
       id: 'sort_id',
       sorts: { [name]: { expression: 'sort_score', type: 'float8' as const } },
       defaultSort: name,
@@ -183,9 +183,9 @@ export class ResultListRepository {
       sorts: { [name]: BY_CREATION.created_at },
       defaultSort: name,
     };
-    // a result without the score never meets a condition on it
+    // A result without the score never meets a condition on it.
     const ranges = own.length > 0 ? [scored] : [scored, unscored];
-    return scanRanges<ResultEntity>(on, ranges, { ...query, sort: directed(query, name) }, total);
+    return scanRanges<ResultEntity>(on, ranges, { ...query, sort: withDirection(query, name) }, total);
   }
 
   /** Reads the results with a duration in the order of an index over durations, and then those without. */
@@ -220,7 +220,7 @@ interface SortedList {
   total: () => Promise<number | null>;
 }
 
-const directed = ({ sort }: ResultListQueryDto, name: string): string =>
+const withDirection = ({ sort }: ResultListQueryDto, name: string): string =>
   sort?.startsWith('-') === true ? `-${name}` : name;
 
 function conditionsOf(filters: ResultFilters): Conditions {
@@ -246,8 +246,8 @@ const whereOf = (
   experimentId: string,
   { unique, indexed }: Pick<Conditions, 'unique' | 'indexed'>,
 ): Where => {
-  // The number of results is then estimated by the average of all experiments. If none were expected, another index could
-  // seem as good as that of cases, and read all results of the experiment.
+  // The subquery makes the planner expect the average number of results per experiment. If it expected none, another index
+  // could seem as good as the index on cases, and all results of the experiment would be read.
   const experiment = unique.length > 0 ? sql`(SELECT ${experimentId}::text)` : sql`${experimentId}`;
   const where = new Where(key).add(sql`experiment_id = ${experiment}`);
   for (const condition of unique) where.addScattered(condition);
@@ -264,8 +264,8 @@ const boundsOf = (filters: readonly ScoreFilter[]): Sql =>
       )}`;
 
 /**
- * The condition that a result `t` has a number of a scorer in `scores`, within bounds. `OFFSET 0` has it looked up for each
- * result: a join would take quadratic time in an experiment that the statistics do not know.
+ * Returns the condition that a result `t` has a number of a scorer in `scores`, within bounds. `OFFSET 0` forces a lookup for
+ * each result, because a join would take quadratic time in an experiment that the statistics do not know.
  */
 const hasScore = (scorer: string, bounds: Sql): Sql =>
   sql`EXISTS (
@@ -283,7 +283,7 @@ const allOf = ({ unique, indexed, scanned, scores }: Conditions): Sql[] => [
   ...lookupsOf(scores),
 ];
 
-/** The parts of a scan that check what no index serves. */
+/** Returns the parts of a scan that check the conditions without an index. */
 function scanOf({ scanned, scores }: Conditions, further: Sql[] = []) {
   const lookups = [...lookupsOf(scores), ...further];
   return {

@@ -84,7 +84,7 @@ export class ResultLockRepository {
     ]);
     const open = results.filter((result) => isFrozen.has(result.experiment_id));
     if (open.length === 0) return [];
-    // OFFSET 0 has each result looked up, also in a workspace that the statistics do not know.
+    // OFFSET 0 forces a lookup of each result, even in a workspace that the statistics do not know.
     const rows = await tx.query<ResultKey>(
       sql`SELECT r.experiment_id, r.result_id, r.version, r.trace_id, r.session_id
         FROM (SELECT ${scope.workspaceId}::text AS workspace_id, *
@@ -98,7 +98,7 @@ export class ResultLockRepository {
   }
 }
 
-/** Returns the ids of those experiments that are finalized, which they stay. */
+/** Returns the ids of the finalized experiments among these. They stay finalized, so they are not locked. */
 async function finalizedOf(
   tx: Tx,
   { workspaceId }: Scope,

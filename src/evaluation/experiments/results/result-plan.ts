@@ -14,7 +14,7 @@ export interface PlannedResult {
   split: SplitScores;
 }
 
-/** Plans items in the order in which they were sent. Of two with one `case_id`, the first wins. */
+/** Returns a function that plans items in the order in which they were sent. If two have the same `case_id`, the first wins. */
 export function planner(
   scope: Scope,
   experimentId: string,
@@ -22,14 +22,14 @@ export function planner(
 ): (item: ResultFieldsDto, index: number) => PlannedResult | Problem {
   const at = new Date();
   const firstOf = new Map<string, number>();
-  const beyondLimit = valueLimiter(references);
+  const limitProblem = valueLimiter(references);
   return (item, index) => {
-    const refused = checkItem(() => checkCase(references, item));
-    if (refused instanceof Problem) return refused;
+    const checked = checkItem(() => checkCase(references, item));
+    if (checked instanceof Problem) return checked;
     const first = firstOf.get(item.case_id);
     if (first !== undefined) return repeatedItem(index, 'case_id', first);
     firstOf.set(item.case_id, index);
-    return beyondLimit(item) ?? newResult(scope, experimentId, item, references, at);
+    return limitProblem(item) ?? newResult(scope, experimentId, item, references, at);
   };
 }
 

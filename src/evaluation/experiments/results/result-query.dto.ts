@@ -31,7 +31,7 @@ export class ResultListQueryDto extends PageQueryDto {
   @MaxLength(SCORER_MAX + 10)
   sort?: string;
 
-  /** Results cannot be archived, so this changes nothing. */
+  /** Has no effect, because results cannot be archived. */
   @IsOptional()
   @IsBoolean()
   @ToBoolean()
@@ -106,11 +106,11 @@ export interface ScoreFilter {
   value: number;
 }
 
-/** Reads `score` filters. Errors: 400 `invalid_query` for another form, 422 for an unknown operator. */
+/** Parses `score` filters. Errors: 400 `invalid_query` for a malformed filter, 422 for an unknown operator. */
 export const readScoreFilters = (texts: readonly string[] = []): ScoreFilter[] => texts.map(readScoreFilter);
 
 function readScoreFilter(text: string): ScoreFilter {
-  // from the right, because the name of a scorer may contain colons
+  // Parsed from the right, because the name of a scorer may contain colons.
   const parts = text.split(':');
   const [operator, number] = [parts.at(-2), parts.at(-1)!];
   const scorer = parts.slice(0, -2).join(':');
@@ -128,7 +128,7 @@ function readScoreFilter(text: string): ScoreFilter {
 const isOperator = (text: string): text is ScoreOperator =>
   (SCORE_OPERATORS as readonly string[]).includes(text);
 
-/** What a list is sorted by. */
+/** The sort order of a list, without its direction. */
 export type ResultSort =
   | { by: 'created_at' | 'updated_at' | 'duration_ms' }
   | {
@@ -140,7 +140,7 @@ export type ResultSort =
 
 const PLAIN_SORTS = ['created_at', 'updated_at', 'duration_ms'] as const;
 
-/** Reads the sort of a list. Errors: 422 for an unknown one. */
+/** Parses the sort order of a list. Errors: 422 for an unknown one. */
 export function readSort(text = '-created_at'): ResultSort {
   const name = text.replace(/^-/, '');
   const by = PLAIN_SORTS.find((one) => one === name);

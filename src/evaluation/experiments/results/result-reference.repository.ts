@@ -21,7 +21,7 @@ export interface ExperimentResult extends ReferencingResult {
 export interface ReferencedPair {
   session_id: string;
   trace_id: string;
-  /** When the newest of these results within the requested times was created. Null for none. */
+  /** When the newest of these results within the requested times was created. Null if there is none. */
   last_at: Date | null;
 }
 
@@ -52,8 +52,8 @@ export class ResultReferenceRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Returns the newest results of an experiment in a range; of given traces, if there are any. Reads along the key, because
-   * without statistics the planner would sort all results.
+   * Returns the newest results of an experiment in a range, optionally only those of some traces. Reads in the order of the
+   * key, because without statistics the planner would sort all results.
    */
   ofExperiment(
     scope: Scope,
@@ -70,7 +70,7 @@ export class ResultReferenceRepository {
     });
   }
 
-  /** Counts the results of an experiment; of given traces, if there are any. */
+  /** Counts the results of an experiment, optionally only those of some traces. */
   async countOfExperiment(scope: Scope, experimentId: string, traceIds?: readonly string[]): Promise<number> {
     const [row] = await this.database.query<{ found: number }>(
       sql`SELECT count(*) AS found FROM ${ofExperiment(scope, experimentId, traceIds)}`,
@@ -147,7 +147,7 @@ export class ResultReferenceRepository {
   }
 }
 
-/** Selects the results of an experiment. Those of given traces are looked up by their trace (LATERAL, OFFSET 0). */
+/** Selects the results of an experiment. With `traceIds`, results are looked up by their trace (LATERAL, OFFSET 0). */
 function ofExperiment(
   scope: Scope,
   experimentId: string,

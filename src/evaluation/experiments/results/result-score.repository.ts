@@ -5,11 +5,11 @@ import { toRawJson } from '#platform/json';
 import type { ScoreRow } from './scores';
 
 /**
- * Ends an `INSERT INTO result_scores AS kept` of a score that the service or people gave. It replaces the earlier one by the
- * same version. If it comes after the experiment was finalized, the result goes on showing the earlier one. A running
- * experiment keeps a score that is shown, unless the new one is written to the result: another scorer of that name gave it.
+ * The end of an `INSERT INTO result_scores AS kept` of a hosted or human score. The score replaces the earlier one by the same
+ * scorer version. If it arrives after the experiment was finalized, the result still shows the earlier one. While the
+ * experiment runs, only a shown score replaces a shown score, because a different scorer with the same name gave that one.
  */
-export const REPLACES_COUNTED = raw(`
+export const REPLACE_SCORE = raw(`
   ON CONFLICT (experiment_id, scorer, scorer_version, result_id, source) DO UPDATE
   SET scorer_id = excluded.scorer_id, score = excluded.score,
       is_shown = excluded.is_shown OR (excluded.is_late AND kept.is_shown),
@@ -67,7 +67,7 @@ export class ResultScoreRepository {
     );
   }
 
-  /** Removes all scores of results that are replaced, whoever made them. The list of scores keeps them as superseded. */
+  /** Removes all scores of replaced results, whoever gave them. The list of scores keeps them as superseded. */
   async clear(
     tx: Tx,
     { workspaceId }: Scope,
@@ -88,7 +88,7 @@ export class ResultScoreRepository {
   }
 
   /**
-   * Stores scores of one result in place of all others under the same names, whoever made them. Scores of people and of end
+   * Replaces all scores of one result under the names of the given scores, whoever gave them. Scores of people and of end
    * users stay current in the list of scores.
    */
   async replace(

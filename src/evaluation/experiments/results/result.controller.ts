@@ -34,16 +34,16 @@ export class ResultController {
   @Post()
   @RequireRole('editor')
   @ApiCreatedResponse({ type: ResultDto })
-  @ApiOkResponse({ type: ResultDto, description: 'The stored result: skipped, or replaced.' })
+  @ApiOkResponse({ type: ResultDto, description: 'The stored result, which was skipped or replaced.' })
   async create(
     @CurrentScope() scope: Scope,
     @Param('experiment_id') experimentId: string,
     @Body() dto: CreateResultDto,
     @RequestSignal() signal: AbortSignal,
   ): Promise<Reply> {
-    const { status, made } = await this.results.create(scope, experimentId, dto, signal);
-    if (status === 200) return versioned(made.view, made.version);
-    return created(`/eval/v1/experiments/${experimentId}/results/${made.view.result_id}`, made);
+    const { status, result } = await this.results.create(scope, experimentId, dto, signal);
+    if (status === 200) return versioned(result.view, result.version);
+    return created(`/eval/v1/experiments/${experimentId}/results/${result.view.result_id}`, result);
   }
 
   /** Add the results of up to 100 cases */
@@ -83,7 +83,7 @@ export class ResultController {
   @RequireRole('viewer')
   @ApiOkResponse({
     description:
-      'The results, oldest first. While the experiment runs, those that are stored as the export goes on.',
+      'The results, oldest first. While the experiment runs, results that are stored during the export may be included.',
     content: { [EXPORT_MEDIA.jsonl]: TEXT, [EXPORT_MEDIA.csv]: TEXT },
     headers: {
       'Content-Disposition': { description: 'The suggested file name.', schema: { type: 'string' } },

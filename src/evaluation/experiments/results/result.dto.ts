@@ -41,7 +41,7 @@ export type OnConflict = (typeof ON_CONFLICT)[number];
 const CONFLICT_DESCRIPTION =
   'How to handle a `case_id` that the experiment already has a result for. `error`: 409. `skip`: the stored result does not change, and is returned. `replace`: all its members are replaced. It keeps its `result_id`, its `version` is raised by one, and its earlier scores are removed.';
 const FROM_CASE =
-  'If you leave it out, it is taken from the dataset record (in the version of the snapshot) or CSV case. Null is a value.';
+  'If left out, it is taken from the dataset record (in the version of the snapshot) or CSV case. Null is a value.';
 
 /** The result of one case, to create alone or in bulk. */
 @ReadOnlyMembersOf(() => ResultDto)
@@ -70,7 +70,7 @@ export class ResultFieldsDto {
   })
   metadata?: object | null;
 
-  /** If you leave them out, they are taken from the dataset record or CSV case. Null and `[]` mean none. */
+  /** If left out, they are taken from the dataset record or CSV case. Null and `[]` mean none. */
   @IsOptional()
   @IsTags()
   tags?: string[] | null;
@@ -157,8 +157,8 @@ export class BulkResultsDto {
 @ReadOnlyMembersOf(() => ResultDto)
 export class PatchResultDto {
   /**
-   * Scores to add, or to replace by name. Other scores stay. Null is a score without a number. A number that the stored score
-   * has already changes nothing, unless it comes with details.
+   * Scores to add, or to replace by name. Other scores stay. Null is a score without a number. Repeating the stored number
+   * without details changes nothing.
    */
   @NotNull()
   @IsScores()
@@ -173,7 +173,7 @@ export class PatchResultDto {
   @IsJsonObject({ nullable: true, description: 'Merged into the current metadata. Null clears it.' })
   metadata?: object | null;
 
-  /** The version of the result that the scores were computed for. If the result has been replaced since, 409. */
+  /** The version of the result that the scores were computed for. 409 if the result has been replaced since. */
   @ApiProperty({ type: 'integer', minimum: 1, maximum: VERSION_MAX, required: false })
   @NotNull()
   @IsInt()
@@ -291,9 +291,9 @@ export class ResultPageDto {
 
 /** A result in the response to a bulk create. */
 export class BulkResultDto extends OmitType(ResultDto, ['input', 'expected']) {
-  @AnyJson({ required: false, description: 'Only if the item had it.' })
+  @AnyJson({ required: false, description: 'Present only if the item had it.' })
   input?: unknown;
-  @AnyJson({ required: false, description: 'Only if the item had it.' })
+  @AnyJson({ required: false, description: 'Present only if the item had it.' })
   expected?: unknown;
 }
 
@@ -346,7 +346,7 @@ export const toResultDto = (row: ResultEntity): ResultDto => ({
   archived_at: null,
 });
 
-/** Returns the view of a result without the input and expected answer that its item left out. */
+/** Returns the view of a result, without `input` and `expected` if its item omitted them. */
 export function toBulkResultDto(row: ResultEntity, item: ResultFieldsDto): BulkResultDto {
   const { input, expected, ...view } = toResultDto(row);
   return {

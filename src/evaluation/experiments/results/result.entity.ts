@@ -27,7 +27,7 @@ export class ResultEntity extends CaseEntity {
   @Column('text', { nullable: true })
   dataset_record_id!: string | null;
 
-  /** The version of the record that the experiment's snapshot holds. */
+  /** The version of the record in the experiment's snapshot. */
   @Column('integer', { nullable: true })
   dataset_record_version!: number | null;
 
@@ -64,7 +64,7 @@ export class ResultEntity extends CaseEntity {
   @Column('integer')
   version!: number;
 
-  /** Whether its case is one of the cases that the experiment expects. */
+  /** Whether the result's case is one that the experiment expects. */
   @Column('boolean')
   is_expected!: boolean;
 }

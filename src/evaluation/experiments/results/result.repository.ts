@@ -6,7 +6,7 @@ import { CASE_VALUES } from './case-rules';
 import type { ResultEntity } from './result.entity';
 import type { SplitScores } from './scores';
 
-/** The columns whose values differ between rows. They travel as one JSON parameter, and `json` members stay as sent. */
+/** The columns whose values differ between rows. They are sent as one JSON parameter, which keeps `json` members verbatim. */
 const OWN_COLUMNS = [
   'result_id', 'case_id', 'input', 'expected', 'metadata', 'tags', 'dataset_record_id', 'dataset_record_version',
   'output', 'error', 'scores', 'score_details', 'trace_id', 'session_id', 'duration_ms', 'trial_group', 'trial_index',
@@ -16,18 +16,18 @@ const INSERTED_COLUMNS = `${OWN_COLUMNS.join(', ')}, experiment_id, workspace_id
 const REVISION = raw('results.xmin::text AS revision');
 export const RESULT_COLUMNS = `${INSERTED_COLUMNS}, version`;
 
-/** The columns of `OWN_COLUMNS` in the JSON parameter, and which values to take from the record. */
-const GIVEN = raw(`given(
+/** The columns of the JSON parameter: `OWN_COLUMNS`, and which values to take from the record. */
+const PARAMETER_COLUMNS = raw(`given(
   result_id text, case_id text, input json, expected json, metadata json, tags text[], dataset_record_id text,
   dataset_record_version integer, output json, error json, scores jsonb, score_details json, trace_id text,
   session_id text, duration_ms double precision, trial_group text, trial_index integer, is_expected boolean,
   takes_input boolean, takes_expected boolean, takes_tags boolean)`);
-const TAKEN = OWN_COLUMNS.map((column) =>
+const SELECTED_VALUES = OWN_COLUMNS.map((column) =>
   (CASE_VALUES as readonly string[]).includes(column)
     ? `CASE WHEN given.takes_${column} THEN record.${column} ELSE given.${column} END`
     : `given.${column}`,
 ).join(', ');
-const REPLACED = [
+const ASSIGNMENTS = [
   ...OWN_COLUMNS.filter((column) => column !== 'result_id' && column !== 'case_id'),
   'updated_at',
 ]
@@ -36,7 +36,7 @@ const REPLACED = [
 
 /** A result to write. */
 export interface NewResultRow extends ResultEntity {
-  /** Whether the value is that of the record's version. */
+  /** Whether the value is copied from the record's version. */
   takes_input: boolean;
   takes_expected: boolean;
   takes_tags: boolean;
@@ -79,11 +79,11 @@ export class ResultRepository {
 
   /**
    * Writes results of one experiment, and returns those written. If the experiment already has a result for a `case_id`,
-   * it is replaced, or the new one is left out. The caller's transaction holds the locks of `lockForUpload`, so that
-   * `is_scored` stays true, and of `lockCases` before it replaces.
+   * that one is replaced, or the new one is skipped. The caller's transaction holds the locks of `lockForUpload`, so that
+   * `is_scored` stays correct, and those of `lockCases` before it replaces.
    *
    * This is the hot path of the service: one statement for up to 100 rows. One JSON parameter was as fast for PostgreSQL
-   * as `unnest` of arrays or a list of VALUES, and the cheapest to build. Rows go in by `case_id`, because two requests
+   * as `unnest` of arrays or a list of VALUES, and the cheapest to build. Rows are sorted by `case_id`, because two requests
    * that write the same cases in different orders would deadlock. `is_scored` reads a table of the scores, because a
    * statement of its own would cost a sixth of the throughput.
    */
@@ -96,25 +96,25 @@ export class ResultRepository {
   ): Promise<WrittenResult[]> {
     const takesValues = rows.some((row) => row.takes_input || row.takes_expected || row.takes_tags);
     const statement = sql`INSERT INTO results (${raw(INSERTED_COLUMNS)})
-      SELECT ${raw(takesValues ? TAKEN : OWN_COLUMNS.join(', '))}, ${experimentId}, ${scope.workspaceId},
+      SELECT ${raw(takesValues ? SELECTED_VALUES : OWN_COLUMNS.join(', '))}, ${experimentId}, ${scope.workspaceId},
              ${at}::timestamptz, ${at}::timestamptz, ${scope.principalId}
-      FROM json_to_recordset(${toRawJson(rows)}::json) AS ${GIVEN} ${takesValues ? joinRecord(scope) : empty}
+      FROM json_to_recordset(${toRawJson(rows)}::json) AS ${PARAMETER_COLUMNS} ${takesValues ? joinRecord(scope) : empty}
       ORDER BY given.case_id COLLATE "C"
       ON CONFLICT (experiment_id, case_id)
-      ${replaces ? raw(`DO UPDATE SET ${REPLACED}, version = results.version + 1`) : raw('DO NOTHING')}
+      ${replaces ? raw(`DO UPDATE SET ${ASSIGNMENTS}, version = results.version + 1`) : raw('DO NOTHING')}
       RETURNING result_id, case_id, version, ${REVISION}, tags, created_at, created_by, EXISTS (
         SELECT FROM scores s WHERE s.workspace_id = results.workspace_id
           AND s.target_id IN (results.trace_id, results.session_id) AND s.target_kind <> 'result'
           AND s.source = 'human' AND s.superseded_at IS NULL) AS is_scored`;
-    // A plan for the join that was made while the table was small would scan it once it is large.
+    // A plan for the join that was cached while the table was small would later scan the large table.
     return tx.query<WrittenResult>(
       takesValues ? statement : prepared(replaces ? 'result.replace-many' : 'result.insert-many', statement),
     );
   }
 
   /**
-   * Locks the results that the experiment has for these cases, before they are replaced. They are locked in the order of
-   * their ids, like everywhere, so that two requests cannot deadlock.
+   * Locks the results that the experiment has for these cases, before they are replaced. Like all other code, locks them in
+   * the order of their ids, so that two requests cannot deadlock.
    */
   async lockCases(tx: Tx, scope: Scope, experimentId: string, caseIds: readonly string[]): Promise<void> {
     await tx.query(
@@ -180,7 +180,7 @@ export class ResultRepository {
     return row ?? null;
   }
 
-  /** Changes a result that is locked. Scores and details are added to the present ones, or replace those of their name. */
+  /** Changes a locked result. Adds scores and details, or replaces those with the same name. */
   async patch(
     tx: Tx,
     scope: Scope,

@@ -41,7 +41,7 @@ import { ResultScoreRepository } from './result-score.repository';
 import { ScoreWriteBack } from './score-write-back';
 import { scoreRowsOf, SCORES_MAX, type SplitScores, splitScores } from './scores';
 
-/** Bytes of stored results that one request returns for items that it skips. */
+/** Maximum size of the stored results that one request returns for skipped items, in bytes. */
 const SKIPPED_BYTES_MAX = 16 * 1024 * 1024;
 
 const caseTaken = (resultId: string | undefined): Problem =>
@@ -55,7 +55,7 @@ const skippedTooLarge = (): Problem =>
     'The stored result of this case does not fit into this response. Send the item in a separate request.',
   );
 
-/** A result as it is stored, and the status of the item that named it. */
+/** A stored result, and the status of its item. */
 interface Outcome {
   status: 200 | 201;
   row: StoredResult;
@@ -64,17 +64,17 @@ interface Outcome {
 /** The response to a created result. */
 interface CreatedResult {
   status: 200 | 201;
-  made: Versioned<ResultDto>;
+  result: Versioned<ResultDto>;
 }
 
-/** A result that a request creates alone, not in bulk. */
+/** A result from a request that creates only this one. */
 interface SingleResult {
   scope: Scope;
   experimentId: string;
   dto: CreateResultDto;
 }
 
-/** Whether the values of a stored result are those of its record, which the database has copied. */
+/** Whether the database has copied values of a stored result from its record. */
 const takesValues = ({ row }: Outcome, dto: CreateResultDto): boolean =>
   row.dataset_record_id !== null && (dto.input === undefined || dto.expected === undefined);
 
@@ -87,7 +87,7 @@ const lengthOf = ({ input, expected, output, error, metadata, scores }: CreateRe
 /** Writes and reads the results of experiments. */
 @Injectable()
 export class ResultService {
-  /** Results for one experiment, because a commit costs more than a result. */
+  /** Coalesces results of one experiment, because a commit costs more than a result. */
   private readonly small = new Coalescer<SingleResult, CreatedResult>({
     run: (results) => this.createTogether(results),
     max: SMALL_WRITES.max,
@@ -108,8 +108,8 @@ export class ResultService {
   ) {}
 
   /**
-   * Stores the result of one case. Returns 201 for a new one, and 200 for one that was skipped or replaced. Errors: 404
-   * without the experiment, 409 when it is frozen or has the case, and those of `checkCase`.
+   * Stores the result of one case. Returns 201 for a new one, and 200 for one that was skipped or replaced. Errors: 404 for an
+   * unknown experiment, 409 if it is frozen or already has a result for the case, and those of `checkCase`.
    */
   async create(
     scope: Scope,
@@ -130,7 +130,7 @@ export class ResultService {
       if (outcome instanceof Problem) throw outcome;
       const { status, row } = outcome!;
       const stored = takesValues(outcome!, dto) ? await this.findStored(scope, row, tx) : row;
-      return { status, made: versioned(stored!) };
+      return { status, result: versioned(stored!) };
     });
   }
 
@@ -156,8 +156,8 @@ export class ResultService {
       if (outcome instanceof Problem) return this.createAlone(result);
       const { status, row } = outcome;
       const stored = takesValues(outcome, result.dto) ? read.get(row.case_id) : row;
-      if (stored) return { status, made: versioned(stored) };
-      return this.findStored(scope, row).then((large) => ({ status, made: versioned(large!) }));
+      if (stored) return { status, result: versioned(stored) };
+      return this.findStored(scope, row).then((large) => ({ status, result: versioned(large!) }));
     });
   }
 
@@ -166,8 +166,8 @@ export class ResultService {
   }
 
   /**
-   * Writes 1 to 100 results in one transaction. Each item succeeds or fails by itself, and the outcomes come in the
-   * order sent. Of two items with one `case_id` the first wins, and the second is 409.
+   * Writes 1 to 100 results in one transaction. Each item succeeds or fails independently. Outcomes keep the order of the
+   * items. If two items have the same `case_id`, the first wins and the second is 409.
    */
   async createBulk(scope: Scope, experimentId: string, dto: BulkResultsDto): Promise<BulkResultItemDto[]> {
     checkWorkspaceOfCreate(scope, dto.workspace_id);
@@ -186,9 +186,8 @@ export class ResultService {
 
   /**
    * Adds scores to a result, and changes its tags and metadata. A patch that changes nothing writes nothing. Errors: 404;
-   * 412 for a stale `If-Match`; 409 when the experiment is frozen or the result is not in the version that the patch names;
-   * 422 for another value of a member that only a replacement changes; 400 for more than 100 scores; those of
-   * `checkScorers`.
+   * 412 for a stale `If-Match`; 409 if the experiment is frozen or the patch names another version of the result; 422 for
+   * another value of a member that only a replacement changes; 400 for more than 100 scores; those of `checkScorers`.
    */
   async patch(
     scope: Scope,
@@ -235,7 +234,7 @@ export class ResultService {
     return { items: rows.map(toResultDto), page };
   }
 
-  /** Throws 422 for another value of a member that a PATCH cannot change, because nobody should take it for changed. */
+  /** Throws 422 for another value of a member that a PATCH cannot change, so that no client believes that it changed. */
   private async checkFixed(scope: Scope, row: ResultEntity, dto: PatchResultDto): Promise<void> {
     for (const member of FIXED_MEMBERS) {
       if (dto[member] === undefined) continue;
@@ -246,7 +245,7 @@ export class ResultService {
     }
   }
 
-  /** Writes the valid results. Returns each as it was stored, or the problem that kept it out. */
+  /** Writes the valid results. Returns for each item its stored result, or its problem. */
   private async write(
     tx: Tx,
     scope: Scope,
@@ -365,13 +364,13 @@ function checkVersion({ version }: ResultEntity, expected: number | undefined): 
 function checkScoreCount(row: ResultEntity, { scores }: SplitScores): void {
   const count = new Set([...Object.keys(row.scores), ...Object.keys(scores)]).size;
   if (count <= SCORES_MAX) return;
-  const detail = `the result would have ${count} scores; it can have at most ${SCORES_MAX}`;
+  const detail = `would give the result ${count} scores, but it can have at most ${SCORES_MAX}`;
   throw problem.invalidFields([{ pointer: '/scores', detail }]);
 }
 
 /**
- * Returns the scores that differ from those of a result. A number without details is the stored score if the numbers are
- * equal, so that a result that was read can be sent back.
+ * Returns the scores that differ from those of a result. A number without details does not differ if the stored number is
+ * equal, so that clients can send back a result that they read.
  */
 function changedScores(row: ResultEntity, { scores, details }: SplitScores): SplitScores {
   const stored =
@@ -386,7 +385,7 @@ function changedScores(row: ResultEntity, { scores, details }: SplitScores): Spl
   return { scores: only(scores), details: only(details) };
 }
 
-/** Whether a patch has nothing that a result does not have already. */
+/** Whether a patch would change nothing. */
 const isUnchanged = (
   row: ResultEntity,
   { scores, tags, metadata }: SplitScores & Pick<ResultEntity, 'tags' | 'metadata'>,

@@ -13,11 +13,11 @@ export interface WrittenBackScores {
   score_details: RawJson;
 }
 
-/** Writes scores back into results. The part that stores human scores provides it. */
+/** Writes scores back to results. Implemented by the module that stores human scores. */
 export abstract class ScoreWriteBack {
   /**
-   * Writes the human scores of the traces and sessions that new results reference into these results, as if the newest
-   * human score of each output were recorded now. Returns the results that changed.
+   * Writes the human scores of the traces and sessions that new results reference to these results, as if the newest human
+   * score of each output were recorded now. Returns the results that changed.
    */
   abstract intoNewResults(
     tx: Tx,

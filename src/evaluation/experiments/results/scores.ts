@@ -31,7 +31,7 @@ const isNumberLike = (value: unknown): boolean =>
 const optional = (value: unknown, fits: (value: unknown) => boolean): boolean =>
   value === undefined || value === null || fits(value);
 
-/** Returns what is wrong with one score, or null. */
+/** Returns the fault of one score, or null. */
 function faultOf(score: unknown): string | null {
   if (isNumberLike(score)) return null;
   if (!isJsonObject(score)) return 'must be a number, a boolean, null, or an object with a score';
@@ -114,7 +114,7 @@ const SCORES: Outline = {
   },
 };
 
-/** Scores as a client writes them. */
+/** Declares a member with scores as a client writes them. */
 export const IsScores = (): PropertyDecorator => (target, property) => {
   ApiProperty({ ...SCORE_FORMS, required: false } as ApiPropertyOptions)(target, property);
   HasOutline(SCORES)(target, property);
@@ -150,7 +150,7 @@ export function splitScores(given: Record<string, unknown> | null | undefined): 
       scores.push([name, toNumber(score)]);
     }
   }
-  // fromEntries defines members, so that a scorer named __proto__ is one like any other
+  // fromEntries defines members, so that a scorer named __proto__ is like any other.
   return { scores: Object.fromEntries(scores), details: Object.fromEntries(details) };
 }
 
@@ -221,12 +221,12 @@ function detailOf({
 }
 
 function commentOf(own: unknown, metadata: unknown): string | null {
-  if (typeof own === 'string') return cut(own);
+  if (typeof own === 'string') return cutComment(own);
   if (!isJsonObject(metadata)) return null;
   const member = COMMENT_MEMBERS.find((name) => typeof metadata[name] === 'string');
-  // a comment is typed, but metadata may hold NUL characters
-  return member ? cut((metadata[member] as string).replaceAll('\0', '\uFFFD')) : null;
+  // The member `comment` cannot have NUL characters, but metadata can.
+  return member ? cutComment((metadata[member] as string).replaceAll('\0', '\uFFFD')) : null;
 }
 
-/** The first 2,000 characters, never half a surrogate pair. */
-export const cut = (text: string): string => cutText(text, COMMENT_MAX);
+/** Returns the first 2,000 characters of a comment, never half a surrogate pair. */
+export const cutComment = (text: string): string => cutText(text, COMMENT_MAX);

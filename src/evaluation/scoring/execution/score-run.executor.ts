@@ -14,7 +14,7 @@ import { newId } from '#platform/ids';
 import { Handles, JobHandedBack, JobPoisoned, JobProcessor, WorkerShutdown } from '#platform/jobs';
 import { rootLogger } from '#platform/logging';
 import { isLockTimeout, Problem, problemOfDatabaseError } from '#platform/problem';
-import { cut } from '../../experiments';
+import { cutComment } from '../../experiments';
 import { Budget, BUDGET_EXCEEDED } from '../../judges';
 import { ScorerRepository } from '../../scorers';
 import type { ScoredItem } from '../../scores';
@@ -270,7 +270,7 @@ function writeBackOf(
     score: item.score ?? null,
     detail: {
       metadata: { score_run_id, ...(item.answers && { answers: item.answers }) },
-      ...(item.reasoning !== undefined && { comment: cut(item.reasoning) }),
+      ...(item.reasoning !== undefined && { comment: cutComment(item.reasoning) }),
       ...(item.choice !== undefined && { label: item.choice }),
       scorer_id: scorer.scorer_id,
       scorer_version: scorer.scorer_version,

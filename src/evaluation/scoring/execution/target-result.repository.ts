@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database, prepared, sql, type Tx } from '#platform/db';
 import { toRawJson } from '#platform/json';
-import { cut, REPLACES_COUNTED } from '../../experiments';
+import { cutComment, REPLACE_SCORE } from '../../experiments';
 import type { ScoredItem, TargetKind } from '../../scores';
 import { isResult, type ScoringTarget } from '../runs/score-run.entity';
 import { isRun, type RunKey } from './run-execution.repository';
@@ -207,7 +207,7 @@ export class TargetResultRepository {
           SELECT experiment_id, name, scorer_version, result_id, 'hosted', workspace_id, scorer_id, score, is_written,
                  is_late
           FROM scored WHERE is_written IS NOT NULL
-          ${REPLACES_COUNTED}
+          ${REPLACE_SCORE}
         )
         SELECT ordinal FROM stored`,
     );
@@ -230,7 +230,7 @@ const toRow = ({ target, scoreId, item, writeBack }: ScoredTarget): object => ({
   }),
   case_id: target.case_id,
   ...item,
-  ...(item.reasoning !== undefined && { comment: cut(item.reasoning) }),
+  ...(item.reasoning !== undefined && { comment: cutComment(item.reasoning) }),
   ...(writeBack && { name: writeBack.name, detail: writeBack.detail }),
 });
 
