@@ -36,7 +36,7 @@ describe('an experiment that pins a CSV version', () => {
   const addAll = (experiment: Experiment, items: unknown[]) =>
     space.post<BulkAnswer>(`${resultsOf(experiment)}/bulk`, { items });
 
-  it('accepts only case_ids of that CSV', async () => {
+  it('accepts only case_ids of that version', async () => {
     const experiment = await pinned();
     for (const case_id of ['c1', 'c,3']) {
       expect((await add(experiment, { case_id })).status).toBe(201);
@@ -54,7 +54,7 @@ describe('an experiment that pins a CSV version', () => {
     expect(page.total).toBe(2);
   });
 
-  it('rejects unknown cases in bulk item by item', async () => {
+  it('rejects unknown cases of a bulk create item by item', async () => {
     const experiment = await pinned();
     const answer = await addAll(experiment, [
       { case_id: 'c1' },
@@ -74,7 +74,7 @@ describe('an experiment that pins a CSV version', () => {
     ]);
   });
 
-  it('knows only the cases of its own version', async () => {
+  it('has only the cases of its own version', async () => {
     const { dataset_id } = await space.dataset();
     await uploaded(space, dataset_id, 'id\nold\nboth\n');
     await uploaded(space, dataset_id, 'id\nnew\nboth\n');
@@ -87,7 +87,7 @@ describe('an experiment that pins a CSV version', () => {
     expect(await taken(3)).toEqual([400, 201, 400, 201, 400]);
   });
 
-  it('knows no cases of another workspace, even of the same file', async () => {
+  it('has no cases of another workspace, even of the same file', async () => {
     const { dataset_id } = await space.dataset();
     await uploaded(space, dataset_id, 'id\nown\n');
     await app.database.query(
@@ -114,7 +114,7 @@ describe('an experiment that pins a CSV version', () => {
     ).toEqual([201, 201, ...ids.slice(2).map(() => 400)]);
   });
 
-  it('gives results the texts of recognised columns as their input and expected value', async () => {
+  it('copies recognised columns to the input and expected value of results', async () => {
     const { dataset_id } = await space.dataset();
     await uploaded(space, dataset_id, 'id,input,expected,tags,source\nc1,1+1,2,"a, b",faq\n');
     const { body } = await add(await pinned(1, dataset_id), { case_id: 'c1', output: '2' });
@@ -124,7 +124,7 @@ describe('an experiment that pins a CSV version', () => {
     expect(await space.results(experiment_id, [{ case_id: 'c1' }])).toEqual([201]);
   });
 
-  it('accepts no dataset_record_id', async () => {
+  it('rejects a dataset_record_id', async () => {
     const record = await space.record(datasetId);
     const experiment = await pinned();
     expect((await add(experiment, { case_id: 'c1', dataset_record_id: null })).status).toBe(201);
@@ -137,7 +137,7 @@ describe('an experiment that pins a CSV version', () => {
     expect((await add(live, { case_id: 'x', dataset_record_id: record.dataset_record_id })).status).toBe(201);
   });
 
-  it('has no trials: each row is one case, so that none counts twice', async () => {
+  it('rejects trials, so that no case counts twice', async () => {
     const experiment = await pinned();
     for (const [member, value] of [
       ['trial_group', 'any'],
@@ -150,7 +150,7 @@ describe('an experiment that pins a CSV version', () => {
     expect((await add(experiment, none)).status).toBe(201);
   });
 
-  it('requires an existing version of a live dataset', async () => {
+  it('requires an existing version and a live dataset', async () => {
     const create = (fields: Record<string, unknown>) =>
       space.post<Experiment>('/eval/v1/experiments', { name: 'e', dataset_id: datasetId, ...fields });
     const unknown = await create({ dataset_version: 2 });
@@ -161,7 +161,7 @@ describe('an experiment that pins a CSV version', () => {
     expect(outcome(await create({ dataset_id, dataset_version: 1 }))).toEqual([409, 'conflict']);
   });
 
-  it('is resumed by its version', async () => {
+  it('is resumed only with the same version', async () => {
     const { dataset_id } = await space.dataset();
     await uploaded(space, dataset_id, FILE);
     await uploaded(space, dataset_id, 'id\nc9\n');
@@ -180,7 +180,7 @@ describe('an experiment that pins a CSV version', () => {
     expect([again.status, again.body.experiment_id]).toEqual([200, first.body.experiment_id]);
   });
 
-  it('may use a dataset with too many records for a snapshot', async () => {
+  it('can use a dataset with too many records for a snapshot', async () => {
     const { dataset_id } = await space.dataset();
     await uploaded(space, dataset_id, FILE);
     await app.database.query(
@@ -196,7 +196,7 @@ describe('an experiment that pins a CSV version', () => {
     expect(dataset_snapshot).toMatchObject({ source: 'csv', record_count: 3, records: [] });
   });
 
-  it('has the digest of the CSV as its snapshot', async () => {
+  it('has a snapshot with the digest of the file', async () => {
     const experiment = await pinned();
     await space.results(experiment.experiment_id, [
       { case_id: 'c1', scores: { s: 1 } },

@@ -11,7 +11,7 @@ import { nodesOf, type Plan, plansWithin, scansOf } from './plans.harness';
 const CONTENT = 1_000_000;
 
 /** Results of a pinned CSV version do not slow down with other files. */
-describe('the rows of a CSV version', () => {
+describe('queries for the rows of a CSV version', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
   let versions: DatasetVersionRepository;
@@ -62,10 +62,10 @@ describe('the rows of a CSV version', () => {
     return scans.flatMap((node) => node['Index Name'] ?? []);
   }
 
-  it('are found by index, before and after ANALYZE', async () => {
+  it('use an index, before and after ANALYZE', async () => {
     await fill(1, 1);
     await analyze();
-    // nothing is gained by an index of one page; but a table is read no more than once
+    // An index of one page gains nothing, but the table is read only once.
     const small = nodesOf(await planOfCases());
     expect(small.map((node) => node['Parent Relationship'])).not.toContain('SubPlan');
     expect(small.filter((node) => node['Relation Name'] === 'dataset_cases')).toHaveLength(1);
@@ -80,11 +80,11 @@ describe('the rows of a CSV version', () => {
     }
   });
 
-  it('are never read with a stale plan', async () => {
+  it('are never prepared, so that no stale plan is used', async () => {
     const { dataset_id } = await space.dataset();
     await uploaded(space, dataset_id, 'id,q\nc1,a\nc2,b\n');
     const { experiment_id } = await space.experiment({ dataset_id, dataset_version: 1 });
-    // a statement with a name keeps its plan from its sixth time on
+    // PostgreSQL caches the plan of a named statement from its sixth execution on.
     for (let n = 0; n < 8; n++) {
       const results = await space.post<BulkAnswer>(`/eval/v1/experiments/${experiment_id}/results/bulk`, {
         items: [{ case_id: 'c1' }, { case_id: 'nope' }],
@@ -94,7 +94,7 @@ describe('the rows of a CSV version', () => {
         expect((await space.viewer.get(`${versionsOf(dataset_id)}/1/${path}`)).status).toBe(200);
       }
     }
-    const kept = await Promise.all(
+    const prepared = await Promise.all(
       Array.from({ length: 8 }, () =>
         app.database.transaction((tx) =>
           tx.query('SELECT name FROM pg_prepared_statements WHERE statement ~ $1', [
@@ -103,6 +103,6 @@ describe('the rows of a CSV version', () => {
         ),
       ),
     );
-    expect(kept.flat()).toEqual([]);
+    expect(prepared.flat()).toEqual([]);
   });
 });

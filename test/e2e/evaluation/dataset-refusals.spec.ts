@@ -13,7 +13,7 @@ import { type Dataset, EvaluationWorkspace, outcome, places, UNKNOWN_IDS } from 
 
 const MIB = 1024 * 1024;
 
-describe('a CSV upload is refused', () => {
+describe('an invalid CSV upload', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
 
@@ -28,16 +28,16 @@ describe('a CSV upload is refused', () => {
     (await space.viewer.get<Dataset>(`/eval/v1/datasets/${id}`)).body;
 
   const faults: [string, string | Buffer, number][] = [
-    ['a file without a byte', '', 1],
-    ['a blank line for a header', '\na\n', 1],
-    ['a header with the name that replaces an empty one', 'a,,column_2\n1,2,3\n', 1],
+    ['an empty file', '', 1],
+    ['a blank line as the header', '\na\n', 1],
+    ['a header with an empty name and its replacement name', 'a,,column_2\n1,2,3\n', 1],
     ['metadata that is not JSON', 'input,metadata\nx,{}\ny,{\n', 3],
     ['metadata that is not an object', 'input,metadata\nx,"[1]"\n', 2],
-    ['metadata with a member of the name of a column', 'input,metadata,split\nx,"{""split"":1}",dev\n', 2],
-    ['a header with a name twice', 'a,b,a\n1,2,3\n', 1],
+    ['metadata with a member that has the name of a column', 'input,metadata,split\nx,"{""split"":1}",dev\n', 2],
+    ['a header with a repeated name', 'a,b,a\n1,2,3\n', 1],
     ['more than 256 columns', `${'a,'.repeat(256)}b\n`, 1],
-    ['semicolons for commas', 'id;q;a\n1;x;y\n', 1],
-    ['tabs for commas', 'id\tq\n1\tx\n', 1],
+    ['semicolons instead of commas', 'id;q;a\n1;x;y\n', 1],
+    ['tabs instead of commas', 'id\tq\n1\tx\n', 1],
     ['a row with fewer fields', 'a,b\n1,2\n3\n', 3],
     ['a row with more fields', 'a,b\n"1\n",2\n3,4,5\n', 4],
     ['a quote left open', 'a\n1\n"2\n3\n4\n', 3],
@@ -50,10 +50,10 @@ describe('a CSV upload is refused', () => {
     ['a NUL character', 'a\n1\n\0\n', 3],
     ['bytes that are not UTF-8', Buffer.from('a\n1\n\xe9\n', 'latin1'), 3],
   ];
-  it.each(faults)('with %s, naming the line, in each form', async (_, file, line) => {
+  it.each(faults)('names the line of %s, in each form', async (_, file, line) => {
     const id = await newDataset();
     for (const form of UPLOAD_FORMS) {
-      // JSON has no way to spell these bytes
+      // JSON cannot express these bytes.
       if (form === 'json' && /[\0\ufffd]/.test(file.toString())) continue;
       const answer = await upload(space.editor, id, file, {}, form);
       expect([form, ...outcome(answer)]).toEqual([form, 400, 'invalid_request']);
@@ -67,7 +67,7 @@ describe('a CSV upload is refused', () => {
     expect(await orphans(app)).toBe(0);
   });
 
-  it.each(UPLOAD_FORMS)('with invalid options, naming which (%s)', async (form) => {
+  it.each(UPLOAD_FORMS)('names the invalid option (%s)', async (form) => {
     const id = await newDataset();
     const refused = async (options: Record<string, unknown>) => {
       const answer = await upload(space.editor, id, FILE, options, form);
@@ -94,7 +94,7 @@ describe('a CSV upload is refused', () => {
     expect(await refused({ workspace_id: 'wsp_x' })).toEqual(where('/workspace_id'));
   });
 
-  it('with options outside the body or missing members', async () => {
+  it('names options outside the body and missing members', async () => {
     const id = await newDataset();
     const path = versionsOf(id);
     const beside = await space.editor.post(`${path}?case_id_column=id`, {
@@ -112,7 +112,7 @@ describe('a CSV upload is refused', () => {
     ).toEqual([400, 'invalid_query']);
   });
 
-  it('with a mapping that is not JSON, naming the position', async () => {
+  it('names the position in a mapping that is not JSON', async () => {
     const id = await newDataset();
     for (const form of ['text', 'form'] as const) {
       for (const [mapping, detail] of [
@@ -129,7 +129,7 @@ describe('a CSV upload is refused', () => {
     }
   });
 
-  it('of another media type, charset or coding', async () => {
+  it('gets 415 for another media type, charset or coding', async () => {
     const path = versionsOf(await newDataset());
     for (const type of ['text/plain', 'application/octet-stream', 'text/csv; charset=iso-8859-1']) {
       expect(outcome(await space.editor.post(path, FILE, { 'content-type': type }))).toEqual([
@@ -160,7 +160,7 @@ describe('a CSV upload is refused', () => {
     expect(outcome(broken)).toEqual([400, 'invalid_request']);
   });
 
-  it('for an archived, unknown or foreign dataset', async () => {
+  it('gets 404 for an unknown or foreign dataset, and 409 for an archived one', async () => {
     const id = await newDataset();
     await uploaded(space, id, FILE);
     const sibling = await space.sibling();
@@ -183,21 +183,21 @@ describe('a CSV upload is refused', () => {
     }
     await space.archive(`/eval/v1/datasets/${id}`);
     expect(outcome(await upload(space.editor, id, 'a\n1\n'))).toEqual([409, 'conflict']);
-    // what is wrong with the request itself comes before that
+    // Faults of the request itself take precedence.
     expect((await upload(space.editor, id, 'a\n"')).status).toBe(400);
     expect((await upload(space.editor, 'ds_x', 'a\n"')).status).toBe(400);
     expect((await space.viewer.get(`${versionsOf(id)}/1/content`)).body).toBe(FILE);
     expect(await orphans(app)).toBe(0);
   });
 
-  it('from viewers', async () => {
+  it('gets 403 for viewers, and 401 without a token', async () => {
     const id = await newDataset();
     expect(outcome(await upload(space.viewer, id, FILE))).toEqual([403, 'access_denied']);
     const anonymous = app.api().in(space.id);
     expect(outcome(await upload(anonymous, id, FILE))).toEqual([401, 'token_missing']);
   });
 
-  it('for more than 100,000 rows', async () => {
+  it('gets 400 for more than 100,000 rows', async () => {
     const id = await newDataset();
     const most = await uploaded(
       space,
@@ -214,7 +214,7 @@ describe('a CSV upload is refused', () => {
     ]);
   });
 
-  it('for more than 256 columns', async () => {
+  it('gets 400 for more than 256 columns', async () => {
     const id = await newDataset();
     const columns = Array.from({ length: 256 }, (_, n) => `c${n}`);
     const most = await uploaded(space, id, `${columns.join(',')}\n${columns.join(',')}\n`);
@@ -224,7 +224,7 @@ describe('a CSV upload is refused', () => {
     expect((await upload(space.editor, id, `${columns.join(',')},x\n`)).status).toBe(400);
   });
 
-  it('for a case of more than BODY_LIMIT_BYTES in JSON', async () => {
+  it('gets 400 for a case of more than BODY_LIMIT_BYTES in JSON', async () => {
     const id = await newDataset();
     const rest = '{"id":"2","input":{"a":""},"expected":null,"metadata":{},"tags":[]}'.length;
     const most = 10 * MIB - rest;
@@ -251,7 +251,7 @@ describe('a CSV upload is refused', () => {
     }
   });
 
-  it('over 32 MiB, or over the JSON limit', async () => {
+  it('gets 413 over 32 MiB, or over the limit of JSON bodies', async () => {
     const id = await newDataset();
     const most = fileOf(32 * MIB);
     expect((await upload(space.editor, id, most)).body).toMatchObject({ version: 1, size_bytes: 32 * MIB });

@@ -4,7 +4,7 @@ import { EvaluationWorkspace, outcome, type Page } from './evaluation.harness';
 
 const MIB = 1024 * 1024;
 
-describe('the rows of a CSV version, as cases', () => {
+describe('the row list of a CSV version', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
 
@@ -21,7 +21,7 @@ describe('the rows of a CSV version, as cases', () => {
     return (await space.list<DatasetCase>(`${versionsOf(id)}/${version}/rows`))[0];
   };
 
-  it('with columns where they are mapped, and others in the metadata', async () => {
+  it('has columns where the mapping puts them, and others in the metadata', async () => {
     const id = await newDataset();
     const file = 'id,q,ctx,a,split,t1,t2\nx,1+1,"a\nb",2,test,"b,a; c","[""d,e"",""a""]"\ny,,,,,,\n';
     const mapping = { input: ['ctx'], expected: ['a'], metadata: ['split', 'id'], tags: ['t1', 't2'] };
@@ -48,7 +48,7 @@ describe('the rows of a CSV version, as cases', () => {
     });
   });
 
-  it('whose input has no answer column that the mapping forgets', async () => {
+  it('never has an answer column in the input, mapped or not', async () => {
     const file = 'question,context,answer\n1+1,sums,2\n';
     const id = await newDataset();
     expect(await caseOf(id, file, { mapping: { input: ['question'] } })).toMatchObject({
@@ -61,7 +61,7 @@ describe('the rows of a CSV version, as cases', () => {
     });
   });
 
-  it('of a file with input, expected, metadata and tags headers, without a mapping', async () => {
+  it('recognises the headers input, expected, metadata and tags without a mapping', async () => {
     const file =
       ' Input,Expected ,Metadata, Tags ,source\na,"{""b"": 1}","{ ""n"": [1, null] }","x, y",faq\n';
     expect(await caseOf(await newDataset(), file)).toEqual({
@@ -73,7 +73,7 @@ describe('the rows of a CSV version, as cases', () => {
     });
   });
 
-  it('of a file with an expected header but no input, without a mapping', async () => {
+  it('forms the input from other columns if a file has an expected header but no input header', async () => {
     expect(await caseOf(await newDataset(), 'id,question,context,ground_truth\nc1,1+1,sums,2\n')).toEqual({
       id: 'c1',
       input: { question: '1+1', context: 'sums' },
@@ -83,7 +83,7 @@ describe('the rows of a CSV version, as cases', () => {
     });
   });
 
-  it('of the file that pandas writes, with its index in the metadata', async () => {
+  it('has the index of a pandas file in the metadata', async () => {
     const file = ',input,expected\n0,1+1,2\n';
     expect(await caseOf(await newDataset(), file)).toMatchObject({
       input: '1+1',
@@ -92,7 +92,7 @@ describe('the rows of a CSV version, as cases', () => {
     });
   });
 
-  it('as objects where a mapping names well-known headers, and all in the input with an empty one', async () => {
+  it('has objects if a mapping names well-known headers, and only the input with an empty mapping', async () => {
     const id = await newDataset();
     const file = 'input,expected,metadata,tags\na,b,{},x;y\n';
     const parts = ['input', 'expected', 'metadata', 'tags'];
@@ -110,7 +110,7 @@ describe('the rows of a CSV version, as cases', () => {
     });
   });
 
-  it('of a version from before headers were recognised', async () => {
+  it('reads a version that was uploaded before headers were recognised', async () => {
     const { dataset_id, version_id } = await uploaded(space, await newDataset(), 'question\n1+1\n');
     const path = `${versionsOf(dataset_id)}/1`;
     await app.database.query('UPDATE dataset_versions SET columns = $2, mapping = $3 WHERE version_id = $1', [
@@ -122,7 +122,7 @@ describe('the rows of a CSV version, as cases', () => {
     expect((await space.list<DatasetCase>(`${path}/rows`))[0]!.input).toEqual({ input: '1+1' });
   });
 
-  it('called by case_id, else id, else the number of the row', async () => {
+  it('takes ids from case_id, else from id, else from row numbers', async () => {
     const id = await newDataset();
     const idsOf = async (file: string, options = {}): Promise<string[]> => {
       const { version } = await uploaded(space, id, file, options);
@@ -134,7 +134,7 @@ describe('the rows of a CSV version, as cases', () => {
     expect(await idsOf('id,x\n7,a\n8,b\n', { case_id_column: 'x' })).toEqual(['a', 'b']);
   });
 
-  it('page by page, by cursor or by offset, at any depth', async () => {
+  it('pages by cursor or by offset, at any depth', async () => {
     const id = await newDataset();
     const count = 3_000;
     const rows = Array.from({ length: count }, (_, n) => `c${n},"${`row ${n}\n`.repeat(40)}"\n`);
@@ -166,8 +166,8 @@ describe('the rows of a CSV version, as cases', () => {
   it.each([
     ['of one byte', 'x'.repeat(3 * MIB)],
     ['of three bytes', '字'.repeat(MIB)],
-    ['that JSON writes with six', '\x01'.repeat(MIB / 2)],
-  ])('in pages of a bounded size, none of them empty: characters %s', async (_, cell) => {
+    ['of six bytes in JSON', '\x01'.repeat(MIB / 2)],
+  ])('has pages of a bounded size, none of them empty (characters %s)', async (_, cell) => {
     const id = await newDataset();
     await uploaded(space, id, `a\n${`${cell}\n`.repeat(5)}`);
     const counts: number[] = [];
@@ -183,7 +183,7 @@ describe('the rows of a CSV version, as cases', () => {
     expect(counts).toEqual([2, 2, 1]);
   });
 
-  it('and refuses foreign cursors and unknown parameters', async () => {
+  it('rejects foreign cursors and unknown parameters', async () => {
     const id = await newDataset();
     await uploaded(space, id, 'a\n1\n2\n');
     await uploaded(space, id, 'a\n1\n3\n');

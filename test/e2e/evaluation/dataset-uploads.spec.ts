@@ -8,12 +8,12 @@ import { type Dataset, EvaluationWorkspace, outcome } from './evaluation.harness
 
 const MIB = 1024 * 1024;
 
-/** Uploads that a process handles at once, and that may wait. */
-const UNDER_WAY = 3;
+/** The number of uploads that a process handles at once, and that may wait. */
+const RUNNING = 3;
 const WAITING = 50;
 
-/** Has whatever writes a file's bytes wait until the transaction ends. */
-const WRITES_WAIT = 'LOCK TABLE dataset_chunks IN EXCLUSIVE MODE';
+/** Blocks all writes of a file's bytes until the transaction ends. */
+const BLOCK_WRITES = 'LOCK TABLE dataset_chunks IN EXCLUSIVE MODE';
 
 /** Starts to send a file of this many bytes. */
 async function beginUpload(
@@ -47,7 +47,7 @@ describe('an upload in progress', () => {
   const readDataset = async (id: string): Promise<Dataset> =>
     (await space.viewer.get<Dataset>(`/eval/v1/datasets/${id}`)).body;
 
-  /** Sends a file that may be given up. */
+  /** Sends a file until the signal aborts. */
   async function send(id: string, file: string | Buffer, signal: AbortSignal): Promise<Response> {
     return fetch(`${app.url}${versionsOf(id)}`, {
       method: 'POST',
@@ -67,7 +67,7 @@ describe('an upload in progress', () => {
     return waits.length;
   };
 
-  it('holds no transaction open, however slowly it comes', async () => {
+  it('holds no transaction open, however slowly the body arrives', async () => {
     const id = await newDataset();
     const file = fileOf(200_000);
     const socket = await beginUpload(app, space, id, file.length);
@@ -87,7 +87,7 @@ describe('an upload in progress', () => {
     socket.destroy();
   });
 
-  it('leaves nothing when it breaks off', async () => {
+  it('leaves nothing behind when the connection breaks', async () => {
     const id = await newDataset();
     for (let round = 0; round < 5; round++) {
       const socket = await beginUpload(app, space, id, 1_000_000);
@@ -101,9 +101,9 @@ describe('an upload in progress', () => {
   });
 
   it.each([
-    ['its bytes are written', WRITES_WAIT],
-    ['it waits for its number', 'SELECT 1 FROM datasets FOR UPDATE'],
-  ])('leaves nothing when its client disconnects during %s, and frees its connection', async (_, lock) => {
+    ['the write of its bytes', BLOCK_WRITES],
+    ['the wait for its number', 'SELECT 1 FROM datasets FOR UPDATE'],
+  ])('leaves nothing behind when its client disconnects during %s, and frees its connection', async (_, lock) => {
     const id = await newDataset();
     const abort = new AbortController();
     await app.database.transaction(async (tx) => {
@@ -120,7 +120,7 @@ describe('an upload in progress', () => {
     expect(await orphans(app)).toBe(0);
   });
 
-  it('waits in turns of workspaces, so that one workspace cannot block another', async () => {
+  it('waits in a queue that alternates between workspaces, so that none blocks another', async () => {
     const other = await EvaluationWorkspace.open(app);
     const [id, otherId] = [await newDataset(), (await other.dataset()).dataset_id];
     const sendTo = async (to: EvaluationWorkspace, datasetId: string, n: number): Promise<number> =>
@@ -128,7 +128,7 @@ describe('an upload in progress', () => {
     let sent: Promise<number>[] = [];
     await untilSpooled(0);
     await app.database.transaction(async (tx) => {
-      await tx.query(WRITES_WAIT);
+      await tx.query(BLOCK_WRITES);
       sent = Array.from({ length: 16 }, (_, n) => sendTo(space, id, n));
       await untilSpooled(16);
       sent.push(sendTo(other, otherId, 0));
@@ -139,19 +139,19 @@ describe('an upload in progress', () => {
       (await of.list<{ created_at: string }>(versionsOf(datasetId))).map(({ created_at }) => created_at);
     const [its] = await times(other, otherId);
     const before = (await times(space, id)).filter((time) => time < its!);
-    // three were in progress, and one comes before it
+    // Three were in progress, and one is next in the queue.
     expect(before.length).toBeLessThan(8);
   });
 
-  it('is refused when too many wait, and frees its place when the client disconnects', async () => {
+  it('gets 503 when too many wait, and frees its slot when the client disconnects', async () => {
     const id = await newDataset();
     const abort = new AbortController();
     const answered: Response[] = [];
     let last: Promise<{ status: number }> | undefined;
     await untilSpooled(0);
     await app.database.transaction(async (tx) => {
-      await tx.query(WRITES_WAIT);
-      const sent = Array.from({ length: UNDER_WAY + WAITING + 1 }, async (_, n) => {
+      await tx.query(BLOCK_WRITES);
+      const sent = Array.from({ length: RUNNING + WAITING + 1 }, async (_, n) => {
         answered.push(await send(id, `a\n${n}\n`, abort.signal));
       });
       await until(() => answered.length > 0);
@@ -168,7 +168,7 @@ describe('an upload in progress', () => {
     expect((await last)!.status).toBe(201);
   });
 
-  it('leaves no temporary file, however it ends', async () => {
+  it('leaves no temporary file behind, however it ends', async () => {
     const id = await newDataset();
     for (const form of UPLOAD_FORMS) {
       for (const file of ['a\n1\n', 'a\n"', fileOf(400_000)]) await upload(space.editor, id, file, {}, form);
@@ -187,7 +187,7 @@ describe('an upload that times out', () => {
   });
   afterAll(() => app.close());
 
-  it('is answered with 504, and stores nothing later', async () => {
+  it('gets 504, and stores nothing later', async () => {
     setLogLevel('silent');
     const { dataset_id: id } = await space.dataset();
     const file = Buffer.concat([Buffer.from('a\n'), Buffer.from(randomBytes(1000).toString('hex'))]);
@@ -204,7 +204,7 @@ describe('an upload that times out', () => {
   });
 });
 
-describe('uploads that exhaust the space for temporary files', () => {
+describe('uploads that exhaust the byte budget of temporary files', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
 
@@ -214,7 +214,7 @@ describe('uploads that exhaust the space for temporary files', () => {
   });
   afterAll(() => app.close());
 
-  it('are refused until others finish, first for the organization that uses most', async () => {
+  it('get 503 until others finish, starting with the organization that uses most', async () => {
     const other = await EvaluationWorkspace.open(app);
     const [id, otherId] = [(await space.dataset()).dataset_id, (await other.dataset()).dataset_id];
     await untilSpooled(0);
@@ -228,7 +228,7 @@ describe('uploads that exhaust the space for temporary files', () => {
     slow.destroy();
     await untilSpooled(0);
     expect((await upload(space.editor, id, fileOf(MIB + 1024))).status).toBe(201);
-    // of a form, the file within it takes as much again
+    // The file within a form takes the same space again.
     expect(outcome(await upload(space.editor, id, fileOf(MIB + 1024), {}, 'form'))[0]).toBe(503);
   });
 });

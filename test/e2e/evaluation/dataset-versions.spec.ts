@@ -42,8 +42,8 @@ describe('a CSV version of a dataset', () => {
     return { answer, bytes: Buffer.from(await answer.arrayBuffer()) };
   }
 
-  describe('is created from a file', () => {
-    it('and is readable under its number', async () => {
+  describe('creation', () => {
+    it('stores the file as a numbered version', async () => {
       const id = await newDataset();
       const answer = await upload(space.editor, id, FILE);
       expect(answer.status).toBe(201);
@@ -74,7 +74,7 @@ describe('a CSV version of a dataset', () => {
       expect(await space.list<DatasetVersion>(versionsOf(id))).toEqual([answer.body]);
     });
 
-    it('raises latest_version and the ETag of its dataset', async () => {
+    it('raises latest_version and the ETag of the dataset', async () => {
       const before = await space.dataset();
       const path = `/eval/v1/datasets/${before.dataset_id}`;
       const { headers } = await space.viewer.get(path);
@@ -90,7 +90,7 @@ describe('a CSV version of a dataset', () => {
       expect(stale.status).toBe(412);
     });
 
-    it('sent as text, form or JSON, with the same options', async () => {
+    it('takes the same options with text, a form or JSON', async () => {
       const mapping = { expected: ['answer'], tags: ['labels'] };
       const file = 'case,question,answer,labels\nc1,1 + 1,2,"easy; sums"\n';
       const id = await newDataset();
@@ -110,13 +110,13 @@ describe('a CSV version of a dataset', () => {
       });
     });
 
-    it('once per content and mapping', async () => {
+    it('happens once per content and mapping', async () => {
       const id = await newDataset();
       const first = await upload(space.editor, id, FILE);
       const again = await upload(space.editor, id, FILE);
       expect([again.status, again.body]).toEqual([200, first.body]);
       expect(again.headers.get('location')).toBeNull();
-      // what is asked for is what would have been done anyway
+      // These options request the default behaviour.
       const same = { case_id_column: 'id', mapping: { input: ['question', 'answer'] } };
       expect((await upload(space.editor, id, FILE, same)).body).toEqual(first.body);
       const other = await upload(space.editor, id, FILE, { case_id_column: 'question' });
@@ -130,7 +130,7 @@ describe('a CSV version of a dataset', () => {
       expect(versions.map(({ version }) => version)).toEqual([3, 2, 1]);
     });
 
-    it('again where the same bytes are read by their headers and by a mapping', async () => {
+    it('distinguishes recognised headers from an equal mapping', async () => {
       const id = await newDataset();
       const file = 'Input,Expected,split\nhi,hello,dev\n';
       const read = await uploaded(space, id, file);
@@ -146,7 +146,7 @@ describe('a CSV version of a dataset', () => {
       expect([sentBack.status, sentBack.body]).toEqual([200, read]);
     });
 
-    it('once per Idempotency-Key', async () => {
+    it('happens once per Idempotency-Key', async () => {
       const id = await newDataset();
       const send = (content: string, options = {}) =>
         upload(space.editor, id, content, options, 'text', { 'idempotency-key': 'upload-1' });
@@ -162,7 +162,7 @@ describe('a CSV version of a dataset', () => {
       expect(outcome(await send(FILE, { case_id_column: 'question' }))).toEqual([422, 'validation_failed']);
     });
 
-    it('once when many send it at the same time', async () => {
+    it('happens once when many clients send the file at the same time', async () => {
       const id = await newDataset();
       const file = fileOf(300_000);
       const answers = await Promise.all(Array.from({ length: 8 }, () => upload(space.editor, id, file)));
@@ -172,7 +172,7 @@ describe('a CSV version of a dataset', () => {
       expect(await orphans(app)).toBe(0);
     });
 
-    it('with numbers without gaps when many are sent at once', async () => {
+    it('numbers versions without gaps when many are sent at once', async () => {
       const id = await newDataset();
       const files = Array.from({ length: 8 }, (_, index) => `a\n${index}\n`);
       const answers = await Promise.all(files.map((file) => upload(space.editor, id, file)));
@@ -184,15 +184,15 @@ describe('a CSV version of a dataset', () => {
     });
   });
 
-  describe('returns its file byte for byte', () => {
+  describe('download', () => {
     const files: [string, Buffer][] = [
       ['a byte order mark and CRLF', Buffer.from('\ufeffa,b\r\n1,"2\r\n"\r\n')],
       ['no line break at the end', Buffer.from('a\n1')],
-      ['a header alone', Buffer.from('a,b')],
-      ['more than is sent at once', Buffer.concat([Buffer.from('a\n'), Buffer.from('é😀\n'.repeat(90_000))])],
-      ['one cell that is larger than that', Buffer.from(`a\n"${'é"",\r\n'.repeat(120_000)}"\n`)],
+      ['only a header', Buffer.from('a,b')],
+      ['more bytes than are sent at once', Buffer.concat([Buffer.from('a\n'), Buffer.from('é😀\n'.repeat(90_000))])],
+      ['one cell that is larger than a chunk', Buffer.from(`a\n"${'é"",\r\n'.repeat(120_000)}"\n`)],
     ];
-    it.each(files)('of a file with %s', async (_, file) => {
+    it.each(files)('returns a file with %s byte for byte', async (_, file) => {
       const id = await newDataset();
       const { version, sha256 } = await uploaded(space, id, file);
       const { answer, bytes } = await contentOf(`${versionsOf(id)}/${version}`);
@@ -208,7 +208,7 @@ describe('a CSV version of a dataset', () => {
       });
     });
 
-    it('with 304 and HEAD', async () => {
+    it('supports If-None-Match and HEAD', async () => {
       const id = await newDataset();
       const { sha256 } = await uploaded(space, id, FILE);
       const path = `${versionsOf(id)}/1`;
@@ -224,7 +224,7 @@ describe('a CSV version of a dataset', () => {
       expect([read.status, read.body]).toEqual([200, FILE]);
     });
 
-    it('and aborts the response when reading fails', async () => {
+    it('aborts the response when reading fails', async () => {
       setLogLevel('silent');
       const id = await newDataset();
       await uploaded(space, id, fileOf(MIB));

@@ -20,7 +20,7 @@ describe('DatasetSchemas', () => {
     };
     const records = [{ input: 'a', expected: 1 }, { input: 'a', expected: 'a' }, { input: 2 }];
     const faults = await schemas.faultsOf(SCOPE, given, records, NEVER);
-    expect(faults.map((found) => found.map((one) => 'pointer' in one && one.pointer))).toEqual([
+    expect(faults.map((ofRecord) => ofRecord.map((one) => 'pointer' in one && one.pointer))).toEqual([
       [],
       ['/expected'],
       ['/input'],
@@ -38,9 +38,9 @@ describe('DatasetSchemas', () => {
     ]);
   });
 
-  it('frees its threads and its places in the queue when the client has gone', async () => {
+  it('frees its threads and queue slots when the client disconnects', async () => {
     const client = new AbortController();
-    const reason = new Error('the client has gone');
+    const reason = new Error('the client has disconnected');
     const given: RecordSchemas = { input_schema: text({ type: 'string' }), expected_schema: null };
     const outcomes = Promise.allSettled([
       schemas.check(SCOPE, { type: 'string' }, '/input_schema', client.signal),

@@ -10,12 +10,13 @@ import { readCsv } from './csv.reader';
 const COLUMNS = ['id', 'é"\\', 'b', 'm', 't', 'u'];
 const ENOUGH = 64 * 1024 * 1024;
 
-/** What becomes longer in JSON, by one byte or by five, and what does not; now and then more than is read at once. */
+/** Characters that become one or five bytes longer in JSON, and others that do not. */
 const text = fc
   .array(fc.constantFrom('a', '"', '\\', '\n', '\r\n', '\t', '\x01', '\x1f', '\x7f', 'é', '字', '😀', ','), {
     maxLength: 12,
   })
   .map((parts) => parts.join(''));
+/** Some cells are larger than the pieces that are read at once. */
 const cell = fc.oneof(
   { weight: 9, arbitrary: text },
   { weight: 1, arbitrary: text.map((part) => part.repeat(4_000)) },
@@ -80,7 +81,7 @@ describe('CaseSize', () => {
     );
   });
 
-  it('computes it for columns that are recognised by their names, too', async () => {
+  it('computes the exact JSON size for columns that are recognised by their names', async () => {
     const json = fc.dictionary(text, fc.oneof(text, fc.constantFrom(1e20, 0.5, null, true)), { maxKeys: 4 });
     const object = fc.oneof(
       fc.constantFrom('', ' ', '{ }'),
@@ -109,7 +110,7 @@ describe('CaseSize', () => {
     );
   });
 
-  it('refuses a large case with the line on which its row begins', async () => {
+  it('rejects a large case and names the line on which its row begins', async () => {
     const options = { caseIdColumn: null, mapping: {} };
     const small = `"x\n${'y'.repeat(100)}"\n`;
     const file = Buffer.from(`a\n${small.repeat(500)}"${'\x01'.repeat(20_000)}"\n${small}`);

@@ -34,7 +34,7 @@ describe('readCsv', () => {
 
   const rows = (count: number, cells = '1'): string => `a\n${`${cells}\n`.repeat(count)}`;
 
-  it('returns columns, rows and case ids, or no ids where row numbers are the ids', async () => {
+  it('returns columns, row count and case ids, or no ids if row numbers are the ids', async () => {
     const byId = await read('id,case_id,q\n1,x,"a\nb"\n2,y,c');
     expect(byId).toMatchObject({ rowCount: 2, caseIds: ['x', 'y'], layout: { caseIdColumn: 'case_id' } });
     expect((await read('id,q\n7,a\n')).layout.caseIdColumn).toBe('id');
@@ -57,9 +57,9 @@ describe('readCsv', () => {
   const long = 'é'.repeat(255);
   const faults: [string, string | Buffer, number, RegExp][] = [
     ['no bytes', '', 1, /header row/],
-    ['nothing but a byte order mark', '\ufeff', 1, /header row/],
-    ['an empty line for a header', '\n1\n', 1, /is empty: a header row/],
-    ['an empty name, and the name that replaces it', 'a,,column_2\n', 1, /columns 2 and 3 the same name/],
+    ['only a byte order mark', '\ufeff', 1, /header row/],
+    ['an empty line as the header', '\n1\n', 1, /is empty: a header row/],
+    ['an empty name, and its replacement name', 'a,,column_2\n', 1, /columns 2 and 3 the same name/],
     [
       'metadata that is not JSON',
       'id,metadata\n1,{}\n2,"{""a"":}"\n',
@@ -67,86 +67,86 @@ describe('readCsv', () => {
       /not JSON: there is "}" at column 6/,
     ],
     ['metadata that is not an object', 'id,Metadata\n1,[]\n', 2, /not a JSON object/],
-    ['metadata with half a character', 'input,metadata\nx,"{""a"":""\\ud800""}"\n', 2, /at \/a: .*surrogate/],
+    ['metadata with a lone surrogate', 'input,metadata\nx,"{""a"":""\\ud800""}"\n', 2, /at \/a: .*surrogate/],
     [
       'a member of metadata with the name of another column',
       'input,metadata,split\nx,"{""a"":1}",test\ny,"{""split"":1}",dev\n',
       3,
       /the member "split", but the file has a column of this name/,
     ],
-    ['metadata of a size that takes long to parse', `metadata\n"{}${' '.repeat(MIB)}"\n`, 2, /256 KiB/],
-    ['one name twice', 'a,b,a\n', 1, /columns 1 and 3 the same name, "a"/],
+    ['metadata that is too large', `metadata\n"{}${' '.repeat(MIB)}"\n`, 2, /256 KiB/],
+    ['a repeated name', 'a,b,a\n', 1, /columns 1 and 3 the same name, "a"/],
     ['a name that is too long', `a,${long}x\n`, 1, /column 2 .*255 characters/],
-    ['semicolons for commas', 'id;q;a\n1;x;y\n', 1, /"id;q;a", .* semicolons .* by commas/],
-    ['tabs for commas', 'id\tq\n1\tx\n', 1, /"id\\tq", .* tabs .* by commas/],
-    ['semicolons for commas, and quotes', '"id";"q"\n', 1, /separated by commas, not by semicolons/],
+    ['semicolons instead of commas', 'id;q;a\n1;x;y\n', 1, /"id;q;a", .* semicolons .* by commas/],
+    ['tabs instead of commas', 'id\tq\n1\tx\n', 1, /"id\\tq", .* tabs .* by commas/],
+    ['semicolons instead of commas, and quotes', '"id";"q"\n', 1, /separated by commas, not by semicolons/],
     [
-      'semicolons for commas, and quotes around some',
+      'semicolons instead of commas, and some quotes',
       'id;"q"\n',
       1,
       /separated by commas, not by semicolons/,
     ],
     [
-      'semicolons for commas, and an empty line at its end',
+      'semicolons instead of commas, and an empty line at the end',
       'id;q\r\n1;x\r\n\r\n',
       1,
       /as many semicolons as the header/,
     ],
-    ['semicolons for commas, in more rows than are compared', `id;q\n${'1;x\n'.repeat(20)}`, 1, /semicolons/],
+    ['semicolons instead of commas, in more rows than are compared', `id;q\n${'1;x\n'.repeat(20)}`, 1, /semicolons/],
     [
-      'semicolons for commas, and long texts between them',
+      'semicolons instead of commas, and long texts between them',
       `id;q;a\n1;${'x'.repeat(3 * MIB)};y\n`,
       1,
       /semicolons/,
     ],
-    ['tabs for commas, and semicolons in texts', 'id\tq; a\n1\tx\n2\ty; z\n', 1, /as many tabs/],
+    ['tabs instead of commas, and semicolons in texts', 'id\tq; a\n1\tx\n2\ty; z\n', 1, /as many tabs/],
     [
-      'semicolons for commas, and commas in numbers',
+      'semicolons instead of commas, and commas in numbers',
       'id;q\n1;2,5\n',
       2,
       /has 2 fields, .* 1 column\. Fields are separated by commas, not by semicolons/,
     ],
     ['a row with fewer fields', 'a,b\n1,2\n3\n', 3, /has 1 field, but the header names 2 columns/],
-    ['a row with more fields, which begins on the line before', 'a\n"1\n2",3\n', 2, /has 2 fields/],
-    ['an empty line among others', 'a,b\n1,2\n\n3,4\n', 3, /has 1 field/],
+    ['a row with more fields that begins on the line before', 'a\n"1\n2",3\n', 2, /has 2 fields/],
+    ['an empty line between others', 'a,b\n1,2\n\n3,4\n', 3, /has 1 field/],
     ['an empty case id', 'id,a\n1,x\n"",y\n', 3, /no case id/],
-    ['a case id twice', 'a,id\n"x\ny",1\nz,2\nz,1\n', 5, /the case id "1", which line 2 already has/],
+    ['a repeated case id', 'a,id\n"x\ny",1\nz,2\nz,1\n', 5, /the case id "1", which line 2 already has/],
     ['a case id that is too long', `id\n${long}\n${long}x\n`, 3, /255 characters/],
     ['a case id that is far too long', `id\n${'x'.repeat(2 * MIB)}\n`, 2, /255 characters/],
     ['a NUL character', 'a\nb\nc\0\n', 3, /NUL/],
     ['a NUL character in quotes, on a line within the cell', 'a\n"b\nc\0"\n', 3, /NUL/],
     ['bytes that are not UTF-8', Buffer.from('a\nb\n\xffc\n', 'latin1'), 3, /not UTF-8/],
-    ['a surrogate spelt in bytes', Buffer.from([0x61, 10, 0xed, 0xa0, 0x80, 10]), 2, /not UTF-8/],
-    ['a character cut off by the end', Buffer.from([0x61, 10, 0x62, 10, 0xf0, 0x9f, 0x98]), 3, /not UTF-8/],
-    ['a character cut off by a line break', Buffer.from([0x61, 10, 0xc3, 10, 0x62, 10]), 2, /not UTF-8/],
+    ['a surrogate encoded in bytes', Buffer.from([0x61, 10, 0xed, 0xa0, 0x80, 10]), 2, /not UTF-8/],
+    ['a character that the end of the file cuts off', Buffer.from([0x61, 10, 0x62, 10, 0xf0, 0x9f, 0x98]), 3, /not UTF-8/],
+    ['a character that a line break cuts off', Buffer.from([0x61, 10, 0xc3, 10, 0x62, 10]), 2, /not UTF-8/],
     ['UTF-16', Buffer.from('\ufeffa,b\n', 'utf16le'), 1, /not UTF-8/],
-    ['two faults, of which the first counts', Buffer.from('a\n1,2\n\xff\n', 'latin1'), 2, /2 fields/],
-    ['two faults, of which the other is first', Buffer.from('a\n\xff\n1,2\n', 'latin1'), 2, /not UTF-8/],
+    ['a row with more fields before bytes that are not UTF-8', Buffer.from('a\n1,2\n\xff\n', 'latin1'), 2, /2 fields/],
+    ['bytes that are not UTF-8 before a row with more fields', Buffer.from('a\n\xff\n1,2\n', 'latin1'), 2, /not UTF-8/],
     [
-      'two rows of one id, one of which is not text',
+      'two case ids that are not UTF-8',
       Buffer.from('id\n\xff\n\xfe\n', 'latin1'),
       2,
       /not UTF-8/,
     ],
   ];
-  it.each(faults)('refuses %s, and names the line', async (_, content, line, detail) => {
+  it.each(faults)('rejects %s and names the line', async (_, content, line, detail) => {
     expect(await refusal(content)).toEqual([line, expect.stringMatching(detail)]);
   });
 
-  const ones: [string, string, string][] = [
-    ['no row', 'question; context', ''],
-    ['rows without one', 'question; context', 'x\ny\n'],
-    ['rows of which one has as many', 'question; context', 'x; y\nz\n'],
-    ['a tenth row with more of them', 'question; context', `${'x; y\n'.repeat(9)}x; y; z\n`],
-    ['rows in quotes', 'question; context', '"x; y"\n'],
-    ['a name in quotes', '"question; context"', 'x; y\n'],
+  const acceptedColumns: [string, string, string][] = [
+    ['without rows', 'question; context', ''],
+    ['rows without semicolons', 'question; context', 'x\ny\n'],
+    ['only one row has as many', 'question; context', 'x; y\nz\n'],
+    ['the tenth row has more', 'question; context', `${'x; y\n'.repeat(9)}x; y; z\n`],
+    ['quoted rows', 'question; context', '"x; y"\n'],
+    ['quoted name', '"question; context"', 'x; y\n'],
     ['empty rows', 'question; context', '\n\n'],
-    ['rows with tabs for semicolons', 'question; context', 'x\ty\n'],
-    ['rows without a tab', 'question\tcontext', 'x\n'],
+    ['rows with tabs instead of semicolons', 'question; context', 'x\ty\n'],
+    ['rows without tabs', 'question\tcontext', 'x\n'],
     ['other columns', 'question; context,c', 'x; y,z\n'],
-    ['rows with semicolons, and none in the name', 'notes', '1;2\t3\n'],
+    ['semicolons in the rows but not in the name', 'notes', '1;2\t3\n'],
   ];
-  it.each(ones)('accepts a column with a semicolon or a tab in its name: %s', async (_, name, cells) => {
+  it.each(acceptedColumns)('accepts a column with a semicolon or a tab in its name: %s', async (_, name, cells) => {
     const { layout } = await read(`${name}\n${cells}`);
     expect(layout.columns).toEqual(name.replaceAll('"', '').split(','));
   });
@@ -165,7 +165,7 @@ describe('readCsv', () => {
     }
   });
 
-  it('names the right line far down in a file of many chunks', async () => {
+  it('names the correct line deep in a file of many chunks', async () => {
     const file = `a\n${`"x\r\n${'é'.repeat(20_000)}"\n`.repeat(20)}`;
     expect(await refusal(`${file}"b`)).toEqual([42, expect.stringMatching(/never closed/)]);
     expect(await refusal(Buffer.concat([Buffer.from(`${file}b\n`), Buffer.from([0xc3, 0x28])]))).toEqual([
@@ -174,19 +174,19 @@ describe('readCsv', () => {
     ]);
   });
 
-  it('accepts 100,000 rows, and no more', async () => {
+  it('accepts 100,000 rows, but no more', async () => {
     expect((await read(rows(100_000))).rowCount).toBe(100_000);
     expect(await refusal(rows(100_001))).toEqual([100_002, expect.stringMatching(/row 100001/)]);
   });
 
-  it('accepts 256 columns, and no more', async () => {
+  it('accepts 256 columns, but no more', async () => {
     const columns = (count: number) => Array.from({ length: count }, (_, index) => `c${index}`).join(',');
     expect((await read(columns(256))).layout.columns).toHaveLength(256);
     expect(await refusal(columns(257))).toEqual([1, expect.stringMatching(/more than 256 columns/)]);
     expect(await refusal(`x${','.repeat(5_000_000)}`)).toEqual([1, expect.stringMatching(/more than 256/)]);
   });
 
-  it('accepts names and ids of 255 characters, whatever their size in bytes', async () => {
+  it('accepts names and ids of 255 characters, regardless of their size in bytes', async () => {
     const astral = '😀'.repeat(255);
     const quotes = '"'.repeat(255);
     const { layout, caseIds } = await read(
@@ -203,7 +203,7 @@ describe('readCsv', () => {
     expect(caseIds).toEqual([astral]);
   });
 
-  it('applies the limits of tags to columns of tags', async () => {
+  it('applies the limits on tags to columns of tags', async () => {
     const tags: CsvOptions = { caseIdColumn: null, mapping: { tags: ['t'] } };
     const many = (count: number) => Array.from({ length: count }, (_, index) => index).join(';');
     await read(`t\n${many(100)}\n"${'x'.repeat(255)},y"\n`, tags);
@@ -224,7 +224,7 @@ describe('readCsv', () => {
     const { name, pointer, detail } = thrown as { name: string; pointer: string; detail: string };
     return [name, pointer, detail];
   };
-  it('refuses options with unknown or repeated columns', async () => {
+  it('rejects options with unknown or repeated columns', async () => {
     expect(await layoutFault({ caseIdColumn: 'Q', mapping: {} })).toEqual([
       'LayoutFault',
       '/case_id_column',
@@ -250,14 +250,14 @@ describe('readCsv', () => {
     caseIdColumn: string | null = null,
   ) => (await read(`${header}\n`, { caseIdColumn, mapping })).layout;
 
-  it('keeps columns that the mapping forgets out of an input that it names', async () => {
+  it('keeps unmapped columns out of the input if the mapping names columns for it', async () => {
     const named = { input: ['z'], expected: ['a'], metadata: ['m'], tags: ['t'] };
     const { mapping } = await layoutOf('id,q,z,a,m,t', named);
     expect(mapping).toEqual({ input: ['z'], expected: ['a'], metadata: ['m', 'q'], tags: ['t'] });
     expect((await layoutOf('q,answer', { input: ['q'] })).mapping).toMatchObject({ metadata: ['answer'] });
   });
 
-  it('forms the input from all columns that the mapping does not name if it names none for the input', async () => {
+  it('forms the input from all unmapped columns if the mapping names none for it', async () => {
     for (const input of [undefined, null, []]) {
       const { mapping } = await layoutOf('q,a,ctx', { input, expected: ['a'] });
       expect(mapping).toEqual({ input: ['q', 'ctx'], expected: ['a'], metadata: [], tags: [] });
@@ -279,7 +279,7 @@ describe('readCsv', () => {
     }
   });
 
-  it('recognises well-known headers in any case, the first of those for the expected value', async () => {
+  it('recognises well-known headers in any case, and takes the first one for the expected value', async () => {
     expect(await layoutOf('INPUT,Ground_Truth,Tags,split,MetaData,expected_output', null)).toMatchObject({
       mapping: {
         input: ['INPUT'],
@@ -294,7 +294,7 @@ describe('readCsv', () => {
     expect(twice.mapping.metadata).toEqual(['Input', 'Expected']);
   });
 
-  it('keeps every answer out of an input that is formed from other columns', async () => {
+  it('keeps every answer column out of an input that is formed from other columns', async () => {
     const { mapping } = await layoutOf('question,expected,ground_truth,context', null);
     expect(mapping).toEqual({
       input: ['question', 'context'],
@@ -321,14 +321,14 @@ describe('readCsv', () => {
     expect(make('{}', '', '', '', '')[2]).toBe('{"split":""}');
   });
 
-  it('accepts the file that pandas writes, with an index without a name', async () => {
+  it('accepts the file that pandas writes, with an unnamed index column', async () => {
     const { columns, mapping } = (await read(',input,expected\n0,a,b\n1,c,d\n')).layout;
     expect(columns).toEqual(['column_1', 'input', 'expected']);
     expect(mapping).toMatchObject({ input: ['input'], expected: ['expected'], metadata: ['column_1'] });
     expect((await read('a,"",\n1,2,3\n')).layout.columns).toEqual(['a', 'column_2', 'column_3']);
   });
 
-  it('keeps the order of columns in cases, whatever their names', async () => {
+  it('keeps the order of columns in cases, regardless of their names', async () => {
     const { layout } = await read('2,1,__proto__,t\n', { caseIdColumn: null, mapping: { tags: ['t'] } });
     const one = new CaseMaker(layout).make(3, ['b', 'a"\n', 'p', ' x ; y,x,, ']);
     expect(one.input.text).toBe('{"2":"b","1":"a\\"\\n","__proto__":"p"}');
@@ -346,7 +346,7 @@ describe('readCsv', () => {
     expect(tagged('["\\u0000"]')).toEqual(['["\\u0000"]']);
   });
 
-  it('says where rows begin in chunks, so that reading can start at any row', async () => {
+  it('reports where rows begin in chunks, so that reading can start at any row', async () => {
     const cell = fc.oneof(
       { weight: 6, arbitrary: fc.string({ unit: 'grapheme', maxLength: 40 }) },
       {
@@ -365,13 +365,13 @@ describe('readCsv', () => {
         for (let row = 1; row <= rowCount; row++) {
           const ordinal = chunks.findLastIndex(({ rowsBefore }) => rowsBefore < row);
           const { rowsBefore, rowOffset } = chunks[ordinal]!;
-          const found: CsvCase[] = [];
+          const cases: CsvCase[] = [];
           const scanner = new CsvScanner([Infinity, Infinity], (record) =>
-            found.push(maker.make(rowsBefore + found.length + 1, record.cells)),
+            cases.push(maker.make(rowsBefore + cases.length + 1, record.cells)),
           );
           scanner.push(bytes.subarray(ordinal * CHUNK_BYTES + rowOffset!));
           scanner.end();
-          const at = found.find((one) => one.row === row)!;
+          const at = cases.find((one) => one.row === row)!;
           expect(at.input.parse()).toEqual({ a: cells[row - 1]![0], b: cells[row - 1]![1] });
         }
       }),

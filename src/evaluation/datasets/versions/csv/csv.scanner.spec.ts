@@ -6,7 +6,7 @@ import { type CsvRecord, CsvScanner, type KeptBytes } from './csv.scanner';
 
 const ALL: KeptBytes = Array.from({ length: 300 }, () => Infinity);
 
-/** The records of some bytes, which come in pieces that end at these places. */
+/** Scans bytes in pieces that end at these offsets, and returns the records. */
 function scan(bytes: Buffer, ends: number[] = [], keep = ALL): CsvRecord[] {
   const records: CsvRecord[] = [];
   const scanner = new CsvScanner(keep, (record) => records.push(record));
@@ -19,7 +19,7 @@ function scan(bytes: Buffer, ends: number[] = [], keep = ALL): CsvRecord[] {
 
 const cellsOf = (text: string): unknown[] => scan(Buffer.from(text)).map(({ cells }) => cells);
 
-/** Cells in which everything that means something in CSV is frequent. */
+/** Cells with many of the characters that are special in CSV. */
 const cell = fc.oneof(
   fc.constantFrom('', '"', '""', ',', '\n', '\r\n', '\r', ' ', 'é', '😀', '\ufeff', '=1+1', '[]'),
   fc.string({ unit: 'grapheme', maxLength: 12 }),
@@ -33,7 +33,7 @@ const table = fc
 const places = fc.array(fc.nat(10_000), { maxLength: 20 });
 
 describe('CsvScanner', () => {
-  it('reads what was written, whatever the cells and the pieces', () =>
+  it('reads back all cells that were written, in pieces of any size', () =>
     fc.assert(
       fc.property(
         table,
@@ -42,7 +42,7 @@ describe('CsvScanner', () => {
         fc.boolean(),
         fc.boolean(),
         (rows, ends, eol, quoted, endsInBreak) => {
-          // csv-stringify quotes its own line break alone, and would write others bare
+          // csv-stringify quotes only its own line break, and would write others without quotes
           const written = stringify(rows, {
             record_delimiter: eol,
             quoted,
@@ -82,7 +82,7 @@ describe('CsvScanner', () => {
     );
   });
 
-  it('accepts mixed line breaks, a missing last one, and empty fields', () => {
+  it('accepts mixed line breaks, a missing final line break, and empty fields', () => {
     expect(cellsOf('a,b\r\n1,\n,2\r\n"",""')).toEqual([
       ['a', 'b'],
       ['1', ''],
@@ -93,7 +93,7 @@ describe('CsvScanner', () => {
     expect(cellsOf('\n')).toEqual([['']]);
   });
 
-  it('reports the line and the byte at which each record begins', () => {
+  it('reports the line and the offset at which each record begins', () => {
     const file = 'a,b\n"1\r\n2\n",x\r\né,"""\n"';
     for (let size = 1; size < 12; size++) {
       const ends = Array.from({ length: 30 }, (_, index) => index * size);
@@ -105,7 +105,7 @@ describe('CsvScanner', () => {
     }
   });
 
-  it('cuts fields at the bytes to keep, and says so', () => {
+  it('cuts fields to the bytes to keep, and reports it', () => {
     const file = Buffer.from(`a,"${'x'.repeat(50)}",${'é'.repeat(20)}\nb,"12345678",ccc\n`);
     for (const ends of [[], [7, 20, 30, 40, 70], Array.from({ length: 120 }, (_, index) => index)]) {
       const [long, short] = scan(file, ends, [0, 10, 5]);
@@ -127,7 +127,7 @@ describe('CsvScanner', () => {
     ['a carriage return at the end', 'a\nb\r', 2, /carriage return/],
     ['a carriage return after a closing quote', '"a"\rb', 1, /carriage return/],
   ];
-  it.each(faults)('refuses %s, and names the line', (_, file, line, detail) => {
+  it.each(faults)('rejects %s and names the line', (_, file, line, detail) => {
     for (const ends of [[], Array.from({ length: 20 }, (__, index) => index)]) {
       const refusal = (): CsvFault => {
         try {
