@@ -8,7 +8,7 @@ import {
   EXPERIMENTS,
   scored,
 } from './comparison.fixture';
-import { uploaded } from './dataset-versions.fixture';
+import { uploadVersion } from './dataset-versions.fixture';
 import { EvaluationWorkspace, type Experiment } from './evaluation.harness';
 
 const times = <Value>(count: number, value: Value): Value[] => new Array<Value>(count).fill(value);
@@ -245,8 +245,8 @@ describe('comparing an experiment with its baseline', () => {
 
   it('names the dataset and CSV version of both sides', async () => {
     const { dataset_id } = await space.dataset();
-    await uploaded(space, dataset_id, 'id,q,a\nc1,1+1,2\n');
-    await uploaded(space, dataset_id, 'id,q,a\nc1,9*9,81\n');
+    await uploadVersion(space, dataset_id, 'id,q,a\nc1,1+1,2\n');
+    await uploadVersion(space, dataset_id, 'id,q,a\nc1,9*9,81\n');
     const results = [{ case_id: 'c1', scores: { s: 1 } }];
     const of = (dataset_version: number) => experimentOf(space, results, { dataset_id, dataset_version });
     const pinned = [await of(1), await of(2)] as const;

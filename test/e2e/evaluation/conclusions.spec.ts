@@ -1,7 +1,7 @@
 import { createTestApp, type TestApp } from '#testing';
 import type { GateResultDto } from '../../../src/evaluation/analysis/gate/gate.dto';
 import { byScorer, compare, compared, completed, experimentOf, EXPERIMENTS } from './comparison.fixture';
-import { uploaded } from './dataset-versions.fixture';
+import { uploadVersion } from './dataset-versions.fixture';
 import {
   type Dataset,
   EvaluationWorkspace,
@@ -39,7 +39,7 @@ describe('conclusions from scores', () => {
   const csvOf = async (count: number): Promise<Fields> => {
     const { dataset_id } = await space.dataset();
     const rows = Array.from({ length: count }, (_, i) => `c${i + 1},q${i + 1},a${i + 1}\n`).join('');
-    await uploaded(space, dataset_id, `id,input,expected\n${rows}`);
+    await uploadVersion(space, dataset_id, `id,input,expected\n${rows}`);
     return { dataset_id, dataset_version: 1 };
   };
   const casesOf = (scores: unknown[], fields: (i: number) => Fields = () => ({})): Fields[] =>
@@ -153,7 +153,7 @@ describe('conclusions from scores', () => {
     const versions = async (header: string, first: string[], second: string[]): Promise<Fields[]> => {
       const { dataset_id } = await space.dataset();
       for (const rows of [first, second])
-        await uploaded(space, dataset_id, `${header}\n${rows.join('\n')}\n`);
+        await uploadVersion(space, dataset_id, `${header}\n${rows.join('\n')}\n`);
       return [1, 2].map((dataset_version) => ({ dataset_id, dataset_version }));
     };
 
@@ -285,7 +285,7 @@ describe('conclusions from scores', () => {
     it('above 10,000 results, it says that the others were not read', async () => {
       const { dataset_id } = await space.dataset();
       const ids = Array.from({ length: 10_001 }, (_, i) => `c${i + 1}`);
-      await uploaded(space, dataset_id, `id,input\n${ids.map((id) => `${id},x\n`).join('')}`);
+      await uploadVersion(space, dataset_id, `id,input\n${ids.map((id) => `${id},x\n`).join('')}`);
       const { experiment_id } = await space.experiment({ dataset_id, dataset_version: 1 });
       for (let at = 0; at < ids.length; at += 100) {
         const items = ids.slice(at, at + 100).map((case_id) => ({ case_id, scores: { exact: 1 } }));
@@ -356,7 +356,7 @@ describe('conclusions from scores', () => {
       ['dataset_filter', { dataset_filter: { case_ids: ['c1'] } }],
     ])('another %s is not continued as the same run', async (member, change) => {
       const csv = await csvOf(2);
-      await uploaded(space, csv.dataset_id as string, 'id,input\nc1,x\n');
+      await uploadVersion(space, csv.dataset_id as string, 'id,input\nc1,x\n');
       const fields = { ...csv, run_key: 'k', config: { model: 'm' }, resume: true };
       const { experiment_id } = (await create(fields)).body;
       const answer = await create({ ...fields, ...change });
@@ -499,7 +499,7 @@ describe('conclusions from scores', () => {
 
     it('of a CSV version is selected by tags and case ids', async () => {
       const { dataset_id } = await space.dataset();
-      await uploaded(space, dataset_id, 'id,input,kind\nc1,x,easy\nc2,y,"hard,x"\nc3,z,hard\n', {
+      await uploadVersion(space, dataset_id, 'id,input,kind\nc1,x,easy\nc2,y,"hard,x"\nc3,z,hard\n', {
         mapping: JSON.stringify({ input: ['input'], tags: ['kind'] }),
       });
       const make = (dataset_filter: Fields) => create({ dataset_id, dataset_version: 1, dataset_filter });

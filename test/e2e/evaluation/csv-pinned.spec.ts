@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createTestApp, type TestApp } from '#testing';
-import { uploaded } from './dataset-versions.fixture';
+import { uploadVersion } from './dataset-versions.fixture';
 import {
   type BulkAnswer,
   EvaluationWorkspace,
@@ -23,7 +23,7 @@ describe('an experiment that pins a CSV version', () => {
     app = await createTestApp();
     space = await EvaluationWorkspace.open(app);
     datasetId = (await space.dataset()).dataset_id;
-    await uploaded(space, datasetId, FILE);
+    await uploadVersion(space, datasetId, FILE);
   });
   afterAll(() => app.close());
 
@@ -76,9 +76,9 @@ describe('an experiment that pins a CSV version', () => {
 
   it('has only the cases of its own version', async () => {
     const { dataset_id } = await space.dataset();
-    await uploaded(space, dataset_id, 'id\nold\nboth\n');
-    await uploaded(space, dataset_id, 'id\nnew\nboth\n');
-    await uploaded(space, dataset_id, 'id,other\n1,new\n2,c1\n', { case_id_column: 'other' });
+    await uploadVersion(space, dataset_id, 'id\nold\nboth\n');
+    await uploadVersion(space, dataset_id, 'id\nnew\nboth\n');
+    await uploadVersion(space, dataset_id, 'id,other\n1,new\n2,c1\n', { case_id_column: 'other' });
     const ids = ['old', 'new', 'both', 'c1', '1'].map((case_id) => ({ case_id }));
     const taken = async (version: number) =>
       space.results((await pinned(version, dataset_id)).experiment_id, ids);
@@ -89,7 +89,7 @@ describe('an experiment that pins a CSV version', () => {
 
   it('has no cases of another workspace, even of the same file', async () => {
     const { dataset_id } = await space.dataset();
-    await uploaded(space, dataset_id, 'id\nown\n');
+    await uploadVersion(space, dataset_id, 'id\nown\n');
     await app.database.query(
       `INSERT INTO dataset_cases (content_id, workspace_id, case_id, row_number)
        SELECT content_id, 'wsp_other', 'foreign', 2 FROM dataset_versions WHERE dataset_id = $1`,
@@ -103,7 +103,7 @@ describe('an experiment that pins a CSV version', () => {
 
   it('identifies cases by row number without a case_id column', async () => {
     const { dataset_id } = await space.dataset();
-    await uploaded(space, dataset_id, 'q\nx\ny\nx\n');
+    await uploadVersion(space, dataset_id, 'q\nx\ny\nx\n');
     const { experiment_id } = await pinned(1, dataset_id);
     const ids = ['1', '3', '0', '4', '01', '+2', '2.0', ' 2', '9'.repeat(30), 'q', 'x', '１'];
     expect(
@@ -116,7 +116,7 @@ describe('an experiment that pins a CSV version', () => {
 
   it('copies recognised columns to the input and expected value of results', async () => {
     const { dataset_id } = await space.dataset();
-    await uploaded(space, dataset_id, 'id,input,expected,tags,source\nc1,1+1,2,"a, b",faq\n');
+    await uploadVersion(space, dataset_id, 'id,input,expected,tags,source\nc1,1+1,2,"a, b",faq\n');
     const { body } = await add(await pinned(1, dataset_id), { case_id: 'c1', output: '2' });
     expect(body).toMatchObject({ input: '1+1', expected: '2', tags: ['a', 'b'] });
     const filter = { dataset_id, dataset_version: 1, dataset_filter: { tags: ['b'] } };
@@ -156,15 +156,15 @@ describe('an experiment that pins a CSV version', () => {
     const unknown = await create({ dataset_version: 2 });
     expect([...outcome(unknown), places(unknown)]).toEqual([404, 'not_found', ['/dataset_version']]);
     const { dataset_id } = await space.dataset();
-    await uploaded(space, dataset_id, FILE);
+    await uploadVersion(space, dataset_id, FILE);
     await space.archive(`/eval/v1/datasets/${dataset_id}`);
     expect(outcome(await create({ dataset_id, dataset_version: 1 }))).toEqual([409, 'conflict']);
   });
 
   it('is resumed only with the same version', async () => {
     const { dataset_id } = await space.dataset();
-    await uploaded(space, dataset_id, FILE);
-    await uploaded(space, dataset_id, 'id\nc9\n');
+    await uploadVersion(space, dataset_id, FILE);
+    await uploadVersion(space, dataset_id, 'id\nc9\n');
     await space.record(dataset_id);
     const make = (dataset_version: number | null) =>
       space.post<Experiment>('/eval/v1/experiments', {
@@ -182,7 +182,7 @@ describe('an experiment that pins a CSV version', () => {
 
   it('can use a dataset with too many records for a snapshot', async () => {
     const { dataset_id } = await space.dataset();
-    await uploaded(space, dataset_id, FILE);
+    await uploadVersion(space, dataset_id, FILE);
     await app.database.query(
       `INSERT INTO records (dataset_record_id, dataset_id, workspace_id, version_id, input, created_revision, created_by)
        SELECT 'rec_many_' || n, $1, $2, 'ver_many_' || n, '1', 1, 'test' FROM generate_series(1, 10001) n`,

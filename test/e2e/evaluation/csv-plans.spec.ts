@@ -4,7 +4,7 @@ import {
   DatasetVersionRepository,
   type DatasetVersionRow,
 } from '../../../src/evaluation/datasets/versions/dataset-version.repository';
-import { uploaded, versionsOf } from './dataset-versions.fixture';
+import { uploadVersion, versionsOf } from './dataset-versions.fixture';
 import { type BulkAnswer, EvaluationWorkspace, statuses } from './evaluation.harness';
 import { nodesOf, type Plan, plansWithin, scansOf } from './plans.harness';
 
@@ -82,7 +82,7 @@ describe('queries for the rows of a CSV version', () => {
 
   it('are never prepared, so that no stale plan is used', async () => {
     const { dataset_id } = await space.dataset();
-    await uploaded(space, dataset_id, 'id,q\nc1,a\nc2,b\n');
+    await uploadVersion(space, dataset_id, 'id,q\nc1,a\nc2,b\n');
     const { experiment_id } = await space.experiment({ dataset_id, dataset_version: 1 });
     // PostgreSQL caches the plan of a named statement from its sixth execution on.
     for (let n = 0; n < 8; n++) {

@@ -6,7 +6,7 @@ import {
   orphans,
   upload,
   UPLOAD_FORMS,
-  uploaded,
+  uploadVersion,
   versionsOf,
 } from './dataset-versions.fixture';
 import { type Dataset, EvaluationWorkspace, outcome, places, UNKNOWN_IDS } from './evaluation.harness';
@@ -162,7 +162,7 @@ describe('an invalid CSV upload', () => {
 
   it('gets 404 for an unknown or foreign dataset, and 409 for an archived one', async () => {
     const id = await newDataset();
-    await uploaded(space, id, FILE);
+    await uploadVersion(space, id, FILE);
     const sibling = await space.sibling();
     const other = await EvaluationWorkspace.open(app);
     for (const client of [sibling, other.editor]) {
@@ -199,7 +199,7 @@ describe('an invalid CSV upload', () => {
 
   it('gets 400 for more than 100,000 rows', async () => {
     const id = await newDataset();
-    const most = await uploaded(
+    const most = await uploadVersion(
       space,
       id,
       `id\n${Array.from({ length: 100_000 }, (_, n) => `${n}\n`).join('')}`,
@@ -217,7 +217,7 @@ describe('an invalid CSV upload', () => {
   it('gets 400 for more than 256 columns', async () => {
     const id = await newDataset();
     const columns = Array.from({ length: 256 }, (_, n) => `c${n}`);
-    const most = await uploaded(space, id, `${columns.join(',')}\n${columns.join(',')}\n`);
+    const most = await uploadVersion(space, id, `${columns.join(',')}\n${columns.join(',')}\n`);
     expect(most).toMatchObject({ column_count: 256, columns, case_id_column: null });
     const [row] = await space.list<DatasetCase>(`${versionsOf(id)}/1/rows`);
     expect(row!.input).toEqual(Object.fromEntries(columns.map((column) => [column, column])));

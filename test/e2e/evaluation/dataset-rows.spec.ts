@@ -1,5 +1,5 @@
 import { createTestApp, type TestApp } from '#testing';
-import { type DatasetCase, uploaded, versionsOf } from './dataset-versions.fixture';
+import { type DatasetCase, uploadVersion, versionsOf } from './dataset-versions.fixture';
 import { EvaluationWorkspace, outcome, type Page } from './evaluation.harness';
 
 const MIB = 1024 * 1024;
@@ -17,7 +17,7 @@ describe('the row list of a CSV version', () => {
   const newDataset = async (): Promise<string> => (await space.dataset()).dataset_id;
 
   const caseOf = async (id: string, file: string, options = {}): Promise<DatasetCase | undefined> => {
-    const { version } = await uploaded(space, id, file, options);
+    const { version } = await uploadVersion(space, id, file, options);
     return (await space.list<DatasetCase>(`${versionsOf(id)}/${version}/rows`))[0];
   };
 
@@ -25,7 +25,7 @@ describe('the row list of a CSV version', () => {
     const id = await newDataset();
     const file = 'id,q,ctx,a,split,t1,t2\nx,1+1,"a\nb",2,test,"b,a; c","[""d,e"",""a""]"\ny,,,,,,\n';
     const mapping = { input: ['ctx'], expected: ['a'], metadata: ['split', 'id'], tags: ['t1', 't2'] };
-    await uploaded(space, id, file, { mapping });
+    await uploadVersion(space, id, file, { mapping });
     const { body } = await space.viewer.get<Page<DatasetCase>>(`${versionsOf(id)}/1/rows`);
     expect(body).toEqual({
       items: [
@@ -111,7 +111,7 @@ describe('the row list of a CSV version', () => {
   });
 
   it('reads a version that was uploaded before headers were recognised', async () => {
-    const { dataset_id, version_id } = await uploaded(space, await newDataset(), 'question\n1+1\n');
+    const { dataset_id, version_id } = await uploadVersion(space, await newDataset(), 'question\n1+1\n');
     const path = `${versionsOf(dataset_id)}/1`;
     await app.database.query('UPDATE dataset_versions SET columns = $2, mapping = $3 WHERE version_id = $1', [
       version_id,
@@ -125,7 +125,7 @@ describe('the row list of a CSV version', () => {
   it('takes ids from case_id, else from id, else from row numbers', async () => {
     const id = await newDataset();
     const idsOf = async (file: string, options = {}): Promise<string[]> => {
-      const { version } = await uploaded(space, id, file, options);
+      const { version } = await uploadVersion(space, id, file, options);
       return (await space.list<DatasetCase>(`${versionsOf(id)}/${version}/rows`)).map((one) => one.id);
     };
     expect(await idsOf('id,case_id\n1,a\n2,b\n')).toEqual(['a', 'b']);
@@ -138,7 +138,7 @@ describe('the row list of a CSV version', () => {
     const id = await newDataset();
     const count = 3_000;
     const rows = Array.from({ length: count }, (_, n) => `c${n},"${`row ${n}\n`.repeat(40)}"\n`);
-    await uploaded(space, id, `id,text\n${rows.join('')}`);
+    await uploadVersion(space, id, `id,text\n${rows.join('')}`);
     const path = `${versionsOf(id)}/1/rows`;
     const page = async (query: string) =>
       (await space.viewer.get<Page<DatasetCase>>(`${path}?${query}`)).body;
@@ -169,7 +169,7 @@ describe('the row list of a CSV version', () => {
     ['of six bytes in JSON', '\x01'.repeat(MIB / 2)],
   ])('has pages of a bounded size, none of them empty (characters %s)', async (_, cell) => {
     const id = await newDataset();
-    await uploaded(space, id, `a\n${`${cell}\n`.repeat(5)}`);
+    await uploadVersion(space, id, `a\n${`${cell}\n`.repeat(5)}`);
     const counts: number[] = [];
     let cursor: string | null = null;
     do {
@@ -185,8 +185,8 @@ describe('the row list of a CSV version', () => {
 
   it('rejects foreign cursors and unknown parameters', async () => {
     const id = await newDataset();
-    await uploaded(space, id, 'a\n1\n2\n');
-    await uploaded(space, id, 'a\n1\n3\n');
+    await uploadVersion(space, id, 'a\n1\n2\n');
+    await uploadVersion(space, id, 'a\n1\n3\n');
     const { page } = (await space.viewer.get<Page<unknown>>(`${versionsOf(id)}?limit=1`)).body;
     for (const query of [`cursor=${page.next_cursor}`, 'cursor=x', 'sort=created_at', 'limit=501', 'q=a']) {
       expect([query, ...outcome(await space.viewer.get(`${versionsOf(id)}/1/rows?${query}`))]).toEqual([

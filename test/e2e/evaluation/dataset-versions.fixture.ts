@@ -12,7 +12,7 @@ export type DatasetCase = Wire<DatasetCaseDto>;
 /** Two cases, with quotes, commas and a line break in their cells. */
 export const FILE = 'id,question,answer\r\nc1,"1 + 1, please",2\r\nc2,"say ""hi""\nand go",hi\r\n';
 
-/** Rows of a file that fills a number of bytes exactly. */
+/** Returns a file with exactly this many bytes. */
 export function fileOf(bytes: number): Buffer {
   const file = Buffer.alloc(bytes, 'x');
   file.write('text\n');
@@ -20,7 +20,7 @@ export function fileOf(bytes: number): Buffer {
   return file;
 }
 
-/** Ways to upload a file: each sends the same options in its own form. */
+/** The ways to upload a file. Each sends the same options in its own form. */
 export type UploadForm = 'text' | 'form' | 'json';
 export const UPLOAD_FORMS: UploadForm[] = ['text', 'form', 'json'];
 
@@ -60,8 +60,8 @@ export function upload(
   return client.post(path, body, headers);
 }
 
-/** Uploads a file that is to be a new version. */
-export async function uploaded(
+/** Uploads a file that must become a new version. */
+export async function uploadVersion(
   space: EvaluationWorkspace,
   datasetId: string,
   content: string | Buffer,
@@ -72,7 +72,7 @@ export async function uploaded(
   return answer.body;
 }
 
-/** What the database holds of files that became no version. */
+/** Counts the chunks and cases in the database that belong to no version. */
 export async function orphans({ database }: TestApp): Promise<number> {
   const [row] = await database.query<{ count: number }>(
     `SELECT count(*) AS count FROM (
@@ -82,14 +82,14 @@ export async function orphans({ database }: TestApp): Promise<number> {
   return row!.count;
 }
 
-/** Bodies that this process keeps in temporary files, each with its bytes so far. Known on Linux; elsewhere null. */
+/** Returns the sizes of the bodies that this process has in temporary files. Null on platforms other than Linux. */
 function spooled(): number[] | null {
   if (process.platform !== 'linux') return null;
   const files = readdirSync('/proc/self/fd').filter((fd) => linkOf(fd).includes('/spool-'));
   return files.map((fd) => statSync(`/proc/self/fd/${fd}`, { throwIfNoEntry: false })?.size ?? 0);
 }
 
-/** Waits until this many bodies of this total size are spooled. Does not wait on platforms that cannot tell. */
+/** Waits until this many bodies with at least this total size are spooled. Does not wait on platforms other than Linux. */
 export const untilSpooled = (bodies: number, bytes = 0): Promise<void> =>
   until(() => {
     const sizes = spooled();
@@ -100,6 +100,6 @@ function linkOf(fd: string): string {
   try {
     return readlinkSync(`/proc/self/fd/${fd}`);
   } catch {
-    return ''; // closed meanwhile
+    return ''; // closed in the meantime
   }
 }

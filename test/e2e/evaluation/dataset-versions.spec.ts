@@ -8,7 +8,7 @@ import {
   orphans,
   upload,
   UPLOAD_FORMS,
-  uploaded,
+  uploadVersion,
   versionsOf,
 } from './dataset-versions.fixture';
 import { type Dataset, EvaluationWorkspace, outcome, statusesOf, TIME } from './evaluation.harness';
@@ -79,8 +79,8 @@ describe('a CSV version of a dataset', () => {
       const path = `/eval/v1/datasets/${before.dataset_id}`;
       const { headers } = await space.viewer.get(path);
       expect(before.latest_version).toBeNull();
-      await uploaded(space, before.dataset_id, 'a\n1\n');
-      await uploaded(space, before.dataset_id, 'a\n2\n');
+      await uploadVersion(space, before.dataset_id, 'a\n1\n');
+      await uploadVersion(space, before.dataset_id, 'a\n2\n');
       expect((await readDataset(before.dataset_id)).latest_version).toBe(2);
       const stale = await space.editor.patch(
         path,
@@ -133,12 +133,12 @@ describe('a CSV version of a dataset', () => {
     it('distinguishes recognised headers from an equal mapping', async () => {
       const id = await newDataset();
       const file = 'Input,Expected,split\nhi,hello,dev\n';
-      const read = await uploaded(space, id, file);
+      const read = await uploadVersion(space, id, file);
       expect(read).toMatchObject({
         mapping: { input: ['Input'], expected: ['Expected'], metadata: ['split'], tags: [] },
         value_columns: ['Input', 'Expected'],
       });
-      const { mapping, value_columns } = await uploaded(space, id, file, { mapping: read.mapping });
+      const { mapping, value_columns } = await uploadVersion(space, id, file, { mapping: read.mapping });
       expect([mapping, value_columns]).toEqual([read.mapping, []]);
       const again = await upload(space.editor, id, file);
       expect([again.status, again.body]).toEqual([200, read]);
@@ -194,7 +194,7 @@ describe('a CSV version of a dataset', () => {
     ];
     it.each(files)('returns a file with %s byte for byte', async (_, file) => {
       const id = await newDataset();
-      const { version, sha256 } = await uploaded(space, id, file);
+      const { version, sha256 } = await uploadVersion(space, id, file);
       const { answer, bytes } = await contentOf(`${versionsOf(id)}/${version}`);
       expect(bytes.equals(file)).toBe(true);
       expect(createHash('sha256').update(file).digest('hex')).toBe(sha256);
@@ -210,7 +210,7 @@ describe('a CSV version of a dataset', () => {
 
     it('supports If-None-Match and HEAD', async () => {
       const id = await newDataset();
-      const { sha256 } = await uploaded(space, id, FILE);
+      const { sha256 } = await uploadVersion(space, id, FILE);
       const path = `${versionsOf(id)}/1`;
       for (const condition of [`"${sha256}"`, `"x", W/"${sha256}"`, '*']) {
         const { answer, bytes } = await contentOf(path, { 'if-none-match': condition });
@@ -227,7 +227,7 @@ describe('a CSV version of a dataset', () => {
     it('aborts the response when reading fails', async () => {
       setLogLevel('silent');
       const id = await newDataset();
-      await uploaded(space, id, fileOf(MIB));
+      await uploadVersion(space, id, fileOf(MIB));
       const lose = (ordinal: number) =>
         app.database.query(
           `DELETE FROM dataset_chunks USING dataset_versions v

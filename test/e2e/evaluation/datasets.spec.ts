@@ -27,7 +27,7 @@ describe('datasets', () => {
     (await space.list<Dataset>(`${DATASETS}?${query}`)).map((one) => one.name);
 
   describe('creating one', () => {
-    it('answers 201 with the dataset, its Location and its ETag', async () => {
+    it('returns 201 with the dataset, its Location and its ETag', async () => {
       const fields = {
         name: 'capitals',
         description: 'Capitals of countries',
@@ -67,16 +67,16 @@ describe('datasets', () => {
 
     it.each<[string, Record<string, unknown>, string]>([
       ['no name', { name: undefined }, '/name'],
-      ['null for a name', { name: null }, '/name'],
+      ['a null name', { name: null }, '/name'],
       ['an empty name', { name: '' }, '/name'],
       ['a name of 256 characters', { name: 'é'.repeat(256) }, '/name'],
-      ['a name that is no text', { name: 7 }, '/name'],
+      ['a name that is not a string', { name: 7 }, '/name'],
       ['a description of 10,001 characters', { description: 'x'.repeat(10_001) }, '/description'],
-      ['metadata that is no object', { metadata: [1] }, '/metadata'],
+      ['metadata that is not an object', { metadata: [1] }, '/metadata'],
       ['metadata over 16 KiB', { metadata: { x: 'é'.repeat(8 * 1024) } }, '/metadata'],
       ['an empty tag', { tags: [''] }, '/tags'],
       ['101 tags', { tags: Array.from({ length: 101 }, String) }, '/tags'],
-      ['a schema that is no object', { input_schema: 'string' }, '/input_schema'],
+      ['a schema that is not an object', { input_schema: 'string' }, '/input_schema'],
       ['no workspace', { workspace_id: undefined }, '/workspace_id'],
       ['another workspace than its header', { workspace_id: 'wsp_x' }, '/workspace_id'],
     ])('with %s is 400 with a pointer', async (_, fields, pointer) => {
@@ -86,7 +86,7 @@ describe('datasets', () => {
       expect(await names('')).toEqual([]);
     });
 
-    it('stores duplicate tags once, and a PATCH does too', async () => {
+    it('stores duplicate tags once, and so does a PATCH', async () => {
       const dataset = await space.dataset({ name: 'tagged', tags: ['b', 'a', 'b'] });
       expect(dataset.tags).toEqual(['b', 'a']);
       const { body } = await space.editor.patch(`${DATASETS}/${dataset.dataset_id}`, {
@@ -106,14 +106,14 @@ describe('datasets', () => {
       expect(answer.body).toMatchObject({ record_count: 0 });
     });
 
-    it('refuses a very long list of tags at once', async () => {
+    it('rejects a very long list of tags quickly', async () => {
       const tags = Array.from({ length: 200_000 }, (_, i) => `t${i}`);
       expect(outcome(await space.post(DATASETS, { name: 'tags', tags }))).toEqual([400, 'invalid_request']);
     }, 20_000);
   });
 
-  describe('of one name', () => {
-    it('are refused on create and on rename within a workspace', async () => {
+  describe('with the same name', () => {
+    it('are 409 on create and on rename within a workspace', async () => {
       await space.dataset({ name: 'taken' });
       expect(outcome(await space.post(DATASETS, { name: 'taken' }))).toEqual([409, 'conflict']);
       const other = await space.dataset({ name: 'Taken' });
@@ -156,7 +156,7 @@ describe('datasets', () => {
       }
     });
 
-    it('are found by a tag, exactly, and by all filters together', async () => {
+    it('are found by an exact tag, and by all filters together', async () => {
       await space.dataset({ name: 'one', tags: ['math', 'small'] });
       await space.dataset({ name: 'two', tags: ['math'] });
       await space.dataset({ name: 'three', tags: ['mathematics'] });
@@ -165,7 +165,7 @@ describe('datasets', () => {
       expect(await names('tag=none')).toEqual([]);
     });
 
-    it('sort by creation, update and name, either way', async () => {
+    it('sort by creation, update and name in either direction', async () => {
       const b = await space.dataset({ name: 'b' });
       await space.dataset({ name: 'a' });
       await space.dataset({ name: 'C' });
@@ -179,7 +179,7 @@ describe('datasets', () => {
       expect(await names('sort=-name')).toEqual(['b', 'a', 'C']);
     });
 
-    it('leave out archived ones by default, and count', async () => {
+    it('omit archived ones by default, and are counted', async () => {
       await space.dataset({ name: 'kept' });
       const gone = await space.dataset({ name: 'gone' });
       await space.archive(`${DATASETS}/${gone.dataset_id}`);
@@ -270,7 +270,7 @@ describe('datasets', () => {
   });
 
   describe('archiving one', () => {
-    it('ends writes to it and its records, but not reads', async () => {
+    it('rejects writes to it and its records, but not reads', async () => {
       const { dataset_id } = await space.dataset();
       const path = `${DATASETS}/${dataset_id}`;
       const { dataset_record_id } = await space.record(dataset_id);
@@ -289,7 +289,7 @@ describe('datasets', () => {
       }
     });
 
-    it('is for evaluators, changing for editors, reading for viewers', async () => {
+    it('is allowed for evaluators, changing for editors, and reading for viewers', async () => {
       const { dataset_id } = await space.dataset();
       const path = `${DATASETS}/${dataset_id}`;
       const runtime = await space.organization.as('runtime');
@@ -311,7 +311,7 @@ describe('datasets', () => {
     ['archiving', (caller, id) => caller.post(`${DATASETS}/${id}/archive`)],
   ];
 
-  it.each(operations)('%s an unknown or foreign one is 404', async (_, attempt) => {
+  it.each(operations)('%s an unknown or foreign dataset is 404', async (_, attempt) => {
     const { dataset_id } = await space.dataset();
     const experiment = await space.experiment();
     const evaluator = await space.organization.as('evaluator');
@@ -345,7 +345,7 @@ describe('datasets', () => {
     expect((await space.viewer.patch(path, { name: '' })).status).toBe(403);
   });
 
-  it('count their live records, and change their ETag with them', async () => {
+  it('count their live records, and change their ETag with each', async () => {
     const { dataset_id } = await space.dataset();
     const path = `${DATASETS}/${dataset_id}`;
     const first = await space.record(dataset_id);

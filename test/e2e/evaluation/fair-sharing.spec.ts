@@ -1,7 +1,7 @@
 import { type ApiClient, type Answer, createTestApp, sized, type TestApp } from '#testing';
 import { untilSpooled, upload } from './dataset-versions.fixture';
 import { EvaluationWorkspace, outcome, places, type ProblemBody } from './evaluation.harness';
-import { exported, importing, jsonLines, MEDIA, recordsOf } from './record-transfer.fixture';
+import { exportRecords, importRecords, jsonLines, MEDIA, recordsOf } from './record-transfer.fixture';
 import { newTraceId, ScoringFixture } from './scoring.fixture';
 
 const MIB = 1024 * 1024;
@@ -42,8 +42,8 @@ describe('while one organization has expensive work, others are answered', () =>
     const [attacker, other] = [await EvaluationWorkspace.open(app), await EvaluationWorkspace.open(app)];
     const { dataset_id } = await attacker.dataset();
     const { dataset_id: otherId } = await other.dataset();
-    const answers = Array.from({ length: 4 }, () => importing(attacker.editor, dataset_id, file));
-    const imported = await importing(other.editor, otherId, jsonLines([{ input: 1 }]));
+    const answers = Array.from({ length: 4 }, () => importRecords(attacker.editor, dataset_id, file));
+    const imported = await importRecords(other.editor, otherId, jsonLines([{ input: 1 }]));
     expect([imported.status, await listed(other)]).toEqual([200, 200]);
     for (const answer of await Promise.all(answers)) {
       expect(outcome(answer)).toEqual([400, 'invalid_request']);
@@ -62,17 +62,17 @@ describe('while one organization has expensive work, others are answered', () =>
       tags: ['t'],
       external_id: 'large',
     };
-    const created = await importing(attacker.editor, dataset_id, jsonLines([record, { input: [] }]));
+    const created = await importRecords(attacker.editor, dataset_id, jsonLines([record, { input: [] }]));
     expect([created.status, created.body.created_count]).toEqual([200, 2]);
     for (const format of ['jsonl', 'csv'] as const) {
-      const exporting = exported(attacker.viewer, dataset_id, `format=${format}&external_id=large`);
+      const exporting = exportRecords(attacker.viewer, dataset_id, `format=${format}&external_id=large`);
       expect(await listed(other)).toBe(200);
       const text = await exporting;
-      const again = importing(attacker.editor, dataset_id, text, 'on_conflict=update', MEDIA[format]);
+      const again = importRecords(attacker.editor, dataset_id, text, 'on_conflict=update', MEDIA[format]);
       expect(await listed(other)).toBe(200);
       expect((await again).body).toMatchObject({ created_count: 0, updated_count: 0, unchanged_count: 1 });
     }
-    const refused = await importing(
+    const refused = await importRecords(
       attacker.editor,
       dataset_id,
       `{"input":[${'{},'.repeat(100_000)}1}\n{"input":"${'x'.repeat(300_000)}"}\n`,
@@ -84,7 +84,7 @@ describe('while one organization has expensive work, others are answered', () =>
   it('skips blank lines among records', async () => {
     const space = await EvaluationWorkspace.open(app);
     const { dataset_id } = await space.dataset();
-    const answer = await importing(
+    const answer = await importRecords(
       space.editor,
       dataset_id,
       `${'\n'.repeat(1_000)}{"input":1}\r\n \r\n{"input":2}\n\n`,
@@ -103,7 +103,7 @@ describe('while one organization has expensive work, others are answered', () =>
     const { dataset_id: otherId } = await other.dataset();
     const file = Buffer.from(textOf(sized(12, 30) * MIB));
     const answers = [
-      importing(attacker.editor, dataset_id, file, '', 'text/csv'),
+      importRecords(attacker.editor, dataset_id, file, '', 'text/csv'),
       upload(attacker.editor, dataset_id, file),
     ];
     expect((await upload(other.editor, otherId, 'a\n1\n')).status).toBe(201);
@@ -122,12 +122,12 @@ describe('while one organization has expensive work, others are answered', () =>
     await app.database.transaction(async (tx) => {
       await tx.query('SELECT FROM datasets WHERE dataset_id = $1 FOR UPDATE', [dataset_id]);
       answers = Array.from({ length: 4 }, (_, n) => [
-        importing(attacker.editor, dataset_id, file),
+        importRecords(attacker.editor, dataset_id, file),
         upload(attacker.editor, dataset_id, `a\n${n}\n`),
       ]).flat();
       const isWaiting = pending(answers);
       await untilSpooled(8);
-      expect((await importing(other.editor, otherId, file)).status).toBe(200);
+      expect((await importRecords(other.editor, otherId, file)).status).toBe(200);
       expect((await upload(other.editor, otherId, 'a\n1\n')).status).toBe(201);
       expect(isWaiting()).toBe(true);
     });

@@ -33,7 +33,7 @@ describe('records in bulk', () => {
   const counted = async (): Promise<number | null> =>
     (await space.viewer.get<Page<DatasetRecord>>(`${records}?limit=0`)).body.page.total;
 
-  it('are answered one by one in order', async () => {
+  it('get one outcome each, in the order sent', async () => {
     const answer = await bulk(Array.from({ length: 100 }, (_, i) => ({ input: i, external_id: `row ${i}` })));
     expect(statuses(answer)).toEqual(Array.from({ length: 100 }, () => 201));
     expect(answer.body.items.map((one) => one.record?.input)).toEqual(
@@ -44,12 +44,12 @@ describe('records in bulk', () => {
     expect(listed.every((one) => one.version === 1)).toBe(true);
   });
 
-  it('fail one by one, each with its faults', async () => {
+  it('fail independently, each with its faults', async () => {
     const answer = await bulk([
       { input: 'good' },
       { label: 'no input' },
       { input: 1, source_kind: 'guess' },
-      'no object',
+      'not an object',
       null,
       { input: 1, tags: 'none', label: 7 },
       { input: 'good too', workspace_id: 'ignored', created_at: 'ignored' },
@@ -75,15 +75,15 @@ describe('records in bulk', () => {
   it.each<[string, unknown]>([
     ['none', []],
     ['101', Array.from({ length: 101 }, (_, input) => ({ input }))],
-    ['no list of them', { 0: { input: 1 } }],
-    ['no items at all', undefined],
+    ['no array', { 0: { input: 1 } }],
+    ['no items member', undefined],
   ])('with %s are 400 as a whole', async (_, items) => {
     const answer = await bulk(items);
     expect([...outcome(answer), ...new Set(places(answer))]).toEqual([400, 'invalid_request', '/items']);
     expect(await counted()).toBe(0);
   });
 
-  it('for another workspace or an unknown dataset are refused as a whole', async () => {
+  it('are rejected as a whole for another workspace or an unknown dataset', async () => {
     expect((await bulk([{ input: 1 }], { workspace_id: 'wsp_x' })).status).toBe(400);
     expect((await bulk([{ input: 1 }], { workspace_id: undefined })).status).toBe(400);
     const missing = await space.post('/eval/v1/datasets/ds_x/records/bulk', { items: [{ input: 1 }] });
@@ -116,14 +116,14 @@ describe('records in bulk', () => {
       expect(await current()).toEqual(present);
     });
 
-    it('leave it unchanged with "skip"', async () => {
+    it('keep that record unchanged with "skip"', async () => {
       const answer = await bulk(items, { on_conflict: 'skip' });
       expect(statuses(answer)).toEqual([200, 201, 201]);
       expect(answer.body.items[0]!.record).toEqual(present);
       expect(await current()).toEqual(present);
     });
 
-    it('create a version of it with "update" if something changes', async () => {
+    it('create a version of that record with "update" if something changes', async () => {
       const answer = await bulk(items, { on_conflict: 'update' });
       expect(statuses(answer)).toEqual([200, 201, 201]);
       expect(answer.body.items[0]!.record).toMatchObject({
@@ -152,7 +152,7 @@ describe('records in bulk', () => {
       expect(statuses(await bulk([items[0]]))).toEqual([201]);
     });
 
-    it('with an unknown on_conflict are 422 as a whole', async () => {
+    it('are 422 as a whole with an unknown on_conflict', async () => {
       const answer = await bulk(items, { on_conflict: 'replace' });
       expect([...outcome(answer), ...places(answer)]).toEqual([422, 'validation_failed', '/on_conflict']);
       expect((await bulk(items, { on_conflict: 1 })).status).toBe(400);
@@ -160,7 +160,7 @@ describe('records in bulk', () => {
   });
 
   it.each(['error', 'skip', 'update'])(
-    'with one external_id twice: the first wins (%s)',
+    'store only the first of two with the same external_id (%s)',
     async (on_conflict) => {
       const answer = await bulk(
         [
@@ -176,7 +176,7 @@ describe('records in bulk', () => {
     },
   );
 
-  it('from concurrent clients are each written once, in any order', async () => {
+  it('are each written once by concurrent clients, in any order', async () => {
     const rows = Array.from({ length: 40 }, (_, i) => ({ input: i, external_id: `row ${i}` }));
     const answers = await Promise.all(
       Array.from({ length: 6 }, (_, client) => bulk(client % 2 === 0 ? rows : [...rows].reverse())),

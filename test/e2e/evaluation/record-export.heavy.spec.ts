@@ -1,2 +1,2 @@
-// The same in both formats.
+// The same tests with both formats.
 import './record-export.spec';

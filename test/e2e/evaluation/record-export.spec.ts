@@ -6,13 +6,13 @@ import { promisify } from 'node:util';
 import type { Pool } from 'pg';
 import { createTestApp, sized, type TestApp, until } from '#testing';
 import { EvaluationWorkspace } from './evaluation.harness';
-import { exported, importing, jsonLines, recordsOf } from './record-transfer.fixture';
+import { exportRecords, importRecords, jsonLines, recordsOf } from './record-transfer.fixture';
 
 const MIB = 1024 * 1024;
-/** Records of the export: far more than the buffers between service and client hold. */
+/** Number of records to export: far more than the buffers between service and client hold. */
 const RECORDS = 1_500;
 const LARGE = 'x'.repeat(16 * 1024);
-/** How long a client may read nothing, in ms. */
+/** How long a client can read nothing, in milliseconds. */
 const STALL_MS = 1_500;
 
 /** A client that controls when it reads the response. */
@@ -75,7 +75,7 @@ describe('an export in progress', () => {
           external_id: `e${from + n}`,
         })),
       );
-      expect((await importing(space.editor, dataset_id, lines)).status).toBe(200);
+      expect((await importRecords(space.editor, dataset_id, lines)).status).toBe(200);
     }
     return dataset_id;
   };
@@ -98,9 +98,9 @@ describe('an export in progress', () => {
     }
   };
 
-  it.each(['jsonl', 'csv'].slice(0, sized(1, 2)))('as %s shows no concurrent changes', async (format) => {
+  it.each(['jsonl', 'csv'].slice(0, sized(1, 2)))('shows no concurrent changes as %s', async (format) => {
     const id = await filled(RECORDS, LARGE);
-    const before = await exported(space.viewer, id, `format=${format}`);
+    const before = await exportRecords(space.viewer, id, `format=${format}`);
     const reader = await open(`format=${format}`, id);
     const path = recordsOf(id);
     const [last] = await space.list<{ dataset_record_id: string }>(`${path}?limit=1`);
@@ -109,15 +109,15 @@ describe('an export in progress', () => {
     await space.editor.patch(`${path}/${last!.dataset_record_id}`, { input: 'changed', label: 'after' });
     await space.archive(`${path}/${middle[0]!.dataset_record_id}`);
     const update = jsonLines([{ input: 'replaced', external_id: 'e900' }]);
-    expect((await importing(space.editor, id, update, 'on_conflict=update')).body.updated_count).toBe(1);
+    expect((await importRecords(space.editor, id, update, 'on_conflict=update')).body.updated_count).toBe(1);
     expect(await reader.rest()).toBe(before);
-    const after = await exported(space.viewer, id, `format=${format}`);
+    const after = await exportRecords(space.viewer, id, `format=${format}`);
     for (const change of ['made meanwhile', 'changed', 'replaced']) expect(after).toContain(change);
     expect(after).not.toMatch(/\be1000\b/);
-    expect(await exported(space.viewer, id, `format=${format}&label=after`)).toContain('changed');
+    expect(await exportRecords(space.viewer, id, `format=${format}&label=after`)).toContain('changed');
   });
 
-  it('reads the database at the pace of its client, and holds no connection', async () => {
+  it('reads the database as fast as its client reads, and holds no connection', async () => {
     let reader: SlowReader | undefined;
     const ahead = await batchesRead(async () => (reader = await open()));
     expect(ahead).toBeLessThan(10);
@@ -135,7 +135,7 @@ describe('an export in progress', () => {
     await until(() => pool().totalCount === pool().idleCount);
   });
 
-  it('starts after the first batch, even without a match, and ends with its client', async () => {
+  it('starts after the first batch, even without a match, and ends when its client disconnects', async () => {
     const query = hasty.database.query.bind(hasty.database);
     let looks = 0;
     let letOn!: () => void;
@@ -159,7 +159,7 @@ describe('an export in progress', () => {
     }
   });
 
-  it('is aborted when its client stops reading, and only then', async () => {
+  it('is aborted when its client stops reading, but not when its client is slow', async () => {
     const stuck = await open();
     const slow = await open();
     await delay(STALL_MS / 2);
@@ -169,7 +169,7 @@ describe('an export in progress', () => {
     await expect(stuck.rest()).rejects.toThrow();
   });
 
-  it('may take longer than REQUEST_TIMEOUT_MS when its client reads slowly', async () => {
+  it('can take longer than REQUEST_TIMEOUT_MS when its client reads slowly', async () => {
     const reader = await open();
     const started = Date.now();
     let bytes = 0;
@@ -182,7 +182,7 @@ describe('an export in progress', () => {
     expect(Date.now() - started).toBeGreaterThan(STALL_MS);
   });
 
-  it('that fails midway is aborted, never ended as if complete', async () => {
+  it('is aborted when it fails midway, and never ends as if it were complete', async () => {
     const reader = await open();
     await app.database.query('ALTER TABLE record_versions RENAME TO elsewhere');
     try {
@@ -194,7 +194,7 @@ describe('an export in progress', () => {
     }
   });
 
-  it('answers HEAD with its headers', async () => {
+  it('responds to HEAD with its headers', async () => {
     let answer: Response | undefined;
     const read = await batchesRead(async () => {
       answer = await fetch(`${hasty.url}${recordsOf(datasetId)}/export`, { method: 'HEAD', headers });

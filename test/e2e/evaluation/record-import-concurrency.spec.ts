@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { createTestApp, type TestApp, until } from '#testing';
 import { untilSpooled } from './dataset-versions.fixture';
 import { EvaluationWorkspace } from './evaluation.harness';
-import { contentsOf, datasetOf, exported, importing, jsonLines, recordsOf } from './record-transfer.fixture';
+import { contentsOf, datasetOf, exportRecords, importRecords, jsonLines, recordsOf } from './record-transfer.fixture';
 
 const LARGE = 'x'.repeat(8 * 1024);
 
@@ -21,7 +21,7 @@ describe('an import in progress', () => {
   const bodyOf = (count: number) =>
     jsonLines(Array.from({ length: count }, (_, n) => ({ input: `${n} ${LARGE}`, external_id: `i${n}` })));
 
-  /** Begins to send an import, and goes on as the test says. */
+  /** Opens an import request. The test sends the body. */
   async function begin(datasetId: string, body: Buffer): Promise<http.ClientRequest> {
     return http.request(`${app.url}${recordsOf(datasetId)}/import`, {
       method: 'POST',
@@ -35,7 +35,7 @@ describe('an import in progress', () => {
     });
   }
 
-  it('leaves nothing when its client disconnects', async () => {
+  it('leaves nothing behind when its client disconnects', async () => {
     const { dataset_id } = await space.dataset();
     const body = Buffer.from(bodyOf(2_000));
     const request = await begin(dataset_id, body);
@@ -46,7 +46,7 @@ describe('an import in progress', () => {
     await gone;
     await untilSpooled(0);
     expect((await datasetOf(space, dataset_id)).record_count).toBe(0);
-    expect(await exported(space.viewer, dataset_id)).toBe('');
+    expect(await exportRecords(space.viewer, dataset_id)).toBe('');
   });
 
   it('does not lock its dataset while the body arrives', async () => {
@@ -65,10 +65,10 @@ describe('an import in progress', () => {
     expect((await contentsOf(space, dataset_id)).length).toBe(201);
   });
 
-  it('waits in turns of workspaces, so that one workspace cannot block another', async () => {
+  it('waits in a queue that alternates between workspaces, so that none blocks another', async () => {
     const other = await EvaluationWorkspace.open(app);
     const sendTo = async (to: EvaluationWorkspace, datasetId: string): Promise<number> =>
-      (await importing(to.editor, datasetId, jsonLines([{ input: 1 }]))).status;
+      (await importRecords(to.editor, datasetId, jsonLines([{ input: 1 }]))).status;
     const [id, otherId] = [(await space.dataset()).dataset_id, (await other.dataset()).dataset_id];
     let sent: Promise<number>[] = [];
     await untilSpooled(0);
@@ -84,7 +84,7 @@ describe('an import in progress', () => {
       (await of.list<{ created_at: string }>(recordsOf(datasetId))).map(({ created_at }) => created_at);
     const [its] = await times(other, otherId);
     const before = (await times(space, id)).filter((time) => time < its!);
-    // two were in progress, and one comes before it
+    // Two were in progress, and one is next in the queue.
     expect(before.length).toBeLessThan(8);
     expect((await datasetOf(space, id)).record_count).toBe(16);
   });

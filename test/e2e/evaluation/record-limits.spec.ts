@@ -1,9 +1,9 @@
 import { createTestApp, type TestApp } from '#testing';
 import { RecordRepository } from '../../../src/evaluation/datasets/records/record.repository';
 import { type BulkAnswer, EvaluationWorkspace, outcome, places, statuses } from './evaluation.harness';
-import { importing, jsonLines, recordsOf } from './record-transfer.fixture';
+import { importRecords, jsonLines, recordsOf } from './record-transfer.fixture';
 
-/** A schema that takes practically forever to validate a string; null is valid at once. */
+/** Returns a schema that takes practically forever to validate a string. Null is valid at once. */
 function costly(): object {
   const $defs: Record<string, unknown> = { d60: { type: 'string' } };
   for (let i = 0; i < 60; i++) {
@@ -23,10 +23,10 @@ describe('records that are slow to validate, or large', () => {
   afterEach(() => jest.restoreAllMocks());
   afterAll(() => app.close());
 
-  it.each(['skip', 'update'])('are refused with the first 100 faulty lines: %s', async (onConflict) => {
+  it.each(['skip', 'update'])('are rejected with the first 100 faulty lines: %s', async (onConflict) => {
     const { dataset_id: id } = await space.dataset({ input_schema: { type: 'object' } });
     const lines = Array.from({ length: 2_000 }, (_, i) => ({ external_id: `r${i}`, input: 'no object' }));
-    const refused = await importing(space.editor, id, jsonLines(lines), `on_conflict=${onConflict}`);
+    const refused = await importRecords(space.editor, id, jsonLines(lines), `on_conflict=${onConflict}`);
     expect(outcome(refused)).toEqual([400, 'invalid_request']);
     expect(places(refused)).toEqual(lines.slice(0, 100).map((_, i) => `/lines/${i + 1}/input`));
   });
@@ -52,7 +52,7 @@ describe('records that are slow to validate, or large', () => {
       detail: 'takes too long to validate against this schema',
     });
     expect([accepted.status, places(refused)]).toEqual([201, ['/input']]);
-    const imported = await importing(space.editor, hostile, jsonLines([{ input: 'a' }]));
+    const imported = await importRecords(space.editor, hostile, jsonLines([{ input: 'a' }]));
     expect([...outcome(imported), ...places(imported)]).toEqual([400, 'invalid_request', '/lines/1/input']);
   });
 
@@ -64,12 +64,12 @@ describe('records that are slow to validate, or large', () => {
     }
     const reads = jest.spyOn(app.get<RecordRepository>(RecordRepository), 'findByExternalIds');
     const lines = ['a', 'b', 'c'].map((external_id) => ({ input: 1, external_id }));
-    const updated = await importing(space.editor, id, jsonLines(lines), 'on_conflict=update');
+    const updated = await importRecords(space.editor, id, jsonLines(lines), 'on_conflict=update');
     expect(updated.body).toMatchObject({ updated_count: 3 });
     expect(reads.mock.calls.map(([, , , ids]) => ids)).toEqual([['a', 'b'], ['c']]);
   });
 
-  it('are answered in bulk up to a size, and the other items get 413', async () => {
+  it('are returned by a bulk create up to a size, and the other items are 413', async () => {
     const { dataset_id: id } = await space.dataset();
     const input = 'x'.repeat(9 * 1024 * 1024);
     for (const external_id of ['a', 'b', 'c']) {

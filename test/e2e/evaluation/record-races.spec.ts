@@ -22,7 +22,7 @@ interface StoredRecord {
 }
 
 /** Independent clients write through two API processes that share a database. */
-describe('records created at once', () => {
+describe('records that are created concurrently', () => {
   let app: TestApp;
   let other: TestApp;
   let space: EvaluationWorkspace;
@@ -70,7 +70,7 @@ describe('records created at once', () => {
       }),
     );
 
-  it('have a revision each, are counted, and snapshots contain exactly those up to their revision', async () => {
+  it('get consecutive revisions, are counted, and appear in exactly the snapshots from their revision on', async () => {
     const { dataset_id } = await space.dataset();
     const acknowledged: string[] = [];
     let isDone = false;
@@ -123,7 +123,7 @@ describe('records created at once', () => {
     }
   });
 
-  it('meet the schema that their dataset has at their revision, while it changes', async () => {
+  it('meet the schema of their dataset at their revision, even while it changes', async () => {
     const { dataset_id } = await space.dataset();
     const path = `/eval/v1/datasets/${dataset_id}`;
     /** The type that the dataset required from each revision on. */
@@ -156,7 +156,7 @@ describe('records created at once', () => {
     expect((await datasetNow(dataset_id)).dataset.record_count).toBe(rows.length);
   });
 
-  it('are refused from the revision on that archives their dataset, and all others are kept', async () => {
+  it('are rejected once their dataset is archived, and none that was accepted is lost', async () => {
     const { dataset_id } = await space.dataset();
     let created = 0;
     const refused: unknown[] = [];
@@ -179,7 +179,7 @@ describe('records created at once', () => {
     expect((await create(clients[0]!, dataset_id, { input: 'late' })).status).toBe(409);
   });
 
-  it('with one external_id are stored once: alone the others are 409, in bulk as on_conflict says', async () => {
+  it('are stored once per external_id: others are 409, or in bulk handled by on_conflict', async () => {
     const { dataset_id } = await space.dataset();
     for (let round = 0; round < PER_CLIENT; round++) {
       const external_id = `case ${round}`;
@@ -219,7 +219,7 @@ describe('records created at once', () => {
     expect(versions.map(({ version }) => version)).toEqual(items.map(() => 1 + updating.length));
   });
 
-  it('with one Idempotency-Key are stored once', async () => {
+  it('are stored once per Idempotency-Key', async () => {
     const { dataset_id } = await space.dataset();
     const path = `/eval/v1/datasets/${dataset_id}/records`;
     const body = { workspace_id: space.id, input: 'once' };
@@ -231,11 +231,11 @@ describe('records created at once', () => {
     expect((await datasetNow(dataset_id)).dataset.record_count).toBe(1);
   });
 
-  it('change their dataset without writing its indexes', async () => {
+  it('update their dataset without writing to its indexes', async () => {
     const { dataset_id } = await space.dataset();
     const scope = workspaceScope(space.organization.orgId, space.id, 'test', NO_ROLES);
     const [before, after] = await app.database.transaction(async (tx) => {
-      // both count what the connection has not reported yet, which may begin before the transaction
+      // Both counts include unreported changes of the connection, which may precede the transaction.
       const count = async () => {
         const [row] = await tx.query<{ all: number; hot: number }>(
           `SELECT pg_stat_get_xact_tuples_updated('datasets'::regclass) AS all,
@@ -248,7 +248,7 @@ describe('records created at once', () => {
       return [earlier, await count()];
     });
     expect(after.all - before.all).toBe(20);
-    // the first one in a minute writes the indexes, and one that finds no room in the page
+    // The first update in a minute writes to the indexes, and so does one that does not fit into its page.
     expect(after.hot - before.hot).toBeGreaterThan(10);
   });
 });

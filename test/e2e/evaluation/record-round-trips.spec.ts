@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { createTestApp, type TestApp } from '#testing';
-import { uploaded } from './dataset-versions.fixture';
+import { uploadVersion } from './dataset-versions.fixture';
 import { type DatasetRecord, EvaluationWorkspace, FREE_FORM_VALUES, outcome } from './evaluation.harness';
 import {
   contentsOf,
   datasetOf,
-  exported,
+  exportRecords,
   type ImportFormat,
-  importing,
-  made,
+  importRecords,
+  createDatasetWith,
   MEDIA,
   recordsOf,
   revisionOf,
@@ -32,10 +32,10 @@ const FORMULAS = [
   ' =1',
 ];
 const FORMATS: ImportFormat[] = ['jsonl', 'csv'];
-/** The option of exports and imports that loses nothing. */
+/** The options of exports and imports that lose nothing. */
 const EXACT = { jsonl: '', csv: '&cells=json' } as const;
 
-/** Everything that a record can hold, and what is hard about it. */
+/** Records with every member, and with values that are easily damaged. */
 const awkward = [
   ...FREE_FORM_VALUES,
   'commas, "quotes", \r\n breaks; ünïcödé 漢字 😀 \u2028\u2029\u0085\u007f\ufeff',
@@ -67,48 +67,48 @@ describe('exported records', () => {
   afterAll(() => app.close());
 
   it.each(FORMATS)('are identical after an import of %s', async (format) => {
-    const from = await made(space, awkward);
-    const text = await exported(space.viewer, from, `format=${format}${EXACT[format]}`);
+    const from = await createDatasetWith(space, awkward);
+    const text = await exportRecords(space.viewer, from, `format=${format}${EXACT[format]}`);
     const { dataset_id: into } = await space.dataset();
-    const answer = await importing(space.editor, into, text, EXACT[format], MEDIA[format]);
+    const answer = await importRecords(space.editor, into, text, EXACT[format], MEDIA[format]);
     expect([answer.status, answer.body]).toEqual([
       200,
       { created_count: awkward.length, updated_count: 0, unchanged_count: 0, skipped_count: 0 },
     ]);
     expect(await contentsOf(space, into)).toEqual(await contentsOf(space, from));
     for (const cells of ['auto', 'json']) {
-      expect(await exported(space.viewer, into, `format=csv&cells=${cells}`)).toBe(
-        await exported(space.viewer, from, `format=csv&cells=${cells}`),
+      expect(await exportRecords(space.viewer, into, `format=csv&cells=${cells}`)).toBe(
+        await exportRecords(space.viewer, from, `format=csv&cells=${cells}`),
       );
     }
     expect((await datasetOf(space, into)).record_count).toBe(awkward.length);
   });
 
-  it('are identical after an upload as CSV version and its import', async () => {
-    const from = await made(space, awkward);
+  it('are identical after an upload as a CSV version and its import', async () => {
+    const from = await createDatasetWith(space, awkward);
     const { dataset_id: into } = await space.dataset();
-    const file = await exported(space.viewer, from, 'format=csv&cells=json');
-    const { version } = await uploaded(space, into, file);
+    const file = await exportRecords(space.viewer, from, 'format=csv&cells=json');
+    const { version } = await uploadVersion(space, into, file);
     const path = `${recordsOf(into)}/import`;
     expect((await space.post(path, { dataset_version: version, cells: 'json' })).status).toBe(200);
     expect(await contentsOf(space, into)).toEqual(await contentsOf(space, from));
   });
 
   it('are plain text in CSV, and texts, objects and missing answers are identical after an import', async () => {
-    const from = await made(space, [
+    const from = await createDatasetWith(space, [
       { input: 'What is 6 × 7?', expected: '42', tags: ['a, b'], metadata: { n: 1 }, external_id: 'e' },
       { input: { question: 'q' }, expected: ['x', 1], label: 'l' },
       ...FORMULAS.map((text) => ({ input: text, expected: text })),
       { input: 'no answer' },
     ]);
-    const text = await exported(space.viewer, from, 'format=csv');
+    const text = await exportRecords(space.viewer, from, 'format=csv');
     expect(text.split('\r\n')[1]).toBe('What is 6 × 7?,42,"{""n"":1}","[""a, b""]",,,manual,,e');
     const { dataset_id: into } = await space.dataset();
-    expect((await importing(space.editor, into, text, '', MEDIA.csv)).status).toBe(200);
+    expect((await importRecords(space.editor, into, text, '', MEDIA.csv)).status).toBe(200);
     expect(await contentsOf(space, into)).toEqual(await contentsOf(space, from));
   });
 
-  it('round-trip unchanged, whatever they contain', async () => {
+  it('round-trip unchanged, regardless of their content', async () => {
     const text = fc.oneof(
       fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 }),
       fc.constantFrom(...FORMULAS),
@@ -131,18 +131,18 @@ describe('exported records', () => {
     });
     await fc.assert(
       fc.asyncProperty(fc.array(record, { minLength: 1, maxLength: 20 }), async (records) => {
-        const from = await made(
+        const from = await createDatasetWith(
           space,
           records.map((one, n) => ({ ...one, external_id: `=${n}` })),
         );
         const before = await contentsOf(space, from);
         for (const format of FORMATS) {
           const { dataset_id: into } = await space.dataset();
-          const file = await exported(space.viewer, from, `format=${format}${EXACT[format]}`);
-          expect((await importing(space.editor, into, file, EXACT[format], MEDIA[format])).status).toBe(200);
+          const file = await exportRecords(space.viewer, from, `format=${format}${EXACT[format]}`);
+          expect((await importRecords(space.editor, into, file, EXACT[format], MEDIA[format])).status).toBe(200);
           expect(await contentsOf(space, into)).toEqual(before);
           const update = `on_conflict=update${EXACT[format]}`;
-          const again = await importing(space.editor, into, file, update, MEDIA[format]);
+          const again = await importRecords(space.editor, into, file, update, MEDIA[format]);
           expect(again.body.unchanged_count).toBe(records.length);
         }
       }),
@@ -150,20 +150,20 @@ describe('exported records', () => {
     );
   }, 240_000);
 
-  it('round-trip at the largest size', async () => {
+  it('round-trip unchanged at the largest size', async () => {
     const { dataset_id } = await space.dataset();
     const large = '"\n'.repeat(2 * 1024 * 1024); // 8 MiB as JSON, and 10 as a field of CSV
     const { dataset_record_id: id } = await space.record(dataset_id, { input: large });
     await space.editor.patch(`${recordsOf(dataset_id)}/${id}`, { expected: 'é'.repeat(2 * 1024 * 1024) });
-    const before = (await exported(space.viewer, dataset_id)).replace(/^.*?"input"/, '');
+    const before = (await exportRecords(space.viewer, dataset_id)).replace(/^.*?"input"/, '');
     expect(before.length).toBeGreaterThan(10 * 1024 * 1024);
     for (const format of FORMATS) {
       const { dataset_id: into } = await space.dataset();
       for (const cells of format === 'csv' ? ['&cells=auto', '&cells=json'] : ['']) {
-        const text = await exported(space.viewer, dataset_id, `format=${format}${cells}`);
-        const answer = await importing(space.editor, into, text, cells, MEDIA[format]);
+        const text = await exportRecords(space.viewer, dataset_id, `format=${format}${cells}`);
+        const answer = await importRecords(space.editor, into, text, cells, MEDIA[format]);
         expect(answer.body.created_count).toBe(1);
-        const after = (await exported(space.viewer, into)).replace(/^.*?"input"/, '');
+        const after = (await exportRecords(space.viewer, into)).replace(/^.*?"input"/, '');
         expect(after === before).toBe(true);
         const [record] = await space.list<DatasetRecord>(recordsOf(into));
         await space.archive(`${recordsOf(into)}/${record!.dataset_record_id}`);
@@ -172,20 +172,20 @@ describe('exported records', () => {
   }, 180_000);
 
   it('contain no cell that a spreadsheet would run as a formula', async () => {
-    const from = await made(
+    const from = await createDatasetWith(
       space,
       FORMULAS.map((label) => ({ input: label, label, source_ref: label })),
     );
     for (const cells of ['auto', 'json']) {
-      const text = await exported(space.viewer, from, `format=csv&cells=${cells}`);
+      const text = await exportRecords(space.viewer, from, `format=csv&cells=${cells}`);
       const header = 'input,expected,metadata,tags,label,category,source_kind,source_ref,external_id\r\n';
       expect(text.startsWith(header)).toBe(true);
-      const found = text.slice(header.length).match(/"(?:[^"]|"")*"|[^,\r\n]+/g)!;
-      expect(found.length).toBeGreaterThan(5 * FORMULAS.length);
-      const run = found
+      const cellTexts = text.slice(header.length).match(/"(?:[^"]|"")*"|[^,\r\n]+/g)!;
+      expect(cellTexts.length).toBeGreaterThan(5 * FORMULAS.length);
+      const formulas = cellTexts
         .map((cell) => cell.replace(/^"|"$/g, ''))
         .filter((cell) => /^[=+\-@\t\r\n]/.test(cell));
-      expect(run).toEqual([]);
+      expect(formulas).toEqual([]);
     }
   });
 
@@ -201,30 +201,30 @@ describe('exported records', () => {
     expect(answer.body).toBe(
       `{"dataset_record_id":"${record.dataset_record_id}","version":1,"input":{"a":1.5},"expected":null,"metadata":{},"tags":["t"],"label":"l","category":null,"source_kind":"manual","source_ref":null,"external_id":null,"archived_at":null}\n`,
     );
-    const held = { 'if-none-match': answer.headers.get('etag')! };
-    expect((await space.viewer.get(`${recordsOf(dataset_id)}/export`, held)).status).toBe(304);
+    const ifChanged = { 'if-none-match': answer.headers.get('etag')! };
+    expect((await space.viewer.get(`${recordsOf(dataset_id)}/export`, ifChanged)).status).toBe(304);
     await space.record(dataset_id);
-    expect((await space.viewer.get(`${recordsOf(dataset_id)}/export`, held)).status).toBe(200);
+    expect((await space.viewer.get(`${recordsOf(dataset_id)}/export`, ifChanged)).status).toBe(200);
   });
 
-  it('of an empty dataset are an empty file, or only a header', async () => {
+  it('give an empty file, or only a header, for an empty dataset', async () => {
     const { dataset_id } = await space.dataset();
-    expect(await exported(space.viewer, dataset_id)).toBe('');
-    const csv = await exported(space.viewer, dataset_id, 'format=csv');
+    expect(await exportRecords(space.viewer, dataset_id)).toBe('');
+    const csv = await exportRecords(space.viewer, dataset_id, 'format=csv');
     expect(csv).toBe('input,expected,metadata,tags,label,category,source_kind,source_ref,external_id\r\n');
-    expect((await importing(space.editor, dataset_id, csv, '', 'text/csv')).body.created_count).toBe(0);
-    expect((await importing(space.editor, dataset_id, '\n \n')).body.created_count).toBe(0);
+    expect((await importRecords(space.editor, dataset_id, csv, '', 'text/csv')).body.created_count).toBe(0);
+    expect((await importRecords(space.editor, dataset_id, '\n \n')).body.created_count).toBe(0);
     expect(await revisionOf(space, dataset_id)).toBe('"1"');
   });
 
-  it('take the filters of the list', async () => {
-    const id = await made(space, [
+  it('can be filtered like the list', async () => {
+    const id = await createDatasetWith(space, [
       { input: 0, label: 'a', category: 'x', source_kind: 'trace', source_ref: 'r' },
       { input: 1, label: 'a', external_id: 'e', tags: ['t'] },
       { input: 2, label: 'b' },
     ]);
     const inputs = async (query: string) =>
-      (await exported(space.viewer, id, query))
+      (await exportRecords(space.viewer, id, query))
         .split('\n')
         .slice(0, -1)
         .map((line) => (JSON.parse(line) as Fields).input);
@@ -238,7 +238,7 @@ describe('exported records', () => {
     const [record] = await space.list<DatasetRecord>(`${recordsOf(id)}?external_id=e`);
     await space.archive(`${recordsOf(id)}/${record!.dataset_record_id}`);
     expect(await inputs('')).toEqual([0, 2]);
-    const all = (await exported(space.viewer, id, 'include_archived=true')).split('\n').slice(0, -1);
+    const all = (await exportRecords(space.viewer, id, 'include_archived=true')).split('\n').slice(0, -1);
     const { body: archived } = await space.viewer.get<DatasetRecord>(
       `${recordsOf(id)}/${record!.dataset_record_id}`,
     );
@@ -258,7 +258,7 @@ describe('exported records', () => {
     ['format=csv&format=csv', 400, 'invalid_query'],
     ['q=x', 400, 'invalid_query'],
     ['limit=1', 400, 'invalid_query'],
-  ])('with ?%s are refused: %i', async (query, status, code) => {
+  ])('with ?%s are rejected: %i', async (query, status, code) => {
     const { dataset_id } = await space.dataset();
     expect(outcome(await space.viewer.get(`${recordsOf(dataset_id)}/export?${query}`))).toEqual([
       status,

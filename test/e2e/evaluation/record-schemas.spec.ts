@@ -56,7 +56,7 @@ describe('records of a dataset with schemas', () => {
     expect(await versionsOf(id)).toEqual([1]);
   });
 
-  it('stay unchanged under a later schema, and may change in other members', async () => {
+  it('stay unchanged under a later schema, and can change in other members', async () => {
     const { dataset_record_id: id } = await record({ input: 'free' });
     const path = `/eval/v1/datasets/${dataset.dataset_id}`;
     expect((await space.editor.patch(path, { input_schema: strict })).status).toBe(200);
@@ -72,7 +72,7 @@ describe('records of a dataset with schemas', () => {
     const changed = { ...known, label: 'changed' };
     expect(await writing([changed, { ...known, external_id: 'new' }], 'update')).toEqual([200, 400]);
     expect((await read(id)).body).toMatchObject({ input: 'free', label: 'changed' });
-    // the first of two that is refused leaves its id to the second
+    // A rejected item does not reserve its external_id, so the second item gets it.
     expect(await writing([{ ...known, input: 1 }, known], 'update')).toEqual([400, 200]);
     await space.editor.patch(path, { input_schema: null });
     expect((await patch(id, { input: 'other' })).status).toBe(200);

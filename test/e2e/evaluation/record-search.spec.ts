@@ -9,8 +9,8 @@ import {
   type Page,
 } from './evaluation.harness';
 
-/** No worker runs here, so records wait for their words until a test adds them. */
-describe('the search of records', () => {
+/** No worker runs here, so records wait for their words until a test indexes them. */
+describe('record search', () => {
   let app: TestApp;
   let words: RecordWordsRepository;
   let space: EvaluationWorkspace;
@@ -41,7 +41,7 @@ describe('the search of records', () => {
     return row!.count;
   };
 
-  it('finds a record at once, and counts it, before and after its words are indexed', async () => {
+  it('finds and counts a record immediately, before and after its words are indexed', async () => {
     await create('the capital of Peru', 'the capital of Chile', 'a river');
     await space.record(dataset.dataset_id, { input: 'the capital of Laos' });
     const page = async () =>
@@ -63,7 +63,7 @@ describe('the search of records', () => {
   });
 
   it.each(['before', 'after'])(
-    'finds a record changed %s its words were indexed by its new words',
+    'finds a record that changed %s its words were indexed only by its new words',
     async (when) => {
       const { dataset_record_id } = await space.record(dataset.dataset_id, { input: 'old question' });
       if (when === 'after') await words.fill();
@@ -74,7 +74,7 @@ describe('the search of records', () => {
     },
   );
 
-  it('finds records that change while their words are added by the newest words alone', async () => {
+  it('finds records that change during indexing only by their newest words', async () => {
     const { body } = await create(...Array.from({ length: 50 }, (_, n) => `old ${n}`));
     const changes = body.items.map(({ record, index }) =>
       space.editor.patch(`${records}/${record!.dataset_record_id}`, { input: `new ${index}` }),
@@ -84,7 +84,7 @@ describe('the search of records', () => {
     expect([await waiting(), await found('old'), (await found('new')).length]).toEqual([0, [], 50]);
   });
 
-  it('reads no other records to find those that wait, with statistics from when all of them waited', async () => {
+  it('finds waiting records without reading others, even with stale statistics', async () => {
     await app.database.query('ALTER TABLE records SET (autovacuum_enabled = off)');
     await app.database.query(
       `INSERT INTO records (dataset_record_id, dataset_id, workspace_id, version_id, input, created_revision, created_by)
@@ -93,13 +93,13 @@ describe('the search of records', () => {
     );
     await app.database.query('ANALYZE records');
     await words.fill();
-    const few = async (work: () => Promise<unknown>) =>
+    const mostRowsRead = async (work: () => Promise<unknown>) =>
       Math.max(...(await workOf(app.database, work)).map(({ rows }) => rows));
     await create('one more');
-    expect(await few(() => words.fill())).toBeLessThan(100);
+    expect(await mostRowsRead(() => words.fill())).toBeLessThan(100);
   });
 
-  it('has writers add the words themselves while many records wait', async () => {
+  it('lets writers index their own records while many records wait', async () => {
     await app.database.query(
       `INSERT INTO records (dataset_record_id, dataset_id, workspace_id, version_id, input, created_revision, created_by)
        SELECT 'rec_waiting_' || n, $1, $2, 'ver_waiting_' || n, '"early"', 1, 'test' FROM generate_series(1, 10000) n`,

@@ -13,15 +13,15 @@ export const recordsOf = (datasetId: string): string => `/eval/v1/datasets/${dat
 export type ImportFormat = 'jsonl' | 'csv';
 export const MEDIA = { jsonl: 'application/jsonl', csv: 'text/csv' } as const;
 
-/** An export, as text. */
-export async function exported(client: ApiClient, datasetId: string, query = ''): Promise<string> {
+/** Returns an export as text. */
+export async function exportRecords(client: ApiClient, datasetId: string, query = ''): Promise<string> {
   const answer = await client.get<string>(`${recordsOf(datasetId)}/export?${query}`);
   if (answer.status !== 200) throw new Error(`not exported: ${JSON.stringify(answer.body)}`);
   return answer.body;
 }
 
-/** An import of text; `query` may say what becomes of conflicts. */
-export const importing = (
+/** Imports a text. @param query such as `on_conflict` */
+export const importRecords = (
   client: ApiClient,
   datasetId: string,
   text: string | Buffer,
@@ -31,12 +31,12 @@ export const importing = (
 ): Promise<Answer<RecordImportDto>> =>
   client.post(`${recordsOf(datasetId)}/import?${query}`, text, { 'content-type': media, ...headers });
 
-/** What a record holds, whatever it is called. */
+/** Returns the content of a record, without its ids, versions and times. */
 export const contentOf = ({
   input, expected, metadata, tags, label, category, source_kind, source_ref, external_id,
 }: DatasetRecord) => ({ input, expected, metadata, tags, label, category, source_kind, source_ref, external_id }); // prettier-ignore
 
-/** The texts of what the records of a dataset hold, oldest first. */
+/** Returns the content of the records of a dataset as JSON texts, oldest first. */
 export async function contentsOf(space: EvaluationWorkspace, datasetId: string): Promise<string[]> {
   const records = await space.list<DatasetRecord>(`${recordsOf(datasetId)}?sort=created_at&limit=500`);
   return records.map((record) => JSON.stringify(contentOf(record)));
@@ -45,8 +45,8 @@ export async function contentsOf(space: EvaluationWorkspace, datasetId: string):
 export const jsonLines = (records: unknown[]): string =>
   records.map((record) => `${JSON.stringify(record)}\n`).join('');
 
-/** A dataset of these records. @returns its id. */
-export async function made(space: EvaluationWorkspace, items: Record<string, unknown>[]): Promise<string> {
+/** Creates a dataset with these records. Returns its id. */
+export async function createDatasetWith(space: EvaluationWorkspace, items: Record<string, unknown>[]): Promise<string> {
   const { dataset_id } = await space.dataset();
   for (let at = 0; at < items.length; at += 100) {
     const path = `${recordsOf(dataset_id)}/bulk`;
@@ -62,11 +62,11 @@ const readDataset = (space: EvaluationWorkspace, id: string) =>
 export const datasetOf = async (space: EvaluationWorkspace, id: string): Promise<Dataset> =>
   (await readDataset(space, id)).body;
 
-/** The ETag of a dataset, which each change of its records changes. */
+/** Returns the ETag of a dataset, which each change of its records changes. */
 export const revisionOf = async (space: EvaluationWorkspace, id: string): Promise<string | null> =>
   (await readDataset(space, id)).headers.get('etag');
 
-/** Those of the records of a dataset, oldest first. */
+/** Returns the external ids of the records of a dataset, oldest first. */
 export async function externalIdsOf(
   space: EvaluationWorkspace,
   datasetId: string,

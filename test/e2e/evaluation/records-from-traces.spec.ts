@@ -31,7 +31,7 @@ describe('records from traces', () => {
   const statuses = (answer: { body: any }): number[] => answer.body.items.map((one: any) => one.status_code);
   const placesOf = ({ errors }: ProblemBody): unknown[] => errors!.map(({ pointer }) => pointer);
 
-  it('have the input of the trace, no expected answer, and say where they come from', async () => {
+  it('have the input of the trace, no expected answer, and a reference to the trace', async () => {
     const startedAt = Date.UTC(2026, 10, 20, 12);
     const first = await on.trace({ input: { q: 'a', n: 1 }, output: 'wrong', sessionId: 'chat', startedAt });
     const second = await on.trace({ input: 'b', output: 'wrong too', startedAt });
@@ -52,7 +52,7 @@ describe('records from traces', () => {
     expect((await on.evaluator.get(dataset)).body.record_count).toBe(2);
   });
 
-  it('expect the output of the trace if the caller says that it is right', async () => {
+  it('expect the output of the trace if the request says so', async () => {
     const [good, silent] = [await on.trace({ input: 'q', output: 'right' }), await on.trace({ input: 'q' })];
     const answer = await make({ trace_ids: [good, silent], expected: 'output' });
     expect(statuses(answer)).toEqual([201, 400]);
@@ -60,7 +60,7 @@ describe('records from traces', () => {
     expect(answer.body.items[1].error.detail).toContain('no output');
   });
 
-  it('read a trace as a scorer does: its newest result first, then the root span, then the calls of models', async () => {
+  it('have the values that a scorer sees: of the newest result, else the root span, else the model calls', async () => {
     const rated = await on.trace({ input: 'of the span', output: 'of the span' });
     const experiment = await on.experiment();
     await on.result(experiment, { trace_id: rated, input: { case: 1 }, output: 'of the result' });
@@ -75,7 +75,7 @@ describe('records from traces', () => {
     expect(answer.body.items[1].record.metadata).toEqual({});
   });
 
-  it('fail one by one for traces without input, and store the others', async () => {
+  it('fail individually for traces without input', async () => {
     const [empty, full] = [await on.trace({ output: 'x' }), await on.trace({ input: 'q' })];
     const answer = await make({ trace_ids: [empty, full] });
     expect(statuses(answer)).toEqual([400, 201]);
@@ -84,7 +84,7 @@ describe('records from traces', () => {
     expect(await stored()).toHaveLength(1);
   });
 
-  it('are not made twice: a repeat is a conflict that names the record, or keeps the answer that somebody wrote', async () => {
+  it('are not created twice: a repeat is a conflict that names the record, or skips it', async () => {
     const trace_ids = [await on.trace({ input: 'q', output: 'wrong' })];
     const { record } = (await make({ trace_ids })).body.items[0];
     const path = `${dataset}/records/${record.dataset_record_id}`;
@@ -101,7 +101,7 @@ describe('records from traces', () => {
     expect(statuses(await make({ trace_ids }))).toEqual([201]);
   });
 
-  it('meet the schemas of the dataset, or fail with the faults', async () => {
+  it('fail individually with the faults if they violate the schemas of the dataset', async () => {
     const strict = await newDataset({
       input_schema: { type: 'object', required: ['question'] },
       expected_schema: { type: ['string', 'null'] },
@@ -116,7 +116,7 @@ describe('records from traces', () => {
     expect(await stored(strict)).toHaveLength(1);
   });
 
-  it('are refused as a whole for a trace that is unknown or belongs to another organization', async () => {
+  it('are rejected as a whole for an unknown trace or one of another organization', async () => {
     const own = await on.trace({ input: 'q' });
     const other = await ScoringFixture.create(app);
     const [foreign, unknown] = [await other.trace({ input: 'secret' }), newTraceId()];
@@ -127,7 +127,7 @@ describe('records from traces', () => {
     expect(await stored()).toEqual([]);
   });
 
-  it('are made of the traces that filters and times select, newest first', async () => {
+  it('can be created from the traces that filters and times select, newest first', async () => {
     const noon = Date.UTC(2026, 10, 20, 12);
     const [early, late] = [
       await on.trace({ input: 'a', sessionId: 'chat', startedAt: noon }),
@@ -147,7 +147,7 @@ describe('records from traces', () => {
     expect([none.status, none.body]).toEqual([207, { items: [] }]);
   });
 
-  it('are never a silent part of what a filter matches: over 100 traces need a limit', async () => {
+  it('need a limit if a filter matches more than 100 traces, so that none is omitted silently', async () => {
     const traces = Array.from({ length: 101 }, (_, i) => newSpan({ start: SPAN_START + BigInt(i) * 1_000_000n, attributes: { 'input.value': `q${i}` } }));
     expect((await on.evaluator.post('/telemetry/v1/traces', jsonExport(traces))).status).toBe(200);
     const filters = [{ field: 'span_count', op: 'gte', value: 0 }];
@@ -173,26 +173,26 @@ describe('records from traces', () => {
     [{ trace_ids: [newTraceId()], filters: [{ field: 'status', op: 'eq', value: 'ok' }] }, 400, '/filters'],
     [{ trace_ids: [newTraceId()], since: '2026-11-20T00:00:00Z' }, 400, '/since'],
     [{ trace_ids: [newTraceId()], limit: 1 }, 400, '/limit'],
-  ])('are refused for %j', async (body, status, place) => {
+  ])('are rejected for %j', async (body, status, place) => {
     const answer = await make(body);
     expect([answer.status, ...placesOf(answer.body)]).toEqual([status, place]);
   });
 
   it.each<[string, object, string]>([
     ['neither traces nor filters', {}, 'trace_ids'],
-    ['filters that select nothing in particular', { filters: [] }, 'trace_ids'],
+    ['empty filters', { filters: [] }, 'trace_ids'],
     ['no traces', { trace_ids: [] }, '/trace_ids'],
     ['101 traces', { trace_ids: Array.from({ length: 101 }, newTraceId) }, '/trace_ids'],
     ['a malformed trace id', { trace_ids: ['x'] }, '/trace_ids'],
     ['another workspace', { trace_ids: [newTraceId()], workspace_id: 'wsp_x' }, '/workspace_id'],
-    ['a member that records have, and this request does not', { trace_ids: [newTraceId()], label: 'x' }, 'label'],
-  ])('are refused for %s', async (_, body, place) => {
+    ['a member of records that this request does not have', { trace_ids: [newTraceId()], label: 'x' }, 'label'],
+  ])('are rejected for %s', async (_, body, place) => {
     const answer = await make(body);
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
     expect(answer.body.detail).toContain(place);
   }); // prettier-ignore
 
-  it('are refused for an unknown expected value, an unknown dataset and an archived one', async () => {
+  it('are rejected for an unknown expected value, and for an unknown or archived dataset', async () => {
     const trace_ids = [await on.trace({ input: 'q' })];
     expect((await make({ trace_ids, expected: 'input' })).status).toBe(422);
     expect((await make({ trace_ids }, '/eval/v1/datasets/ds_x')).status).toBe(404);
@@ -201,7 +201,7 @@ describe('records from traces', () => {
     expect([archived.status, archived.body.code]).toEqual([409, 'conflict']);
   });
 
-  it('leave out traces that are too large together, and say which', async () => {
+  it('are 413 for the traces that are too large together', async () => {
     const trace_ids: string[] = [];
     for (const size of [7, 7, 7, 0.1])
       trace_ids.push(await on.trace({ input: 'x'.repeat(size * MIB), output: 'y' }));
@@ -211,7 +211,7 @@ describe('records from traces', () => {
     expect(statuses(await make({ trace_ids: trace_ids.slice(2) }))).toEqual([201, 201]);
   });
 
-  it('need the role that creates records', async () => {
+  it('require the role that creates records', async () => {
     const viewer = await on.organization.as('viewer');
     const body = { workspace_id: on.workspaceId, trace_ids: [newTraceId()] };
     expect((await viewer.post(`${dataset}/records/from-traces`, body)).status).toBe(403);

@@ -45,7 +45,7 @@ describe('records', () => {
     (await space.list<RecordVersion>(`${records}/${id}/versions`)).map((one) => one.version);
 
   describe('creating one', () => {
-    it('answers 201 with the record, its Location and its ETag', async () => {
+    it('returns 201 with the record, its Location and its ETag', async () => {
       const fields = {
         input: { question: 'Capital of Peru?', n: 1 },
         expected: 'Lima',
@@ -77,7 +77,7 @@ describe('records', () => {
       expect([found.headers.get('etag'), JSON.stringify(found.body)]).toEqual(['"1"', JSON.stringify(body)]);
     });
 
-    it('needs only an input, which may be null', async () => {
+    it('needs only an input, which can be null', async () => {
       const rest = { expected: null, metadata: {}, tags: [], label: null, category: null };
       const sources = { source_kind: 'manual', source_ref: null, external_id: null };
       expect(await record({ input: null })).toMatchObject({ input: null, ...rest, ...sources });
@@ -97,14 +97,14 @@ describe('records', () => {
 
     it.each<[string, Fields, string]>([
       ['no input', { input: undefined }, '/input'],
-      ['metadata that is no object', { metadata: 'x' }, '/metadata'],
+      ['metadata that is not an object', { metadata: 'x' }, '/metadata'],
       ['metadata over 16 KiB', { metadata: { x: 'x'.repeat(16 * 1024) } }, '/metadata'],
-      ['a tag that is no text', { tags: [1] }, '/tags'],
+      ['a tag that is not a string', { tags: [1] }, '/tags'],
       ['a label of 256 characters', { label: 'x'.repeat(256) }, '/label'],
       ['an empty category', { category: '' }, '/category'],
-      ['a source_kind that is no text', { source_kind: 1 }, '/source_kind'],
+      ['a source_kind that is not a string', { source_kind: 1 }, '/source_kind'],
       ['a source_ref of 513 characters', { source_ref: 'x'.repeat(513) }, '/source_ref'],
-      ['an external_id that is no text', { external_id: 5 }, '/external_id'],
+      ['an external_id that is not a string', { external_id: 5 }, '/external_id'],
       ['another workspace than its header', { workspace_id: 'wsp_x' }, '/workspace_id'],
       ['no workspace', { workspace_id: undefined }, '/workspace_id'],
     ])('with %s is 400 with a pointer', async (_, fields, pointer) => {
@@ -114,7 +114,7 @@ describe('records', () => {
       expect(await inputs()).toEqual([]);
     });
 
-    it('from an unknown kind of source is 422', async () => {
+    it('with an unknown source_kind is 422', async () => {
       const answer = await space.post(records, { input: 1, source_kind: 'guess' });
       expect([...outcome(answer), ...places(answer)]).toEqual([422, 'validation_failed', '/source_kind']);
     });
@@ -157,7 +157,7 @@ describe('records', () => {
       }
     });
 
-    it('are found by words that PostgreSQL divides further', async () => {
+    it('are found by words that PostgreSQL splits further', async () => {
       const words = ['l’avion', 'foo–bar', '東京・大阪', 'x→y', '10€50'];
       await record({ input: words.join(' ') });
       await record({ input: 'avion bar 大阪 y 50 l foo 東京 x 10' });
@@ -202,7 +202,7 @@ describe('records', () => {
       expect(await inputs('label=none')).toEqual([]);
     });
 
-    it('page, sort and count, without archived ones by default', async () => {
+    it('are paged, sorted and counted, by default without archived ones', async () => {
       expect(statuses(await bulk([1, 2, 3, 4, 5].map((input) => ({ input }))))).toHaveLength(5);
       const [, fourth] = await space.list<DatasetRecord>(records);
       await patch(fourth!.dataset_record_id, { label: 'changed' });
@@ -266,7 +266,7 @@ describe('records', () => {
       expect(page.body.items[0]).toMatchObject({ version: 2, ...changed, created_by: space.editorId });
     });
 
-    it('creates a version for reordered members, but not without a change', async () => {
+    it('creates a version for reordered members, but none without a change', async () => {
       const { dataset_record_id: id, ...before } = await record({
         input: { a: 1, b: 2 },
         metadata: { x: 1 },
@@ -283,7 +283,7 @@ describe('records', () => {
       expect([reordered.body.version, JSON.stringify(reordered.body.input)]).toEqual([2, '{"b":2,"a":1}']);
     });
 
-    it('by several clients who read the same version succeeds for one', async () => {
+    it('succeeds for only one of several clients that read the same version', async () => {
       const { dataset_record_id: id } = await record();
       const edit = (input: number) => patch(id, { input }, { 'if-match': '"1"' });
       expect(statusesOf(await Promise.all([edit(1), edit(2), edit(3)]))).toEqual([200, 412, 412]);
@@ -309,7 +309,7 @@ describe('records', () => {
   });
 
   describe('archiving one', () => {
-    it('makes it read-only and unlisted', async () => {
+    it('makes it read-only and removes it from lists', async () => {
       const before = await record({ input: 'gone' });
       const path = `${records}/${before.dataset_record_id}`;
       const first = await space.evaluator.post<DatasetRecord>(`${path}/archive`);
@@ -330,7 +330,7 @@ describe('records', () => {
       expect([again.status, again.body?.archived_at]).toEqual([200, expect.stringMatching(TIME)]);
     });
 
-    it('is for evaluators, writing for editors, reading for viewers', async () => {
+    it('is allowed for evaluators, writing for editors, and reading for viewers', async () => {
       const { dataset_record_id: id } = await record();
       const refused: Answer<unknown>[] = [
         await space.editor.post(`${records}/${id}/archive`),
@@ -350,7 +350,7 @@ describe('records', () => {
     ['listing the versions of', (caller, path) => caller.get(`${path}/versions`)],
     ['reading a version of', (caller, path) => caller.get(`${path}/versions/1`)],
   ];
-  it.each(operations)('%s a foreign one, or one under another dataset, is 404', async (_, attempt) => {
+  it.each(operations)('%s a foreign record, or one under another dataset, is 404', async (_, attempt) => {
     const { dataset_record_id: id } = await record();
     const other = await space.dataset();
     const evaluator = await space.organization.as('evaluator');

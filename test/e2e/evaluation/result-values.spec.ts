@@ -1,5 +1,5 @@
 import { type Answer, createTestApp, type TestApp } from '#testing';
-import { uploaded } from './dataset-versions.fixture';
+import { uploadVersion } from './dataset-versions.fixture';
 import {
   type BulkAnswer,
   EvaluationWorkspace,
@@ -141,7 +141,7 @@ describe('values of results from their dataset', () => {
   describe('of a CSV version', () => {
     const pinned = async (file: string, options = {}): Promise<Experiment> => {
       const { dataset_id } = await space.dataset();
-      await uploaded(space, dataset_id, file, options);
+      await uploadVersion(space, dataset_id, file, options);
       return space.experiment({ dataset_id, dataset_version: 1 });
     };
 

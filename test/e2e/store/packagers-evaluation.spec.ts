@@ -2,7 +2,7 @@ import { createTestApp, type TestApp } from '#testing';
 import type { ArtifactReference } from '../../../src/resources';
 import { upload } from '../evaluation/dataset-versions.fixture';
 import { type Dataset, type DatasetRecord, EvaluationWorkspace } from '../evaluation/evaluation.harness';
-import { contentOf, exported, importing, jsonLines, recordsOf } from '../evaluation/record-transfer.fixture';
+import { contentOf, exportRecords, importRecords, jsonLines, recordsOf } from '../evaluation/record-transfer.fixture';
 import { ScoringFixture } from '../evaluation/scoring.fixture';
 import { bytesOf, PackageWorkspace } from './package-workspace.fixture';
 
@@ -55,7 +55,7 @@ describe('published datasets and scorers', () => {
   };
   const withRecords = async (records: string, members = {}) => {
     const made = await from.dataset(members);
-    expect((await importing(from.editor, made.dataset_id, records)).status).toBe(200);
+    expect((await importRecords(from.editor, made.dataset_id, records)).status).toBe(200);
     return made;
   };
   const inputsOf = async (space: EvaluationWorkspace, id: string) =>
@@ -90,8 +90,8 @@ describe('published datasets and scorers', () => {
       expect(acquired_from).toMatchObject({ release_id: 'rel_1', artifact_id: made.dataset_id });
       const text = (exportOf: string) => exportOf.replaceAll(/"dataset_record_id":"rec_\w+",/g, '');
       const texts = [
-        text(await exported(from.viewer, made.dataset_id)),
-        text(await exported(to.viewer, copy.artifact_id)),
+        text(await exportRecords(from.viewer, made.dataset_id)),
+        text(await exportRecords(to.viewer, copy.artifact_id)),
       ];
       expect(texts[0]).toContain('1152921504606846976');
       expect(texts[0]).toContain('"input":[9007199254740993,1.0,-0,1e-400,"a\\u0000b"]');
