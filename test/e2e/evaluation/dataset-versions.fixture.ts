@@ -83,7 +83,7 @@ export async function orphans({ database }: TestApp): Promise<number> {
 }
 
 /** Returns the sizes of the bodies that this process has in temporary files. Null on platforms other than Linux. */
-function spooled(): number[] | null {
+function spooledSizes(): number[] | null {
   if (process.platform !== 'linux') return null;
   const files = readdirSync('/proc/self/fd').filter((fd) => linkOf(fd).includes('/spool-'));
   return files.map((fd) => statSync(`/proc/self/fd/${fd}`, { throwIfNoEntry: false })?.size ?? 0);
@@ -92,7 +92,7 @@ function spooled(): number[] | null {
 /** Waits until this many bodies with at least this total size are spooled. Does not wait on platforms other than Linux. */
 export const untilSpooled = (bodies: number, bytes = 0): Promise<void> =>
   until(() => {
-    const sizes = spooled();
+    const sizes = spooledSizes();
     return !sizes || (sizes.length === bodies && sizes.reduce((sum, size) => sum + size, 0) >= bytes);
   });
 

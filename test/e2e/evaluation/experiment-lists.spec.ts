@@ -47,7 +47,7 @@ describe('experiments in a list', () => {
     expect(await found(new URLSearchParams({ ...all, ...rest }).toString())).toEqual(['all']);
   });
 
-  it('are found by numbers of their config in any notation', async () => {
+  it('are found by numbers in their config in any notation', async () => {
     await space.experiment({
       experiment_name: 'n',
       config: { lr: 1e-5, t: 0.7, one: 1, n: 1e6, 'a:b': -2.5 },
@@ -68,7 +68,7 @@ describe('experiments in a list', () => {
     expect(await found('config=lr:1e-5&config=n:1000000.0')).toEqual(['n']);
   });
 
-  it('are found by all given scalars of their config, colons included', async () => {
+  it('are found by several scalars in their config, including ones with colons', async () => {
     const long = 'v'.repeat(300);
     const config = {
       model: 'vendor:m-1:latest',
@@ -100,7 +100,7 @@ describe('experiments in a list', () => {
     expect(await by('stream:true', 'model:vendor:m-1', 'temperature:0.5')).toEqual([]);
   });
 
-  it('are found by a changed config', async () => {
+  it('are found by their changed config', async () => {
     const { experiment_id } = await space.experiment({ config: { model: 'old' } });
     await patch(experiment_id, { config: { model: 'new' } });
     expect(await found('config=model:old')).toEqual([]);
@@ -109,7 +109,7 @@ describe('experiments in a list', () => {
     expect(await found('config=model:new')).toEqual([]);
   });
 
-  it('sort and page, without archived ones by default', async () => {
+  it('are sorted and paged, by default without archived ones', async () => {
     for (const name of ['b', 'a', 'C']) await space.experiment({ name });
     const [, second, first] = await space.list<Experiment>(EXPERIMENTS);
     await patch(first!.experiment_id, { description: 'changed' });

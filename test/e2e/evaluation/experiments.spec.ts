@@ -33,7 +33,7 @@ describe('experiments', () => {
     (await space.list<Experiment>(`${EXPERIMENTS}?${query}`)).map((one) => one.experiment_name);
 
   describe('creating one', () => {
-    it('answers 201 with the experiment, its Location and its ETag', async () => {
+    it('returns 201 with the experiment, its Location and its ETag', async () => {
       const { dataset_id } = await space.dataset();
       const baseline = await space.experiment();
       const fields = {
@@ -75,7 +75,7 @@ describe('experiments', () => {
       expect([read.headers.get('etag'), JSON.stringify(read.body)]).toEqual(['"1"', JSON.stringify(body)]);
     });
 
-    it('needs only a name, which is the default of the display name', async () => {
+    it('needs only a name, which is the default display name', async () => {
       const bare = { description: null, config: {}, tags: [], metadata: {}, context_manifest: null };
       const refers = { dataset_id: null, baseline_experiment_id: null, subject_kind: null, subject_id: null };
       const first = await create({});
@@ -101,18 +101,18 @@ describe('experiments', () => {
       ['an empty name', { name: '' }, '/name'],
       ['a name of 256 characters', { name: 'x'.repeat(256) }, '/name'],
       ['an empty display name', { experiment_name: '' }, '/experiment_name'],
-      ['a config that is no object', { config: [1] }, '/config'],
+      ['a config that is not an object', { config: [1] }, '/config'],
       ['half a subject: no id', { subject_kind: 'agent' }, '/subject_id'],
       ['half a subject: no kind', { subject_id: 'x' }, '/subject_kind'],
-      ['half a subject: null for an id', { subject_kind: 'agent', subject_id: null }, '/subject_id'],
+      ['half a subject: a null id', { subject_kind: 'agent', subject_id: null }, '/subject_id'],
       ['an empty subject id', { subject_kind: 'agent', subject_id: '' }, '/subject_id'],
-      ['a dataset that is no text', { dataset_id: 7 }, '/dataset_id'],
-      ['a dataset version alone', { dataset_version: 1 }, '/dataset_version'],
+      ['a dataset that is not a string', { dataset_id: 7 }, '/dataset_id'],
+      ['a dataset version without a dataset', { dataset_version: 1 }, '/dataset_version'],
       ['dataset version 0', { dataset_version: 0 }, '/dataset_version'],
       ['dataset version 1.5', { dataset_version: 1.5 }, '/dataset_version'],
       ['dataset version 2^31', { dataset_version: 2_147_483_648 }, '/dataset_version'],
       ['metadata over 16 KiB', { metadata: { x: 'x'.repeat(16 * 1024) } }, '/metadata'],
-      ['resume that is no boolean', { resume: 'yes' }, '/resume'],
+      ['a resume that is not a boolean', { resume: 'yes' }, '/resume'],
       ['another workspace than its header', { workspace_id: 'wsp_x' }, '/workspace_id'],
       ['no workspace', { workspace_id: undefined }, '/workspace_id'],
     ])('with %s is 400 with a pointer', async (_, fields, pointer) => {
@@ -122,12 +122,12 @@ describe('experiments', () => {
       expect(await found('')).toEqual([]);
     });
 
-    it('of an unknown kind of subject is 422', async () => {
+    it('with an unknown subject_kind is 422', async () => {
       const answer = await create({ subject_kind: 'model', subject_id: 'x' });
       expect([...outcome(answer), ...places(answer)]).toEqual([422, 'validation_failed', '/subject_kind']);
     });
 
-    it('with an unknown reference is 404 naming it', async () => {
+    it('with an unknown reference is 404 and names it', async () => {
       const elsewhere = await EvaluationWorkspace.open(app);
       const foreign = (await elsewhere.dataset()).dataset_id;
       const own = (await space.dataset()).dataset_id;
@@ -151,7 +151,7 @@ describe('experiments', () => {
       expect(await found('')).toEqual([]);
     });
 
-    it('on more live records than a snapshot holds is 400', async () => {
+    it('with more live records than a snapshot can have is 400', async () => {
       const { dataset_id } = await space.dataset();
       const fill = (count: number) =>
         app.database.query('UPDATE datasets SET record_count = $1 WHERE dataset_id = $2', [
@@ -192,7 +192,7 @@ describe('experiments', () => {
       expect((await create({ ...key, resume: false })).status).toBe(201);
     });
 
-    it('creates a new one when others are frozen, archived or foreign', async () => {
+    it('creates a new one if the others are frozen, archived or foreign', async () => {
       const frozen = await space.experiment({ name: 'n' });
       await space.finalize(frozen.experiment_id);
       const archived = await space.experiment({ name: 'n' });
@@ -211,7 +211,7 @@ describe('experiments', () => {
       expect((await create({ name: 'n', resume: true })).body).toEqual(newest);
     });
 
-    it('by concurrent clients creates one experiment', async () => {
+    it('creates one experiment for concurrent clients', async () => {
       const { dataset_id } = await space.dataset();
       const answers = await Promise.all(
         Array.from({ length: 8 }, () => create({ name: 'at once', dataset_id, resume: true })),
@@ -220,7 +220,7 @@ describe('experiments', () => {
       expect(new Set(answers.map((one) => one.body.experiment_id)).size).toBe(1);
     });
 
-    it('works after the dataset has outgrown a snapshot', async () => {
+    it('works even if the dataset has outgrown a snapshot', async () => {
       const { dataset_id } = await space.dataset();
       const running = await space.experiment({ name: 'n', dataset_id });
       const grown = 'UPDATE datasets SET record_count = 10001 WHERE dataset_id = $1';
@@ -230,8 +230,8 @@ describe('experiments', () => {
     });
   });
 
-  describe('changing one that runs', () => {
-    it('is a merge patch, but replaces config and context manifest whole', async () => {
+  describe('changing a running one', () => {
+    it('is a merge patch, but replaces config and context_manifest as a whole', async () => {
       const before = await space.experiment({
         description: 'old',
         config: { keep: 1 },
@@ -260,14 +260,14 @@ describe('experiments', () => {
       expect((await space.viewer.get(`${EXPERIMENTS}/${before.experiment_id}`)).body).toEqual(cleared.body);
     });
 
-    it('refuses a list in place of an object', async () => {
+    it('rejects an array instead of an object', async () => {
       const { experiment_id } = await space.experiment();
       const fields = { summary: [{ metrics: { cases: 1 } }] };
       const answer = await space.editor.patch(`${EXPERIMENTS}/${experiment_id}`, fields);
       expect([...outcome(answer), places(answer)]).toEqual([400, 'invalid_request', ['/summary']]);
     });
 
-    it('takes metrics in either place, and keeps their spelling', async () => {
+    it('accepts metrics in either place, and keeps the spelling of their names', async () => {
       const { experiment_id: id } = await space.experiment();
       const snake = { cases: 3, successful_cases: 2, failed_cases: 1, duration_ms: 12.5 };
       expect((await patch(id, { metrics: snake })).body.summary).toEqual({ metrics: snake });
@@ -280,7 +280,7 @@ describe('experiments', () => {
       expect((await patch(id, { summary: 'x' })).status).toBe(400);
     });
 
-    it('sets both halves of the subject or neither', async () => {
+    it('requires both halves of the subject or neither', async () => {
       const { experiment_id: id } = await space.experiment();
       expect(places(await patch(id, { subject_kind: 'agent' }))).toEqual(['/subject_id']);
       expect((await patch(id, { subject_kind: 'agent', subject_id: 'a' })).status).toBe(200);
@@ -290,7 +290,7 @@ describe('experiments', () => {
       expect((await patch(id, { subject_kind: 'model', subject_id: 'x' })).status).toBe(422);
     });
 
-    it('refuses another workspace or dataset with 422', async () => {
+    it('is 422 with another workspace or dataset', async () => {
       const { dataset_id } = await space.dataset();
       const { experiment_id: id } = await space.experiment({ dataset_id });
       const same = { workspace_id: space.id, experiment_id: id, dataset_id, dataset_version: null };
@@ -310,7 +310,7 @@ describe('experiments', () => {
       ['no name', { name: null }, 400],
       ['an empty display name', { experiment_name: '' }, 400],
       ['no status', { experiment_status: null }, 400],
-      ['a status that is no text', { experiment_status: 1 }, 400],
+      ['a status that is not a string', { experiment_status: 1 }, 400],
       ['an unknown status', { experiment_status: 'done' }, 422],
       ['an unknown baseline', { baseline_experiment_id: 'exp_x' }, 404],
     ])('to %s is refused and changes nothing', async (_, fields, status) => {
@@ -341,7 +341,7 @@ describe('experiments', () => {
       expect(await space.list(`${path}/results`)).toEqual([result]);
     });
 
-    it('is for evaluators, writing for editors, reading for viewers', async () => {
+    it('is allowed for evaluators, writing for editors, and reading for viewers', async () => {
       const { experiment_id } = await space.experiment();
       const path = `${EXPERIMENTS}/${experiment_id}`;
       const refused: Answer<unknown>[] = [
@@ -359,7 +359,7 @@ describe('experiments', () => {
     ['changing', (caller, id) => caller.patch(`${EXPERIMENTS}/${id}`, { name: 'stolen' })],
     ['archiving', (caller, id) => caller.post(`${EXPERIMENTS}/${id}/archive`)],
   ];
-  it.each(operations)('%s an unknown or foreign one is 404', async (_, attempt) => {
+  it.each(operations)('%s an unknown or foreign experiment is 404', async (_, attempt) => {
     const { experiment_id: id } = await space.experiment();
     const evaluator = await space.organization.as('evaluator');
     const attempts: [ApiClient, string][] = [

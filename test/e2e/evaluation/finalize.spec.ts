@@ -21,7 +21,7 @@ interface SnapshotRecord {
 
 const EXPERIMENTS = '/eval/v1/experiments';
 
-/** The summary of an experiment without results, besides its metrics. */
+/** The summary of an experiment without results, except for its metrics. */
 const EMPTY_SUMMARY = {
   scores: {},
   scorers: {},
@@ -49,7 +49,7 @@ describe('finalizing an experiment', () => {
   const countOf = async (id: string): Promise<number | null> =>
     (await space.viewer.get<Page<Result>>(`${EXPERIMENTS}/${id}/results?limit=0`)).body.page.total;
 
-  /** Puts results into an experiment, the nth with the scores that SQL makes of n. */
+  /** Inserts results into an experiment. @param scores an SQL expression of the row number n */
   const fill = (experimentId: string, from: number, to: number, scores: string) =>
     app.database.query(
       `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, scores, created_at, updated_at, created_by)
@@ -58,8 +58,8 @@ describe('finalizing an experiment', () => {
       [experimentId, space.id, from, to],
     );
 
-  describe('computes its summary', () => {
-    it('exactly, without null scores, and with booleans as 1 and 0', async () => {
+  describe('the summary', () => {
+    it('has exact means, without null scores, and with booleans as 1 and 0', async () => {
       const { experiment_id: id } = await space.experiment();
       const scores: Fields[] = [
         { decimal: 0.1, right: true, some: null, huge: 1e300, third: 1, only: { score: 0.125 }, none: null },
@@ -96,7 +96,7 @@ describe('finalizing an experiment', () => {
       });
     });
 
-    it('without results too', async () => {
+    it('is computed even without results', async () => {
       const before = await space.experiment();
       const { status, headers, body } = await patch(before.experiment_id, { experiment_status: 'completed' });
       expect([status, headers.get('etag')]).toEqual([200, '"2"']);
@@ -111,7 +111,7 @@ describe('finalizing an experiment', () => {
       expect([after.headers.get('etag'), after.body]).toEqual(['"2"', body]);
     });
 
-    it('of the first 10,000 results, and reports truncation', async () => {
+    it('covers the first 10,000 results, and reports truncation', async () => {
       const { experiment_id: full } = await space.experiment();
       await fill(full, 1, 10_000, `'{"s": 1}'`);
       expect((await space.finalize(full)).summary).toMatchObject({
@@ -132,7 +132,7 @@ describe('finalizing an experiment', () => {
       expect(await countOf(more)).toBe(10_001);
     });
 
-    it('with the client’s metrics verbatim, from either place', async () => {
+    it('has the client’s metrics verbatim, from either place', async () => {
       const camel = { cases: 3, successfulCases: 2, failedCases: 1, durationMs: 5.5 };
       const snake = { cases: 3, successful_cases: 2, failed_cases: 1, duration_ms: 5.5 };
       for (const [fields, metrics] of [
@@ -151,7 +151,7 @@ describe('finalizing an experiment', () => {
       expect(summary!.metrics).toEqual({ cases: 2, failed_cases: 1 });
     });
 
-    it('with at most 16 KiB of metrics over all patches', async () => {
+    it('has at most 16 KiB of metrics after all patches', async () => {
       const { experiment_id: id } = await space.experiment();
       expect((await patch(id, { metrics: { a: 'x'.repeat(9_000) } })).status).toBe(200);
       const grown = await patch(id, { metrics: { b: 'x'.repeat(9_000) } });
@@ -160,7 +160,7 @@ describe('finalizing an experiment', () => {
       expect(summary!.metrics).toEqual({ b: 1 });
     });
 
-    it('also for a failed experiment, with its reason', async () => {
+    it('is computed for a failed experiment too, and its error is stored', async () => {
       const { experiment_id: id } = await space.experiment();
       await space.result(id, { scores: { s: 0.5 } });
       const error = { kind: 'timeout', at: { z: 1, a: null } };
@@ -171,8 +171,8 @@ describe('finalizing an experiment', () => {
     });
   });
 
-  describe('keeps a snapshot of its dataset', () => {
-    /** SHA-256 of the RFC 8785 form of a snapshot's records, which hold nothing but ASCII names, text and integers. */
+  describe('the dataset snapshot', () => {
+    /** Returns the SHA-256 of the RFC 8785 form of a snapshot's records, which have only ASCII names, texts and integers. */
     const digestOf = (records: SnapshotRecord[]): string => {
       const items = records.map(
         (one) => `{"dataset_record_id":"${one.dataset_record_id}","version":${one.version}}`,
@@ -183,7 +183,7 @@ describe('finalizing an experiment', () => {
     };
     const recordsOf = (experiment: Experiment) => experiment.dataset_snapshot!.records as SnapshotRecord[];
 
-    it('as of the creation of the experiment', async () => {
+    it('has the records as of the creation of the experiment', async () => {
       const { dataset_id } = await space.dataset();
       const at = (id: string) => `/eval/v1/datasets/${dataset_id}/records/${id}`;
       const make = async () => (await space.record(dataset_id)).dataset_record_id;
@@ -228,7 +228,7 @@ describe('finalizing an experiment', () => {
       expect(next.dataset_snapshot!.sha256).not.toBe(final.dataset_snapshot!.sha256);
     });
 
-    it('without records that were archived then, even if restored since', async () => {
+    it('omits records that were archived then, even if they were restored later', async () => {
       const { dataset_id } = await space.dataset();
       const made = (await space.record(dataset_id)).dataset_record_id;
       const path = `/eval/v1/datasets/${dataset_id}/records/${made}`;
@@ -244,7 +244,7 @@ describe('finalizing an experiment', () => {
       expect((await space.viewer.get<Dataset>(`/eval/v1/datasets/${dataset_id}`)).body.record_count).toBe(1);
     });
 
-    it('also of an empty or archived dataset, and none without a dataset', async () => {
+    it('exists for an empty or archived dataset, and is null without a dataset', async () => {
       const { dataset_id } = await space.dataset();
       const { experiment_id: id } = await space.experiment({ dataset_id });
       await space.archive(`/eval/v1/datasets/${dataset_id}`);
@@ -253,7 +253,7 @@ describe('finalizing an experiment', () => {
       expect((await space.finalize((await space.experiment()).experiment_id)).dataset_snapshot).toBeNull();
     });
 
-    it('with all of a concurrent change or none of it', async () => {
+    it('has all of a concurrent change or nothing of it', async () => {
       const { dataset_id } = await space.dataset();
       const path = `/eval/v1/datasets/${dataset_id}/records/bulk`;
       const write = (input: number) =>
@@ -276,8 +276,8 @@ describe('finalizing an experiment', () => {
     });
   });
 
-  describe('freezes it', () => {
-    it.each(['completed', 'failed'])('%s: refuses every write', async (status) => {
+  describe('the frozen experiment', () => {
+    it.each(['completed', 'failed'])('rejects every write (%s)', async (status) => {
       const { dataset_id } = await space.dataset();
       const { experiment_id: id } = await space.experiment({ dataset_id });
       const record = await space.record(dataset_id);
@@ -304,7 +304,7 @@ describe('finalizing an experiment', () => {
       expect(await countOf(id)).toBe(0);
     });
 
-    it('but allows archiving', async () => {
+    it('can be archived', async () => {
       const { experiment_id: id } = await space.experiment();
       const final = await space.finalize(id);
       const archived = await space.archive<Experiment>(`${EXPERIMENTS}/${id}`);
@@ -315,7 +315,7 @@ describe('finalizing an experiment', () => {
       });
     });
 
-    it('but replays answers of the same Idempotency-Key', async () => {
+    it('replays responses for the same Idempotency-Key', async () => {
       const { experiment_id: id } = await space.experiment();
       const add = () =>
         space.post<Result>(`${EXPERIMENTS}/${id}/results`, { case_id: 'a' }, { 'idempotency-key': 'add' });
@@ -331,7 +331,7 @@ describe('finalizing an experiment', () => {
       expect(readded.body).toEqual(added.body);
     });
 
-    it('once for concurrent clients', async () => {
+    it('is finalized only once by concurrent clients', async () => {
       const { experiment_id: id } = await space.experiment();
       const ends = ['completed', 'failed', 'completed', 'failed'].map((status) =>
         patch(id, { experiment_status: status }),
@@ -342,7 +342,7 @@ describe('finalizing an experiment', () => {
       expect(await read(id)).toEqual(won.body);
     });
 
-    it('not at all when the change is refused', async () => {
+    it('is not finalized if the change is rejected', async () => {
       const before = await space.experiment();
       const id = before.experiment_id;
       const refused: [Fields, Record<string, string>, number][] = [

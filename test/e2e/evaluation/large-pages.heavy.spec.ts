@@ -1,2 +1,2 @@
-// The same for every list.
+// The same test for every list.
 import './large-pages.spec';

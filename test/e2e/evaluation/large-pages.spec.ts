@@ -4,7 +4,7 @@ import { EvaluationWorkspace, type Page } from './evaluation.harness';
 
 const EXPERIMENTS = '/eval/v1/experiments';
 
-/** Four of these are more than a page takes, and each alone is less than a body may be. */
+/** Four of these exceed a page, but each is smaller than the maximum body. */
 const LARGE = 'x'.repeat(6 * 1024 * 1024);
 const COUNT = 4;
 
@@ -29,7 +29,7 @@ describe('a list of large items', () => {
       Promise.resolve(),
     );
 
-  /** Lists by name, each with what fills it and returns its path. */
+  /** The lists by name, each with a function that fills the list and returns its path. */
   const LISTS: [string, () => Promise<string>][] = [
     [
       'results',

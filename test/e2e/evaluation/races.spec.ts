@@ -13,7 +13,7 @@ import {
 const EXPERIMENTS = '/eval/v1/experiments';
 const ROUNDS = sized(8, 40);
 const EXPERIMENTS_FINALIZED = sized(20, 100);
-/** Calls of a writer: far more than fit before an experiment is frozen, so that a test fails instead of hanging. */
+/** Maximum calls of a writer: far more than fit before an experiment is frozen, so that a test fails instead of hanging. */
 const CALLS_MAX = 1_000;
 
 /** Independent clients write through two API processes that share a database. */
@@ -21,7 +21,7 @@ describe('results written through two API processes', () => {
   let app: TestApp;
   let other: TestApp;
   let space: EvaluationWorkspace;
-  /** Two clients, one of each process. */
+  /** Two clients, one for each process. */
   let clients: ApiClient[];
 
   beforeAll(async () => {
@@ -41,8 +41,8 @@ describe('results written through two API processes', () => {
   const bulk = (client: ApiClient, experimentId: string, items: object[]): Promise<Answer<BulkAnswer>> =>
     client.post<BulkAnswer>(`${EXPERIMENTS}/${experimentId}/results/bulk`, { workspace_id: space.id, items });
 
-  describe('of one case, written twice at once: one write is 201 and stored, the other 409', () => {
-    /** Writes a case; answers its status. */
+  describe('of one case', () => {
+    /** Writes a case, and returns the status. */
     type Writer = (
       client: ApiClient,
       id: string,
@@ -61,7 +61,7 @@ describe('results written through two API processes', () => {
       ['both alone', alone, alone],
       ['both in bulk', inBulk, inBulk],
       ['one alone and one in bulk', alone, inBulk],
-    ])('%s', async (_, first, second) => {
+    ])('are 201 once and 409 once if two are written at the same time, %s', async (_, first, second) => {
       const { experiment_id: id } = await space.experiment();
       for (let round = 0; round < ROUNDS; round++) {
         const case_id = `case ${round}`;
@@ -77,11 +77,11 @@ describe('results written through two API processes', () => {
     });
   });
 
-  it('are all in the summary of an experiment that is finalized meanwhile', async () => {
+  it('are all in the summary if the experiment is finalized at the same time', async () => {
     const race = async (index: number): Promise<void> => {
       const { experiment_id: id } = await space.experiment();
       const scored = (case_id: string) => ({ case_id, scores: { s: 1 } });
-      /** Writes until it is refused, so that each experiment is frozen while it is written. @returns what was acknowledged. */
+      /** Writes until a write is rejected, so that each experiment is frozen during writes. Returns the acknowledged cases. */
       const writer = async (client: ApiClient, name: string): Promise<string[]> => {
         const acknowledged: string[] = [];
         for (let call = 0; call < CALLS_MAX; call++) {
@@ -91,13 +91,13 @@ describe('results written through two API processes', () => {
             expect(outcome(answer)).toEqual([409, 'conflict']);
             return acknowledged;
           }
-          const made = statuses(answer);
-          acknowledged.push(...items.filter((_, n) => made[n] === 201).map((item) => item.case_id));
+          const itemStatuses = statuses(answer);
+          acknowledged.push(...items.filter((_, n) => itemStatuses[n] === 201).map((item) => item.case_id));
         }
         throw new Error(`${id} was not frozen for ${name} within ${CALLS_MAX} calls`);
       };
       const finalizer = async (client: ApiClient): Promise<Answer<Experiment>> => {
-        // at another point of the writing each time
+        // At a different time of the writing in each round.
         for (let wait = 0; wait < index % 6; wait++) await client.get(`${EXPERIMENTS}/${id}`);
         return client.patch<Experiment>(`${EXPERIMENTS}/${id}`, { experiment_status: 'completed' });
       };
@@ -105,7 +105,7 @@ describe('results written through two API processes', () => {
         Promise.all([...clients, ...clients].map((client, n) => writer(client, `w${n}`))),
         Promise.all(clients.map(finalizer)),
       ]);
-      // one finalization wins
+      // Only one finalization succeeds.
       expect(statusesOf(finals)).toEqual([200, 409]);
       const acknowledged = cases.flat();
       const { body } = await clients[index % 2]!.get<Experiment>(`${EXPERIMENTS}/${id}`);
@@ -119,10 +119,10 @@ describe('results written through two API processes', () => {
     }
   }, 180_000);
 
-  it('are in the one summary when a hundred requests finalize an experiment at once', async () => {
+  it('are in the summary of the only one of a hundred concurrent finalizations that succeeds', async () => {
     const { experiment_id: id } = await space.experiment();
     let acknowledged = 0;
-    /** @returns how it was refused */
+    /** Returns the outcome of the rejected write. */
     const writer = async (client: ApiClient, name: string): Promise<unknown> => {
       for (let call = 0; call < CALLS_MAX; call++) {
         const answer = await bulk(client, id, [{ case_id: `${name} ${call}`, scores: { s: 1 } }]);
@@ -149,7 +149,7 @@ describe('results written through two API processes', () => {
     expect([counted, (await storedCases(id)).length]).toEqual([acknowledged, acknowledged]);
   });
 
-  it('replaced by many clients at once, while people score them, lose no write and no deadlock ends one', async () => {
+  it('lose no write and cause no deadlock if many clients replace them while people score them', async () => {
     const { experiment_id: id } = await space.experiment();
     const scorer = await space.post<{ scorer_id: string }>('/eval/v1/scorers', {
       ...{ name: 'person', scorer_kind: 'human' },
@@ -195,7 +195,7 @@ describe('results written through two API processes', () => {
     );
   });
 
-  it('replaced while an experiment is finalized are in the summary, or refused', async () => {
+  it('are in the summary or 409 if they are replaced while the experiment is finalized', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const { experiment_id: id } = await space.experiment();
       await single(clients[0]!, id, { case_id: 'case', scores: { s: 0 } });
@@ -208,7 +208,7 @@ describe('results written through two API processes', () => {
     }
   });
 
-  /** The cases of an experiment, by all pages of its list. */
+  /** Returns the cases of an experiment, from all pages of its list. */
   async function storedCases(id: string): Promise<string[]> {
     const cases: string[] = [];
     let cursor = '';

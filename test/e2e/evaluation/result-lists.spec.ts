@@ -2,8 +2,7 @@ import { type Answer, createTestApp, newTraceId, type TestApp } from '#testing';
 import { EvaluationWorkspace, outcome, type Page, type Result } from './evaluation.harness';
 import { HumanScoresFixture, STARS } from './human-scores.fixture';
 
-/** Results can be found by what went wrong with them, and none is lost by a filter, a sort or an export. */
-describe('lists of results', () => {
+describe('result lists', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
   let results: string;
@@ -113,7 +112,7 @@ describe('lists of results', () => {
     },
   );
 
-  it('a cursor of another sort is refused', async () => {
+  it('reject a cursor of another sort', async () => {
     const cursorOf = async (query: string) =>
       (await space.viewer.get<Page<Result>>(`${results}?${query}&limit=1`)).body.page.next_cursor!;
     for (const [made, used] of [
@@ -127,7 +126,7 @@ describe('lists of results', () => {
     }
   });
 
-  it('large results end a page early, and none is lost', async () => {
+  it('end a page early when results are large, and lose none', async () => {
     const { experiment_id } = await space.experiment();
     const path = `/eval/v1/experiments/${experiment_id}/results`;
     const output = 'x'.repeat(3 * 1024 * 1024);
@@ -158,7 +157,7 @@ describe('lists of results', () => {
     }
   });
 
-  it('a frozen result is found by the score that it shows, although people scored it again later', async () => {
+  it('find a frozen result by the score that it shows, even if people scored it again later', async () => {
     const on = await HumanScoresFixture.open(app);
     const scorer = await on.scorer(STARS, { name: 'stars' });
     const result = await on.newResult();
@@ -172,10 +171,10 @@ describe('lists of results', () => {
     expect(await found('sort=score:stars')).toBe(1);
   });
 
-  describe('exported', () => {
+  describe('as an export', () => {
     const exported = (query = '', path = results) => space.viewer.get<string>(`${path}/export?${query}`);
 
-    it('as JSON Lines have every member of the list, oldest first', async () => {
+    it('have every member as JSON Lines, oldest first', async () => {
       const answer = await exported();
       expect([answer.status, answer.headers.get('content-type')]).toEqual([
         200,
@@ -194,13 +193,13 @@ describe('lists of results', () => {
       ['score=exact:gte:0.5', 'bde'],
       ['case_id=e', 'e'],
       ['score=none:gte:0', ''],
-    ])('?%s have only those', async (query, found) => {
+    ])('have only the matching results with ?%s', async (query, found) => {
       const answer = await exported(query);
       const lines = answer.body.split('\n').filter(Boolean);
       expect(lines.map((line) => (JSON.parse(line) as Result).case_id).join('')).toBe(found);
     });
 
-    it('as CSV lose nothing: free-form members are JSON, and no cell runs as a formula', async () => {
+    it('lose nothing as CSV, and have no cell that runs as a formula', async () => {
       const { experiment_id } = await space.experiment();
       const path = `/eval/v1/experiments/${experiment_id}/results`;
       await space.result(experiment_id, {
@@ -221,7 +220,7 @@ describe('lists of results', () => {
       expect(JSON.parse(row.scores!)).toEqual({ s: 0.5 });
     });
 
-    it('go on over many batches, and belong to the workspace', async () => {
+    it('span many batches, and are limited to the workspace', async () => {
       const { experiment_id } = await space.experiment();
       for (let call = 0; call < 11; call++) {
         const items = Array.from({ length: 100 }, (_, n) => ({

@@ -12,7 +12,6 @@ import { scoresOf } from './result-scores.fixture';
 
 type Fields = Record<string, unknown>;
 
-/** A failed case can be tried again, and scores can be added, as long as the experiment runs. */
 describe('changing the results of a running experiment', () => {
   let app: TestApp;
   let on: HumanScoresFixture;
@@ -46,7 +45,7 @@ describe('changing the results of a running experiment', () => {
   });
 
   describe('with on_conflict', () => {
-    it('replace: a failed case is tried again, and nothing of the first try remains', async () => {
+    it('replace stores the result of a retry, and nothing of the first one remains', async () => {
       const first = await create({
         ...{ input: 'i', expected: 'e', error: 'timeout', tags: ['flaky'], metadata: { try: 1 } },
         ...{
@@ -75,7 +74,7 @@ describe('changing the results of a running experiment', () => {
       expect(summary!.scores).toEqual({});
     });
 
-    it('skip: a retried upload keeps what is stored, and says so', async () => {
+    it('skip keeps and returns the stored result', async () => {
       const first = await create({ output: 'first', input: 'i' });
       const again = await create({ output: 'second', on_conflict: 'skip' });
       expect([again.status, again.body]).toEqual([200, first.body]);
@@ -88,7 +87,7 @@ describe('changing the results of a running experiment', () => {
       expect(again.headers.get('etag')).toBe(etag);
     });
 
-    it.each(['error', 'skip', 'replace'])('%s: of two items with one case the first wins', async (how) => {
+    it.each(['error', 'skip', 'replace'])('%s stores only the first of two items with the same case', async (how) => {
       const twice = [
         { case_id: 'twice', output: 1 },
         { case_id: 'twice', output: 2 },
@@ -98,7 +97,7 @@ describe('changing the results of a running experiment', () => {
       expect((await space.list<Result>(results)).map(({ output }) => output)).toEqual([1]);
     });
 
-    it('an unknown value is 422, once the experiment is known to be open', async () => {
+    it('an unknown value is 422 if the experiment is not frozen', async () => {
       expect(outcome(await create({ on_conflict: 'update' }))).toEqual([422, 'validation_failed']);
       expect(outcome(await bulk([{ case_id: 'a' }], 'update'))).toEqual([422, 'validation_failed']);
       expect((await create({ on_conflict: null })).status).toBe(201);
@@ -108,7 +107,7 @@ describe('changing the results of a running experiment', () => {
       }
     });
 
-    it('stored results beyond 16 MiB are 413 and not changed, so that a response has bounds', async () => {
+    it('skip is 413 for stored results beyond 16 MiB, so that responses are bounded', async () => {
       const output = 'x'.repeat(9 * 1024 * 1024);
       for (const case_id of ['a', 'b', 'c']) await create({ case_id, output });
       const items = ['a', 'b', 'c'].map((case_id) => ({ case_id }));
@@ -116,7 +115,7 @@ describe('changing the results of a running experiment', () => {
     });
   });
 
-  it('a score by a person for an earlier version does not count for the new one', async () => {
+  it('a human score for an earlier version does not count for the new one', async () => {
     const scorer = await on.scorer(STARS);
     const other = await on.scorer(BOOLEAN);
     const [trace_id, next] = [newTraceId(), newTraceId()];
@@ -140,7 +139,7 @@ describe('changing the results of a running experiment', () => {
   });
 
   describe('by PATCH', () => {
-    it('scores computed later are added, and other scores stay', async () => {
+    it('adds scores that were computed later, and keeps other scores', async () => {
       const details = { score: 0, comment: 'old', metadata: { z: [1] } };
       const { body } = await create({ scores: { exact: details, kept: { score: 1, label: 'l' } } });
       const patched = await patch(body, {
@@ -159,7 +158,7 @@ describe('changing the results of a running experiment', () => {
       ]);
     });
 
-    it('tags are replaced, metadata is merged, and null clears them', async () => {
+    it('replaces tags, merges metadata, and clears them with null', async () => {
       const { body } = await create({ tags: ['a'], metadata: { x: 1, y: { z: 1 } } });
       const patched = await patch(body, { tags: ['b'], metadata: { x: null, y: { w: 2 } } });
       expect(patched.body).toMatchObject({ tags: ['b'], metadata: { y: { z: 1, w: 2 } } });
@@ -173,7 +172,7 @@ describe('changing the results of a running experiment', () => {
       ]);
     });
 
-    it('a patch that changes nothing writes nothing, and what was read can be sent back', async () => {
+    it('writes nothing if nothing changes, for example if a client sends back a result', async () => {
       const { body } = await create({
         scores: { s: { score: 0.5, label: 'l' } },
         tags: ['a'],
@@ -194,7 +193,7 @@ describe('changing the results of a running experiment', () => {
       expect(outcome(await patch(body, { tags: ['c'] }, { 'if-match': etag }))[0]).toBe(412);
     });
 
-    it('a score computed for a result that was replaced meanwhile is refused', async () => {
+    it('rejects a score that was computed for a version that has been replaced', async () => {
       const { body } = await create({ output: 'first' });
       await create({ output: 'second', on_conflict: 'replace' });
       const late = await patch(body, { version: 1, scores: { exact: 1 } });
@@ -204,7 +203,7 @@ describe('changing the results of a running experiment', () => {
       expect((await patch(body, { version: 2, scores: { exact: 1 } })).body.scores).toEqual({ exact: 1 });
     });
 
-    it('is refused for a frozen experiment, an unknown result, and unknown scorers', async () => {
+    it('is rejected for a frozen experiment, an unknown result, and unknown scorers', async () => {
       const { body } = await create({});
       const other = { ...body, result_id: 'res_x' };
       expect(outcome(await patch(other, { tags: [] }))).toEqual([404, 'not_found']);
@@ -228,7 +227,7 @@ describe('changing the results of a running experiment', () => {
       expect(outcome(await patch(body, { tags: ['x'] }))).toEqual([409, 'conflict']);
     });
 
-    it('a result has at most 100 scores', async () => {
+    it('is rejected if the result would have more than 100 scores', async () => {
       const many = (from: number, to: number) =>
         Object.fromEntries(Array.from({ length: to - from }, (_, n) => [`s${from + n}`, 1]));
       const { body } = await create({ scores: many(0, 60) });

@@ -11,8 +11,7 @@ import { sentBy } from './work.harness';
 
 type Fields = Record<string, unknown>;
 
-/** Results take from their record or CSV case what they do not send. */
-describe('values of results from their dataset', () => {
+describe('values that results take from their dataset', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
 
@@ -41,8 +40,8 @@ describe('values of results from their dataset', () => {
     return Object.fromEntries(rows.map((row) => [row.case_id, row.is_expected]));
   };
 
-  describe('of records', () => {
-    it('a result that names only its record has the values of the snapshot, not of a later edit', async () => {
+  describe('from records', () => {
+    it('are those of the snapshot, not of a later edit', async () => {
       const { dataset_id } = await space.dataset();
       const content = { input: { z: 1, a: [null] }, expected: 'Paris', tags: ['geo', 'fr'] };
       const record = await space.record(dataset_id, content);
@@ -54,7 +53,7 @@ describe('values of results from their dataset', () => {
       expect([made.status, JSON.stringify(values(made.body))]).toEqual([201, JSON.stringify(content)]);
       const many = await bulk(experiment, [{ case_id: 'in bulk', dataset_record_id }]);
       expect(statuses(many)).toEqual([201]);
-      // a response with all inputs of a dataset would be without bounds
+      // A response with all inputs of a dataset would be unbounded.
       expect(many.body.items[0]!.result).toMatchObject({ tags: content.tags, dataset_record_version: 1 });
       expect(Object.keys(many.body.items[0]!.result!)).not.toContain('input');
       expect(await listed(experiment)).toEqual([content, content]);
@@ -64,7 +63,7 @@ describe('values of results from their dataset', () => {
       expect(values(await read(made.body))).toEqual(content);
     });
 
-    it('values that a result sends stay, null and no tags included', async () => {
+    it('do not replace values that a result has, including null and empty tags', async () => {
       const { dataset_id } = await space.dataset();
       const { dataset_record_id } = await space.record(dataset_id, {
         input: 'i',
@@ -94,7 +93,7 @@ describe('values of results from their dataset', () => {
       }
     });
 
-    it('a case counts as expected only if the snapshot has its record', async () => {
+    it('come from an expected case only if the snapshot has its record', async () => {
       const { dataset_id } = await space.dataset();
       const at = (id: string) => `/eval/v1/datasets/${dataset_id}/records/${id}`;
       const [live, archived, later] = [
@@ -125,7 +124,7 @@ describe('values of results from their dataset', () => {
       expect(await isExpected(free)).toEqual({ x: false });
     });
 
-    it('a small request cannot copy gigabytes: items beyond 32 MiB of values are 413', async () => {
+    it('are limited to 32 MiB per request, and items beyond are 413', async () => {
       const { dataset_id } = await space.dataset();
       const { dataset_record_id } = await space.record(dataset_id, { input: 'x'.repeat(9 * 1024 * 1024) });
       const experiment = await space.experiment({ dataset_id });
@@ -138,14 +137,14 @@ describe('values of results from their dataset', () => {
     });
   });
 
-  describe('of a CSV version', () => {
+  describe('from a CSV version', () => {
     const pinned = async (file: string, options = {}): Promise<Experiment> => {
       const { dataset_id } = await space.dataset();
       await uploadVersion(space, dataset_id, file, options);
       return space.experiment({ dataset_id, dataset_version: 1 });
     };
 
-    it('a result that names only its case has the cells of its row', async () => {
+    it('are the cells of the row', async () => {
       const mapping = { input: ['input'], expected: ['expected'], tags: ['tags'] };
       const file = 'id,input,expected,tags\nc1,"2, 3",5,"a,b"\nc2,x,y,\nc3,"line\nbreak",z,c\n';
       const experiment = await pinned(file, { mapping });
@@ -163,7 +162,7 @@ describe('values of results from their dataset', () => {
       expect(await isExpected(experiment)).toEqual({ c1: true, c2: true, c3: true });
     });
 
-    it('finds rows anywhere in a file of many chunks, and reads each chunk once', async () => {
+    it('are found anywhere in a file of many chunks, and each chunk is read once', async () => {
       const rows = Array.from({ length: 3_000 }, (_, n) => `r${n},${`${n} `.repeat(120)}`);
       rows[1_500] = `r1500,${'long '.repeat(150_000)}`;
       const experiment = await pinned(`id,input\n${rows.join('\n')}`);
@@ -187,7 +186,7 @@ describe('values of results from their dataset', () => {
       expect(inputs).toEqual(wanted.map((n) => rows[n]!.slice(rows[n]!.indexOf(',') + 1)));
     });
 
-    it('items beyond 8 MiB of cells are 413, so that a small request does not fill the memory', async () => {
+    it('are limited to 8 MiB per request, and items beyond are 413', async () => {
       const rows = Array.from({ length: 6 }, (_, n) => `r${n},${String(n).repeat(3 * 1024 * 1024)}`);
       const experiment = await pinned(`id,input\n${rows.join('\n')}\n`);
       const items = rows.map((_, n) => ({ case_id: `r${n}` }));

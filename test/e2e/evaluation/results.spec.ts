@@ -40,7 +40,7 @@ describe('results', () => {
     (await space.list<Result>(`${results}?${query}`)).map((one) => one.case_id);
 
   describe('creating one', () => {
-    it('answers 201 with the result and its Location', async () => {
+    it('returns 201 with the result and its Location', async () => {
       const fields = {
         case_id: 'capital of Peru',
         input: { q: 'Capital?', context: { z: 1, a: null } },
@@ -113,15 +113,15 @@ describe('results', () => {
 
     it.each<[string, Fields, string]>([
       ['no case_id', { case_id: undefined }, '/case_id'],
-      ['null for a case_id', { case_id: null }, '/case_id'],
+      ['a null case_id', { case_id: null }, '/case_id'],
       ['an empty case_id', { case_id: '' }, '/case_id'],
       ['a case_id of 256 characters', { case_id: 'x'.repeat(256) }, '/case_id'],
       ['a case_id that is a number', { case_id: 1 }, '/case_id'],
-      ['metadata that is no object', { metadata: 1 }, '/metadata'],
+      ['metadata that is not an object', { metadata: 1 }, '/metadata'],
       ['metadata over 16 KiB', { metadata: { x: 'x'.repeat(16 * 1024) } }, '/metadata'],
       ['an empty tag', { tags: [''] }, '/tags'],
-      ['a record id that is no text', { dataset_record_id: 1 }, '/dataset_record_id'],
-      ['a trace_id in capitals', { trace_id: TRACE_ID.toUpperCase() }, '/trace_id'],
+      ['a record id that is not a string', { dataset_record_id: 1 }, '/dataset_record_id'],
+      ['an upper-case trace_id', { trace_id: TRACE_ID.toUpperCase() }, '/trace_id'],
       ['a trace_id of zeros', { trace_id: '0'.repeat(32) }, '/trace_id'],
       ['a trace_id of 31 digits', { trace_id: TRACE_ID.slice(1) }, '/trace_id'],
       ['a trace_id of 33 digits', { trace_id: `${TRACE_ID}0` }, '/trace_id'],
@@ -130,7 +130,7 @@ describe('results', () => {
       ['an empty trace_id', { trace_id: '' }, '/trace_id'],
       ['a session_id of 256 characters', { session_id: 'x'.repeat(256) }, '/session_id'],
       ['a negative duration', { duration_ms: -1 }, '/duration_ms'],
-      ['a duration that is text', { duration_ms: '1' }, '/duration_ms'],
+      ['a duration that is a string', { duration_ms: '1' }, '/duration_ms'],
       ['an empty trial group', { trial_group: '' }, '/trial_group'],
       ['trial -1', { trial_index: -1 }, '/trial_index'],
       ['trial 1.5', { trial_index: 1.5 }, '/trial_index'],
@@ -156,8 +156,8 @@ describe('results', () => {
     });
   });
 
-  describe('of one case', () => {
-    it('are refused a second time: alone, in bulk and within one call', async () => {
+  describe('of the same case', () => {
+    it('are 409 the second time: alone, in bulk and within one call', async () => {
       const first = await create({ output: 'first' });
       expect(first.status).toBe(201);
       const second = await create({ output: 'second' });
@@ -177,14 +177,14 @@ describe('results', () => {
       expect(outputs).toEqual(['first', 1, null]);
     });
 
-    it('belong each to its experiment', async () => {
+    it('can exist once in each experiment', async () => {
       await create({});
       expect(
         (await space.result((await space.experiment()).experiment_id, { case_id: 'case' })).case_id,
       ).toBe('case');
     });
 
-    it('sent twice at once are stored once', async () => {
+    it('are stored once if two are sent at the same time', async () => {
       for (let i = 0; i < 10; i++) {
         const one = { case_id: `case ${i}` };
         expect(statusesOf(await Promise.all([create(one), create(one)]))).toEqual([201, 409]);
@@ -197,7 +197,7 @@ describe('results', () => {
       expect(await cases('limit=500')).toHaveLength(20);
     });
 
-    it('sent by many clients in different orders are stored once, without deadlock', async () => {
+    it('are stored once, without deadlock, if many clients send them in different orders', async () => {
       const items = Array.from({ length: 100 }, (_, i) => ({ case_id: `case ${i}` }));
       for (let round = 0; round < 3; round++) {
         const fresh = items.map(({ case_id }) => ({ case_id: `${round} ${case_id}` }));
@@ -210,13 +210,13 @@ describe('results', () => {
   });
 
   describe('in bulk', () => {
-    it('are answered in the order sent, and listed in it', async () => {
+    it('get outcomes in the order sent, and are listed in it', async () => {
       const items = Array.from({ length: 100 }, (_, i) => ({ case_id: `${(i * 37) % 100}`, output: i }));
       const answer = await bulk(items);
       expect(statuses(answer)).toEqual(items.map(() => 201));
       expect(answer.body.items.map((one) => one.result!.output)).toEqual(items.map((one) => one.output));
       const listed = await space.list<Result>(`${results}?sort=created_at&limit=500`);
-      // the response leaves out the values that the items did not have
+      // The response omits the values that the items omitted.
       expect(listed).toEqual(
         answer.body.items.map((one) => ({ input: null, expected: null, ...one.result })),
       );
@@ -225,21 +225,21 @@ describe('results', () => {
     it.each<[string, unknown]>([
       ['none', []],
       ['101', Array.from({ length: 101 }, (_, i) => ({ case_id: `${i}` }))],
-      ['no list of them', 'items'],
-      ['no items at all', undefined],
+      ['no array', 'items'],
+      ['no items member', undefined],
     ])('with %s are 400 as a whole', async (_, items) => {
       const answer = await bulk(items);
       expect([...outcome(answer), ...new Set(places(answer))]).toEqual([400, 'invalid_request', '/items']);
       expect(await cases()).toEqual([]);
     });
 
-    it('that are not objects fail one by one', async () => {
+    it('fail independently if they are not objects', async () => {
       expect(statuses(await bulk([1, null, [], 'x', { case_id: 'good' }]))).toEqual([
         400, 400, 400, 400, 201,
       ]);
     });
 
-    it('for another workspace, or an unknown or foreign experiment, are refused', async () => {
+    it('are rejected for another workspace, or an unknown or foreign experiment', async () => {
       const items = [{ case_id: 'x' }];
       expect((await bulk(items, { workspace_id: 'wsp_x' })).status).toBe(400);
       expect((await bulk(items, { workspace_id: undefined })).status).toBe(400);
@@ -250,8 +250,8 @@ describe('results', () => {
     });
   });
 
-  describe('of an experiment on records', () => {
-    it('name a record each, and get its version of the experiment’s start', async () => {
+  describe('of an experiment that is backed by records', () => {
+    it('must name a record, and get its version as of the creation of the experiment', async () => {
       const { dataset_id } = await space.dataset();
       const other = await space.record((await space.dataset()).dataset_id);
       const record = await space.record(dataset_id);
@@ -300,7 +300,7 @@ describe('results', () => {
       expect(pointers.slice(4)).toEqual(['/items/4/dataset_record_id', '/items/5/dataset_record_id']);
     });
 
-    it('may name a record of the workspace without a dataset', async () => {
+    it('can name any record of the workspace if the experiment has no dataset', async () => {
       const { dataset_record_id: id } = await space.record((await space.dataset()).dataset_id);
       const answer = await create({ dataset_record_id: id });
       expect([answer.status, answer.body.dataset_record_version]).toEqual([201, 1]);
@@ -370,7 +370,7 @@ describe('results', () => {
     }
   });
 
-  it('are written by editors and read by viewers', async () => {
+  it('can be written by editors and read by viewers', async () => {
     const body = { workspace_id: space.id, case_id: 'x', items: [{ case_id: 'x' }] };
     const runtime = await space.organization.as('runtime');
     for (const answer of [

@@ -7,15 +7,15 @@ interface Reference {
   version: number;
 }
 
-/** What was done to a record, from when it was sent to when it was answered. */
+/** One change of a record, from the time of its request to the time of the response. */
 interface Change {
-  /** The version that it made; `archived` for none any more. */
-  made: number | 'archived';
+  /** The version that the change created, or `archived`. */
+  version: number | 'archived';
   sent: number;
   answered: number;
 }
 
-/** RFC 8785 for what records of snapshots are: members by their UTF-16 code units, no space, ECMAScript's numbers. */
+/** RFC 8785 for the records of snapshots: members sorted by UTF-16 code units, no spaces, and ECMAScript numbers. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
@@ -49,51 +49,51 @@ describe('the snapshot of a dataset', () => {
     };
     const add = async () => {
       const { answer, ...times } = await timed(() => space.record(dataset_id, { input: 0 }));
-      history.set(answer.dataset_record_id, [{ made: 1, ...times }]);
+      history.set(answer.dataset_record_id, [{ version: 1, ...times }]);
     };
-    for (let made = 0; made < 6; made++) await add();
-    /** Changes one record over and over, then archives it, while others come. */
+    for (let count = 0; count < 6; count++) await add();
+    /** Changes a record repeatedly, then archives it, while other records are added. */
     const editor = async (id: string, edits: number) => {
       for (let input = 1; input <= edits; input++) {
         const { answer, ...times } = await timed(() => space.editor.patch(pathOf(id), { input }));
         expect([answer.status, answer.body.version]).toEqual([200, input + 1]);
-        history.get(id)!.push({ made: input + 1, ...times });
+        history.get(id)!.push({ version: input + 1, ...times });
       }
       const { answer, ...times } = await timed(() => space.evaluator.post(`${pathOf(id)}/archive`));
       expect(answer.status).toBe(200);
-      history.get(id)!.push({ made: 'archived', ...times });
+      history.get(id)!.push({ version: 'archived', ...times });
     };
-    const began: { experiment: Experiment; sent: number; answered: number }[] = [];
-    const beginner = async () => {
+    const created: { experiment: Experiment; sent: number; answered: number }[] = [];
+    const creator = async () => {
       for (let round = 0; round < 12; round++) {
         const { answer, ...times } = await timed(() => space.experiment({ dataset_id }));
-        began.push({ experiment: answer, ...times });
+        created.push({ experiment: answer, ...times });
       }
     };
     const adder = async () => {
       for (let round = 0; round < 8; round++) await add();
     };
     const ids = [...history.keys()];
-    await Promise.all([...ids.map((id, index) => editor(id, 3 + index)), beginner(), beginner(), adder()]);
+    await Promise.all([...ids.map((id, index) => editor(id, 3 + index)), creator(), creator(), adder()]);
 
-    for (const { experiment, sent, answered } of began) {
+    for (const { experiment, sent, answered } of created) {
       const final = await space.finalize(experiment.experiment_id);
-      const held = new Map(recordsOf(final).map((one) => [one.dataset_record_id, one.version]));
+      const inSnapshot = new Map(recordsOf(final).map((one) => [one.dataset_record_id, one.version]));
       for (const [id, changes] of history) {
-        // what was answered before holds, or something that was sent before the experiment was answered
-        const latest = changes.filter((one) => one.answered < sent).at(-1)?.made ?? 'archived';
+        // Shows a change that was acknowledged before, or one that was sent before the experiment was acknowledged.
+        const latest = changes.filter((one) => one.answered < sent).at(-1)?.version ?? 'archived';
         const open = changes.filter((one) => one.answered > sent && one.sent < answered);
-        expect([latest, ...open.map((one) => one.made)]).toContain(held.get(id) ?? 'archived');
-        held.delete(id);
+        expect([latest, ...open.map((one) => one.version)]).toContain(inSnapshot.get(id) ?? 'archived');
+        inSnapshot.delete(id);
       }
-      expect([...held]).toEqual([]);
+      expect([...inSnapshot]).toEqual([]);
       expect(final.dataset_snapshot!.record_count).toBe(recordsOf(final).length);
     }
-    // it was tried: experiments began between the changes
-    expect(new Set(began.map(({ experiment }) => experiment.created_at)).size).toBeGreaterThan(1);
+    // The test is meaningful only if experiments were created between the changes.
+    expect(new Set(created.map(({ experiment }) => experiment.created_at)).size).toBeGreaterThan(1);
   });
 
-  it('refers to versions that stay readable', async () => {
+  it('references versions that stay readable', async () => {
     const { dataset_id } = await space.dataset();
     const record = await space.record(dataset_id, { input: { z: 1, a: ['first'] }, expected: 1 });
     const path = `/eval/v1/datasets/${dataset_id}/records/${record.dataset_record_id}`;
@@ -113,13 +113,13 @@ describe('the snapshot of a dataset', () => {
     const { dataset_snapshot: snapshot } = await space.finalize(experiment_id);
     const records = snapshot!.records as Reference[];
     expect([records.length, snapshot!.sha256]).toEqual([25, digestOf(records)]);
-    // and it changes with any of them
+    // The digest changes with any of them.
     const forged = records.map((one, index) => (index === 24 ? { ...one, version: 2 } : one));
     expect(digestOf(forged)).not.toBe(snapshot!.sha256);
     expect(digestOf(records.slice(1))).not.toBe(snapshot!.sha256);
   });
 
-  it('"records in a dataset snapshot: 10,000": 10,001 are refused', async () => {
+  it('"records in a dataset snapshot: 10,000": an experiment over 10,001 is 400', async () => {
     const { dataset_id } = await space.dataset();
     const fill = (from: number, to: number) =>
       app.database.query(

@@ -4,7 +4,6 @@ import { EvaluationWorkspace, type Experiment } from './evaluation.harness';
 
 type Fields = Record<string, unknown>;
 
-/** Means are exact, and of the right results. */
 describe('the summary of an experiment', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
@@ -15,7 +14,7 @@ describe('the summary of an experiment', () => {
   });
   afterAll(() => app.close());
 
-  /** The summary of an experiment whose results have these scores. */
+  /** Returns the summary of an experiment whose results have these scores. */
   async function summaryOf(scores: Fields[]): Promise<NonNullable<Experiment['summary']>> {
     const { experiment_id: id } = await space.experiment();
     const items = scores.map((one, index) => ({ case_id: `${index}`, scores: one }));
@@ -23,7 +22,7 @@ describe('the summary of an experiment', () => {
     return (await space.finalize(id)).summary!;
   }
 
-  /** A scorer with this many versions. */
+  /** Creates a scorer with this many versions. */
   async function scorer(name: string, versions = 1): Promise<string> {
     const definition = { language: 'javascript', source: 'function score() { return 1; }' };
     const fields = { name, scorer_kind: 'code', definition };
@@ -39,7 +38,7 @@ describe('the summary of an experiment', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(decimal, { minLength: 1, maxLength: 30 }), async (millionths) => {
         const { scores } = await summaryOf(millionths.map((one) => ({ s: one / 1e6 })));
-        // one division of exact integers is rounded correctly
+        // A single division of exact integers is rounded correctly.
         const total = millionths.reduce((sum, one) => sum + one, 0);
         const mean = total / (millionths.length * 1e6);
         expect(scores!.s).toEqual({ mean: mean + 0, count: millionths.length });
@@ -48,7 +47,7 @@ describe('the summary of an experiment', () => {
     );
   });
 
-  it('has 0.3 for the mean of 0.1 and 0.5, and a third with all its digits', async () => {
+  it('has 0.3 as the mean of 0.1 and 0.5, and one third with all digits', async () => {
     const { scores } = await summaryOf([
       { a: 0.1, third: 1, large: 2 ** 53 },
       { a: 0.5, third: 0, large: 1 },
@@ -75,20 +74,20 @@ describe('the summary of an experiment', () => {
     });
   });
 
-  it('omits the score of a scorer with only nulls, and keeps its id', async () => {
+  it('omits the mean of a scorer with only nulls, but has its reference', async () => {
     const silent = await scorer('silent');
     const versioned = await scorer('versioned', 2);
     const { scores, scorers } = await summaryOf([
       { none: null, silent: { score: null, scorer_id: silent, scorer_version: 1 } },
       { none: { score: null }, v: { score: true, scorer_id: versioned, scorer_version: 2 } },
       { v: { score: 0, scorer_id: versioned, scorer_version: 1 } },
-      // a reference needs a version
+      // A reference requires a version.
       { v: 1, half: { score: 1, scorer_id: versioned } },
     ]);
     expect(scores).toEqual({ v: { mean: 2 / 3, count: 3 }, half: { mean: 1, count: 1 } });
     expect(scorers).toEqual({
       silent: { scorer_id: silent, scorer_version: 1 },
-      // of the last result that says it
+      // The newest result with a version counts.
       v: { scorer_id: versioned, scorer_version: 1 },
     });
   });
@@ -116,7 +115,7 @@ describe('the summary of an experiment', () => {
     expect([Object.keys(all.scores!).length, all.is_scorers_truncated]).toEqual([1_000, false]);
     const cut = await summaryOf(inTens(named(1_001)));
     expect([Object.keys(cut.scores!), cut.is_scorers_truncated]).toEqual([named(1_000), true]);
-    // its results are all folded in
+    // All its results are covered.
     expect(cut.is_truncated).toBe(false);
   });
 
@@ -131,7 +130,7 @@ describe('the summary of an experiment', () => {
       [id, space.id],
     );
     const before = process.memoryUsage();
-    // a request that takes longer than REQUEST_TIMEOUT_MS is 504
+    // A request that takes longer than REQUEST_TIMEOUT_MS would be 504.
     const { summary } = await space.finalize(id);
     const grown = process.memoryUsage().rss - before.rss;
     expect(Object.keys(summary!.scores!)).toEqual(
@@ -139,11 +138,11 @@ describe('the summary of an experiment', () => {
     );
     expect(summary!.scores!.s0000123).toEqual({ mean: 0.23, count: 1 });
     expect([summary!.is_truncated, summary!.is_scorers_truncated]).toEqual([false, true]);
-    // a million names alone are more
+    // The names of a million scorers alone would be larger.
     expect(grown).toBeLessThan(64 * 1024 * 1024);
   });
 
-  it('"results folded into a summary: 10,000 per experiment": the first to arrive', async () => {
+  it('"results folded into a summary: 10,000 per experiment", in order of arrival', async () => {
     const [early, late] = [await scorer('early'), await scorer('late')];
     const { experiment_id: id } = await space.experiment();
     const reference = (scorerId: string, version: number) =>

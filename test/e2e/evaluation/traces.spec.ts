@@ -62,7 +62,7 @@ describe('experiment traces', () => {
   const pathOf = (experiment: string, rest = ''): string =>
     `/eval/v1/experiments/${experiment}/traces${rest}`;
 
-  describe('the list', () => {
+  describe('the trace list', () => {
     it('shows each trace with its totals and its result, newest result first', async () => {
       const experiment = await newExperiment();
       const ids = await send(
@@ -116,17 +116,17 @@ describe('experiment traces', () => {
       expect([after.page.total, after.items.length]).toEqual([2, 2]);
     });
 
-    it('contains only traces that results name', async () => {
+    it('contains only traces that results reference', async () => {
       const [experiment, other] = [await newExperiment(), await newExperiment()];
       const [theirs] = await send({}, {});
       await addResults(other, [theirs!]);
       expect((await client.get(pathOf(experiment))).body).toMatchObject({ items: [], page: { total: 0 } });
     });
 
-    it('pages without gaps or repeats when most traces are absent', async () => {
+    it('pages without gaps or duplicates if most traces have not arrived', async () => {
       const experiment = await newExperiment();
       const all = Array.from({ length: 350 }, newTraceId);
-      // the middle has none at all: a page must go on beyond what it reads at once
+      // The middle has none at all, so a page must continue after its first read.
       const present = all.filter((_, i) => i % 7 === 0 && (i < 60 || i > 280));
       await send(...present.map((traceId) => ({ traceId })));
       await addResults(experiment, all);
@@ -148,7 +148,7 @@ describe('experiment traces', () => {
       expect([none.items, none.page.total]).toEqual([[], present.length]);
     });
 
-    it('refuses unknown parameters', async () => {
+    it('rejects unknown parameters', async () => {
       const experiment = await newExperiment();
       for (const query of ['?cursor=nonsense', '?limit=501', '?session_id=x', '?cursor=a&offset=1']) {
         const { status, body } = await client.get(pathOf(experiment, query));
@@ -164,7 +164,7 @@ describe('experiment traces', () => {
   describe('one trace and its spans', () => {
     const ROUTES = ['', '/spans'];
 
-    it('are readable before a result names the trace', async () => {
+    it('are readable before a result references the trace', async () => {
       const experiment = await newExperiment();
       const id = newTraceId();
       for (const route of ROUTES) {
@@ -213,7 +213,7 @@ describe('experiment traces', () => {
       }
     });
 
-    it('are for viewers, not for runtime callers', async () => {
+    it('are readable for viewers, but not for runtime callers', async () => {
       const experiment = await newExperiment();
       const [id] = await send({});
       const [viewer, runtime] = [await organization.as('viewer'), await organization.as('runtime')];
@@ -239,7 +239,7 @@ describe('experiment traces', () => {
     });
   });
 
-  it.each(['traces', 'results'])('are 503 with Retry-After when %s do not answer in time', async (table) => {
+  it.each(['traces', 'results'])('are 503 with Retry-After if %s cannot be read in time', async (table) => {
     const experiment = await newExperiment();
     const [id] = await send({});
     await addResults(experiment, [id!]);
@@ -260,7 +260,7 @@ describe('experiment traces', () => {
       expect(headers.get('retry-after')).toMatch(/^\d+$/);
       expect(body.detail).toMatch(/could not be read in time\. (Ask|Read|Narrow|Try)/);
     }
-    // and are readable again
+    // They are readable again.
     let status = 0;
     for (let attempt = 0; attempt < 50 && status !== 200; attempt++) {
       ({ status } = await caller.get(paths[0]!));
