@@ -4,7 +4,7 @@ import { ResultLockRepository } from '../../../src/evaluation/experiments/result
 import { ResultRepository } from '../../../src/evaluation/experiments/results/result.repository';
 import { ScoreWriteBackRepository } from '../../../src/evaluation/scores/score-write-back.repository';
 import { EvaluationWorkspace } from './evaluation.harness';
-import { type Plan, plansWithin, scansOf, vacuumed } from './plans.harness';
+import { type Plan, plansWithin, scansOf, vacuum } from './plans.harness';
 
 const traceId = (n: number): string => String(n).padStart(32, '0');
 
@@ -51,7 +51,7 @@ describe('with many results and human scores', () => {
         [space.id],
       );
     });
-    await vacuumed(app, ['results', 'result_scores', 'scores', 'scorers', 'scorer_versions']);
+    await vacuum(app, ['results', 'result_scores', 'scores', 'scorers', 'scorer_versions']);
   });
   afterAll(() => app.close());
 

@@ -2,7 +2,7 @@ import type { SqlExecutor, Statement, Tx } from '#platform/db';
 import type { RawJson } from '#platform/json';
 import type { Answer, TestApp } from '#testing';
 import type { Page } from './evaluation.harness';
-import { sentBy } from './work.harness';
+import { statementsOf } from './work.harness';
 
 export interface Plan {
   'Node Type': string;
@@ -13,21 +13,21 @@ export interface Plan {
   Plans?: Plan[];
 }
 
-/** The plans of the statements by which a list or a search is answered: of its count and of its rows. */
+/** Returns the plans of the statements of a list or a search: of its count and of its rows. */
 export async function plansOf(
   { database }: TestApp,
   title: string,
   ask: () => Promise<Answer<Page<unknown>>>,
 ): Promise<Plan[]> {
   let answer: Answer<Page<unknown>> | undefined;
-  const statements = await sentBy(database, async () => (answer = await ask()));
+  const statements = await statementsOf(database, async () => (answer = await ask()));
   expect([title, answer?.status, answer!.body.items.length > 0]).toEqual([title, 200, true]);
   const selects = statements.filter(({ text }) => /page_key|count\(/.test(text));
   expect(selects.length).toBeGreaterThan(0);
   return Promise.all(selects.map(({ text, values }) => planOf(database, text, values)));
 }
 
-/** The plan of one statement. */
+/** Returns the plan of a statement. */
 export async function planOf(
   on: SqlExecutor,
   statement: Statement,
@@ -38,7 +38,7 @@ export async function planOf(
   return (row!['QUERY PLAN'].parse() as [{ Plan: Plan }])[0].Plan;
 }
 
-/** The plans of the statements that `work` runs in a transaction, or on the database. */
+/** Returns the plans of the statements that `work` runs in a transaction or on the database. */
 export async function plansWithin(
   { database }: TestApp,
   work: (tx: Tx) => Promise<unknown>,
@@ -62,11 +62,11 @@ export async function plansWithin(
 
 export const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 
-/** What the plans read: tables and indexes. */
+/** Returns the nodes that scan tables and indexes. */
 export const scansOf = (plans: Plan[]): Plan[] =>
   plans.flatMap(nodesOf).filter((node) => node['Relation Name'] ?? node['Index Name']);
 
-/** Tables that have few rows, which are read at once, whatever indexes they have, as soon as that is known of them. */
+/** Returns the tables with few rows. PostgreSQL scans them despite their indexes once its statistics know their size. */
 export async function smallTables({ database }: TestApp): Promise<ReadonlySet<string>> {
   const rows = await database.query<{ relname: string }>(
     `SELECT relname FROM pg_class WHERE relkind = 'r' AND reltuples < 1000`,
@@ -75,7 +75,7 @@ export async function smallTables({ database }: TestApp): Promise<ReadonlySet<st
 }
 
 /** Vacuums until every page is all-visible, which concurrent readers can delay. */
-export async function vacuumed({ database }: TestApp, tables: string[]): Promise<void> {
+export async function vacuum({ database }: TestApp, tables: string[]): Promise<void> {
   for (;;) {
     await database.query(`VACUUM (ANALYZE) ${tables.join(', ')}`);
     const rest = await database.query(

@@ -8,13 +8,12 @@ import {
   plansOf as plansOfAnswer,
   scansOf,
   smallTables,
-  vacuumed,
+  vacuum,
 } from './plans.harness';
-import { watched } from './work.harness';
+import { watchStatements } from './work.harness';
 
 const EXPERIMENTS = '/eval/v1/experiments';
 
-/** Lists stay quick when the tables grow. */
 describe('on filled tables', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
@@ -34,10 +33,10 @@ describe('on filled tables', () => {
     results = `${EXPERIMENTS}/${experimentId}/results`;
     const smallId = (await space.experiment()).experiment_id;
     resultsOfSmall = `${EXPERIMENTS}/${smallId}/results`;
-    // Of forty rows one is of the workspace or dataset that is asked for; results of one experiment arrive together.
+    // One of forty rows belongs to the requested workspace or dataset. The results of an experiment arrive together.
     await app.database.transaction(async (tx) => {
       const fill = (statement: string) => tx.query(statement, [datasetId, space.id, experimentId]);
-      // what is not on disk yet, VACUUM cannot mark as visible to all, and counting would have to look at the rows
+      // VACUUM can mark only rows on disk as visible to all. Otherwise counting would have to read the rows.
       await tx.query('SET LOCAL synchronous_commit TO on');
       await fill(`
         INSERT INTO datasets (dataset_id, workspace_id, name, description, tags, created_by, updated_at)
@@ -88,7 +87,7 @@ describe('on filled tables', () => {
        FROM generate_series(1, 20000) n`,
       [datasetId, space.id],
     );
-    await vacuumed(app, [
+    await vacuum(app, [
       ...['datasets', 'records', 'experiments', 'results', 'result_scores', 'scores'],
       ...['dataset_versions'],
     ]);
@@ -101,8 +100,8 @@ describe('on filled tables', () => {
   it.each([
     ['the first page', ''],
     ['a deep page', 'offset=3500&limit=100'],
-    ['the oldest', 'sort=created_at&limit=500'],
-  ])('the results of an experiment: %s comes in the order of its key, unsorted', async (_, query) => {
+    ['the oldest results', 'sort=created_at&limit=500'],
+  ])('a list of results reads %s in key order without sorting', async (_, query) => {
     const plans = await plansOf(`${results}?${query}`);
     expect(plans.flatMap(nodesOf).map((node) => node['Node Type'])).not.toContain('Sort');
     expect(new Set(scansOf(plans).flatMap((node) => node['Index Name'] ?? []))).toEqual(
@@ -111,7 +110,7 @@ describe('on filled tables', () => {
     expect(plans.flatMap(nodesOf).map((node) => node['Node Type'])).not.toContain('Seq Scan');
   });
 
-  it('the results of an experiment: the page after a cursor begins there', async () => {
+  it('a list of results starts at its cursor', async () => {
     const deep = await space.viewer.get<Page<unknown>>(`${results}?offset=3500&limit=1`);
     const [first, second] = await plansOf(`${results}?limit=100&cursor=${deep.body.page.next_cursor}`);
     const rows = [first!, second!].find((plan) => JSON.stringify(plan).includes('result_id <'))!;
@@ -119,8 +118,8 @@ describe('on filled tables', () => {
     expect(JSON.stringify(rows)).toMatch(/"Index Cond":"[^"]*result_id < /);
   });
 
-  it('lists are counted by index-only scans', async () => {
-    // the total of all records is kept in their dataset
+  it('lists are counted with index-only scans', async () => {
+    // The total of all records is stored in their dataset.
     for (const path of [results, `${records}?include_archived=true`, EXPERIMENTS, '/eval/v1/datasets']) {
       const [counted] = (await plansOf(path)).filter((plan) => plan['Node Type'] === 'Aggregate');
       expect([path, ...scansOf([counted!]).map((node) => node['Node Type'])]).toEqual([
@@ -130,14 +129,14 @@ describe('on filled tables', () => {
     }
   });
 
-  /** The plans of every statement on results and scores by which a request is answered. */
+  /** Returns the plans of all statements on results and scores of a request. */
   async function plansOfAll(path: string): Promise<Plan[]> {
     const statements: [string, readonly unknown[]][] = [];
     const note = (_: unknown, text: string, values: readonly unknown[]): Promise<void> => {
       statements.push([text, values]);
       return Promise.resolve();
     };
-    await watched(app.database, note, async () => {
+    await watchStatements(app.database, note, async () => {
       expect([path, (await space.viewer.get(path)).status]).toEqual([path, 200]);
     });
     const reads = statements.filter(([text]) =>
@@ -146,7 +145,7 @@ describe('on filled tables', () => {
     return Promise.all(reads.map(([text, values]) => planOf(app.database, text, values)));
   }
 
-  it('a comparison and an agreement read no table from end to end', async () => {
+  it('a comparison and an agreement scan no whole table', async () => {
     const filled = async (fields = {}): Promise<string> => {
       const { experiment_id } = await space.experiment(fields);
       await space.results(experiment_id, [{ case_id: 'case 1', trace_id: '1'.repeat(32), scores: { s: 0 } }]);
@@ -177,7 +176,7 @@ describe('on filled tables', () => {
     ...[`trace_id=${'40'.padStart(32, '0')}`, 'has_error=true', 'sort=score:s', 'sort=-duration_ms'].map(
       of('results'),
     ),
-    // an experiment that is a large part of a table is read whole where no index serves the filter
+    // An experiment that is a large part of a table is scanned as a whole if no index serves the filter.
     ...['has_error=false', 'tag=t7', 'score=s:gte:90', 'sort=-score:s&score=s:lte:50&tag=t10'].map(
       of('resultsOfSmall'),
     ),
@@ -203,7 +202,7 @@ describe('on filled tables', () => {
     ...['label=x&min_score=3', 'scorer_kind=human'].map(of('scores')),
     ...['', 'sort=created_at', 'offset=400'].map(of('versions')),
   ];
-  it.each(filters)('the list of %s?%s reads no table from end to end', async (list, query) => {
+  it.each(filters)('the list of %s?%s scans no whole table', async (list, query) => {
     const scores = '/eval/v1/scores';
     const datasets = '/eval/v1/datasets';
     const base = { results, resultsOfSmall, records, scores, experiments: EXPERIMENTS, datasets, versions }[
@@ -219,7 +218,7 @@ describe('on filled tables', () => {
   });
 });
 
-/** Scores of people: one in forty is in the workspace, and one in five of those is of the experiment. */
+/** Inserts human scores: one in forty is in the workspace, and one in five of these is of the experiment. */
 async function fillScores(tx: Tx, workspaceId: string, experimentId: string): Promise<void> {
   await tx.query(`
     INSERT INTO scorers (scorer_id, workspace_id, version_id, name, scorer_kind, grain, definition, created_by)

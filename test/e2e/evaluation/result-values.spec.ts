@@ -7,7 +7,7 @@ import {
   type Result,
   statuses,
 } from './evaluation.harness';
-import { sentBy } from './work.harness';
+import { statementsOf } from './work.harness';
 
 type Fields = Record<string, unknown>;
 
@@ -173,7 +173,7 @@ describe('values that results take from their dataset', () => {
       )) as [{ count: number }];
       expect(count).toBeGreaterThan(5);
       let answer: Answer<BulkAnswer> | undefined;
-      const sent = await sentBy(app.database, async () => {
+      const sent = await statementsOf(app.database, async () => {
         answer = await bulk(
           experiment,
           wanted.map((n) => ({ case_id: `r${n}` })),

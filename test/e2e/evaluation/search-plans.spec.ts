@@ -1,19 +1,18 @@
 import { firstIdAt } from '#platform/ids';
 import { createTestApp, type TestApp } from '#testing';
 import { EvaluationWorkspace, type Page } from './evaluation.harness';
-import { nodesOf, type Plan, plansOf as plansOfAnswer, scansOf, vacuumed } from './plans.harness';
+import { nodesOf, type Plan, plansOf as plansOfAnswer, scansOf, vacuum } from './plans.harness';
 
 const DATASETS = '/eval/v1/datasets';
 const EXPERIMENTS = '/eval/v1/experiments';
 
-/** Rows of each table, half of them of the workspace that is asked; the newest is of now. */
+/** Number of rows in each table. Half of them are in the searched workspace, and the newest was created now. */
 const ROWS = 20_000;
-/** Between one row and the next: all of them are of the last two years. */
+/** Time between one row and the next. All rows were created in the last two years. */
 const STEP_MS = 3_000_000;
 
 type Body = Record<string, unknown>;
 
-/** Searches stay quick when the workspace grows. */
 describe('a search in a large workspace', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
@@ -50,7 +49,7 @@ describe('a search in a large workspace', () => {
        SELECT workspace_id, experiment_id, scorer, (hashtext(experiment_id || scorer) & 65535) / 65536.0
        FROM experiments CROSS JOIN unnest(ARRAY['exact', 'tone', 'cost']) AS scorer WHERE experiment_status <> 'running'`,
     );
-    await vacuumed(app, ['datasets', 'experiments', 'experiment_scores']);
+    await vacuum(app, ['datasets', 'experiments', 'experiment_scores']);
   });
   afterAll(() => app.close());
 
@@ -74,7 +73,7 @@ describe('a search in a large workspace', () => {
     [EXPERIMENTS, { name: 'name 40' }, 'experiments_by_name'],
     [EXPERIMENTS, { subject_id: 's40' }, 'experiments_subject'],
   ];
-  it.each(narrow)('of %s by %j finds a few by index', async (path, body, index) => {
+  it.each(narrow)('of %s by %j finds few rows with an index', async (path, body, index) => {
     for (const plan of await plansOf(path, body)) expect([...indexesOf([plan])]).toContain(index);
   });
 
@@ -90,7 +89,7 @@ describe('a search in a large workspace', () => {
     [EXPERIMENTS, { created_before: year(0.1) }],
     [EXPERIMENTS, { config: ['all:1'] }],
   ];
-  it.each(wide)('of %s by %j, which matches many, reads its page in order, unsorted', async (path, body) => {
+  it.each(wide)('of %s by %j, which matches many rows, reads its page in order without sorting', async (path, body) => {
     const plans = await plansOf(path, body);
     const page = plans.find((plan) => !nodesOf(plan).some((node) => node['Node Type'] === 'Aggregate'))!;
     expect(nodesOf(page).map((node) => node['Node Type'])).not.toContain('Sort');

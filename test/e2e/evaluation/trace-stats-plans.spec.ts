@@ -1,7 +1,7 @@
 import type { RawJson } from '#platform/json';
 import { createTestApp, type TestApp } from '#testing';
 import { EvaluationWorkspace } from './evaluation.harness';
-import { sentBy } from './work.harness';
+import { statementsOf } from './work.harness';
 
 interface Plan {
   'Node Type': string;
@@ -43,7 +43,7 @@ describe('trace stats of an experiment among many', () => {
 
   /** The plans of the statements that answer a query: the named traces, their figures, and the coverage. */
   async function nodesOf(body: object): Promise<Plan[]> {
-    const sent = await sentBy(app.database, async () => {
+    const sent = await statementsOf(app.database, async () => {
       const answer = await space.viewer.post(path, body);
       expect([answer.status, answer.body.coverage.traces_found]).toEqual([200, 200]);
     });

@@ -15,28 +15,27 @@ import { SCORES } from './human-scores.fixture';
 import { statsPath } from './trace-stats.fixture';
 import { type Work, workOf } from './work.harness';
 
-/** Of each kind that the workspace has. */
+/** Number of objects of each kind in the workspace. */
 const MANY = 1_500;
-/** Rows that a statement may go through for each of them: some, where it would be all of them for each of them. */
-const EACH = 60;
-/** Records of a large dataset, and rows that a statement may go through for a hundred of them: not all. */
+/** Maximum number of rows that a statement can process per object. A bad plan processes all rows for each object. */
+const ROWS_PER_OBJECT = 60;
+/** Number of records of a large dataset, and maximum number of rows that a statement can process for a hundred of them. */
 const LARGE = 50_000;
-const OF_LARGE = 5_000;
+const ROWS_PER_HUNDRED = 5_000;
 
 const TELEMETRY = '/telemetry/v1';
 const EXPERIMENTS = '/eval/v1/experiments';
 const traceId = (n: number): string => n.toString(16).padStart(32, '0');
 
-/** Also an experiment that takes cases of a file alone, and one that takes those of a large dataset. */
+/** A filled workspace with an experiment that pins a CSV version, and one that is backed by a large dataset. */
 type Filled = FilledWorkspace & { pinnedId: string; largeId: string; recordsId: string };
 type Ask = (on: Filled) => Promise<Answer>;
 
 /**
- * Answers stay quick in a workspace that was filled since PostgreSQL last looked at its
- * tables. What it knows says that such a workspace has no rows, and a join that is planned for none can take the square
- * of those that there are.
+ * Requests stay quick in a workspace that was filled after the last ANALYZE. The statistics of PostgreSQL say that such a
+ * workspace has no rows, and a join that is planned for no rows can take quadratic time.
  */
-describe('without statistics of a workspace, statements read only the rows they need', () => {
+describe('statements in a workspace without statistics', () => {
   let app: TestApp;
   let on: Filled;
 
@@ -59,7 +58,7 @@ describe('without statistics of a workspace, statements read only the rows they 
   });
   afterAll(() => app.close());
 
-  /** An experiment that takes cases of a file alone. */
+  /** Creates an experiment that pins a CSV version with this many rows. */
   async function pinned(space: EvaluationWorkspace, rows: number): Promise<string> {
     const { dataset_id } = await space.dataset();
     const content = `id\n${Array.from({ length: rows }, (_, n) => `case ${n}`).join('\n')}\n`;
@@ -84,7 +83,7 @@ describe('without statistics of a workspace, statements read only the rows they 
     (body: (of: typeof on) => object): Ask =>
     (of) =>
       of.space.evaluator.post(`/eval/v1/scorers/${of.scorers.code}/score`, body(of));
-  const said =
+  const recordScore =
     (body: object): Ask =>
     ({ space, scorers }) =>
       space.evaluator.post(SCORES, {
@@ -99,7 +98,7 @@ describe('without statistics of a workspace, statements read only the rows they 
       of.space.post(`${EXPERIMENTS}/${of[to]}/results/bulk`, {
         items: Array.from({ length: 100 }, (_, n) => item(n)),
       });
-  const replaced: Ask = ({ space, experimentId }) =>
+  const replaceResults: Ask = ({ space, experimentId }) =>
     space.post(`${EXPERIMENTS}/${experimentId}/results/bulk`, {
       on_conflict: 'replace',
       items: Array.from({ length: 100 }, (_, n) => ({ case_id: `case ${n + 1}`, scores: { code: 1 } })),
@@ -131,84 +130,84 @@ describe('without statistics of a workspace, statements read only the rows they 
       of.space.editor.patch<Experiment>(`${EXPERIMENTS}/${id(of)}`, { experiment_status: 'completed' });
 
   const since = '2020-01-01T00:00:00Z';
-  // those that come last change what there is
-  const asked: [string, string, number, Ask][] = [
+  // The last requests change the data.
+  const requests: [string, string, number, Ask][] = [
     ['the results of an experiment', 'results', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/results?limit=500`)],
-    ['its failed results', 'results', 200, results('has_error=true')],
-    ['its results with a tag', 'results', 200, results('tag=t&limit=500')],
-    ['its results with a score', 'result_scores', 200, results('score=other:gte:1&limit=500')],
-    ['its results in the order of a score', 'result_scores', 200, results('sort=-score:other&limit=500&score=code:eq:1')],
-    ['its results without a score', 'result_scores', 200, results('sort=score:none&limit=500')],
-    ['its results in the order of their durations', 'results', 200, results('sort=-duration_ms&limit=500')],
-    ['an export of its results', 'results', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/results/export?score=other:gte:1`)],
-    ['its traces', 'traces', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/traces?limit=500`)],
+    ['failed results', 'results', 200, results('has_error=true')],
+    ['results with a tag', 'results', 200, results('tag=t&limit=500')],
+    ['results with a score', 'result_scores', 200, results('score=other:gte:1&limit=500')],
+    ['results sorted by a score', 'result_scores', 200, results('sort=-score:other&limit=500&score=code:eq:1')],
+    ['results sorted by a score that none has', 'result_scores', 200, results('sort=score:none&limit=500')],
+    ['results sorted by duration', 'results', 200, results('sort=-duration_ms&limit=500')],
+    ['an export of results', 'results', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/results/export?score=other:gte:1`)],
+    ['the traces of an experiment', 'traces', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/traces?limit=500`)],
     ['the spans of a trace', 'spans', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/traces/${LARGE_TRACE}/spans?limit=500&offset=900`)],
     ['the traces of the workspace', 'traces', 200, list(() => `${TELEMETRY}/traces?limit=500`)],
-    ['those of a root', 'traces', 200, list(() => `${TELEMETRY}/traces?root_name=root%207&min_duration_ms=1`)],
-    ['those of a model', 'traces', 200, list(() => `${TELEMETRY}/traces?model=m`)],
-    ['those with an attribute', 'spans', 200, list(() => `${TELEMETRY}/traces?attribute=a:b`)],
-    ['those with a text', 'spans', 200, list(() => `${TELEMETRY}/traces?q=nowhere`)],
+    ['traces with a root name', 'traces', 200, list(() => `${TELEMETRY}/traces?root_name=root%207&min_duration_ms=1`)],
+    ['traces with a model', 'traces', 200, list(() => `${TELEMETRY}/traces?model=m`)],
+    ['traces with an attribute', 'spans', 200, list(() => `${TELEMETRY}/traces?attribute=a:b`)],
+    ['traces with a text', 'spans', 200, list(() => `${TELEMETRY}/traces?q=nowhere`)],
     ['a trace', 'spans', 200, list(() => `${TELEMETRY}/traces/${LARGE_TRACE}`)],
-    ['its spans, streamed', 'spans', 200, list(() => `${TELEMETRY}/traces/${LARGE_TRACE}/spans/export`)],
+    ['an export of its spans', 'spans', 200, list(() => `${TELEMETRY}/traces/${LARGE_TRACE}/spans/export`)],
     ['the sessions', 'traces', 200, list(() => `${TELEMETRY}/sessions?limit=500`)],
     ['the traces of a session', 'traces', 200, list(() => `${TELEMETRY}/sessions/ses%207/traces`)],
-    ['figures over its traces', 'traces', 200, stats({})],
-    ['figures by model and case', 'trace_models', 200, stats({ group_by: ['model', 'case_id'] })],
-    ['figures of a model', 'trace_models', 200, stats({ filters: [{ field: 'model', op: 'eq', value: 'm' }] })],
+    ['statistics of traces', 'traces', 200, stats({})],
+    ['statistics by model and case', 'trace_models', 200, stats({ group_by: ['model', 'case_id'] })],
+    ['statistics of a model', 'trace_models', 200, stats({ filters: [{ field: 'model', op: 'eq', value: 'm' }] })],
     ['an agreement', 'scores', 200, list((of) => `/eval/v1/scorers/${of.scorers.code}/agreement?reference_scorer_id=${of.scorers.other}`)],
     ['an agreement with people', 'scores', 200, list((of) => `/eval/v1/scorers/${of.scorers.code}/agreement?reference_scorer_id=${of.scorers.human}&experiment_id=${of.experimentId}`)],
     ['the scores of an experiment', 'scores', 200, list((of) => `${SCORES}?experiment_id=${of.experimentId}&limit=500&offset=500&sort=created_at`)],
-    ['the scores of people', 'scores', 200, list(() => `${SCORES}?source=human&limit=500`)],
+    ['human scores', 'scores', 200, list(() => `${SCORES}?source=human&limit=500`)],
     ['the lowest scores of a scorer', 'scores', 200, list(() => `${SCORES}?scorer_name=other&sort=score&since=2020-01-01T00:00:00Z&source=client`)],
     ['experiments by a score', 'experiment_scores', 200, search({ name: 'many', score: { scorer: 's', gte: 1 } })],
     ['records by a word', 'records', 200, list((of) => `/eval/v1/datasets/${of.datasetId}/records?limit=500&q=question`)],
     ['an export of records', 'records', 200, list((of) => `/eval/v1/datasets/${of.datasetId}/records/export`)],
-    ['what is to be scored', 'results', 200, score((of) => ({ mode: 'preview', experiment_id: of.experimentId, limit: 5 }))],
-    ['what is not scored', 'score_results', 200, score((of) => ({ mode: 'preview', experiment_id: of.experimentId, limit: 5, unscored_only: true }))],
-    ['a selection of too many', 'traces', 422, score(() => ({ since, unscored_only: true }))],
+    ['a preview of targets', 'results', 200, score((of) => ({ mode: 'preview', experiment_id: of.experimentId, limit: 5 }))],
+    ['a preview of unscored targets', 'score_results', 200, score((of) => ({ mode: 'preview', experiment_id: of.experimentId, limit: 5, unscored_only: true }))],
+    ['a selection of too many traces', 'traces', 422, score(() => ({ since, unscored_only: true }))],
     ['a selection of too many sessions', 'traces', 422, score(() => ({ since, unscored_only: true, grain: 'session' }))],
-    ['a test', 'results', 200, score((of) => ({ mode: 'test', experiment_id: of.experimentId, limit: 5 }))],
-    ['a run', 'score_targets', 202, score((of) => ({ experiment_id: of.experimentId, limit: 100, unscored_only: true }))],
-    ['a score of a person', 'scores', 201, said({ trace_id: traceId(7) })],
-    ['a score of what many results name', 'results', 201, said({ session_id: SHARED_SESSION })],
-    ['an upload of what people have scored', 'scores', 207, upload('experimentId', (n) => ({ case_id: `new ${n}`, trace_id: traceId(n + 1) }))],
-    ['an upload that replaces results', 'result_scores', 207, replaced],
-    ['an upload of cases of a file', 'dataset_cases', 207, upload('pinnedId', (n) => ({ case_id: `case ${n}` }))],
-    ['finalizing the baseline', 'results', 200, finalize((of) => of.baselineId)],
+    ['a test run', 'results', 200, score((of) => ({ mode: 'test', experiment_id: of.experimentId, limit: 5 }))],
+    ['a scoring run', 'score_targets', 202, score((of) => ({ experiment_id: of.experimentId, limit: 100, unscored_only: true }))],
+    ['a human score of a trace', 'scores', 201, recordScore({ trace_id: traceId(7) })],
+    ['a human score of a session that many results reference', 'results', 201, recordScore({ session_id: SHARED_SESSION })],
+    ['an upload of results whose traces people have scored', 'scores', 207, upload('experimentId', (n) => ({ case_id: `new ${n}`, trace_id: traceId(n + 1) }))],
+    ['an upload that replaces results', 'result_scores', 207, replaceResults],
+    ['an upload of results for the cases of a CSV version', 'dataset_cases', 207, upload('pinnedId', (n) => ({ case_id: `case ${n}` }))],
+    ['finalizing a baseline', 'results', 200, finalize((of) => of.baselineId)],
     ['a comparison', 'results', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/compare`)],
-    ['finalizing', 'results', 200, finalize((of) => of.experimentId)],
-    ['a comparison of the frozen', 'results', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/compare`)],
+    ['finalizing an experiment', 'results', 200, finalize((of) => of.experimentId)],
+    ['a comparison of frozen experiments', 'results', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/compare`)],
   ]; // prettier-ignore
-  const askedOfLarge: typeof asked = [
-    ['an upload of records', 'records', 207, upload('recordsId', (n) => ({ case_id: `record ${n}`, dataset_record_id: recordId('large_', n + 1) }))],
-    ['records that are there', 'records', 207, records('skip')],
-    ['records that are written anew', 'records', 207, records('update')],
-    ['an import that writes them anew', 'records', 200, lines],
+  const requestsOnLarge: typeof requests = [
+    ['an upload of results for records', 'records', 207, upload('recordsId', (n) => ({ case_id: `record ${n}`, dataset_record_id: recordId('large_', n + 1) }))],
+    ['a bulk create that skips records', 'records', 207, records('skip')],
+    ['a bulk create that updates records', 'records', 207, records('update')],
+    ['an import that updates records', 'records', 200, lines],
   ]; // prettier-ignore
 
-  /** Statements that go through few rows; those on a table are among them. */
-  function expectLight(works: Work[], table: string, most = MANY * EACH): void {
+  /** Expects that all statements processed few rows, and that some of them used this table. */
+  function expectLight(works: Work[], table: string, most = MANY * ROWS_PER_OBJECT): void {
     const reads = new RegExp(`\\b(FROM|JOIN|INTO|UPDATE) ${table}\\b`);
     expect(works.filter(({ statement }) => reads.test(statement))).not.toEqual([]);
     const heavy = works.filter(({ rows }) => rows > most);
     if (heavy.length > 0) throw new Error(JSON.stringify(heavy, null, 1).slice(0, 20_000));
   }
 
-  it.each(asked)('%s', async (_, table, status, ask) => {
+  it.each(requests)('read only the rows they need for %s', async (_, table, status, ask) => {
     let answer: Answer | undefined;
     const works = await workOf(app.database, async () => (answer = await ask(on)));
     expect(answer?.status).toBe(status);
     expectLight(works, table);
   });
 
-  it.each(askedOfLarge)('in a large dataset: %s', async (_, table, status, ask) => {
+  it.each(requestsOnLarge)('read only the rows they need in a large dataset for %s', async (_, table, status, ask) => {
     let answer: Answer | undefined;
     const works = await workOf(app.database, async () => (answer = await ask(on)));
     expect(answer?.status).toBe(status);
-    expectLight(works, table, OF_LARGE);
+    expectLight(works, table, ROWS_PER_HUNDRED);
   });
 
-  it('a run in the worker', async () => {
+  it('read only the rows they need for a scoring run in the worker', async () => {
     const { space, experimentId } = await filledWorkspace(app, MANY, 'worker');
     const scorer = {
       name: 'run',

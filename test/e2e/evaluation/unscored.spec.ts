@@ -2,7 +2,7 @@ import type { SqlExecutor } from '#platform/db';
 import { createTestApp, type TestApp } from '#testing';
 import { nodesOf, type Plan, planOf } from './plans.harness';
 import { ScoringFixture } from './scoring.fixture';
-import { watched } from './work.harness';
+import { watchStatements } from './work.harness';
 
 const TRACES = 20_000;
 const SCORED_FROM = TRACES / 10;
@@ -72,7 +72,7 @@ describe('unscored traces among many', () => {
       const plan = nodesOf(await planOf({ query, manager: app.database.manager }, text, values));
       (isPage ? plans.pages : plans.lookups).push(plan);
     };
-    await watched(app.database, explain, async () => expect((await ask(body)).status).toBe(200));
+    await watchStatements(app.database, explain, async () => expect((await ask(body)).status).toBe(200));
     return plans;
   }
 
@@ -173,7 +173,7 @@ describe('unscored results among many', () => {
       if (!kind) return;
       plans[kind].push(nodesOf(await planOf({ query, manager: app.database.manager }, text, values)));
     };
-    await watched(app.database, explain, async () => {
+    await watchStatements(app.database, explain, async () => {
       const answer = await on.score(scorer, { mode: 'preview', experiment_id, limit: 5, ...body });
       expect([answer.status, answer.body.results.length]).toEqual([200, 5]);
     });
@@ -218,7 +218,7 @@ describe('unscored results among many', () => {
         if (/FROM results\s+WHERE .* ORDER BY result_id DESC/s.test(text)) pages++;
         return Promise.resolve();
       };
-      await watched(app.database, count, async () => {
+      await watchStatements(app.database, count, async () => {
         run = (await on.score(counter, { experiment_id, unscored_only: true, limit, ...members })).body;
       });
       const targets = await app.database.query<{ result_id: string }>(

@@ -11,7 +11,7 @@ interface ExecutedPlan {
   Plans?: ExecutedPlan[];
 }
 
-/** A statement, and how many rows all nodes of its plan went through. */
+/** A statement, and the total number of rows that the nodes of its plan processed. */
 export interface Work {
   statement: string;
   rows: number;
@@ -20,11 +20,11 @@ export interface Work {
 
 type Query = SqlExecutor['query'];
 
-/** Tells of a statement before it is executed. @param on executes others in the same transaction. */
+/** Receives each statement before it is executed. @param on executes other statements in the same transaction */
 type Watch = (on: Query, text: string, values: readonly unknown[], isIndexOrdered: boolean) => Promise<void>;
 
-/** Watches every statement that a process executes meanwhile. */
-export async function watched(database: Database, watch: Watch, work: () => Promise<unknown>): Promise<void> {
+/** Watches every statement that a process executes during `work`. */
+export async function watchStatements(database: Database, watch: Watch, work: () => Promise<unknown>): Promise<void> {
   const { query, transaction } = database;
   const textOf = (statement: Statement): string =>
     typeof statement === 'string' ? statement : statement.text;
@@ -57,23 +57,23 @@ export async function watched(database: Database, watch: Watch, work: () => Prom
 }
 
 /** A statement as it was sent. */
-export interface Sent {
+export interface SentStatement {
   text: string;
   values: readonly unknown[];
 }
 
-/** Every statement that a process executes meanwhile. */
-export async function sentBy(database: Database, ask: () => Promise<unknown>): Promise<Sent[]> {
-  const sent: Sent[] = [];
+/** Returns every statement that a process executes during a request. */
+export async function statementsOf(database: Database, ask: () => Promise<unknown>): Promise<SentStatement[]> {
+  const sent: SentStatement[] = [];
   const note: Watch = (_, text, values) => {
     sent.push({ text, values });
     return Promise.resolve();
   };
-  await watched(database, note, ask);
+  await watchStatements(database, note, ask);
   return sent;
 }
 
-/** Runs EXPLAIN ANALYZE for every statement of a process before it runs, rolled back. Returns the rows each reads. */
+/** Runs EXPLAIN ANALYZE for every statement of a process before it runs, rolls it back, and returns the rows of each. */
 export async function workOf(database: Database, ask: () => Promise<unknown>): Promise<Work[]> {
   const works: Work[] = [];
   const measure: Watch = async (on, text, values, isIndexOrdered) => {
@@ -91,7 +91,7 @@ export async function workOf(database: Database, ask: () => Promise<unknown>): P
       await on('ROLLBACK TO SAVEPOINT measured');
     }
   };
-  await watched(database, measure, ask);
+  await watchStatements(database, measure, ask);
   return works;
 }
 

@@ -1,7 +1,7 @@
 import type { SqlExecutor } from '#platform/db';
 import { createTestApp, type TestApp } from '#testing';
 import { nodesOf, type Plan, planOf } from '../evaluation/plans.harness';
-import { watched } from '../evaluation/work.harness';
+import { watchStatements } from '../evaluation/work.harness';
 import { TRACES } from './otlp.harness';
 import { keepSessions, ReadingWorkspace, SESSIONS } from './reading.fixture';
 
@@ -57,7 +57,7 @@ describe('reading among many traces and sessions', () => {
       if (!/\bFROM (traces|spans|trace_models|trace_sessions)\b/.test(text)) return;
       made.push(await planOf({ query, manager: app.database.manager }, text, values));
     };
-    await watched(app.database, explain, async () => {
+    await watchStatements(app.database, explain, async () => {
       expect([path, (await space.viewer.get(path)).status]).toEqual([path, 200]);
     });
     expect(made).not.toEqual([]);

@@ -1,7 +1,7 @@
 import { createTestApp, SPAN_START, type TestApp, type TestSpan } from '#testing';
 import { nodesOf, type Plan, planOf } from '../evaluation/plans.harness';
 import { cost } from '../evaluation/trace-stats.fixture';
-import { watched } from '../evaluation/work.harness';
+import { watchStatements } from '../evaluation/work.harness';
 import { evaluation, EVALUATION_FORMS } from './evaluation-events.fixture';
 import { TRACES } from './otlp.harness';
 import { MINUTE, MS, ReadingWorkspace } from './reading.fixture';
@@ -349,7 +349,7 @@ describe('the list of traces, by figures and scores', () => {
       'reads %s of a rare source from one index',
       async (query) => {
         const made: Plan[] = [];
-        await watched(
+        await watchStatements(
           app.database,
           async (run, text, values) => {
             if (/\bFROM scores s\b/.test(text))
@@ -367,7 +367,7 @@ describe('the list of traces, by figures and scores', () => {
       ['cost_usd', 'traces_by_cost'],
     ])('reads a page by %s from its index, without sorting all traces', async (sort, index) => {
       const made: Plan[] = [];
-      await watched(
+      await watchStatements(
         app.database,
         async (query, text, values) => {
           if (/\bFROM traces\b/.test(text))

@@ -1,7 +1,7 @@
 import { type Answer, createTestApp, SPAN_START, type TestApp, type TestSpan } from '#testing';
 import { nodesOf, type Plan, planOf } from '../evaluation/plans.harness';
 import { metrics, type StatsRow, usage } from '../evaluation/trace-stats.fixture';
-import { watched } from '../evaluation/work.harness';
+import { watchStatements } from '../evaluation/work.harness';
 import { MS, ReadingWorkspace } from './reading.fixture';
 
 const PATH = '/telemetry/v1/traces/stats/query';
@@ -217,7 +217,7 @@ describe('stats of the traces of a workspace', () => {
 
     async function plan(body: object): Promise<Plan[]> {
       const made: Plan[] = [];
-      await watched(
+      await watchStatements(
         app.database,
         async (query, text, values) => {
           if (/FROM traces/.test(text))

@@ -6,31 +6,31 @@ import { AnnotationFixture, type Queue } from './annotation.fixture';
 import type { Experiment } from './evaluation.harness';
 import { SCORES, type Scorer } from './human-scores.fixture';
 
-/** PostgreSQL keeps the plan of a named statement from its sixth execution on a connection. */
+/** PostgreSQL caches the plan of a named statement from its sixth execution on a connection. */
 const CONNECTIONS = 2;
 const EXECUTIONS = 10 * CONNECTIONS;
-/** Rows that each table gets when the plans are kept. */
+/** Number of rows that each table gets after the plans were cached. */
 const MANY = 5_000;
-/** Rows and entries of indexes that one write may read. */
+/** Maximum number of rows and index entries that one write can read. */
 const FEW = 500;
 
 /**
- * A connection keeps the plans of named statements until the tables are analyzed. Those that it has made while the tables
- * were nearly empty must be right when they are full.
+ * A connection caches the plans of named statements until the tables are analyzed. Plans from when the tables were almost
+ * empty must still be good when the tables are full.
  */
-describe('with plans that were made while the tables were empty, little is read by', () => {
+describe('writes with plans that were cached while the tables were empty', () => {
   let app: TestApp;
   let on: AnnotationFixture;
   let scorer: Scorer;
-  // A person's score is copied to every result of its trace, so the trace that people score again and again has only one.
+  // A human score is copied to every result of its trace. The trace that is scored repeatedly has only one result.
   let traceId: string;
   let traceOfMany: string;
   let experiment: Experiment;
   let queue: Queue;
   let hosted: string;
 
-  /** Rows and entries of indexes that the connections have read. */
-  const readSoFar = async (): Promise<number> => {
+  /** Returns the number of rows and index entries that the connections have read so far. */
+  const rowsRead = async (): Promise<number> => {
     const flush = () => app.database.query('SELECT pg_stat_force_next_flush(), pg_sleep(0.1)');
     await Promise.all(Array.from({ length: CONNECTIONS }, flush));
     const [row] = await app.database.query<{ read: number }>(
@@ -41,8 +41,8 @@ describe('with plans that were made while the tables were empty, little is read 
   };
 
   const writes: Record<string, () => Promise<unknown>> = {
-    'a score by a person': () => scoreOf({ trace_id: traceId, scorer_id: scorer.scorer_id, score: true }),
-    'a score of a result by a client': async () =>
+    'a human score': () => scoreOf({ trace_id: traceId, scorer_id: scorer.scorer_id, score: true }),
+    'a client score of a result': async () =>
       scoreOf({ result_id: await upload({}), scorer_name: 'free', score: 1 }),
     'a result with scores': () => upload({ scores: { own: 1, other: 0 } }),
     'a result of a trace that people have scored': () => upload({ trace_id: traceOfMany }),
@@ -51,15 +51,15 @@ describe('with plans that were made while the tables were empty, little is read 
       await upload({ case_id, scores: { own: 1 } });
       await upload({ case_id, scores: { own: 0 }, on_conflict: 'replace' });
     },
-    'the scores of an item of a queue': async () => {
+    'the scores of a queue item': async () => {
       const answer = await on.score(queue, await on.claim(queue));
       expect(answer.status).toBeLessThan(300);
     },
-    'the skip of an item of a queue': async () => {
+    'the skip of a queue item': async () => {
       const answer = await on.skip(queue, await on.claim(queue));
       expect(answer.status).toBeLessThan(300);
     },
-    'the results of a run, and those of the next': async () => {
+    'the results of two consecutive runs': async () => {
       const target = await newTarget();
       await storeRun(target);
       await storeRun(target);
@@ -86,7 +86,7 @@ describe('with plans that were made while the tables were empty, little is read 
     case_id: null,
   });
 
-  /** Stores the results of a running run as its worker does. */
+  /** Stores the results of a running run like its worker. */
   async function storeRun(target: ScoringTarget): Promise<void> {
     const score_run_id = newId('run');
     await app.database.query(
@@ -107,7 +107,7 @@ describe('with plans that were made while the tables were empty, little is read 
     expect(await app.get(TargetResultRepository).store(run, [scored])).toEqual([true]);
   }
 
-  /** Gives every table many rows of the workspace and of the scorers, without telling the planner. */
+  /** Fills every table with rows of the workspace and of the scorers, without updating the planner's statistics. */
   async function fill(): Promise<void> {
     const { id } = on.space;
     const { experiment_id } = experiment;
@@ -177,9 +177,9 @@ describe('with plans that were made while the tables were empty, little is read 
   });
   afterAll(() => app.close());
 
-  it.each(Object.keys(writes))('%s', async (name) => {
-    const before = await readSoFar();
+  it.each(Object.keys(writes))('read few rows: %s', async (name) => {
+    const before = await rowsRead();
     await writes[name]!();
-    expect((await readSoFar()) - before).toBeLessThan(FEW);
+    expect((await rowsRead()) - before).toBeLessThan(FEW);
   });
 });
