@@ -205,7 +205,7 @@ describe('datasets', () => {
     });
 
     it.each(['named=x', 'tag=', `tag=${'x'.repeat(256)}`, `q=${'x'.repeat(1001)}`, 'q=%00', 'tag=a%00'])(
-      '?%s is 400 invalid_query',
+      'are 400 invalid_query with ?%s',
       async (query) => {
         expect(outcome(await space.viewer.get(`${DATASETS}?${query}`))).toEqual([400, 'invalid_query']);
       },
@@ -260,7 +260,7 @@ describe('datasets', () => {
       ['metadata that grows over 16 KiB', { metadata: { b: 'x'.repeat(9_000) } }, 400, 'invalid_request'],
       ['another workspace', { workspace_id: 'wsp_elsewhere' }, 422, 'validation_failed'],
       ['another id', { dataset_id: 'ds_other' }, 422, 'immutable_field'],
-    ])('to %s is refused and changes nothing', async (_, patch, status, code) => {
+    ])('to %s is rejected and changes nothing', async (_, patch, status, code) => {
       const before = await space.dataset({ metadata: { a: 'x'.repeat(9_000) } });
       const path = `${DATASETS}/${before.dataset_id}`;
       const refused = await space.editor.patch(path, { description: 'changed', ...patch });

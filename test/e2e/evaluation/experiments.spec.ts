@@ -313,7 +313,7 @@ describe('experiments', () => {
       ['a status that is not a string', { experiment_status: 1 }, 400],
       ['an unknown status', { experiment_status: 'done' }, 422],
       ['an unknown baseline', { baseline_experiment_id: 'exp_x' }, 404],
-    ])('to %s is refused and changes nothing', async (_, fields, status) => {
+    ])('to %s is rejected and changes nothing', async (_, fields, status) => {
       const before = await space.experiment();
       expect((await patch(before.experiment_id, { description: 'x', ...fields })).status).toBe(status);
       const { body } = await space.viewer.get(`${EXPERIMENTS}/${before.experiment_id}`);

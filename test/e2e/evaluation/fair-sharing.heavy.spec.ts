@@ -1,2 +1,2 @@
-// The same attacks, larger and more of them.
+// The same attacks, larger and more numerous.
 import './fair-sharing.spec';

@@ -6,7 +6,7 @@ import { newTraceId, ScoringFixture } from './scoring.fixture';
 
 const MIB = 1024 * 1024;
 
-/** A schema whose validation follows 2^40 references. */
+/** Returns a schema whose validation follows 2^40 references. */
 function fanOut(): object {
   const name = (n: number) => ({ $ref: `#/$defs/d${n}` });
   const defs = Array.from({ length: 41 }, (_, n) => [
@@ -16,7 +16,7 @@ function fanOut(): object {
   return { $defs: Object.fromEntries(defs) as object, ...name(0) };
 }
 
-describe('while one organization has expensive work, others are answered', () => {
+describe('while one organization causes expensive work, others are served', () => {
   let app: TestApp;
 
   beforeAll(async () => {
@@ -27,7 +27,7 @@ describe('while one organization has expensive work, others are answered', () =>
   const listed = async ({ viewer }: EvaluationWorkspace): Promise<number> =>
     (await viewer.get('/eval/v1/datasets')).status;
 
-  /** Whether the answers of the organization with the work are still missing. */
+  /** Returns a function that tells whether all of these responses are still pending. */
   function pending<Body>(answers: Promise<Answer<Body>>[]): () => boolean {
     let left = answers.length;
     for (const answer of answers) void answer.finally(() => left--);
@@ -38,7 +38,7 @@ describe('while one organization has expensive work, others are answered', () =>
     ['line feeds', Buffer.alloc(sized(4, 32) * MIB, '\n')],
     ['CR LF', Buffer.alloc(sized(4, 32) * MIB, '\r\n')],
     ['spaces', Buffer.alloc(sized(4, 32) * MIB, '    \n')],
-  ])('an import of nothing but %s is 400', async (_, file) => {
+  ])('an import of only %s is 400', async (_, file) => {
     const [attacker, other] = [await EvaluationWorkspace.open(app), await EvaluationWorkspace.open(app)];
     const { dataset_id } = await attacker.dataset();
     const { dataset_id: otherId } = await other.dataset();
@@ -51,7 +51,7 @@ describe('while one organization has expensive work, others are answered', () =>
     }
   });
 
-  it('a large record comes back from exports of both formats as it was', async () => {
+  it('a large record is unchanged in exports of both formats', async () => {
     const [attacker, other] = [await EvaluationWorkspace.open(app), await EvaluationWorkspace.open(app)];
     const { dataset_id } = await attacker.dataset({ input_schema: { type: 'array' } });
     const input = [...new Array<string>(sized(300_000, 3_000_000)).fill(''), '𝒳', { '1': 1, '0': 0 }];
@@ -81,7 +81,7 @@ describe('while one organization has expensive work, others are answered', () =>
     expect(places(refused)).toEqual(['/lines/1', '/lines/2/input']);
   });
 
-  it('skips blank lines among records', async () => {
+  it('blank lines between records are skipped', async () => {
     const space = await EvaluationWorkspace.open(app);
     const { dataset_id } = await space.dataset();
     const answer = await importRecords(
@@ -152,7 +152,7 @@ describe('while one organization has expensive work, others are answered', () =>
     const tested = await on.score(scorer, { mode: 'test', experiment_id: experiment.experiment_id });
     expect([tested.status, tested.body.results[0].score]).toEqual([200, 1]);
     expect(isWaiting()).toBe(true);
-    // The first targets run into the timeout of their script before the request's, and the others never begin.
+    // The scripts of the first targets time out before the request does. The other targets never start.
     for (const answer of (await Promise.all(answers)) as Answer[]) {
       if (answer.status === 504) continue;
       expect(answer.status).toBe(200);
@@ -231,7 +231,7 @@ describe('while one organization has expensive work, others are answered', () =>
     }
   });
 
-  it('records under a schema that cannot be validated in time are 400, or 504', async () => {
+  it('records that cannot be validated in time are 400 or 504', async () => {
     const [attacker, other] = [await EvaluationWorkspace.open(app), await EvaluationWorkspace.open(app)];
     const { dataset_id } = await attacker.dataset({ input_schema: fanOut() });
     const { dataset_id: otherId } = await other.dataset({ input_schema: { type: 'number' } });

@@ -2,9 +2,9 @@ import type { TestApp } from '#testing';
 import { EvaluationWorkspace } from './evaluation.harness';
 import { fillResultScores } from './result-scores.fixture';
 
-/** A trace with as many spans, each of a source of its own, as there are traces. */
+/** A trace with as many spans as there are traces. Each span has its own resource. */
 export const LARGE_TRACE = '5'.padStart(32, '0');
-/** Named by as many results. */
+/** A session that as many results reference. */
 export const SHARED_SESSION = 'shared';
 
 const ID = `lpad(n::text, 26, '0')`;
@@ -14,10 +14,10 @@ const CHECKS = { checks: [{ type: 'equals' }] };
 const SOURCE = `{"attributes": {}, "dropped_attributes_count": 0, "schema_url": ""}`;
 const LIBRARY = `{"name": "s", "version": "", "attributes": {}, "dropped_attributes_count": 0, "schema_url": ""}`;
 
-/** A workspace with many objects of each kind, inserted into the tables. */
+/** A workspace with many objects of each kind, which are inserted directly into the tables. */
 export interface FilledWorkspace {
   space: EvaluationWorkspace;
-  /** Running, with results that name each trace and a session of each, and a baseline like it. */
+  /** A running experiment with results that reference each trace and its session. The baseline is like it. */
   experimentId: string;
   baselineId: string;
   datasetId: string;
@@ -28,7 +28,7 @@ export const externalId = (n: number): string => `e${n}`;
 /** @param ids prefix of the ids, unique per dataset */
 export const recordId = (ids: string, n: number): string => `rec_${ids}${String(n).padStart(26, '0')}`;
 
-/** Writes records 1 to `count` of a dataset straight into the tables. */
+/** Inserts the records 1 to `count` of a dataset directly into the tables. */
 export async function fillRecords(
   app: TestApp,
   { id }: EvaluationWorkspace,
@@ -53,7 +53,7 @@ export async function fillRecords(
   );
 }
 
-/** @param name prefix of the ids, unique among workspaces of the same size */
+/** Creates a filled workspace. @param name prefix of the ids, unique among workspaces of the same size */
 export async function filledWorkspace(app: TestApp, count: number, name = ''): Promise<FilledWorkspace> {
   const space = await EvaluationWorkspace.open(app);
   const baselineId = (await space.experiment()).experiment_id;
@@ -69,7 +69,7 @@ export async function filledWorkspace(app: TestApp, count: number, name = ''): P
     other: await scorer('other', 'code', CHECKS),
     human: await scorer('human', 'human', { rubric: 'Kind?', output: { type: 'boolean' } }),
   };
-  /** @param statement with `$1` for the workspace, `$2` for the count and `$3` for the prefix of ids */
+  /** Executes a statement. `$1` is the workspace, `$2` the count, and `$3` the prefix of ids. */
   const fill = (statement: string, ...values: unknown[]) =>
     app.database.query(statement, [space.id, count, `${name}${count}_`, ...values]);
   const rows = `FROM generate_series(1, $2::int) n WHERE $3::text IS NOT NULL`;
@@ -118,7 +118,7 @@ export async function filledWorkspace(app: TestApp, count: number, name = ''): P
     SELECT 'exp_' || $3 || ${ID}, $1, 'many', 'many', 'completed', 'test', now() ${rows}`);
   await fill(`INSERT INTO experiment_scores (workspace_id, experiment_id, scorer, mean)
     SELECT $1, 'exp_' || $3 || ${ID}, 's', n ${rows}`);
-  // of runs of a hundred, half of the targets were scored
+  // Runs have a hundred targets, and half of the targets were scored.
   await fill(
     `INSERT INTO score_runs (score_run_id, org_id, workspace_id, scorer_id, scorer_version, grain, run_status,
                              concurrency, total, created_at, updated_at, created_by)

@@ -17,7 +17,6 @@ import { RawExporter } from '../telemetry/otlp.harness';
 
 const MIB = 1024 * 1024;
 
-/** A very large trace must not bring down the service. */
 describe('a very large trace', () => {
   let app: TestApp;
   let organization: TestOrganization;
@@ -38,7 +37,7 @@ describe('a very large trace', () => {
   });
   afterAll(() => app.close());
 
-  /** Spans of one trace, a millisecond apart. */
+  /** Returns spans of one trace, a millisecond apart. */
   function spansOf(count: number, attributes?: TestAttributes): TestSpan[] {
     const traceId = newTraceId();
     return Array.from({ length: count }, (_, index) =>
@@ -51,7 +50,7 @@ describe('a very large trace', () => {
     return spans[0]!.traceId;
   }
 
-  describe('returns its spans in pages of a bounded size', () => {
+  describe('has span pages of a bounded size', () => {
     interface SpanPage {
       names: string[];
       bytes: number;
@@ -78,7 +77,7 @@ describe('a very large trace', () => {
     const named = (count: number): string[] => Array.from({ length: count }, (_, index) => `step ${index}`);
     const namesOf = (found: SpanPage[]): string[] => found.flatMap(({ names }) => names);
 
-    it('when many small spans share a large resource, in either order', async () => {
+    it('if many small spans share a large resource, in either order', async () => {
       const traceId = await send(spansOf(70), { 'service.name': 'shop', blob: 'x'.repeat(MIB) });
       const found = await pages(traceId);
       expect(namesOf(found)).toEqual(named(70));
@@ -87,7 +86,7 @@ describe('a very large trace', () => {
       expect(namesOf(await pages(traceId, '&sort=-started_at'))).toEqual(named(70).reverse());
     });
 
-    it('when the spans are large, after an offset too', async () => {
+    it('if the spans are large, even after an offset', async () => {
       const spans = spansOf(36, { blob: 'x'.repeat(MIB) });
       for (let start = 0; start < spans.length; start += 12) await send(spans.slice(start, start + 12));
       const found = await pages(spans[0]!.traceId, '&offset=2');
@@ -96,8 +95,8 @@ describe('a very large trace', () => {
       for (const { bytes } of found) expect(bytes).toBeLessThan(4 * MIB);
     });
 
-    it('with at least one span, however large', async () => {
-      // JSON may write each character of a name as six
+    it('that contain at least one span, however large', async () => {
+      // The limit assumes that JSON escapes each character with six.
       const spans = spansOf(2).map((span) => ({ ...span, name: span.name + 'n'.repeat(6 * MIB) }));
       const found = await pages(await send(spans));
       expect(found.map(({ names }) => names.map((name) => name.slice(0, 6)))).toEqual([
@@ -108,7 +107,7 @@ describe('a very large trace', () => {
   });
 
   describe('is read only as far as a scorer sees it', () => {
-    /** Previews what a scorer sees. @returns it, and the JSON that was read from the database for it, in bytes. */
+    /** Returns the subject that a scorer sees, and the size of the JSON that was read from the database, in bytes. */
     async function preview(selection: object): Promise<{ subject: any; read: number }> {
       const scorer = await client.post('/eval/v1/scorers', {
         workspace_id: organization.workspaceId,
@@ -142,7 +141,7 @@ describe('a very large trace', () => {
       return { subject: answer.body.results[0].preview_request.subject, read };
     }
 
-    it('its spans with all names, without their resource', async () => {
+    it('with the names of all spans, but without their resource', async () => {
       const spans = spansOf(24, { blob: 'x'.repeat(MIB) });
       const resource = { 'service.name': 'shop', blob: 'y'.repeat(2 * MIB) };
       for (let start = 0; start < spans.length; start += 12) {
@@ -159,7 +158,7 @@ describe('a very large trace', () => {
       expect(trace.spans[7]).toMatchObject({ attributes: {}, events: [], links: [] });
     });
 
-    it('as many of its names as fit', async () => {
+    it('with as many span names as fit', async () => {
       const traceId = newTraceId();
       const named = Array.from({ length: 12 }, (_, index) =>
         newSpan({ traceId, name: `${index} ${'n'.repeat(MIB)}`, start: SPAN_START + BigInt(index) }),
@@ -170,7 +169,7 @@ describe('a very large trace', () => {
       expect(JSON.stringify(subject).length).toBeLessThan(8 * MIB);
     });
 
-    it('the traces of its session', async () => {
+    it('with the traces of its session', async () => {
       const session = newTraceId();
       for (let start = 0; start < 4; start++) {
         await send(

@@ -300,7 +300,7 @@ describe('records', () => {
       ['another workspace', { workspace_id: 'wsp_elsewhere' }, 422, '/workspace_id'],
       ['another dataset', { dataset_id: 'ds_other' }, 422, '/dataset_id'],
       ['another id', { dataset_record_id: 'rec_other' }, 422, '/dataset_record_id'],
-    ])('to %s is refused and changes nothing', async (_, fields, status, pointer) => {
+    ])('to %s is rejected and changes nothing', async (_, fields, status, pointer) => {
       const before = await record({ metadata: { a: 'x'.repeat(9_000) } });
       const answer = await patch(before.dataset_record_id, { input: 'changed', ...fields });
       expect([answer.status, ...places(answer)]).toEqual([status, pointer]);

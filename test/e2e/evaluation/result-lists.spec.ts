@@ -58,7 +58,7 @@ describe('result lists', () => {
     [`score=${q('x:y:gte')}:eq:1`, ''],
     ['score=unknown:gte:0', ''],
     ['score=exact:gte:0.5&has_error=true&sort=-updated_at', 'db'],
-  ])('?%s finds exactly those', async (query, found) => {
+  ])('find exactly the matching results with ?%s', async (query, found) => {
     if (found === null) {
       expect(outcome(await space.viewer.get(`${results}?${query}`))).toEqual([400, 'invalid_query']);
       return;
@@ -80,7 +80,7 @@ describe('result lists', () => {
     ['sort=-duration_ms&has_error=true', 'bd'],
     ['sort=-score:exact&score=exact:gte:0', 'ebda'],
     [`sort=score:exact&score=${q('x:y')}:gte:-1`, 'ad'],
-  ])('?%s: those without the value come last, and none is left out on any page', async (query, found) => {
+  ])('lose no result on any page with ?%s, and have results without the value last', async (query, found) => {
     expect(await cases(query)).toBe(found);
     for (const limit of [1, 2, 3, 5]) expect([limit, await paged(query, limit)]).toEqual([limit, found]);
     for (let offset = 0; offset <= found.length; offset++) {
@@ -100,13 +100,13 @@ describe('result lists', () => {
     'score=exact:gte:NaN',
     'has_error=yes',
     'tag=',
-  ])('?%s is 400, so that a misspelt filter does not return everything', async (query) => {
+  ])('are 400 with ?%s, so that a misspelt filter does not return everything', async (query) => {
     expect(outcome(await space.viewer.get(`${results}?${query}`))).toEqual([400, 'invalid_query']);
     expect(outcome(await space.viewer.get(`${results}/export?${query}`))).toEqual([400, 'invalid_query']);
   });
 
   it.each(['score=exact:gt:1', 'sort=score:', 'sort=score', 'sort=--duration_ms', 'sort=output'])(
-    '?%s is 422',
+    'are 422 with ?%s',
     async (query) => {
       expect(outcome(await space.viewer.get(`${results}?${query}`))).toEqual([422, 'validation_failed']);
     },

@@ -14,7 +14,7 @@ describe('an invalid search or list', () => {
   });
   afterAll(() => app.close());
 
-  const refusals: [string, Fields, number, string | null][] = [
+  const invalidSearches: [string, Fields, number, string | null][] = [
     ...[DATASETS, EXPERIMENTS].flatMap((path): [string, Fields, number, string | null][] => [
       [path, { tagss: ['a'] }, 400, '/tagss'],
       [path, { workspace_id: 'wsp_x' }, 400, '/workspace_id'],
@@ -63,7 +63,7 @@ describe('an invalid search or list', () => {
     [EXPERIMENTS, { experiment_status: ['running'] }, 400, '/experiment_status'],
     [EXPERIMENTS, { subject_kind: 'model' }, 422, '/subject_kind'],
   ];
-  it.each(refusals)('%s by %j is %i with a pointer', async (path, body, status, place) => {
+  it.each(invalidSearches)('of %s with %j is %i with a pointer', async (path, body, status, place) => {
     const answer = await search(space, path, body);
     const code = status === 422 ? 'validation_failed' : 'invalid_request';
     expect([...outcome(answer), ...places(answer)]).toEqual([status, code, place]);
@@ -73,14 +73,14 @@ describe('an invalid search or list', () => {
     ['created_after=2025-01-02T00:00:00Z&created_before=2025-01-01T00:00:00Z', 'created_before'],
     ['created_after=2025-01-02', 'created_after'],
     ['created_after=2025-01-02T00:00:00Z&created_after=2025-01-02T00:00:00Z', 'created_after'],
-  ])('a list with ?%s is 400 invalid_query', async (query, place) => {
+  ])('of a list with ?%s is 400 invalid_query', async (query, place) => {
     for (const path of [DATASETS, EXPERIMENTS]) {
       const answer = await space.viewer.get(`${path}?${query}`);
       expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_query', place]);
     }
   });
 
-  it('by too much metadata is 400', async () => {
+  it('with too much metadata is 400', async () => {
     for (const path of [DATASETS, EXPERIMENTS]) {
       const answer = await search(space, path, { metadata: { x: 'x'.repeat(16 * 1024) } });
       expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_request', '/metadata']);

@@ -4,7 +4,7 @@ import type { EvaluationWorkspace, Page } from './evaluation.harness';
 export const DATASETS = '/eval/v1/datasets';
 export const EXPERIMENTS = '/eval/v1/experiments';
 
-/** Searches one of these, as a viewer by default. */
+/** Searches datasets or experiments, as a viewer by default. */
 export const search = <View>(
   space: EvaluationWorkspace,
   of: string,

@@ -28,7 +28,7 @@ describe('search', () => {
     (await space.list<Dataset & Experiment>(`${path}?${new URLSearchParams(query).toString()}`)).map(
       (one) => one.experiment_name ?? one.name,
     );
-  /** The time at which a resource was made is set, so that tests need not wait. */
+  /** Sets the creation time of a resource, so that tests need not wait. */
   const madeAt = (table: string, time: string, name: string) =>
     app.database.query(`UPDATE ${table} SET created_at = $1 WHERE name = $2 AND workspace_id = $3`, [
       time,
@@ -37,7 +37,7 @@ describe('search', () => {
     ]);
 
   describe('of datasets', () => {
-    it('returns pages as the list does', async () => {
+    it('returns pages like the list', async () => {
       for (const name of ['b', 'a', 'C']) await space.dataset({ name });
       const first = await search<Dataset>(space, DATASETS, { sort: 'name', limit: 2 });
       expect(first.body.items.map((one) => one.name)).toEqual(['C', 'a']);
@@ -126,7 +126,7 @@ describe('search', () => {
       for (const given of not) expect([given, await datasets({ metadata: given })]).toEqual([given, []]);
     });
 
-    it('by metadata follows changes', async () => {
+    it('by metadata reflects changes', async () => {
       const { dataset_id } = await space.dataset({ name: 'd', metadata: { stage: 'draft', keep: 1 } });
       await space.editor.patch(`${DATASETS}/${dataset_id}`, { metadata: { stage: 'final' } });
       expect(await datasets({ metadata: { stage: 'draft' } })).toEqual([]);
@@ -146,7 +146,7 @@ describe('search', () => {
         await (path === DATASETS ? space.dataset({ name }) : space.experiment({ name }));
         await madeAt(table, time, name);
       }
-      // the ids are of today: bounds of them would hide what was made, as its row says, in March
+      // The ids are from today. Bounds on ids would hide rows that were created in March.
       await app.database.query(
         `UPDATE ${table} SET ${table.slice(0, -1)}_id = overlay(${table.slice(0, -1)}_id placing '01jn8vw' from $1::int for 7) WHERE workspace_id = $2`,
         [path === DATASETS ? 4 : 5, space.id],
@@ -270,7 +270,7 @@ describe('search', () => {
       expect(items(answer)).toHaveLength(1);
     });
 
-    it('by score finds frozen ones by the mean in their summary, both bounds included', async () => {
+    it('by score finds frozen experiments by the mean in their summary, with inclusive bounds', async () => {
       const run = async (experiment_name: string, scores: Fields[], status: string | null = 'completed') => {
         const { experiment_id: id } = await space.experiment({ experiment_name });
         await space.results(
@@ -310,7 +310,7 @@ describe('search', () => {
     });
   });
 
-  it('is for viewers, and finds nothing of other workspaces', async () => {
+  it('is allowed for viewers, and finds nothing of other workspaces', async () => {
     const fields = { tags: ['t'], metadata: { m: 1 } };
     await space.dataset(fields);
     const { experiment_id } = await space.experiment(fields);

@@ -27,7 +27,7 @@ describe('trace stats in groups', () => {
   afterAll(() => app.close());
 
   describe('by model', () => {
-    const asked = (...names: string[]) => ({ metrics: metrics(...names), group_by: ['model'] });
+    const query = (...names: string[]) => ({ metrics: metrics(...names), group_by: ['model'] });
 
     it('give each model the usage of its own calls', async () => {
       await on.trace(
@@ -37,7 +37,7 @@ describe('trace stats in groups', () => {
         { attributes: usage('small', 10, 1, cost(0.04)) },
       );
       await on.lasting(150, { attributes: usage('small', 5, 1, cost(0.01)) });
-      const body = asked(
+      const body = query(
         'count.count',
         'cost_usd.sum',
         'total_tokens.sum',
@@ -73,7 +73,7 @@ describe('trace stats in groups', () => {
       });
     });
 
-    it('attribute usage of steps without calls', async () => {
+    it('attribute usage of steps that have no calls', async () => {
       await on.trace(
         { attributes: { ...AGENT, ...usage('planner', 90, 9, cost(0.5)) } },
         { attributes: { ...AGENT, ...usage('worker', 60, 9, cost(0.2)) } },
@@ -82,7 +82,7 @@ describe('trace stats in groups', () => {
       await on.trace({}, { attributes: { 'gen_ai.usage.input_tokens': 7 } });
       await on.trace();
       const found = await on.rows(
-        asked('count.count', 'input_tokens.sum', 'output_tokens.sum', 'cost_usd.sum'),
+        query('count.count', 'input_tokens.sum', 'output_tokens.sum', 'cost_usd.sum'),
       );
       const reported = found.map(({ group, values: one }) => [group.model, ...Object.values(one)]);
       expect(reported).toEqual([
@@ -96,9 +96,9 @@ describe('trace stats in groups', () => {
         'output_tokens.sum': 9,
         'cost_usd.sum': 0.5,
       });
-      // what a filter leaves out takes nothing with it to another model
+      // Models that the filter excludes do not affect the others.
       const filters = [{ field: 'model', op: 'in', value: ['worker', 'silent'] }];
-      const others = await on.rows({ ...asked('input_tokens.sum'), filters });
+      const others = await on.rows({ ...query('input_tokens.sum'), filters });
       expect(others.map((row) => [row.group.model, row.values['input_tokens.sum']])).toEqual([
         ['silent', null],
         ['worker', null],
@@ -111,7 +111,7 @@ describe('trace stats in groups', () => {
       await on.trace({ attributes: priced }, { attributes: unpriced });
       await on.trace({ attributes: priced });
       const costs = async () =>
-        (await on.rows(asked('cost_usd.sum', 'cost_usd.count'))).map(({ group, values: one }) => [
+        (await on.rows(query('cost_usd.sum', 'cost_usd.count'))).map(({ group, values: one }) => [
           group.model,
           ...Object.values(one),
         ]);
@@ -119,14 +119,14 @@ describe('trace stats in groups', () => {
         ['priced', 0.004, 2],
         ['unpriced', null, 0],
       ]);
-      // of the traces, the cost of one is known
+      // The cost of only one trace is known.
       const ofTraces = ['cost_usd.sum', 'cost_usd.count', 'count.count'];
       expect(await on.values(ofTraces)).toEqual({
         'cost_usd.sum': 0.002,
         'cost_usd.count': 1,
         'count.count': 2,
       });
-      // a step that says less than is known says nothing of the trace
+      // A step that reports less than the known cost is ignored.
       const lesser = { ...AGENT, ...usage('planner', 0, 0, cost(0.001)) };
       await on.trace({ attributes: lesser }, { attributes: priced }, { attributes: unpriced });
       expect(await costs()).toEqual([
@@ -139,7 +139,7 @@ describe('trace stats in groups', () => {
         'cost_usd.count': 1,
         'count.count': 3,
       });
-      // what a step says of both is its model's, as it is the trace's
+      // A step that reports more than the known cost sets the cost of its model and of the trace.
       await on.trace({ attributes: step }, { attributes: priced }, { attributes: unpriced });
       expect(await costs()).toEqual([
         ['planner', 0.5, 1],
@@ -163,7 +163,7 @@ describe('trace stats in groups', () => {
         { attributes: priced },
         { attributes: unpriced },
       );
-      const rows = await on.rows(asked('cost_usd.sum'));
+      const rows = await on.rows(query('cost_usd.sum'));
       expect(rows.map(({ group, values: one }) => [group.model, one['cost_usd.sum']])).toEqual([
         ['planner', null],
         ['priced', 0.002],
@@ -175,15 +175,15 @@ describe('trace stats in groups', () => {
     it('ignore steps that repeat the usage of calls', async () => {
       const root = { ...AGENT, 'gen_ai.usage.input_tokens': 100, 'gen_ai.usage.output_tokens': 10 };
       await on.trace({ attributes: root }, { attributes: usage('a', 100, 10, cost(0.1)) });
-      const found = await on.rows(asked('count.count', 'input_tokens.sum', 'cost_usd.sum'));
+      const found = await on.rows(query('count.count', 'input_tokens.sum', 'cost_usd.sum'));
       expect(found.map(({ group, values: one }) => [group.model, ...Object.values(one)])).toEqual([
         ['a', 1, 100, 0.1],
       ]);
       const filters = [{ field: 'model', op: 'eq', value: null }];
       expect(await on.values(['count.count'], filters)).toEqual({ 'count.count': 0 });
-      // usage that only it reports belongs to no model
+      // Usage that only the step reports belongs to no model.
       await on.trace({ attributes: root }, { attributes: { 'gen_ai.response.model': 'silent' } });
-      const further = await on.rows(asked('count.count', 'input_tokens.sum'));
+      const further = await on.rows(query('count.count', 'input_tokens.sum'));
       expect(further.map(({ group, values: one }) => [group.model, ...Object.values(one)])).toEqual([
         ['a', 1, 100],
         ['silent', 1, null],
@@ -191,7 +191,7 @@ describe('trace stats in groups', () => {
       ]);
     });
 
-    it('are the same for any order of arrival', async () => {
+    it('do not depend on the order of arrival', async () => {
       const traceId = newTraceId();
       const spans = [
         newSpan({ traceId, attributes: { ...AGENT, ...usage('a', 9, 9, cost(0.1)) } }),
@@ -203,11 +203,11 @@ describe('trace stats in groups', () => {
           }),
         ),
       ];
-      // one at a time, all at once, and again
+      // First one by one, then all at once, and then again.
       await Promise.all(spans.map((span) => on.exporter.protobuf([span])));
       await Promise.all([on.exporter.protobuf(spans), on.exporter.protobuf([...spans].reverse())]);
       await on.space.result(on.id, { trace_id: traceId });
-      expect(await on.rows(asked('input_tokens.sum', 'cost_usd.sum'))).toEqual([
+      expect(await on.rows(query('input_tokens.sum', 'cost_usd.sum'))).toEqual([
         { group: { model: 'a' }, values: { 'input_tokens.sum': 4, 'cost_usd.sum': 0.4 } },
         { group: { model: 'b' }, values: { 'input_tokens.sum': 6, 'cost_usd.sum': 0.6 } },
       ]);
@@ -220,11 +220,11 @@ describe('trace stats in groups', () => {
         ({ group, values: one }) => [...group_by.map((field) => group[field]), one['count.count']],
       );
 
-    it('have a row for each value, sorted, and last one without a value', async () => {
+    it('have a sorted row for each value, and a last one for traces without a value', async () => {
       await on.trace({ name: 'b', result: { case_id: '2', tags: ['x', 'y'] } });
       await on.trace({ name: 'B', isError: true, result: { case_id: '1', tags: ['y'] } });
       await on.trace({ name: 'a', result: { case_id: '10' } }, { isError: true });
-      // its root has not arrived
+      // The root of this trace has not arrived.
       await on.trace({ parentSpanId: newSpanId(), result: { case_id: 'é' } });
       expect(await counted(['root_name'])).toEqual([
         ['B', 1],
@@ -242,7 +242,7 @@ describe('trace stats in groups', () => {
         ['2', 1],
         ['é', 1],
       ]);
-      // one with two tags counts in the group of each
+      // A trace with two tags counts in both groups.
       expect(await counted(['tag'])).toEqual([
         ['x', 1],
         ['y', 2],
@@ -288,7 +288,7 @@ describe('trace stats in groups', () => {
     });
 
     it('are at most 32 MiB, and report truncation', async () => {
-      // JSON writes each of these characters as six
+      // JSON escapes each of these characters with six.
       const long = `repeat(chr(1), 250) || lpad(n::text, 5, '0')`;
       await app.database.query(
         `WITH made AS (

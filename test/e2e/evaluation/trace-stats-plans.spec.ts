@@ -10,7 +10,6 @@ interface Plan {
   Plans?: Plan[];
 }
 
-/** Trace stats do not slow down with other data. */
 describe('trace stats of an experiment among many', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
@@ -41,7 +40,7 @@ describe('trace stats of an experiment among many', () => {
   });
   afterAll(() => app.close());
 
-  /** The plans of the statements that answer a query: the named traces, their figures, and the coverage. */
+  /** Returns the plans of the statements of a query: of the referenced traces, their statistics, and the coverage. */
   async function nodesOf(body: object): Promise<Plan[]> {
     const sent = await statementsOf(app.database, async () => {
       const answer = await space.viewer.post(path, body);
@@ -63,16 +62,16 @@ describe('trace stats of an experiment among many', () => {
   const allOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(allOf)];
 
   it.each<[string, object, string[]]>([
-    ['at once', {}, []],
+    ['without groups', {}, []],
     ['by case', { group_by: ['case_id'] }, []],
     ['by model', { group_by: ['model', 'tag'] }, ['trace_models_pkey']],
-    ['of a model', { filters: [{ field: 'model', op: 'eq', value: 'm1' }] }, ['trace_models_by_model']],
-  ])('read no table from end to end: %s', async (_, body, more) => {
+    ['with a model filter', { filters: [{ field: 'model', op: 'eq', value: 'm1' }] }, ['trace_models_by_model']],
+  ])('scan no whole table: %s', async (_, body, more) => {
     const nodes = await nodesOf(body);
     expect(nodes.filter((node) => node['Node Type'] === 'Seq Scan')).toEqual([]);
     const used = new Set(nodes.flatMap((node) => node['Index Name'] ?? []));
     for (const index of ['traces_pkey', ...more]) expect(used).toContain(index);
-    // whichever key of results, it is one that begins with the experiment
+    // Any index of results is fine if it begins with the experiment.
     expect(
       [...used].some((index) => /^results_(pkey|case_id|record|by_update|by_duration)$/.test(index)),
     ).toBe(true);

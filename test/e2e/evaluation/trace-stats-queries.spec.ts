@@ -78,7 +78,7 @@ describe('trace stats queries', () => {
       [[['total_tokens', 'gte', 10]], 'c1 c2'],
       [[['total_tokens', 'eq', null]], 'c3'],
       [[['cost_usd', 'gte', 0.5]], 'c1'],
-      // of c2 nobody knows
+      // The cost of c2 is unknown.
       [[['cost_usd', 'lte', 1]], 'c1'],
       [[['span_count', 'eq', 3]], 'c1'],
       [
@@ -108,37 +108,37 @@ describe('trace stats queries', () => {
     });
   });
 
-  describe('are refused', () => {
+  describe('invalid queries', () => {
     const filter = (field: unknown, op: unknown, value: unknown) => ({ filters: [{ field, op, value }] });
     const many = <Item>(count: number, item: Item) => Array.from({ length: count }, () => item);
 
     it.each<[string, unknown, number, string | undefined]>([
-      ['no object', [], 400, ''],
+      ['a body that is not an object', [], 400, ''],
       ['an unknown member', { metric: [] }, 400, '/metric'],
       ['an unknown member of a metric', { metrics: [{ measure: 'count', aggregation: 'count', as: 'n' }] }, 400, '/metrics/0/as'],
       ['an unknown member of a filter', { filters: [{ field: 'tag', op: 'eq', value: 'x', not: true }] }, 400, '/filters/0/not'],
-      ['a metric that is no object', { metrics: ['count'] }, 400, '/metrics/0'],
-      ['metrics within a list', { metrics: [metrics('count.count')] }, 400, '/metrics/0'],
-      ['no metric', { metrics: [null] }, 400, '/metrics/0'],
+      ['a metric that is not an object', { metrics: ['count'] }, 400, '/metrics/0'],
+      ['metrics in a nested array', { metrics: [metrics('count.count')] }, 400, '/metrics/0'],
+      ['a null metric', { metrics: [null] }, 400, '/metrics/0'],
       ['a metric without its aggregation', { metrics: [{ measure: 'count' }] }, 400, '/metrics/0/aggregation'],
       ['a measure of the wrong type', { metrics: [{ measure: 1, aggregation: 'sum' }] }, 400, '/metrics/0/measure'],
       ['a filter without a value', { filters: [{ field: 'tag', op: 'eq' }] }, 400, '/filters/0/value'],
-      ['groups that are no list', { group_by: 'model' }, 400, '/group_by'],
-      ['a metric twice', { metrics: metrics('cost_usd.sum', 'cost_usd.avg', 'cost_usd.sum') }, 400, '/metrics/2'],
-      ['a group twice', { group_by: ['model', 'model'] }, 400, '/group_by/1'],
+      ['groups that are not an array', { group_by: 'model' }, 400, '/group_by'],
+      ['a repeated metric', { metrics: metrics('cost_usd.sum', 'cost_usd.avg', 'cost_usd.sum') }, 400, '/metrics/2'],
+      ['a repeated group', { group_by: ['model', 'model'] }, 400, '/group_by/1'],
       ['the mean of a count', { metrics: metrics('count.avg') }, 400, '/metrics/0/aggregation'],
-      ['a number for a text', filter('model', 'eq', 1), 400, '/filters/0/value'],
-      ['a text for a number', filter('cost_usd', 'gte', '1'), 400, '/filters/0/value'],
-      ['a text too long', filter('tag', 'eq', 'x'.repeat(256)), 400, '/filters/0/value'],
-      ['no time', filter('started_at', 'gte', 'yesterday'), 400, '/filters/0/value'],
-      ['a text at least', filter('root_name', 'gte', 'a'), 400, '/filters/0/op'],
-      ['null at least', filter('cost_usd', 'lte', null), 400, '/filters/0/value'],
-      ['one value as a list', filter('model', 'eq', ['a']), 400, '/filters/0/value'],
-      ['a list that is none', filter('model', 'in', 'a'), 400, '/filters/0/value'],
-      ['an empty list', filter('model', 'in', []), 400, '/filters/0/value'],
+      ['a number instead of a string', filter('model', 'eq', 1), 400, '/filters/0/value'],
+      ['a string instead of a number', filter('cost_usd', 'gte', '1'), 400, '/filters/0/value'],
+      ['a string that is too long', filter('tag', 'eq', 'x'.repeat(256)), 400, '/filters/0/value'],
+      ['an invalid time', filter('started_at', 'gte', 'yesterday'), 400, '/filters/0/value'],
+      ['a lower bound on a string', filter('root_name', 'gte', 'a'), 400, '/filters/0/op'],
+      ['null as a bound', filter('cost_usd', 'lte', null), 400, '/filters/0/value'],
+      ['an array for eq', filter('model', 'eq', ['a']), 400, '/filters/0/value'],
+      ['no array for in', filter('model', 'in', 'a'), 400, '/filters/0/value'],
+      ['an empty array', filter('model', 'in', []), 400, '/filters/0/value'],
       ['101 values', filter('span_count', 'in', many(101, 1)), 400, '/filters/0/value'],
-      ['a list of mixed types', filter('model', 'in', ['a', 1]), 400, '/filters/0/value/1'],
-      ['bounds that cross', { filters: [filter('span_count', 'lte', 2), filter('span_count', 'gte', 3)].flatMap((one) => one.filters) }, 400, '/filters/0/value'],
+      ['an array of mixed types', filter('model', 'in', ['a', 1]), 400, '/filters/0/value/1'],
+      ['contradictory bounds', { filters: [filter('span_count', 'lte', 2), filter('span_count', 'gte', 3)].flatMap((one) => one.filters) }, 400, '/filters/0/value'],
       ['21 metrics', { metrics: many(21, { measure: 'count', aggregation: 'count' }) }, 400, '/metrics'],
       ['21 filters', { filters: many(21, { field: 'tag', op: 'eq', value: 'x' }) }, 400, '/filters'],
       ['20,000 metrics', { metrics: many(20_000, 0) }, 400, '/metrics'],
@@ -149,13 +149,13 @@ describe('trace stats queries', () => {
       ['an unknown operator', filter('model', 'like', 'x'), 422, '/filters/0/op'],
       ['an unknown status', filter('status', 'in', ['ok', 'failed']), 422, '/filters/0/value'],
       ['a filter by the count', filter('count', 'gte', 1), 422, '/filters/0/field'],
-    ])('for %s', async (_, body, status, pointer) => {
+    ])('with %s are rejected', async (_, body, status, pointer) => {
       const answer = await on.ask(body);
       const code = status === 400 ? 'invalid_request' : 'validation_failed';
       expect([...outcome(answer), places(answer)[0]]).toEqual([status, code, pointer]);
     }); // prettier-ignore
 
-    it('in order: form, experiment, values', async () => {
+    it('are checked in order: form, experiment, values', async () => {
       const elsewhere = statsPath('exp_00000000000000000000000000');
       const asked = (body: unknown) => on.space.viewer.post(elsewhere, body);
       expect((await asked({ group_by: 'x' })).status).toBe(400);
@@ -163,7 +163,7 @@ describe('trace stats queries', () => {
       expect((await asked({})).status).toBe(404);
     });
 
-    it('to callers without read access', async () => {
+    it('are rejected for callers without read access', async () => {
       const runtime = await on.space.organization.as('runtime');
       expect(outcome(await runtime.post(statsPath(on.id), {}))).toEqual([403, 'access_denied']);
       const withoutWorkspace = app.api(await on.space.organization.token('owner'));
@@ -172,7 +172,7 @@ describe('trace stats queries', () => {
     });
   });
 
-  it('are 503 when the store does not answer in time', async () => {
+  it('are 503 if the store does not respond in time', async () => {
     await on.lasting(10);
     const hasty = await app.another({ REQUEST_TIMEOUT_MS: '4000' });
     const viewer = hasty.api(await on.space.organization.token('viewer')).in(on.space.id);

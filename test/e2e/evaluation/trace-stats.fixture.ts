@@ -13,7 +13,7 @@ export type Stats = Omit<TraceStatsDto, 'rows'> & { rows: StatsRow[] };
 
 export const MS = 1_000_000n;
 
-/** `duration_ms.p95` and the like, as a query names them. */
+/** Returns the metrics of a query from names such as `duration_ms.p95`. */
 export const metrics = (...names: string[]) =>
   names.map((name) => {
     const [measure, aggregation] = name.split('.');
@@ -36,7 +36,7 @@ export const cost = (dollars: number): TestAttributes => ({ 'gen_ai.usage.cost':
 export const statsPath = (experimentId: string): string =>
   `/eval/v1/experiments/${experimentId}/traces/stats/query`;
 
-/** An experiment whose results name traces, and what is asked of them. */
+/** An experiment whose results reference traces, and its statistics. */
 export class TracedExperiment {
   private constructor(
     readonly space: EvaluationWorkspace,
@@ -50,7 +50,7 @@ export class TracedExperiment {
     return new TracedExperiment(space, exporter, (await space.experiment()).experiment_id);
   }
 
-  /** A root span, spans below it, and a result that names their trace. @returns its id. */
+  /** Exports a root span and spans below it, and creates a result that references the trace. Returns the trace id. */
   async trace(
     { result, ...root }: Partial<TestSpan> & { result?: Fields } = {},
     ...below: Partial<TestSpan>[]
@@ -74,7 +74,7 @@ export class TracedExperiment {
 
   async stats(body?: unknown): Promise<Stats> {
     const answer = await this.ask(body);
-    if (answer.status !== 200) throw new Error(`no figures: ${JSON.stringify(answer.body)}`);
+    if (answer.status !== 200) throw new Error(`no statistics: ${JSON.stringify(answer.body)}`);
     return answer.body;
   }
 
@@ -82,8 +82,8 @@ export class TracedExperiment {
     return (await this.stats(body)).rows;
   }
 
-  /** The values of the one row without groups. */
-  async values(asked: string[], filters: Fields[] = []): Promise<StatsRow['values']> {
-    return (await this.rows({ metrics: metrics(...asked), filters }))[0]!.values;
+  /** Returns the values of the only row of a query without groups. */
+  async values(names: string[], filters: Fields[] = []): Promise<StatsRow['values']> {
+    return (await this.rows({ metrics: metrics(...names), filters }))[0]!.values;
   }
 }

@@ -15,7 +15,7 @@ describe('trace stats of an experiment', () => {
   });
   afterAll(() => app.close());
 
-  it('by default have count, duration, tokens, cost and errors', async () => {
+  it('have count, duration, tokens, cost and errors by default', async () => {
     await on.lasting(100, { attributes: usage('priced', 1_000, 100, {}) });
     await on.lasting(300, { attributes: usage('own', 500, 50, cost(0.25)), isError: true });
     await on.lasting(200);
@@ -28,7 +28,7 @@ describe('trace stats of an experiment', () => {
         'input_tokens.sum': 1_500,
         'output_tokens.sum': 150,
         'total_tokens.sum': 1_650,
-        // 1,000 tokens at 2 and 100 at 8 dollars a million, and what a span says itself
+        // 1,000 tokens at 2 and 100 tokens at 8 dollars per million, plus the cost that a span reports.
         'cost_usd.sum': 0.2528,
         'error_count.sum': 1,
       },
@@ -42,10 +42,10 @@ describe('trace stats of an experiment', () => {
     }
   });
 
-  describe('aggregate', () => {
-    it('exact percentiles, interpolated as definition 7 of Hyndman & Fan does', async () => {
+  describe('the aggregation', () => {
+    it('has exact percentiles, interpolated by definition 7 of Hyndman and Fan', async () => {
       for (const ms of [40, 15, 50, 35, 20]) await on.lasting(ms);
-      // worked by hand: the rank is 1 + 4p, so p90 lies at 4.6, six tenths of the way from 40 to 50
+      // Computed by hand: the rank is 1 + 4p, so p90 is at 4.6, six tenths of the way from 40 to 50.
       expect(
         await on.values(['p50', 'p75', 'p90', 'p95', 'p99'].map((percentile) => `duration_ms.${percentile}`)),
       ).toEqual({
@@ -57,11 +57,11 @@ describe('trace stats of an experiment', () => {
       });
       const four = ['duration_ms.p75', 'duration_ms.p50'];
       const filters = [{ field: 'duration_ms', op: 'lte', value: 40 }];
-      // of 15, 20, 35 and 40: ranks 3.25 and 2.5
+      // The values are 15, 20, 35 and 40, and the ranks 3.25 and 2.5.
       expect(await on.values(four, filters)).toEqual({ 'duration_ms.p75': 36.25, 'duration_ms.p50': 27.5 });
     });
 
-    it('exact sums, means, extremes, and counts', async () => {
+    it('has exact sums, means, extremes and counts', async () => {
       for (const dollars of [0.1, 0.2, 0.3]) await on.lasting(1, { attributes: cost(dollars) });
       await on.lasting(1, { attributes: usage('m', 10, 4) });
       await on.lasting(1, { attributes: { 'gen_ai.usage.input_tokens': 3 } });
@@ -77,7 +77,7 @@ describe('trace stats of an experiment', () => {
         'cost_usd.min': 0.1,
         'cost_usd.max': 0.3,
         'cost_usd.count': 3,
-        // a trace with only input tokens counts with those
+        // A trace with only input tokens counts with these.
         'total_tokens.sum': 17,
         'total_tokens.count': 2,
         'output_tokens.avg': 4,
@@ -89,13 +89,13 @@ describe('trace stats of an experiment', () => {
       });
     });
 
-    it('also very small costs', async () => {
+    it('is exact for very small costs', async () => {
       for (const dollars of [5e-324, 0, 0]) await on.lasting(1, { attributes: cost(dollars) });
       const smallest = { 'cost_usd.sum': 5e-324, 'cost_usd.avg': 0, 'cost_usd.max': 5e-324 };
       expect(await on.values(Object.keys(smallest))).toEqual(smallest);
     });
 
-    it('nothing as nulls and zeros, or as no groups', async () => {
+    it('has nulls and zeros, or no groups, if there are no traces', async () => {
       await on.space.result(on.id);
       const asked = { metrics: metrics('count.count', 'duration_ms.p95', 'cost_usd.sum', 'cost_usd.count') };
       expect(await on.stats(asked)).toEqual({
@@ -117,8 +117,8 @@ describe('trace stats of an experiment', () => {
     });
   });
 
-  describe('count each trace once', () => {
-    it('if a result names it and it has arrived, as coverage says', async () => {
+  describe('coverage', () => {
+    it('counts each trace once that results reference and that has arrived', async () => {
       const id = await on.lasting(10, { result: { tags: ['old'], case_id: 'first' } });
       await on.space.result(on.id, { trace_id: id, tags: ['new'], case_id: 'second' });
       await on.space.result(on.id, { trace_id: newTraceId() });
@@ -127,19 +127,19 @@ describe('trace stats of an experiment', () => {
         metrics: metrics('count.count'),
         group_by: ['tag', 'case_id'],
       });
-      // with the labels of the newest result that names it, as in the list
+      // The labels are those of the newest result that references the trace, as in the list.
       expect(found).toEqual([{ group: { tag: 'new', case_id: 'second' }, values: { 'count.count': 1 } }]);
       expect(coverage).toEqual({ results: 4, with_trace: 3, traces_found: 1 });
     });
 
-    it('in coverage, whatever the filters', async () => {
+    it('does not depend on filters', async () => {
       await on.lasting(10);
       const filters = [{ field: 'duration_ms', op: 'gte', value: 11 }];
       const { rows: found, coverage } = await on.stats({ metrics: metrics('count.count'), filters });
       expect([found[0]!.values, coverage.traces_found]).toEqual([{ 'count.count': 0 }, 1]);
     });
 
-    it('and none of other experiments, workspaces or organizations', async () => {
+    it('counts no traces of other experiments, workspaces or organizations', async () => {
       const id = await on.lasting(10, { attributes: usage('theirs', 1, 1) });
       const another = await EvaluationWorkspace.open(app);
       const { experiment_id } = await another.experiment();

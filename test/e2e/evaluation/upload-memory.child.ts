@@ -1,6 +1,6 @@
 /**
- * The API in a process of its own, which says how much memory it takes. Its configuration is the environment's. It tells
- * its port as soon as it listens, and then, to any message, what it took since the last one.
+ * Runs the API in a process of its own, which measures its memory. It reads its configuration from the environment. It sends
+ * its port once it listens. It replies to each message with the memory that it used since the previous message.
  */
 import type { AddressInfo } from 'node:net';
 import { readEnvironment } from '#platform/config';
@@ -8,15 +8,15 @@ import { setLogLevel } from '#platform/logging';
 import { createApi } from '../../../src/create-api';
 
 const SAMPLE_MS = 5;
-/** Growth above which garbage is collected before a maximum counts, so that the time of a collection does not matter. */
+/** Growth in bytes above which garbage is collected before a maximum counts, so that results do not depend on collections. */
 const GARBAGE_BYTES = Number(process.env.GARBAGE_BYTES ?? Infinity);
 
-/** In bytes. */
+/** Memory use, in bytes. */
 export interface MemoryUse {
-  /** At the beginning, and at the most. */
+  /** The resident memory at the beginning, and its maximum. */
   resident: [number, number];
-  /** Of JavaScript's heap and of buffers, likewise. */
-  held: [number, number];
+  /** The same for the JavaScript heap and buffers. */
+  used: [number, number];
 }
 
 async function main(): Promise<void> {
@@ -24,36 +24,36 @@ async function main(): Promise<void> {
   setLogLevel(environment.LOG_LEVEL);
   const app = await createApi(environment);
   await app.listen(0, '127.0.0.1');
-  let use = begun();
-  setInterval(() => (use = more(use)), SAMPLE_MS);
+  let use = initialUse();
+  setInterval(() => (use = updated(use)), SAMPLE_MS);
   process.on('message', () => {
-    process.send!(more(use));
+    process.send!(updated(use));
     globalThis.gc?.();
-    use = begun();
+    use = initialUse();
   });
   process.once('disconnect', () => process.exit());
   process.send!((app.getHttpServer().address() as AddressInfo).port);
 }
 
-const taken = (): [resident: number, held: number] => {
+const currentUse = (): [resident: number, used: number] => {
   const { rss, heapUsed, external } = process.memoryUsage();
   return [rss, heapUsed + external];
 };
 
-function begun(): MemoryUse {
-  const [resident, held] = taken();
-  return { resident: [resident, resident], held: [held, held] };
+function initialUse(): MemoryUse {
+  const [resident, used] = currentUse();
+  return { resident: [resident, resident], used: [used, used] };
 }
 
-function more({ resident, held }: MemoryUse): MemoryUse {
-  let [residentNow, heldNow] = taken();
-  if (heldNow > held[1] && heldNow - held[0] > GARBAGE_BYTES) {
+function updated({ resident, used }: MemoryUse): MemoryUse {
+  let [residentNow, usedNow] = currentUse();
+  if (usedNow > used[1] && usedNow - used[0] > GARBAGE_BYTES) {
     globalThis.gc?.();
-    [residentNow, heldNow] = taken();
+    [residentNow, usedNow] = currentUse();
   }
   return {
     resident: [resident[0], Math.max(resident[1], residentNow)],
-    held: [held[0], Math.max(held[1], heldNow)],
+    used: [used[0], Math.max(used[1], usedNow)],
   };
 }
 

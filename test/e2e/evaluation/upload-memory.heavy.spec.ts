@@ -12,8 +12,7 @@ const MIB = 1024 * 1024;
 /** A row that makes a case of almost 10 MiB in JSON, which writes quotes and line breaks with a backslash. */
 const LARGE_CELL = `"${'é""\n'.repeat(1_740_000)}"\n`;
 
-/** A few large files at once must not exhaust the memory of the process. */
-describe('the memory of the process that a file of 32 MiB and 100,000 rows is sent to', () => {
+describe('the memory of a process that receives a file of 32 MiB and 100,000 rows', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
   let child: ChildProcess;
@@ -26,7 +25,7 @@ describe('the memory of the process that a file of 32 MiB and 100,000 rows is se
     child = fork(path.resolve('dist/test/e2e/evaluation/upload-memory.child.js'), {
       // Delays caused by other processes are not measured.
       env: { PATH: process.env.PATH, ...app.env, REQUEST_TIMEOUT_MS: '120000' },
-      // a quarter of the heap limit is the budget for responses
+      // The byte budget for responses is a quarter of the heap limit.
       execArgv: ['--expose-gc', '--max-old-space-size=1024'],
     });
     const [port] = (await once(child, 'message')) as [number];
@@ -47,18 +46,18 @@ describe('the memory of the process that a file of 32 MiB and 100,000 rows is se
     return (await answered)[0];
   }
 
-  /** What `work` makes it grow by at most, in MiB: of all that it takes, and of what it holds. */
-  async function growth(work: () => Promise<unknown>): Promise<{ resident: number; held: number }> {
+  /** Returns the maximum growth of the resident and of the used memory during `work`, in MiB. */
+  async function growth(work: () => Promise<unknown>): Promise<{ resident: number; used: number }> {
     await use();
     await work();
-    const { resident, held } = await use();
-    const [grown, heldMore] = [resident, held].map(([from, to]) => Math.round((to - from) / MIB));
-    return { resident: grown!, held: heldMore! };
+    const memory = await use();
+    const [resident, used] = [memory.resident, memory.used].map(([from, to]) => Math.round((to - from) / MIB));
+    return { resident: resident!, used: used! };
   }
 
   const files: [string, (salt: number) => Buffer][] = [
     [
-      'rows like those of users',
+      'typical rows',
       (salt) => {
         const rows = Array.from({ length: 100_000 }, (_, n) =>
           `case-${n},"What is ""${n}"" times ${salt},\nand why?",${'it is found step by step. '.repeat(20)}`.slice(
@@ -70,14 +69,14 @@ describe('the memory of the process that a file of 32 MiB and 100,000 rows is se
       },
     ],
     [
-      'nothing but case ids',
+      'only case ids',
       (salt) =>
         Buffer.from(
           `id\n${Array.from({ length: 100_000 }, (_, n) => `${n}${salt}`.padEnd(250, 'x')).join('\n')}`,
         ),
     ],
     [
-      '256 columns of nothing',
+      '256 empty columns',
       (salt) =>
         Buffer.from(
           `${Array.from({ length: 256 }, (_, n) => `c${n}`).join(',')}\n${`${','.repeat(255)}\n`.repeat(100_000)}`.replace(
@@ -86,10 +85,10 @@ describe('the memory of the process that a file of 32 MiB and 100,000 rows is se
           ),
         ),
     ],
-    ['cells as large as they may be', (salt) => Buffer.from(`a\n${LARGE_CELL.repeat(3)}${salt}\n`)],
+    ['cells of the maximum size', (salt) => Buffer.from(`a\n${LARGE_CELL.repeat(3)}${salt}\n`)],
   ];
   it.each(files)(
-    'grows by a part of the upload: %s',
+    'grows by a bounded amount: %s',
     async (_, fileOf) => {
       const { dataset_id } = await space.dataset();
       const send = async (file: Buffer): Promise<number> => {
@@ -101,10 +100,10 @@ describe('the memory of the process that a file of 32 MiB and 100,000 rows is se
       const one = fileOf(0);
       const several = [1, 2].map(fileOf);
       expect(one.length).toBeGreaterThan(20 * MIB);
-      // about 40 MiB: to hold such a file whole, as bytes, as text or as its cells, takes more than these bounds
+      // Typically about 40 MiB. Holding the whole file in memory, as bytes, text or cells, would exceed these bounds.
       const ofOne = await growth(() => send(one));
       expect(ofOne.resident).toBeLessThan(96);
-      expect(ofOne.held).toBeLessThan(96);
+      expect(ofOne.used).toBeLessThan(96);
       let last = 0;
       const ofSeveral = await growth(
         async () => (last = Math.max(...(await Promise.all(several.map(send))))),
@@ -122,7 +121,7 @@ describe('the memory of the process that a file of 32 MiB and 100,000 rows is se
 
   it('grows by a few pages of the largest rows', async () => {
     const { dataset_id } = await space.dataset();
-    // six times as large in JSON
+    // A row is six times as large in JSON.
     const row = `${'\x01'.repeat(1_740_000)}\n`;
     expect((await upload(client, dataset_id, `a\n${row.repeat(18)}`)).status).toBe(201);
     const read = async (): Promise<number> => {
@@ -132,14 +131,14 @@ describe('the memory of the process that a file of 32 MiB and 100,000 rows is se
         });
         const { byteLength } = await answer.arrayBuffer();
         if (answer.status !== 503) return byteLength;
-        await delay(100); // the organization's half of the budget was in use
+        await delay(100); // The organization's half of the byte budget was in use.
       }
     };
     const { resident } = await growth(async () => {
       const lengths = await Promise.all(Array.from({ length: 48 }, read));
       expect(Math.min(...lengths)).toBeGreaterThan(9 * MIB);
     });
-    // those whose turn it is take some 200 MiB; all of them at once, 700 MiB
+    // The admitted requests take about 200 MiB. All of them at once would take 700 MiB.
     expect(resident).toBeLessThan(400);
   }, 180_000);
 });
