@@ -16,7 +16,7 @@ export interface MemoryUse {
   /** The resident memory at the beginning, and its maximum. */
   resident: [number, number];
   /** The same for the JavaScript heap and buffers. */
-  used: [number, number];
+  held: [number, number];
 }
 
 async function main(): Promise<void> {
@@ -35,25 +35,25 @@ async function main(): Promise<void> {
   process.send!((app.getHttpServer().address() as AddressInfo).port);
 }
 
-const currentUse = (): [resident: number, used: number] => {
+const currentUse = (): [resident: number, held: number] => {
   const { rss, heapUsed, external } = process.memoryUsage();
   return [rss, heapUsed + external];
 };
 
 function initialUse(): MemoryUse {
-  const [resident, used] = currentUse();
-  return { resident: [resident, resident], used: [used, used] };
+  const [resident, held] = currentUse();
+  return { resident: [resident, resident], held: [held, held] };
 }
 
-function updated({ resident, used }: MemoryUse): MemoryUse {
-  let [residentNow, usedNow] = currentUse();
-  if (usedNow > used[1] && usedNow - used[0] > GARBAGE_BYTES) {
+function updated({ resident, held }: MemoryUse): MemoryUse {
+  let [residentNow, heldNow] = currentUse();
+  if (heldNow > held[1] && heldNow - held[0] > GARBAGE_BYTES) {
     globalThis.gc?.();
-    [residentNow, usedNow] = currentUse();
+    [residentNow, heldNow] = currentUse();
   }
   return {
     resident: [resident[0], Math.max(resident[1], residentNow)],
-    used: [used[0], Math.max(used[1], usedNow)],
+    held: [held[0], Math.max(held[1], heldNow)],
   };
 }
 

@@ -47,12 +47,12 @@ describe('the memory of a process that receives a file of 32 MiB and 100,000 row
   }
 
   /** Returns the maximum growth of the resident and of the used memory during `work`, in MiB. */
-  async function growth(work: () => Promise<unknown>): Promise<{ resident: number; used: number }> {
+  async function growth(work: () => Promise<unknown>): Promise<{ resident: number; held: number }> {
     await use();
     await work();
     const memory = await use();
-    const [resident, used] = [memory.resident, memory.used].map(([from, to]) => Math.round((to - from) / MIB));
-    return { resident: resident!, used: used! };
+    const [resident, held] = [memory.resident, memory.held].map(([from, to]) => Math.round((to - from) / MIB));
+    return { resident: resident!, held: held! };
   }
 
   const files: [string, (salt: number) => Buffer][] = [
@@ -103,7 +103,7 @@ describe('the memory of a process that receives a file of 32 MiB and 100,000 row
       // Typically about 40 MiB. Holding the whole file in memory, as bytes, text or cells, would exceed these bounds.
       const ofOne = await growth(() => send(one));
       expect(ofOne.resident).toBeLessThan(96);
-      expect(ofOne.used).toBeLessThan(96);
+      expect(ofOne.held).toBeLessThan(96);
       let last = 0;
       const ofSeveral = await growth(
         async () => (last = Math.max(...(await Promise.all(several.map(send))))),
