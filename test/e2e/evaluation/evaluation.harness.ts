@@ -5,7 +5,7 @@ import type { ExperimentDto } from '../../../src/evaluation/experiments/experime
 import type { RecordDto, RecordVersionDto } from '../../../src/evaluation/datasets/records/record.dto';
 import type { ResultDto } from '../../../src/evaluation/experiments/results/result.dto';
 
-/** A view as it arrives: times are text. */
+/** A view as clients receive it, with times as strings. */
 export type Wire<View> = {
   [Member in keyof View]: Date extends View[Member] ? Exclude<View[Member], Date> | string : View[Member];
 };
@@ -42,7 +42,7 @@ type Fields = Record<string, unknown>;
 /** RFC 3339 in UTC with milliseconds. */
 export const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/** An organization of a test's own, and callers of each role within its workspace. */
+/** An organization for one test, and clients with each role in its workspace. */
 export class EvaluationWorkspace {
   private names = 0;
 
@@ -71,32 +71,32 @@ export class EvaluationWorkspace {
     return this.organization.workspaceId;
   }
 
-  /** Posts a body that names the workspace. */
+  /** Posts a body with the id of the workspace. */
   post<Body>(path: string, fields: Fields = {}, headers?: Record<string, string>): Promise<Answer<Body>> {
     return this.editor.post<Body>(path, { workspace_id: this.id, ...fields }, headers);
   }
 
   async dataset(fields: Fields = {}): Promise<Dataset> {
-    return made(
+    return created(
       await this.post<Dataset>('/eval/v1/datasets', { name: `dataset ${++this.names}`, ...fields }),
     );
   }
 
   async record(datasetId: string, fields: Fields = {}): Promise<DatasetRecord> {
     const path = `/eval/v1/datasets/${datasetId}/records`;
-    return made(await this.post<DatasetRecord>(path, { input: 'question', ...fields }));
+    return created(await this.post<DatasetRecord>(path, { input: 'question', ...fields }));
   }
 
   async experiment(fields: Fields = {}): Promise<Experiment> {
-    return made(await this.post<Experiment>('/eval/v1/experiments', { name: 'evaluation', ...fields }));
+    return created(await this.post<Experiment>('/eval/v1/experiments', { name: 'evaluation', ...fields }));
   }
 
   async result(experimentId: string, fields: Fields = {}): Promise<Result> {
     const path = `/eval/v1/experiments/${experimentId}/results`;
-    return made(await this.post<Result>(path, { case_id: `case ${++this.names}`, ...fields }));
+    return created(await this.post<Result>(path, { case_id: `case ${++this.names}`, ...fields }));
   }
 
-  /** Adds results in bulk; answers each item's status. */
+  /** Adds results in bulk. Returns the status of each item. */
   async results(experimentId: string, items: unknown[]): Promise<number[]> {
     const path = `/eval/v1/experiments/${experimentId}/results/bulk`;
     return statuses(await this.post<BulkAnswer>(path, { items }));
@@ -115,48 +115,48 @@ export class EvaluationWorkspace {
     return answer.body;
   }
 
-  /** The items of a list. */
+  /** Returns the items of a list. */
   async list<Item>(path: string): Promise<Item[]> {
     const answer = await this.viewer.get<Page<Item>>(path);
     if (answer.status !== 200) throw new Error(`not listed: ${JSON.stringify(answer.body)}`);
     return answer.body.items;
   }
 
-  /** The same organization's callers in a workspace of its own. */
+  /** Returns an editor of the same organization in another workspace. */
   async sibling(): Promise<ApiClient> {
     return this.editor.in(await this.organization.newWorkspace());
   }
 }
 
-function made<View>(answer: Answer<View>): View {
-  if (answer.status !== 201) throw new Error(`not made: ${JSON.stringify(answer.body)}`);
+function created<View>(answer: Answer<View>): View {
+  if (answer.status !== 201) throw new Error(`not created: ${JSON.stringify(answer.body)}`);
   return answer.body;
 }
 
-/** Status and code of a refusal. */
+/** Returns the status and the code of a response. */
 export const outcome = (answer: Answer<unknown>): [number, string | undefined] => [
   answer.status,
   (answer.body as Partial<ProblemBody> | undefined)?.code,
 ];
 
-/** Pointers and parameters that a refusal names. */
+/** Returns the pointers and parameters that a problem names. */
 export const places = (answer: Answer<unknown>): (string | undefined)[] =>
   ((answer.body as Partial<ProblemBody>).errors ?? []).map((one) => one.pointer ?? one.parameter);
 
-/** The status of each item of a bulk answer, after checking that they stand in the order sent. */
+/** Returns the status of each item of a bulk response, after checking that the items are in the order sent. */
 export function statuses(answer: Answer<BulkAnswer>): number[] {
-  if (answer.status !== 207) throw new Error(`no bulk answer: ${JSON.stringify(answer.body)}`);
+  if (answer.status !== 207) throw new Error(`no bulk response: ${JSON.stringify(answer.body)}`);
   return answer.body.items.map((item, index) => {
-    if (item.index !== index) throw new Error(`item ${index} is answered as ${item.index}`);
+    if (item.index !== index) throw new Error(`item ${index} has the index ${item.index}`);
     return item.status_code;
   });
 }
 
-/** Statuses of requests sent at once, sorted. */
+/** Returns the sorted statuses of responses. */
 export const statusesOf = (answers: Answer<unknown>[]): number[] =>
   answers.map((answer) => answer.status).sort((a, b) => a - b);
 
-/** Any JSON value, as a client may send it where a free-form one is taken. */
+/** JSON values of all kinds, for free-form members. */
 export const FREE_FORM_VALUES: unknown[] = [
   null,
   true,
@@ -169,5 +169,5 @@ export const FREE_FORM_VALUES: unknown[] = [
   { z: 1, a: { y: [], b: null }, '': 0, __proto: 'x' },
 ];
 
-/** Ids that name nothing the caller may see, whatever the kind of resource. */
+/** Ids of no resource that the caller can see, of any kind. */
 export const UNKNOWN_IDS = ['x', "'; --", '%00', 'ds_00000000000000000000000000', 'a'.repeat(300)];
