@@ -33,7 +33,11 @@ describe('an invalid CSV upload', () => {
     ['a header with an empty name and its replacement name', 'a,,column_2\n1,2,3\n', 1],
     ['metadata that is not JSON', 'input,metadata\nx,{}\ny,{\n', 3],
     ['metadata that is not an object', 'input,metadata\nx,"[1]"\n', 2],
-    ['metadata with a member that has the name of a column', 'input,metadata,split\nx,"{""split"":1}",dev\n', 2],
+    [
+      'metadata with a member that has the name of a column',
+      'input,metadata,split\nx,"{""split"":1}",dev\n',
+      2,
+    ],
     ['a header with a repeated name', 'a,b,a\n1,2,3\n', 1],
     ['more than 256 columns', `${'a,'.repeat(256)}b\n`, 1],
     ['semicolons instead of commas', 'id;q;a\n1;x;y\n', 1],

@@ -103,22 +103,25 @@ describe('an upload in progress', () => {
   it.each([
     ['the write of its bytes', BLOCK_WRITES],
     ['the wait for its number', 'SELECT 1 FROM datasets FOR UPDATE'],
-  ])('leaves nothing behind when its client disconnects during %s, and frees its connection', async (_, lock) => {
-    const id = await newDataset();
-    const abort = new AbortController();
-    await app.database.transaction(async (tx) => {
-      await tx.query(lock);
-      const sent = send(id, fileOf(24 * MIB), abort.signal);
-      await until(async () => (await lockWaits()) > 0);
-      abort.abort();
-      await expect(sent).rejects.toThrow();
-      await untilSpooled(0);
-    });
-    const answers = await Promise.all([1, 2, 3, 4, 5, 6].map((n) => upload(space.editor, id, `a\n${n}\n`)));
-    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
-    expect(await space.list(versionsOf(id))).toHaveLength(6);
-    expect(await orphans(app)).toBe(0);
-  });
+  ])(
+    'leaves nothing behind when its client disconnects during %s, and frees its connection',
+    async (_, lock) => {
+      const id = await newDataset();
+      const abort = new AbortController();
+      await app.database.transaction(async (tx) => {
+        await tx.query(lock);
+        const sent = send(id, fileOf(24 * MIB), abort.signal);
+        await until(async () => (await lockWaits()) > 0);
+        abort.abort();
+        await expect(sent).rejects.toThrow();
+        await untilSpooled(0);
+      });
+      const answers = await Promise.all([1, 2, 3, 4, 5, 6].map((n) => upload(space.editor, id, `a\n${n}\n`)));
+      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
+      expect(await space.list(versionsOf(id))).toHaveLength(6);
+      expect(await orphans(app)).toBe(0);
+    },
+  );
 
   it('waits in a queue that alternates between workspaces, so that none blocks another', async () => {
     const other = await EvaluationWorkspace.open(app);

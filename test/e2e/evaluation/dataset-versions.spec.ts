@@ -189,7 +189,10 @@ describe('a CSV version of a dataset', () => {
       ['a byte order mark and CRLF', Buffer.from('\ufeffa,b\r\n1,"2\r\n"\r\n')],
       ['no line break at the end', Buffer.from('a\n1')],
       ['only a header', Buffer.from('a,b')],
-      ['more bytes than are sent at once', Buffer.concat([Buffer.from('a\n'), Buffer.from('é😀\n'.repeat(90_000))])],
+      [
+        'more bytes than are sent at once',
+        Buffer.concat([Buffer.from('a\n'), Buffer.from('é😀\n'.repeat(90_000))]),
+      ],
       ['one cell that is larger than a chunk', Buffer.from(`a\n"${'é"",\r\n'.repeat(120_000)}"\n`)],
     ];
     it.each(files)('returns a file with %s byte for byte', async (_, file) => {

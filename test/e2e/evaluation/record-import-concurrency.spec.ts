@@ -3,7 +3,14 @@ import type { Pool } from 'pg';
 import { createTestApp, type TestApp, until } from '#testing';
 import { untilSpooled } from './dataset-versions.fixture';
 import { EvaluationWorkspace } from './evaluation.harness';
-import { contentsOf, datasetOf, exportRecords, importRecords, jsonLines, recordsOf } from './record-transfer.fixture';
+import {
+  contentsOf,
+  datasetOf,
+  exportRecords,
+  importRecords,
+  jsonLines,
+  recordsOf,
+} from './record-transfer.fixture';
 
 const LARGE = 'x'.repeat(8 * 1024);
 

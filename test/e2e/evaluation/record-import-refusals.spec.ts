@@ -89,7 +89,13 @@ describe('invalid imports', () => {
       const id = (await space.dataset()).dataset_id;
       const bytes = what.includes('UTF-8') ? Buffer.from(text, 'latin1') : text;
       const media = format === 'jsonl' ? MEDIA.jsonl : MEDIA.csv;
-      const answer = await importRecords(space.editor, id, bytes, format === 'csv' ? 'cells=json' : '', media);
+      const answer = await importRecords(
+        space.editor,
+        id,
+        bytes,
+        format === 'csv' ? 'cells=json' : '',
+        media,
+      );
       expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_request', pointer]);
       expect(detailOf(answer)).toMatch(detail);
       expect((await datasetOf(space, id)).record_count).toBe(0);
@@ -226,7 +232,14 @@ describe('invalid imports', () => {
       413,
       'payload_too_large',
     ],
-    ['with JSON Lines and the parameter cells', '{"input":1}', MEDIA.jsonl, 'cells=text', 400, 'invalid_query'],
+    [
+      'with JSON Lines and the parameter cells',
+      '{"input":1}',
+      MEDIA.jsonl,
+      'cells=text',
+      400,
+      'invalid_query',
+    ],
     ['with an unknown value of cells', 'input\na\n', MEDIA.csv, 'cells=yaml', 422, 'validation_failed'],
     ['with an unknown source_kind', 'input,source_kind\na,book\n', MEDIA.csv, '', 422, 'validation_failed'],
   ])('%s are rejected', async (_, body, media, query, status, code) => {

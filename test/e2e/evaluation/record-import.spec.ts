@@ -239,7 +239,12 @@ describe('imported records', () => {
     ]);
     expect((await datasetOf(space, id)).record_count).toBe(5);
     const last = await revisionOf(space, id);
-    await importRecords(space.editor, id, jsonLines([{ input: 'new', external_id: 'a' }]), 'on_conflict=update');
+    await importRecords(
+      space.editor,
+      id,
+      jsonLines([{ input: 'new', external_id: 'a' }]),
+      'on_conflict=update',
+    );
     expect(await revisionOf(space, id)).toBe(last);
   });
 
@@ -294,14 +299,24 @@ describe('imported records', () => {
       first.body,
     ]);
     expect((await datasetOf(space, id)).record_count).toBe(1);
-    const other = await importRecords(space.editor, id, '{"input":1}\n', 'on_conflict=skip', MEDIA.jsonl, key);
+    const other = await importRecords(
+      space.editor,
+      id,
+      '{"input":1}\n',
+      'on_conflict=skip',
+      MEDIA.jsonl,
+      key,
+    );
     expect(outcome(other)).toEqual([422, 'validation_failed']);
   });
 
   it('are stored for only one of two concurrent clients with the same ids', async () => {
     const id = (await space.dataset()).dataset_id;
     const file = jsonLines(Array.from({ length: 600 }, (_, n) => ({ input: n, external_id: `${n}` })));
-    const answers = await Promise.all([importRecords(space.editor, id, file), importRecords(space.editor, id, file)]);
+    const answers = await Promise.all([
+      importRecords(space.editor, id, file),
+      importRecords(space.editor, id, file),
+    ]);
     expect(statusesOf(answers)).toEqual([200, 409]);
     expect((await datasetOf(space, id)).record_count).toBe(600);
   });

@@ -139,7 +139,9 @@ describe('exported records', () => {
         for (const format of FORMATS) {
           const { dataset_id: into } = await space.dataset();
           const file = await exportRecords(space.viewer, from, `format=${format}${EXACT[format]}`);
-          expect((await importRecords(space.editor, into, file, EXACT[format], MEDIA[format])).status).toBe(200);
+          expect((await importRecords(space.editor, into, file, EXACT[format], MEDIA[format])).status).toBe(
+            200,
+          );
           expect(await contentsOf(space, into)).toEqual(before);
           const update = `on_conflict=update${EXACT[format]}`;
           const again = await importRecords(space.editor, into, file, update, MEDIA[format]);

@@ -46,7 +46,10 @@ export const jsonLines = (records: unknown[]): string =>
   records.map((record) => `${JSON.stringify(record)}\n`).join('');
 
 /** Creates a dataset with these records. Returns its id. */
-export async function createDatasetWith(space: EvaluationWorkspace, items: Record<string, unknown>[]): Promise<string> {
+export async function createDatasetWith(
+  space: EvaluationWorkspace,
+  items: Record<string, unknown>[],
+): Promise<string> {
   const { dataset_id } = await space.dataset();
   for (let at = 0; at < items.length; at += 100) {
     const path = `${recordsOf(dataset_id)}/bulk`;

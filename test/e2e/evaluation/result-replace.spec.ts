@@ -87,15 +87,18 @@ describe('changing the results of a running experiment', () => {
       expect(again.headers.get('etag')).toBe(etag);
     });
 
-    it.each(['error', 'skip', 'replace'])('%s stores only the first of two items with the same case', async (how) => {
-      const twice = [
-        { case_id: 'twice', output: 1 },
-        { case_id: 'twice', output: 2 },
-      ];
-      expect(statuses(await bulk(twice, how))).toEqual([201, 409]);
-      expect(statuses(await bulk(twice, how))).toEqual([how === 'error' ? 409 : 200, 409]);
-      expect((await space.list<Result>(results)).map(({ output }) => output)).toEqual([1]);
-    });
+    it.each(['error', 'skip', 'replace'])(
+      '%s stores only the first of two items with the same case',
+      async (how) => {
+        const twice = [
+          { case_id: 'twice', output: 1 },
+          { case_id: 'twice', output: 2 },
+        ];
+        expect(statuses(await bulk(twice, how))).toEqual([201, 409]);
+        expect(statuses(await bulk(twice, how))).toEqual([how === 'error' ? 409 : 200, 409]);
+        expect((await space.list<Result>(results)).map(({ output }) => output)).toEqual([1]);
+      },
+    );
 
     it('an unknown value is 422 if the experiment is not frozen', async () => {
       expect(outcome(await create({ on_conflict: 'update' }))).toEqual([422, 'validation_failed']);

@@ -89,12 +89,15 @@ describe('a search in a large workspace', () => {
     [EXPERIMENTS, { created_before: year(0.1) }],
     [EXPERIMENTS, { config: ['all:1'] }],
   ];
-  it.each(wide)('of %s by %j, which matches many rows, reads its page in order without sorting', async (path, body) => {
-    const plans = await plansOf(path, body);
-    const page = plans.find((plan) => !nodesOf(plan).some((node) => node['Node Type'] === 'Aggregate'))!;
-    expect(nodesOf(page).map((node) => node['Node Type'])).not.toContain('Sort');
-    expect(scansOf([page]).map((node) => node['Node Type'])).not.toContain('Seq Scan');
-  });
+  it.each(wide)(
+    'of %s by %j, which matches many rows, reads its page in order without sorting',
+    async (path, body) => {
+      const plans = await plansOf(path, body);
+      const page = plans.find((plan) => !nodesOf(plan).some((node) => node['Node Type'] === 'Aggregate'))!;
+      expect(nodesOf(page).map((node) => node['Node Type'])).not.toContain('Sort');
+      expect(scansOf([page]).map((node) => node['Node Type'])).not.toContain('Seq Scan');
+    },
+  );
 
   it.each([DATASETS, EXPERIMENTS])('of %s by time starts at the requested time', async (path) => {
     const bounds = { created_after: year(1.9), created_before: year(1.89) };

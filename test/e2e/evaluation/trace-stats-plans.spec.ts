@@ -65,7 +65,11 @@ describe('trace stats of an experiment among many', () => {
     ['without groups', {}, []],
     ['by case', { group_by: ['case_id'] }, []],
     ['by model', { group_by: ['model', 'tag'] }, ['trace_models_pkey']],
-    ['with a model filter', { filters: [{ field: 'model', op: 'eq', value: 'm1' }] }, ['trace_models_by_model']],
+    [
+      'with a model filter',
+      { filters: [{ field: 'model', op: 'eq', value: 'm1' }] },
+      ['trace_models_by_model'],
+    ],
   ])('scan no whole table: %s', async (_, body, more) => {
     const nodes = await nodesOf(body);
     expect(nodes.filter((node) => node['Node Type'] === 'Seq Scan')).toEqual([]);

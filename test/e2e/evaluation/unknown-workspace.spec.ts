@@ -200,12 +200,15 @@ describe('statements in a workspace without statistics', () => {
     expectLight(works, table);
   });
 
-  it.each(requestsOnLarge)('read only the rows they need in a large dataset for %s', async (_, table, status, ask) => {
-    let answer: Answer | undefined;
-    const works = await workOf(app.database, async () => (answer = await ask(on)));
-    expect(answer?.status).toBe(status);
-    expectLight(works, table, ROWS_PER_HUNDRED);
-  });
+  it.each(requestsOnLarge)(
+    'read only the rows they need in a large dataset for %s',
+    async (_, table, status, ask) => {
+      let answer: Answer | undefined;
+      const works = await workOf(app.database, async () => (answer = await ask(on)));
+      expect(answer?.status).toBe(status);
+      expectLight(works, table, ROWS_PER_HUNDRED);
+    },
+  );
 
   it('read only the rows they need for a scoring run in the worker', async () => {
     const { space, experimentId } = await filledWorkspace(app, MANY, 'worker');

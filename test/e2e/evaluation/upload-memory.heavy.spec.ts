@@ -51,7 +51,9 @@ describe('the memory of a process that receives a file of 32 MiB and 100,000 row
     await use();
     await work();
     const memory = await use();
-    const [resident, held] = [memory.resident, memory.held].map(([from, to]) => Math.round((to - from) / MIB));
+    const [resident, held] = [memory.resident, memory.held].map(([from, to]) =>
+      Math.round((to - from) / MIB),
+    );
     return { resident: resident!, held: held! };
   }
 

@@ -24,7 +24,11 @@ type Query = SqlExecutor['query'];
 type Watch = (on: Query, text: string, values: readonly unknown[], isIndexOrdered: boolean) => Promise<void>;
 
 /** Watches every statement that a process executes during `work`. */
-export async function watchStatements(database: Database, watch: Watch, work: () => Promise<unknown>): Promise<void> {
+export async function watchStatements(
+  database: Database,
+  watch: Watch,
+  work: () => Promise<unknown>,
+): Promise<void> {
   const { query, transaction } = database;
   const textOf = (statement: Statement): string =>
     typeof statement === 'string' ? statement : statement.text;
@@ -63,7 +67,10 @@ export interface SentStatement {
 }
 
 /** Returns every statement that a process executes during a request. */
-export async function statementsOf(database: Database, ask: () => Promise<unknown>): Promise<SentStatement[]> {
+export async function statementsOf(
+  database: Database,
+  ask: () => Promise<unknown>,
+): Promise<SentStatement[]> {
   const sent: SentStatement[] = [];
   const note: Watch = (_, text, values) => {
     sent.push({ text, values });

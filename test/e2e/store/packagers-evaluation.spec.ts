@@ -2,7 +2,13 @@ import { createTestApp, type TestApp } from '#testing';
 import type { ArtifactReference } from '../../../src/resources';
 import { upload } from '../evaluation/dataset-versions.fixture';
 import { type Dataset, type DatasetRecord, EvaluationWorkspace } from '../evaluation/evaluation.harness';
-import { contentOf, exportRecords, importRecords, jsonLines, recordsOf } from '../evaluation/record-transfer.fixture';
+import {
+  contentOf,
+  exportRecords,
+  importRecords,
+  jsonLines,
+  recordsOf,
+} from '../evaluation/record-transfer.fixture';
 import { ScoringFixture } from '../evaluation/scoring.fixture';
 import { bytesOf, PackageWorkspace } from './package-workspace.fixture';
 

@@ -194,7 +194,8 @@ class Installation {
     if (!dataset) throw unexpectedFile(file.path);
     if (file.path === RECORDS)
       return withSpooledFile(file, RECORDS_MAX_BYTES, (spool) => this.takeRecords(dataset, spool));
-    if (file.path === CSV) return withSpooledFile(file, CSV_MAX_BYTES, (spool) => this.takeCsv(dataset, spool));
+    if (file.path === CSV)
+      return withSpooledFile(file, CSV_MAX_BYTES, (spool) => this.takeCsv(dataset, spool));
     throw unexpectedFile(file.path);
   }
 
@@ -240,7 +241,9 @@ class Installation {
         throw problem.validationFailed(`Line ${error.line} of ${CSV} in the release ${error.detail}.`);
       }
       if (error instanceof LayoutFault) {
-        throw problem.validationFailed(`The options of ${CSV} in the release: ${error.pointer} ${error.detail}.`);
+        throw problem.validationFailed(
+          `The options of ${CSV} in the release: ${error.pointer} ${error.detail}.`,
+        );
       }
       throw error;
     }

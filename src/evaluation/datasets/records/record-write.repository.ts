@@ -145,7 +145,10 @@ export class RecordWriteRepository {
   /** Writes new records and their first versions. */
   async insert(tx: Tx, scope: Scope, change: RecordChange, rows: readonly NewVersion[]): Promise<void> {
     await tx.query(
-      prepared('record.insert', insertion(scope, startedChange(change), rows, { isAcquired: change.isAcquired })),
+      prepared(
+        'record.insert',
+        insertion(scope, startedChange(change), rows, { isAcquired: change.isAcquired }),
+      ),
     );
   }
 
@@ -156,7 +159,9 @@ export class RecordWriteRepository {
     change: RecordChange,
     rows: readonly NewVersion[],
   ): Promise<RecordEntity[]> {
-    return tx.query<RecordEntity>(sql`${insertion(scope, startedChange(change), rows)} RETURNING ${RETURNED}`);
+    return tx.query<RecordEntity>(
+      sql`${insertion(scope, startedChange(change), rows)} RETURNING ${RETURNED}`,
+    );
   }
 
   /** Writes the next versions of records. */

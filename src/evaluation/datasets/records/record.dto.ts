@@ -243,7 +243,8 @@ export class BulkRecordItemDto {
   index!: number;
   @ApiProperty({
     type: 'integer',
-    description: '201: created. 200: an existing record was skipped or updated (see `on_conflict`). Otherwise the status of the error.',
+    description:
+      '201: created. 200: an existing record was skipped or updated (see `on_conflict`). Otherwise the status of the error.',
   })
   status_code!: number;
   record?: RecordDto;

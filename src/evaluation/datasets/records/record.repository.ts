@@ -208,7 +208,12 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
   /** Archives a record from this revision on. */
   async archive(tx: Tx, scope: Scope, id: string, { revision, at }: RecordChange): Promise<void> {
     const during = sql`archived_during + int8multirange(int8range(${revision}, NULL))`;
-    await this.setColumns(tx, scope, id, sql`archived_during = ${during}, archived_at = ${at}, updated_at = ${at}`);
+    await this.setColumns(
+      tx,
+      scope,
+      id,
+      sql`archived_during = ${during}, archived_at = ${at}, updated_at = ${at}`,
+    );
   }
 
   /** Archives records from this revision on. */
@@ -239,7 +244,12 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
   /** Makes a record live again from this revision on. */
   async restore(tx: Tx, scope: Scope, id: string, { revision, at }: RecordChange): Promise<void> {
     const during = sql`archived_during - int8multirange(int8range(${revision}, NULL))`;
-    await this.setColumns(tx, scope, id, sql`archived_during = ${during}, archived_at = NULL, updated_at = ${at}`);
+    await this.setColumns(
+      tx,
+      scope,
+      id,
+      sql`archived_during = ${during}, archived_at = NULL, updated_at = ${at}`,
+    );
   }
 
   private async setColumns(tx: Tx, { workspaceId }: Scope, id: string, columns: Sql): Promise<void> {

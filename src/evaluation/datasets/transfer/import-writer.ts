@@ -87,7 +87,10 @@ export class ImportWriter {
     const { lines } = this;
     this.lines = [];
     this.bytes = 0;
-    const all = lines.map((line): ParsedLine => ({ line, content: contentOf(line.value as RecordFieldsDto) }));
+    const all = lines.map((line): ParsedLine => ({
+      line,
+      content: contentOf(line.value as RecordFieldsDto),
+    }));
     const isExisting = ({ content: { external_id: id } }: ParsedLine): boolean =>
       id !== null && this.run.existing.has(id);
     await this.create(all.filter((read) => !isExisting(read)));

@@ -89,7 +89,8 @@ export class ExperimentListQueryDto extends ExperimentFiltersDto {
 const isScalar = (value: unknown): boolean => value === null || typeof value !== 'object';
 
 function faultOfConfig(config: unknown): string | null {
-  if (!Array.isArray(config) && !isJsonObject(config)) return 'must be an array of key:value strings, or an object';
+  if (!Array.isArray(config) && !isJsonObject(config))
+    return 'must be an array of key:value strings, or an object';
   const members = Object.entries(config);
   if (members.length > CONFIG_PAIRS_MAX) return `may have at most ${CONFIG_PAIRS_MAX} members`;
   if (!Array.isArray(config)) {

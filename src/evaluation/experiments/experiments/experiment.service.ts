@@ -290,7 +290,7 @@ function newRow(
   };
 }
 
-/** Returns the columns that a patch sets. Errors: 400 if it would leave half a subject pair, or too large metadata. */
+/** Returns the columns that a patch sets. Errors: 400 if it would leave half a subject pair, or metadata that are too large. */
 function patchedColumns(row: ExperimentEntity, dto: PatchExperimentDto): Partial<ExperimentEntity> {
   const { subject_kind = row.subject_kind, subject_id = row.subject_id } = dto;
   checkSubject(subject_kind, subject_id);

@@ -134,7 +134,10 @@ export function checkCase(references: CaseReferences, result: ResultFieldsDto): 
   const recordId = result.dataset_record_id ?? null;
   if (references.csvRows) checkCsvCase(references, references.csvRows, result);
   if (references.isRecordBacked && recordId === null) {
-    throw invalid('/dataset_record_id', 'is required, because the experiment is backed by the records of a dataset');
+    throw invalid(
+      '/dataset_record_id',
+      'is required, because the experiment is backed by the records of a dataset',
+    );
   }
   if (recordId !== null && !references.records.has(recordId)) {
     throw problem.unknownReference('/dataset_record_id', 'record', recordId);

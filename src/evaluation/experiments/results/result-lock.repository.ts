@@ -36,7 +36,7 @@ export class ResultLockRepository {
     experimentId: string,
     results: readonly References[],
   ): Promise<ExperimentState | null> {
-    // Locks the experiment first, so that nobody waits for traces or sessions while this waits for the experiment.
+    // Locks the experiment first, so that no upload waits for traces or sessions while this one waits for the experiment.
     const [row] = await tx.query<ExperimentState>(
       prepared(
         'result-lock.upload',

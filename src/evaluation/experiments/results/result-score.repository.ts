@@ -67,7 +67,7 @@ export class ResultScoreRepository {
     );
   }
 
-  /** Removes all scores of replaced results, whoever gave them. The list of scores keeps them as superseded. */
+  /** Removes all scores of replaced results, regardless of their source. The list of scores keeps them as superseded. */
   async clear(
     tx: Tx,
     { workspaceId }: Scope,
@@ -88,8 +88,8 @@ export class ResultScoreRepository {
   }
 
   /**
-   * Replaces all scores of one result under the names of the given scores, whoever gave them. Scores of people and of end
-   * users stay current in the list of scores.
+   * Replaces all scores of one result under the names of the given scores, regardless of their source. Scores of
+   * people and of end users stay current in the list of scores.
    */
   async replace(
     tx: Tx,

@@ -2,7 +2,7 @@ import type { PageMetaDto } from '#platform/paging';
 import { toTraceFigures, TraceFiguresDto, type TraceSummary } from '../../../telemetry';
 import type { TraceReference } from './experiment-trace.repository';
 
-/** A trace of an experiment: its figures, and the result that references it. */
+/** A trace of an experiment: its totals, and the result that references it. */
 export class ExperimentTraceDto extends TraceFiguresDto {
   /** The newest result of the experiment that references the trace. Null while no result does. */
   result_id!: string | null;

@@ -118,7 +118,9 @@ export function tagsOf(cells: readonly string[]): string[] {
 export function faultOfTags(tags: readonly string[]): string | null {
   if (tags.length > TAGS_MAX) return `has more than ${TAGS_MAX} tags`;
   const long = tags.find((tag) => isLonger(tag, TAG_LENGTH_MAX));
-  return long === undefined ? null : `has a tag of more than ${TAG_LENGTH_MAX} characters, ${quoteShort(long)}`;
+  return long === undefined
+    ? null
+    : `has a tag of more than ${TAG_LENGTH_MAX} characters, ${quoteShort(long)}`;
 }
 
 const tagsOfCell = (cell: string): string[] =>

@@ -84,7 +84,9 @@ export function layoutOf(columns: readonly string[], { caseIdColumn, mapping }: 
   if (caseIdColumn !== null && !known.has(caseIdColumn)) throw unknown('/case_id_column', caseIdColumn);
   const idColumn = caseIdColumn ?? ['case_id', 'id'].find((name) => known.has(name)) ?? null;
   const read =
-    mapping === null ? recognisedMapping(columns, idColumn) : { mapping: requestedMapping(columns, idColumn, mapping) };
+    mapping === null
+      ? recognisedMapping(columns, idColumn)
+      : { mapping: requestedMapping(columns, idColumn, mapping) };
   return { columns, caseIdColumn: idColumn, valueColumns: [], ...read };
 }
 
@@ -102,7 +104,10 @@ function requestedMapping(
       if (!known.has(column)) throw unknown(pointer, column);
       const before = places.get(column);
       if (before !== undefined) {
-        throw new LayoutFault(pointer, `names the column ${quoteShort(column)}, which ${before} already uses`);
+        throw new LayoutFault(
+          pointer,
+          `names the column ${quoteShort(column)}, which ${before} already uses`,
+        );
       }
       if (part === 'input' && column === idColumn) throw idAsInput(pointer, column);
       places.set(column, pointer.slice(1));

@@ -92,7 +92,12 @@ describe('readCsv', () => {
       1,
       /as many semicolons as the header/,
     ],
-    ['semicolons instead of commas, in more rows than are compared', `id;q\n${'1;x\n'.repeat(20)}`, 1, /semicolons/],
+    [
+      'semicolons instead of commas, in more rows than are compared',
+      `id;q\n${'1;x\n'.repeat(20)}`,
+      1,
+      /semicolons/,
+    ],
     [
       'semicolons instead of commas, and long texts between them',
       `id;q;a\n1;${'x'.repeat(3 * MIB)};y\n`,
@@ -117,17 +122,27 @@ describe('readCsv', () => {
     ['a NUL character in quotes, on a line within the cell', 'a\n"b\nc\0"\n', 3, /NUL/],
     ['bytes that are not UTF-8', Buffer.from('a\nb\n\xffc\n', 'latin1'), 3, /not UTF-8/],
     ['a surrogate encoded in bytes', Buffer.from([0x61, 10, 0xed, 0xa0, 0x80, 10]), 2, /not UTF-8/],
-    ['a character that the end of the file cuts off', Buffer.from([0x61, 10, 0x62, 10, 0xf0, 0x9f, 0x98]), 3, /not UTF-8/],
+    [
+      'a character that the end of the file cuts off',
+      Buffer.from([0x61, 10, 0x62, 10, 0xf0, 0x9f, 0x98]),
+      3,
+      /not UTF-8/,
+    ],
     ['a character that a line break cuts off', Buffer.from([0x61, 10, 0xc3, 10, 0x62, 10]), 2, /not UTF-8/],
     ['UTF-16', Buffer.from('\ufeffa,b\n', 'utf16le'), 1, /not UTF-8/],
-    ['a row with more fields before bytes that are not UTF-8', Buffer.from('a\n1,2\n\xff\n', 'latin1'), 2, /2 fields/],
-    ['bytes that are not UTF-8 before a row with more fields', Buffer.from('a\n\xff\n1,2\n', 'latin1'), 2, /not UTF-8/],
     [
-      'two case ids that are not UTF-8',
-      Buffer.from('id\n\xff\n\xfe\n', 'latin1'),
+      'a row with more fields before bytes that are not UTF-8',
+      Buffer.from('a\n1,2\n\xff\n', 'latin1'),
+      2,
+      /2 fields/,
+    ],
+    [
+      'bytes that are not UTF-8 before a row with more fields',
+      Buffer.from('a\n\xff\n1,2\n', 'latin1'),
       2,
       /not UTF-8/,
     ],
+    ['two case ids that are not UTF-8', Buffer.from('id\n\xff\n\xfe\n', 'latin1'), 2, /not UTF-8/],
   ];
   it.each(faults)('rejects %s and names the line', async (_, content, line, detail) => {
     expect(await refusal(content)).toEqual([line, expect.stringMatching(detail)]);
@@ -146,10 +161,13 @@ describe('readCsv', () => {
     ['other columns', 'question; context,c', 'x; y,z\n'],
     ['semicolons in the rows but not in the name', 'notes', '1;2\t3\n'],
   ];
-  it.each(acceptedColumns)('accepts a column with a semicolon or a tab in its name: %s', async (_, name, cells) => {
-    const { layout } = await read(`${name}\n${cells}`);
-    expect(layout.columns).toEqual(name.replaceAll('"', '').split(','));
-  });
+  it.each(acceptedColumns)(
+    'accepts a column with a semicolon or a tab in its name: %s',
+    async (_, name, cells) => {
+      const { layout } = await read(`${name}\n${cells}`);
+      expect(layout.columns).toEqual(name.replaceAll('"', '').split(','));
+    },
+  );
 
   it('accepts a column with as many semicolons or tabs in its cells as in its name if the options name it', async () => {
     for (const name of ['a; b', 'a\tb']) {
