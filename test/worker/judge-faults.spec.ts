@@ -81,9 +81,9 @@ describe('a judge', () => {
     [
       'that never answers with JSON',
       { status: 200, body: 'no' },
-      /^The judge did not answer with JSON\. Gave up after 6 attempts/,
+      /^The judge did not return JSON\. Gave up after 6 attempts/,
     ],
-    ['that always answers 502', { status: 502 }, /^The judge answered 502\. Gave up after 6 attempts/],
+    ['that always answers 502', { status: 502 }, /^The judge returned 502\. Gave up after 6 attempts/],
   ])('%s fails the target after six attempts', async (_, trouble, error) => {
     shortenBackOff();
     judge.reply = () => trouble;
@@ -96,7 +96,7 @@ describe('a judge', () => {
     judge.reply = () => 'floods';
     const { results } = await scored(2);
     expect(results.map((one) => one.error)).toEqual(
-      Array(2).fill('The judge answered with more than 1 MiB.'),
+      Array(2).fill("The judge's response exceeds 1 MiB."),
     );
     expect(judge.asked).toHaveLength(2);
   });
@@ -134,7 +134,7 @@ describe('a judge', () => {
   it('fails the targets at once when Retry-After is longer than the time left', async () => {
     judge.reply = () => ({ status: 429, headers: { 'retry-after': '3600' } });
     const { results } = await scored(1);
-    expect(results[0].error).toBe('The judge answered 429. There was no time left for a retry.');
+    expect(results[0].error).toBe('The judge returned 429. There was no time left for a retry.');
   });
 
   it('that takes four requests at once gets about as many from all workers together', async () => {
@@ -218,7 +218,7 @@ describe('a judge', () => {
     expect(run).toMatchObject({ run_status: 'succeeded', completed_count: 7 * each, failed_count: 3 * each });
     const errors = results.flatMap(({ error }) => error ?? []);
     const count = (pattern: RegExp): number => errors.filter((error) => pattern.test(error)).length;
-    expect([count(/more than 1 MiB/), count(/cannot be read/), count(/not this one/)]).toEqual([
+    expect([count(/exceeds 1 MiB/), count(/cannot be read/), count(/not this one/)]).toEqual([
       each,
       each,
       each,

@@ -1,7 +1,7 @@
 import type { Owner } from '#platform/concurrency';
 import type { Answer, JudgeDefinition, ScoringSubject } from '../scorers';
 
-/** No request can be built for a target. The message is for the scorer's author and becomes the result's `error`. */
+/** No request can be built for a target. The message addresses the scorer's author and becomes the result's `error`. */
 export class PromptError extends Error {}
 
 /** A judge gave no usable answer. The message becomes the result's `error`. */
@@ -22,7 +22,7 @@ export interface Judgement extends Answer {
   reasoning?: string;
   /** The model's probability of each choice, or of `true` and `false`. They add up to 1. */
   probabilities?: Record<string, number>;
-  /** The name of the model, as its server returned it. */
+  /** The name of the model, as the server returned it. */
   model?: string;
   /** In US dollars, as charged to the call. Absent if unknown. */
   costUsd?: number;
@@ -30,11 +30,11 @@ export interface Judgement extends Answer {
   requestSha256: string;
 }
 
-/** The context of the requests about one target: deadline, budget, and the worker's slot. */
+/** The context of the requests for one target: deadline, budget, and the worker's slot. */
 export interface JudgeCall {
   /** Owners take turns at a judge with a rate limit. */
   readonly owner: Owner;
-  /** Aborted at the target's deadline, and when its score is no longer wanted. */
+  /** Aborted at the target's deadline, and when its score is no longer needed. */
   readonly signal: AbortSignal;
   /** Returns the time until the target's deadline, in ms. */
   msLeft(): number;
@@ -42,7 +42,7 @@ export interface JudgeCall {
   lendSlot<Result>(waiting: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
   /** Lends the slot like `lendSlot`, and stops the clock of the target's deadline, because the target only queues. */
   queue<Result>(waiting: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
-  /** Whether a request about the target has been sent. Further requests then go before those of new targets. */
+  /** Whether a request for the target has been sent. Its further requests then go before those of new targets. */
   hasStarted: boolean;
   /** Charges a cost in US dollars. Called as soon as the cost is known. */
   charge(costUsd: number): void;

@@ -33,7 +33,7 @@ export interface Refusal {
   code: string;
 }
 
-/** Called for each unusable answer that may be charged. `part`: the connection broke before or within the answer. */
+/** Called for each unusable answer that may be charged. `part`: the connection broke before the answer was complete. */
 export type OnLostAnswer = (lost: 'whole' | 'part') => void;
 
 /** Sends requests to a judge backend. */
@@ -45,8 +45,8 @@ export const NO_ENDPOINT: SendingEndpoint = {
 };
 
 /**
- * Sends requests to one judge backend, with retries until it answers or refuses, or the deadline is reached. Keeps to the
- * judge's rate limit, which all requests share.
+ * Sends requests to one judge backend. Retries a request until the judge answers or refuses it, or until the deadline. All
+ * requests share the judge's rate limit.
  */
 export class JudgeEndpoint {
   private warnedAt = -Infinity;
@@ -75,10 +75,10 @@ export class JudgeEndpoint {
       call.hasStarted = true;
       const outcome = await this.attempt(limit, body, call);
       if ('value' in outcome) return outcome;
-      if ('status' in outcome) return this.refused(outcome);
+      if ('status' in outcome) return this.handleRefusal(outcome);
       if ('tooLarge' in outcome) {
         onLostAnswer('whole');
-        throw new JudgeFailure('The judge answered with more than 1 MiB.');
+        throw new JudgeFailure("The judge's response exceeds 1 MiB.");
       }
       if (outcome.lostAnswer) onLostAnswer(outcome.lostAnswer);
       if (!outcome.isRateLimited) {
@@ -96,8 +96,8 @@ export class JudgeEndpoint {
     }
   }
 
-  private refused({ status, text }: { status: number; text: string }): Refused {
-    const reply = refused(status, refusalOf(text));
+  private handleRefusal({ status, text }: { status: number; text: string }): Refused {
+    const reply = toRefused(status, readRefusal(text));
     if (!reply.isRequestFault) this.warn(`refused a request with ${status}`);
     return reply;
   }
@@ -107,7 +107,7 @@ export class JudgeEndpoint {
     const now = performance.now();
     if (now - this.warnedAt < WARNINGS_MS) return;
     this.warnedAt = now;
-    rootLogger.warn({ backend: this.backend, failure }, 'requests to a judge backend fail');
+    rootLogger.warn({ backend: this.backend, failure }, 'requests to a judge backend are failing');
   }
 
   /** Sends the request once. Throws the signal's reason when it is aborted. */
@@ -134,13 +134,13 @@ function kindOf(outcome: AttemptOutcome): RequestOutcome {
   return 'isRateLimited' in outcome && outcome.isRateLimited ? 'limited' : 'failed';
 }
 
-function refused(status: number, refusal: Refusal): Refused {
+function toRefused(status: number, refusal: Refusal): Refused {
   if (status === 401 || status === 403) {
     const error = `The judge backend rejected this service's credentials (${status}). Ask the operator to check the API key.`;
     return { refusal, error, isRequestFault: false };
   }
   if (status >= 300 && status < 400) {
-    const error = `The judge backend answered with a redirect (${status}). Redirects are not followed.`;
+    const error = `The judge backend returned a redirect (${status}). Redirects are not followed.`;
     return { refusal, error, isRequestFault: false };
   }
   const reason = cutText(refusal.message, REFUSAL_MAX);
@@ -152,7 +152,7 @@ function refused(status: number, refusal: Refusal): Refused {
  * Reads an error in the format of OpenAI's API. Ignores other formats, because a proxy's error page may reveal the
  * operator's network.
  */
-function refusalOf(text: string): Refusal {
+function readRefusal(text: string): Refusal {
   let value: unknown;
   try {
     value = JSON.parse(text);

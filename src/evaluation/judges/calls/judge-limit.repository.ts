@@ -10,11 +10,11 @@ export interface SharedLimit {
   blockedUntil: number;
   /** When `maxInFlight` was last halved. */
   decreasedAt: number;
-  /** When the judge last answered 429. */
+  /** When the judge last returned 429. */
   limitedAt: number;
 }
 
-/** A judge's limit, or null without one, and the current time. */
+/** A judge's limit, null if it has none, and the current time. */
 export interface ReadLimit {
   limit: SharedLimit | null;
   now: number;
@@ -42,7 +42,7 @@ export class JudgeLimitRepository {
     return { limit: row!.state, now: row!.now };
   }
 
-  /** Replaces a judge's limit by what `rule` returns for it, under a lock. */
+  /** Replaces a judge's limit with the result of `rule`, under a lock. */
   change(
     judge: string,
     rule: (limit: SharedLimit | null, now: number) => SharedLimit | null,
@@ -60,7 +60,7 @@ export class JudgeLimitRepository {
     });
   }
 
-  /** Deletes the limits of judges that have not answered 429 for a day. */
+  /** Deletes the limits of judges that have not returned 429 for a day. */
   async deleteOld(): Promise<void> {
     await this.database.query(sql`DELETE FROM judge_limits WHERE updated_at < now() - interval '1 day'`);
   }

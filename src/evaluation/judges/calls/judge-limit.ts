@@ -6,9 +6,9 @@ import type { JudgeCall } from '../judge-backend';
 import type { RequestOutcome } from '../judge.metrics';
 import { JudgeLimitRepository, type ReadLimit, type SharedLimit } from './judge-limit.repository';
 
-/** Time for which a process uses the limit that it last read, in ms. */
+/** How long a process uses the limit that it last read, in ms. */
 const REFRESH_MS = 1_000;
-/** A limit expires when the judge has not answered 429 for this long, in ms. */
+/** A limit expires when the judge has not returned 429 for this long, in ms. */
 const EXPIRY_MS = 600_000;
 /** Longest `Retry-After` that delays all processes, in ms. */
 const BLOCKED_MAX_MS = 300_000;
@@ -26,16 +26,16 @@ export interface RequestEnd {
 type LimitedCall = Pick<JudgeCall, 'signal' | 'queue' | 'hasStarted' | 'owner'>;
 
 /**
- * The rate limit of one judge. Requests are unlimited until the judge answers 429. From then on, each process keeps to the
- * judge's `Retry-After` and to a concurrency, which every congestion halves and every full round of answers increases by
- * one (additive increase, multiplicative decrease, as in TCP). All processes share both in one row.
+ * The rate limit of one judge. Requests are unlimited until the judge returns 429. From then on, each process obeys
+ * `Retry-After` and limits its requests in flight. Each congestion halves that limit, and each full round of answers raises
+ * it by one (additive increase, multiplicative decrease, as in TCP). All processes share both values in one row.
  *
  * Organizations take turns in the queue, and so do the workspaces of an organization. Targets with an earlier request go
  * first, because otherwise many targets could reach their deadline before any of them is finished.
  */
 export class JudgeLimit {
   private maxInFlight = Infinity;
-  /** By `performance.now()`. */
+  /** As a time of `performance.now()`. */
   private blockedUntil = -Infinity;
   private readAt = -Infinity;
   private inFlight = 0;
@@ -43,11 +43,11 @@ export class JudgeLimit {
   private answered = 0;
   /** 429s that are not yet written to the row. */
   private unwritten429s = 0;
-  /** Waiting requests about targets with an earlier request. */
+  /** Waiting requests for targets that have already sent one. */
   private readonly startedQueue = new FairQueue<() => void>();
-  /** Waiting requests about other targets. */
+  /** Waiting requests for all other targets. */
   private readonly newQueue = new FairQueue<() => void>();
-  /** The last read or write of the row. They run one after another, so that the last one leaves the current state. */
+  /** The last read or write of the row. They run one after another, so that the last one sets the current state. */
   private lastSync: Promise<void> = Promise.resolve();
   private readonly reads = new SingleFlight<void>();
   private wakeUp: NodeJS.Timeout | undefined;
@@ -139,7 +139,7 @@ export class JudgeLimit {
     await this.reads.run('', undefined, () => this.sync(() => this.repository.find(this.judge)));
   }
 
-  /** Increases the limit by one after a full round of answers, if requests wait. */
+  /** Raises the limit by one after a full round of answers, if requests are waiting. */
   private increase(): void {
     this.answered++;
     if (this.waitingCount === 0 || this.answered < this.maxInFlight) return;
@@ -166,7 +166,7 @@ export class JudgeLimit {
     });
   }
 
-  /** Reads or writes the row, and takes over its state. If that fails, the last known state stays. */
+  /** Reads or writes the row and adopts its state. If that fails, keeps the last known state. */
   private sync(readOrWrite: () => Promise<ReadLimit>): Promise<void> {
     this.lastSync = this.lastSync.then(async () => {
       try {
@@ -218,8 +218,8 @@ export class JudgeLimits {
 
   of(backend: string, model: string): JudgeLimit {
     const judge = `${backend}:${model}`;
-    const known = this.limits.get(judge) ?? new JudgeLimit(judge, this.repository);
-    this.limits.set(judge, known);
-    return known;
+    const limit = this.limits.get(judge) ?? new JudgeLimit(judge, this.repository);
+    this.limits.set(judge, limit);
+    return limit;
   }
 }

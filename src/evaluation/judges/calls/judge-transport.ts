@@ -2,7 +2,7 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Environment } from '#platform/config';
 import { readCapped, retryAfterMs, undici } from '#platform/outbound';
 
-/** Longest answer that is read, in bytes. */
+/** Largest response that is read, in bytes. */
 const ANSWER_MAX = 1024 * 1024;
 const CONNECT_MS = 10_000;
 /** The error code of OpenAI's API, with status 429, for an account without credit. */
@@ -12,7 +12,7 @@ const NO_QUOTA = '"insufficient_quota"';
 export interface JudgeAddress {
   url: string;
   apiKey: string | undefined;
-  /** Longest time from sending a request to the end of its answer, in ms. */
+  /** Longest time from sending a request to the end of its response, in ms. */
   timeoutMs: number;
 }
 
@@ -27,7 +27,7 @@ export type AttemptOutcome =
   /** A retry may succeed. `lostAnswer`: an answer that arrived in whole or in part is unusable, but may be charged. */
   | { failure: string; retryAfterMs?: number; isRateLimited: boolean; lostAnswer?: 'whole' | 'part' };
 
-/** Sends requests to one judge over HTTP. Does not follow redirects, so that requests only go where the operator says. */
+/** Sends requests to one judge over HTTP. Follows no redirects, so that requests go only to the configured host. */
 export class JudgeTransport {
   private readonly agent = new (undici().Agent)({
     connect: { timeout: CONNECT_MS },
@@ -47,7 +47,7 @@ export class JudgeTransport {
     } catch (error) {
       signal.throwIfAborted();
       const seconds = this.address.timeoutMs / 1000;
-      const failure = timeout.aborted ? `did not answer within ${seconds} s` : failureOf(error);
+      const failure = timeout.aborted ? `did not respond within ${seconds} s` : failureOf(error);
       const isAnswerLost = timeout.aborted || failure === CLOSED;
       return { failure, isRateLimited: false, ...(isAnswerLost && { lostAnswer: 'part' }) };
     }
@@ -71,11 +71,11 @@ export class JudgeTransport {
       signal,
     });
     const answer = await readCapped(response.body, ANSWER_MAX);
-    const text = answer === undefined ? undefined : this.withoutSecret(answer);
+    const text = answer === undefined ? undefined : this.redactApiKey(answer);
     const { statusCode: status, headers } = response;
     if (isTransient(status) && !(status === 429 && text?.includes(NO_QUOTA))) {
       return {
-        failure: `answered ${status}`,
+        failure: `returned ${status}`,
         retryAfterMs: retryAfterMs(headers),
         isRateLimited: status === 429,
       };
@@ -85,12 +85,12 @@ export class JudgeTransport {
     try {
       return { value: JSON.parse(text) as unknown };
     } catch {
-      return { failure: 'did not answer with JSON', isRateLimited: false, lostAnswer: 'whole' };
+      return { failure: 'did not return JSON', isRateLimited: false, lostAnswer: 'whole' };
     }
   }
 
   /** Redacts the API key, because some judges repeat it in their answers. */
-  private withoutSecret(text: string): string {
+  private redactApiKey(text: string): string {
     const { apiKey } = this.address;
     return apiKey === undefined ? text : text.replaceAll(apiKey, '…');
   }
@@ -100,7 +100,7 @@ export class JudgeTransport {
 const isTransient = (status: number): boolean =>
   status === 408 || status === 425 || status === 429 || (status >= 500 && status !== 501 && status !== 505);
 
-/** Describes an error without the network addresses in the messages of socket errors. */
+/** Describes an error, without the network addresses that messages of socket errors contain. */
 function failureOf(error: unknown): string {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === 'string'
@@ -147,7 +147,7 @@ export class JudgeTransports implements OnApplicationShutdown {
   }
 }
 
-/** Returns the URL of chat completions below a base URL, as clients of OpenAI's API build it. Keeps the query. */
+/** Returns the chat completions URL for a base URL, as OpenAI's clients build it. Keeps the query string. */
 function chatCompletionsOf(base: string): string {
   const url = new URL(base);
   url.pathname = `${url.pathname.replace(/(\/chat\/completions)?\/*$/, '')}/chat/completions`;

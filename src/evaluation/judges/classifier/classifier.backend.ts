@@ -22,9 +22,9 @@ const SUM_TOLERANCE = 1e-3;
 
 /**
  * Calls a zero-shot classification server with `{"inputs", "labels"}`, and `"model"` if the definition names one. The
- * server answers with `[{"label", "score"}]`. The input is the expanded prompt or, without a prompt, the output. It needs
- * no delimiters, because a classifier follows no instructions. A classifier is deterministic, so `samples` is ignored, and
- * it is free.
+ * server returns `[{"label", "score"}]`. The input is the expanded prompt or, without a prompt, the output. It needs no
+ * delimiters, because a classifier follows no instructions. A classifier is deterministic, so `samples` is ignored. It costs
+ * nothing.
  */
 export class ClassifierBackend implements JudgeBackend {
   constructor(
@@ -104,7 +104,7 @@ function readProbabilities(value: unknown, choices: Choices): Map<string, number
     probabilities.set(label, score);
   }
   const sum = [...probabilities.values()].reduce((total, score) => total + score, 0);
-  if (!(sum > 0)) throw unreadable('it gives no choice any probability');
+  if (!(sum > 0)) throw unreadable('it assigns no probability to any choice');
   if (Math.abs(sum - 1) > SUM_TOLERANCE) {
     for (const [label, score] of probabilities) probabilities.set(label, score / sum);
   }

@@ -12,19 +12,19 @@ import { ChatFeaturesRepository } from '../llm/chat-features.repository';
 import { DELIMITER_PURPOSE, LlmBackend } from '../llm/llm.backend';
 import { GatewayTransport } from './gateway-transport';
 
-/** Models whose backends a process keeps. */
+/** Models whose backends a process caches. */
 const BACKENDS_MAX = 1_000;
 
-interface KeptBackend {
+interface CachedBackend {
   backend: JudgeBackend;
-  /** As it was when it was last looked for. */
+  /** As last read. */
   model: CalledModel;
 }
 
-/** Judges that are models of the gateway, each of its own workspace. */
+/** Creates and caches the backends of judges that are gateway models. Each model belongs to one workspace. */
 @Injectable()
 export class GatewayBackends {
-  private readonly backends = new LRUCache<string, KeptBackend>({ max: BACKENDS_MAX });
+  private readonly backends = new LRUCache<string, CachedBackend>({ max: BACKENDS_MAX });
 
   constructor(
     private readonly calls: InternalCalls,
@@ -35,22 +35,22 @@ export class GatewayBackends {
     private readonly metrics: JudgeMetrics,
   ) {}
 
-  /** Returns the judge that is a model of a workspace, by its name or its id; undefined if there is no such model. */
+  /** Returns the backend of a workspace's model, found by name or id. Returns undefined if there is no such model. */
   async find(workspaceId: string, nameOrId: string): Promise<JudgeBackend | undefined> {
     const model = await this.calls.findIn(workspaceId, nameOrId);
     if (!model) return undefined;
     const name = nameOf(model);
-    let kept = this.backends.get(name);
-    if (kept) kept.model = model;
-    else this.backends.set(name, (kept = this.newBackend(model, name)));
-    return kept.backend;
+    let cached = this.backends.get(name);
+    if (cached) cached.model = model;
+    else this.backends.set(name, (cached = this.newBackend(model, name)));
+    return cached.backend;
   }
 
-  private newBackend(model: CalledModel, name: string): KeptBackend {
+  private newBackend(model: CalledModel, name: string): CachedBackend {
     const { JUDGE_CONTEXT_TOKENS, JUDGE_MAX_TOKENS, JUDGE_TIMEOUT_MS } = this.environment;
     const transport = new GatewayTransport(this.calls, model.model_id, JUDGE_TIMEOUT_MS);
-    const kept = { model } as KeptBackend;
-    kept.backend = new LlmBackend(
+    const cached = { model } as CachedBackend;
+    cached.backend = new LlmBackend(
       {
         model: name,
         isFixed: true,
@@ -60,15 +60,15 @@ export class GatewayBackends {
       new JudgeEndpoint('llm', transport, this.limits, this.metrics),
       this.features,
       (text) => this.keys.mac(DELIMITER_PURPOSE, text),
-      (_model, input, output) => this.calls.costOf(kept.model, input, output),
+      (_model, input, output) => this.calls.costOf(cached.model, input, output),
     );
-    return kept;
+    return cached;
   }
 }
 
 /**
- * Returns the name under which limits and features are learned and answers are cached. It changes with the targets, because other
- * models have other features and give other answers.
+ * Returns the name under which limits and features are learned and answers are cached. It changes with the targets of the
+ * model, because another upstream model has other features and gives other answers.
  */
 function nameOf({ model_id, strategy, targets }: CalledModel): string {
   const called = targets.map(({ provider, upstream_model }) => [provider.provider_id, upstream_model]);

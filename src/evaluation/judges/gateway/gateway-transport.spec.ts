@@ -71,7 +71,7 @@ describe('a request of a judge to a model of the gateway', () => {
         new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
     });
     expect(await hanging.send('{}', never)).toEqual({
-      failure: 'did not answer within 0.05 s',
+      failure: 'did not respond within 0.05 s',
       isRateLimited: false,
       lostAnswer: 'part',
     });

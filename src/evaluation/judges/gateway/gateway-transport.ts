@@ -3,13 +3,13 @@ import { Problem } from '#platform/problem';
 import type { InternalCalls } from '../../../model-gateway';
 import type { AttemptOutcome } from '../calls/judge-transport';
 
-/** Longest answer that is read, in bytes. */
+/** Largest response that is read, in bytes. */
 const ANSWER_MAX = 1024 * 1024;
 
-/** Under which name the usage of judges is recorded. */
+/** The principal under which the usage of judges is recorded. */
 const PRINCIPAL = 'judges';
 
-/** Sends the requests of judges to a model of the gateway. */
+/** Sends the requests of a judge to a gateway model. */
 export class GatewayTransport {
   constructor(
     private readonly calls: InternalCalls,
@@ -26,7 +26,7 @@ export class GatewayTransport {
     } catch (error) {
       signal.throwIfAborted();
       if (timeout.aborted) {
-        const failure = `did not answer within ${this.timeoutMs / 1000} s`;
+        const failure = `did not respond within ${this.timeoutMs / 1000} s`;
         return { failure, isRateLimited: false, lostAnswer: 'part' };
       }
       return outcomeOf(error);
@@ -35,13 +35,13 @@ export class GatewayTransport {
 
   private async exchange(body: string, signal: AbortSignal): Promise<AttemptOutcome> {
     const model = await this.calls.findById(this.modelId);
-    if (!model) return { status: 404, text: refusalText('The model of the gateway was archived.') };
+    if (!model) return { status: 404, text: refusalText('The gateway model was archived.') };
     const call = { model, format: 'chat', body, principalId: PRINCIPAL, signal } as const;
     const { bytes, costUsd } = await this.calls.call(call);
     if (bytes.length > ANSWER_MAX) return { tooLarge: true };
     const value: unknown = JSON.parse(Buffer.from(bytes).toString());
     if (!isJsonObject(value) || costUsd === null) return { value };
-    // in the place where gateways report it, so that the run counts what the gateway counted
+    // In the member where gateways report it, so that the run counts the same cost as the gateway.
     return { value: { ...value, usage: { ...(isJsonObject(value.usage) && value.usage), cost: costUsd } } };
   }
 }
@@ -54,7 +54,7 @@ function outcomeOf(error: unknown): AttemptOutcome {
     return { status: isBudget ? 402 : status, text: refusalText(detail) };
   const seconds = Number(headers['Retry-After'] ?? NaN);
   return {
-    failure: `of the gateway did not answer: ${detail}`,
+    failure: `could not be called through the gateway: ${detail}`,
     isRateLimited: status === 429,
     ...(Number.isFinite(seconds) && { retryAfterMs: seconds * 1000 }),
   };

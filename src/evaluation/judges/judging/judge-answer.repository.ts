@@ -4,7 +4,7 @@ import { type RawJson, toRawJson } from '#platform/json';
 import type { PinnedScorer } from '../../scorers';
 import type { Judgement } from '../judge-backend';
 
-/** A question of one version of a scorer; see `JudgeRequest`. */
+/** A question of one version of a scorer. See `JudgeRequest`. */
 export interface AskedQuestion extends PinnedScorer {
   workspace_id: string;
   question_sha256: string;
@@ -79,9 +79,9 @@ export class JudgeAnswerRepository {
     const rows = await this.database.query<{ count: number }>(
       sql`WITH old AS (
           SELECT ctid FROM judge_answers WHERE created_at < now() - ${days}::float8 * interval '1 day' LIMIT ${limit}
-        ), gone AS (
+        ), deleted AS (
           DELETE FROM judge_answers WHERE ctid IN (SELECT ctid FROM old) RETURNING 1
-        ) SELECT count(*)::integer AS count FROM gone`,
+        ) SELECT count(*)::integer AS count FROM deleted`,
     );
     return rows[0]!.count;
   }

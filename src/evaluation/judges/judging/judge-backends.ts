@@ -11,12 +11,12 @@ export interface JudgedScorer {
   definition: JudgeDefinition;
 }
 
-/** The judge backends: those that the operator configures, and models of the gateway. */
+/** Finds the judge backend of a scorer: one that the operator configured, or a gateway model. */
 @Injectable()
 export class JudgeBackends {
   /**
    * @param standIns build the requests for previews where a backend is not configured
-   * @param defaultModel the model of scorers that name no other
+   * @param defaultModel the model of scorers that name none
    */
   constructor(
     private readonly configured: Readonly<Record<JudgeBackendName, JudgeBackend | undefined>>,
@@ -47,7 +47,7 @@ export class JudgeBackends {
     return (await this.find(scorer)) ?? this.standIns[judgeBackendOf(scorer.definition)];
   }
 
-  /** Returns the name of the gateway's model that a scorer uses, or undefined. */
+  /** Returns the name of the gateway model that a scorer uses, or undefined. */
   private gatewayModelOf({ definition }: JudgedScorer): string | undefined {
     if (judgeBackendOf(definition) !== 'llm') return undefined;
     const model = definition.model ?? this.defaultModel ?? '';
@@ -59,7 +59,7 @@ const VARIABLE = { llm: 'JUDGE_BASE_URL', classifier: 'CLASSIFIER_BASE_URL' } as
 
 const missing = (name: JudgeBackendName): string =>
   `This service has no judge backend of kind \`${name}\`, so it cannot run or test this scorer. Nothing was stored. ` +
-  `Ask the operator to set ${VARIABLE[name]}, name a model of the gateway (\`"model": "gateway:<name>"\`), run a scorer of kind \`code\`, ` +
+  `Ask the operator to set ${VARIABLE[name]}, use a gateway model (\`"model": "gateway:<name>"\`), run a scorer of kind \`code\`, ` +
   `or call the judge yourself and upload its scores with this scorer_id.`;
 
 const missingModel = (name: string): string =>

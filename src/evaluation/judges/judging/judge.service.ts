@@ -41,7 +41,7 @@ export class JudgeService {
     private readonly metrics: JudgeMetrics,
   ) {}
 
-  /** Builds the request about a subject, also without a backend. Throws `PromptError` if that is impossible. */
+  /** Builds the request about a subject, even without a backend. Throws `PromptError` if that is impossible. */
   async preview(scorer: JudgedScorer, subject: ScoringSubject): Promise<JudgeRequest> {
     return (await this.backends.forPreview(scorer)).prepare(scorer.definition, subject);
   }

@@ -73,8 +73,8 @@ function combined(output: Output, judgements: readonly Judgement[]): Combined {
     );
   }
   const answers = output.questions.map(({ key, output: own }) => {
-    const given = judgements.map((one) => one.answers![key]!);
-    return [key, combinedOne(own, given)] as const;
+    const values = judgements.map((one) => one.answers![key]!);
+    return [key, combinedOne(own, values)] as const;
   });
   return Object.fromEntries(answers);
 }
@@ -170,11 +170,11 @@ export class SampleTally {
   item({ output }: JudgeDefinition, requestSha256: string): Omit<ScoredItem, 'elapsed_ms'> {
     const cost = this.cost ?? (this.hasRequested ? undefined : 0);
     const model = this.judgements.findLast((one) => one.model !== undefined)?.model;
-    const answered = this.judgements.at(-1) ?? this.failures.at(-1);
+    const last = this.judgements.at(-1) ?? this.failures.at(-1);
     const common = {
       ...(model !== undefined && { model: storable(model, 255) }),
       ...(cost !== undefined && { cost_usd: cost }),
-      request_sha256: answered?.requestSha256 ?? requestSha256,
+      request_sha256: last?.requestSha256 ?? requestSha256,
     };
     if (this.hasFailed) return { ...common, error: storable(this.failureMessage(), MAX_ERROR_LENGTH) };
     const { reasoning, ...verdict } = verdictOf(output, this.judgements);

@@ -5,7 +5,7 @@ import { toJsonText } from '#platform/json';
 import { rootLogger } from '#platform/logging';
 import { ALL_FEATURES, type ChatFeatures } from './chat-request';
 
-/** Time for which a process uses the features that it last read, in ms. */
+/** How long a process uses the features that it last read, in ms. */
 const CACHE_MS = 5_000;
 /** Models whose features a process keeps in memory. */
 const MODELS_MAX = 1_000;
@@ -35,7 +35,7 @@ export class ChatFeaturesRepository {
     return features;
   }
 
-  /** Stores the features of a request that a model has answered. If that fails, the next request is refused again. */
+  /** Stores the features of a request that a model has answered. If that fails, the model refuses the next request again. */
   async learn(model: string, features: ChatFeatures): Promise<void> {
     this.cache.set(model, features);
     try {

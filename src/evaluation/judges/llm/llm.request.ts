@@ -122,7 +122,7 @@ export class LlmRequest implements JudgeRequest {
       const answer = readChatAnswer(reply.value);
       if (!answer) {
         bill.addLost(body, 'whole');
-        throw new JudgeFailure('The judge did not answer with a chat completion.');
+        throw new JudgeFailure('The judge did not return a chat completion.');
       }
       bill.add(answer, body);
       return { answer, features, sha256: sha256Of(body) };
