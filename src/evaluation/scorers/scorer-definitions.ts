@@ -5,13 +5,14 @@ import { faultsOfHuman, faultsOfJudge, type ScorerKind } from './definitions/def
 import type { FormFault } from './definitions/form';
 import { CodeEngine } from './engine/threads/code.engine';
 
-/** Checks definitions by the kind of their scorer. */
+/** Validates definitions by the kind of their scorer. */
 @Injectable()
 export class ScorerDefinitions {
   constructor(private readonly engine: CodeEngine) {}
 
   /**
-   * Errors: 400 with each fault and its JSON pointer; the signal's reason. A slow check delays only its own organization.
+   * Checks a definition. A slow check delays only its own organization. Errors: 400 with each fault and its JSON pointer.
+   * Throws the signal's reason when it is aborted.
    */
   async check(scope: Scope, kind: ScorerKind, definition: object, signal: AbortSignal): Promise<void> {
     const faults = await this.faultsOf(scope, kind, definition, signal);

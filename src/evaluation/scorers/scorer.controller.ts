@@ -39,8 +39,8 @@ export class ScorerController {
     @Body() dto: CreateScorerDto,
     @RequestSignal() signal: AbortSignal,
   ): Promise<Reply> {
-    const made = await this.scorers.create(scope, dto, signal);
-    return created(`/eval/v1/scorers/${made.view.scorer_id}`, made);
+    const scorer = await this.scorers.create(scope, dto, signal);
+    return created(`/eval/v1/scorers/${scorer.view.scorer_id}`, scorer);
   }
 
   /** List scorers */
@@ -59,7 +59,7 @@ export class ScorerController {
     return this.scorers.get(scope, id);
   }
 
-  /** Change a scorer and make a new version */
+  /** Change a scorer and create a new version */
   @Patch(':scorer_id')
   @RequireRole('editor')
   @ApiOkResponse({ type: ScorerDto })

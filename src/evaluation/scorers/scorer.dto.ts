@@ -29,7 +29,7 @@ const IsDefinition =
     ApiProperty({
       ...options,
       anyOf: DEFINITIONS.map(({ schema }) => schema),
-      description: `${description}How it scores, by its kind. \`code\`: a script or checks. \`llm_judge\`: a question to a language model or a classifier. \`human\`: a question to people. An unknown member is refused.`,
+      description: `${description}Depends on the kind. \`code\`: a script or checks. \`llm_judge\`: a question to a language model or a classifier. \`human\`: a question to people. Unknown members are rejected.`,
     } as ApiPropertyOptions)(target, property);
   };
 
@@ -52,7 +52,7 @@ export class CreateScorerDto {
   @IsOneOf(SCORER_KINDS, { description: 'Cannot be changed later.' })
   scorer_kind!: ScorerKind;
 
-  /** What one score is about, unless a scoring request says otherwise. */
+  /** Whether each score is about a trace or a session, unless a request to score specifies another grain. */
   @IsOptional()
   @IsOneOf(GRAINS, { required: false, default: 'trace' })
   grain?: Grain | null;
@@ -69,7 +69,7 @@ export class CreateScorerDto {
   metadata?: object | null;
 }
 
-/** A merge patch (RFC 7396). `definition` is replaced as a whole. Each change makes a new version. */
+/** A merge patch (RFC 7396). `definition` is replaced as a whole. Each change creates a new version. */
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ScorerDto)
 export class PatchScorerDto {
@@ -121,7 +121,7 @@ export class ScorerListQueryDto extends NamedListQueryDto {
   @MaxLength(1000)
   q?: string;
 
-  /** The name, exactly. */
+  /** Exact name. */
   @NotNull()
   @IsString()
   @MaxLength(255)

@@ -14,7 +14,7 @@ export interface PinnedScorer {
   scorer_version: number;
 }
 
-/** A scorer of a workspace. `scorer_versions` keeps each of its versions. */
+/** A scorer of a workspace. `scorer_versions` contains all of its versions. */
 @Entity('scorers')
 export class ScorerEntity extends ArchivableEntity {
   @PrimaryColumn('text')
@@ -59,7 +59,7 @@ export class ScorerEntity extends ArchivableEntity {
 /** A row of `scorer_versions`. */
 export type ScorerVersionRow = Omit<ScorerEntity, 'updated_at' | 'archived_at' | 'acquired_from'>;
 
-/** A version of a scorer, and the scorer's present state. */
+/** A version of a scorer, and the scorer's current name and state. */
 export interface PinnedScorerRow
   extends PinnedScorer, Pick<ScorerEntity, 'name' | 'archived_at' | 'description' | 'definition'> {}
 

@@ -49,7 +49,7 @@ export class ScorerRepository extends WorkspaceRepository<ScorerEntity> implemen
     );
   }
 
-  /** Returns versions of scorers in the given order, with their present names. */
+  /** Returns versions of scorers in the order of `pins`, with the current names of the scorers. */
   findPinned({ workspaceId }: Scope, pins: readonly PinnedScorer[]): Promise<PinnedScorerRow[]> {
     return this.database.query<PinnedScorerRow>(
       prepared(
@@ -98,7 +98,7 @@ export class ScorerRepository extends WorkspaceRepository<ScorerEntity> implemen
     );
   }
 
-  /** Stores the present state of scorers as their newest versions. */
+  /** Stores the current state of scorers as their newest versions. */
   keepVersions(tx: Tx, scope: Scope, ids: readonly string[]): Promise<void> {
     return this.versions.keep(tx, scope.key, scope, ids);
   }
@@ -117,9 +117,9 @@ export class ScorerRepository extends WorkspaceRepository<ScorerEntity> implemen
   }
 
   /**
-   * Finds the version that a reference names by its id, its number or both, or else the newest.
+   * Returns the version that a reference names by id, number or both. Without either, returns the newest version.
    *
-   * @param newest its number
+   * @param newest the number of the newest version
    */
   findReferred(
     tx: Tx,

@@ -51,7 +51,7 @@ export interface InstalledScorer {
   change: InstalledArtifact['change'];
 }
 
-/** Scorers. Every change makes a version. A run keeps the version it started with, even if the scorer is archived. */
+/** Manages scorers. Every change creates a version. A run uses the version it started with, even if the scorer is archived. */
 @Injectable()
 export class ScorerService extends WorkspaceResourceService<ScorerEntity, ScorerDto> {
   constructor(
@@ -69,7 +69,7 @@ export class ScorerService extends WorkspaceResourceService<ScorerEntity, Scorer
   }
 
   /**
-   * Creates a copy of a published scorer, or gives it to an existing copy, in the caller's transaction. Errors: those of
+   * Creates a copy of a published scorer, or updates an existing copy, in the caller's transaction. Errors: those of
    * `create`; 409 for a copy of another kind.
    *
    * @param copyId the existing copy
@@ -82,19 +82,19 @@ export class ScorerService extends WorkspaceResourceService<ScorerEntity, Scorer
     copyId: string | null,
   ): Promise<InstalledScorer> {
     const { signal } = new AbortController(); // the check has its own deadline
-    const given = newScorer(scope, dto, from);
+    const published = newScorer(scope, dto, from);
     const row = copyId === null ? null : await this.lock(tx, scope, copyId, 'update');
     if (row && row.scorer_kind !== dto.scorer_kind) {
       throw problem.conflict(
-        `The copy ${row.scorer_id} is of kind ${row.scorer_kind}, and the release of kind ${dto.scorer_kind}. The kind of a scorer never changes: archive the copy to get a new one.`,
+        `Your copy ${row.scorer_id} is of kind ${row.scorer_kind}, but the release is of kind ${dto.scorer_kind}. The kind of a scorer never changes. Archive your copy, then install the release again.`,
       );
     }
-    await this.checkNameFree(tx, scope, { ...(row ?? given), name: dto.name });
-    if (!isDeepStrictEqual(given.definition, row?.definition)) {
+    await this.checkNameFree(tx, scope, { ...(row ?? published), name: dto.name });
+    if (!isDeepStrictEqual(published.definition, row?.definition)) {
       await this.definitions.check(scope, dto.scorer_kind, dto.definition, signal);
     }
-    if (!row) return { row: await this.insert(tx, scope, given), change: 'created' };
-    const members = pick(given, [...SCORER.versions!.fields, 'acquired_from']);
+    if (!row) return { row: await this.insert(tx, scope, published), change: 'created' };
+    const members = pick(published, [...SCORER.versions!.fields, 'acquired_from']);
     const next = await this.write(tx, scope, row, members, 'update');
     return { row: next, change: next.scorer_version === row.scorer_version ? 'unchanged' : 'updated' };
   }
@@ -113,9 +113,9 @@ export class ScorerService extends WorkspaceResourceService<ScorerEntity, Scorer
   ): Promise<Versioned<ScorerDto>> {
     const definition = dto.definition && toRawJson(dto.definition);
     if (dto.definition) {
-      // Before the row is locked, because the check may take long and the kind of a scorer never changes.
-      const { scorer_kind, definition: present } = await this.find(scope, id);
-      const isNew = !isDeepStrictEqual(definition, present);
+      // The check may take long, so it runs before the row is locked. The kind of a scorer never changes.
+      const { scorer_kind, definition: current } = await this.find(scope, id);
+      const isNew = !isDeepStrictEqual(definition, current);
       if (isNew) await this.definitions.check(scope, scorer_kind, dto.definition, signal);
     }
     return this.change(scope, id, dto, ifMatch, (row) => ({

@@ -1,19 +1,19 @@
 import { RawJson } from '#platform/json';
-import { Conversation, type SpokenTrace } from './conversation';
+import { Conversation, type ConversationTrace } from './conversation';
 import { firstUserContent, lastAssistantContent, type SessionMessage } from './messages';
 
 const json = (value: unknown): RawJson | null =>
   value === undefined ? null : new RawJson(JSON.stringify(value));
-const trace = (trace_id: string, input?: unknown, output?: unknown): SpokenTrace => ({
+const trace = (trace_id: string, input?: unknown, output?: unknown): ConversationTrace => ({
   trace_id,
   input: json(input),
   output: json(output),
 });
-const messagesOfTraces = (traces: SpokenTrace[]): SessionMessage[] => {
+const messagesOfTraces = (traces: ConversationTrace[]): SessionMessage[] => {
   const conversation = new Conversation();
   return traces.flatMap((one) => conversation.add(one));
 };
-const contents = (traces: SpokenTrace[]) =>
+const contents = (traces: ConversationTrace[]) =>
   messagesOfTraces(traces).map(({ role, content, trace_id }) => [trace_id, role, content]);
 
 describe('the messages of traces that have only roots', () => {

@@ -7,15 +7,15 @@ import { messageListOf, messagesIn, plain, type SessionMessage } from './message
 type JsonObject = Record<string, unknown>;
 
 /** A trace as a scorer sees it. All members may be missing. */
-export interface SpokenTrace {
+export interface ConversationTrace {
   trace_id?: unknown;
-  /** Of the root span. */
+  /** Of the root span, like `output`. */
   input?: unknown;
   output?: unknown;
   spans?: unknown;
 }
 
-/** The messages that a span received and gave. */
+/** The input and output messages of a span. */
 interface Exchange {
   input: SessionMessage[];
   output: SessionMessage[];
@@ -23,34 +23,34 @@ interface Exchange {
   endedAt: number;
 }
 
-/** The messages of one span that were seen so far, by fingerprint, with their number. */
+/** How often each message has occurred, by its fingerprint. */
 type Counts = Map<string, number>;
 
 /**
- * Collects the messages of traces, each once, although every model call repeats the conversation before it, and agents repeat
- * what their calls say. A message counts as repeated if an earlier span has it at least as often.
+ * Collects the messages of traces, each once. Every model call repeats the conversation before it, and agents repeat the
+ * messages of their calls. A message counts as repeated if an earlier span contains it at least as often.
  */
 export class Conversation {
-  /** The largest number of each message in any span so far. */
-  private readonly known: Counts = new Map();
+  /** The highest count of each message in any span so far. */
+  private readonly counts: Counts = new Map();
   private isEmpty = true;
 
   /**
-   * Adds a trace and returns its new messages: those of its root, and those of its model calls in the order of time. If the
-   * calls have no content, the spans of agents and other steps count instead. Of a further trace, the first input begins
-   * with its last user message, because what comes before is the conversation so far.
+   * Adds a trace and returns its new messages: those of its root span, and those of its model calls in order of time. If the
+   * model calls have no content, uses the spans of agents and other steps instead. From the second trace on, the first input
+   * starts at its last user message, because earlier messages repeat the conversation.
    */
-  add(trace: SpokenTrace): SessionMessage[] {
+  add(trace: ConversationTrace): SessionMessage[] {
     const spans = Array.isArray(trace.spans) ? trace.spans.filter(isJsonObject) : [];
-    const turn = new Turn(this.known, !this.isEmpty);
+    const turn = new Turn(this.counts, !this.isEmpty);
     const root = rootExchange(trace, spans);
     const rootCounts: Counts = new Map();
-    turn.hear(root.input, rootCounts);
+    turn.addInput(root.input, rootCounts);
     for (const { isOutput, messages, counts } of inOrder(exchangesOf(spans))) {
-      if (isOutput) turn.say(messages, counts);
-      else turn.hear(messages, counts);
+      if (isOutput) turn.addOutput(messages, counts);
+      else turn.addInput(messages, counts);
     }
-    turn.say(root.output, rootCounts);
+    turn.addOutput(root.output, rootCounts);
     if (turn.messages.length > 0) this.isEmpty = false;
     const { trace_id } = trace;
     return turn.messages.map((message) => ({
@@ -63,65 +63,68 @@ export class Conversation {
 /** The new messages of one trace. */
 class Turn {
   readonly messages: SessionMessage[] = [];
-  private readonly ofTrace: Counts = new Map();
+  private readonly traceCounts: Counts = new Map();
 
-  /** @param known the messages of earlier traces */
+  /** @param conversationCounts the messages of earlier traces */
   constructor(
-    private readonly known: Counts,
+    private readonly conversationCounts: Counts,
     private isContinued: boolean,
   ) {}
 
-  /** Adds the input of a span. What follows the question is new in each trace, even if it was said before. */
-  hear(messages: readonly SessionMessage[], counts: Counts): void {
+  /** Adds the input of a span. Messages after the question are new in each trace, even if an earlier trace has the same. */
+  addInput(messages: readonly SessionMessage[], counts: Counts): void {
     const isFirst = messages.length > 0 && this.isContinued;
     if (isFirst) this.isContinued = false;
-    const asked = messages.findLastIndex(({ role }) => role === 'user');
-    const heard = messages.map((message, index) =>
-      this.count(message, counts, isFirst || index <= asked ? this.known : this.ofTrace),
+    const questionAt = messages.findLastIndex(({ role }) => role === 'user');
+    const counted = messages.map((message, index) =>
+      this.count(message, counts, isFirst || index <= questionAt ? this.conversationCounts : this.traceCounts),
     );
-    // The same question again, in a trace that does not repeat the conversation, is a new one.
-    const isNewQuestion = isFirst && !heard.slice(asked + 1).some(({ isKnown }) => isKnown);
-    heard.forEach(({ message, isKnown }, index) => {
-      const isHistory = isFirst && index < asked;
-      if (!isHistory && (!isKnown || (index === asked && isNewQuestion))) this.messages.push(message);
+    // A repeated question is new if its trace does not repeat the conversation after it.
+    const isNewQuestion = isFirst && !counted.slice(questionAt + 1).some(({ isRepeated }) => isRepeated);
+    counted.forEach(({ message, isRepeated }, index) => {
+      const isHistory = isFirst && index < questionAt;
+      if (!isHistory && (!isRepeated || (index === questionAt && isNewQuestion))) this.messages.push(message);
     });
-    this.note(heard);
+    this.record(counted);
   }
 
-  /** Adds the output of a span. An answer is new in each trace, even if it was given before. */
-  say(messages: readonly SessionMessage[], counts: Counts): void {
-    const said = messages.map((message) => this.count(message, counts, this.ofTrace));
-    for (const { message, isKnown } of said) if (!isKnown) this.messages.push(message);
-    this.note(said);
+  /** Adds the output of a span. An answer is new in each trace, even if an earlier trace has the same. */
+  addOutput(messages: readonly SessionMessage[], counts: Counts): void {
+    const counted = messages.map((message) => this.count(message, counts, this.traceCounts));
+    for (const { message, isRepeated } of counted) if (!isRepeated) this.messages.push(message);
+    this.record(counted);
   }
 
-  private count(message: SessionMessage, counts: Counts, among: Counts): Heard {
-    const marks = entriesOf(message).map(({ head, body }) => {
-      const mark = JSON.stringify([head, canonical(body)]);
-      const count = (counts.get(mark) ?? 0) + 1;
-      counts.set(mark, count);
-      return { mark, count };
+  /** Counts a message of a span. @param earlier the counts with which it is compared */
+  private count(message: SessionMessage, counts: Counts, earlier: Counts): CountedMessage {
+    const entries = entriesOf(message).map(({ head, body }) => {
+      const fingerprint = JSON.stringify([head, canonical(body)]);
+      const count = (counts.get(fingerprint) ?? 0) + 1;
+      counts.set(fingerprint, count);
+      return { fingerprint, count };
     });
-    return { message, marks, isKnown: marks.every(({ mark, count }) => count <= (among.get(mark) ?? 0)) };
+    const isRepeated = entries.every(({ fingerprint, count }) => count <= (earlier.get(fingerprint) ?? 0));
+    return { message, entries, isRepeated };
   }
 
-  private note(heard: readonly Heard[]): void {
-    for (const { mark, count } of heard.flatMap(({ marks }) => marks)) {
-      for (const counts of [this.known, this.ofTrace]) {
-        counts.set(mark, Math.max(count, counts.get(mark) ?? 0));
+  private record(messages: readonly CountedMessage[]): void {
+    for (const { fingerprint, count } of messages.flatMap(({ entries }) => entries)) {
+      for (const counts of [this.conversationCounts, this.traceCounts]) {
+        counts.set(fingerprint, Math.max(count, counts.get(fingerprint) ?? 0));
       }
     }
   }
 }
 
-interface Heard {
+/** A message, and the count of each of its entries within its span. */
+interface CountedMessage {
   message: SessionMessage;
-  marks: { mark: string; count: number }[];
-  /** Also of a message without content. */
-  isKnown: boolean;
+  entries: { fingerprint: string; count: number }[];
+  /** True for a message without content. */
+  isRepeated: boolean;
 }
 
-/** Writes JSON in one way, because arguments are sent as objects and as texts. */
+/** Normalizes JSON text, because clients send arguments as objects or as text. */
 function canonical(body: string): string {
   if (!/^\s*[[{]/.test(body)) return body;
   try {
@@ -132,7 +135,7 @@ function canonical(body: string): string {
 }
 
 function rootExchange(
-  { input, output }: SpokenTrace,
+  { input, output }: ConversationTrace,
   spans: readonly JsonObject[],
 ): Omit<Exchange, 'startedAt' | 'endedAt'> {
   const root = spans.find(({ parent_span_id }) => parent_span_id === null);
@@ -143,7 +146,7 @@ function rootExchange(
   };
 }
 
-/** Returns the exchanges of the model calls or, if these have no content, of the other spans that are no tools. */
+/** Returns the exchanges of the model calls or, if these have no content, of all other spans except tool calls. */
 function exchangesOf(spans: readonly JsonObject[]): Exchange[] {
   const calls: Exchange[] = [];
   const others: Exchange[] = [];
@@ -162,7 +165,7 @@ function exchangesOf(spans: readonly JsonObject[]): Exchange[] {
   return calls.length > 0 ? calls : others;
 }
 
-/** Returns inputs at the start of their spans, and outputs at their end. */
+/** Orders inputs by the start of their spans, and outputs by the end. */
 function inOrder(
   exchanges: readonly Exchange[],
 ): { isOutput: boolean; messages: SessionMessage[]; counts: Counts }[] {
@@ -177,8 +180,8 @@ function inOrder(
     .sort((one, other) => one.at - other.at);
 }
 
-/** Operations without a conversation, as the conventions name them, in lower case. */
-const SILENT_OPERATIONS = new Set([
+/** Operations without messages, as the tracing conventions name them, in lower case. */
+const OPERATIONS_WITHOUT_MESSAGES = new Set([
   ...['execute_tool', 'retrieval', 'embeddings'],
   ...['tool', 'retriever', 'embedding', 'reranker', 'guardrail', 'evaluator', 'prompt'],
   ...['ai.toolcall', 'ai.embed', 'ai.embed.doembed', 'ai.embedmany', 'ai.embedmany.doembed'],
@@ -188,7 +191,7 @@ const operationOf = ({ operation }: JsonObject): string =>
   typeof operation === 'string' ? operation.toLowerCase() : '';
 
 const isTool = (span: JsonObject): boolean =>
-  SILENT_OPERATIONS.has(operationOf(span)) ||
+  OPERATIONS_WITHOUT_MESSAGES.has(operationOf(span)) ||
   typeof span.tool_name === 'string' ||
   toolCallOf({ ...span, attributes: plain(span.attributes) }) !== undefined;
 
@@ -198,7 +201,7 @@ function isModelCall(span: JsonObject, input: unknown, output: unknown): boolean
   return isNamed || [input, output].some((content) => messageListOf(plain(content)) !== undefined);
 }
 
-/** Returns the input and output of a span. If they were left out because of their size, they may be in its attributes. */
+/** Returns the input and output of a span. If they were omitted because of their size, reads them from its attributes. */
 export function contentOf(span: JsonObject): { input: unknown; output: unknown } {
   const { input = null, output = null, is_truncated } = span;
   if (is_truncated !== true || (input !== null && output !== null)) return { input, output };

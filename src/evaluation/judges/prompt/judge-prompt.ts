@@ -7,14 +7,14 @@ import { expandPrompt, type PromptPiece } from './prompt-expansion';
 /** Assumed UTF-8 bytes per token. Most texts have more, so prompts fit. */
 export const BYTES_PER_TOKEN = 3;
 
-/** Bytes kept of data that is cut. A prompt that leaves fewer bytes is too long. */
+/** Smallest size to which data is cut, in bytes. A prompt that leaves fewer bytes is too long. */
 const DATA_MIN = 2 * CUT_MARK_BYTES;
 
 /**
  * Expands the prompt of a definition with a subject to at most `maxBytes` of UTF-8. Keeps the text of the template, and cuts
  * the longest data in the middle.
  *
- * @throws PromptError if the prompt leaves too few bytes for the data, or the template is invalid (an older release accepted it)
+ * @throws PromptError if the prompt leaves too few bytes for the data, or the template is invalid (older releases accepted some)
  */
 export function judgePrompt(template: string, subject: ScoringSubject, maxBytes: number): PromptPiece[] {
   const pieces = expandPrompt(parsed(template), subject, Math.max(0, maxBytes));
@@ -34,10 +34,10 @@ export function judgePrompt(template: string, subject: ScoringSubject, maxBytes:
 
 /** Caches the result of `work` per text, because a prompt may contain the same long text a thousand times. */
 function memoized<Result>(work: (text: string) => Result): (text: string) => Result {
-  const known = new Map<string, Result>();
+  const cache = new Map<string, Result>();
   return (text) => {
-    if (!known.has(text)) known.set(text, work(text));
-    return known.get(text)!;
+    if (!cache.has(text)) cache.set(text, work(text));
+    return cache.get(text)!;
   };
 }
 

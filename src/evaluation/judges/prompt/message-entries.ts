@@ -2,15 +2,15 @@ import { isJsonObject, toJsonText } from '#platform/json';
 import { cutText } from '../../scorers';
 import { plain, type SessionMessage, textOfPart } from './messages';
 
-/** Characters kept of a role or of a tool's name. */
+/** Longest role or tool name, in characters. Longer ones are cut. */
 const NAME_MAX = 100;
 
 /** One utterance, tool call or tool result of a conversation. */
 export interface Entry {
-  /** The speaker, or the tool that is called or that answers. */
+  /** The speaker, or the tool that is called or returns a result. */
   head: string;
   body: string;
-  /** The tool that is called or that answers. */
+  /** The tool that is called or returns a result. */
   tool?: string;
   isAnswer?: boolean;
 }
@@ -31,7 +31,7 @@ export function toolNamesIn(messages: readonly SessionMessage[]): ToolNames {
   return names;
 }
 
-/** Returns the entries of a message. @param names of the tools whose calls the message may answer */
+/** Returns the entries of a message. @param names the tools whose calls the message may answer */
 export function entriesOf(message: SessionMessage, names: ToolNames = NO_NAMES): Entry[] {
   const role = nameOf(message.role);
   const content = partsIn(plain(message.content));
@@ -81,7 +81,7 @@ interface Call {
   args: unknown;
 }
 
-/** Reads a call in OpenAI's format, `{"function": {"name", "arguments"}}`, or with both members at the top level. */
+/** Reads a call in OpenAI's format, `{"function": {"name", "arguments"}}`, or with these members at the top level. */
 function callOf(value: unknown): Call | undefined {
   if (!isJsonObject(value)) return undefined;
   const called = isJsonObject(value.function) ? value.function : value;

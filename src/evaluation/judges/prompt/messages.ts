@@ -26,7 +26,7 @@ export function lastAssistantContent(messages: readonly SessionMessage[]): unkno
   return last && (isEmpty(last.content) ? last.tool_calls : last.content);
 }
 
-/** Returns a value that may be stored JSON. */
+/** Parses a value if it is stored JSON. */
 export const plain = (value: unknown): unknown => (value instanceof RawJson ? value.parseExactly() : value);
 
 function isEmpty(value: unknown): boolean {
@@ -50,11 +50,11 @@ export function messageListOf(value: unknown): Record<string, unknown>[] | undef
   return Array.isArray(list) && list.length > 0 && list.every(isMessage) ? list : undefined;
 }
 
-function toMessage(given: Record<string, unknown>, otherwise: string): SessionMessage {
-  // a choice of a model has its message within
-  const message = isJsonObject(given.message) ? { ...given, ...given.message } : given;
+function toMessage(value: Record<string, unknown>, defaultRole: string): SessionMessage {
+  // The choice of a chat completion contains its message.
+  const message = isJsonObject(value.message) ? { ...value, ...value.message } : value;
   const { tool_calls, tool_call_id, id, name } = message;
-  const role = roleOf(message, otherwise);
+  const role = roleOf(message, defaultRole);
   const callId = tool_call_id ?? (role === 'tool' ? id : undefined);
   return {
     role,
@@ -72,27 +72,27 @@ const ROLES = new Map([
   ['model', 'assistant'],
 ]);
 
-const roleOf = ({ role }: Record<string, unknown>, otherwise: string): string =>
-  typeof role === 'string' ? (ROLES.get(role) ?? role) : otherwise;
+const roleOf = ({ role }: Record<string, unknown>, defaultRole: string): string =>
+  typeof role === 'string' ? (ROLES.get(role) ?? role) : defaultRole;
 
 /** The members with the parts of a message: of most conventions, of OpenTelemetry, and of OpenInference. */
 const PARTS = ['content', 'parts', 'contents'];
 
 /**
  * Returns the content of a message. A message in parts has the joined texts of its parts, or the parts themselves if any
- * is not a text. A model's thoughts are left out, because they are not what it said.
+ * is not a text. A model's thoughts are omitted, because they are not part of its answer.
  */
 function contentOf(message: Record<string, unknown>): unknown {
   const parts = PARTS.map((name) => message[name]).find(
     (value) => Array.isArray(value) && value.some(isTyped),
   );
   if (!Array.isArray(parts)) return message.content ?? null;
-  const said = parts.filter((part) => !isJsonObject(part) || !THOUGHTS.has(part.type as string));
-  const texts = said.map(textOfPart);
-  return texts.every((text) => typeof text === 'string') ? texts.join('') : said;
+  const visible = parts.filter((part) => !isJsonObject(part) || !THOUGHTS.has(part.type as string));
+  const texts = visible.map(textOfPart);
+  return texts.every((text) => typeof text === 'string') ? texts.join('') : visible;
 }
 
-/** Whether a value is a part of a message, and not data that a message holds. */
+/** Tells whether a value is a part of a message, as opposed to data in a message. */
 const isTyped = (part: unknown): boolean =>
   isJsonObject(part) && (typeof part.type === 'string' || typeof part.text === 'string');
 

@@ -1,4 +1,4 @@
-/** Longest mark of a cut, in bytes. */
+/** Maximum length of the mark at a cut, in bytes. */
 export const CUT_MARK_BYTES = 120;
 
 const markOf = (characters: number): string =>
@@ -6,7 +6,7 @@ const markOf = (characters: number): string =>
 
 /**
  * Cuts a text in the middle to at most `max` bytes of UTF-8, and marks the cut. Never splits a character. The text after
- * the mark starts with an ellipsis, so that it does not look like a new line. Returns a text that fits as it is.
+ * the mark starts with an ellipsis, so that it does not look like a new line. Returns a text that fits unchanged.
  *
  * @param max at least {@link CUT_MARK_BYTES}
  */

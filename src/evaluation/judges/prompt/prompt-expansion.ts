@@ -123,8 +123,8 @@ class Expansion {
     if (value === null || value === undefined) return '';
     if (typeof value === 'string') return value;
     if (typeof value !== 'object') return toJsonText(value);
-    const known = this.texts.get(value);
-    if (known !== undefined) return known;
+    const cached = this.texts.get(value);
+    if (cached !== undefined) return cached;
     const text = this.serialize(value);
     this.jsonLength += text.length;
     if (this.jsonLength > JSON_MAX) {

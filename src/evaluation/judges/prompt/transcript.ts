@@ -25,9 +25,9 @@ interface Turn {
 type JsonObject = Record<string, unknown>;
 
 /**
- * Returns a session as a transcript: its messages, tool calls and tool results in order. Tool calls come from the messages.
- * Calls of tools that no message of their trace names come from its spans, and precede its last answer. Every line of
- * content is indented by two spaces, so that content cannot look like the head of an entry.
+ * Returns a session as a transcript: its messages, tool calls and tool results in order. Takes tool calls from the messages.
+ * Calls of tools that the messages of a trace do not name come from the trace's spans, and are inserted before its last
+ * answer. Indents every line of content by two spaces, so that content cannot look like the head of an entry.
  *
  * @param target the trace to judge, if the target is not the session; the session then has no spans of other traces
  */
@@ -59,7 +59,7 @@ export function traceTranscript(trace: JsonObject): string {
 
 const EMPTY_TURN: Turn = { traceId: null, isAnswered: false, entries: [] };
 
-/** Whether a trace has content that neither the spans nor the root's copies show. */
+/** Tells whether some content of a trace is missing from both its spans and its own input and output. */
 function lacksContent({ is_truncated, span_count, spans }: JsonObject): boolean {
   if (is_truncated !== true) return false;
   if (!Array.isArray(spans)) return true;
@@ -86,8 +86,8 @@ function turnsOf(messages: readonly SessionMessage[], names: ToolNames): Turn[] 
 }
 
 /**
- * Inserts the tool calls of spans that no message of the trace has, before the answer of its last turn. If messages have an
- * answer of an unknown tool, they have those of all tools.
+ * Inserts the tool calls that only the spans of a trace have, before the answer of its last turn. If the messages have a
+ * result of a tool that no span names, they are assumed to have the results of all tools.
  */
 function withCalls({ isAnswered, entries }: Turn, ofTrace: readonly Turn[], spans: unknown): Entry[] {
   const called = callsOf(spans);
@@ -118,7 +118,7 @@ function callsOf(spans: unknown): Entry[] {
   });
 }
 
-/** Returns the message of a failed span, which may be empty; undefined for a span that did not fail. */
+/** Returns the error message of a failed span, which may be empty. Returns undefined for a span that did not fail. */
 function failureOf(status: unknown): string | undefined {
   const value = plain(status);
   if (!isJsonObject(value) || value.code !== 'error') return undefined;

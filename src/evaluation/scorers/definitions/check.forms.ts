@@ -20,9 +20,9 @@ import { parsePath } from './json.path';
 import { SUBJECT_MEMBERS } from './limits';
 
 /*
- * The checks of a `code` scorer. Each passes or fails. A check that has nothing to look at (no trace, no `expected`, an
- * unknown cost) makes the item an error, so that missing data is never a score of 0. So does a check of a trace that is
- * seen in part (`is_truncated`), unless the unseen part cannot change the outcome.
+ * The checks of a `code` scorer. Each passes or fails. A check without its data (no trace, no `expected`, an unknown cost)
+ * makes the item an error, so that missing data never scores 0. So does a check of a truncated trace (`is_truncated`),
+ * unless the missing part cannot change the outcome.
  */
 
 const COUNT_MAX = 1_000_000;
@@ -41,9 +41,9 @@ const ANY_JSON = {
 
 const path = (description: string) => text(description, { max: 500 }, faultOfPath);
 
-function faultOfPath(given: string): string | undefined {
+function faultOfPath(query: string): string | undefined {
   try {
-    const [first] = parsePath(given);
+    const [first] = parsePath(query);
     if (SUBJECT_MEMBERS.some((member) => member === first)) return undefined;
     return `must begin with one of ${SUBJECT_MEMBERS.join(', ')}`;
   } catch (error) {
@@ -51,38 +51,38 @@ function faultOfPath(given: string): string | undefined {
   }
 }
 
-const COMMON = {
+const COMMON_MEMBERS = {
   name: optional(
-    text('Unique among the checks. Defaults to its type, followed by `_2`, `_3` and so on where needed.', {
+    text('Unique among the checks. Defaults to the type, followed by `_2`, `_3` and so on if needed.', {
       max: 100,
     }),
   ),
-  negate: optional(flag('Swaps passed and failed. A path that selects nothing fails in either case.'), false),
+  negate: optional(flag('Swaps passed and failed. A check whose path selects nothing always fails.'), false),
 };
-const OF_VALUE = {
-  ...COMMON,
+const VALUE_MEMBERS = {
+  ...COMMON_MEMBERS,
   path: optional(
     path(
-      'The value that is checked: a singular query of RFC 9535 from a member of the subject, such as `output.items[0].name`. The leading `$.` is optional.',
+      'Selects the value to check: a singular query of RFC 9535 that starts at a member of the subject, such as `output.items[0].name`. The leading `$.` is optional.',
     ),
     'output',
   ),
 };
-const COMPARING = {
-  ...OF_VALUE,
+const COMPARISON_MEMBERS = {
+  ...VALUE_MEMBERS,
   value: optional(anyJson('The value to compare with. Cannot be combined with `expected_path`.')),
   expected_path: optional(
-    path('The place in the subject of the value to compare with. Defaults to `expected`.'),
+    path('Selects the value to compare with. Defaults to `expected`.'),
   ),
 };
-const CASE = { case_sensitive: optional(flag('Whether upper and lower case differ.'), true) };
+const CASE_MEMBER = { case_sensitive: optional(flag('Whether upper and lower case differ.'), true) };
 const tool = (description: string) => text(description, { max: 255 });
 const tools = (description: string) =>
   list(description, tool(''), { noun: 'strings of 1 to 255 characters', min: 1, max: 100 });
 
 function checkComparand(given: { value?: unknown; expected_path?: string }, place: Place): void {
   if (given.value === undefined || given.expected_path === undefined) return;
-  place.at('expected_path').fault('cannot be given together with value');
+  place.at('expected_path').fault('cannot be combined with value');
 }
 
 function checkBounds({ min, max }: { min?: number; max?: number }, place: Place): void {
@@ -92,7 +92,7 @@ function checkBounds({ min, max }: { min?: number; max?: number }, place: Place)
 const EQUALS = form(
   'EqualsCheckDto',
   'Passes if both values are the same JSON value. The order of members does not matter.',
-  { type: oneOf('', ['equals']), ...COMPARING, ...CASE },
+  { type: oneOf('', ['equals']), ...COMPARISON_MEMBERS, ...CASE_MEMBER },
   checkComparand,
 );
 
@@ -101,8 +101,8 @@ const CONTAINS = form(
   'Passes if a text contains the text, a list has an equal item, or an object has the same members.',
   {
     type: oneOf('', ['contains']),
-    ...COMPARING,
-    ...CASE,
+    ...COMPARISON_MEMBERS,
+    ...CASE_MEMBER,
     values: optional(
       list('Several values instead of `value`.', { ...anyJson(''), schema: {} }, { noun: 'values', min: 1 }),
     ),
@@ -112,7 +112,7 @@ const CONTAINS = form(
     checkComparand(given, place);
     if (given.values === undefined) return;
     if (given.value !== undefined || given.expected_path !== undefined) {
-      place.at('values').fault('cannot be given together with value or expected_path');
+      place.at('values').fault('cannot be combined with value or expected_path');
     }
   },
 );
@@ -122,7 +122,7 @@ const REGEX = form(
   'Passes if the pattern matches anywhere in the text. A value that is not a string is matched as JSON.',
   {
     type: oneOf('', ['regex']),
-    ...OF_VALUE,
+    ...VALUE_MEMBERS,
     pattern: value<string>(
       'JavaScript syntax without lookaround and backreferences.',
       { type: 'string', maxLength: MAX_PATTERN_LENGTH },
@@ -149,7 +149,7 @@ const JSON_SCHEMA = form(
   'Passes if the value is valid under `schema`.',
   {
     type: oneOf('', ['json_schema']),
-    ...OF_VALUE,
+    ...VALUE_MEMBERS,
     schema: value<unknown>(
       'JSON Schema 2020-12.',
       { oneOf: [{ type: 'object', additionalProperties: true }, { type: 'boolean' }] },
@@ -172,8 +172,8 @@ const LEVENSHTEIN = form(
   'Compares two texts by their similarity: 1 minus the number of edits divided by the length of the longer text.',
   {
     type: oneOf('', ['levenshtein']),
-    ...COMPARING,
-    ...CASE,
+    ...COMPARISON_MEMBERS,
+    ...CASE_MEMBER,
     threshold: optional(
       number(
         'Lowest similarity that passes. Without it, only equal texts pass, and `mean` counts the similarity.',
@@ -187,10 +187,10 @@ const LEVENSHTEIN = form(
 
 const NUMERIC_RANGE = form(
   'NumericRangeCheckDto',
-  'Passes if a number, or a text that is a number, is from `min` to `max`. Either bound may be left out.',
+  'Passes if a number, or a text that is a number, is from `min` to `max`. You can omit either bound.',
   {
     type: oneOf('', ['numeric_range']),
-    ...OF_VALUE,
+    ...VALUE_MEMBERS,
     min: optional(number('')),
     max: optional(number('Not below `min`.')),
   },
@@ -202,10 +202,10 @@ const NUMERIC_RANGE = form(
 
 const TOOL_CALLED = form(
   'ToolCalledCheckDto',
-  'Passes if each tool was called `min` to `max` times. Give either `tool` or `tools`.',
+  'Passes if each tool was called `min` to `max` times. Requires either `tool` or `tools`.',
   {
     type: oneOf('', ['tool_called']),
-    ...COMMON,
+    ...COMMON_MEMBERS,
     tool: optional(tool('One tool.')),
     tools: optional(tools('Several tools. Each must have been called.')),
     min: optional(integer('', 0, COUNT_MAX), 1),
@@ -222,7 +222,7 @@ const TOOL_CALLED = form(
 
 const TOOL_ORDER = form('ToolOrderCheckDto', 'Passes if the tools were called in this order.', {
   type: oneOf('', ['tool_order']),
-  ...COMMON,
+  ...COMMON_MEMBERS,
   tools: tools('In the order in which their spans start.'),
   mode: optional(
     oneOf('`subsequence` allows other calls in between, `exact` allows no other call.', [
@@ -235,14 +235,14 @@ const TOOL_ORDER = form('ToolOrderCheckDto', 'Passes if the tools were called in
 
 const MAX_STEPS = form(
   'MaxStepsCheckDto',
-  'Passes if the trace has at most `max` calls of models and tools.',
+  'Passes if the trace has at most `max` model calls and tool calls.',
   {
     type: oneOf('', ['max_steps']),
-    ...COMMON,
+    ...COMMON_MEMBERS,
     max: integer('', 0, COUNT_MAX),
     count: optional(
       oneOf(
-        'Counts only calls of models, or only calls of tools. Without `count`, a trace that has neither counts its spans.',
+        'Counts only model calls, or only tool calls. Without `count`, counts both, or all spans of a trace that has neither.',
         ['model', 'tool'],
       ),
     ),
@@ -251,14 +251,14 @@ const MAX_STEPS = form(
 
 const MAX_DURATION = form('MaxDurationCheckDto', 'Passes if the trace took at most `max` ms.', {
   type: oneOf('', ['max_duration_ms']),
-  ...COMMON,
+  ...COMMON_MEMBERS,
   max: number('', 0),
 });
 
 const MAX_COST = form(
   'MaxCostCheckDto',
-  'Passes if the trace cost at most `max` US dollars. An error if its cost is not fully known.',
-  { type: oneOf('', ['max_cost_usd']), ...COMMON, max: number('', 0) },
+  'Passes if the trace cost at most `max` US dollars. An error if part of its cost is unknown.',
+  { type: oneOf('', ['max_cost_usd']), ...COMMON_MEMBERS, max: number('', 0) },
 );
 
 const CHECKS = {

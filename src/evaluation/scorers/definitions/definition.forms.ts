@@ -58,7 +58,7 @@ function faultOfSource(source: unknown): string | undefined {
     : undefined;
 }
 
-const CHECKS = form('ChecksDefinitionDto', 'A scorer of kind `code`, by checks instead of a `source`.', {
+const CHECKS = form('ChecksDefinitionDto', 'A scorer of kind `code` that uses checks instead of a `source`.', {
   checks: list('', CHECK, {
     noun: 'checks',
     min: 1,
@@ -68,7 +68,7 @@ const CHECKS = form('ChecksDefinitionDto', 'A scorer of kind `code`, by checks i
   }),
   aggregate: optional(
     oneOf(
-      'How the checks become one score. `all`: 1 if all passed, else 0. `any`: 1 if at least one passed, else 0. `mean`: the share that passed.',
+      'How the checks are combined into one score. `all`: 1 if all passed, else 0. `any`: 1 if at least one passed, else 0. `mean`: the share that passed.',
       ['all', 'any', 'mean'],
     ),
     'all',
@@ -78,14 +78,14 @@ const CHECKS = form('ChecksDefinitionDto', 'A scorer of kind `code`, by checks i
 const VALUE_MAX = 255;
 const TEXT_MAX = 10_000;
 
-const CHOICE = form('ChoiceDto', 'A value to choose.', {
+const CHOICE = form('ChoiceDto', 'One of the values to choose from.', {
   value: text('Unique among the choices.', { max: VALUE_MAX }),
-  score: number('The score of an answer with this value.'),
+  score: number('The score for this choice.'),
   description: nullable(text('', { min: 0, max: TEXT_MAX })),
 });
 const CHOICE_OUTPUT = form(
   'ChoiceOutputDto',
-  'One of several values. The score is that of the chosen value.',
+  'One of several values. The score is the score of the chosen value.',
   {
     type: oneOf('', ['choice']),
     choices: list('', CHOICE, { noun: 'choices', min: 2, max: 100, key: 'value' }),
@@ -111,7 +111,7 @@ const QUESTION = form('QuestionDto', 'One of several questions.', {
 });
 const QUESTIONS_OUTPUT = form(
   'QuestionsOutputDto',
-  'Several questions, each with an output of its own. The score is the mean of their scores.',
+  'Several questions, each with its own output. The score is the mean of their scores.',
   {
     type: oneOf('', ['questions']),
     questions: list('', QUESTION, { noun: 'questions', min: 1, max: 50, key: 'key' }),
@@ -119,7 +119,7 @@ const QUESTIONS_OUTPUT = form(
 );
 const OUTPUT = byType({ ...SINGLE_OUTPUTS, questions: QUESTIONS_OUTPUT });
 
-/** An `output` that takes a single value as its answer. */
+/** An `output` whose answer is a single value. */
 export type SingleOutput = TypeOf<typeof SINGLE_OUTPUT>;
 /** The form of the answer of a judge or a person. */
 export type Output = TypeOf<typeof OUTPUT>;
@@ -128,10 +128,10 @@ export const JUDGE_BACKENDS = ['llm', 'classifier'] as const;
 export type JudgeBackendName = (typeof JUDGE_BACKENDS)[number];
 
 const PROMPT_MAX = 100_000;
-const OF_JUDGE = {
-  model: nullable(text('Defaults to the model that the service is configured with.', { max: 255 })),
-  reasoning: nullable(flag('Whether the judge gives its reasons before it answers.'), true),
-  samples: nullable(integer('How many times the judge is asked.', 1, 20), 1),
+const JUDGE_MEMBERS = {
+  model: nullable(text('Defaults to the configured model of the service.', { max: 255 })),
+  reasoning: nullable(flag('Whether the judge explains its answer before giving it.'), true),
+  samples: nullable(integer('Number of answers to request from the judge.', 1, 20), 1),
   temperature: nullable(
     number("Defaults to 0 for one sample, and to the model's own default for several.", 0, 2),
   ),
@@ -149,28 +149,28 @@ function faultOfPrompt(prompt: string): string | undefined {
 const LLM = form('LlmDefinitionDto', 'A scorer of kind `llm_judge`: a question to a language model.', {
   backend: nullable(oneOf('', ['llm']), 'llm'),
   prompt: text(
-    'A Mustache template with the variables `input`, `output`, `expected`, `metadata`, `trace` and `session`, and paths into them (singular queries of RFC 9535). A session or trace is inserted as a transcript. Delimiters around inserted values mark them as data. An unknown variable is refused.',
+    'A Mustache template with the variables `input`, `output`, `expected`, `metadata`, `trace` and `session`, and paths into them (singular queries of RFC 9535). A session or trace is inserted as a transcript. Delimiters around inserted values mark them as data. Unknown variables are rejected.',
     { max: PROMPT_MAX },
     faultOfPrompt,
   ),
   output: OUTPUT,
-  ...OF_JUDGE,
+  ...JUDGE_MEMBERS,
 });
 const CLASSIFIER = form(
   'ClassifierDefinitionDto',
-  'A scorer of kind `llm_judge`: a classifier that chooses a value. It is asked once.',
+  'A scorer of kind `llm_judge`: a classifier that chooses a value. It ignores `reasoning`, `samples` and `temperature`.',
   {
     backend: oneOf('', ['classifier']),
     prompt: nullable(
       text('Without a prompt, the classifier sees the output.', { max: PROMPT_MAX }, faultOfPrompt),
     ),
     output: CHOICE_OUTPUT,
-    ...OF_JUDGE,
+    ...JUDGE_MEMBERS,
   },
 );
 
 const HUMAN = form('HumanDefinitionDto', 'A scorer of kind `human`: a question to people.', {
-  rubric: text('What people should look at.', { max: 100_000 }),
+  rubric: text('Instructions for the people who score.', { max: 100_000 }),
   output: OUTPUT,
   min_annotations: nullable(
     integer('The number of people who must score a result before their scores are written to it.', 1, 100),
@@ -180,12 +180,12 @@ const HUMAN = form('HumanDefinitionDto', 'A scorer of kind `human`: a question t
 
 export type ScriptDefinition = TypeOf<typeof SCRIPT>;
 export type ChecksDefinition = TypeOf<typeof CHECKS>;
-/** How checks become a score. */
+/** How checks are combined into a score. */
 export type Aggregate = NonNullable<ChecksDefinition['aggregate']>;
 export type JudgeDefinition = TypeOf<typeof LLM> | TypeOf<typeof CLASSIFIER>;
 export type HumanDefinition = TypeOf<typeof HUMAN>;
 
-/** The forms of definitions. OpenAPI needs their components, and those of `PARTS`. */
+/** The forms of definitions. */
 export const DEFINITIONS: readonly Form<unknown>[] = [SCRIPT, CHECKS, LLM, CLASSIFIER, HUMAN];
 const PARTS: readonly Form<unknown>[] = [
   ...CHECK_FORMS,
@@ -199,7 +199,7 @@ export const DEFINITION_COMPONENTS = Object.fromEntries(
 
 /**
  * Returns what is wrong with the definition of a `code` scorer. Does not evaluate a source, and compiles patterns and
- * schemas in the caller's thread: `CodeEngine.validate` does both in a thread.
+ * schemas in the calling thread. `CodeEngine.validate` does both in a worker thread.
  */
 export function faultsOfCode(definition: unknown): FormFault[] {
   const has = (member: string): boolean => isJsonObject(definition) && definition[member] !== undefined;
@@ -239,9 +239,9 @@ export function describeFaults(faults: readonly FormFault[]): string {
 
 export const isScript = (definition: object): definition is ScriptDefinition => 'source' in definition;
 
-/** The backend that a valid definition names. */
+/** Returns the backend that a valid definition names. */
 export const judgeBackendOf = ({ backend }: { backend?: JudgeBackendName | null }): JudgeBackendName =>
   backend ?? 'llm';
 
-/** How many people must have scored a result. */
+/** Returns the number of people who must score a result before their scores are written to it. */
 export const minAnnotationsOf = ({ min_annotations }: HumanDefinition): number => min_annotations ?? 1;

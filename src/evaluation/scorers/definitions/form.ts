@@ -7,10 +7,10 @@ export interface FormFault {
   detail: string;
 }
 
-/** Most faults reported for one definition. */
+/** Maximum number of faults that are reported for one definition. */
 const FAULTS_MAX = 50;
 
-/** A place in a definition, and where its faults are collected. */
+/** A location in a definition. Collects the faults that are found there. */
 export class Place {
   constructor(
     private readonly pointer: string,
@@ -31,7 +31,7 @@ export class Place {
     return this.faults.length;
   }
 
-  /** Whether the most faults are reported. Nothing more needs to be checked then. */
+  /** Whether the maximum number of faults was reported, so that nothing more needs to be checked. */
   get isFull(): boolean {
     return this.faults.length >= FAULTS_MAX;
   }
@@ -40,11 +40,11 @@ export class Place {
 /** One kind of value, described once: its TypeScript type, its OpenAPI schema and its validation. */
 export interface Value<Type> {
   readonly schema: object;
-  /** Returns whether a value is of this kind, and reports why it is not. */
+  /** Tells whether a value is of this kind. Reports why if it is not. */
   check(value: unknown, place: Place): value is Type;
 }
 
-/** A member that may be left out. */
+/** An optional member. */
 export interface Optional<Type> extends Value<Type> {
   readonly isOptional: true;
 }
@@ -80,14 +80,14 @@ export const value = <Type>(
   },
 });
 
-/** A member that may be left out. @param byDefault its default, for OpenAPI */
+/** Makes a member optional. @param byDefault its default, for OpenAPI */
 export const optional = <Type>(of: Value<Type>, byDefault?: Type): Optional<Type> => ({
   check: of.check.bind(of) as Value<Type>['check'],
   schema: { ...of.schema, ...(byDefault !== undefined && { default: byDefault }) },
   isOptional: true,
 });
 
-/** A member that may be left out or null. Both mean the same. */
+/** Makes a member optional and nullable. Absent and null mean the same. */
 export const nullable = <Type>(of: Value<Type>, byDefault?: Type): Optional<Type | null> => {
   const { schema } = optional(of, byDefault) as { schema: { type?: string; enum?: unknown[] } };
   const { type, enum: values } = schema;
@@ -193,9 +193,9 @@ export const list = <Item>(description: string, item: Value<Item>, options: List
 };
 
 /**
- * Defines an object with these members. Any other member is a fault, so that typing errors are noticed.
+ * Defines an object with these members. Any other member is a fault, so that misspelt names are noticed.
  *
- * @param rule reports members that contradict each other. Called when each of them is valid
+ * @param rule reports members that contradict each other; called if each member is valid by itself
  */
 export function form<M extends Members>(
   name: string,
@@ -236,7 +236,7 @@ export function form<M extends Members>(
   };
 }
 
-/** One of several forms, told apart by their member `type`. */
+/** One of several forms, which the member `type` distinguishes. */
 export const byType = <Forms extends Record<string, Form<unknown>>>(
   forms: Forms,
 ): Value<TypeOf<Forms[keyof Forms]>> => ({

@@ -14,7 +14,7 @@ const QUOTED = /^\[(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")\]/s;
  */
 export function parsePath(path: string): PathStep[] {
   if (path.length > MAX_PATH_LENGTH)
-    throw new SyntaxError(`a path has at most ${MAX_PATH_LENGTH} characters`);
+    throw new SyntaxError(`a path must have at most ${MAX_PATH_LENGTH} characters`);
   const steps: PathStep[] = [];
   let rest = path.startsWith('$') ? path.slice(1) : path.startsWith('[') ? path : `.${path}`;
   while (rest !== '') {

@@ -29,7 +29,7 @@ const OWN_NAMES: MemberNames = { choice: 'choice', value: 'value', answers: 'ans
 
 const MEMBER_OF = { choice: 'choice', boolean: 'value', numeric: 'value', questions: 'answers' } as const;
 
-/** Longest list of known choices in a fault, in UTF-16 code units. */
+/** Maximum length of the list of choices in a fault, in UTF-16 code units. */
 const SHOWN_CHOICES_MAX = 1_000;
 
 /** The faults of an answer. */
@@ -44,8 +44,9 @@ interface Faults {
  * Reads the answer of a person or a judge to an `output`, and computes its score: the score of the choice, 1 or 0 for a
  * boolean, the number itself, or the mean over the questions.
  *
- * Throws 400 for an answer that is missing, of another type, out of bounds, or for another type of output. The returned
- * `scored` throws 422 for an unknown choice. There are two steps because a request's 404 and 409 come between 400 and 422.
+ * Throws 400 for an answer that is missing, has the wrong type, is out of bounds, or is for another type of output. The
+ * returned `scored` throws 422 for an unknown choice. There are two steps because the checks for 404 and 409 come between
+ * those for 400 and 422.
  */
 export function readAnswer(
   output: Output,
@@ -56,7 +57,7 @@ export function readAnswer(
   const member = MEMBER_OF[output.type];
   for (const other of MEMBERS) {
     if (other !== member && isGiven(given[other])) {
-      const detail = `does not fit an output of type ${output.type}; answer with ${names[member]}`;
+      const detail = `does not fit an output of type ${output.type}. Use ${names[member]} instead`;
       faults.form.push({ pointer: `/${names[other]}`, detail });
     }
   }
@@ -137,7 +138,7 @@ function readSingle(
   faults: Faults,
 ): Read<string | boolean | number> | undefined {
   const refuse = (detail: string): undefined => {
-    faults.form.push({ pointer, detail: isGiven(given) ? `must be ${detail}` : `is required: ${detail}` });
+    faults.form.push({ pointer, detail: isGiven(given) ? `must be ${detail}` : `is required, and must be ${detail}` });
   };
   switch (output.type) {
     case 'boolean':

@@ -9,10 +9,10 @@ const DEPTH_MAX = 16;
 const WHITESPACE_MAX = 1_000;
 const TOO_MUCH_WHITESPACE = new RegExp(`\\s{${WHITESPACE_MAX + 1}}`);
 
-/** The path that a name of a template stands for. */
+/** The path that a name in a template refers to. */
 export interface TemplatePath {
   readonly steps: readonly PathStep[];
-  /** Whether it begins with `$` and so starts from the variables even within a section. */
+  /** Whether it begins with `$`, and so starts at the variables even within a section. */
   readonly isAbsolute: boolean;
 }
 
@@ -32,7 +32,7 @@ type Token = readonly [type: string, value: string, start: number, end: number, 
  * Parses the prompt of a judge: Mustache (mustache(5)) with the variables `input`, `output`, `expected`, `metadata`,
  * `trace` and `session`, and with paths into them, `{{metadata.items[0]['a b']}}`, which are singular queries of RFC
  * 9535. Sections and inverted sections work as in Mustache. Nothing is escaped, so two and three braces mean the same.
- * Partials are refused, because nothing defines any.
+ * Partials are rejected, because there is nothing to include.
  *
  * @throws SyntaxError for an invalid template, and for an unknown variable outside of sections, because a misspelt
  *   one would silently insert nothing

@@ -1,6 +1,6 @@
 /**
- * What a scorer sees of one target. Members are JSON values; missing ones are null. For a session `trace` is
- * absent: a scorer sees null, and checks of traces read the traces of the session.
+ * What a scorer sees of one target. Members are JSON values; missing ones are null. For a session, `trace` is absent: a
+ * script sees null, and checks of traces read the traces of the session.
  */
 export interface ScoringSubject {
   input: unknown;

@@ -5,14 +5,14 @@ import type { ScoringSubject } from './score-outcome';
 /** A subject for a thread: a JSON text for each of `SUBJECT_MEMBERS`, so that a scorer pays only for what it reads. */
 export interface EncodedSubject {
   readonly members: readonly string[];
-  /** Whether a session is scored: the subject has no member `trace`. */
+  /** Whether the target is a session, so that the subject has no member `trace`. */
   readonly ofSession: boolean;
 }
 
 /**
- * Encodes a subject for a thread. Texts of clients are passed on unparsed, so that they do not block this process. A
- * subject that is too large, or that JSON cannot express (a cycle, a bigint, an infinite number, thousands of levels),
- * is an item's error.
+ * Encodes a subject for a thread. Passes on clients' JSON unparsed, so that it does not block this process. Returns an
+ * error for a subject that is too large, or that JSON cannot express (a cycle, a bigint, an infinite number, thousands of
+ * levels).
  */
 export function encodeSubject(subject: ScoringSubject): EncodedSubject | { error: string } {
   let members: string[];
@@ -31,7 +31,7 @@ export function encodeSubject(subject: ScoringSubject): EncodedSubject | { error
   };
 }
 
-/** Decodes what {@link encodeSubject} wrote. */
+/** Decodes a subject that {@link encodeSubject} encoded. */
 export function decodeSubject({ members, ofSession }: EncodedSubject): ScoringSubject {
   const values = members.map((text): unknown => JSON.parse(text));
   const entries = SUBJECT_MEMBERS.map((name, index) => [name, values[index]] as const);
@@ -40,18 +40,18 @@ export function decodeSubject({ members, ofSession }: EncodedSubject): ScoringSu
   ) as unknown as ScoringSubject;
 }
 
-/** Above this share of characters beyond ASCII, escaping takes more memory in the interpreter than it saves. */
+/** Above this share of non-ASCII characters, escaping takes more memory in the interpreter than it saves. */
 const ESCAPED_SHARE = 0.25;
 
 /**
- * Escapes the characters of a JSON text beyond ASCII where they are few. In the interpreter a single one doubles the
- * memory of the whole text, and takes five times as much while it is parsed, too much for a trace of some MB.
+ * Escapes the non-ASCII characters of a JSON text if there are few. In the interpreter, a single one doubles the memory of
+ * the whole text, and parsing takes five times as much, which is too much for a trace of several MB.
  */
 export function escapeSparseUnicode(text: string): string {
   let count = 0;
   for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > MAX_ASCII) count += 1;
   if (count === 0 || count > text.length * ESCAPED_SHARE) return text;
-  // Into a buffer, because millions of replaced pieces would fill the thread's heap.
+  // Uses a buffer, because millions of string pieces would fill the thread's heap.
   const escaped = Buffer.allocUnsafe(text.length + 5 * count);
   let end = 0;
   for (let i = 0; i < text.length; i++) {

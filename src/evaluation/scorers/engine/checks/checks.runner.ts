@@ -32,9 +32,9 @@ import { CannotCheck } from './verdict';
 import type { Verdict } from './verdict';
 
 /**
- * Runs definitions by checks. Caches the definitions it parsed and the patterns and schemas it compiled.
+ * Runs the checks of scorers. Caches parsed definitions, and compiled patterns and schemas.
  *
- * Hostile patterns and subjects may take seconds, so run it in a thread that can be terminated.
+ * Hostile patterns and subjects may take seconds, so use it in a thread that can be terminated.
  */
 export class ChecksRunner {
   private readonly definitions = new LRUCache<string, ChecksDefinition | { error: string }>({ max: 50 });
@@ -42,17 +42,17 @@ export class ChecksRunner {
   private readonly schemas = new JsonSchemaCache();
 
   /**
-   * Scores one subject by a definition as JSON text. An invalid definition is the item's error.
+   * Scores one subject with a definition in JSON. An invalid definition results in the item's error.
    *
-   * `reasoning` says which checks failed and why. `answers` holds for each check whether it passed, or what it measured:
-   * the similarity, the number, the count. A check that lacks its data makes the outcome an error.
+   * `reasoning` says which checks failed and why. `answers` has an entry for each check: what it measured (a similarity, a
+   * number or a count), else whether it passed. A check that lacks its data makes the outcome an error.
    */
   run(text: string, subject: ScoringSubject): ScoreOutcome {
     const definition = this.parse(text);
     return 'error' in definition ? definition : this.score(definition, subject);
   }
 
-  /** Scores one subject by a valid definition. */
+  /** Scores one subject with a valid definition. */
   score(definition: ChecksDefinition, subject: ScoringSubject): ScoreOutcome {
     const aggregate = definition.aggregate ?? 'all';
     const verdicts: { name: string; verdict: Verdict }[] = [];
@@ -80,12 +80,12 @@ export class ChecksRunner {
   }
 
   private parse(text: string): ChecksDefinition | { error: string } {
-    const known = this.definitions.get(text);
-    if (known) return known;
+    const cached = this.definitions.get(text);
+    if (cached) return cached;
     const definition = JSON.parse(text) as ChecksDefinition;
     const faults = faultsOfCode(definition);
     const error =
-      faults.length > 0 ? describeFaults(faults) : isScript(definition) && 'the definition holds no checks';
+      faults.length > 0 ? describeFaults(faults) : isScript(definition) && 'the definition has no checks';
     const parsed = error ? { error } : definition;
     this.definitions.set(text, parsed);
     return parsed;
@@ -129,8 +129,8 @@ export class ChecksRunner {
 
   private pattern(source: string, flags: string): LinearRegExp {
     const key = `${flags}/${source}`;
-    const known = this.patterns.get(key);
-    if (known) return known;
+    const cached = this.patterns.get(key);
+    if (cached) return cached;
     const pattern = LinearRegExp.compile(source, flags);
     this.patterns.set(key, pattern);
     return pattern;
@@ -143,7 +143,7 @@ function negated(check: Check, verdict: Verdict): Verdict {
   return { ...verdict, passed: !verdict.passed, grade };
 }
 
-/** Names each check: by its own name, else by its type, with a number from the second check of a type on. */
+/** Adds names to checks. A check without a name is named by its type, with a number from the second of its type on. */
 function named(checks: Check[]): { name: string; check: Check }[] {
   const taken = new Set(checks.map(({ name }) => name));
   return checks.map((check) => {
@@ -176,7 +176,7 @@ function explain(aggregate: Aggregate, verdicts: { name: string; verdict: Verdic
     return verdicts.length === 1 ? 'The check passed.' : `All ${verdicts.length} checks passed.`;
   }
   const passed = verdicts.filter(({ verdict }) => verdict.passed).map(({ name }) => name);
-  // why others failed does not say why the score is 1
+  // The reasons of failed checks would not explain a score of 1.
   if (aggregate === 'any' && passed.length > 0) {
     const text = `${passed.length} of ${verdicts.length} checks passed: ${passed.join(', ')}.`;
     return cutText(text, MAX_REASONING_LENGTH);

@@ -24,8 +24,8 @@ const TOOL_RESULTS = [
 ];
 
 /**
- * Reads a span as a tool call, by the OpenTelemetry conventions for generative AI, OpenInference, OpenLLMetry or the AI SDK.
- * Undefined for any other span.
+ * Reads a span as a tool call, by the conventions of OpenTelemetry for generative AI, OpenInference, OpenLLMetry or the AI
+ * SDK. Returns undefined for any other span.
  */
 export function toolCallOf(span: JsonObject): ToolCall | undefined {
   const attributes = attributesOf(span);
@@ -49,13 +49,13 @@ export function toolCallOf(span: JsonObject): ToolCall | undefined {
 export const attributesOf = (span: JsonObject): JsonObject =>
   isJsonObject(span.attributes) ? span.attributes : {};
 
-/** Returns the first of these attributes that is present. Parses a text that is JSON. */
+/** Returns the first of these attributes that is present. Parses it if it is JSON text. */
 function valueOf(attributes: JsonObject, keys: readonly string[]): unknown {
-  const given = keys.map((key) => attributes[key]).find((value) => value !== undefined);
-  if (typeof given !== 'string') return given;
+  const value = keys.map((key) => attributes[key]).find((one) => one !== undefined);
+  if (typeof value !== 'string') return value;
   try {
-    return JSON.parse(given);
+    return JSON.parse(value);
   } catch {
-    return given;
+    return value;
   }
 }

@@ -1,34 +1,34 @@
 import type { CheckOf } from '../../definitions/check.forms';
 import { brief, includes } from './json.value';
-import type { Figure, TraceReader } from './trace.reader';
+import type { Measurement, TraceReader } from './trace.reader';
 import { CannotCheck } from './verdict';
 import type { Verdict } from './verdict';
-import { IN_PART } from './whole.subject';
+import { UNDECIDED } from './truncation';
 
 /*
- * A truncated trace may have more calls than the reader sees. A check then decides only if no further call could change
- * its outcome. Otherwise it throws `CannotCheck`.
+ * A truncated trace may have more calls than the reader sees. If further calls could change its outcome, a check throws
+ * `CannotCheck`.
  */
 
 export function checkToolCalled(check: CheckOf<'tool_called'>, trace: TraceReader): Verdict {
-  const { arguments: wanted, min = check.max === 0 ? 0 : 1, max = Infinity } = check;
-  const calls = trace.toolCalls().filter((call) => wanted === undefined || includes(call.args, wanted));
+  const { arguments: expected, min = check.max === 0 ? 0 : 1, max = Infinity } = check;
+  const calls = trace.toolCalls().filter((call) => expected === undefined || includes(call.args, expected));
   const counts = Object.fromEntries(
     toolsOf(check).map((tool) => [tool, calls.filter(({ name }) => name === tool).length]),
   );
   const wrong = Object.entries(counts).filter(([, count]) => count < min || count > max);
   const isTooOften = wrong.some(([, count]) => count > max);
   const isOftenEnough = wrong.length === 0 && max === Infinity;
-  if (!trace.isWhole && !isTooOften && !isOftenEnough) throw new CannotCheck(IN_PART);
+  if (!trace.isComplete && !isTooOften && !isOftenEnough) throw new CannotCheck(UNDECIDED);
   const listed = (wrong.length > 0 ? wrong : Object.entries(counts)).map(
     ([tool, count]) => `${tool}: ${count}`,
   );
-  const how = wanted === undefined ? 'calls' : `calls with ${brief(wanted)}`;
+  const how = expected === undefined ? 'calls' : `calls with ${brief(expected)}`;
   const bounds = max === Infinity ? `at least ${min}` : `${min} to ${max}`;
   return {
     passed: wrong.length === 0,
     value: counts,
-    reason: `${how}: ${listed.slice(0, 10).join(', ')}${wrong.length > 0 ? `, wanted ${bounds}` : ''}`,
+    reason: `${how}: ${listed.slice(0, 10).join(', ')}${wrong.length > 0 ? `, expected ${bounds}` : ''}`,
   };
 }
 
@@ -37,16 +37,16 @@ export function checkToolOrder(check: CheckOf<'tool_order'>, trace: TraceReader)
   const listed = called.length > 0 ? brief(called) : 'no tool';
   if (check.mode === 'exact') {
     const passed = called.length === check.tools.length && called.every((name, i) => name === check.tools[i]);
-    const mayBecomeExact = followed(called, check.tools) === called.length;
-    if (!trace.isWhole && mayBecomeExact) throw new CannotCheck(IN_PART);
+    const mayBecomeExact = countInOrder(called, check.tools) === called.length;
+    if (!trace.isComplete && mayBecomeExact) throw new CannotCheck(UNDECIDED);
     return {
       passed,
-      reason: `tools called: ${listed}${passed ? '' : `, wanted exactly ${brief(check.tools)}`}`,
+      reason: `tools called: ${listed}${passed ? '' : `, expected exactly ${brief(check.tools)}`}`,
     };
   }
-  const next = followed(check.tools, called);
+  const next = countInOrder(check.tools, called);
   const passed = next === check.tools.length;
-  if (!trace.isWhole && !passed) throw new CannotCheck(IN_PART);
+  if (!trace.isComplete && !passed) throw new CannotCheck(UNDECIDED);
   return {
     passed,
     reason: passed
@@ -55,10 +55,10 @@ export function checkToolOrder(check: CheckOf<'tool_order'>, trace: TraceReader)
   };
 }
 
-/** Counts how many of the names occur among others, in order. */
-function followed(names: readonly string[], among: readonly string[]): number {
+/** Counts how many names, from the first, occur in a sequence in this order. */
+function countInOrder(names: readonly string[], sequence: readonly string[]): number {
   let next = 0;
-  for (const name of among) if (name === names[next]) next += 1;
+  for (const name of sequence) if (name === names[next]) next += 1;
   return next;
 }
 
@@ -78,8 +78,8 @@ function toolsOf(check: CheckOf<'tool_called'>): string[] {
   return check.tools ?? (check.tool === undefined ? [] : [check.tool]);
 }
 
-function atMost({ value, isExact }: Figure, max: number, unit: string): Verdict {
+function atMost({ value, isExact }: Measurement, max: number, unit: string): Verdict {
   const passed = value <= max;
-  if (passed && !isExact) throw new CannotCheck(IN_PART);
+  if (passed && !isExact) throw new CannotCheck(UNDECIDED);
   return { passed, value, reason: `${value} ${unit}, ${passed ? 'within' : 'above'} ${max}` };
 }

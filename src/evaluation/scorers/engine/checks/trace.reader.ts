@@ -3,19 +3,18 @@ import type { ScoringSubject } from '../score-outcome';
 import type { JsonObject } from './json.value';
 import { attributesOf, type ToolCall, toolCallOf } from './tool-call.reader';
 import { CannotCheck } from './verdict';
-import { hasAllTraces, IN_PART, isWholeTrace } from './whole.subject';
+import { hasAllTraces, isCompleteTrace, UNDECIDED } from './truncation';
 
 /** A number measured in a trace. */
-export interface Figure {
+export interface Measurement {
   value: number;
-  /** False for a trace that is seen in part: the real figure is this or more. */
+  /** False for a truncated trace, whose real value is the same or higher. */
   isExact: boolean;
 }
 
 interface Trace {
   spans: JsonObject[];
-  /** Whether the trace is complete. */
-  isWhole: boolean;
+  isComplete: boolean;
   durationMs: number | undefined;
   /** Null if the cost is known to be incomplete. */
   costUsd: number | null | undefined;
@@ -30,7 +29,7 @@ const COSTS = ['gen_ai.usage.cost', 'llm.cost.total', 'operation.cost'];
  * Reads a trace for checks: a list of spans `{name, attributes, started_at, ended_at, duration_ms, …}`, or an object
  * `{spans, duration_ms, cost_usd, …}`. For a session, reads all of its traces.
  *
- * Reads spans by the OpenTelemetry conventions for generative AI (`gen_ai.operation.name`,
+ * Reads spans by the conventions of OpenTelemetry for generative AI (`gen_ai.operation.name`,
  * `gen_ai.tool.name`), OpenInference (`openinference.span.kind`), OpenLLMetry (`traceloop.span.kind`) and the AI SDK.
  */
 export class TraceReader {
@@ -50,9 +49,9 @@ export class TraceReader {
     if (this.traces.length === 0) throw new CannotCheck('there is no trace');
   }
 
-  /** Whether the traces are complete. If not, more tools may have been called before, between and after. */
-  get isWhole(): boolean {
-    return this.hasAllTraces && this.traces.every((trace) => trace.isWhole);
+  /** Whether all traces are complete. If not, tools may have been called before, between and after the ones seen. */
+  get isComplete(): boolean {
+    return this.hasAllTraces && this.traces.every((trace) => trace.isComplete);
   }
 
   /** Returns the tool calls in the order of their start. */
@@ -61,42 +60,42 @@ export class TraceReader {
   }
 
   /** Counts the steps: calls of models and tools, or all spans if there is no such call. */
-  stepCount(kind: 'model' | 'tool' | undefined): Figure {
+  stepCount(kind: 'model' | 'tool' | undefined): Measurement {
     const spans = this.spans();
     const tools = spans.filter((span) => toolCallOf(span)).length;
     const models = spans.filter(isModelCall).length;
-    const isExact = this.isWhole;
+    const isExact = this.isComplete;
     if (kind) return { value: kind === 'tool' ? tools : models, isExact };
-    // An unseen span may be such a call, and then the seen spans are not steps.
+    // A missing span may be such a call, and then the other spans are not steps.
     return { value: tools + models || (isExact ? spans.length : 0), isExact };
   }
 
   /** @throws CannotCheck when the duration of a trace is unknown */
-  durationMs(): Figure {
+  durationMs(): Measurement {
     return this.total(
-      this.traces.map(({ durationMs, spans, isWhole }) =>
-        durationMs === undefined ? { value: spanned(spans), isExact: isWhole } : exactly(durationMs),
+      this.traces.map(({ durationMs, spans, isComplete }) =>
+        durationMs === undefined ? { value: durationOf(spans), isExact: isComplete } : exact(durationMs),
       ),
       'the duration of the trace is unknown',
     );
   }
 
   /** @throws CannotCheck when the cost of a trace is unknown */
-  costUsd(): Figure {
+  costUsd(): Measurement {
     return this.total(
-      this.traces.map(({ costUsd, spans, isWhole }) =>
+      this.traces.map(({ costUsd, spans, isComplete }) =>
         costUsd === undefined
-          ? { value: costOf(spans), isExact: isWhole }
+          ? { value: costOf(spans), isExact: isComplete }
           : { value: costUsd ?? undefined, isExact: true },
       ),
       'the cost of the trace is unknown',
     );
   }
 
-  private total(parts: { value: number | undefined; isExact: boolean }[], otherwise: string): Figure {
+  private total(parts: { value: number | undefined; isExact: boolean }[], otherwise: string): Measurement {
     let sum = 0;
     for (const { value, isExact } of parts) {
-      if (value === undefined) throw new CannotCheck(isExact ? otherwise : IN_PART);
+      if (value === undefined) throw new CannotCheck(isExact ? otherwise : UNDECIDED);
       sum += value;
     }
     return { value: sum, isExact: this.hasAllTraces && parts.every(({ isExact }) => isExact) };
@@ -106,7 +105,7 @@ export class TraceReader {
     const count = this.traces.reduce((sum, trace) => sum + trace.spans.length, 0);
     if (count > MAX_SPANS) throw new CannotCheck(`the trace has more than ${MAX_SPANS} spans`);
     const spans = this.traces.flatMap((trace) => trace.spans);
-    if (spans.length === 0 && this.isWhole) throw new CannotCheck('the trace has no spans');
+    if (spans.length === 0 && this.isComplete) throw new CannotCheck('the trace has no spans');
     return spans
       .map((span) => ({ span, at: timeOf(span.started_at), text: String(span.started_at) }))
       .sort((a, b) => (a.at ?? 0) - (b.at ?? 0) || (a.text < b.text ? -1 : a.text > b.text ? 1 : 0))
@@ -117,19 +116,19 @@ export class TraceReader {
 function toTrace(value: unknown): Trace | undefined {
   if (Array.isArray(value)) {
     const spans = value.filter(isJsonObject);
-    return { spans, isWhole: isWholeTrace({ spans }), durationMs: undefined, costUsd: undefined };
+    return { spans, isComplete: isCompleteTrace({ spans }), durationMs: undefined, costUsd: undefined };
   }
   if (!isJsonObject(value)) return undefined;
   const spans = Array.isArray(value.spans) ? value.spans.filter(isJsonObject) : [];
   return {
     spans,
-    isWhole: isWholeTrace(value),
+    isComplete: isCompleteTrace(value),
     durationMs: numberOf(value.duration_ms),
     costUsd: value.cost_usd === null ? null : numberOf(value.cost_usd),
   };
 }
 
-const exactly = (value: number): Figure => ({ value, isExact: true });
+const exact = (value: number): Measurement => ({ value, isExact: true });
 
 function isModelCall(span: JsonObject): boolean {
   const attributes = attributesOf(span);
@@ -139,7 +138,7 @@ function isModelCall(span: JsonObject): boolean {
   return attributes['openinference.span.kind'] === 'LLM' || attributes['gen_ai.request.model'] !== undefined;
 }
 
-function spanned(spans: JsonObject[]): number | undefined {
+function durationOf(spans: JsonObject[]): number | undefined {
   if (spans.length > MAX_SPANS) return undefined;
   const starts = spans.flatMap((span) => timeOf(span.started_at) ?? []);
   const ends = spans.flatMap((span) => {

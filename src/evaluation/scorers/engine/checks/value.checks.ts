@@ -9,7 +9,7 @@ import { parsePath, resolvePath } from '../../definitions/json.path';
 import { brief, fold, includes, isSame } from './json.value';
 import { CannotCheck } from './verdict';
 import type { Verdict } from './verdict';
-import { isPathCut } from './whole.subject';
+import { isPathTruncated } from './truncation';
 
 const DEFAULT_PATH = 'output';
 const DEFAULT_EXPECTED_PATH = 'expected';
@@ -26,18 +26,18 @@ export function readValue(
 }
 
 export function checkEquals(check: CheckOf<'equals'>, value: unknown, subject: ScoringSubject): Verdict {
-  const wanted = comparand(check, subject);
-  const passed = isSame(value, wanted, check.case_sensitive ?? true);
-  return { passed, reason: `${brief(value)} ${passed ? 'equals' : 'is not'} ${brief(wanted)}` };
+  const expected = comparand(check, subject);
+  const passed = isSame(value, expected, check.case_sensitive ?? true);
+  return { passed, reason: `${brief(value)} ${passed ? 'equals' : 'is not'} ${brief(expected)}` };
 }
 
 export function checkContains(check: CheckOf<'contains'>, value: unknown, subject: ScoringSubject): Verdict {
-  const wanted = check.values ?? [comparand(check, subject)];
+  const expected = check.values ?? [comparand(check, subject)];
   const caseSensitive = check.case_sensitive ?? true;
-  const missing = wanted.filter((part) => !holds(value, part, caseSensitive));
-  const passed = check.match === 'any' ? missing.length < wanted.length : missing.length === 0;
+  const missing = expected.filter((part) => !containsPart(value, part, caseSensitive));
+  const passed = check.match === 'any' ? missing.length < expected.length : missing.length === 0;
   const reason = passed
-    ? `${brief(value)} contains ${brief(wanted.find((part) => !missing.includes(part)))}`
+    ? `${brief(value)} contains ${brief(expected.find((part) => !missing.includes(part)))}`
     : `${brief(value)} does not contain ${missing.map(brief).slice(0, 5).join(' or ')}`;
   return { passed, reason };
 }
@@ -58,7 +58,7 @@ export function checkJsonSchema(
   let instance = value;
   if (check.parse_json) {
     if (typeof value !== 'string')
-      return { passed: false, reason: `${brief(value)} is not a text that could hold JSON` };
+      return { passed: false, reason: `${brief(value)} is not a string, so it cannot be parsed as JSON` };
     try {
       instance = JSON.parse(value);
     } catch {
@@ -80,16 +80,16 @@ export function checkLevenshtein(
   subject: ScoringSubject,
 ): Verdict {
   const caseSensitive = check.case_sensitive ?? true;
-  const wanted = fold(textOf(comparand(check, subject)), caseSensitive);
+  const expected = fold(textOf(comparand(check, subject)), caseSensitive);
   if (value === null) return { passed: false, value: 0, reason: 'there is no text to compare' };
   const actual = fold(textOf(value), caseSensitive);
-  const longest = Math.max(actual.length, wanted.length);
+  const longest = Math.max(actual.length, expected.length);
   if (longest > MAX_LEVENSHTEIN_LENGTH) {
     throw new CannotCheck(
-      `it compares texts of at most ${MAX_LEVENSHTEIN_LENGTH} characters, here ${longest}`,
+      `texts of more than ${MAX_LEVENSHTEIN_LENGTH} characters cannot be compared; the longer one has ${longest}`,
     );
   }
-  const similarity = longest === 0 ? 1 : 1 - distance(actual, wanted) / longest;
+  const similarity = longest === 0 ? 1 : 1 - distance(actual, expected) / longest;
   const passed = similarity >= (check.threshold ?? 1);
   return {
     passed,
@@ -110,10 +110,10 @@ export function checkNumericRange(check: CheckOf<'numeric_range'>, value: unknow
   return { passed: true, value: number, reason: `${number} is within the range` };
 }
 
-/** @throws CannotCheck when the value at the path was cut, because a part must not decide */
+/** @throws CannotCheck when the value at the path was truncated */
 function lookUp(subject: ScoringSubject, path: string): { found: boolean; value: unknown } {
   const steps = parsePath(path);
-  if (isPathCut(subject, steps)) {
+  if (isPathTruncated(subject, steps)) {
     throw new CannotCheck(`the value at ${path} is too large to be shown to a scorer in full`);
   }
   return resolvePath(subject, steps);
@@ -128,7 +128,7 @@ function comparand(check: { value?: unknown; expected_path?: string }, subject: 
   return value;
 }
 
-function holds(whole: unknown, part: unknown, caseSensitive: boolean): boolean {
+function containsPart(whole: unknown, part: unknown, caseSensitive: boolean): boolean {
   if (Array.isArray(whole)) return whole.some((item) => isSame(item, part, caseSensitive));
   if (isJsonObject(whole)) return isJsonObject(part) && includes(whole, part, caseSensitive);
   if (whole === null || part === null || typeof part === 'object') return false;

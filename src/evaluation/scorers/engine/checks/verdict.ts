@@ -1,12 +1,12 @@
 /**
- * The outcome of a check. `value` is what it measured, if anything (a similarity, a number, a count). `grade` is its
- * contribution to `mean` if that is not 1 or 0.
+ * The outcome of a check. `value` is what the check measured, if anything: a similarity, a number or a count. `grade` is its
+ * contribution to `mean`, if not 1 or 0.
  */
 export interface Verdict {
   passed: boolean;
   value?: unknown;
   grade?: number;
-  /** Why it failed. For a negated check, what it found. */
+  /** Why the check failed. For a negated check, what it found. */
   reason: string;
 }
 

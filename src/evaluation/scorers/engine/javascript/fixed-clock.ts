@@ -4,10 +4,10 @@ export const SANDBOX_TIME_MS = Date.UTC(2000, 0, 1);
 /**
  * Stops the clock of a realm, and sets it to UTC.
  *
- * The interpreter has no clock of its own: for `Date`, for the time zone and for the seed of `Math.random` it asks
- * its host, whose only source is the global `Date`. With that one fixed, every run of a scorer sees the same time,
- * the same zone and the same random numbers, whatever machine it runs on. Use it only in a thread that runs
- * nothing but the sandbox. Such a thread measures deadlines by `performance.now()`.
+ * The interpreter has no clock of its own. It takes `Date`, the time zone and the seed of `Math.random` from its host,
+ * which uses only the global `Date`. With a fixed `Date`, every run of a scorer sees the same time, time zone and random
+ * numbers on every machine. Use it only in a thread that runs nothing but the sandbox. Such a thread measures deadlines
+ * with `performance.now()`.
  */
 export function fixClock(realm: { Date: DateConstructor }): void {
   const RealDate = realm.Date;

@@ -9,8 +9,8 @@ export const SOURCE_NAME = 'scorer.js';
  * calls no method of a value, so a source that replaces built-ins or prototypes does not affect how its result is read.
  * Only JSON and error texts cross to the host.
  *
- * Host functions: `member(index)` returns the JSON text of a member of the subject; `distance(a, b)` returns the edit
- * distance of two strings, which are given as JSON texts.
+ * Host functions: `member(index)` returns the JSON text of a member of the subject. `distance(a, b)` returns the edit
+ * distance of two strings, which it takes as JSON texts.
  *
  * Returned functions: `isDefined()` tells whether the source defined a function `score`. `run()` calls it and returns
  * `=` and the result as JSON, or `!` and an error text as a JSON string. `describe(thrown)` returns an error text in the
@@ -137,7 +137,7 @@ export const PRELUDE = String.raw`(function (host, limits) {
     }
     const encoded = '={"score":' + score + rest + '}';
     return encoded.length > limits.result
-      ? refuse('the result has ' + encoded.length + ' characters as JSON; at most ' + limits.result + ' are kept')
+      ? refuse('the result has ' + encoded.length + ' characters as JSON; at most ' + limits.result + ' are allowed')
       : encoded;
   }
 

@@ -20,26 +20,26 @@ import { type Allocator, RestorableMemory, STACK_BYTES } from './restorable.memo
 /** A source to run, and the subject's members as JSON texts in the order of {@link SUBJECT_MEMBERS}. */
 export interface ScriptRun {
   source: string;
-  /** Without members, `score` is looked for and not called. */
+  /** Without members, the run only checks that `score` is defined. */
   members?: readonly string[];
   timeoutMs: number;
 }
 
-/** The limit that ended a run. `fault` is a trap in the interpreter. */
+/** What stopped a run: a limit, or `fault` for a trap in the interpreter. */
 export type Stop = 'deadline' | 'memory' | 'stack' | 'fault';
 
 /**
- * How a run ended: the text that the prelude returned (see {@link PRELUDE}) and whether memory ran out meanwhile, or the
- * limit that stopped it.
+ * How a run ended: with the text that the prelude returned (see {@link PRELUDE}) and whether memory ran out meanwhile, or
+ * with what stopped it.
  */
 export type RawOutcome = { text: string; isExhausted: boolean } | { stop: Stop };
 
 /**
  * A QuickJS interpreter in a WebAssembly memory of bounded size. Runs many sources that must not see each other.
  *
- * The whole state of the interpreter is its memory, which is restored after each run. So nothing of a run outlasts it,
- * at less than a tenth of the cost of a new context and a hundredth of a new instance. `isSpent` says that the memory
- * could not be restored and the instance must be replaced.
+ * The memory holds the whole state of the interpreter and is restored after each run, so that a run leaves nothing behind.
+ * This costs less than a tenth of a new context, and less than a hundredth of a new instance. If `isSpent`, the memory
+ * could not be restored, and the instance must be replaced.
  */
 export class QuickJsInstance {
   isSpent = false;
@@ -120,7 +120,7 @@ export class QuickJsInstance {
   private call(entry: QuickJSHandle, ...args: QuickJSHandle[]): RawOutcome {
     const { context } = this;
     const result = context.callFunction(entry, context.undefined, ...args);
-    // Only errors that the sandbox cannot catch. They are not inspected, because that could run the scorer's code.
+    // Errors that the sandbox cannot catch. They are not inspected, because that could run the scorer's code.
     if (result.error) return { stop: this.stopReason('stack') };
     const text = context.getString(result.value);
     return text === '' ? { stop: this.stopReason('memory') } : { text, isExhausted: this.memory.isExhausted };
@@ -152,33 +152,37 @@ export class QuickJsInstance {
       members: SUBJECT_MEMBERS,
     });
     const prelude = context.unwrapResult(context.evalCode(PRELUDE, 'prelude.js', { type: 'global' }));
-    const given = context.unwrapResult(context.evalCode(`(${limits})`, 'limits.js', { type: 'global' }));
-    const made = context.unwrapResult(context.callFunction(prelude, context.undefined, host, given));
+    const limitsHandle = context.unwrapResult(
+      context.evalCode(`(${limits})`, 'limits.js', { type: 'global' }),
+    );
+    const entry = context.unwrapResult(
+      context.callFunction(prelude, context.undefined, host, limitsHandle),
+    );
     return {
-      isDefined: context.getProp(made, 'isDefined'),
-      run: context.getProp(made, 'run'),
-      describe: context.getProp(made, 'describe'),
+      isDefined: context.getProp(entry, 'isDefined'),
+      run: context.getProp(entry, 'run'),
+      describe: context.getProp(entry, 'describe'),
     };
   }
 
   private member(index: QuickJSHandle): QuickJSHandle {
     const text = escapeSparseUnicode(this.members[this.context.getNumber(index)] ?? 'null');
     if (!this.hasRoomFor(text)) throw new OutOfMemory();
-    const made = this.context.newString(text);
-    if (this.context.typeof(made) !== 'string') throw new OutOfMemory();
-    return made;
+    const handle = this.context.newString(text);
+    if (this.context.typeof(handle) !== 'string') throw new OutOfMemory();
+    return handle;
   }
 
-  /** The strings are JSON texts because plain strings of the interpreter lose NULs and lone surrogates. */
+  /** Takes the strings as JSON texts, because plain strings lose NULs and lone surrogates on the way from the interpreter. */
   private distance(a: QuickJSHandle, b: QuickJSHandle): number {
     const first: unknown = JSON.parse(this.context.getString(a));
     const second: unknown = JSON.parse(this.context.getString(b));
     if (typeof first !== 'string' || typeof second !== 'string')
-      throw new TypeError('two strings are compared');
+      throw new TypeError('distance compares two strings');
     return distance(first, second);
   }
 
-  /** Without room, the allocator returns address 0, and the library would copy the text there. */
+  /** Tells whether a text fits. If it does not, the allocator returns address 0, and the library would write to it. */
   private hasRoomFor(text: string): boolean {
     const pointer = this.module._malloc(Buffer.byteLength(text) + 1);
     if (pointer === 0) return false;
@@ -187,7 +191,7 @@ export class QuickJsInstance {
   }
 }
 
-/** Copies texts into the memory natively, which takes 10 ms for 5 MB; the module's own loop takes 80 ms. */
+/** Copies texts into the memory natively, which takes 10 ms for 5 MB. The module's own loop takes 80 ms. */
 function writeTextFast(module: EmscriptenModule): void {
   const encoder = new TextEncoder();
   module.lengthBytesUTF8 = (text) => Buffer.byteLength(text);

@@ -4,7 +4,7 @@ const PAGE = 64 * KIB;
 
 /** The initial memory that the interpreter's module declares. */
 const INITIAL_BYTES = 16 * MIB;
-/** Heap that a run can fill before the memory has to grow. It is wiped after each run, so it is kept small. */
+/** Heap that a run can fill before the memory has to grow. It is small, because it is wiped after each run. */
 const ARENA_BYTES = 512 * KIB;
 /** Space for the interpreter's static data, about 90 KiB at the bottom of the memory. */
 const STATIC_BYTES = 256 * KIB;
@@ -27,12 +27,12 @@ interface Segment {
 }
 
 /**
- * A WebAssembly memory of bounded size that can be restored to its state when {@link seal} was called.
+ * A WebAssembly memory of bounded size that can be restored to its state at the call of {@link seal}.
  *
- * A copy of all of it would cost milliseconds, so `seal` first makes sure that little can be written: everything
- * between the heap in use and a small arena at the end of the initial memory is allocated once and never touched. What
- * a run needs beyond that arena makes the memory grow, which is visible. Restoring then copies the static data and the
- * heap, and writes zeroes over the stack, the arena and the growth.
+ * Copying all of it would cost milliseconds, so `seal` first limits what a run can write to: it allocates everything
+ * between the heap in use and a small arena at the end of the initial memory, and never touches it. A run that needs more
+ * than the arena makes the memory grow, which is visible. Restoring then copies the static data and the heap, and writes
+ * zeros over the stack, the arena and the growth.
  */
 export class RestorableMemory {
   readonly memory: WebAssembly.Memory;
@@ -62,29 +62,29 @@ export class RestorableMemory {
     return this.exhausted;
   }
 
-  /** Marks the end of the stack and the beginning of the heap. Call it before anything is allocated. */
+  /** Marks the end of the stack and the start of the heap. Call it before anything is allocated. */
   markHeap(allocator: Allocator): void {
     const first = allocator.malloc(1);
     allocator.free(first);
     this.heapStart = first;
   }
 
-  /** Keeps the present state for {@link restore}. Nothing outside of a run may write to the memory afterwards. */
+  /** Saves the current state for {@link restore}. Only runs may write to the memory afterwards. */
   seal(allocator: Allocator): void {
     const heapEnd = allocator.malloc(ARENA_BYTES);
     allocator.free(heapEnd);
     const reserved = allocator.malloc(INITIAL_BYTES - ARENA_BYTES - heapEnd);
     if (reserved !== heapEnd || this.memory.buffer.byteLength !== INITIAL_BYTES) {
-      throw new Error('The memory layout of the interpreter is not the expected one.');
+      throw new Error('The interpreter has an unexpected memory layout.');
     }
-    this.keep(0, STATIC_BYTES);
-    this.keep(this.heapStart - PAGE, heapEnd + PAGE);
-    this.keep(INITIAL_BYTES - ARENA_BYTES - PAGE, INITIAL_BYTES);
+    this.save(0, STATIC_BYTES);
+    this.save(this.heapStart - PAGE, heapEnd + PAGE);
+    this.save(INITIAL_BYTES - ARENA_BYTES - PAGE, INITIAL_BYTES);
   }
 
   /**
-   * Restores the memory. Returns false, and does nothing, if memory ran out or has grown so far that it should be
-   * released instead: a WebAssembly memory never shrinks.
+   * Restores the memory. Returns false, and does nothing, if memory ran out, or has grown so much that it should be
+   * released instead, because a WebAssembly memory never shrinks.
    */
   restore(): boolean {
     const grown = this.memory.buffer.byteLength - INITIAL_BYTES;
@@ -96,7 +96,7 @@ export class RestorableMemory {
     return true;
   }
 
-  private keep(start: number, end: number): void {
+  private save(start: number, end: number): void {
     const bytes = new Uint8Array(this.memory.buffer).slice(start, end);
     let length = bytes.length;
     if (start > this.heapStart) while (length > 0 && bytes[length - 1] === 0) length -= 1;

@@ -10,7 +10,7 @@ export interface ScriptBounds {
   memoryMb: number;
 }
 
-/** The interpreter's error when it is out of memory. `null` when there is no memory even for the error. */
+/** The interpreter's error when it is out of memory, or `null` if there is no memory even for the error. */
 const OUT_OF_MEMORY = /^(InternalError: out of memory|null)$/;
 
 /** Reads the outcome of a script. Trusts nothing in it, because the script may have subverted the sandbox. */
@@ -46,9 +46,9 @@ export function describeStop(stop: Stop, bounds: ScriptBounds): string {
     case 'memory':
       return `the scorer needs more than ${bounds.memoryMb} MB of memory (memory_mb)`;
     case 'stack':
-      return 'the scorer calls itself, or is nested, too deeply';
+      return 'the calls or expressions of the scorer are nested too deeply';
     case 'fault':
-      return 'the scorer made the interpreter fail';
+      return 'the scorer crashed the interpreter';
   }
 }
 

@@ -25,7 +25,7 @@ export class TestEngine extends CodeEngine {
     super({ SCORER_THREADS: threads } as Environment);
   }
 
-  /** Scores a subject with a script. Members that are not given are null. */
+  /** Scores a subject with a script. Absent members are null. */
   script(
     source: string,
     subject: Partial<ScoringSubject> = {},

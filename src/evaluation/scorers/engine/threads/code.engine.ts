@@ -18,24 +18,26 @@ import { describeStop } from '../javascript/script.result';
 import type { ScoreOutcome, ScoringSubject } from '../score-outcome';
 import { encodeSubject } from '../subject.codec';
 
-/** Native stack of a thread, in MiB: so large that the interpreter reaches its own limit first and can report it. */
+/** Native stack of a thread, in MiB. Large enough that the interpreter reaches its own limit first and can report it. */
 const STACK_MB = 16;
-/** Time that a thread has beyond the limit of a task, in ms, for messages and for creating an interpreter. */
+/** Time that a thread has in addition to the limit of a task, in ms, for messages and for creating an interpreter. */
 const GRACE_MS = 1_000;
-/** How long a thread stays without work, in ms. Starting one takes some 0.2 s. */
+/** Time after which an idle thread ends, in ms. Starting a thread takes about 0.2 s. */
 const IDLE_MS = 300_000;
 
 /**
- * Runs and validates scorers of kind `code`, scripts and checks alike, in a few threads. Owners take turns.
+ * Runs and validates scorers of kind `code`, both scripts and checks, in a few threads. Owners take turns.
  *
- * A script sees its subject, as values of its own, and what ECMAScript 2023 defines; no network, no files, no modules,
- * no timers. The clock always shows 2000-01-01T00:00:00Z in UTC and `Math.random` gives the same numbers in each run, so
- * that a score can be repeated. Nothing asynchronous runs. Added to the language are `levenshtein(a, b)` (edits between
- * two strings, in UTF-16 code units), `levenshteinSimilarity(a, b)` (1 minus the edits divided by the length of the
- * longer; 1 for two empty strings), both for strings of at most 20,000 code units, and a `console` that discards.
+ * A script sees a copy of its subject and the built-ins of ECMAScript 2023. It has no network, files, modules or timers,
+ * and asynchronous code never runs. The clock always shows 2000-01-01T00:00:00Z in UTC, and `Math.random` returns the same
+ * numbers in each run, so that scores are reproducible. Scripts have these additional globals:
  *
- * Each run starts from the same pristine interpreter. A run that exceeds its time is stopped by the interpreter or, in
- * a native call, by terminating its thread. One that exceeds its memory gets an error, which it may catch.
+ * - `levenshtein(a, b)`: the edits between two strings of at most 20,000 UTF-16 code units.
+ * - `levenshteinSimilarity(a, b)`: 1 minus the edits divided by the length of the longer string; 1 for two empty strings.
+ * - `console`: discards all output.
+ *
+ * Each run starts from the same pristine interpreter. A run that exceeds its time is stopped by the interpreter or, in a
+ * native call, by terminating its thread. A run that exceeds its memory gets an error, which the script may catch.
  */
 @Injectable()
 export class CodeEngine implements OnApplicationShutdown {
@@ -45,7 +47,7 @@ export class CodeEngine implements OnApplicationShutdown {
   constructor(environment: Environment) {
     this.pool = new WorkerPool<typeof tasks>({
       file: path.join(__dirname, 'code.thread.js'),
-      // one for others, while the scorers of an organization are slow
+      // One extra thread for other organizations, while the scorers of one are slow.
       threads: environment.SCORER_THREADS + 1,
       share: environment.SCORER_THREADS,
       maxWaiting: Infinity,
@@ -56,9 +58,9 @@ export class CodeEngine implements OnApplicationShutdown {
   }
 
   /**
-   * Scores one subject with a stored definition. Its time limit starts when a thread begins it.
+   * Scores one subject with a stored definition. The time limit starts when a thread starts the work.
    *
-   * @returns the score, or the item's `error`, whatever definition and subject are
+   * @returns the score or the item's `error`, for any definition and subject
    * @throws the signal's reason when it is aborted; an Error when the engine is closed or no thread can be started
    */
   async run(
@@ -74,19 +76,19 @@ export class CodeEngine implements OnApplicationShutdown {
       if (text === undefined) return { error: describeFaults([TOO_LARGE]) };
       const task = { definition: text, subject: encoded };
       const end = await this.endOf(signal, this.pool.run(owner, signal, 'scoreByChecks', task));
-      return 'answer' in end ? end.answer : { error: CHECKS_ENDED[end.ended] };
+      return 'result' in end ? end.result : { error: CHECKS_ENDED[end.ended] };
     }
     const faults = faultsOfCode(definition);
     if (faults.length > 0) return { error: describeFaults(faults) };
     const task = { ...(await this.scriptTask(definition as ScriptDefinition)), members: encoded.members };
     const deadlineMs = task.timeoutMs + GRACE_MS;
     const end = await this.endOf(signal, this.pool.run(owner, signal, 'scoreByScript', task, { deadlineMs }));
-    return 'answer' in end ? end.answer : { error: describeStop(end.ended, task) };
+    return 'result' in end ? end.result : { error: describeStop(end.ended, task) };
   }
 
   /**
-   * Returns what is wrong with a definition that is to be stored. Evaluates a script once, without calling `score`.
-   * Works in a thread, so that a hostile definition does not block the caller.
+   * Returns what is wrong with a definition, before it is stored. Evaluates a script once, without calling `score`. Works in
+   * a thread, so that a hostile definition does not block the caller.
    *
    * @throws as {@link run}
    */
@@ -95,8 +97,8 @@ export class CodeEngine implements OnApplicationShutdown {
     if (text === undefined) return [TOO_LARGE];
     const end = await this.endOf(signal, this.pool.run(owner, signal, 'faultsOfDefinition', text));
     if ('ended' in end) return [TOO_SLOW];
-    if (end.answer.length > 0 || !isJsonObject(definition) || typeof definition.source !== 'string') {
-      return end.answer;
+    if (end.result.length > 0 || !isJsonObject(definition) || typeof definition.source !== 'string') {
+      return end.result;
     }
     const task = await this.scriptTask({ source: definition.source });
     const deadlineMs = task.timeoutMs + GRACE_MS;
@@ -104,7 +106,7 @@ export class CodeEngine implements OnApplicationShutdown {
       signal,
       this.pool.run(owner, signal, 'faultOfScript', task, { deadlineMs }),
     );
-    const detail = 'answer' in checked ? checked.answer : describeStop(checked.ended, task);
+    const detail = 'result' in checked ? checked.result : describeStop(checked.ended, task);
     return detail === null ? [] : [{ pointer: '/source', detail }];
   }
 
@@ -117,10 +119,10 @@ export class CodeEngine implements OnApplicationShutdown {
     return this.close();
   }
 
-  /** Awaits a task. Returns its answer, or how it ended when its thread was terminated or crashed. */
-  private async endOf<Answer>(signal: AbortSignal, task: Promise<Answer>): Promise<TaskEnd<Answer>> {
+  /** Awaits a task. Returns its result, or how it ended if its thread was terminated or crashed. */
+  private async endOf<Result>(signal: AbortSignal, task: Promise<Result>): Promise<TaskEnd<Result>> {
     try {
-      return { answer: await task };
+      return { result: await task };
     } catch (error) {
       if (error instanceof TaskTimeout) return { ended: 'deadline' };
       if (signal.aborted || this.pool.isClosed || error instanceof ThreadStartError) throw error;
@@ -137,7 +139,7 @@ export class CodeEngine implements OnApplicationShutdown {
     };
   }
 
-  /** Returns the compiled interpreter. A failure is not kept, so the next script compiles again. */
+  /** Returns the compiled interpreter. A failure is not cached, so the next script compiles it again. */
   private compile(): Promise<WebAssembly.Module> {
     return (this.compiled ??= compileInterpreter().catch((error: unknown) => {
       this.compiled = undefined;
@@ -146,7 +148,7 @@ export class CodeEngine implements OnApplicationShutdown {
   }
 }
 
-type TaskEnd<Answer> = { answer: Answer } | { ended: 'deadline' | 'fault' };
+type TaskEnd<Result> = { result: Result } | { ended: 'deadline' | 'fault' };
 
 const CHECKS_ENDED = {
   deadline: `the checks did not finish within ${CHECKS_TIMEOUT_MS} ms`,

@@ -1,4 +1,4 @@
-// The tasks of the threads that run code scorers. Subjects are encoded by `encodeSubject`, definitions are JSON texts.
+// The tasks of the threads that run code scorers. `encodeSubject` encodes subjects; definitions are JSON texts.
 import { faultsOfCode } from '../../definitions/definition.forms';
 import type { FormFault } from '../../definitions/form';
 import { ChecksRunner } from '../checks/checks.runner';
@@ -15,7 +15,7 @@ export interface ScriptTask extends ScriptRun {
   interpreter: WebAssembly.Module;
 }
 
-/** Interpreters that a thread keeps, one for each memory limit. Each takes a few MiB. */
+/** Interpreters that a thread caches, one for each memory limit. Each takes a few MiB. */
 const MAX_INSTANCES = 3;
 const instances = new Map<number, QuickJsInstance>();
 const checks = new ChecksRunner();
@@ -39,7 +39,7 @@ export function scoreByChecks(task: { definition: string; subject: EncodedSubjec
   return checks.run(task.definition, decodeSubject(task.subject));
 }
 
-/** Returns what is wrong with a definition, except in its script. */
+/** Returns what is wrong with a definition, apart from its script. */
 export const faultsOfDefinition = (definition: string): FormFault[] => faultsOfCode(JSON.parse(definition));
 
 async function run(task: ScriptTask): Promise<RawOutcome> {
@@ -47,7 +47,7 @@ async function run(task: ScriptTask): Promise<RawOutcome> {
   const instance = instances.get(memoryMb) ?? (await QuickJsInstance.create(interpreter, memoryMb));
   instances.delete(memoryMb);
   const outcome = instance.run(task);
-  // the most recently used is last
+  // The most recently used instance is last.
   if (!instance.isSpent) instances.set(memoryMb, instance);
   for (const oldest of instances.keys()) {
     if (instances.size <= MAX_INSTANCES) break;
