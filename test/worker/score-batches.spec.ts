@@ -153,7 +153,7 @@ describe('a batch', () => {
         batch_status: 'failed',
         failure_code: 'cancelled',
         failure_detail:
-          'The batch was cancelled. 700 of its 1000 targets were in no run yet. completed_count says how many were scored.',
+          'The batch was cancelled. 700 of its 1000 targets were not in a run yet. completed_count says how many were scored.',
         total: 1_000,
         completed_count: 3,
         failed_count: 297,
@@ -234,7 +234,7 @@ describe('a batch', () => {
     expect(await on.finishedBatch(batch)).toMatchObject({
       batch_status: 'failed',
       failure_code: 'all_targets_failed',
-      failure_detail: expect.stringMatching(/^None of the runs succeeded\. The last one: .*broken/s),
+      failure_detail: expect.stringMatching(/^No run succeeded\. The last run failed with: .*broken/s),
       completed_count: 0,
       failed_count: 150,
     });
@@ -285,7 +285,7 @@ describe('a batch with a cost limit', () => {
       batch_status: 'failed',
       failure_code: 'budget_exceeded',
       failure_detail: expect.stringContaining(
-        '(max_cost_usd). 50 of its 250 targets were in no run yet. completed_count says how many were scored.',
+        '(max_cost_usd). 50 of its 250 targets were not in a run yet. completed_count says how many were scored.',
       ),
       completed_count: 121,
       failed_count: 79,

@@ -45,13 +45,13 @@ export class StarterResultDto {
 
 export class StarterExampleDto {
   subject!: StarterSubjectDto;
-  /** The answer of the judge, or the members of a person's score. Absent where the service computes the score itself. */
+  /** The answer of the judge, or the members of a person's score. Absent if the service computes the score itself. */
   @AnyJsonObject({ required: false })
   answer?: object;
   result!: StarterResultDto;
 }
 
-/** A ready-made scorer. Send its members to `POST /eval/v1/scorers`. */
+/** A ready-made scorer. Create it by sending its members to `POST /eval/v1/scorers`. */
 export class ScorerStarterDto {
   /** The permanent name of the starter. */
   starter_id!: string;
@@ -61,7 +61,7 @@ export class ScorerStarterDto {
   scorer_kind!: ScorerKind;
   @ApiProperty({ enum: [...GRAINS] })
   grain!: Grain;
-  /** A definition that `POST /eval/v1/scorers` takes. */
+  /** A definition that `POST /eval/v1/scorers` accepts. */
   @AnyJsonObject()
   definition!: object;
   tags!: string[];

@@ -11,25 +11,27 @@ import { SCORER_STARTERS } from './scorer-starters';
 /** Lists the starters, which are the same for everybody. */
 @Injectable()
 export class ScorerStarterService {
-  /** Returns a page of the matching starters. Errors: 400 for a foreign cursor, or a cursor with an offset. */
+  /** Returns a page of the matching starters. Errors: 400 for a cursor of another list, or a cursor with an offset. */
   list(query: ScorerStarterListQueryDto): Page<ScorerStarterDto> {
     if (query.cursor !== undefined && query.offset !== undefined) {
       throw problem.invalidQuery('cursor', 'cannot be combined with offset');
     }
     const sort = query.sort ?? 'created_at';
-    const fitting = SCORER_STARTERS.filter(
+    const matching = SCORER_STARTERS.filter(
       ({ scorer_kind, grain, tags }) =>
         (query.scorer_kind ?? scorer_kind) === scorer_kind &&
         (query.grain ?? grain) === grain &&
         (query.tag === undefined || tags.includes(query.tag)),
     );
-    const starters = sort === 'created_at' ? fitting : fitting.reverse();
-    const begin =
-      query.cursor === undefined ? (query.offset ?? 0) : after(starters, decodeCursor(query.cursor), sort);
+    const starters = sort === 'created_at' ? matching : matching.reverse();
+    const start =
+      query.cursor === undefined
+        ? (query.offset ?? 0)
+        : startAfter(starters, decodeCursor(query.cursor), sort);
     const limit = query.limit ?? PAGE_SIZE_DEFAULT;
-    const items = starters.slice(begin, begin + limit);
+    const items = starters.slice(start, start + limit);
     const last = items.at(-1);
-    const hasMore = begin + items.length < starters.length;
+    const hasMore = start + items.length < starters.length;
     return {
       items: items.map(toScorerStarterDto),
       page: {
@@ -42,8 +44,8 @@ export class ScorerStarterService {
   }
 }
 
-/** Returns where the page after a cursor begins. */
-function after(
+/** Returns the index at which the page after a cursor starts. */
+function startAfter(
   starters: readonly { starter_id: string }[],
   cursor: ReturnType<typeof decodeCursor>,
   sort: string,

@@ -5,7 +5,7 @@ import type { CodeStarter, HumanStarter, ScorerStarter } from './starter.types';
 import { TEXT_STARTERS } from './text.starters';
 import { TRACE_STARTERS } from './trace.starters';
 
-/** Scorers for content that an output must not reveal. */
+/** Scorers that find content that an output must not reveal. */
 const PRIVACY_STARTERS: CodeStarter[] = [
   {
     starter_id: 'personal_data',
@@ -30,7 +30,7 @@ const PRIVACY_STARTERS: CodeStarter[] = [
 ];
 
 /** Questions to people. */
-const PEOPLE_STARTERS: HumanStarter[] = [
+const HUMAN_STARTERS: HumanStarter[] = [
   {
     starter_id: 'thumbs',
     name: 'Thumbs',
@@ -71,5 +71,5 @@ export const SCORER_STARTERS: readonly ScorerStarter[] = [
   ...PRIVACY_STARTERS,
   ...TRACE_STARTERS,
   ...SESSION_STARTERS,
-  ...PEOPLE_STARTERS,
+  ...HUMAN_STARTERS,
 ];

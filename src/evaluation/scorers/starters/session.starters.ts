@@ -1,12 +1,13 @@
 import { promptOf } from './prompts';
 import type { ExampleSubject, JudgeStarter } from './starter.types';
 
-/** Creates a session of messages, whose input is the first user message and whose output is the last answer. */
-function talk(...messages: [role: 'user' | 'assistant', content: string][]): ExampleSubject {
-  const said = (by: string) => messages.filter(([role]) => role === by).map(([, content]) => content);
+/** Creates a session from messages. Its input is the first user message, and its output the last answer. */
+function sessionOf(...messages: [role: 'user' | 'assistant', content: string][]): ExampleSubject {
+  const contentsBy = (author: string) =>
+    messages.filter(([role]) => role === author).map(([, content]) => content);
   return {
-    input: said('user')[0],
-    output: said('assistant').at(-1),
+    input: contentsBy('user')[0],
+    output: contentsBy('assistant').at(-1),
     session: { messages: messages.map(([role, content]) => ({ role, content })) },
   };
 }
@@ -56,7 +57,7 @@ export const SESSION_STARTERS: JudgeStarter[] = [
       reasoning: true,
     },
     passing: {
-      subject: talk(
+      subject: sessionOf(
         ['user', 'Cancel my order 12 and tell me when I get the money back.'],
         ['assistant', 'Order 12 is cancelled. You have the money within three days.'],
         ['user', 'Thanks, that is all.'],
@@ -66,7 +67,7 @@ export const SESSION_STARTERS: JudgeStarter[] = [
       score: 1,
     },
     failing: {
-      subject: talk(
+      subject: sessionOf(
         ['user', 'Cancel my order 12.'],
         ['assistant', 'Here is how to place an order: choose an article first.'],
         ['user', 'I said cancel it.'],
@@ -107,7 +108,7 @@ export const SESSION_STARTERS: JudgeStarter[] = [
       reasoning: true,
     },
     passing: {
-      subject: talk(
+      subject: sessionOf(
         ['user', 'My parcel is lost and it was a birthday present!'],
         ['assistant', 'I am sorry. I have sent another one, which arrives tomorrow.'],
         ['user', 'Oh, wonderful, thank you.'],
@@ -116,7 +117,7 @@ export const SESSION_STARTERS: JudgeStarter[] = [
       score: 1,
     },
     failing: {
-      subject: talk(
+      subject: sessionOf(
         ['user', 'Change my address to Mill Lane 4.'],
         ['assistant', 'Which address would you like to change?'],
         ['user', 'Mine. To Mill Lane 4, as I said.'],

@@ -7,7 +7,7 @@ import type {
 import type { Answer } from '../definitions/output.answer';
 import type { Grain } from '../scorer.entity';
 
-/** The subject of an example. Absent members are null for the scorer. */
+/** The subject of an example. The scorer sees absent members as null. */
 export interface ExampleSubject {
   input?: unknown;
   output?: unknown;
@@ -63,7 +63,7 @@ export interface CodeStarter extends Starter {
   definition: ChecksDefinition | ScriptDefinition;
 }
 
-/** A scorer that asks a model. */
+/** A scorer that asks a judge. */
 export interface JudgeStarter extends Starter {
   scorer_kind: 'llm_judge';
   definition: JudgeDefinition;

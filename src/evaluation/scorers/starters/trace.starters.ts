@@ -1,7 +1,7 @@
 import { TOOL_CALL_ACCURACY, TOOL_ORDER } from './sources/tool-calls.source';
 import type { CodeStarter, ExampleSpan, ExampleTrace } from './starter.types';
 
-const BEGIN = Date.parse('2026-01-05T09:00:00.000Z');
+const START = Date.parse('2026-01-05T09:00:00.000Z');
 
 /** Creates the trace of an agent that calls tools one after another, each for 100 ms. */
 function agentTrace(
@@ -9,7 +9,7 @@ function agentTrace(
   durationMs: number,
   costUsd: number,
 ): ExampleTrace {
-  const at = (ms: number) => new Date(BEGIN + ms).toISOString();
+  const at = (ms: number) => new Date(START + ms).toISOString();
   const root: ExampleSpan = {
     name: 'invoke_agent',
     started_at: at(0),
@@ -40,7 +40,7 @@ const EXPECTED = [
 ];
 const INPUT = 'Refund my last order.';
 
-/** Scorers for the steps of an agent, their time and their cost. */
+/** Scorers for the steps of an agent, and for its latency and cost. */
 export const TRACE_STARTERS: CodeStarter[] = [
   {
     starter_id: 'tool_call_accuracy',

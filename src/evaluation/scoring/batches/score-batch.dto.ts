@@ -16,8 +16,8 @@ import {
 @ValuesCheckedLater()
 export class CreateScoreBatchDto extends TargetSelectionDto {
   /**
-   * Scores only the newest targets (of an experiment, its newest results). Without a limit, selecting more than 100,000 is
-   * 422.
+   * Scores only the newest targets (of an experiment, its newest results). Without a limit, a selection of more than 100,000
+   * targets is rejected (422).
    */
   @ApiProperty({
     type: 'integer',
@@ -32,9 +32,9 @@ export class CreateScoreBatchDto extends TargetSelectionDto {
   limit?: number | null;
 
   /**
-   * Stops the batch when its judge has cost this much, in US dollars, over all of its runs. The batch then fails with
-   * `budget_exceeded`. Its runs follow one another, each with what is left as its limit, and requests in progress are
-   * finished, so up to `concurrency` requests may exceed the limit.
+   * Limit for the cost of the judge over all runs, in US dollars. At the limit, the batch fails with `budget_exceeded`. With
+   * a limit, runs are executed one at a time. Requests in progress are finished, so up to `concurrency` requests may exceed
+   * the limit.
    */
   @IsCost()
   max_cost_usd?: number | null;
@@ -72,7 +72,7 @@ export class ScoreBatchDto {
    */
   @ApiProperty({ enum: [...BATCH_STATUSES] })
   batch_status!: BatchStatus;
-  /** Targets that a run scores at a time. Up to 3 runs are open at a time, or 1 with `max_cost_usd`. */
+  /** Number of targets that a run scores at a time. Up to 3 runs are open at a time, or 1 with `max_cost_usd`. */
   @ApiProperty({ type: 'integer', minimum: 1, maximum: 32 })
   concurrency!: number;
   /** Number of targets. A batch without any has succeeded. */
@@ -81,10 +81,10 @@ export class ScoreBatchDto {
   /** Number of targets without an error, over all runs. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   completed_count!: number;
-  /** Number of targets with an error, over all runs. Targets that are in no run count neither as completed nor as failed. */
+  /** Number of targets with an error, over all runs. Targets that are not in any run count in neither member. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   failed_count!: number;
-  /** Number of scores that were not written back to their results, as in a run. */
+  /** Number of scores that were not written back to their results, over all runs. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   not_written_back_count!: number;
   /** Number of runs started so far, each over up to 100 targets. `GET /eval/v1/score-runs?score_batch_id=` lists them. */
@@ -92,7 +92,7 @@ export class ScoreBatchDto {
   run_count!: number;
   /** Cost of the judge over all runs, in US dollars, when known. */
   cost_usd!: number | null;
-  /** Cost limit of the request, in US dollars. */
+  /** Cost limit, in US dollars. */
   max_cost_usd!: number | null;
   /** Whether cached answers of the judge may be reused. */
   cache!: boolean;

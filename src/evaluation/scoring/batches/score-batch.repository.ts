@@ -43,7 +43,7 @@ export type NewScoreBatch = Pick<
 export class ScoreBatchRepository {
   constructor(private readonly database: Database) {}
 
-  /** Counts the open batches of a workspace. Other callers for it wait until the transaction ends. */
+  /** Counts the open batches of a workspace. Other callers for the same workspace wait until the transaction ends. */
   async countOpen(tx: Tx, scope: Scope): Promise<number> {
     const key = JSON.stringify(['score-batches', scope.workspaceId]);
     await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${key}, 0))`);
@@ -53,7 +53,7 @@ export class ScoreBatchRepository {
     return row!.open;
   }
 
-  /** Inserts a batch that selects its targets. Nobody sees it before it is accepted. */
+  /** Inserts a batch whose targets are still being selected. It is invisible until it is accepted. */
   async insert(tx: Tx, scope: Scope, batch: NewScoreBatch): Promise<void> {
     await tx.query(sql`
       INSERT INTO score_batches (score_batch_id, org_id, workspace_id, scorer_id, scorer_version, experiment_id, grain,
@@ -99,7 +99,7 @@ export class ScoreBatchRepository {
     );
   }
 
-  /** Ends the selection. A batch without targets has succeeded. Returns the batch, or null if it was deleted. */
+  /** Ends the selection. A batch without targets succeeds at once. Returns the batch, or null if it was deleted. */
   async accept(tx: Tx, scope: Scope, id: string): Promise<ScoreBatchRow | null> {
     const end = raw('CASE WHEN t.total = 0 THEN now() END');
     const [row] = await tx.query<ScoreBatchRow>(sql`
@@ -118,7 +118,7 @@ export class ScoreBatchRepository {
     );
   }
 
-  /** Deletes batches of all tenants whose request was lost in a crash. Returns their number. */
+  /** Deletes the batches of all tenants whose request was lost in a crash. Returns their number. */
   async deleteAbandoned(ageMs: number): Promise<number> {
     const rows = await this.database.query(
       sql`DELETE FROM score_batches WHERE batch_status = 'selecting'

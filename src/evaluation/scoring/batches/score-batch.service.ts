@@ -22,11 +22,11 @@ import { BATCH_TARGETS_MAX, type ScoreBatchRow } from '../runs/score-batch.entit
 import { ScoreBatchProgress } from '../runs/score-batch.progress';
 import { ScoreBatchRepository } from './score-batch.repository';
 
-/** Open batches of one workspace, at most. */
+/** Maximum number of open batches of one workspace. */
 const OPEN_BATCHES_MAX = 20;
-/** Targets checked together. */
+/** Number of targets that are checked together. */
 const PAGE = 5_000;
-/** Age at which a batch that is still selecting has lost its request. Longer than any request may take. */
+/** Age after which a batch that is still selecting its targets counts as abandoned. Longer than any request may take. */
 const ABANDONED_MS = 10 * 60_000;
 
 /** Starts, reads and cancels batches. */
@@ -42,9 +42,9 @@ export class ScoreBatchService {
   ) {}
 
   /**
-   * Freezes the selected targets, and starts the first runs over them. Targets are stored page by page while they are
-   * selected, so that a large selection takes neither much memory nor a long transaction; the batch is visible once it has
-   * all of them. Errors: those of a request to score; 409 for a workspace with 20 open batches; 422 for more than 100,000
+   * Freezes the selected targets, and starts the first runs over them. Stores targets page by page while selecting them, so
+   * that a large selection takes neither much memory nor a long transaction. The batch becomes visible once all targets are
+   * stored. Errors: those of a request to score; 409 for a workspace with 20 open batches; 422 for more than 100,000
    * targets, with their number.
    */
   async create(
@@ -72,7 +72,7 @@ export class ScoreBatchService {
       signal.throwIfAborted();
       return toScoreBatchDto(await this.accept(scope, score_batch_id, scorer, selection));
     } catch (error) {
-      // What cannot be deleted now, because the database is unavailable, is deleted as abandoned.
+      // If the database is unavailable, `deleteAbandoned` deletes the batch later.
       await this.batches.discard(scope, score_batch_id).catch(() => undefined);
       throw error;
     }
@@ -94,9 +94,9 @@ export class ScoreBatchService {
       signal.throwIfAborted();
       const wanted = limit === undefined ? page : page.slice(0, limit - total);
       const targets = await this.selector.withResults(scope, grain, wanted);
-      const placed = targets.map((target) => ({ ...target, ordinal: nextOrdinal + target.ordinal }));
-      nextOrdinal += placed.length;
-      if (placed.length > 0) total += await this.batches.addTargets(scope, id, placed);
+      const numbered = targets.map((target) => ({ ...target, ordinal: nextOrdinal + target.ordinal }));
+      nextOrdinal += numbered.length;
+      if (numbered.length > 0) total += await this.batches.addTargets(scope, id, numbered);
       if (total > (limit ?? cap)) throw tooManyTargets(await candidates.count(), cap);
       if (total === limit) return;
     }
@@ -138,10 +138,10 @@ export class ScoreBatchService {
     }
   }
 
-  /** Deletes what requests that were lost in a crash have stored. */
+  /** Deletes the batches of requests that were lost in a crash. */
   async deleteAbandoned(): Promise<void> {
     const count = await this.batches.deleteAbandoned(ABANDONED_MS);
-    if (count > 0) rootLogger.info({ count }, 'abandoned requests for scoring batches were deleted');
+    if (count > 0) rootLogger.info({ count }, 'abandoned scoring batches were deleted');
   }
 
   async list(scope: Scope, query: ScoreBatchListQueryDto): Promise<Page<ScoreBatchDto>> {
@@ -154,19 +154,19 @@ export class ScoreBatchService {
   }
 
   /**
-   * Cancels an open batch: it starts no further runs, and its open runs are cancelled. Idempotent. Errors: 404; 409 for a
-   * batch that has ended without being cancelled.
+   * Cancels an open batch and its open runs. The batch then starts no further runs. Idempotent. Errors: 404; 409 for a batch
+   * that ended without being cancelled.
    */
   async cancel(scope: Scope, id: string): Promise<ScoreBatchDto> {
-    const found = await this.find(scope, id);
-    await this.database.transaction((tx) => this.progress.cancel(tx, scope, found));
+    const open = await this.find(scope, id);
+    await this.database.transaction((tx) => this.progress.cancel(tx, scope, open));
     const batch = await this.find(scope, id);
     if (batch.failure_code !== 'cancelled') {
       throw problem.conflict(
         `The batch has ${batch.batch_status}. Only queued and running batches can be cancelled.`,
       );
     }
-    // After the batch, because a run that ends locks its batch after itself.
+    // In transactions of their own, because the end of a run locks first the run and then its batch.
     const openRuns = await this.batches.openRuns(scope, id);
     await Promise.all(openRuns.map((runId) => this.runs.end(scope, runId)));
     return this.get(scope, id);

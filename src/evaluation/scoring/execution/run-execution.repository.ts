@@ -38,14 +38,14 @@ export interface ResultCounts {
   first_error: string | null;
 }
 
-/** The final state of a run whose targets all have results. */
+/** The final state of a run in which every target has a result. */
 export interface RunOutcome {
   run_status: Extract<RunStatus, 'succeeded' | 'failed'>;
   failure_code: FailureCode | null;
   failure_detail: string | null;
 }
 
-/** Characters of the first error that are kept. */
+/** Longest first error that is stored, in characters. Longer ones are cut. */
 const FIRST_ERROR_MAX = 500;
 
 const milliseconds = (ms: number): Sql => sql`${ms} * interval '1 millisecond'`;
@@ -63,8 +63,8 @@ export class RunExecutionRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Claims a run that is queued, or whose lease has expired. Its batch is then running. Returns null if another worker
-   * holds the run, and if it has ended or does not exist.
+   * Claims a run that is queued, or whose lease has expired, and marks its batch as running. Returns null if another worker
+   * holds the run, or if it has ended or does not exist.
    *
    * @param seconds time until the deadline, counted from the first claim
    */
@@ -124,15 +124,15 @@ export class RunExecutionRepository {
     return renewed.length > 0;
   }
 
-  /** Gives back a run, so that any worker can continue it. */
+  /** Releases a run, so that any worker can continue it. */
   async release(run: RunKey, token: string): Promise<void> {
     await this.database.query(
       sql`UPDATE score_runs SET lease_token = NULL, lease_expires_at = NULL WHERE ${isHeld(run, token)}`,
     );
   }
 
-  /** Gives back a run after a failed attempt. Returns the number of failed attempts, or 0 if this worker lost the run. */
-  async breakDown(run: RunKey, token: string): Promise<number> {
+  /** Releases a run after a failed attempt. Returns the number of failed attempts, or 0 if this worker lost the run. */
+  async recordBreakdown(run: RunKey, token: string): Promise<number> {
     const [row] = await this.database.query<{ breakdowns: number }>(
       sql`UPDATE score_runs SET lease_token = NULL, lease_expires_at = NULL, breakdowns = breakdowns + 1
         WHERE ${isHeld(run, token)} RETURNING breakdowns`,
@@ -140,7 +140,7 @@ export class RunExecutionRepository {
     return row?.breakdowns ?? 0;
   }
 
-  /** Adds the cost of a judge's answer that arrived after the end of the run, also to its batch. */
+  /** Adds the cost of a judge's answer that arrived after the end of the run to the run and its batch. */
   async addLateCost(run: RunKey, costUsd: number): Promise<void> {
     await this.database.query(
       sql`WITH late AS (
@@ -167,7 +167,7 @@ export class RunExecutionRepository {
     return counts!;
   }
 
-  /** Ends a run whose targets all have results. Returns false if this worker no longer holds the run. */
+  /** Ends a run in which every target has a result. Returns false if this worker no longer holds the run. */
   async finish(
     tx: Tx,
     run: RunKey,

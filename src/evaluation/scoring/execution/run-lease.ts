@@ -1,7 +1,7 @@
 import { rootLogger } from '#platform/logging';
 import type { RunExecutionRepository, RunKey } from './run-execution.repository';
 
-/** A worker loses its run this long after its last heartbeat. */
+/** Time after the last heartbeat at which a worker loses its run. */
 export const LEASE_MS = 10_000;
 const HEARTBEAT_MS = 3_000;
 /** Delay before a failed heartbeat is retried. */
@@ -12,7 +12,7 @@ const RETRY_MS = 500;
  */
 const UNAVAILABLE_MS = 60_000;
 
-/** A worker's lease on a run, which a heartbeat renews until the lease ends or is lost. */
+/** A worker's lease on a run. A heartbeat renews it until it ends or is lost. */
 export class RunLease {
   private readonly controller = new AbortController();
   /** Aborted when the run was cancelled or taken over, or the database has been unavailable for too long. */
@@ -49,9 +49,9 @@ export class RunLease {
   }
 
   private async heartbeat(): Promise<void> {
-    const begun = performance.now();
+    const startedAt = performance.now();
     try {
-      if (await this.runs.renew(this.run, this.token, LEASE_MS)) this.renewedAt = begun;
+      if (await this.runs.renew(this.run, this.token, LEASE_MS)) this.renewedAt = startedAt;
       else this.lose();
     } catch (error) {
       rootLogger.warn(

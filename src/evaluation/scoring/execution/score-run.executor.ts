@@ -40,11 +40,11 @@ const WORKERS_LOST_MAX = 5;
 /** A run ends after this many failed attempts to execute it. */
 const BREAKDOWNS_MAX = 5;
 const DATABASE_RETRY_MS = 1_000;
-/** Targets that are stored in one transaction, at most. */
+/** Maximum number of targets that are stored in one transaction. */
 const STORED_TOGETHER_MAX = 32;
-/** Results of code that wait while the next targets are scored, at most: a group that is being stored, and the next one. */
+/** Maximum number of results of code that wait while the next targets are scored: the group being stored, and the next. */
 const UNSTORED_MAX = 2 * STORED_TOGETHER_MAX;
-/** How long the result of code waits for others at most, to be stored together with them. */
+/** Longest time that a result of code waits for other results to be stored with, in ms. */
 const STORED_WITHIN_MS = 250;
 
 /** Executes scoring runs. Handles their jobs. */
@@ -74,8 +74,8 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
 
   /**
    * Claims a run and scores the remaining targets. Does nothing if another worker holds the run, or it has ended. After an
-   * error, any worker may continue the run. Throws `JobHandedBack` if this process stops first. Throws `JobPoisoned` if
-   * the run has failed too often: it is then ended, and its job is kept for inspection.
+   * error, any worker may continue the run. Throws `JobHandedBack` if this process stops first. If the run has failed too
+   * often, ends it and throws `JobPoisoned`, so that its job is kept for inspection.
    */
   async execute(runId: string): Promise<void> {
     const token = randomUUID();
@@ -85,25 +85,25 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
     try {
       await runAs(run.org_id, () => this.executeClaimed(run, lease));
     } catch (error) {
-      throw await this.giveBack(run, token, error);
+      throw await this.releaseAfter(run, token, error);
     } finally {
       lease.end();
     }
   }
 
-  /** Gives back a run after an error. Returns the error for the job queue. */
-  private async giveBack(run: ClaimedRun, token: string, error: unknown): Promise<unknown> {
+  /** Releases a run after an error. Returns the error for the job queue. */
+  private async releaseAfter(run: ClaimedRun, token: string, error: unknown): Promise<unknown> {
     try {
       if (error instanceof JobHandedBack || isDatabaseUnavailable(error)) {
         await this.executions.release(run, token);
         return error;
       }
-      const breakdowns = await this.executions.breakDown(run, token);
+      const breakdowns = await this.executions.recordBreakdown(run, token);
       if (breakdowns < BREAKDOWNS_MAX) return error;
       await this.endEarly(run, {
         code: 'internal_error',
-        detail: `Workers failed ${breakdowns} times to execute this run.`,
-        error: 'The run ended before it scored this target, because workers failed to execute it.',
+        detail: `Workers failed to execute this run ${breakdowns} times.`,
+        error: 'The run ended before it scored this target, because workers failed to execute the run.',
       });
       return new JobPoisoned(error);
     } catch {
@@ -190,8 +190,8 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
   }
 
   /**
-   * Stores the results of several targets in one transaction: those that finish while others are being stored. The results
-   * of code, which is fast, wait for more. The answers of judges, which were paid for, do not.
+   * Groups results, so that targets that finish while others are being stored share one transaction. Results of code, which
+   * is fast, also wait for a group to fill. Answers of judges do not, because they cost money.
    */
   private resultsOf(
     run: ClaimedRun,
@@ -219,7 +219,7 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
     });
   }
 
-  /** Ends a run whose targets all have results. Returns false if results are missing or this worker lost the run. */
+  /** Ends a run in which every target has a result. Returns false if results are missing or this worker lost the run. */
   private async finish(run: ClaimedRun, lease: RunLease): Promise<boolean> {
     const counts = await this.executions.countResults(run);
     if (counts.completed + counts.failed < run.total) return false;
@@ -256,7 +256,7 @@ function outcomeOf({ scored, completed, first_error }: ResultCounts): RunOutcome
       };
 }
 
-/** Returns the score to write back to the result that is the target. Null for another target, and for a failed one. */
+/** Returns the score to write back to a target that is a result. Null for any other target, and for a failed one. */
 function writeBackOf(
   run: ClaimedRun,
   scorer: RunnableScorer,
@@ -288,11 +288,11 @@ export const whileDatabaseUnavailable = (signal: AbortSignal): RetryPolicy => ({
 
 /** Tells whether an error means that the database cannot be reached or accepts no connections. */
 export function isDatabaseUnavailable(error: unknown): boolean {
-  const found = error instanceof Problem ? error : problemOfDatabaseError(error);
-  return found?.code === 'service_unavailable';
+  const cause = error instanceof Problem ? error : problemOfDatabaseError(error);
+  return cause?.code === 'service_unavailable';
 }
 
-/** Tells whether no target of a group can be stored. After a lock timeout, the targets whose rows are not locked can. */
+/** Tells whether an error affects all targets of a group. After a lock timeout, targets with unlocked rows can be stored. */
 export const isOutage = (error: unknown): boolean => isDatabaseUnavailable(error) && !isLockTimeout(error);
 
 const scopeOf = (run: ClaimedRun): Scope =>

@@ -11,22 +11,22 @@ import { type ScoringResultDto, toScoringResultDto } from '../runs/score-run.dto
 import { type PreparedTarget, SubjectBuilder } from '../subjects/subject-builder';
 import { type RunnableScorer, TargetScorer } from './target-scorer';
 
-/** Targets whose content is read together, at most. */
+/** Maximum number of targets whose content is read together. */
 const CHUNK = 32;
 /** Share of the request's time for scoring, so that finished targets are returned even when others take too long. */
 const TEST_TIME_SHARE = 0.95;
-const OUT_OF_TIME = 'This was not scored within the time limit of the request.';
-const noneInTime = (ms: number): string =>
+const OUT_OF_TIME = 'This target was not scored within the time limit of the request.';
+const noTargetInTime = (ms: number): string =>
   `No target was scored within ${ms / 1_000} s. Test fewer targets, or send fewer requests at a time.`;
 /** A client that waits for the response gets an error at once while the database is unavailable. */
 const ONCE: RetryPolicy = { attempts: 1 };
 
-/** Targets scored at a time by default. */
+/** Default number of targets scored at a time. */
 export const CONCURRENCY_DEFAULT = 4;
 
 /** The options of a request to score. */
 export interface ScoringOptions {
-  /** Targets scored at a time. */
+  /** Number of targets scored at a time. */
   concurrency: number;
   /** In US dollars; null for no limit. */
   max_cost_usd: number | null;
@@ -39,9 +39,9 @@ export interface ScoringJob {
   scorer: RunnableScorer;
   grain: Grain;
   targets: readonly ScoringTarget[];
-  /** Targets scored at a time; the process may allow fewer. */
+  /** Number of targets scored at a time. The process may allow fewer. */
   concurrency: number;
-  /** Results that may wait for `onResult` while the next targets are scored. Default: none. */
+  /** Number of results that may wait for `onResult` while the next targets are scored. Default: 0. */
   unstored?: number;
   /** How the answers of a judge are cached. */
   cache: ScoringContext['cache'];
@@ -62,8 +62,8 @@ type OnResult = (target: ScoringTarget, item: ScoredItem) => Promise<void>;
 
 /**
  * Scores targets: at most `concurrency` of one job at a time, and at most `WORKER_CONCURRENCY` of one organization in this
- * process. One more slot is for other organizations. Judges and code have separate limits, so that a judge that hangs
- * delays no code.
+ * process. One extra slot is reserved for other organizations. Judges and code have separate limits, so that a hanging judge
+ * does not delay code.
  */
 @Injectable()
 export class ScoringRunner {
@@ -80,7 +80,7 @@ export class ScoringRunner {
     this.judges = new FairLimiter({ share });
   }
 
-  /** Returns what would be run or sent for each target, without doing so. */
+  /** Returns what would be run or sent to the judge for each target, without doing so. */
   async preview(
     scope: Scope,
     scorer: RunnableScorer,
@@ -98,9 +98,9 @@ export class ScoringRunner {
   }
 
   /**
-   * Scores the targets and returns the results in the order of the targets, without storing them. Does not use the cache
-   * of judges. Targets that are not finished shortly before the request times out get an error. Errors: 504 if no target
-   * is finished by then; the reason of the request's signal, after which nothing goes on.
+   * Scores the targets and returns the results in the order of the targets, without storing them. Does not use cached answers
+   * of judges. Targets that are not finished shortly before the request times out get an error. Errors: 504 if no target is
+   * finished by then. Throws the reason of the request's signal when it is aborted.
    */
   async test(
     scope: Scope,
@@ -135,7 +135,7 @@ export class ScoringRunner {
       ending.unlink();
     }
     request.throwIfAborted();
-    if (results.size === 0 && time.aborted) throw new Problem('request_timeout', noneInTime(limitMs));
+    if (results.size === 0 && time.aborted) throw new Problem('request_timeout', noTargetInTime(limitMs));
     const error = signal.aborted ? OUT_OF_TIME : BUDGET_EXCEEDED;
     return targets.map(
       (target) => results.get(target.ordinal) ?? toScoringResultDto(target, { error, elapsed_ms: 0 }),
@@ -154,7 +154,7 @@ export class ScoringRunner {
     const stopping = linkedSignal(job.stopping, job.signal, broken.signal);
     const abandoned = linkedSignal(job.signal, broken.signal);
     const linkedJob = { ...job, stopping: stopping.signal, signal: abandoned.signal };
-    // While a job is stopping, targets that wait for a judge's turn are left to other workers.
+    // While a job is stopping, targets that wait for their turn at a judge are left to other workers.
     const fail = (error: unknown): void => {
       if (!stopping.signal.aborted) broken.abort(error);
     };
@@ -170,8 +170,8 @@ export class ScoringRunner {
         if (storing.size > (job.unstored ?? 0)) await stored;
       }
     };
-    const atOnce = Math.min(job.concurrency, job.targets.length);
-    await Promise.all(Array.from({ length: atOnce }, () => scoreAll().catch(fail)));
+    const parallelism = Math.min(job.concurrency, job.targets.length);
+    await Promise.all(Array.from({ length: parallelism }, () => scoreAll().catch(fail)));
     await Promise.all(storing);
     stopping.unlink();
     abandoned.unlink();

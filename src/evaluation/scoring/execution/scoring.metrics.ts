@@ -23,7 +23,7 @@ export class ScoringMetrics implements OnModuleInit {
     );
     this.duration = metrics.histogram(
       'scoring_duration_seconds',
-      'Time the scorer took for one target.',
+      'Time that the scorer took for one target.',
       BUCKETS,
       ['scorer_kind'],
     );
@@ -33,7 +33,7 @@ export class ScoringMetrics implements OnModuleInit {
     const runs = this.metrics.gauge('score_runs', 'Open scoring runs, by status.', ['status']);
     const age = this.metrics.gauge(
       'score_runs_oldest_queued_age_seconds',
-      'Age of the oldest queued scoring run; 0 without any.',
+      'Age of the oldest queued scoring run; 0 without queued runs.',
     );
     this.metrics.addSource({
       name: 'score_runs',

@@ -21,7 +21,7 @@ export interface ScoredTarget {
   target: ScoringTarget;
   scoreId: string;
   item: ScoredItem;
-  /** Null for a target that is no result, and for one that failed. */
+  /** Null for a target that is not a result, and for a target that failed. */
   writeBack: WriteBack | null;
 }
 
@@ -32,11 +32,11 @@ export class TargetResultRepository {
 
   /**
    * Stores the results of targets of one run in one transaction. If a target is a result, also stores its score for
-   * comparisons and, in a running experiment, writes it back to the result. Returns for each whether it was stored: writes
-   * nothing for a target that already has a result, and nothing at all if the run has ended.
+   * comparisons and, in a running experiment, writes it back to the result. Returns for each target whether it was stored.
+   * Stores nothing for a target that already has a result, and nothing at all if the run has ended.
    *
-   * A result that was replaced since it was selected gets no score. Replaces a score of the same name in the result only if
-   * the same scorer wrote it, in the same or an older version.
+   * A result that was replaced since it was selected gets no score. A score of the same name in the result is replaced only
+   * if the same version of the scorer, or an older one, wrote it.
    */
   async store(run: RunKey, scored: readonly ScoredTarget[]): Promise<boolean[]> {
     // Runs over the same targets lock them in this order, so that they do not deadlock.
@@ -54,7 +54,7 @@ export class TargetResultRepository {
     return scored.map(({ target }) => stored.has(target.ordinal));
   }
 
-  /** Locks traces and sessions for the scorer version of a run, so that the next score of one supersedes that of this run. */
+  /** Locks traces and sessions for the scorer version of a run, so that later scores supersede those of this run. */
   private async lockTargets(tx: Tx, run: RunKey, targets: readonly ScoringTarget[]): Promise<void> {
     if (targets.length === 0) return;
     await tx.query(
@@ -68,7 +68,7 @@ export class TargetResultRepository {
   }
 
   /**
-   * Locks the experiment, which waits for a finalization in progress, and then the results, so that the next statement sees
+   * Locks the experiments, which waits for finalizations in progress, and then the results, so that the next statement sees
    * what other runs have written to them. All writers lock results in the order of their ids.
    */
   private async lockResults(
@@ -83,7 +83,7 @@ export class TargetResultRepository {
           AND experiment_id = ANY (${[...new Set(experimentIds)]}::text[])
         ORDER BY experiment_id FOR SHARE`,
     );
-    // OFFSET 0 has each result looked up, also in a workspace that the statistics do not know.
+    // OFFSET 0 makes PostgreSQL look up each result by its key, even in a workspace without statistics.
     await tx.query(
       sql`SELECT 1
         FROM (SELECT ${workspace_id}::text AS workspace_id, *
@@ -96,8 +96,8 @@ export class TargetResultRepository {
   }
 
   /**
-   * Inserts the results of targets, their scores and what results get of them. Returns the ordinals of those that were
-   * stored. It is not prepared: a plan made while the tables were small would read all of them later.
+   * Inserts the results of targets and their scores, and writes scores back to results. Returns the ordinals of the stored
+   * targets. The statement is not prepared, because a plan made while the tables were small would read all of them later.
    */
   private async insert(tx: Tx, run: RunKey, scored: readonly ScoredTarget[]): Promise<ReadonlySet<number>> {
     const rows = await tx.query<{ ordinal: number }>(

@@ -21,7 +21,7 @@ export interface RunnableScorer {
   definition: Record<string, unknown>;
 }
 
-/** Returns a version of a scorer with its definition parsed, so that it is parsed once for all targets. */
+/** Parses the definition of a version of a scorer, once for all targets. */
 export const toRunnable = (
   row: Omit<RunnableScorer, 'definition'> & { definition: RawJson },
 ): RunnableScorer => ({
@@ -33,7 +33,7 @@ export const toRunnable = (
   definition: row.definition.parse() as Record<string, unknown>,
 });
 
-/** Errors: 400 for a human scorer, 409 for an archived one. */
+/** Checks that a scorer can be run. Errors: 400 for a human scorer, 409 for an archived one. */
 export function checkRunnable(row: { scorer_kind: ScorerKind; archived_at: Date | null }): void {
   if (row.scorer_kind === 'human') {
     throw problem.invalidRequest(
@@ -52,12 +52,12 @@ export class TargetScorer {
     private readonly judges: JudgeService,
   ) {}
 
-  /** Errors: 503 for a judge whose backend is not configured. */
+  /** Checks that the judge backend of a scorer is configured. Errors: 503 if it is not. */
   async checkBackend(scorer: RunnableScorer): Promise<void> {
     if (scorer.scorer_kind === 'llm_judge') await this.backends.require(judgedOf(scorer));
   }
 
-  /** Tells whether a cost limit can be enforced: not for a judge whose model has no price. Errors: 503 without its backend. */
+  /** Tells whether a cost limit can be enforced. False for a judge whose model has no price. Errors: 503 without its backend. */
   async isPriced(scorer: RunnableScorer): Promise<boolean> {
     if (scorer.scorer_kind !== 'llm_judge') return true;
     const backend = await this.backends.require(judgedOf(scorer));
@@ -67,12 +67,12 @@ export class TargetScorer {
   /**
    * Checks that a cost limit can be enforced. Errors: 422 for a judge whose model has no price.
    *
-   * @param pointer to the member with the limit
+   * @param pointer JSON pointer to the member with the limit
    */
   async checkPrice(scorer: RunnableScorer, pointer: string): Promise<void> {
     if (await this.isPriced(scorer)) return;
     const detail =
-      'cannot be enforced, because the model of the judge has no price. Set MODEL_PRICES, or `price` in the targets of a gateway model, or leave this member out.';
+      'cannot be enforced, because the model of the judge has no price. Set MODEL_PRICES, or `price` in the targets of a gateway model, or omit this member.';
     throw problem.validationFailed([{ pointer, detail }]);
   }
 
@@ -101,9 +101,9 @@ export class TargetScorer {
 
   private prepareCode(scorer: RunnableScorer, subject: ScoringSubject): Scoring {
     return async ({ owner, signal }) => {
-      const begun = performance.now();
+      const start = performance.now();
       const outcome = await this.engine.run(scorer.definition, subject, signal, owner);
-      return itemOf(outcome, performance.now() - begun);
+      return itemOf(outcome, performance.now() - start);
     };
   }
 }

@@ -28,7 +28,7 @@ export class ScoringRequestReader {
   /**
    * Checks a request for the current version of a scorer. Errors: 400 for a contradictory selection and for a human scorer;
    * 404 for an unknown scorer or unknown ids; 409 for an archived scorer; 422 for unknown values, for a limit over the cap,
-   * and for a cost limit on a judge without prices; 503 without a judge backend, unless the request asks no judge.
+   * and for a cost limit on a judge without prices; 503 without a judge backend, unless `asksJudge` is false.
    */
   async read(
     scope: Scope,

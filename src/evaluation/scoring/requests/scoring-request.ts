@@ -9,14 +9,14 @@ const CONCURRENCY_MAX = 32;
 const ID_LISTS = ['trace_ids', 'session_ids', 'agent_ids'] as const;
 
 /**
- * Checks the rules between the members of a request, which need nothing from the database. Errors: 400 without any
- * selector, for one that can never select a target, and for a grain that contradicts the ids.
+ * Checks the rules between the members of a request that need no database. Errors: 400 without any selector, for a selector
+ * that can never select a target, and for a grain that contradicts the ids.
  */
 export function checkSelectors(dto: TargetSelectionDto): void {
   const selectors = [dto.trace_ids, dto.session_ids, dto.agent_ids, dto.experiment_id, dto.since, dto.until];
   if (selectors.every(isAbsent) && !dto.filters?.length) {
     throw problem.invalidRequest(
-      'Select what to score: give trace_ids, session_ids, agent_ids, experiment_id, since, until or at least one filter.',
+      'Select what to score: use trace_ids, session_ids, agent_ids, experiment_id, since, until or at least one filter.',
     );
   }
   const errors: FieldError[] = conditionErrors(dto);
@@ -28,15 +28,15 @@ export function checkSelectors(dto: TargetSelectionDto): void {
   const grains = grainsOfIds(dto);
   if (grains.length === 1 && isOtherGrain(dto.grain, grains[0]!)) {
     const member = grains[0] === 'trace' ? 'trace_ids' : dto.session_ids ? 'session_ids' : 'agent_ids';
-    errors.push({ pointer: '/grain', detail: `must be ${grains[0]} or absent when ${member} is given` });
+    errors.push({ pointer: '/grain', detail: `must be ${grains[0]} or absent if you send ${member}` });
   }
   if (errors.length > 0) throw problem.invalidFields(errors);
 }
 
-/** How many targets a request may select, and where, for the error message. */
+/** The maximum number of targets of a request. */
 export interface Cap {
   targets: number;
-  /** Such as `in a batch`. */
+  /** Where the maximum applies, for the error message, such as `in a batch`. */
   what: string;
 }
 
@@ -84,7 +84,7 @@ function grainsOfIds(dto: TargetSelectionDto): Grain[] {
   return grains;
 }
 
-/** An unknown grain is refused later, with the other values. */
+/** Ignores an unknown grain, which is rejected later together with other unknown values. */
 const isOtherGrain = (grain: string | null | undefined, expected: Grain): boolean =>
   (grain === 'trace' || grain === 'session') && grain !== expected;
 

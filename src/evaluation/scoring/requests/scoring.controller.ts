@@ -14,7 +14,7 @@ export class ScoringController {
   /**
    * Score traces, sessions or results, or test or preview a scorer
    *
-   * @remarks In the modes `test` and `score`, a scorer of kind `llm_judge` needs a judge backend. Without one, the response is 503 and nothing is stored. `preview` needs none: it then shows the request to a judge that supports every feature, without `model` if the scorer names none.
+   * @remarks In the modes `test` and `score`, a scorer of kind `llm_judge` needs a judge backend. Without one, the response is 503 and nothing is stored. Without a judge backend, `preview` shows the request to a judge that supports every feature, without `model` if the scorer names none.
    */
   @Post()
   @HttpCode(202)
@@ -39,9 +39,9 @@ export class ScoringController {
     @Body() dto: ScoreRequestDto,
     @RequestSignal() signal: AbortSignal,
   ): Promise<Reply> {
-    const answer = await this.scoring.score(scope, scorerId, dto, signal);
-    if ('scores' in answer) return new Reply(200, answer.scores);
-    const { queued } = answer;
+    const outcome = await this.scoring.score(scope, scorerId, dto, signal);
+    if ('scores' in outcome) return new Reply(200, outcome.scores);
+    const { queued } = outcome;
     return new Reply(202, queued, { Location: `/eval/v1/score-runs/${queued.score_run_id}` });
   }
 }

@@ -24,7 +24,7 @@ import {
 } from '../runs/score-run.entity';
 import { ScoringResultDto } from '../runs/score-run.dto';
 
-/** Ids in one member of a request, at most. */
+/** Maximum number of ids in one member of a request. */
 const IDS_MAX = 10_000;
 
 /** Declares an optional amount of US dollars, more than 0. */
@@ -44,7 +44,7 @@ export const IsCost = (): PropertyDecorator =>
 
 /** A selection of targets, and how to score them. Selectors narrow each other; give at least one. */
 export abstract class TargetSelectionDto {
-  /** Whether each score is about a trace or a session. Defaults to the grain of the ids, else to the scorer's grain. */
+  /** Whether each score is about a trace or a session. Defaults to the grain of the ids, else to the grain of the scorer. */
   @IsOptional()
   @IsOneOf(GRAINS, { required: false })
   grain?: Grain | null;
@@ -56,7 +56,7 @@ export abstract class TargetSelectionDto {
   @IsString({ each: true })
   agent_ids?: string[] | null;
 
-  /** Targets scored at a time, at most 32. 0 means the default of 4. A worker may allow fewer. */
+  /** Number of targets scored at a time, at most 32. 0 means the default of 4. Workers may allow fewer. */
   @ApiProperty({ type: 'integer', minimum: 0, required: false, nullable: true, default: 4 })
   @IsOptional()
   @IsInt()
@@ -72,8 +72,8 @@ export abstract class TargetSelectionDto {
   experiment_id?: string | null;
 
   /**
-   * Selects the traces that meet all of these conditions, or the sessions with such a trace, as the filters of a rule do. A
-   * result is selected by its trace. An empty list counts as no filters.
+   * Selects the traces that meet all of these conditions, the sessions with such a trace, or the results with such a trace.
+   * An empty list counts as no filters.
    */
   @IsRuleFilters()
   filters?: RuleFilterDto[] | null;
@@ -99,8 +99,8 @@ export abstract class TargetSelectionDto {
   trace_ids?: string[] | null;
 
   /**
-   * Selects targets that started at this time or later (RFC 3339). A result without a stored trace counts by the time at
-   * which it was created.
+   * Selects targets that started at this time or later (RFC 3339). For a result without a stored trace, its creation time
+   * counts.
    */
   @IsOptional()
   @IsTime({ required: false, nullable: true })
@@ -118,8 +118,8 @@ export abstract class TargetSelectionDto {
   cache?: boolean | null;
 
   /**
-   * Skips targets that this version of the scorer has scored, or that are in one of its open runs and batches. A result that
-   * was replaced since is scored again. When nothing is left, the `total` is 0 and the scoring has succeeded.
+   * Skips targets that this version of the scorer has scored, or that are in one of its open runs or batches. Scores results
+   * again that were replaced since. If nothing is left, `total` is 0 and the scoring has succeeded.
    */
   @IsOptional()
   @IsBoolean()
@@ -130,8 +130,8 @@ export abstract class TargetSelectionDto {
 @ValuesCheckedLater()
 export class ScoreRequestDto extends TargetSelectionDto {
   /**
-   * `score` queues a run. `test` scores up to 5 targets and returns the results. `preview` returns what would be run or
-   * sent to the judge for up to 5 targets. `test` and `preview` store nothing.
+   * `score` queues a run. `test` scores up to 5 targets and returns the results. `preview` returns, for up to 5 targets, what
+   * would be run or sent to the judge. `test` and `preview` store nothing.
    */
   @IsOptional()
   @IsOneOf(SCORE_MODES, { required: false, default: 'score' })
@@ -139,7 +139,7 @@ export class ScoreRequestDto extends TargetSelectionDto {
 
   /**
    * Scores only the newest targets (of an experiment, its newest results), at most 100, or 5 in `preview` and `test`.
-   * Without a limit, selecting more is 422.
+   * Without a limit, a larger selection is rejected (422).
    */
   @ApiProperty({ type: 'integer', minimum: 0, required: false, nullable: true })
   @IsOptional()
@@ -148,9 +148,8 @@ export class ScoreRequestDto extends TargetSelectionDto {
   limit?: number | null;
 
   /**
-   * Stops the run when its judge has cost this much, in US dollars. The run then fails with `budget_exceeded`, and targets
-   * that were not scored get an error. Requests in progress are finished, so up to `concurrency` requests may exceed the
-   * limit.
+   * Limit for the cost of the judge, in US dollars. At the limit, the run fails with `budget_exceeded`, and targets that were
+   * not scored get an error. Requests in progress are finished, so up to `concurrency` requests may exceed the limit.
    */
   @IsCost()
   max_cost_usd?: number | null;

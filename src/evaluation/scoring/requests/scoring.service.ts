@@ -15,11 +15,11 @@ import type { Selection } from '../target-selection/candidates';
 import { TargetSelector } from '../target-selection/target-selector';
 import type { RunnableScorer } from '../execution/target-scorer';
 
-/** Attempts to select targets that no other request takes. */
+/** Maximum number of attempts to select targets that no other request takes. */
 const SELECTIONS_MAX = 10;
 
-/** The response to a request to score: a queued run, or the results. */
-export type ScoringAnswer = { queued: QueuedRunDto } | { scores: SynchronousScoresDto };
+/** The outcome of a request to score: a queued run, or the results. */
+export type ScoringResponse = { queued: QueuedRunDto } | { scores: SynchronousScoresDto };
 
 /** Handles requests to score. */
 @Injectable()
@@ -42,7 +42,7 @@ export class ScoringService {
     scorerId: string,
     dto: ScoreRequestDto,
     signal: AbortSignal,
-  ): Promise<ScoringAnswer> {
+  ): Promise<ScoringResponse> {
     const mode = dto.mode ?? 'score';
     const cap = { targets: TARGETS_MAX[mode], what: `in mode ${mode}` };
     const asksJudge = mode !== 'preview';
@@ -61,8 +61,8 @@ export class ScoringService {
 
   /**
    * Selects the targets and starts a run over them. Selects again if another request for unscored targets takes some of
-   * them first. Does not select under the lock, because the lock's holder would need a second connection. Errors: 409 if
-   * other requests take the targets every time.
+   * them first. Does not select under the lock, because its holder would need a second connection. Errors: 409 if other
+   * requests take some of the targets every time.
    */
   private async enqueue(
     scope: Scope,

@@ -4,10 +4,10 @@ import { type TraceContent, TraceContents } from '../../datasets';
 import { TargetSelector } from '../target-selection/target-selector';
 import { SubjectBuilder } from '../subjects/subject-builder';
 
-/** Traces whose content is read together. Each may have 8 MiB. */
+/** Number of traces whose content is read together. Each may have 8 MiB. */
 const CHUNK = 2;
 
-/** Reads the input and output that scorers see of traces. */
+/** Reads the input and output of traces as scorers see them. */
 @Injectable()
 export class TraceContentReader implements TraceContents {
   constructor(

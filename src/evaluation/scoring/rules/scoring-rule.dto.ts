@@ -8,7 +8,7 @@ import { type Grain, GRAINS } from '../../scorers';
 import { IsCost } from '../requests/scoring.dto';
 import type { ScoringRuleEntity } from './scoring-rule.entity';
 
-/** Default seconds without a new span after which a trace or session counts as complete. */
+/** Default time without a new span after which a trace or session counts as complete, in seconds. */
 const QUIET_DEFAULTS: Readonly<Record<Grain, number>> = { trace: 60, session: 900 };
 const QUIET_MIN = 1;
 const QUIET_MAX = 86_400;
@@ -46,7 +46,7 @@ export class CreateScoringRuleDto {
   @IsString()
   workspace_id!: string;
 
-  /** Share of targets to score. Sampling depends on the id alone, so rules with the same rate sample the same targets. */
+  /** Share of targets to score. Sampling depends only on the id, so rules with the same rate sample the same targets. */
   @ApiProperty({ type: 'number', minimum: 0, maximum: 1, default: 1, required: false, nullable: true })
   @IsOptional()
   @IsNumber()
@@ -54,7 +54,7 @@ export class CreateScoringRuleDto {
   @Max(1)
   sample_rate?: number | null;
 
-  /** Conditions, all of which the trace, or one trace of the session, must meet. Without filters, everything matches. */
+  /** The trace, or one trace of the session, must meet all of these conditions. Without filters, everything matches. */
   @IsRuleFilters()
   filters?: RuleFilterDto[] | null;
 
@@ -72,14 +72,14 @@ export class CreateScoringRuleDto {
   quiet_seconds?: number | null;
 
   /**
-   * Pauses the rule until the next day (UTC) when the runs that it started today have cost this much, in US dollars. Arrivals
-   * of the pause are skipped. The runs of the rule follow one another, each with what is left as its `max_cost_usd`.
+   * Limit for the cost of the runs that the rule starts on one day (UTC), in US dollars. At the limit, the rule pauses until
+   * the next day and skips traces that arrive meanwhile. With a limit, the rule has only one open run at a time.
    */
   @IsCost()
   max_cost_usd_per_day?: number | null;
 }
 
-/** A merge patch (RFC 7396). A rule that is enabled again ignores earlier arrivals. */
+/** A merge patch (RFC 7396). A rule that is enabled again ignores traces that arrived before. */
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ScoringRuleDto)
 export class PatchScoringRuleDto {
@@ -120,7 +120,7 @@ export class PatchScoringRuleDto {
   @IsQuietSeconds(`${QUIET} Null restores the default.`)
   quiet_seconds?: number | null;
 
-  /** Null removes the limit. A change ends the pause of the rule, which then continues with the arrivals since. */
+  /** Null removes the limit. A change ends a pause, and the rule then processes the traces that arrived during the pause. */
   @IsCost()
   max_cost_usd_per_day?: number | null;
 }
@@ -140,31 +140,31 @@ export class ScoringRuleDto {
   enabled!: boolean;
   @ApiProperty({ type: 'integer', minimum: QUIET_MIN, maximum: QUIET_MAX })
   quiet_seconds!: number;
-  /** Limit for the runs that the rule starts on one day (UTC), in US dollars; null for no limit. */
+  /** Limit for the cost of the runs that the rule starts on one day (UTC), in US dollars; null for no limit. */
   max_cost_usd_per_day!: number | null;
-  /** When the rule was created, or last enabled or restored. It ignores earlier arrivals. */
+  /** When the rule was created, or last enabled or restored. The rule ignores traces that arrived before. */
   enabled_at!: Date;
-  /** When the last trace that the rule has processed arrived; null before the first. */
+  /** Arrival time of the last trace that the rule processed; null before the first. */
   last_seen_at!: Date | null;
-  /** Number of traces or sessions processed, counted each time they became quiet. */
+  /** Number of traces or sessions processed. Each counts again whenever it becomes quiet again. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
   seen_count!: number;
   /** Number of processed traces or sessions that match the filters and are sampled. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
   chosen_count!: number;
-  /** Number of chosen traces or sessions that runs were started for. The others were scored or in an open run already. */
+  /** Number of chosen traces or sessions in the runs that the rule started. The others were already scored or in a run. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
   ordered_count!: number;
   /** When the rule last started a run. */
   last_run_at!: Date | null;
   last_score_run_id!: string | null;
-  /** Why the rule is blocked; null if it is not. Arrivals wait until it continues. */
+  /** Why the rule is blocked; null if it is not blocked. Arriving traces wait until it continues. */
   last_error!: string | null;
-  /** Until when the rule is paused, because its runs have reached `max_cost_usd_per_day`; null if it is not paused. */
+  /** End of the current pause, after the rule reached `max_cost_usd_per_day`; null if the rule is not paused. */
   paused_until!: Date | null;
   /**
-   * When the rule was last paused; null before the first time. It skips what arrives between then and the next midnight
-   * (UTC).
+   * When the rule was last paused; null before the first pause. The rule skips traces that arrive between then and the next
+   * midnight (UTC).
    */
   last_paused_at!: Date | null;
   created_at!: Date;

@@ -32,7 +32,7 @@ export class ScoringRuleEntity extends ArchivableEntity {
   @Column('integer', { nullable: true })
   quiet_seconds!: number | null;
 
-  /** Limit for the runs that the rule starts on one day (UTC), in US dollars. */
+  /** Limit for the cost of the runs that the rule starts on one day (UTC), in US dollars. */
   @Column('double precision', { nullable: true })
   max_cost_usd_per_day!: number | null;
 
@@ -43,7 +43,7 @@ export class ScoringRuleEntity extends ArchivableEntity {
   @Column('integer')
   generation!: number;
 
-  /** When the rule was created, or last enabled or restored. It ignores earlier arrivals. */
+  /** When the rule was created, or last enabled or restored. The rule ignores earlier arrivals. */
   @Column('timestamptz')
   enabled_at!: Date;
 

@@ -37,8 +37,8 @@ export type ActiveRule = Pick<
 
 /** The outcome of one step of a rule. */
 export interface RuleStep {
-  /** The place in the arrivals that the rule has reached. */
-  place: FeedPosition;
+  /** The position in the arrivals that the rule has reached. */
+  position: FeedPosition;
   seenCount: number;
   chosenCount: number;
   orderedCount: number;
@@ -80,7 +80,7 @@ export class ScoringRuleRepository extends WorkspaceRepository<ScoringRuleEntity
   /**
    * Lists the enabled rules of all tenants that are not paused, in order of their ids.
    *
-   * @param after the id of the last rule of the page before
+   * @param after the id of the last rule of the previous page
    * @param openMax limit for counting the open runs of a rule
    */
   listActive(after: string, limit: number, openMax: number): Promise<ActiveRule[]> {
@@ -121,13 +121,13 @@ export class ScoringRuleRepository extends WorkspaceRepository<ScoringRuleEntity
 
   /** Stores the progress of a rule. Returns false, and writes nothing, if the rule has changed since it was read. */
   async advance(tx: Tx, scope: Scope, rule: ScoringRuleEntity, step: RuleStep): Promise<boolean> {
-    const { place, runId } = step;
+    const { position, runId } = step;
     const moved = await tx.query(
       prepared(
         'scoring-rule.advance',
         sql`UPDATE scoring_rules
-          SET seen_us = ${place.arrived_us}, seen_trace_id = ${place.trace_id},
-              last_seen_at = ${microsecondsToTime(sql`${place.arrived_us}`)},
+          SET seen_us = ${position.arrived_us}, seen_trace_id = ${position.trace_id},
+              last_seen_at = ${microsecondsToTime(sql`${position.arrived_us}`)},
               seen_count = seen_count + ${step.seenCount}, chosen_count = chosen_count + ${step.chosenCount},
               ordered_count = ordered_count + ${step.orderedCount},
               last_score_run_id = coalesce(${runId}, last_score_run_id),
@@ -144,8 +144,8 @@ export class ScoringRuleRepository extends WorkspaceRepository<ScoringRuleEntity
 
   /**
    * Returns the cost of the runs that a rule has started today (UTC), in US dollars, and the end of that day. The cost is
-   * null while a run of the rule is open, because it is not known yet. A run that was started today was also changed today,
-   * and so is found by index.
+   * null while a run of the rule is open, because it is not known yet. A run that was started today was also updated today,
+   * so the condition on `updated_at` lets PostgreSQL use an index.
    */
   async costToday(scope: Scope, ruleId: string): Promise<{ cost: number | null; day_end: Date }> {
     const [row] = await this.database.query<{ cost: number | null; day_end: Date }>(
@@ -174,8 +174,8 @@ export class ScoringRuleRepository extends WorkspaceRepository<ScoringRuleEntity
   }
 
   /**
-   * Ends a pause that is over. The rule then skips what arrived before the end of the pause. Releases the lease. Keeps a
-   * pause that has just begun.
+   * Ends a pause that is over, and releases the lease. The rule then skips traces that arrived before the end of the pause.
+   * Does nothing to a pause that has just started.
    */
   async resume(scope: Scope, { rule_id, generation }: ScoringRuleEntity): Promise<void> {
     await this.database.query(

@@ -19,7 +19,7 @@ import { type RunnableScorer, toRunnable, TargetScorer } from '../execution/targ
 import type { ScoringRuleEntity } from './scoring-rule.entity';
 import { ScoringRuleRepository, type ActiveRule } from './scoring-rule.repository';
 
-/** Arrivals read per step. Bounds the memory of a step and the time that other rules wait. */
+/** Number of arrivals read per step. Limits the memory of a step, and the time that other rules wait. */
 const ARRIVALS_MAX = 1_000;
 
 export const NO_BACKEND = 'The judge backend of the scorer is not configured. Arrivals wait until it is.';
@@ -42,8 +42,8 @@ export class ScoringRuleRunner {
   ) {}
 
   /**
-   * Processes the next arrivals of a rule that this worker has leased, and starts at most one run. An error is stored in
-   * the rule and logged once. The lease is then kept until it expires, which delays the next attempt.
+   * Processes the next arrivals of a rule that this worker has leased, and starts at most one run. Stores an error in the
+   * rule and logs it once. After an error, the lease is not released but expires, which delays the next attempt.
    *
    * @param beforeUs end of the arrivals that have been quiet for long enough, in microseconds since 1970
    * @returns whether more arrivals can be processed at once
@@ -54,7 +54,7 @@ export class ScoringRuleRunner {
     try {
       return await this.process(scope, rule_id, beforeUs);
     } catch (error) {
-      // While the database is unavailable this fails too, and ends the pass.
+      // While the database is unavailable, this also fails and ends the pass.
       const recorded = await this.rules.recordError([rule_id], STEP_FAILED);
       if (recorded.length > 0) {
         rootLogger.error({ err: error, rule_id, workspace_id }, 'a scoring rule failed');
@@ -83,7 +83,7 @@ export class ScoringRuleRunner {
     }
     let leftUsd: number | null = null;
     if (maxCostUsd !== null) {
-      // The rule was read first: a run that another worker starts from here on moves the rule, and ends this step.
+      // The rule was read first. If another worker starts a run from here on, it advances the rule, and this step ends.
       const { cost, day_end } = await this.rules.costToday(scope, ruleId);
       if (cost === null) {
         await this.rules.release(scope, ruleId);
@@ -113,14 +113,14 @@ export class ScoringRuleRunner {
   }
 
   /**
-   * Advances the rule and starts its run in one transaction. Under the lock for requests for unscored targets, skips
+   * Advances the rule and starts its run in one transaction. Takes the lock of requests for unscored targets, and skips
    * targets that this version of the scorer has scored, or that are in one of its open runs.
    */
   private advance(
     scope: Scope,
     rule: ScoringRuleEntity,
     scorer: RunnableScorer,
-    { place, seenCount, chosen }: Batch,
+    { position, seenCount, chosen }: Batch,
     targets: readonly ScoringTarget[],
     max_cost_usd: number | null,
   ): Promise<boolean> {
@@ -134,7 +134,7 @@ export class ScoringRuleRunner {
       const settings = { grain, rule_id, max_cost_usd, concurrency: CONCURRENCY_DEFAULT };
       const run = left.length > 0 ? newRun(scope, scorer, left.length, settings) : null;
       const step = {
-        place,
+        position,
         seenCount,
         chosenCount: chosen.length,
         orderedCount: left.length,
@@ -158,8 +158,8 @@ export class ScoringRuleRunner {
 
 /** The arrivals that one step processes. */
 interface Batch {
-  /** The place of the last arrival. */
-  place: FeedPosition;
+  /** The position of the last arrival. */
+  position: FeedPosition;
   seenCount: number;
   /** The targets that match the filters and are sampled. */
   chosen: TargetRef[];
@@ -182,7 +182,7 @@ function nextBatch(arrived: readonly FeedEntry[], rule: ScoringRuleEntity): Batc
   const last = arrived[taken - 1];
   if (!last) return null;
   return {
-    place: { arrived_us: last.arrived_us, trace_id: last.trace_id },
+    position: { arrived_us: last.arrived_us, trace_id: last.trace_id },
     seenCount: arrived.slice(0, taken).filter(({ target_id }) => target_id !== null).length,
     chosen,
     hasMore: taken < arrived.length || arrived.length === ARRIVALS_MAX,

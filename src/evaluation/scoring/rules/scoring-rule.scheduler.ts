@@ -6,21 +6,21 @@ import { quietSecondsOf } from './scoring-rule.dto';
 import { ScoringRuleRepository, type ActiveRule } from './scoring-rule.repository';
 import { ScoringRuleRunner } from './scoring-rule.runner';
 
-/** Lease of a worker on a rule. Longer than a step takes; delays the rule by this much if the worker dies. */
+/** Lease of a worker on a rule. Longer than a step takes. If the worker dies, the rule is delayed by this much. */
 const LEASE_MS = 30_000;
-/** Rules per read. */
+/** Number of rules per read. */
 const PAGE = 100;
-/** Open runs of one rule, at most. With a slow scorer, arrivals wait instead of piling up as runs. */
+/** Maximum number of open runs of one rule. With a slow scorer, arrivals wait instead of piling up as runs. */
 const OPEN_RUNS_MAX = 3;
 
-/** With a cost limit, one run follows the other, so that concurrent runs cannot exceed it together. */
+/** With a cost limit, only one run is open at a time, so that concurrent runs cannot exceed the limit together. */
 const openRunsMax = ({ max_cost_usd_per_day }: ActiveRule): number =>
   max_cost_usd_per_day === null ? OPEN_RUNS_MAX : 1;
 
 const SCORER_ARCHIVED = 'The scorer is archived. Restore it to let the rule continue.';
 
 /**
- * Processes the arrivals of the rules of all tenants, in every worker. A pass takes one step for each rule with work, so
+ * Processes the arrivals for the rules of all tenants, in every worker. A pass makes one step for each rule with work, so
  * that the backlog of one rule or workspace does not delay the others.
  */
 @Injectable()
@@ -33,7 +33,7 @@ export class ScoringRuleScheduler {
     private readonly shutdown: WorkerShutdown,
   ) {}
 
-  /** Makes passes until no rule has work left. */
+  /** Runs passes until no rule has work left. */
   async runDue(): Promise<void> {
     while (await this.pass());
   }
@@ -55,24 +55,24 @@ export class ScoringRuleScheduler {
   /** Leases the rules that may start runs and have arrivals that have been quiet for long enough. */
   private async leaseDue(page: readonly ActiveRule[]): Promise<{ rule: ActiveRule; beforeUs: number }[]> {
     await this.recordArchivedScorers(page);
-    const able = page.filter((rule) => rule.is_scorer_live && rule.open_runs < openRunsMax(rule));
-    if (able.length === 0) return [];
+    const startable = page.filter((rule) => rule.is_scorer_live && rule.open_runs < openRunsMax(rule));
+    if (startable.length === 0) return [];
     const clock = await this.arrivals.clock();
-    const watched = able.map((rule) => ({
+    const ranges = startable.map((rule) => ({
       rule,
       workspace_id: rule.workspace_id,
       after: { arrived_us: rule.seen_us, trace_id: rule.seen_trace_id },
       before_us: Math.min(clock.settled_us, clock.now_us - quietSecondsOf(rule) * 1_000_000),
     }));
-    const ready = await this.arrivals.nonEmptyRanges(watched);
+    const ready = await this.arrivals.nonEmptyRanges(ranges);
     if (ready.length === 0) return [];
     const live = await this.workspaces.liveAmong(ready.map(({ workspace_id }) => workspace_id));
-    const possible = ready.filter(({ workspace_id }) => live.has(workspace_id));
+    const due = ready.filter(({ workspace_id }) => live.has(workspace_id));
     const leased = await this.rules.lease(
-      possible.map(({ rule }) => rule.rule_id),
+      due.map(({ rule }) => rule.rule_id),
       LEASE_MS,
     );
-    return possible
+    return due
       .filter(({ rule }) => leased.has(rule.rule_id))
       .map(({ rule, before_us }) => ({ rule, beforeUs: before_us }));
   }

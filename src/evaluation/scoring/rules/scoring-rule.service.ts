@@ -27,7 +27,7 @@ import {
 import type { ScoringRuleEntity } from './scoring-rule.entity';
 import { ScoringRuleRepository } from './scoring-rule.repository';
 
-/** Rules of one scorer that are not archived, at most. */
+/** Maximum number of rules of one scorer that are not archived. */
 const RULES_MAX = 20;
 
 const SETTINGS: (keyof ScoringRuleEntity)[] = [
@@ -55,7 +55,7 @@ const RULE: ResourceKind<ScoringRuleEntity, ScoringRuleDto> = {
   toView: toScoringRuleDto,
 };
 
-/** Rules by which a scorer scores traces or sessions as they arrive. A rule is 404 under any other scorer. */
+/** Manages rules that score traces or sessions as they arrive. A rule is not found (404) under another scorer. */
 @Injectable()
 export class ScoringRuleService extends WorkspaceResourceService<ScoringRuleEntity, ScoringRuleDto> {
   constructor(
@@ -131,7 +131,7 @@ export class ScoringRuleService extends WorkspaceResourceService<ScoringRuleEnti
   /**
    * Changes a rule. A rule that is enabled again ignores earlier arrivals. Errors: those of every change; 400 for filter
    * values of the wrong type; 409 for an archived scorer; 422 for a cost limit on a judge without prices; 503 for enabling
-   * it without the scorer's judge backend.
+   * a rule without the scorer's judge backend.
    */
   async patch(
     scope: Scope,
@@ -204,21 +204,21 @@ export class ScoringRuleService extends WorkspaceResourceService<ScoringRuleEnti
     checkRunnable(scorer);
     if ((await this.rules.countLive(tx, scope, scorerId)) < RULES_MAX) return;
     throw problem.conflict(
-      `The scorer already has ${RULES_MAX} rules, the maximum. Archive one of them first.`,
+      `The scorer already has ${RULES_MAX} rules, the maximum. Archive one of them, then try again.`,
     );
   }
 }
 
-/** Returns the settings that a body changes. Sending back the default quiet time as it was read changes nothing. */
+/** Returns the settings that a body changes. A default quiet time that is sent back as it was read changes nothing. */
 function settingsOf(row: ScoringRuleEntity, dto: PatchScoringRuleDto): Partial<ScoringRuleEntity> {
-  const isGrainKept = (dto.grain ?? row.grain) === row.grain;
-  const isQuietKept = isGrainKept && dto.quiet_seconds === quietSecondsOf(row);
+  const isSameGrain = (dto.grain ?? row.grain) === row.grain;
+  const isSameQuietTime = isSameGrain && dto.quiet_seconds === quietSecondsOf(row);
   return {
     sample_rate: dto.sample_rate,
     filters: dto.filters === undefined ? undefined : toRawJson(dto.filters ?? []),
     grain: dto.grain,
     enabled: dto.enabled,
-    quiet_seconds: isQuietKept ? undefined : dto.quiet_seconds,
+    quiet_seconds: isSameQuietTime ? undefined : dto.quiet_seconds,
     max_cost_usd_per_day: dto.max_cost_usd_per_day,
   };
 }
@@ -230,7 +230,7 @@ const startingAt = (nowUs: number) => ({
   seen_trace_id: '',
 });
 
-/** Errors: 400 for filter values of the wrong type. */
+/** Checks the types of filter values. Errors: 400. */
 function checkFilters(dto: Pick<CreateScoringRuleDto, 'filters'>): void {
   const errors = conditionErrors(dto);
   if (errors.length > 0) throw problem.invalidFields(errors);

@@ -30,11 +30,11 @@ export interface BatchEnd {
 export const isBatch = ({ workspaceId }: Scope, id: string): Sql =>
   sql`score_batch_id = ${id} AND workspace_id = ${workspaceId}`;
 
-/** Starts the runs of batches over the targets that wait, and ends batches. */
+/** Starts runs over the waiting targets of batches, and ends batches. */
 @Injectable()
 export class ScoreBatchProgressRepository {
   /**
-   * Moves waiting targets, the first ones first, to new runs of the batch, each with as many as a run may have.
+   * Moves waiting targets of a batch to new runs, in order, and fills each run.
    *
    * @param runIds ids for the runs; fewer are used if fewer targets wait
    * @param maxCostUsd the cost limit of each run
@@ -87,7 +87,7 @@ export class ScoreBatchProgressRepository {
   }
 
   /**
-   * Adds the counts of a run that has ended to its batch, which is then locked. Returns null for a run without a batch.
+   * Adds the counts of a run that has ended to its batch, and so locks the batch. Returns null for a run without a batch.
    */
   async countRun(tx: Tx, scope: Scope, runId: string): Promise<CountedBatch | null> {
     const [batch] = await tx.query<Omit<CountedBatch, 'has_succeeded' | 'open_runs'>>(
@@ -105,7 +105,7 @@ export class ScoreBatchProgressRepository {
       ),
     );
     if (!batch) return null;
-    // A statement of its own, because it sees what other runs committed before the batch was locked.
+    // A separate statement, so that it sees what other runs committed before the batch was locked.
     const [runs] = await tx.query<Pick<CountedBatch, 'has_succeeded' | 'open_runs'>>(
       prepared(
         'score-batch.runs',
@@ -118,7 +118,7 @@ export class ScoreBatchProgressRepository {
     return { ...batch, ...runs! };
   }
 
-  /** Counts the targets of a batch that are in no run. */
+  /** Counts the targets of a batch that are not in a run yet. */
   async countWaiting(tx: Tx, scope: Scope, id: string): Promise<number> {
     const [row] = await tx.query<{ waiting: number }>(
       sql`SELECT count(*) AS waiting FROM score_batches b JOIN score_batch_targets t USING (score_batch_id)
@@ -127,7 +127,7 @@ export class ScoreBatchProgressRepository {
     return row!.waiting;
   }
 
-  /** Locks a batch. Returns false if it has ended, or does not exist. */
+  /** Locks a batch. Returns false if the batch has ended or does not exist. */
   async lockOpen(tx: Tx, scope: Scope, id: string): Promise<boolean> {
     const rows = await tx.query(
       sql`SELECT 1 FROM score_batches WHERE ${isBatch(scope, id)} AND batch_status IN ('queued', 'running') FOR UPDATE`,

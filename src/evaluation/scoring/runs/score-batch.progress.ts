@@ -13,8 +13,8 @@ import { TARGETS_MAX } from './score-run.entity';
 import { SCORE_RUN } from './score-run.job';
 
 /**
- * Open runs of one batch, at most. Workers take runs in the order in which they were started, so a large batch does not
- * delay the runs that others start after it by more than this.
+ * Maximum number of open runs of one batch. Workers take runs in the order in which they were started, so a large batch
+ * delays runs that others start later by no more than this.
  */
 const OPEN_RUNS_MAX = 3;
 
@@ -28,8 +28,8 @@ export class ScoreBatchProgress {
   ) {}
 
   /**
-   * Starts runs over the next targets of a batch, until as many as allowed are open. With a cost limit, one run follows the
-   * other, each with what is left as its limit, so that concurrent runs cannot exceed it together.
+   * Starts runs over the next targets of a batch, until the maximum number of runs is open. With a cost limit, only one run is
+   * open at a time and gets the rest of the limit, so that concurrent runs cannot exceed the limit together.
    *
    * @param costUsd cost of the runs that have ended
    * @returns the number of runs that were started
@@ -56,8 +56,8 @@ export class ScoreBatchProgress {
   }
 
   /**
-   * Adds a run that has ended to its batch, if it has one, and starts the next runs of the batch or ends it. In the
-   * transaction that ends the run, so that a crash leaves no batch without a run.
+   * Adds a run that has ended to its batch, if it has one, and starts the next runs of the batch or ends the batch. Runs in
+   * the transaction that ends the run, so that a crash leaves no open batch without a run.
    */
   async onRunEnded(tx: Tx, scope: Scope, runId: string): Promise<void> {
     const batch = await this.batches.countRun(tx, scope, runId);
@@ -66,7 +66,7 @@ export class ScoreBatchProgress {
     const costUsd = batch.cost_usd ?? 0;
     const live = await this.workspaces.liveAmong([scope.workspaceId], tx);
     if (!live.has(scope.workspaceId)) {
-      await this.cancel(tx, scope, batch, 'The batch was cancelled, because its workspace is not active.');
+      await this.cancel(tx, scope, batch, 'The batch was cancelled because its workspace is not active.');
       return;
     }
     const isOverLimit = batch.run_failure_code === 'budget_exceeded';
@@ -84,7 +84,7 @@ export class ScoreBatchProgress {
     if (open_runs + started === 0) await this.batches.end(tx, scope, score_batch_id, endOf(batch));
   }
 
-  /** Cancels an open batch, so that it starts no further runs. Its open runs continue. Does nothing to one that has ended. */
+  /** Cancels an open batch, so that it starts no further runs. Its open runs continue. Does nothing if it has ended. */
   async cancel(
     tx: Tx,
     scope: Scope,
@@ -102,7 +102,7 @@ export class ScoreBatchProgress {
 }
 
 const notStarted = (waiting: number, total: number): string =>
-  `${waiting} of its ${total} targets were in no run yet. completed_count says how many were scored.`;
+  `${waiting} of its ${total} targets were not in a run yet. completed_count says how many were scored.`;
 
 /** A batch succeeds when at least one of its runs does. */
 const endOf = ({ has_succeeded, run_failure_code, run_failure_detail }: CountedBatch): BatchEnd =>
@@ -111,5 +111,5 @@ const endOf = ({ has_succeeded, run_failure_code, run_failure_detail }: CountedB
     : {
         batch_status: 'failed',
         failure_code: run_failure_code,
-        failure_detail: `None of the runs succeeded. The last one: ${run_failure_detail}`,
+        failure_detail: `No run succeeded. The last run failed with: ${run_failure_detail}`,
       };

@@ -49,9 +49,9 @@ export class ScoreRunDto {
   @ApiProperty({ type: 'integer', minimum: 1 })
   scorer_version!: number;
   experiment_id!: string | null;
-  /** The rule that started the run; null for a run that was requested. */
+  /** The rule that started the run; null for any other run. */
   rule_id!: string | null;
-  /** The batch that the run is a part of; null for any other run. */
+  /** The batch that the run belongs to; null for a run outside of batches. */
   score_batch_id!: string | null;
   @ApiProperty({ enum: [...GRAINS] })
   grain!: Grain;
@@ -70,14 +70,14 @@ export class ScoreRunDto {
   @ApiProperty({ type: 'integer', minimum: 0 })
   failed_count!: number;
   /**
-   * Number of scores, deliberate nulls included, that were not written back to their results: the result has a score of
-   * that name from you, the experiment is frozen, or the result was replaced meanwhile.
+   * Number of scores (including deliberate nulls) that were not written back to their results, because the result already
+   * has a score of that name from a client, the experiment is frozen, or the result was replaced meanwhile.
    */
   @ApiProperty({ type: 'integer', minimum: 0 })
   not_written_back_count!: number;
   /** Cost of the judge, in US dollars, when known. */
   cost_usd!: number | null;
-  /** Cost limit of the request, in US dollars. */
+  /** Cost limit, in US dollars. */
   max_cost_usd!: number | null;
   /** Whether cached answers of the judge may be reused. */
   cache!: boolean;
@@ -106,10 +106,10 @@ export class ScoreRunPageDto {
 
 /** The spread of the samples of one target. */
 export class SampleSpreadDto {
-  /** Samples requested from the judge. */
+  /** Number of samples requested from the judge. */
   @ApiProperty({ type: 'integer', minimum: 1 })
   count!: number;
-  /** Samples that failed. */
+  /** Number of samples that failed. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   failed_count!: number;
   /** The score of each successful sample, in order. */
@@ -122,7 +122,7 @@ export class SampleSpreadDto {
 export class ScoringResultDto {
   trace_id?: string;
   session_id?: string;
-  /** The result that is the target. Absent if the target is a trace or a session. */
+  /** The result that was scored. Absent if the target is a trace or a session. */
   result_id?: string;
   /** The case of that result. */
   case_id?: string;
@@ -156,7 +156,7 @@ export class ScoringResultDto {
   samples?: SampleSpreadDto;
   @AnyJson({
     required: false,
-    description: 'In `preview`: exactly what would be run, or the body of the request to the judge.',
+    description: 'In `preview`: what would be run, or the body of the request that would be sent to the judge.',
   })
   preview_request?: unknown;
 }

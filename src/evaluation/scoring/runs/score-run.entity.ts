@@ -4,7 +4,7 @@ import type { Grain } from '../../scorers';
 export const SCORE_MODES = ['score', 'preview', 'test'] as const;
 export type ScoreMode = (typeof SCORE_MODES)[number];
 
-/** Targets of one run, or of one request in `preview` or `test`, at most. */
+/** Maximum number of targets of one run, and of one request in `preview` or `test`. */
 export const TARGETS_MAX = { score: 100, test: 5, preview: 5 } as const satisfies Record<ScoreMode, number>;
 
 export const RUN_STATUSES = ['queued', 'running', 'succeeded', 'failed'] as const;
@@ -31,7 +31,7 @@ export interface ScoreRunRow {
   experiment_id: string | null;
   /** The rule that started the run. */
   rule_id: string | null;
-  /** The batch that it is a part of. */
+  /** The batch that the run belongs to. */
   score_batch_id: string | null;
   grain: Grain;
   run_status: RunStatus;
@@ -39,7 +39,7 @@ export interface ScoreRunRow {
   total: number;
   completed_count: number;
   failed_count: number;
-  /** Scores that are not in the scores of their results. */
+  /** Number of scores that were not written back to their results. */
   not_written_back_count: number;
   cost_usd: number | null;
   max_cost_usd: number | null;
@@ -53,21 +53,21 @@ export interface ScoreRunRow {
   created_by: string;
 }
 
-/** A range of the results of an experiment, by their ids; both are inclusive. */
+/** A range of the result ids of an experiment that a selection has walked. Both ends are inclusive. */
 export interface Walk {
   from: string;
   to: string;
 }
 
-/** A trace with its session, if it has one; a session alone; or a result with the trace and session that it names. */
+/** A target: a trace with its session, if it has one; a session; or a result with the trace and session that it names. */
 export interface TargetRef {
-  /** Either may be null, and for a result both. */
+  /** One of these two may be null; for a result, both may be. */
   trace_id: string | null;
   session_id: string | null;
   /** The result that is the target, or that names it. */
   result_experiment_id?: string | null;
   result_id?: string | null;
-  /** Set if the target is the result: its version, and its case. */
+  /** The version and the case of the result. Set only if the target is the result. */
   result_version?: number | null;
   case_id?: string | null;
 }
@@ -77,10 +77,10 @@ export interface ScoringTarget extends Required<TargetRef> {
   ordinal: number;
 }
 
-/** Whether the target is a result. */
+/** Tells whether a target is a result. */
 export const isResult = ({ result_version }: TargetRef): boolean => typeof result_version === 'number';
 
-/** Returns the id under which the tables know a target: of a result, with the version that is scored. */
+/** Returns the id of a target in the tables. For a result, it includes the version that is scored. */
 export const targetIdOf = (target: TargetRef): string =>
   isResult(target) ? `${target.result_id}@${target.result_version}` : (target.trace_id ?? target.session_id)!;
 

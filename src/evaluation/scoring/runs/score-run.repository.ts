@@ -26,21 +26,21 @@ const RESULT_COLUMNS = `score_run_id, ordinal, score_id, scorer_id, scorer_versi
   case_id, score, choice, confidence, probabilities, answers, reasoning, backend, model, error, elapsed_ms, cost_usd,
   request_sha256, is_cached, samples, created_at`;
 
-/** The experiment, id, version and case of the result that is a target `t`; null for a target that is none. */
+/** Selects the experiment, id, version and case of a target `t` that is a result. They are null for any other target. */
 const RESULT_OF_TARGET = `CASE WHEN t.result_version IS NOT NULL THEN t.result_experiment_id END,
   CASE WHEN t.result_version IS NOT NULL THEN t.result_id END, t.result_version, t.case_id`;
 
-/** Open runs counted, at most. */
+/** Maximum number of open runs that are counted. */
 const COUNTED_MAX = 100_000;
 
-/** Ranges of results that are read. Sequential selections merge into one range. */
+/** Maximum number of walks that are read. Sequential selections merge into one walk. */
 const WALKS_MAX = 10;
 
 /** Numbers of open runs, for metrics. */
 export interface OpenRuns {
   queued: number;
   running: number;
-  /** Age of the oldest queued run; 0 without queued runs. */
+  /** Age of the oldest queued run. 0 without queued runs. */
   oldestQueuedSeconds: number;
 }
 
@@ -62,7 +62,7 @@ export class ScoreRunRepository {
   /**
    * Inserts a run and its targets.
    *
-   * @param walk the results that were walked to select the targets, see `walks`
+   * @param walk the range of results that was walked to select the targets, see `walks`
    */
   async insert(
     tx: Tx,
@@ -121,7 +121,7 @@ export class ScoreRunRepository {
     );
   }
 
-  /** Returns the mean of the scores that a run has so far. Null without one. */
+  /** Returns the mean of the scores that a run has so far. Null without scores. */
   async meanScore(scope: Scope, runId: string): Promise<number | null> {
     const [row] = await this.database.query<{ mean: number | null }>(
       sql`SELECT avg(score) AS mean FROM score_results
@@ -163,12 +163,12 @@ export class ScoreRunRepository {
   }
 
   /**
-   * Looks up targets that a scorer version has scored, failed to score, or that are in one of its open runs or batches.
+   * Looks up the targets that a scorer version has scored or failed to score, or that are in one of its open runs or batches.
    * Returns true for targets with a score or in an open run or batch, and false for targets that only failed.
    *
-   * Each target is looked up by its key (LATERAL, OFFSET 0), however many there are. `(SELECT …)` makes the planner use
-   * averages. Without statistics on a workspace and scorer, it would expect no rows and might read all scores. It is not
-   * prepared: a plan made while the tables were small would read all targets.
+   * Looks up each target by its key (LATERAL, OFFSET 0), however many there are. `(SELECT …)` makes the planner use averages:
+   * without statistics on a workspace and scorer, it would expect no rows and might read all scores. The statement is not
+   * prepared, because a plan made while the tables were small would read all targets.
    */
   async findEarlier(
     scope: Scope,
@@ -210,8 +210,9 @@ export class ScoreRunRepository {
   }
 
   /**
-   * Returns the newest ranges of an experiment's results in which no result was unscored, and in no run, when they were
-   * walked for a run of this scorer version. Results in them may have been replaced since, or have become visible late.
+   * Returns the newest ranges of an experiment's results that were walked to select targets for this scorer version. After
+   * such a selection, no result in the range was left untried. Results may have been replaced since, or have become visible
+   * late.
    */
   walks(
     scope: Scope,
@@ -228,7 +229,7 @@ export class ScoreRunRepository {
     );
   }
 
-  /** Serializes, until the transaction ends, the requests that start runs of a scorer version over unscored targets. */
+  /** Until the transaction ends, blocks other requests that start runs of the same scorer version over unscored targets. */
   async lockUnscored(
     tx: Tx,
     scope: Scope,
@@ -240,8 +241,8 @@ export class ScoreRunRepository {
   }
 
   /**
-   * Takes runs of all tenants that have lost their job or their worker: queued for `queuedMs`, or running under an expired
-   * lease. Returns their ids. A run is taken at most once in `againMs`; the run that was taken longest ago comes first.
+   * Takes the runs of all tenants that have lost their job or their worker: queued for `queuedMs`, or running under an expired
+   * lease. Returns their ids. Takes each run at most once in `againMs`, starting with the run that was taken longest ago.
    */
   async takeLost(
     tx: Tx,
@@ -260,7 +261,7 @@ export class ScoreRunRepository {
     return rows.map((row) => row.score_run_id);
   }
 
-  /** Counts the open runs of all tenants by their index. Only for metrics. */
+  /** Counts the open runs of all tenants, for metrics. Uses their index. */
   async countOpen(): Promise<OpenRuns> {
     const [row] = await this.database.query<{ queued: number; running: number; age: number }>(
       prepared(

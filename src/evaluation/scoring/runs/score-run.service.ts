@@ -19,7 +19,7 @@ import { type ScoreRunRow, type ScoringTarget, targetIdOf, type Walk } from './s
 import { SCORE_RUN } from './score-run.job';
 import { type RunEnd, ScoreRunRepository } from './score-run.repository';
 
-/** Age at which a queued run may have lost its job. A second job does no harm to a run that still waits. */
+/** Age after which a queued run may have lost its job. A second job does no harm to a run that is still waiting. */
 const QUEUED_MS = 30_000;
 const REQUEUE_AGAIN_MS = 30_000;
 const REQUEUE_BATCH = 100;
@@ -45,9 +45,9 @@ export class ScoreRunService {
   ) {}
 
   /**
-   * Starts a run over these targets. With `unscoredOnly`, returns null if another run has taken one of the targets since
-   * they were selected. A run without targets has succeeded at once, and has no job. `walk` is the range of
-   * results that was walked to select the targets.
+   * Starts a run over these targets. With `unscoredOnly`, returns null if another run has taken one of the targets since they
+   * were selected. A run without targets succeeds at once and gets no job. `walk` is the range of results that was walked to
+   * select the targets.
    */
   start(
     scope: Scope,
@@ -95,7 +95,7 @@ export class ScoreRunService {
     return new Set([...earlier].flatMap(([id, isTaken]) => (isTaken ? id : [])));
   }
 
-  /** Enqueues runs again that a crash left without a job or without a worker. */
+  /** Enqueues the runs again that a crash left without a job or a worker. */
   async requeueLostRuns(): Promise<void> {
     const limits = { queuedMs: QUEUED_MS, againMs: REQUEUE_AGAIN_MS, limit: REQUEUE_BATCH };
     const ids = await this.database.transaction(async (tx) => {
@@ -122,14 +122,14 @@ export class ScoreRunService {
     return { items: rows.map(toScoreResultDto), page };
   }
 
-  /** Returns the mean of the scores that a run has so far. Null without one, and for an unknown run. */
+  /** Returns the mean of the scores that a run has so far. Null without scores, and for an unknown run. */
   meanScore(scope: Scope, id: string): Promise<number | null> {
     return this.runs.meanScore(scope, id);
   }
 
   /**
-   * Cancels an open run. Stored scores are kept, and the other targets get an error. Idempotent. Errors: 404; 409 for a run
-   * that has ended without being cancelled.
+   * Cancels an open run. Keeps stored scores, and gives the other targets an error. Idempotent. Errors: 404; 409 for a run
+   * that ended without being cancelled.
    */
   async cancel(scope: Scope, id: string): Promise<ScoreRunDto> {
     await this.find(scope, id);
@@ -140,8 +140,8 @@ export class ScoreRunService {
   }
 
   /**
-   * Ends an open run, by default as cancelled, with an error for each target without a result. Its batch goes on. Does
-   * nothing to a run that has ended.
+   * Ends an open run, by default as cancelled, with an error for each target without a result. Its batch continues. Does
+   * nothing if the run has ended.
    */
   async end(scope: Scope, id: string, end: Omit<RunEnd, 'scoreIds'> = CANCELLED): Promise<void> {
     const { total } = await this.find(scope, id);

@@ -5,8 +5,8 @@ import type { Grain } from '../../scorers';
 import type { ScoringTarget } from '../runs/score-run.entity';
 import {
   contentSizeOf,
-  type KnownContent,
-  NOTHING_KNOWN,
+  NOTHING_PREFETCHED,
+  type PrefetchedContent,
   SESSION_TRACES_MAX,
   SessionReader,
 } from './session-reader';
@@ -19,17 +19,17 @@ export interface ChunkContent {
   results: Map<string, ResultContent>;
 }
 
-/** The same, and what was read together with them. */
+/** The traces and results of a chunk of targets, with sessions and spans that were read ahead. */
 export interface PreparedContent extends ChunkContent {
-  known: KnownContent;
+  prefetched: PrefetchedContent;
 }
 
-/** Limits of the common read, per target. Content beyond them is read for its target alone. */
-const EACH = { spans: 125, bytes: 128 * 1024 };
-/** A smaller chunk has the limits of this many targets. */
-const LEAST_TARGETS = 8;
+/** Limits for reading ahead, per target. Larger content is read separately for its target. */
+const PER_TARGET = { spans: 125, bytes: 128 * 1024 };
+/** Smaller chunks get the limits of this many targets. */
+const MIN_TARGETS = 8;
 
-/** Size of content beside which the next chunk can be held, in bytes. */
+/** Largest content of a chunk that allows the next chunk to be read ahead, in bytes. */
 const SMALL = 4 * 1024 * 1024;
 
 /** Reads the traces, results and sessions of several targets together. */
@@ -51,7 +51,7 @@ export class ChunkReader {
     return { traces: byId(traces), results };
   }
 
-  /** Also reads small sessions and traces of the targets, so that a target needs few reads of its own, or none. */
+  /** Reads traces and results, and small sessions and traces ahead, so that a target needs few reads of its own, or none. */
   async readTogether(
     scope: Scope,
     grain: Grain,
@@ -64,21 +64,21 @@ export class ChunkReader {
     };
     const traceIds = traceIdsOf(targets);
     if (traceIds.length === 0 && sessionsOf([]).length === 0) {
-      return { traces: new Map(), results, known: NOTHING_KNOWN };
+      return { traces: new Map(), results, prefetched: NOTHING_PREFETCHED };
     }
     const wanted = { traceIds, ofSessions: sessionsOf, withSpansOfSessions: grain === 'session' };
-    const shares = Math.max(LEAST_TARGETS, targets.length);
+    const shares = Math.max(MIN_TARGETS, targets.length);
     const { traces, sessions, spans } = await this.traces.readTogether(scope, wanted, {
       maxBytes: SUBJECT_MAX,
       sessionTraces: SESSION_TRACES_MAX,
-      spans: EACH.spans * shares,
-      bytes: EACH.bytes * shares,
+      spans: PER_TARGET.spans * shares,
+      bytes: PER_TARGET.bytes * shares,
     });
-    const ofAgents = await this.sessions.agentSessionsAmong(scope, [...new Set(sessionsOf(traces))]);
-    return { traces: byId(traces), results, known: { sessions, spans, ofAgents } };
+    const agentSessions = await this.sessions.agentSessionsAmong(scope, [...new Set(sessionsOf(traces))]);
+    return { traces: byId(traces), results, prefetched: { sessions, spans, agentSessions } };
   }
 
-  /** Returns the trace and the result of a target. Reads those that were left out of their chunk, but fit into a subject. */
+  /** Returns the trace and the result of a target. Reads content that did not fit into its chunk, but fits into a subject. */
   async ofTarget(
     scope: Scope,
     { trace_id, result_experiment_id, result_id }: ScoringTarget,
@@ -113,7 +113,7 @@ export class ChunkReader {
 const isUnreadResult = ({ size, input, output, expected, metadata }: ResultContent): boolean =>
   size > 0 && (input ?? output ?? expected ?? metadata) === null;
 
-/** Tells whether the content is so small that the next chunk can be held beside it. */
+/** Tells whether the content is so small that the next chunk can be read ahead. */
 export const isSmall = ({ traces, results }: ChunkContent): boolean => {
   const resultSize = [...results.values()].reduce((sum, { size }) => sum + size, 0);
   return contentSizeOf([...traces.values()]) + resultSize <= SMALL;

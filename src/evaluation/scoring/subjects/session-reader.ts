@@ -12,26 +12,26 @@ import {
 import { Conversation, lastAssistantContent, messagesIn, type SessionMessage } from '../../judges';
 import { isUnread, SUBJECT_MAX, type SubjectBudget } from './subject-views';
 
-/** Traces and messages of a session that a scorer sees, at most. */
+/** Maximum numbers of traces and messages of a session that a scorer sees. */
 export const SESSION_TRACES_MAX = 100;
 export const MESSAGES_MAX = 1_000;
-/** Calls of models whose messages are read, at most: of a session, and at the end of a trace. */
+/** Maximum numbers of model calls whose messages are read: of a session, and at the end of a trace. */
 const SESSION_CALLS_MAX = 1_000;
 const LAST_CALLS_MAX = 20;
 
-/** What was read together for several targets, so that it need not be read for each. */
-export interface KnownContent extends Pick<TracesTogether, 'sessions' | 'spans'> {
-  /** The sessions of agents among those of the targets. Undefined if this is unknown. */
-  ofAgents?: ReadonlySet<string>;
+/** Content that was read ahead for several targets together. */
+export interface PrefetchedContent extends Pick<TracesTogether, 'sessions' | 'spans'> {
+  /** The sessions of the targets that are agents' sessions. Undefined if unknown. */
+  agentSessions?: ReadonlySet<string>;
 }
 
-export const NOTHING_KNOWN: KnownContent = { sessions: new Map(), spans: new Map() };
+export const NOTHING_PREFETCHED: PrefetchedContent = { sessions: new Map(), spans: new Map() };
 
-/** Returns the size of what spans or traces contain, in bytes of JSON. */
+/** Returns the total content size of spans or traces, in bytes of JSON. */
 export const contentSizeOf = (read: readonly { content_size: number }[]): number =>
   read.reduce((sum, { content_size }) => sum + content_size, 0);
 
-/** Stands for content that does not fit into the budget. */
+/** Marks content that does not fit into the budget. */
 export const UNREAD = Symbol('unread');
 
 /** The part of a session that was read. */
@@ -42,13 +42,13 @@ export interface Session {
   isAgentSession: boolean;
   traces: TraceRow[];
   traceCount: number;
-  /** Number of traces whose messages were read, from the first. */
+  /** Number of traces whose messages were read, starting from the first. */
   readCount: number;
   /** Whether messages are missing, because they are too many or too large, or belong to traces that were not read. */
   hasMore: boolean;
 }
 
-/** Reads what was said in sessions and traces. */
+/** Reads the messages of sessions and traces. */
 @Injectable()
 export class SessionReader {
   constructor(
@@ -56,47 +56,52 @@ export class SessionReader {
     private readonly sessions: SessionDirectory,
   ) {}
 
-  /** Returns the sessions of agents among these. */
+  /** Returns those of these sessions that are agents' sessions. */
   async agentSessionsAmong(scope: Scope, sessionIds: readonly string[]): Promise<ReadonlySet<string>> {
     if (sessionIds.length === 0) return new Set();
     return new Set((await this.sessions.lastMessages(scope, sessionIds)).keys());
   }
 
-  /** Reads an agent's messages or, without any, the messages of the first traces that fit into the budget. */
-  async read(scope: Scope, sessionId: string, budget: SubjectBudget, known: KnownContent): Promise<Session> {
-    const read = known.sessions.get(sessionId);
+  /** Reads the messages of an agent's session or, without any, of the first traces that fit into the budget. */
+  async read(
+    scope: Scope,
+    sessionId: string,
+    budget: SubjectBudget,
+    prefetched: PrefetchedContent,
+  ): Promise<Session> {
+    const read = prefetched.sessions.get(sessionId);
     const fits = read && contentSizeOf(read) <= budget.bytes;
-    const isOfAgent = known.ofAgents?.has(sessionId) ?? true;
-    const [found, ofAgent] = await Promise.all([
+    const mayBeAgentSession = prefetched.agentSessions?.has(sessionId) ?? true;
+    const [found, agentSession] = await Promise.all([
       fits ? read : this.traces.sessionTraces(scope, sessionId, SESSION_TRACES_MAX + 1, budget.bytes),
-      isOfAgent ? this.sessions.beginning(scope, sessionId, MESSAGES_MAX, budget.bytes) : null,
+      mayBeAgentSession ? this.sessions.beginning(scope, sessionId, MESSAGES_MAX, budget.bytes) : null,
     ]);
     const traces = found.slice(0, SESSION_TRACES_MAX);
     const unread = traces.findIndex(isUnread);
     const firstTraces = unread < 0 ? traces : traces.slice(0, unread);
-    const stored = ofAgent?.messages.map(withoutNulls) ?? [];
-    // an agent's session begins with its prompt, whether or not further messages are stored
+    const stored = agentSession?.messages.map(withoutNulls) ?? [];
+    // An agent's session starts with its prompt, even if no further messages are stored.
     const isAnswered = stored.some(({ role }) => role === 'assistant');
     const ofTraces =
-      isAnswered || ofAgent?.isWhole === false
+      isAnswered || agentSession?.isWhole === false
         ? undefined
-        : await this.messagesOf(scope, firstTraces, budget, known);
+        : await this.messagesOf(scope, firstTraces, budget, prefetched);
     const isOfTraces = ofTraces !== undefined && ofTraces.messages.length > 0;
     return {
       sessionId,
       messages: (isOfTraces ? ofTraces.messages : stored).map(withJsonText),
-      isAgentSession: ofAgent !== null && !isOfTraces,
+      isAgentSession: agentSession !== null && !isOfTraces,
       traces,
       traceCount:
         traces.length < found.length
           ? await this.traces.countSelectedTraces(scope, { session_ids: [sessionId] })
           : traces.length,
       readCount: firstTraces.length,
-      hasMore: ofTraces ? firstTraces.length < found.length || ofTraces.isCut : !ofAgent!.isWhole,
+      hasMore: ofTraces ? firstTraces.length < found.length || ofTraces.isCut : !agentSession!.isWhole,
     };
   }
 
-  /** Reads the last answer of a session whose last messages were not read. The last traces may have no answer. */
+  /** Reads the last answer of a session whose last messages were not read. Skips traces without an answer. */
   async lastAnswer(scope: Scope, session: Session, budget: SubjectBudget): Promise<unknown> {
     if (session.isAgentSession) {
       const answer = await this.sessions.lastAnswer(scope, session.sessionId, budget.bytes);
@@ -142,10 +147,11 @@ export class SessionReader {
     scope: Scope,
     traces: readonly TraceRow[],
     budget: SubjectBudget,
-    known: KnownContent,
+    prefetched: PrefetchedContent,
   ): Promise<{ messages: SessionMessage[]; isCut: boolean }> {
-    const silent = traces.filter(({ input, output }) => input === null || output === null);
-    const calls = knownCalls(silent, known, budget) ?? (await this.readCalls(scope, silent, budget));
+    const incomplete = traces.filter(({ input, output }) => input === null || output === null);
+    const calls =
+      prefetchedCalls(incomplete, prefetched, budget) ?? (await this.readCalls(scope, incomplete, budget));
     const callsOf = new Map<string, TraceSpan[]>();
     for (const call of calls) {
       const ofTrace = callsOf.get(call.trace_id);
@@ -161,10 +167,10 @@ export class SessionReader {
   }
 }
 
-/** Returns the calls of models of traces, by trace and start. Undefined if they were not read, or exceed the budget. */
-function knownCalls(
+/** Returns the model calls of traces, by trace and start. Undefined if they were not read ahead, or exceed the budget. */
+function prefetchedCalls(
   traces: readonly TraceRow[],
-  { spans }: KnownContent,
+  { spans }: PrefetchedContent,
   budget: SubjectBudget,
 ): TraceSpan[] | undefined {
   const calls: TraceSpan[] = [];

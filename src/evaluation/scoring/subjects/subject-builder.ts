@@ -9,9 +9,9 @@ import type { ScoringTarget } from '../runs/score-run.entity';
 import { ChunkReader, isSmall, type PreparedContent, sessionIdOf } from './chunk-reader';
 import {
   contentSizeOf,
-  type KnownContent,
   MESSAGES_MAX,
-  NOTHING_KNOWN,
+  NOTHING_PREFETCHED,
+  type PrefetchedContent,
   type Session,
   SessionReader,
   UNREAD,
@@ -47,7 +47,7 @@ export interface TargetContent {
   expected: unknown;
 }
 
-/** Targets, and how to prepare them. */
+/** Targets to prepare. */
 export interface TargetsToPrepare {
   grain: Grain;
   targets: readonly ScoringTarget[];
@@ -56,12 +56,15 @@ export interface TargetsToPrepare {
 }
 
 /**
- * Builds the subject of a target, which is what a scorer sees: input, output, expected and metadata of the result that is
- * the target or names it; what the result lacks, from the root span, else from the model calls of the trace; the trace with
- * its spans; the session with its messages and traces.
+ * Builds the subject of a target, which is what a scorer sees:
  *
- * Reads nothing beyond the budget. Required members take their share first, then spans and messages, then the trace's
- * copies of input and output. Objects with content that does not fit are marked `is_truncated`.
+ * - input, output, expected and metadata of the result that is the target or names it
+ * - an input or output that the result lacks, from the root span, else from the model calls of the trace
+ * - the trace with its spans
+ * - the session with its messages and traces
+ *
+ * Reads nothing beyond the budget. Required members take their share first, then spans and messages, then the trace's own
+ * input and output. Marks objects whose content does not fit as `is_truncated`.
  */
 @Injectable()
 export class SubjectBuilder {
@@ -72,8 +75,8 @@ export class SubjectBuilder {
   ) {}
 
   /**
-   * Yields targets in order. Reads a chunk of targets together, and already the next one if this one is small, so that
-   * targets seldom wait for the database.
+   * Yields targets in order. Reads a chunk of targets together, and the next chunk ahead if this one is small, so that targets
+   * seldom wait for the database.
    */
   async *prepare(
     scope: Scope,
@@ -88,12 +91,12 @@ export class SubjectBuilder {
       const content = await (ahead ?? read(at));
       const next = at + chunkSize;
       ahead = next < targets.length && isSmall(content) ? read(next) : undefined;
-      ahead?.catch(() => undefined); // thrown when it is awaited
+      ahead?.catch(() => undefined); // the error is thrown when `ahead` is awaited
       for (const target of chunk) yield { target, build: () => this.build(scope, grain, target, content) };
     }
   }
 
-  /** Yields the input, output and expected value of targets in order, without what else a scorer sees. */
+  /** Yields the input, output and expected value of targets in order, without the rest of their subjects. */
   async *readContents(
     scope: Scope,
     targets: readonly ScoringTarget[],
@@ -121,10 +124,10 @@ export class SubjectBuilder {
   ): Promise<SubjectOrError> {
     const { trace, result } = await this.chunks.ofTarget(scope, target, content);
     if (result && result.size > SUBJECT_MAX) return tooLarge('The result of the target');
-    const { known } = content;
+    const { prefetched } = content;
     return grain === 'trace'
-      ? this.buildTrace(scope, target, trace, result, known)
-      : this.buildSession(scope, target, trace, result, known);
+      ? this.buildTrace(scope, target, trace, result, prefetched)
+      : this.buildSession(scope, target, trace, result, prefetched);
   }
 
   private async buildTrace(
@@ -132,24 +135,24 @@ export class SubjectBuilder {
     target: ScoringTarget,
     trace: TraceRow | undefined,
     result: ResultContent | undefined,
-    known: KnownContent,
+    prefetched: PrefetchedContent,
   ): Promise<SubjectOrError> {
     const budget = new SubjectBudget();
-    const spans = trace && (await this.readSpans(scope, trace, known));
+    const spans = trace && (await this.readSpans(scope, trace, prefetched));
     const content = await this.contentOf(scope, trace, spans, result);
-    const taken = [
+    const required = [
       content?.input,
       content?.output,
       result?.expected,
       result?.metadata,
       trace && totalsOf(trace),
     ];
-    if (!content || !budget.take(sizeOf(taken))) return tooLarge(sourceOf(result));
+    if (!content || !budget.take(sizeOf(required))) return tooLarge(sourceOf(result));
     const shown = trace && showSpans(trace, spans!, budget);
     const sessionId = sessionIdOf(target, trace, result);
-    const session = sessionId === null ? null : await this.sessions.read(scope, sessionId, budget, known);
+    const session = sessionId === null ? null : await this.sessions.read(scope, sessionId, budget, prefetched);
     const sessionView =
-      session && (await this.showSession(scope, session, budget, known, { withSpans: false }));
+      session && (await this.showSession(scope, session, budget, prefetched, { withSpans: false }));
     return {
       subject: {
         ...content,
@@ -162,8 +165,8 @@ export class SubjectBuilder {
   }
 
   /**
-   * Returns the input and output of the result, else of the root span, else the first message of the user and the last of the
-   * assistant among the model calls. Undefined if there are only those of a root span that is too large.
+   * Returns the input and output of the result, else of the root span, else the first user message and the last assistant
+   * message of the model calls. Undefined if a root span that is too large is their only source.
    */
   private async contentOf(
     scope: Scope,
@@ -175,7 +178,7 @@ export class SubjectBuilder {
     let output: unknown = result?.output ?? trace?.output ?? null;
     if (!trace || (input !== null && output !== null)) return { input, output };
     if (isUnread(trace) && (input ?? output) === null) return undefined;
-    const shown = spans ?? (await this.readSpans(scope, trace, NOTHING_KNOWN));
+    const shown = spans ?? (await this.readSpans(scope, trace, NOTHING_PREFETCHED));
     const messages = new Conversation().add({ ...trace, spans: shown });
     input ??= asJson(firstUserContent(messages));
     const isCut = shown.length < trace.span_count || shown.some(({ attributes }) => attributes === null);
@@ -190,15 +193,16 @@ export class SubjectBuilder {
     target: ScoringTarget,
     trace: TraceRow | undefined,
     result: ResultContent | undefined,
-    known: KnownContent,
+    prefetched: PrefetchedContent,
   ): Promise<SubjectOrError> {
     const budget = new SubjectBudget();
     const expected = result?.expected ?? null;
     const metadata = result?.metadata ?? null;
     budget.take(sizeOf([expected, metadata]));
     const { session_id } = target;
-    // only a result can be a target without a session
-    const session = session_id === null ? null : await this.sessions.read(scope, session_id, budget, known);
+    // Only a target that is a result can lack a session.
+    const session =
+      session_id === null ? null : await this.sessions.read(scope, session_id, budget, prefetched);
     if (session && !result && isStartUnread(session)) return tooLarge('The first message of the session');
     let input = session ? firstUserContent(session.messages) : undefined;
     let output = session?.hasMore
@@ -208,7 +212,7 @@ export class SubjectBuilder {
       return tooLarge('The last message of the session');
     if (output === UNREAD) output = undefined;
     if (result && (input === undefined || output === undefined)) {
-      const spans = trace && (await this.readSpans(scope, trace, known));
+      const spans = trace && (await this.readSpans(scope, trace, prefetched));
       const content = await this.contentOf(scope, trace, spans, result);
       input ??= content?.input;
       output ??= content?.output;
@@ -222,7 +226,7 @@ export class SubjectBuilder {
         output: output ?? null,
         expected,
         metadata,
-        session: session && (await this.showSession(scope, session, budget, known, { withSpans: true })),
+        session: session && (await this.showSession(scope, session, budget, prefetched, { withSpans: true })),
       },
     };
   }
@@ -231,7 +235,7 @@ export class SubjectBuilder {
     scope: Scope,
     session: Session,
     budget: SubjectBudget,
-    known: KnownContent,
+    prefetched: PrefetchedContent,
     { withSpans }: { withSpans: boolean },
   ): Promise<object> {
     const messages = budget.first(session.messages.slice(0, MESSAGES_MAX), jsonSize);
@@ -239,7 +243,7 @@ export class SubjectBuilder {
     const spans: (ShownSpans | undefined)[] = [];
     for (const trace of traces)
       spans.push(
-        withSpans ? showSpans(trace, await this.readSpans(scope, trace, known, budget), budget) : undefined,
+        withSpans ? showSpans(trace, await this.readSpans(scope, trace, prefetched, budget), budget) : undefined,
       );
     const isCut = session.hasMore || messages.length < session.messages.length;
     return {
@@ -254,25 +258,25 @@ export class SubjectBuilder {
   private async readSpans(
     scope: Scope,
     { trace_id }: TraceRow,
-    known: KnownContent,
+    prefetched: PrefetchedContent,
     budget = new SubjectBudget(),
   ): Promise<TraceSpan[]> {
     if (budget.spans <= 0 || budget.bytes <= 0) return [];
-    const read = known.spans.get(trace_id);
+    const read = prefetched.spans.get(trace_id);
     if (read && read.length <= budget.spans && contentSizeOf(read) <= budget.bytes) return read;
     const reading = { limit: budget.spans + 1, maxBytes: budget.bytes };
     return this.traces.readSpans(scope, [trace_id], reading);
   }
 }
 
-function showSpans(trace: TraceRow, found: readonly TraceSpan[], budget: SubjectBudget): ShownSpans {
-  const views = spanViews(found.slice(0, budget.spans), budget);
+function showSpans(trace: TraceRow, spans: readonly TraceSpan[], budget: SubjectBudget): ShownSpans {
+  const views = spanViews(spans.slice(0, budget.spans), budget);
   budget.spans -= views.length;
-  const isCut = views.length < Math.max(found.length, trace.span_count);
+  const isCut = views.length < Math.max(spans.length, trace.span_count);
   return { views, isCut: isCut || views.some(({ is_truncated }) => is_truncated) };
 }
 
-/** Returns a value that a scorer gets as JSON; null if there is none. */
+/** Returns a value as JSON for a scorer; null without a value. */
 const asJson = (value: unknown): unknown =>
   value === undefined || value === null || value instanceof RawJson
     ? (value ?? null)

@@ -3,10 +3,10 @@ import { toJsonText } from '#platform/json';
 import type { TraceRow, TraceSpan } from '../../../telemetry';
 import { MAX_SUBJECT_LENGTH } from '../../scorers';
 
-/** Spans of one target that a scorer sees, at most. */
+/** Maximum number of spans of one target that a scorer sees. */
 const SPANS_MAX = 1_000;
 /**
- * Size of a subject in bytes of JSON, at most. The rest of the engine's limit is reserved for member names. A text has no
+ * Maximum size of a subject, in bytes of JSON. The rest of the engine's limit is reserved for member names. A text has no
  * more UTF-16 code units than bytes, so a subject within this limit is also within the engine's limit.
  */
 export const SUBJECT_MAX = MAX_SUBJECT_LENGTH - 64 * 1024;
@@ -96,7 +96,7 @@ export interface ShownSpans {
 
 /**
  * Returns the spans that fit into the budget: first all spans without content, then their attributes, events and links, and
- * at last their input and output, which mostly repeat what attributes and events say.
+ * finally their input and output, which mostly repeat attributes and events.
  */
 export function spanViews(spans: readonly TraceSpan[], budget: SubjectBudget): SpanView[] {
   const bare = budget.first(spans.map(bareSpan), jsonSize);

@@ -14,7 +14,7 @@ import {
 import { ResultCandidates } from './result-candidates';
 import { chunks, isWithin, storedTraces } from './stored-traces';
 
-/** Sessions of agents that are listed by id, at most. If the agents have more, their sessions are read in pages. */
+/** Maximum number of agents' sessions that are listed by id. If the agents have more, their sessions are read in pages. */
 const AGENT_SESSIONS_LISTED = 1_000;
 
 /** A candidate and its sort time. */
@@ -34,10 +34,10 @@ export class CandidateFinder {
   ) {}
 
   /**
-   * Returns the candidates of a selection, newest first: the results of its experiment or, without one, traces or sessions
-   * of the trace store, of results and of agents.
+   * Returns the candidates of a selection, newest first: the results of its experiment or, without an experiment, traces or
+   * sessions from the trace store, results and agents.
    *
-   * @param signal ends the reading of pages when it is aborted
+   * @param signal stops reading pages when it is aborted
    * @param walks ranges of results that come last
    */
   async find(
@@ -57,21 +57,21 @@ export class CandidateFinder {
       return new AgentSessions(traces, this.agents, scope, { agentIds, since, until, filters });
     }
     const conditions = { since, until, filters };
-    const stored = (ids: Pick<TraceSelection, 'session_ids' | 'trace_ids'>): Candidates =>
+    const fromStore = (ids: Pick<TraceSelection, 'session_ids' | 'trace_ids'>): Candidates =>
       new StoredCandidates(traces, scope, grain, { ...conditions, ...ids });
     if (grain === 'trace') {
       return traceIds
         ? this.listTraces(scope, traceIds, sessions, conditions)
-        : stored({ session_ids: sessions });
+        : fromStore({ session_ids: sessions });
     }
     return sessions
       ? this.listSessions(scope, sessions, traceIds, conditions)
-      : stored({ trace_ids: traceIds });
+      : fromStore({ trace_ids: traceIds });
   }
 
   /**
-   * Returns the sessions selected by id or by agent. Returns undefined if neither is selected, and if the agents have too
-   * many sessions to list and no other selector narrows them.
+   * Returns the sessions selected by id or by agent. Returns undefined if neither is selected, or if the agents have too many
+   * sessions to list and no other selector narrows them.
    */
   private async selectedSessions(
     scope: Scope,
@@ -92,8 +92,8 @@ export class CandidateFinder {
   }
 
   /**
-   * Lists the traces that match. If the store lacks a trace or its session, the results that name the trace decide. Only
-   * stored traces meet filters.
+   * Lists the traces that match. If the store lacks a trace or its session, uses the results that name the trace. Only stored
+   * traces can meet filters.
    */
   private async listTraces(
     scope: Scope,
@@ -122,8 +122,8 @@ export class CandidateFinder {
   }
 
   /**
-   * Lists the sessions that match by one of their stored traces or, for an agent's session, by the last message. If
-   * neither is stored, the results that name the session decide. Only stored traces meet filters.
+   * Lists the sessions that match by one of their stored traces or, for an agent's session, by the last message. If neither
+   * is stored, uses the results that name the session. Only stored traces can meet filters.
    */
   private async listSessions(
     scope: Scope,
@@ -151,7 +151,7 @@ export class CandidateFinder {
       }
     }
     if (traceIds) {
-      // A stored trace counts by its start, because its result may have been written much later.
+      // The start of a stored trace counts, because its result may have been written much later.
       const stored = await storedTraces(this.traces, scope, traceIds, filters);
       for (const { session_id, trace_id, last_at } of await this.results.pairsOf(
         scope,

@@ -10,7 +10,7 @@ import type {
 import type { Grain } from '../../scorers';
 import { targetIdOf, type TargetRef } from '../runs/score-run.entity';
 
-/** The targets that a request selects. Selectors that are undefined do not narrow; the others narrow each other. */
+/** The targets that a request selects. Selectors narrow each other; those that are undefined do not narrow. */
 export interface Selection {
   grain: Grain;
   traceIds: string[] | undefined;
@@ -21,7 +21,7 @@ export interface Selection {
   until: Date | undefined;
   /** Conditions on the trace. A session matches if one of its traces does, and a result if its trace does. */
   filters: readonly TraceFilter[] | undefined;
-  /** Number of newest targets to select. Without a limit, a selection of more than `cap` targets is refused. */
+  /** Number of newest targets to select. Without a limit, a selection of more than `cap` targets is rejected. */
   limit: number | undefined;
   cap: number;
   unscoredOnly: boolean;
@@ -46,7 +46,7 @@ export function* pageSizes(wanted: number, min = PAGE_MIN, max = PAGE_MAX): Gene
   for (let size = Math.max(wanted, min); ; size *= 2) yield Math.min(size, max);
 }
 
-/** Returns the first candidates, at most `limit`. Takes a candidate once even if it moves while pages are read. */
+/** Returns the first candidates, at most `limit`. Takes each candidate once, even if it moves while pages are read. */
 export async function takeFirst(candidates: Candidates, limit: number): Promise<TargetRef[]> {
   const first = new Map<string, TargetRef>();
   for await (const page of candidates.pages(limit)) {
@@ -56,7 +56,7 @@ export async function takeFirst(candidates: Candidates, limit: number): Promise<
   return [...first.values()].slice(0, limit);
 }
 
-/** Candidates that are all in memory. */
+/** Candidates that are already in memory. */
 export class ListedCandidates implements Candidates {
   constructor(private readonly all: readonly TargetRef[]) {}
 
@@ -149,8 +149,8 @@ export class AgentSessions implements Candidates {
   /** Merges the sessions by message with those by trace. The first occurrence of a session is its newest. */
   async *pages(wanted: number): AsyncGenerator<TargetRef[]> {
     const seen = new Set<string>();
-    const byMessage = new SessionReader(this.selection.filters ? noPages() : this.byMessage(wanted));
-    const byTrace = new SessionReader(this.byTrace(wanted));
+    const byMessage = new SessionCursor(this.selection.filters ? noPages() : this.byMessage(wanted));
+    const byTrace = new SessionCursor(this.byTrace(wanted));
     for (let size = Math.min(wanted, PAGE_MAX); ; size = Math.min(size * 2, PAGE_MAX)) {
       const page: TargetRef[] = [];
       while (page.length < size) {
@@ -177,8 +177,8 @@ export class AgentSessions implements Candidates {
   }
 
   /**
-   * Whether every session matches by its messages. With `since` or `until`, a session may match by its traces alone; with
-   * `filters`, it always does.
+   * Whether every session matches by its messages. With `since` or `until`, a session may match only by its traces. With
+   * `filters`, sessions always match only by their traces.
    */
   private get haveMessages(): boolean {
     return !this.selection.since && !this.selection.until && !this.selection.filters;
@@ -216,7 +216,7 @@ const isNewer = (one: DatedSession | undefined, other: DatedSession | undefined)
   one !== undefined && (!other || one.at > other.at);
 
 /** Reads sessions one by one from pages, and loads a page only when it is needed. */
-class SessionReader {
+class SessionCursor {
   private sessions: DatedSession[] = [];
   private at = 0;
   private reached: Date | undefined;
@@ -242,13 +242,13 @@ class SessionReader {
   }
 }
 
-/** Returns, for each target with a score or in a run of a scorer version, whether it is scored or in an open run. */
+/** Looks up targets that a scorer version has tried. True if a target is scored or in an open run, false if it only failed. */
 export type FindEarlier = (targetIds: readonly string[]) => Promise<ReadonlyMap<string, boolean>>;
 
 /**
  * Returns the candidates that a scorer version has not scored and that are in none of its open runs. Targets that failed
- * earlier come after untried ones, so that repeated requests make progress even when some targets always fail. Keeps and
- * returns at most `wanted` failed targets.
+ * before come after untried ones, so that repeated requests make progress even if some targets always fail. Returns at most
+ * `wanted` failed targets.
  */
 export function unscoredCandidates(candidates: Candidates, findEarlier: FindEarlier): Candidates {
   async function* split(wanted: number): AsyncGenerator<{ untried: TargetRef[]; failed: TargetRef[] }> {
@@ -262,12 +262,12 @@ export function unscoredCandidates(candidates: Candidates, findEarlier: FindEarl
   }
   return {
     async *pages(wanted) {
-      const kept: TargetRef[] = [];
+      const retries: TargetRef[] = [];
       for await (const { untried, failed } of split(wanted)) {
-        kept.push(...failed.slice(0, wanted - kept.length));
+        retries.push(...failed.slice(0, wanted - retries.length));
         yield untried;
       }
-      for (let at = 0; at < kept.length; at += PAGE_MAX) yield kept.slice(at, at + PAGE_MAX);
+      for (let at = 0; at < retries.length; at += PAGE_MAX) yield retries.slice(at, at + PAGE_MAX);
     },
     async count() {
       let count = 0;

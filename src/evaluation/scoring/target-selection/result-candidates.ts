@@ -7,17 +7,17 @@ import { type Candidates, PAGE_MAX, pageSizes, type Selection } from './candidat
 import { isWithin, storedTraces } from './stored-traces';
 
 /** A result, with the session and the time by which it is selected. */
-interface PlacedResult extends ExperimentResult {
-  /** The session that it references, else that of its trace. */
+interface LocatedResult extends ExperimentResult {
+  /** The session that the result references, else the session of its trace. */
   session: string | null;
-  /** The start of its stored trace, else the time at which it was created. */
+  /** The start of its stored trace, else its creation time. */
   at: Date;
 }
 
 /**
- * The results of an experiment, newest result first, with or without a trace. Reads them in pages along their key, and looks
- * up the traces of a page together, so that the newest hundred of any number cost one page. Results in the ranges that
- * earlier selections have walked come last.
+ * The results of an experiment, newest result first, with or without a trace. Reads pages along the key of results, and looks
+ * up the traces of a page together, so that selecting the newest hundred reads one page, however many results there are.
+ * Results in the ranges that earlier selections have walked come last.
  */
 export class ResultCandidates implements Candidates {
   constructor(
@@ -34,13 +34,13 @@ export class ResultCandidates implements Candidates {
     const sizes = pageSizes(wanted);
     for (const range of rangesOf(this.walks)) {
       let { below } = range;
-      for (let isWhole = false; !isWhole;) {
+      for (let isDone = false; !isDone;) {
         const size = sizes.next().value;
         const bounds = { ...range, below, traceIds };
         const results = await this.results.ofExperiment(this.scope, experimentId, size, bounds);
         below = results.at(-1)?.result_id;
-        yield (await this.selected(await this.placed(results))).map(toTarget);
-        isWhole = results.length < size;
+        yield (await this.selected(await this.locate(results))).map(toTarget);
+        isDone = results.length < size;
       }
     }
   }
@@ -55,7 +55,7 @@ export class ResultCandidates implements Candidates {
     return count;
   }
 
-  private async placed(results: readonly ExperimentResult[]): Promise<PlacedResult[]> {
+  private async locate(results: readonly ExperimentResult[]): Promise<LocatedResult[]> {
     const { filters } = this.selection;
     const stored = await storedTraces(
       this.traces,
@@ -71,7 +71,7 @@ export class ResultCandidates implements Candidates {
     });
   }
 
-  private async selected(results: readonly PlacedResult[]): Promise<PlacedResult[]> {
+  private async selected(results: readonly LocatedResult[]): Promise<LocatedResult[]> {
     const { sessionIds, agentIds, since, until } = this.selection;
     const inTime = results.filter(({ at }) => isWithin(at, { since, until }));
     const named = sessionIds && new Set(sessionIds);
@@ -83,7 +83,7 @@ export class ResultCandidates implements Candidates {
   }
 }
 
-/** Returns ranges that have each result once, newest first: those outside of all walks, and then the walks. */
+/** Returns ranges that cover each result once: first the ranges outside of all walks, then the walks, each newest first. */
 export function rangesOf(walks: readonly Walk[]): ResultRange[] {
   const merged: Walk[] = [];
   for (const walk of [...walks].sort((a, b) => (a.to > b.to ? -1 : 1))) {
@@ -99,8 +99,8 @@ export function rangesOf(walks: readonly Walk[]): ResultRange[] {
 }
 
 /**
- * Returns the range that a selection has walked, which ended with these targets: down to the oldest of them, and up to the
- * newest of all. Null if there are none.
+ * Returns the range of results that a selection has walked to find these targets: from the oldest target up to the newest
+ * target or, if later, the end of the walks that reach beyond the oldest target. Returns null without targets.
  */
 export function walkOf(targets: readonly TargetRef[], walks: readonly Walk[]): Walk | null {
   const ids = targets.flatMap(({ result_id }) => result_id ?? []).sort();
@@ -110,7 +110,7 @@ export function walkOf(targets: readonly TargetRef[], walks: readonly Walk[]): W
   return { from, to: [...tops, ids.at(-1)!].sort().at(-1)! };
 }
 
-const toTarget = (result: PlacedResult): TargetRef => ({
+const toTarget = (result: LocatedResult): TargetRef => ({
   trace_id: result.trace_id,
   session_id: result.session,
   result_experiment_id: result.experiment_id,

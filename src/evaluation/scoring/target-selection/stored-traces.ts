@@ -2,7 +2,7 @@ import type { Scope } from '#platform/auth';
 import type { TraceFilter, TraceRef, TraceStore } from '../../../telemetry';
 import type { Times } from '../../experiments';
 
-/** Ids per lookup. */
+/** Number of ids per lookup. */
 const CHUNK = 1_000;
 
 /** Returns the stored traces that meet all filters, by id. */

@@ -41,9 +41,9 @@ export class TargetSelector {
   ) {}
 
   /**
-   * Returns the targets of a selection, newest first; none if nothing matches. Also the range of results that was walked if
-   * all results of an experiment were selected from. Errors: 422 for more targets than the cap, with their number. Throws
-   * the signal's reason soon after it is aborted.
+   * Returns the targets of a selection, newest first. If the selection covers a whole experiment, also returns the range of
+   * results that was walked. Errors: 422 for more targets than the cap, with their number. Throws the signal's reason soon
+   * after it is aborted.
    */
   async select(
     scope: Scope,
@@ -57,19 +57,19 @@ export class TargetSelector {
     const selected = await takeFirst(candidates, limit ?? cap + 1);
     if (limit === undefined && selected.length > cap) throw tooManyTargets(await candidates.count(), cap);
     const targets = await this.withResults(scope, grain, selected);
-    return { targets, walk: isOfWholeExperiment(selection) ? walkOf(targets, walks) : null };
+    return { targets, walk: coversExperiment(selection) ? walkOf(targets, walks) : null };
   }
 
   private async walks(scope: Scope, scorer: PinnedScorer, selection: Selection): Promise<Walk[]> {
     const { grain, experimentId } = selection;
-    return experimentId !== undefined && isOfWholeExperiment(selection)
+    return experimentId !== undefined && coversExperiment(selection)
       ? this.runs.walks(scope, scorer, grain, experimentId)
       : [];
   }
 
   /**
-   * Returns the traces or results of a selection, newest first, up to its limit, or their number if that exceeds the cap.
-   * Throws the signal's reason soon after it is aborted.
+   * Returns the traces or results of a selection, newest first, up to its limit. If there are more than the cap, returns their
+   * number instead. Throws the signal's reason soon after it is aborted.
    */
   async selectOrCount(
     scope: Scope,
@@ -83,7 +83,7 @@ export class TargetSelector {
   }
 
   /**
-   * Returns the candidates of a selection, newest first; with `unscoredOnly`, those that the scorer version has not scored.
+   * Returns the candidates of a selection, newest first. With `unscoredOnly`, omits those that the scorer version has scored.
    *
    * @param walks ranges of results that come last
    */
@@ -102,7 +102,7 @@ export class TargetSelector {
     });
   }
 
-  /** Checks that the ids in a request exist. Errors: 404 that names the unknown ids. */
+  /** Checks that the ids in a request exist. Errors: 404 with the unknown ids. */
   async checkIds(scope: Scope, requested: RequestedIds): Promise<void> {
     const { experiment_id = null, trace_ids, session_ids, agent_ids } = requested;
     const errors: FieldError[] = [];
@@ -128,7 +128,7 @@ export class TargetSelector {
     throw new Problem('not_found', `${errors[0]!.detail}${more}`, { errors });
   }
 
-  /** Adds to each trace or session the newest result that names it. Targets that are results stay as they are. */
+  /** Adds to each trace or session the newest result that names it. Leaves targets that are results unchanged. */
   async withResults(
     scope: Scope,
     grain: Selection['grain'],
@@ -158,22 +158,22 @@ export class TargetSelector {
   }
 }
 
-/** Whether all results of an experiment are selected from. */
-const isOfWholeExperiment = (selection: Selection): boolean => {
+/** Tells whether a selection covers all results of an experiment. */
+const coversExperiment = (selection: Selection): boolean => {
   const { experimentId, traceIds, sessionIds, agentIds, since, until, filters } = selection;
   const narrowing = traceIds ?? sessionIds ?? agentIds ?? since ?? until ?? filters;
   return experimentId !== undefined && narrowing === undefined;
 };
 
-/** Returns the 422 for a selection of more targets than the cap. */
+/** Returns the error (422) for a selection of more targets than the cap. */
 export const tooManyTargets = (count: number, cap: number): Problem =>
   problem.validationFailed(
-    `The selection matches ${count} targets, more than ${cap}. Give a limit or narrow the selection. ` +
+    `The selection matches ${count} targets, more than ${cap}. Set a limit or narrow the selection. ` +
       (cap > TARGETS_MAX.score
         ? 'To score all of them, repeat the request with unscored_only and a limit.'
         : 'To score all of them, use POST /eval/v1/scorers/{scorer_id}/batches.'),
   );
 
-/** Quotes the id only if it cannot break the sentence. */
+/** Returns the detail for an unknown id. Quotes the id only if it cannot break the sentence. */
 const unknown = (kind: string, id: string): string =>
   `The ${kind} ${/^[\w.:-]{1,255}$/.test(id) ? `${id} ` : ''}does not exist or is not visible to you.`;

@@ -1,4 +1,4 @@
-/** JavaScript of the scorer `personal_data`. Every pattern is bounded, so that its time grows linearly with the text. */
+/** JavaScript of the scorer `personal_data`. Every pattern is bounded, so that its time is linear in the text. */
 export const PERSONAL_DATA = String.raw`// Scores 1 if the output has no personal data with a recognizable form, else 0. Null without an output.
 //
 // A number counts only if more than its length supports it: a check digit, a country code, or the grouping of a telephone

@@ -1,6 +1,6 @@
 /**
- * JavaScript that scorers of tool calls share: `toolCalls(subject)` returns the calls that were made as `{name, args}`,
- * `expectedCalls(expected)` the expected ones. Reads spans by the same conventions as the checks do.
+ * JavaScript that the scorers of tool calls share. `toolCalls(subject)` returns the actual calls as `{name, args}`, and
+ * `expectedCalls(expected)` the expected calls. Reads spans by the same conventions as the checks.
  */
 const TOOL_CALLS = String.raw`
 // Returns the tool calls by start time: from the spans of the trace, else from tool_calls of the output.
