@@ -53,7 +53,7 @@ describe('JudgeLimit', () => {
     limit = newProcess();
   });
 
-  /** Sends this many requests at once. The judge answers the first with 429, and the others fail. */
+  /** Sends this many requests at once. The judge returns 429 for the first, and the others fail. */
   const meetLimit = async (count: number, retryAfterMs?: number): Promise<void> => {
     for (let one = 0; one < count; one++) await limit.acquire(callOf());
     row.now += 1;
@@ -65,7 +65,7 @@ describe('JudgeLimit', () => {
   const queued = (order: string[], name: string, call: object = {}): Promise<void> =>
     limit.acquire({ ...callOf(), ...call }).then(() => void order.push(name));
 
-  it('lets every request through until the judge answers 429', async () => {
+  it('admits every request until the judge returns 429', async () => {
     for (let one = 0; one < 100; one++) await limit.acquire(callOf());
     expect(row.limit).toBeNull();
   });

@@ -10,7 +10,7 @@ const modelOf = (more: object = {}): CalledModel =>
     ...more,
   }) as unknown as CalledModel;
 
-describe('judges that are models of the gateway', () => {
+describe('GatewayBackends', () => {
   let found: CalledModel | null;
   const calls = {
     findIn: () => Promise.resolve(found),
@@ -30,12 +30,12 @@ describe('judges that are models of the gateway', () => {
     {} as never,
   );
 
-  it('are undefined for a model that does not exist', async () => {
+  it('returns undefined for a model that does not exist', async () => {
     found = null;
     expect(await backends.find('wsp_1', 'none')).toBeUndefined();
   });
 
-  it('are kept as long as the same models answer', async () => {
+  it('reuses a backend until the strategy or the targets of its model change', async () => {
     found = modelOf();
     const first = await backends.find('wsp_1', 'model_1');
     found = modelOf({ description: 'changed', generation: 2 });

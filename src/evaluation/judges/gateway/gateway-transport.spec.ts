@@ -23,8 +23,8 @@ const failing = (error: unknown) =>
   // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- as the gateway throws
   transportOn({ call: () => Promise.reject(error) });
 
-describe('a request of a judge to a model of the gateway', () => {
-  it('has the answer, and the cost where gateways report it', async () => {
+describe('GatewayTransport', () => {
+  it('returns the answer, with the cost in the member where gateways report it', async () => {
     expect(await answering({ choices: [], usage: { prompt_tokens: 1 } }, 0.5).send('{}', never)).toEqual({
       value: { choices: [], usage: { prompt_tokens: 1, cost: 0.5 } },
     });
@@ -34,11 +34,11 @@ describe('a request of a judge to a model of the gateway', () => {
     expect(await answering({ choices: [] }).send('{}', never)).toEqual({ value: { choices: [] } });
   });
 
-  it('that is answered with too many bytes says so', async () => {
+  it('reports a response that is too large', async () => {
     expect(await answering({ text: 'x'.repeat(1024 * 1024) }).send('{}', never)).toEqual({ tooLarge: true });
   });
 
-  it('is refused when the model was archived', async () => {
+  it('returns 404 if the model was archived', async () => {
     const outcome = await transportOn({ model: null }).send('{}', never);
     expect(outcome).toMatchObject({ status: 404, text: expect.stringContaining('archived') as string });
   });
@@ -46,26 +46,26 @@ describe('a request of a judge to a model of the gateway', () => {
   it.each([
     ['a refused request', problem.invalidRequest('no'), { status: 400 }],
     [
-      'a spent budget, which is not tried again',
+      'a spent budget, which is not retried',
       problem.rateLimited('spent', 9).extended({ error_code: 'insufficient_quota' }),
       { status: 402 },
     ],
     [
-      'a limit of the provider',
+      'a rate limit of the provider',
       problem.rateLimited('slow down', 7),
       { isRateLimited: true, retryAfterMs: 7_000 },
     ],
-    ['a provider that is away', problem.unavailable('away'), { isRateLimited: false }],
+    ['an unavailable provider', problem.unavailable('away'), { isRateLimited: false }],
     [
-      'a provider that is late',
+      'a timeout of the provider',
       new Problem('request_timeout', 'late'),
       { failure: expect.stringContaining('late') as string },
     ],
-  ])('tells of %s', async (_, error, expected) => {
+  ])('reports %s', async (_, error, expected) => {
     expect(await failing(error).send('{}', never)).toMatchObject(expected);
   });
 
-  it('ends after its own time', async () => {
+  it('times out', async () => {
     const hanging = transportOn({
       call: ({ signal }) =>
         new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
@@ -77,7 +77,7 @@ describe('a request of a judge to a model of the gateway', () => {
     });
   });
 
-  it('throws the reason of its caller, before and during the call, and faults of the service', async () => {
+  it('throws unexpected errors, and the reason of an abort before or during the call', async () => {
     const reason = new Error('cancelled');
     await expect(answering({}).send('{}', AbortSignal.abort(reason))).rejects.toBe(reason);
     const controller = new AbortController();

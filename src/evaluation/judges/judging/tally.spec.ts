@@ -20,7 +20,7 @@ describe('verdictOf', () => {
     ['the majority', ['__proto__', 'good', '__proto__'], { choice: '__proto__', score: 0, confidence: 2 / 3 }],
     ['the first in the definition if votes tie', ['__proto__', 'good', 'good', '__proto__'], { choice: 'good', score: 1, confidence: 0.5 }],
     ['the unanimous answer', ['constructor', 'constructor'], { choice: 'constructor', score: 0.5, confidence: 1 }],
-  ])('returns for a choice %s', (_, choices, verdict) => {
+  ])('returns %s for a choice', (_, choices, verdict) => {
     expect(verdictOf(CHOICE, chosen(...choices))).toEqual(verdict);
   }); // prettier-ignore
 

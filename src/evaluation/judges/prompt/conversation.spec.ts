@@ -16,8 +16,8 @@ const messagesOfTraces = (traces: ConversationTrace[]): SessionMessage[] => {
 const contents = (traces: ConversationTrace[]) =>
   messagesOfTraces(traces).map(({ role, content, trace_id }) => [trace_id, role, content]);
 
-describe('the messages of traces that have only roots', () => {
-  it('takes one turn of each trace, even if inputs repeat the conversation', () => {
+describe('Conversation, for traces with only a root span', () => {
+  it('takes one turn from each trace, even if inputs repeat the conversation', () => {
     const first = [
       { role: 'system', content: 'be kind' },
       { role: 'user', content: 'hello' },
@@ -64,7 +64,7 @@ describe('the messages of traces that have only roots', () => {
     ]);
   });
 
-  it('yields the first user content and the last assistant content', () => {
+  it('provides the first user content and the last assistant content', () => {
     const messages = messagesOfTraces([trace('a', 'one', 'two'), trace('b', 'three', 'four')]);
     expect(firstUserContent(messages)).toBe('one');
     expect(lastAssistantContent(messages)).toBe('four');

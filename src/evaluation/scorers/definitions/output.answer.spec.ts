@@ -19,8 +19,8 @@ const refusal = (output: Output, given: GivenAnswer): unknown => {
   }
 };
 
-describe('the score of an answer', () => {
-  it('is finite for questions, even if the sum of their scores is not', () => {
+describe('readAnswer', () => {
+  it('computes a finite score for questions, even if the sum of their scores is infinite', () => {
     const answers = { a: 1.7e308, b: 1.7e308, c: 1.7e308 };
     expect(scoreOfAnswer(questions('a', 'b', 'c'), { answers }).score).toBeCloseTo(1.7e308, -300);
   });
@@ -36,7 +36,7 @@ describe('the score of an answer', () => {
     ]);
   });
 
-  it('does not take members of Object.prototype for answers', () => {
+  it('does not read members of Object.prototype as answers', () => {
     expect(refusal(questions('constructor'), { answers: {} })).toEqual([
       400,
       expect.stringContaining('/answers/constructor'),

@@ -6,7 +6,7 @@ const variable = (...steps: (string | number)[]) => ({
   path: { steps, isAbsolute: false },
 });
 
-describe('the template of a prompt', () => {
+describe('parsePrompt', () => {
   it.each([
     ['two braces', 'Is {{output}}?', ['Is ', variable('output'), '?']],
     ['three braces, which mean the same', '{{{ output }}}', [variable('output')]],
@@ -44,12 +44,12 @@ describe('the template of a prompt', () => {
       /has an unknown variable, \{\{ouput\}\}; the variables are input, output,/,
     ],
     [
-      'one in an inverted section, which has no variables of its own',
+      'a misspelt variable in an inverted section, which defines no variables',
       '{{^expected}}{{ouput}}{{/expected}}',
       /ouput/,
     ],
     [
-      'one in an inverted section within another',
+      'all variables at once, in nested inverted sections',
       '{{^input}}{{^output}}{{.}}{{/output}}{{/input}}',
       /\{\{\.\}\}/,
     ],

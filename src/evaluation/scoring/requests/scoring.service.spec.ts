@@ -20,7 +20,7 @@ describe('ScoringService', () => {
   const score = (signal: AbortSignal) => service.score({} as Scope, 'scorer', dto, signal);
   afterEach(() => jest.clearAllMocks());
 
-  it('answers 409 after other requests have taken the targets ten times', async () => {
+  it('returns 409 after other requests have taken the targets ten times', async () => {
     await expect(score(new AbortController().signal)).rejects.toMatchObject({ code: 'conflict' });
     expect(start).toHaveBeenCalledTimes(10);
   });

@@ -22,7 +22,7 @@ describe('unscoredCandidates', () => {
   const all = traces(1_000);
   const allFailed = (ids: readonly string[]) => Promise.resolve(new Map(ids.map((id) => [id, false])));
 
-  it('keeps at most the wanted number of failed candidates, and counts all of them', async () => {
+  it('returns at most the requested number of failed candidates, and counts all of them', async () => {
     const unscored = unscoredCandidates(new ListedCandidates(all), allFailed);
     expect((await pagesOf(unscored, 3)).flat()).toEqual(all.slice(0, 3));
     expect(await unscored.count()).toBe(1_000);

@@ -28,7 +28,7 @@ describe('ChecksRunner', () => {
     expect(score([pass, fail, fail, pass], 'mean')).toBe(0.5);
   });
 
-  it('answers for each check by name, and explains each failure', () => {
+  it('returns an answer for each check by its name, and explains each failure', () => {
     const checks: Check[] = [pass, fail, { ...fail, name: 'polite' }, { ...pass, name: 'equals_2' }, pass];
     expect(runChecks({ checks, aggregate: 'all' }, subject)).toEqual({
       score: 0,
@@ -59,7 +59,7 @@ describe('ChecksRunner', () => {
     expect((outcome as { reasoning: string }).reasoning).toHaveLength(2_000);
   });
 
-  it('is an error if one check lacks its data, even when another passes', () => {
+  it('returns an error if one check lacks its data, even if another passes', () => {
     const checks: Check[] = [pass, { type: 'max_steps', max: 1, name: 'short' }];
     expect(runChecks({ checks, aggregate: 'any' }, subject)).toEqual({ error: 'short: there is no trace' });
   });
@@ -69,7 +69,7 @@ describe('ChecksRunner', () => {
     expect(Object.entries((outcome as { answers: object }).answers)).toEqual([['__proto__', true]]);
   });
 
-  it('is an error for values that are nested too deeply', () => {
+  it('returns an error for values that are nested too deeply', () => {
     const deep: unknown = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`);
     expect(
       runChecks(

@@ -152,7 +152,7 @@ describe('checks of values', () => {
   });
 
   describe('levenshtein', () => {
-    it('passes at the threshold or above, and answers with the similarity', () => {
+    it('passes at the threshold or above, and returns the similarity as its answer', () => {
       const check: Check = { type: 'levenshtein', expected_path: 'expected', threshold: 0.75 };
       expect(outcome(check, { output: 'abcd', expected: 'abce' })).toMatchObject({
         score: 1,
@@ -217,7 +217,7 @@ describe('checks of values', () => {
       expect(passes({ type: 'numeric_range', min: 1, max: 5 }, { output })).toBe(expected);
     });
 
-    it('answers with the number, and may omit a bound', () => {
+    it('returns the number as its answer, and may omit a bound', () => {
       expect(outcome({ type: 'numeric_range', min: 1 }, { output: '7' })).toMatchObject({
         score: 1,
         answers: { numeric_range: 7 },

@@ -12,7 +12,7 @@ const wasm = new WebAssembly.Module(
   readFileSync(require.resolve('@jitl/quickjs-wasmfile-release-sync/wasm')),
 );
 
-/** Scripts that leave much behind in the heap, the static data or the stack. */
+/** Scripts that leave a lot of data in the heap, the static data or the stack. */
 const LITTERING = [
   'function score() { return 1 }',
   'let n = 0; function f() { n++; f() } function score() { try { f() } catch {} return n }',
@@ -41,7 +41,7 @@ async function inThread(body: string): Promise<unknown> {
   }
 }
 
-/** The memory of an instance, which nothing but its tests may look at. */
+/** The private memory of an instance. */
 interface Inspectable {
   memory: { memory: WebAssembly.Memory };
 }

@@ -1,13 +1,13 @@
 import { TestEngine } from './code-engine.fixture';
 
 const LOOP = 'function score() { while (true) {} }';
-/** A native call, which only the end of its thread stops. */
+/** A native call, which stops only when its thread is terminated. */
 const JOIN = 'const score = () => Array(2 ** 32 - 1).join("").length';
 const returning = (value: number): string => `const score = () => ${value}`;
 
 const subject = { input: 'q', output: '{"answer": 42}', expected: '{"answer": 42}' };
 
-/** The threads of an engine, which nothing but its tests may look at. */
+/** The private threads of an engine. */
 interface Inspectable {
   pool: { idle: { isDead: boolean }[] };
 }

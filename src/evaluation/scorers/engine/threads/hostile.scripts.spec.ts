@@ -12,7 +12,7 @@ describe('hostile scorers', () => {
   const run = (source: string, timeoutMs = 5_000): Promise<ScoreOutcome> =>
     engine.script(source, { output: 'o' }, { timeoutMs });
 
-  /** The scorer ends in the item's error, while another that runs beside it and one after it are scored. */
+  /** Expects that the scorer ends with an error, and that concurrent and later scorers are not affected. */
   async function endsIn(source: string, problem: string | RegExp, timeoutMs?: number): Promise<void> {
     const [hostile, beside] = await Promise.all([
       run(source, timeoutMs),
@@ -156,7 +156,7 @@ describe('hostile scorers', () => {
     }
   });
 
-  it('get the same time, zone and random numbers in every run and thread', async () => {
+  it('get the same time, time zone and random numbers in every run and thread', async () => {
     const source = `function score() { return { score: Date.now(), answers: {
       now: new Date().toISOString(), text: Date(), local: new Date('2020-06-01T12:00').toISOString(),
       parts: new Date(2020, 5, 1, 12).getTime(), offset: new Date().getTimezoneOffset(),

@@ -37,7 +37,7 @@ describe('scripts', () => {
       expect(await returning(expression)).toEqual({ score });
     });
 
-    it('can have a label, reasoning and answers, and loses other members', async () => {
+    it('can have a label, reasoning and answers, and drops other members', async () => {
       const source = `const score = ({output}) =>
         ({ score: output.length > 2, label: 'long', reasoning: 'counted', answers: { n: output.length }, other: 1 });`;
       expect(await run(source, { output: 'abc' })).toEqual({
@@ -133,7 +133,7 @@ describe('scripts', () => {
       expect(await returning('1')).toEqual({ score: 1 });
     });
 
-    it('offers edit distances', async () => {
+    it('has functions for edit distances', async () => {
       const source = `function score() {
         return { score: levenshtein('kitten', 'sitting'), answers: {
           similarity: levenshteinSimilarity('abcd', 'abce'), empty: levenshteinSimilarity('', ''),

@@ -8,7 +8,7 @@ const span = (attributes: Attributes, at = 0, name = 'step') => ({
   started_at: new Date(1_767_600_000_000 + at).toISOString(),
   attributes,
 });
-/** A call as OpenTelemetry has it. */
+/** Creates the span of a call by the conventions of OpenTelemetry. */
 const call = (name: string, args: object = {}, at = 0) =>
   span(
     {
@@ -61,7 +61,7 @@ describe('tool-call accuracy', () => {
     ['a call twice', [search, mail, mail], 4 / 5],
     ['other tools', [call('lookup'), call('post')], 0],
     ['no calls', [CHAT], 0],
-  ])('of %s', async (_, spans, score) => {
+  ])('scores %s', async (_, spans, score) => {
     expect(await runner.score({ expected: wanted, trace: traceOf(...spans) })).toBeCloseTo(score, 12);
   });
 
@@ -162,7 +162,7 @@ describe('tool order', () => {
     [['a'], ['a', 'a'], 0.5],
     [['a', 'a'], ['a'], 1],
     [[], ['a'], 0],
-  ])('of %j where %j was expected is %d', async (made, expected, score) => {
+  ])('of the calls %j, with %j expected, is %d', async (made, expected, score) => {
     const trace = traceOf(...made.map((name, index) => call(name, {}, index)));
     expect(await runner.score({ expected, trace })).toBeCloseTo(score, 12);
   });
