@@ -4,7 +4,7 @@ import { AppRepository } from '../../src/registry/apps/app.repository';
 import { AppReconcileScheduler } from '../../src/registry/apps/app-reconcile.scheduler';
 import { APPS, AppsFixture, server, SERVERS } from '../e2e/registry/apps.fixture';
 
-/** The schedule, as two workers keep it. */
+/** The scheduled reconciles, with two workers. */
 describe('the workers', () => {
   let app: TestApp;
   let workers: TestWorker[];
@@ -26,7 +26,7 @@ describe('the workers', () => {
 
   const reconcileDue = () =>
     Promise.all(workers.map((worker) => worker.get(AppReconcileScheduler).reconcileDue()));
-  /** Lets the time of the organization's apps come. */
+  /** Makes the apps of the organization due. */
   const due = () =>
     app.database.query(`UPDATE apps SET next_sweep_at = now() - interval '1 second' WHERE org_id = $1`, [
       on.org.orgId,
@@ -64,7 +64,7 @@ describe('the workers', () => {
     await Promise.all(many);
     const others = [await AppsFixture.create(app), await AppsFixture.create(app)];
     const ofOthers = await Promise.all(others.map((one) => one.declare({ resources: [server('a')] })));
-    // also by the schedule of any worker, which may be quicker than the test
+    // Includes reconciles by a worker's own schedule, which may be faster than the test.
     const reconciles = workers.map((worker) => jest.spyOn(worker.get(AppReconcileService), 'reconcile'));
     const late = ofOthers.map(({ body }) => body.app_id as string);
     await app.database.query(
@@ -155,7 +155,7 @@ describe('the workers', () => {
     ]);
     const reconciles = workers.map((worker) => jest.spyOn(worker.get(AppReconcileService), 'reconcile'));
     await reconcileDue();
-    // none is begun: that it would be refused, and so leave no trace, is another protection
+    // None is started. A started reconcile would be rejected and leave nothing behind, which is another protection.
     expect(reconciles.flatMap(({ mock }) => mock.calls)).toEqual([]);
     const made = await app.database.query('SELECT 1 FROM mcp_servers WHERE org_id = ANY ($1)', [
       [on.org.orgId, suspended.org.orgId],

@@ -4,7 +4,7 @@ import { describeWithRedis } from '#testing';
 /**
  * Runs a suite with the queue in PostgreSQL and in Redis.
  *
- * @param isRedisHeavy runs it with Redis only in `npm run test:heavy`: for what depends little on the queue
+ * @param isRedisHeavy runs it with Redis only in `npm run test:heavy`; for suites that depend little on the queue
  */
 export function describeOnBothQueues(
   name: string,

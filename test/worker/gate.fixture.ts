@@ -6,14 +6,14 @@ export const JUDGE = {
   definition: { prompt: 'judge: {{input}}', output: { type: 'boolean' } },
 };
 
-interface Held {
+interface HeldRequest {
   asked: JudgeAsked;
   answer: (reply: JudgeReply) => void;
 }
 
 /** A judge that holds requests until the test releases them. */
 export class Gate {
-  private held: Held[] = [];
+  private held: HeldRequest[] = [];
   private waiters: (() => void)[] = [];
   private isOpen = false;
 
@@ -29,12 +29,12 @@ export class Gate {
     return this.judge.env;
   }
 
-  /** What it was asked, in order. */
+  /** The requests so far, in order. */
   get asked(): JudgeAsked[] {
     return this.judge.asked;
   }
 
-  /** The most requests held at once so far. */
+  /** The highest number of requests held at the same time so far. */
   get peak(): number {
     return this.judge.peak;
   }
@@ -50,12 +50,12 @@ export class Gate {
     this.judge.reply = (asked) => this.take(asked);
   }
 
-  /** Waits until this many requests are held at once. */
+  /** Waits until this many requests are held. */
   async holds(count: number): Promise<void> {
     while (this.held.length < count) await new Promise<void>((resolve) => this.waiters.push(resolve));
   }
 
-  /** Answers held requests, only those with this start of the prompt if given; with `open` new ones at once, too. */
+  /** Answers the held requests whose prompt starts with `prompt`. With `open`, also answers new requests immediately. */
   release({ open = false, prompt = '' }: { open?: boolean; prompt?: string } = {}): void {
     this.isOpen = open;
     const released = this.held.filter(({ asked }) => asked.prompt.startsWith(prompt));

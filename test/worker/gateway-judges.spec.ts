@@ -12,7 +12,7 @@ import { COST, GOOD, JudgeFixture, says } from './judge.fixture';
 
 const PRICE = { input_usd_per_million: 10, output_usd_per_million: 100 };
 
-describe('a judge that is a model of the gateway', () => {
+describe('a judge that is a gateway model', () => {
   let judge: TestJudge;
   let app: TestApp;
   let worker: TestWorker;
@@ -44,7 +44,7 @@ describe('a judge that is a model of the gateway', () => {
   const usage = async (): Promise<any> =>
     (await admin.get(`/model/v1/usage?workspace_id=${workspace()}&group_by=model,principal`)).body;
 
-  it('scores without a judge of the operator, and its cost is in the usage and in the run', async () => {
+  it('scores without a judge of the operator, and reports its cost in the usage and in the run', async () => {
     const name = await newJudge();
     const scorer = await on.scorer({ model: `gateway:${name}` });
     const { run, results } = await on.scored(scorer, await on.experiment({ input: 1 }, { input: 2 }));
@@ -63,21 +63,21 @@ describe('a judge that is a model of the gateway', () => {
     ]);
   });
 
-  it('gives a new answer to each sample, also if the model keeps answers, and leaves no traces', async () => {
+  it('gives a new answer for each sample, even if the model caches answers, and leaves no traces', async () => {
     const name = await modelOf(admin, workspace(), base(), { cache_ttl_seconds: 600, capture_content: true });
     const scorer = await on.scorer({ model: `gateway:${name}`, samples: 3 });
     await on.scored(scorer, await on.experiment());
     expect(judge.asked).toHaveLength(3);
     expect((await usage()).total).toMatchObject({ call_count: 3, cached_count: 0 });
-    // a rule would judge them
+    // A rule would score such traces.
     const { body } = await admin.in(workspace()).get('/telemetry/v1/traces');
     expect(body.items).toEqual([]);
   });
 
-  it('is one of many: each scorer has its own', async () => {
+  it('can be different for each scorer', async () => {
     const names = [await newJudge(), await newJudge()];
     for (const name of names) {
-      const [item] = await on.at(
+      const [item] = await on.inMode(
         'test',
         await on.scorer({ model: `gateway:${name}` }),
         await on.experiment(),
@@ -89,18 +89,18 @@ describe('a judge that is a model of the gateway', () => {
     );
   });
 
-  it('falls over to another provider', async () => {
+  it('falls back to another provider', async () => {
     const ids = [
       await newProvider(admin, workspace(), 'http://127.0.0.1:9/v1'),
       await newProvider(admin, workspace(), base()),
     ];
     const targets = ids.map((provider_id) => ({ provider_id, upstream_model: 'gpt-test' }));
     await newModel(admin, workspace(), { name: 'fast', strategy: 'fallback', targets });
-    const [item] = await on.at('test', await on.scorer({ model: 'gateway:fast' }), await on.experiment());
+    const [item] = await on.inMode('test', await on.scorer({ model: 'gateway:fast' }), await on.experiment());
     expect(item.score).toBe(1);
   });
 
-  it('is asked anew when the model has another target, and not before', async () => {
+  it('is asked again after the target of the model changes, and not before', async () => {
     const name = await newJudge();
     const scorer = await on.scorer({ model: `gateway:${name}` });
     const experiment = await on.experiment();
@@ -112,7 +112,7 @@ describe('a judge that is a model of the gateway', () => {
     await admin.patch(`/model/v1/models/${body.model_id}`, {
       targets: [{ provider_id, upstream_model: 'gpt-next' }],
     });
-    // the worker may go on with the model that it has read for a second
+    // The worker may use the model that it has read for another second.
     await pause(1_100);
     await on.scored(scorer, experiment);
     expect(judge.asked).toHaveLength(2);
@@ -132,7 +132,7 @@ describe('a judge that is a model of the gateway', () => {
     for (const error of errors) expect(error).toContain('monthly budget of the workspace');
   });
 
-  it('that the workspace does not have is 503 before anything is stored', async () => {
+  it('returns 503 and stores nothing if the workspace lacks the model', async () => {
     const scorer = await on.scorer({ model: 'gateway:missing' });
     const { experiment_id } = await on.experiment();
     const answer = await on.on.score(scorer, { experiment_id });
@@ -140,7 +140,7 @@ describe('a judge that is a model of the gateway', () => {
     expect(answer.body.detail).toContain('missing');
   });
 
-  it('of another workspace is not used', async () => {
+  it('returns 503 for a model of another workspace', async () => {
     const elsewhere = await on.on.organization.newWorkspace();
     const name = await modelOf(admin, elsewhere, base());
     const scorer = await on.scorer({ model: `gateway:${name}` });

@@ -15,25 +15,25 @@ const randomOf = (seed: number) => (most: number) => {
   return ((mixed ^ (mixed >>> 14)) >>> 0) % most;
 };
 
-interface KnownResult {
+interface ExpectedResult {
   result_id: string;
   version: number;
   isFailed: boolean;
   clientScore: number | null | undefined;
 }
 
-/** What a test knows about one experiment. */
-interface Known {
+/** The expected state of one experiment. */
+interface ExpectedExperiment {
   experiment_id: string;
-  /** By case: the result, how often it was replaced, and whether it has an error. */
-  results: Map<string, KnownResult>;
-  /** Scores by the service of the present version of each result: `case version` to score. */
+  /** The result of each case. */
+  results: Map<string, ExpectedResult>;
+  /** The hosted scores of the current version of each result. Keys are `<case> <scorer version>`. */
   hosted: Map<string, number | null>;
   frozen?: { experiment: unknown; results: unknown };
 }
 
-/** Random sequences of what a client does with two experiments. */
-describe('conclusions after any sequence of requests', () => {
+/** Sends random sequences of requests about two experiments. */
+describe('conclusions after a random sequence of requests', () => {
   let app: TestApp;
   let worker: TestWorker;
 
@@ -46,11 +46,11 @@ describe('conclusions after any sequence of requests', () => {
     await app.close();
   });
 
-  it.each([1, 2, 3, 4, 5, 6, 7, 8])('sequence %i', async (seed) => {
+  it.each([1, 2, 3, 4, 5, 6, 7, 8])('are consistent (seed %i)', async (seed) => {
     const random = randomOf(seed);
     const on = await ScoringFixture.create(app);
     const api = on.evaluator;
-    const path = (one: Known, rest = '') => `/eval/v1/experiments/${one.experiment_id}${rest}`;
+    const path = (one: ExpectedExperiment, rest = '') => `/eval/v1/experiments/${one.experiment_id}${rest}`;
     const ok = async <Body>(answer: Promise<{ status: number; body: Body }>, ...statuses: number[]) => {
       const { status, body } = await answer;
       if (!statuses.includes(status)) throw new Error(`${status}: ${JSON.stringify(body)}`);
@@ -64,7 +64,7 @@ describe('conclusions after any sequence of requests', () => {
     const rows = Array.from({ length: CASES }, (_, i) => `c${i},${i}\n`).join('');
     const file = { workspace_id: on.workspaceId, content: `id,input\n${rows}` };
     await ok(api.post(`/eval/v1/datasets/${dataset.dataset_id}/versions`, file), 201);
-    /** The score of a case by a version: not only 0 and 1, and null now and then. */
+    /** Returns the score of a case by a scorer version: not only 0 and 1, and sometimes null. */
     const scoreBy = (version: number, index: number): number | null =>
       (index + version) % 5 === 0 ? null : ((index * 3 + version) % 4) / 4;
     const source = (version: number) => `function score({ input }) {
@@ -74,14 +74,14 @@ describe('conclusions after any sequence of requests', () => {
     const scorer = await on.scorer({ name: SCORER, ...script(source(1)) });
     let scorerVersion = 1;
 
-    const both: Known[] = [];
+    const both: ExpectedExperiment[] = [];
     for (let i = 0; i < 2; i++) {
       const made = await on.experiment({ dataset_id: dataset.dataset_id, dataset_version: 1 });
       both.push({ experiment_id: made.experiment_id, results: new Map(), hosted: new Map() });
     }
-    const isFrozen = (one: Known): boolean => one.frozen !== undefined;
+    const isFrozen = (one: ExpectedExperiment): boolean => one.frozen !== undefined;
 
-    const upload = async (one: Known): Promise<void> => {
+    const upload = async (one: ExpectedExperiment): Promise<void> => {
       const case_id = `c${random(CASES)}`;
       const isFailed = random(4) === 0;
       const clientScore = random(3) === 0 ? random(5) / 4 : undefined;
@@ -100,8 +100,8 @@ describe('conclusions after any sequence of requests', () => {
       for (const key of [...one.hosted.keys()]) if (key.startsWith(`${case_id} `)) one.hosted.delete(key);
     };
 
-    /** Replaces all scores of a result. The value is one that nothing else gives. */
-    const patch = async (one: Known): Promise<void> => {
+    /** Replaces all scores of a result with a value that occurs nowhere else. */
+    const patch = async (one: ExpectedExperiment): Promise<void> => {
       const [case_id, result] = [...one.results][random(Math.max(1, one.results.size))] ?? [];
       if (!case_id || !result) return;
       const clientScore = 2 + ++patches / 8;
@@ -114,7 +114,7 @@ describe('conclusions after any sequence of requests', () => {
     };
     let patches = 0;
 
-    const score = async (one: Known): Promise<void> => {
+    const score = async (one: ExpectedExperiment): Promise<void> => {
       if (one.results.size === 0) return;
       const { body: run } = await ok(on.score(scorer, { experiment_id: one.experiment_id }), 202);
       await on.finished(run.score_run_id);
@@ -129,16 +129,16 @@ describe('conclusions after any sequence of requests', () => {
       await ok(api.patch(`/eval/v1/scorers/${scorer.scorer_id}`, { definition }), 200);
     };
 
-    const read = async (one: Known) => ({
+    const read = async (one: ExpectedExperiment) => ({
       experiment: (await ok(api.get(path(one)), 200)).body,
       results: (await ok(api.get(path(one, '/results?sort=created_at')), 200)).body.items,
     });
 
-    const finalize = async (one: Known): Promise<void> => {
+    const finalize = async (one: ExpectedExperiment): Promise<void> => {
       if (isFrozen(one)) return;
       await ok(api.patch(path(one), { experiment_status: 'completed' }), 200);
       const frozen = await read(one);
-      // a summary's mean equals that of the scores stored in the summarised results
+      // The mean of a summary equals the mean of the scores of its results.
       const shown = frozen.results.flatMap((result: any) => result.scores[SCORER] ?? []) as number[];
       const summed = frozen.experiment.summary.scores[SCORER];
       expect(summed?.count ?? 0).toBe(shown.length);
@@ -148,8 +148,8 @@ describe('conclusions after any sequence of requests', () => {
       one.frozen = frozen;
     };
 
-    /** The scores of one side by one version, as comparisons must use them; 0 is a score that names no version. */
-    const scoresOf = (one: Known, version: number): Map<string, number> => {
+    /** Returns the scores of one side that a comparison must use. Version 0 stands for scores without a version. */
+    const scoresOf = (one: ExpectedExperiment, version: number): Map<string, number> => {
       const scores = new Map<string, number>();
       for (const [case_id, { clientScore }] of one.results) {
         const found = version === 0 ? clientScore : one.hosted.get(`${case_id} ${version}`);
@@ -158,7 +158,7 @@ describe('conclusions after any sequence of requests', () => {
       return scores;
     };
 
-    const compare = async (candidate: Known, baseline: Known): Promise<void> => {
+    const compare = async (candidate: ExpectedExperiment, baseline: ExpectedExperiment): Promise<void> => {
       const query = `?baseline_experiment_id=${baseline.experiment_id}`;
       const { status, body } = await ok(api.get<ComparisonDto>(path(candidate, `/compare${query}`)), 200, 409);
       expect(status === 200).toBe(isFrozen(baseline));
@@ -168,7 +168,7 @@ describe('conclusions after any sequence of requests', () => {
       for (const side of ['candidate', 'baseline'] as const) {
         const { mean, count, scored_count, scorer_version } = found[side];
         const scores = [...scoresOf(sides[side], scorer_version ?? 0).values()];
-        // the mean of a side is that of one version, whatever else was scored
+        // The mean of a side covers the scores of one version only.
         expect([side, scorer_version, count, scored_count]).toEqual([side, scorer_version, scores.length, scores.length]);
         if (count > 0) expect(mean).toBeCloseTo(scores.reduce((a, b) => a + b) / count, 12);
       }
@@ -177,7 +177,7 @@ describe('conclusions after any sequence of requests', () => {
         expect([found.difference, found.p_value, found.confidence_interval]).toEqual([null, null, null]);
         return;
       }
-      // a comparison never mixes versions
+      // A comparison never mixes versions.
       if (found.difference !== null) expect(own).toBe(other);
       for (const side of ['candidate', 'baseline'] as const) {
         const { scorer_version } = found[side];
@@ -192,7 +192,7 @@ describe('conclusions after any sequence of requests', () => {
       }
     }; // prettier-ignore
 
-    const gate = async (candidate: Known, baseline: Known): Promise<void> => {
+    const gate = async (candidate: ExpectedExperiment, baseline: ExpectedExperiment): Promise<void> => {
       const body = {
         ...(isFrozen(baseline) && { baseline_experiment_id: baseline.experiment_id }),
         rules: [{ scorer: SCORER, min_count: 1, max_regression: 1 }],
@@ -201,14 +201,14 @@ describe('conclusions after any sequence of requests', () => {
       const check = result.checks.find((one) => one.kind === 'min_coverage')!;
       const { scored_count, null_count } = result.coverage.scorers[SCORER] ?? { scored_count: 0, null_count: 0 };
       expect(result.coverage).toMatchObject({ expected_case_count: CASES, result_count: candidate.results.size });
-      // crashed cases without a score are never covered
+      // Crashed cases without a score are never covered.
       const covered = [...candidate.results].filter(([case_id, { isFailed, clientScore }]) => {
         const version = check.scorer_version ?? 0;
         const found = version === 0 ? clientScore : candidate.hosted.get(`${case_id} ${version}`);
         return typeof found === 'number' || (found === null && !isFailed);
       });
       expect(scored_count + null_count).toBe(covered.length);
-      // a gate never passes below its coverage
+      // A gate never passes below its coverage.
       if (result.passed) expect(covered.length).toBe(CASES);
     };
 
@@ -223,7 +223,7 @@ describe('conclusions after any sequence of requests', () => {
     for (const one of both) await score(one);
     await compare(both[0]!, both[1]!);
     await gate(both[0]!, both[1]!);
-    // summary, results and snapshot of a frozen experiment answer the same for ever
+    // The summary, results and snapshot of a frozen experiment never change.
     for (const one of both) expect(await read(one)).toEqual(one.frozen);
   }, 120_000); // prettier-ignore
 });

@@ -42,7 +42,7 @@ describeOnBothQueues(
       await app.close();
     });
 
-    /** Asks for a trace to be scored, as part of another trace. @returns what is answered */
+    /** Requests the scoring of a trace, within another trace. Returns the response body. */
     async function ask(traceId: string, flags: string, scorer: object, body: object = {}): Promise<any> {
       const { scorer_id } = await on.scorer(scorer);
       const caller = api.caller(await on.organization.token('evaluator'), on.workspaceId);
@@ -54,20 +54,20 @@ describeOnBothQueues(
       return answer.body;
     }
 
-    /** Has a trace scored by a job, and waits for it. */
-    async function order(traceId: string, flags: string, scorer: object = ALWAYS): Promise<void> {
+    /** Scores a trace in a job, and waits for the run. */
+    async function scoreInJob(traceId: string, flags: string, scorer: object = ALWAYS): Promise<void> {
       const run = await ask(traceId, flags, scorer);
       expect((await on.finished(run.score_run_id)).run_status).toBe('succeeded');
     }
 
     /** Waits for a span of a trace. */
-    async function spanOf(id: string, isMeant: (span: OtlpSpan) => boolean): Promise<OtlpSpan> {
-      return (await endpoint.received((span) => span.traceId === id && isMeant(span)))[0]!;
+    async function spanOf(id: string, matches: (span: OtlpSpan) => boolean): Promise<OtlpSpan> {
+      return (await endpoint.received((span) => span.traceId === id && matches(span)))[0]!;
     }
 
     it('continues the trace of its request in another process', async () => {
       const traceId = newTraceId();
-      await order(traceId, '01');
+      await scoreInJob(traceId, '01');
       const job = await spanOf(traceId, ({ kind }) => kind === 'consumer');
       const request = await spanOf(traceId, ({ kind }) => kind === 'server');
       expect(job).toMatchObject({
@@ -88,16 +88,16 @@ describeOnBothQueues(
 
     it('is not sampled when the client’s trace is not', async () => {
       const traceId = newTraceId();
-      await order(traceId, '00');
+      await scoreInJob(traceId, '00');
       const kept = newTraceId();
-      await order(kept, '01');
+      await scoreInJob(kept, '01');
       await spanOf(kept, ({ kind }) => kind === 'consumer');
       expect(endpoint.spans.filter((span) => span.traceId === traceId)).toEqual([]);
     });
 
-    it('has the requests to judges, without the query of their URLs', async () => {
+    it('contains the requests to judges, without the query of their URLs', async () => {
       const traceId = newTraceId();
-      await order(traceId, '01', CLASSIFIED);
+      await scoreInJob(traceId, '01', CLASSIFIED);
       const job = await spanOf(traceId, ({ kind }) => kind === 'consumer');
       const asking = await spanOf(traceId, ({ attributes }) => 'url.full' in attributes);
       expect(asking).toMatchObject({
@@ -131,7 +131,7 @@ describeOnBothQueues(
           return agree(question);
         };
       });
-      // more than are scored before a worker notices that it must stop
+      // More targets than are scored before a worker notices that it must stop.
       const targets = await Promise.all(Array.from({ length: 50 }, (_, n) => on.trace({ output: n })));
       const run = await ask(traceId, '01', JUDGE, { trace_ids: targets, concurrency: 1 });
       await asked;

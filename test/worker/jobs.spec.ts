@@ -23,7 +23,7 @@ import { describeOnBothQueues } from './backends.fixture';
 const PART = defineJob<{ person_id: string }>({ name: 'part', subject: 'person_id' });
 const GREET = defineJob<{ person_id: string }>({ name: 'greet', subject: 'person_id' });
 
-/** What the handler saw, and what it is to do. */
+/** Records what the handler received, and decides what it does. */
 class Greetings {
   readonly seen: string[] = [];
   private handling: (personId: string) => Promise<void> = () => Promise.resolve();
@@ -92,7 +92,7 @@ describeOnBothQueues('jobs', (env) => {
     const context = await Test.createTestingModule({ imports: [root] })
       .setLogger(new JsonLogger())
       .compile();
-    contexts.push(context); // also when it fails to start, so that it is closed
+    contexts.push(context); // even if it fails to start, so that it is closed
     return context.init();
   };
   const producer = (vars?: Record<string, string>) => boot({ imports: [JobsModule.register(GREET)] }, vars);
@@ -112,7 +112,7 @@ describeOnBothQueues('jobs', (env) => {
       ),
     );
 
-  /** Orders jobs, and waits until they are in the queue. With Redis they reach it only after the commit. */
+  /** Enqueues jobs, and waits until they are in the queue. With Redis, they reach it only after the commit. */
   const orderAndSend = async (from: INestApplicationContext, ...ids: string[]) => {
     await order(from, ...ids);
     await until(async () => (await from.get(JobOutboxRepository).count(1)) === 0);
@@ -200,13 +200,13 @@ describeOnBothQueues('jobs', (env) => {
 
   it.each([
     ['has no handler', [], /greet has no handler/],
-    ['has two', [GreetProcessor, SecondProcessor], /more than one handler: GreetProcessor, SecondProcessor/],
-  ])('do not start when one %s', async (_, processors, message) => {
+    ['has two handlers', [GreetProcessor, SecondProcessor], /more than one handler: GreetProcessor, SecondProcessor/],
+  ])('keep a process from starting if one %s', async (_, processors, message) => {
     await expect(worker(processors)).rejects.toThrow(message);
   });
 
   if (env.REDIS_URL) {
-    it('are accepted while Redis is away, and run when it is back', async () => {
+    it('are accepted while Redis is unavailable, and run when it is back', async () => {
       const proxy = await TcpProxy.to(env.REDIS_URL!);
       const from = await producer({ REDIS_URL: proxy.url });
       proxy.cut();

@@ -5,13 +5,13 @@ describe('a judge', () => {
   let on: JudgedService['on'];
   withJudge((service) => ({ judge, on } = service));
 
-  describe('answers', () => {
+  describe('answer', () => {
     it.each([
-      ['a choice, by the score of the choice', CHOICES, { choice: 'fair' }, { choice: 'fair', score: 0.5 }],
-      ['true, by 1', { type: 'boolean' }, { value: true }, { score: 1 }],
-      ['false, by 0', { type: 'boolean' }, { value: false }, { score: 0 }],
-      ['a number, by itself', { type: 'numeric', min: -1, max: 5 }, { value: 4.5 }, { score: 4.5 }],
-    ])('with %s', async (_, output, answer, expected) => {
+      ['the score of the choice', CHOICES, { choice: 'fair' }, { choice: 'fair', score: 0.5 }],
+      ['1 for true', { type: 'boolean' }, { value: true }, { score: 1 }],
+      ['0 for false', { type: 'boolean' }, { value: false }, { score: 0 }],
+      ['the number itself', { type: 'numeric', min: -1, max: 5 }, { value: 4.5 }, { score: 4.5 }],
+    ])('sets the score to %s', async (_, output, answer, expected) => {
       judge.reply = () => says({ reasoning: 'because', ...answer });
       expect(await on.tested({ output })).toEqual({
         trace_id: expect.any(String),
@@ -28,7 +28,7 @@ describe('a judge', () => {
       });
     });
 
-    it('with several questions, with the mean of their scores', async () => {
+    it('to several questions sets the score to their mean', async () => {
       const questions = [
         { key: 'polite', question: 'Is it polite?', output: { type: 'boolean' } },
         { key: '__proto__', question: 'How good is it?', output: CHOICES },
@@ -48,7 +48,7 @@ describe('a judge', () => {
         expect(judge.asked[0]!.json.messages[0].content).toContain(question);
     });
 
-    it('without reasoning, if not wanted', async () => {
+    it('has no reasoning if the definition does not request it', async () => {
       judge.reply = () => says({ choice: 'good' });
       expect(await on.tested({ reasoning: false })).not.toHaveProperty('reasoning');
       const { schema } = judge.asked[0]!.json.response_format.json_schema;
@@ -57,21 +57,21 @@ describe('a judge', () => {
 
     it.each([
       ['in a Markdown fence', '```json\n{"reasoning":"r","choice":"bad"}\n```'],
-      ['behind what it thought', '<think>{"choice":"good"}?</think>\n\n{"reasoning":"r","choice":"bad"}'],
+      ['after the thoughts of the model', '<think>{"choice":"good"}?</think>\n\n{"reasoning":"r","choice":"bad"}'],
       [
-        'in parts',
+        'in several parts',
         [
           { type: 'text', text: '{"reasoning":"r",' },
           { type: 'text', text: '"choice":"bad"}' },
         ],
       ],
-    ])('%s', async (_, content) => {
+    ])('is read %s', async (_, content) => {
       judge.reply = () => ({ content });
       expect(await on.tested({})).toMatchObject({ choice: 'bad', score: 0, reasoning: 'r' });
       expect(judge.asked).toHaveLength(1);
     });
 
-    it('with the probabilities of its choices, if the server returns logprobs', async () => {
+    it('has the probabilities of the choices if the server returns logprobs', async () => {
       const top = (tokens: [string, number][]) =>
         tokens.map(([token, p]) => ({ token, logprob: Math.log(p), bytes: null }));
       const token = (text: string, p: number, others: [string, number][] = []) => ({
@@ -100,10 +100,10 @@ describe('a judge', () => {
 
     it.each([
       ['no JSON', 'I would say: good.'],
-      ['another choice', '{"reasoning":"r","choice":"Good"}'],
-      ['a member that was not asked for alone', '{"verdict":"good"}'],
-      ['nothing', ''],
-    ])('with %s gets one correction', async (_, content) => {
+      ['an unknown choice', '{"reasoning":"r","choice":"Good"}'],
+      ['only an unknown member', '{"verdict":"good"}'],
+      ['no content', ''],
+    ])('is requested once more if it has %s', async (_, content) => {
       judge.reply = ({ json }) => (json.messages.length === 2 ? { content } : says(GOOD));
       expect(await on.tested({})).toMatchObject({ choice: 'good', score: 1, cost_usd: 2 * COST });
       expect(judge.asked).toHaveLength(2);
@@ -113,11 +113,11 @@ describe('a judge', () => {
 
     it.each([
       ['no JSON', 'good', CHOICES],
-      ['another choice', '{"reasoning":"r","choice":"excellent"}', CHOICES],
+      ['an unknown choice', '{"reasoning":"r","choice":"excellent"}', CHOICES],
       ['a number out of bounds', '{"value":6}', { type: 'numeric', min: 0, max: 5 }],
-      ['a number that is a text', '{"value":"4"}', { type: 'numeric', min: 0, max: 5 }],
+      ['a number as text', '{"value":"4"}', { type: 'numeric', min: 0, max: 5 }],
       ['yes for true', '{"value":"yes"}', { type: 'boolean' }],
-    ])('again with %s fails the target', async (_, content, output) => {
+    ])('fails the target if it has %s twice', async (_, content, output) => {
       judge.reply = () => ({ content });
       const item = await on.tested({ output });
       expect(item.error).toMatch(/^The judge's answer cannot be read/);
@@ -125,7 +125,7 @@ describe('a judge', () => {
       expect(judge.asked).toHaveLength(2);
     });
 
-    it('with a refusal fails the target', async () => {
+    it('fails the target if it is a refusal', async () => {
       judge.reply = () => ({ content: '', finishReason: 'content_filter' });
       expect(await on.tested({})).toMatchObject({
         error: 'The judge refused to answer: its server filtered the answer',
@@ -181,7 +181,7 @@ describe('a judge', () => {
       expect(results[0].samples).toMatchObject({ count: 3, scores: [1, 0, 1] });
     });
 
-    it('requires more than half of them', async () => {
+    it('requires that more than half of the samples succeed', async () => {
       let asked = 0;
       judge.reply = () => (asked++ % 3 === 0 ? { status: 404 } : says({ choice: 'fair' }));
       expect(await on.tested({ samples: 3 })).toMatchObject({
@@ -201,7 +201,7 @@ describe('a judge', () => {
       content: scores.map(([label, score]) => ({ label, score })),
     });
 
-    it('fills probabilities, choice, confidence, and the score that is to be expected', async () => {
+    it('sets the probabilities, the choice, the confidence and the expected score', async () => {
       judge.reply = () => labelled(['fair', 0.5], ['good', 0.3], ['bad', 0.2]);
       expect(await on.tested(classifier, { output: 'the text' })).toEqual({
         trace_id: expect.any(String),
@@ -224,7 +224,7 @@ describe('a judge', () => {
       expect(Object.keys(judge.asked[0]!.json)).toEqual(['inputs', 'labels']);
     });
 
-    it('gets its prompt with the data', async () => {
+    it('gets the expanded prompt', async () => {
       await on.tested(
         { ...classifier, prompt: 'Q: {{input}} A: {{output}}' },
         { input: 'why', output: 'so' },
@@ -232,7 +232,7 @@ describe('a judge', () => {
       expect(judge.asked[0]!.json.inputs).toBe('Q: why A: so');
     });
 
-    it('may answer in a nested list, or with unnormalized probabilities', async () => {
+    it('may return a nested list, or unnormalized probabilities', async () => {
       judge.reply = () => ({
         content: [
           [
@@ -248,12 +248,12 @@ describe('a judge', () => {
     });
 
     it.each([
-      ['another label', labelled(['excellent', 1])],
-      ['a score that is none', { content: [{ label: 'good', score: 'high' }] }],
-      ['a score beyond 1', labelled(['good', 7])],
+      ['an unknown label', labelled(['excellent', 1])],
+      ['a score that is not a number', { content: [{ label: 'good', score: 'high' }] }],
+      ['a score above 1', labelled(['good', 7])],
       ['no label', labelled()],
-      ['something else', { content: { label: 'good' } }],
-    ])('fails the target when it answers with %s', async (_, reply) => {
+      ['an object instead of a list', { content: { label: 'good' } }],
+    ])('fails the target if it returns %s', async (_, reply) => {
       judge.reply = () => reply;
       const item = await on.tested(classifier);
       expect(item.error).toMatch(/^The classifier's answer cannot be read/);

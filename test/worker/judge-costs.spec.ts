@@ -43,9 +43,9 @@ describe('a judge', () => {
     });
 
     it.each([
-      ['because it has no such thing', 'logprobs is not supported'],
-      ['because of what the scorer asks for', 'logprobs must be less than what you want'],
-    ])('is not asked again when the server lacks a feature, %s', async (_, message) => {
+      ['for all requests', 'logprobs is not supported'],
+      ['for the requests of this scorer', 'logprobs must be less than what you want'],
+    ])('is not asked again if it lacks a feature %s', async (_, message) => {
       judge.reply = ({ json }) =>
         json.logprobs ? { status: 400, body: JSON.stringify({ error: { message } }) } : says(GOOD);
       const scorer = await on.scorer({ model: 'without logprobs' });
@@ -53,7 +53,7 @@ describe('a judge', () => {
       await on.scored(scorer, experiment);
       const before = judge.asked.length;
       expect((await on.scored(scorer, experiment)).run.cost_usd).toBe(0);
-      // nor when it is found out anew what the server takes, as it is every day
+      // Nor when the learned features have expired, which happens every day.
       await worker.get(ChatFeaturesRepository).learn(scorer.definition.model, ALL_FEATURES);
       const { run, results } = await on.scored(scorer, experiment);
       expect(run.cost_usd).toBe(0);
@@ -61,13 +61,13 @@ describe('a judge', () => {
       expect(judge.asked).toHaveLength(before);
     });
 
-    it('is asked again with "cache": false, by another version, and by test', async () => {
+    it('is asked again with "cache": false, by another scorer version, and in mode test', async () => {
       const scorer = await on.scorer();
       const experiment = await on.experiment();
       await on.scored(scorer, experiment);
       await on.scored(scorer, experiment, { cache: false });
       expect(judge.asked).toHaveLength(2);
-      await on.at('test', scorer, experiment);
+      await on.inMode('test', scorer, experiment);
       expect(judge.asked).toHaveLength(3);
       await on.on.evaluator.patch(`/eval/v1/scorers/${scorer.scorer_id}`, { description: 'other' });
       await on.scored(scorer, experiment);
@@ -108,7 +108,7 @@ describe('a judge', () => {
   describe('under a budget', () => {
     const items = (count: number) => Array.from({ length: count }, (_, input) => ({ input }));
 
-    it('stops when the budget is spent', async () => {
+    it('is asked no more once the budget is spent', async () => {
       const scorer = await on.scorer();
       const experiment = await on.experiment(...items(10));
       const { run, results } = await on.scored(scorer, experiment, {
@@ -128,7 +128,7 @@ describe('a judge', () => {
       for (const { error, score } of results) expect(error === undefined).toBe(score === 1);
     });
 
-    it('counts failed requests that cost', async () => {
+    it('has the cost of failed requests counted', async () => {
       judge.reply = () => ({ content: 'nonsense' });
       const experiment = await on.experiment(...items(5));
       const { run } = await on.scored(await on.scorer(), experiment, {
@@ -139,7 +139,7 @@ describe('a judge', () => {
       expect(judge.asked).toHaveLength(3);
     });
 
-    it('succeeds when the budget just suffices', async () => {
+    it('succeeds if the budget is just enough', async () => {
       const experiment = await on.experiment(...items(2));
       const { run } = await on.scored(await on.scorer(), experiment, {
         max_cost_usd: 2 * COST,
@@ -148,24 +148,24 @@ describe('a judge', () => {
       expect(run).toMatchObject({ run_status: 'succeeded', completed_count: 2 });
     });
 
-    it('counts an unreadably long answer at its maximum cost', async () => {
+    it('is charged the maximum cost for an answer that is too long to read', async () => {
       judge.reply = () => 'floods';
       const experiment = await on.experiment(...items(6));
       const { run } = await on.scored(await on.scorer(), experiment, { max_cost_usd: 9, concurrency: 1 });
-      // 4,096 tokens at 100 dollars a million, and those of the request
+      // 4,096 tokens at 100 dollars per million, plus the tokens of the request.
       expect(run.cost_usd).toBeGreaterThan(6 * 0.4096);
       const cut = await on.scored(await on.scorer(), experiment, { max_cost_usd: 0.5, concurrency: 1 });
       expect(cut.run).toMatchObject({ run_status: 'failed', failure_code: 'budget_exceeded' });
       expect(cut.run.cost_usd).toBeLessThan(1);
     });
 
-    it('stops requests that waited while others spent it', async () => {
-      let [underWay, answered] = [0, 0];
+    it('gets no waiting requests once others have spent the budget', async () => {
+      let [inFlight, answered] = [0, 0];
       judge.reply = async () => {
-        if (underWay > 0) return { status: 429 };
-        underWay += 1;
+        if (inFlight > 0) return { status: 429 };
+        inFlight += 1;
         await new Promise((resolve) => setTimeout(resolve, 50));
-        underWay -= 1;
+        inFlight -= 1;
         answered += 1;
         return says(GOOD);
       };
@@ -175,11 +175,11 @@ describe('a judge', () => {
         concurrency: 16,
       });
       expect(run.failure_code).toBe('budget_exceeded');
-      // one may be on its way as another is answered; fourteen were waiting
+      // Another request may be in flight when one is answered. Fourteen requests were waiting.
       expect(answered).toBeLessThan(6);
     });
 
-    it('applies between samples of a target', async () => {
+    it('is asked for no more samples of a target once the budget is spent', async () => {
       const experiment = await on.experiment({ input: 1 });
       const scorer = await on.scorer({ samples: 20 });
       const { run, results } = await on.scored(scorer, experiment, { max_cost_usd: 3 * COST });
@@ -191,11 +191,11 @@ describe('a judge', () => {
       });
     });
 
-    it('includes what an earlier worker has spent', async () => {
+    it('has the cost of an earlier worker counted', async () => {
       const scorer = await on.scorer();
       const experiment = await on.experiment({ input: 1 });
       const { run } = await on.scored(scorer, experiment);
-      // as where the worker ended between the judge's answer and the result
+      // As if the worker had ended after the judge's answer, and before it stored the result.
       const key = [run.score_run_id];
       await app.database.query('DELETE FROM score_results WHERE score_run_id = $1', key);
       await app.database.query(
@@ -207,7 +207,7 @@ describe('a judge', () => {
       expect(await on.on.run(run.score_run_id)).toMatchObject({ run_status: 'succeeded', cost_usd: COST });
     });
 
-    it('is refused for a judge without a price', async () => {
+    it('is rejected if it has no price (422), or if the budget is invalid (400)', async () => {
       const { experiment_id } = await on.experiment();
       const scorer = await on.scorer({ model: 'of unknown price' });
       const answer = await on.on.score(scorer, { experiment_id, max_cost_usd: 1 });

@@ -34,7 +34,7 @@ describe('a judge that hangs in one workspace', () => {
     return body.score_run_id;
   };
 
-  it('delays no code scorer', async () => {
+  it('does not delay code scorers', async () => {
     await start();
     const runId = await ask(8);
     await gate.holds(2);
@@ -42,7 +42,7 @@ describe('a judge that hangs in one workspace', () => {
       const { run } = await fixture.scored(await fixture.on.scorer(), await fixture.experiment(...inputs(8)));
       expect(run).toMatchObject({ run_status: 'succeeded', completed_count: 8 });
     }
-    // none of the waiting ones was ended for it
+    // None of the waiting requests was aborted.
     expect(gate.asked).toHaveLength(2);
     expect(await hanging.on.run(runId)).toMatchObject({ run_status: 'running', completed_count: 0 });
   });
@@ -58,7 +58,7 @@ describe('a judge that hangs in one workspace', () => {
     expect(run).toMatchObject({ run_status: 'succeeded', completed_count: 3 });
     expect(await hanging.on.run(runId)).toMatchObject({ run_status: 'running', completed_count: 0 });
     const [first, second, third] = gate.asked.flatMap((asked, at) => (isHanging(asked) ? [] : at));
-    // first come, first served, it would be some thirty
+    // First come, first served would put about thirty requests in between.
     expect(second! - first!).toBeLessThanOrEqual(4);
     expect(third! - second!).toBeLessThanOrEqual(4);
   }, 60_000);

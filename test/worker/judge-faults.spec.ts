@@ -13,12 +13,12 @@ import { expectAccounted, inputs, JudgeFixture, says } from './judge.fixture';
 
 const TRUE = says({ reasoning: 'r', value: true });
 
-/** Which of the inputs a judge was asked about. */
+/** Returns the number of the input that a judge was asked about. */
 const inputOf = ({ json }: JudgeAsked): number => Number(/<(\d+)>/.exec(json.messages[1].content)![1]);
 
 /** How long the judge refuses every request, in ms. */
 const OUTAGE_MS = sized(2_000, 60_000);
-/** Targets of the run that meets every fault; a multiple of 10. */
+/** Number of targets of the run with every fault. A multiple of 10. */
 const TARGETS = sized(40, 100);
 
 describe('a judge', () => {
@@ -79,11 +79,11 @@ describe('a judge', () => {
       /^The judge closed the connection .*\. Gave up after 6 attempts/,
     ],
     [
-      'that never answers with JSON',
+      'that never returns JSON',
       { status: 200, body: 'no' },
       /^The judge did not return JSON\. Gave up after 6 attempts/,
     ],
-    ['that always answers 502', { status: 502 }, /^The judge returned 502\. Gave up after 6 attempts/],
+    ['that always returns 502', { status: 502 }, /^The judge returned 502\. Gave up after 6 attempts/],
   ])('%s fails the target after six attempts', async (_, trouble, error) => {
     shortenBackOff();
     judge.reply = () => trouble;
@@ -125,7 +125,7 @@ describe('a judge', () => {
     };
     const run = scored(1);
     while (judge.asked.length === 0) await sleep(5);
-    // both workers reread the shared limit within a second
+    // Both workers read the shared limit again within a second.
     await sleep(1_200);
     await Promise.all([run, scored(4), scored(4)]);
     expect(tooEarly).toBe(0);
@@ -137,7 +137,7 @@ describe('a judge', () => {
     expect(results[0].error).toBe('The judge returned 429. There was no time left for a retry.');
   });
 
-  it('that takes four requests at once gets about as many from all workers together', async () => {
+  it('that accepts four requests at a time gets about as many from all workers together', async () => {
     let inFlight = 0;
     let refused = 0;
     judge.reply = async () => {
@@ -157,11 +157,11 @@ describe('a judge', () => {
     for (const { run } of runs) expect(run.run_status).toBe('succeeded');
     const [{ state }] = await app.database.query<any>('SELECT state FROM judge_limits');
     expect(state.maxInFlight).toBeLessThan(16);
-    // with the shared limit about 25 are refused until it has adapted; with back-off alone, 130
+    // With the shared limit, about 25 requests are refused until it has adapted. With back-off alone, about 130.
     expect(refused).toBeLessThan(80);
   }, 120_000);
 
-  it('that takes one request at a time has targets whose time does not run while they wait', async () => {
+  it('that accepts one request at a time does not use up the time of waiting targets', async () => {
     const slow = await createTestApp({ env: { ...judge.env, JUDGE_TARGET_SECONDS: '4' } });
     const worker = await createTestWorker(slow);
     let inFlight = 0;
@@ -178,7 +178,7 @@ describe('a judge', () => {
       const experiment = await fixture.experiment(...inputs(32));
       const { run, results } = await fixture.scored(scorer, experiment, { concurrency: 32 });
       expectAccounted(run, results);
-      // All need eight seconds, so half would fail if waiting counted. Back-off after a 429 does.
+      // All targets together need eight seconds, so half would fail if waiting counted. Back-off after a 429 counts.
       expect(run.failed_count).toBeLessThan(8);
     } finally {
       await worker.close();
@@ -225,7 +225,7 @@ describe('a judge', () => {
     ]);
   }, 300_000);
 
-  it('fails a target without a score when its time is over', async () => {
+  it('fails a target whose time is over, without a score', async () => {
     const other = await createTestApp({ env: { ...judge.env, JUDGE_TARGET_SECONDS: '2' } });
     judge.reply = ({ repeat }) => (repeat % 2 === 0 ? 'hangs' : { status: 429 });
     try {
@@ -238,7 +238,7 @@ describe('a judge', () => {
     }
   });
 
-  it('does not keep a worker from other work while the worker waits for it', async () => {
+  it('does not block other work of a worker that waits for it', async () => {
     const busy = await createTestApp({ env: judge.env });
     const small = await createTestWorker(busy, { WORKER_CONCURRENCY: '2' });
     try {
@@ -254,7 +254,7 @@ describe('a judge', () => {
       const { run } = await fixture.scored(code, { experiment_id });
       expect(run).toMatchObject({ run_status: 'succeeded', completed_count: 8 });
       expect((await fixture.on.run(waiting.score_run_id)).run_status).toBe('running');
-      // when it stops, it hands back at once the run that only waits
+      // When the worker stops, it hands back the waiting run at once.
       await small.close();
       const left = await fixture.on.run(waiting.score_run_id);
       expect(left).toMatchObject({ run_status: 'running', completed_count: 0, failed_count: 0 });

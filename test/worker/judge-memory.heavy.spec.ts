@@ -14,7 +14,7 @@ describe('targets that wait for their judge', () => {
   beforeAll(async () => {
     judge = await TestJudge.listen();
     app = await createTestApp({ env: { ...judge.env, JUDGE_CONTEXT_TOKENS: '10000' } });
-    // what all of these targets show to their scorers would not fit into it
+    // Too small for the subjects of all of these targets.
     worker = await WorkerProcess.start(app, {
       NODE_OPTIONS: '--max-old-space-size=220',
       WORKER_CONCURRENCY: '2',
@@ -26,7 +26,7 @@ describe('targets that wait for their judge', () => {
     await judge.close();
   });
 
-  it('take the memory of their requests only', async () => {
+  it('take only the memory of their requests', async () => {
     const on = await JudgeFixture.create(app);
     const experiment = await on.on.experiment();
     for (let count = 0; count < TARGETS; count += 4) {

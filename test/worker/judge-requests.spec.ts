@@ -16,16 +16,16 @@ describe('a judge', () => {
   let on: JudgedService['on'];
   withJudge((service) => ({ judge, app, on } = service));
 
-  describe('gets a request', () => {
-    it('that equals the preview byte for byte', async () => {
+  describe('request', () => {
+    it('equals the preview byte for byte', async () => {
       const scorer = await on.scorer();
       const experiment = await on.experiment({
         input: 'Grüße 👋 "\u2028',
         output: { n: 1e21, '10': [null] },
       });
-      const [preview] = await on.at('preview', scorer, experiment);
+      const [preview] = await on.inMode('preview', scorer, experiment);
       expect(judge.asked).toEqual([]);
-      const [tested] = await on.at('test', scorer, experiment);
+      const [tested] = await on.inMode('test', scorer, experiment);
       const { results } = await on.scored(scorer, experiment);
       expect(judge.asked.map(({ body }) => body)).toEqual(
         Array(2).fill(JSON.stringify(preview.preview_request)),
@@ -34,11 +34,11 @@ describe('a judge', () => {
       expect(digests).toEqual(Array(3).fill(sha256(judge.asked[0]!.body)));
     });
 
-    it('with the service’s key, which is never shown', async () => {
+    it('has the service’s API key, which no response contains', async () => {
       const scorer = await on.scorer();
       const experiment = await on.experiment();
-      const [preview] = await on.at('preview', scorer, experiment);
-      await on.at('test', scorer, experiment);
+      const [preview] = await on.inMode('preview', scorer, experiment);
+      await on.inMode('test', scorer, experiment);
       expect(judge.asked[0]).toMatchObject({
         path: '/v1/chat/completions',
         headers: { authorization: 'Bearer sk-of-the-judge' },
@@ -46,7 +46,7 @@ describe('a judge', () => {
       expect(JSON.stringify(preview)).not.toContain('sk-of-the-judge');
     });
 
-    it('for the definition’s model, else the service’s', async () => {
+    it('names the model of the definition, else the default model', async () => {
       await on.tested({});
       await on.tested({ model: 'another', temperature: 0.3 });
       expect(judge.asked.map(({ json }) => [json.model, json.temperature])).toEqual([
@@ -59,7 +59,7 @@ describe('a judge', () => {
       ['choice', CHOICES, { choice: { type: 'string', enum: ['good', 'fair', 'bad'] } }],
       ['boolean', { type: 'boolean' }, { value: { type: 'boolean' } }],
       ['numeric', { type: 'numeric', min: 0, max: 5 }, { value: { type: 'number' } }],
-    ])('for structured output of a %s', async (_, output, members) => {
+    ])('requires structured output of type %s', async (_, output, members) => {
       await on.tested({ output });
       const { strict, schema } = judge.asked[0]!.json.response_format.json_schema;
       expect(strict).toBe(true);
@@ -74,7 +74,7 @@ describe('a judge', () => {
     it.each([
       ['answers', undefined, '[find_order answers]\n  {"state":"sent"}'],
       ['fails', { code: 2, message: 'no route' }, '[find_order fails]\n  no route\n  {"state":"sent"}'],
-    ])('with the session as a transcript, for a tool that %s', async (_, status, reported) => {
+    ])('contains a session as a transcript, with a tool that %s', async (_, status, reported) => {
       await conversation(on, status);
       const scorer = await on.scorer({ prompt: 'How was it?\n{{session}}' }, { grain: 'session' });
       const { body } = await on.on.score(scorer, { session_ids: ['talk'], mode: 'test' });
@@ -82,7 +82,7 @@ describe('a judge', () => {
       expect(dataOf(judge.asked[0]!)).toEqual([transcript(reported)]);
     });
 
-    it('with the session of a trace as a transcript, with the tool calls of that trace', async () => {
+    it('contains the session of a trace as a transcript, with the tool calls of that trace', async () => {
       const trace_ids = [await conversation(on)];
       const scorer = await on.scorer({ prompt: 'How was it?\n{{session}}' }, { grain: 'trace' });
       const { body } = await on.on.score(scorer, { trace_ids, mode: 'test' });
@@ -90,7 +90,7 @@ describe('a judge', () => {
       expect(dataOf(judge.asked[0]!)).toEqual([transcript('[find_order answers]\n  {"state":"sent"}')]);
     });
 
-    it('that is cut visibly in the middle when it is too long', async () => {
+    it('is visibly cut in the middle if it is too long', async () => {
       const input = `BEGIN${'x'.repeat(1_000_000)}END`;
       await on.tested({}, { input, output: 'short' });
       const [shown, whole] = dataOf(judge.asked[0]!).sort((a, b) => b.length - a.length);
@@ -101,7 +101,7 @@ describe('a judge', () => {
       expect(bytes).toBeGreaterThan(128_000 * 2);
     });
 
-    it('that cannot be built fails the target', async () => {
+    it('fails the target if it cannot be built', async () => {
       const item = await on.tested(
         { prompt: `{{#metadata.list}}${'long '.repeat(1000)}{{/metadata.list}}{{output}}` },
         {
@@ -121,7 +121,7 @@ describe('a judge', () => {
         error: { message: `Unsupported parameter: '${param}'.`, param, code: 'unsupported_parameter' },
       }),
     });
-    /** Takes nothing that is not in every server since the first. */
+    /** Supports only the oldest features of the API. */
     const old = ({ json }: JudgeAsked) => {
       if (json.response_format) return refuse('response_format');
       if (json.logprobs) return refuse('logprobs');
@@ -134,20 +134,20 @@ describe('a judge', () => {
       judge.reply = old;
       const scorer = await on.scorer({ model: 'old' });
       const experiment = await on.experiment();
-      const [tested] = await on.at('test', scorer, experiment);
+      const [tested] = await on.inMode('test', scorer, experiment);
       const taken = judge.asked.at(-1)!;
       expect(Object.keys(taken.json).sort()).toEqual(['max_completion_tokens', 'messages', 'model']);
       expect(tested).toMatchObject({ choice: 'good', request_sha256: sha256(taken.body) });
       const before = judge.asked.length;
-      const [preview] = await on.at('preview', scorer, experiment);
+      const [preview] = await on.inMode('preview', scorer, experiment);
       expect(JSON.stringify(preview.preview_request)).toBe(taken.body);
-      // another process has learned it, too
+      // Another process knows the features as well.
       const { results } = await on.scored(scorer, experiment);
       expect(results[0].request_sha256).toBe(sha256(taken.body));
       expect(judge.asked).toHaveLength(before + 1);
     });
 
-    it('is asked the same way by all other scorers', async () => {
+    it('gets unchanged requests from other scorers after it refused one scorer’s temperature', async () => {
       judge.reply = ({ json }) =>
         json.temperature > 1
           ? {
@@ -162,7 +162,7 @@ describe('a judge', () => {
       expect(judge.asked.at(-1)!.json).toMatchObject({ temperature: 0, logprobs: true });
     });
 
-    it('is not asked again when it refuses for another reason', async () => {
+    it('fails the target, and has no features stored, if it also refuses the simpler request', async () => {
       judge.reply = () => refuse('logprobs');
       expect((await on.tested({ model: 'refuses all' })).error).toMatch(
         /^The judge refused the request \(400\): Unsupported parameter/,
@@ -172,7 +172,7 @@ describe('a judge', () => {
       expect(row.count).toBe(0);
     });
 
-    it('or a refused key reports that, without the key', async () => {
+    it('has its refusals reported without the API key and without internal addresses', async () => {
       judge.reply = () => ({
         status: 401,
         body: '{"error":{"message":"Incorrect API key: sk-of-the-judge"}}',
@@ -193,7 +193,7 @@ describe('a judge', () => {
     });
   });
 
-  it('scores the examples of its starters', async () => {
+  it('scores the examples of the starters as documented', async () => {
     const { body } = await on.on.evaluator.get('/eval/v1/scorer-starters');
     const starters = body.items.filter((one: any) => one.scorer_kind === 'llm_judge');
     expect(starters.length).toBeGreaterThanOrEqual(6);
@@ -207,23 +207,23 @@ describe('a judge', () => {
         const result = Object.fromEntries(
           Object.entries({ input, output, expected, metadata }).filter(([, value]) => value != null),
         );
-        const [item] = await on.at('test', scorer, await on.experiment(result));
+        const [item] = await on.inMode('test', scorer, await on.experiment(result));
         expect([starter.starter_id, item.score]).toEqual([starter.starter_id, example.result.score]);
       }
     }
   });
 });
 
-/** The session of `conversation`, with what its tool did. */
-const transcript = (reported: string): string =>
+/** The transcript of `conversation`. @param toolEntry the outcome of its tool call */
+const transcript = (toolEntry: string): string =>
   [
     '[user]\n  Where is order 12?',
     '[calls find_order]\n  {"id":12}',
-    reported,
+    toolEntry,
     '[assistant]\n  It was sent.\n  Anything else?',
   ].join('\n\n');
 
-/** A session in which a tool is called, which ends with this status, as an instrumented agent sends it. @returns its trace. */
+/** Sends the trace of a session with a tool call of this status, as an instrumented agent does. Returns the trace id. */
 async function conversation({ on }: JudgeFixture, status?: object): Promise<string> {
   const traceId = '0af7651916cd43dd8448eb211c80319c';
   const nanos = (ms: number): string => `${BigInt(ms) * 1_000_000n}`;

@@ -71,7 +71,7 @@ describe('a run of a judge', () => {
     gate.release({ open: true });
     await end(on, runId);
     expect((await on.on.resultsOf(runId)).map((one) => one.score_id)).toEqual(expect.arrayContaining(kept));
-    // those four were asked for once more, and nothing else
+    // Only those four were requested again.
     expect(gate.asked).toHaveLength(12 + 4);
   }, 120_000);
 
@@ -93,7 +93,7 @@ describe('a run of a judge', () => {
     expect(gate.asked).toHaveLength(8);
   }, 120_000);
 
-  describe('when the database goes away', () => {
+  describe('while the database is unavailable', () => {
     let database: TestDatabase;
     let proxy: TcpProxy;
 
@@ -108,7 +108,7 @@ describe('a run of a judge', () => {
       await database.drop();
     });
 
-    it('for ten seconds keeps its answers, and asks nothing twice', async () => {
+    it('keeps its answers for ten seconds, and sends no request twice', async () => {
       const app = started(await createTestApp({ databaseUrl: database.url, env: gate.env }));
       const on = await JudgeFixture.create(app);
       await newProcess(app, { DATABASE_URL: proxy.url });
@@ -136,8 +136,8 @@ describe('a run of a judge', () => {
       await redis?.stop();
     });
 
-    it('ends although Redis restarts empty', async () => {
-      if (!redis) throw new Error('TEST_REDIS_URL alone does not do here: redis-server has to be installed.');
+    it('ends even if Redis restarts empty', async () => {
+      if (!redis) throw new Error('This test needs an installed redis-server. TEST_REDIS_URL is not enough.');
       const app = started(await createTestApp({ env: { ...gate.env, REDIS_URL: redis.url } }));
       const on = await JudgeFixture.create(app);
       const worker = started(await createTestWorker(app, { WORKER_RUNS: '1' }));
@@ -146,7 +146,7 @@ describe('a run of a judge', () => {
       await redis.restart();
       gate.release({ open: true });
       await end(on, runs[0]!);
-      // after half a minute in the queue, a run counts as lost
+      // A run counts as lost after half a minute in the queue.
       await app.database.query(`UPDATE score_runs SET created_at = now() - interval '1 minute'`);
       await worker.get(ScoreRunService).requeueLostRuns();
       await end(on, runs[1]!);
@@ -154,7 +154,7 @@ describe('a run of a judge', () => {
     }, 120_000);
   });
 
-  it('that no worker can finish fails, and keeps its job for inspection', async () => {
+  it('fails if no worker can finish it, and keeps its job for inspection', async () => {
     const app = started(await createTestApp({ env: gate.env }));
     const on = await JudgeFixture.create(app);
     const poisoned = await begin(on, 3);

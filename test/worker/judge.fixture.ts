@@ -21,17 +21,17 @@ export const CHOICES = {
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 export const GOOD = { reasoning: 'because', choice: 'good' };
-/** US dollars for the 100 and 10 tokens that the judge says it used. */
+/** Cost of the 100 input tokens and 10 output tokens that the judge reports, in US dollars. */
 export const COST = (100 * 10 + 10 * 100) / 1e6;
 export const PRICES = { 'judge-1': { input_usd_per_million: 10, output_usd_per_million: 100 } };
 
-/** What a chat model answers. */
+/** The reply of a chat model with this answer. */
 export const says = (answer: object, more: object = {}): JudgeReply => ({
   content: JSON.stringify(answer),
   ...more,
 });
 
-/** A workspace in which judges are tried out, over HTTP alone. */
+/** A workspace for testing judges over HTTP. */
 export class JudgeFixture {
   private constructor(readonly on: ScoringFixture) {}
 
@@ -39,20 +39,20 @@ export class JudgeFixture {
     return new JudgeFixture(await ScoringFixture.create(app));
   }
 
-  /** A scorer that asks a judge. */
+  /** Creates a scorer of kind `llm_judge`. */
   scorer(definition: object = {}, members: object = {}): Promise<any> {
     const judge = { prompt: 'Is {{output}} right for {{input}}?', output: CHOICES };
     return this.on.scorer({ scorer_kind: 'llm_judge', definition: { ...judge, ...definition }, ...members });
   }
 
-  /** An experiment with a result for each of these. */
+  /** Creates an experiment with these results, or with one by default. */
   async experiment(...results: object[]): Promise<any> {
     const experiment = await this.on.experiment();
     await this.on.results(experiment, results.length > 0 ? results : [{ input: 'in', output: 'out' }]);
     return experiment;
   }
 
-  /** Scores the results of an experiment, and waits for it. @returns the run and its results. */
+  /** Scores the results of an experiment in a run, and waits for the run. */
   async scored(
     scorer: any,
     { experiment_id }: any,
@@ -64,25 +64,25 @@ export class JudgeFixture {
     return { run, results: await this.on.resultsOf(queued.score_run_id) };
   }
 
-  /** What `test` or `preview` says of the results of an experiment. */
-  async at(mode: 'test' | 'preview', scorer: any, { experiment_id }: any, body: object = {}): Promise<any[]> {
+  /** Returns the items of `test` or `preview` for the results of an experiment. */
+  async inMode(mode: 'test' | 'preview', scorer: any, { experiment_id }: any, body: object = {}): Promise<any[]> {
     const answer = await this.on.score(scorer, { experiment_id, mode, ...body });
     if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
     return answer.body.results;
   }
 
-  /** What `test` says of one result. */
+  /** Returns the item of `test` for one result. */
   async tested(definition: object, result: object = { input: 'in', output: 'out' }): Promise<any> {
-    const [item] = await this.at('test', await this.scorer(definition), await this.experiment(result));
+    const [item] = await this.inMode('test', await this.scorer(definition), await this.experiment(result));
     return item;
   }
 }
 
-/** Results to be judged, each with its own input. */
+/** Returns results with distinct inputs. */
 export const inputs = (count: number) =>
   Array.from({ length: count }, (_, input) => ({ input: `<${input}>` }));
 
-/** Every target has come to one end, scored or with an error and never as 0, and the run counts just these. */
+/** Expects that every target has one outcome, a score of 1 or an error, and that the run counts them. */
 export function expectAccounted(run: any, results: any[]): void {
   expect(results).toHaveLength(run.total);
   expect(new Set(results.map((one) => one.trace_id)).size).toBe(run.total);
@@ -98,17 +98,17 @@ export function expectAccounted(run: any, results: any[]): void {
   for (const one of results) if (one.error === undefined) expect(one.score).toBe(1);
 }
 
-/** What stands between the delimiters of data in the last message of the user. */
+/** Returns the texts between data delimiters in the last user message. */
 export function dataOf({ prompt }: JudgeAsked): string[] {
   return [...prompt.matchAll(/<data-([0-9a-f]{32})>\n([\s\S]*?)\n<\/data-\1>/g)].map(([, , data]) => data!);
 }
 
-/** What a suite about judges works with. */
+/** A service with a judge, for one test. */
 export interface JudgedService {
   judge: TestJudge;
   app: TestApp;
   worker: TestWorker;
-  /** A workspace of each test's own. */
+  /** A new workspace. */
   on: JudgeFixture;
 }
 

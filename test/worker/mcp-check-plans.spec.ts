@@ -6,7 +6,7 @@ import { ServersFixture } from '../e2e/mcp-servers/servers.fixture';
 const BACKLOG = 20_000;
 const LIMIT = 16;
 const SHARE = 4;
-/** All nodes of the plan together go through each row several times. */
+/** The nodes of a plan together visit each row several times. */
 const ROWS_MAX = 25 * LIMIT;
 
 describe('claiming the servers that are due', () => {

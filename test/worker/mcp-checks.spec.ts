@@ -18,7 +18,7 @@ describe('the workers', () => {
   beforeAll(async () => {
     app = await createTestApp({ env: ENV });
     workers = [await createTestWorker(app), await createTestWorker(app)];
-    // the tests say when
+    // The tests start the checks.
     for (const worker of workers) await worker.get(PeriodicTasks).beforeApplicationShutdown();
   });
   afterAll(async () => {
@@ -26,7 +26,7 @@ describe('the workers', () => {
     await app.close();
   });
   beforeEach(async () => {
-    // servers of earlier tests are gone, and would only delay this one
+    // The servers of earlier tests no longer exist, and would only delay this test.
     await app.database.query("UPDATE mcp_servers SET next_check_at = now() + interval '1 day'");
     on = await ServersFixture.create(app);
     remote = await FakeMcpServer.start();
@@ -72,7 +72,7 @@ describe('the workers', () => {
     expect((await checksOf(path)).map(({ check_ordinal }) => check_ordinal)).toEqual([2, 1]);
   });
 
-  it('bring the tools of servers that an app declares, which stay when the app is reconciled', async () => {
+  it('list the tools of servers that an app declares, and keep them when the app is reconciled', async () => {
     const apps = await AppsFixture.create(app);
     const declared = (name: string) =>
       server(name, { url: remote.url, tools: [{ name: 'guess', input_schema: {} }] });

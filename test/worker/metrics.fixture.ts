@@ -1,14 +1,14 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { MetricsServer } from '../../libs/platform/metrics/metrics.server';
 
-/** What was scraped: the value of each series, such as `registry_jobs{kind="greet",state="waiting"}`. */
+/** The result of a scrape: the value of each series, such as `registry_jobs{kind="greet",state="waiting"}`. */
 export interface Scrape {
   status: number;
   text: string;
   values: Map<string, number>;
 }
 
-/** Asks a process for its metrics as Prometheus does. */
+/** Scrapes the metrics of a process, as Prometheus does. */
 export async function scrape(from: Pick<INestApplicationContext, 'get'>): Promise<Scrape> {
   const port = from.get(MetricsServer, { strict: false }).port;
   const answer = await fetch(`http://127.0.0.1:${port}/metrics`);
@@ -26,11 +26,11 @@ export async function scrape(from: Pick<INestApplicationContext, 'get'>): Promis
   };
 }
 
-/** Those of some name, by their labels as they are written. */
+/** Returns the series of a metric, by their labels in text form. */
 export const seriesOf = ({ values }: Scrape, name: string): Record<string, number> =>
   Object.fromEntries(
     [...values].flatMap(([series, value]) => {
-      const [, found, labels] = /^([^{]+)\{?(.*?)\}?$/.exec(series)!;
-      return found === name ? [[labels!.replaceAll('"', ''), value]] : [];
+      const [, metric, labels] = /^([^{]+)\{?(.*?)\}?$/.exec(series)!;
+      return metric === name ? [[labels!.replaceAll('"', ''), value]] : [];
     }),
   );

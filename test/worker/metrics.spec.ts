@@ -28,7 +28,7 @@ import { scrape, seriesOf } from './metrics.fixture';
 
 const GREET = defineJob<{ person_id: string }>({ name: 'greet', subject: 'person_id' });
 
-/** What becomes of the jobs, by their person. */
+/** Decides the outcome of each job, by the person in it. */
 @Injectable()
 class Manners {
   held: (() => void)[] = [];
@@ -78,7 +78,7 @@ describeOnBothQueues('jobs as metrics', (env) => {
       HOST: '127.0.0.1',
       METRICS_PORT: '0',
       ...env,
-      // each test has queues of its own
+      // Each test has its own queues.
       ...(env.REDIS_PREFIX && { REDIS_PREFIX: `{${database.url.split('/').at(-1)}}` }),
       ...vars,
     });
@@ -110,7 +110,7 @@ describeOnBothQueues('jobs as metrics', (env) => {
       ),
     );
 
-  /** Reads the queue's figures in a new process, because a process caches them for some seconds. */
+  /** Reads the metrics of the queue in a new process, because a process caches them for several seconds. */
   const depthNow = async () => {
     const asked = await scrape(await producer());
     const jobs = seriesOf(asked, 'registry_jobs');
@@ -162,15 +162,15 @@ describeOnBothQueues('jobs as metrics', (env) => {
       'kind=greet,outcome=completed': 3,
       'kind=greet,outcome=handed_back': 1,
     });
-    // one of them may have been retried meanwhile
+    // One of the jobs may have been retried meanwhile.
     expect(outcomes['kind=greet,outcome=failed']).toBeGreaterThanOrEqual(2);
     const sum = Object.values(outcomes).reduce((total, one) => total + one, 0);
     expect(handled.values.get('registry_job_duration_seconds_count{kind="greet"}')).toBe(sum);
-    // who only orders them has done none
+    // A process that only enqueues jobs has handled none.
     expect(seriesOf(await scrape(from), 'registry_jobs_handled_total')).toEqual({});
   });
 
-  it('are omitted while the queue is away', async () => {
+  it('are omitted while the queue is unavailable', async () => {
     const target = env.REDIS_URL ?? database.url;
     const proxy = await TcpProxy.to(target);
     const process_ = await boot({}, { [env.REDIS_URL ? 'REDIS_URL' : 'DATABASE_URL']: proxy.url });

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createTestApp, type TestApp } from '#testing';
 
-/** Operators start npm, so npm gets the signal. */
+/** Operators start npm, so npm receives the signal. */
 describe('npm run', () => {
   let app: TestApp;
   const started: ChildProcess[] = [];
@@ -16,7 +16,7 @@ describe('npm run', () => {
     await app.close();
   });
 
-  /** Starts a script of package.json and waits for what it says when it runs. @returns npm, and the service's pid */
+  /** Starts a script of package.json and waits for its startup message. Returns the npm process and the service's pid. */
   async function npmRun(script: string, sign: string): Promise<{ npm: ChildProcess; pid: number }> {
     const npm = spawn('npm', ['run', '--silent', script], {
       env: { PATH: process.env.PATH, HOME: process.env.HOME, ...app.env, LOG_LEVEL: 'info' },
@@ -45,10 +45,10 @@ describe('npm run', () => {
   it.each([
     ['start:api', '"the API'],
     ['start:worker', '"the worker runs'],
-  ])('%s ends with the service itself on SIGTERM', async (script, sign) => {
+  ])('%s ends together with the service on SIGTERM', async (script, sign) => {
     const { npm, pid } = await npmRun(script, sign);
     expect(isThere(pid)).toBe(true);
-    // closed is its output only when nobody holds it any more
+    // The output closes only when no process holds it any more.
     const closed = once(npm, 'close');
     npm.kill('SIGTERM');
     await closed;

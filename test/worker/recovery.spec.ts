@@ -19,7 +19,7 @@ import { ScoringFixture } from '../e2e/evaluation/scoring.fixture';
 import { describeOnBothQueues } from './backends.fixture';
 import { Gate, JUDGE } from './gate.fixture';
 
-/** Whether the real lease of a killed worker has to expire, which takes about 15 s; else the test expires it. */
+/** Whether tests wait until the lease of a killed worker expires, which takes about 15 s. Otherwise, tests expire it. */
 const WAITS_FOR_LEASES = sized(0, 1) === 1;
 
 const indexes = (count: number) => Array.from({ length: count }, (_, index) => ({ input: index }));
@@ -73,15 +73,15 @@ describeOnBothQueues('a scoring run', (env) => {
       `UPDATE score_runs SET lease_expires_at = now() - interval '1 s' WHERE score_run_id = $1`,
       runId,
     );
-  /** Jobs that the queue holds for a run. */
+  /** Returns the number of jobs in the queue for a run. */
   const jobsOf = async (runId: string): Promise<number> => {
-    // what was committed last may still be on its way to Redis
+    // Jobs that were committed last may not have reached Redis yet.
     if (env.REDIS_URL) await app.get(JobOutbox).flush();
     const queue = app.get<Queue>(getQueueToken(SCORE_RUN.name) as never);
     const jobs = await queue.getJobs();
     return jobs.filter((job) => (job.data as { score_run_id: string }).score_run_id === runId).length;
   };
-  /** Expects that every target of a run was scored once, and its score written back to the results. */
+  /** Expects that every target of a run was scored once, and that its score was written back. */
   const expectScoredOnce = async (run: any, count: number): Promise<void> => {
     const results = await on.resultsOf(run.score_run_id);
     expect(results.map((one) => one.error)).toEqual(Array(count).fill(undefined));
@@ -242,7 +242,7 @@ describeOnBothQueues('a scoring run', (env) => {
     await app.database.transaction((tx) =>
       app.get(JobQueue).enqueue(tx, SCORE_RUN, [{ score_run_id: run.score_run_id }]),
     );
-    // no worker is there to take it
+    // No worker takes the job.
     await app.get(ScoreRunService).requeueLostRuns();
     const swept = await inDatabase(
       'SELECT swept_at FROM score_runs WHERE score_run_id = $1',
@@ -258,7 +258,7 @@ describeOnBothQueues('a scoring run', (env) => {
     expect(gate.asked).toHaveLength(2);
   });
 
-  it('fails at its deadline, and says so for each target that was not scored', async () => {
+  it('fails at its deadline, with an error for each target that was not scored', async () => {
     await newWorker({ SCORE_RUN_SECONDS: '4' });
     const run = await runOver(3, JUDGE, { concurrency: 1 });
     await gate.holds(1);
@@ -305,7 +305,7 @@ describeOnBothQueues('a scoring run', (env) => {
   });
 });
 
-/** Loses all that the queue holds, as a Redis without persistence does when it restarts. */
+/** Deletes all jobs of the queue, as the restart of a Redis without persistence does. */
 async function loseJobs(app: TestApp, env: Record<string, string>): Promise<void> {
   if (!env.REDIS_URL) {
     await app.database.query('DELETE FROM bullmq.dedup');
@@ -313,7 +313,7 @@ async function loseJobs(app: TestApp, env: Record<string, string>): Promise<void
     return;
   }
   const redis = new Redis(env.REDIS_URL);
-  // what was sent after a commit may still be on its way
+  // Jobs that are sent after a commit may not have arrived yet.
   const pattern = `${env.REDIS_PREFIX}:score-run:*`;
   let keys: string[] = [];
   while (keys.length === 0) keys = await redis.keys(pattern);

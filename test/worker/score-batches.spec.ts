@@ -22,7 +22,7 @@ const SLOW = {
   },
 };
 
-/** Stores traces of a workspace directly. */
+/** Inserts traces of a workspace with SQL. */
 const fill = (app: TestApp, workspaceId: string, count: number) =>
   app.database.query(
     `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, root_name)
@@ -31,7 +31,7 @@ const fill = (app: TestApp, workspaceId: string, count: number) =>
     [workspaceId, count],
   );
 
-/** How often each target of the batch has a result. */
+/** Counts the targets of a batch by their number of results. */
 const scoredTimes = (app: TestApp, { score_batch_id }: any): Promise<{ times: number; targets: number }[]> =>
   app.database.query(
     `SELECT times, count(*) AS targets FROM (
@@ -41,7 +41,7 @@ const scoredTimes = (app: TestApp, { score_batch_id }: any): Promise<{ times: nu
   );
 
 describeOnBothQueues('a batch', (env) => {
-  it('is scored to its end, run after run', async () => {
+  it('is scored completely, run after run', async () => {
     const app = await createTestApp({ env });
     const worker = await createTestWorker(app);
     try {
@@ -112,7 +112,7 @@ describe('a batch', () => {
     return row!.count;
   };
 
-  it('goes on in another worker when its worker is killed, and scores each target once', async () => {
+  it('continues in another worker when its worker is killed, and scores each target once', async () => {
     const killed = await WorkerProcess.start(app, { SCORER_THREADS: '1' });
     workers.push({ close: () => killed.kill() });
     const batch = await batchOver(450, SLOW, { concurrency: 2 });
@@ -139,7 +139,7 @@ describe('a batch', () => {
     expect(await scoredTimes(app, batch)).toEqual([{ times: 1, targets: 450 }]);
   }, 180_000);
 
-  it('starts no further runs when it is cancelled in the middle, and says how far it came', async () => {
+  it('starts no further runs after it is cancelled, and reports its progress', async () => {
     await newWorker();
     const batch = await batchOver(1_000, JUDGE, { concurrency: 1, cache: false });
     await gate.holds(3);
@@ -166,13 +166,13 @@ describe('a batch', () => {
     const again = await cancel(batch);
     expect([again.status, again.body.completed_count, again.body.run_count]).toEqual([200, 3, 3]);
     expect(gate.asked).toHaveLength(6);
-    // what it did not score is free for others
+    // Other requests can score the rest of the targets.
     const left = await on.batch({ scorer_id: batch.scorer_id }, { since: SINCE, unscored_only: true });
     expect(left.body.total).toBe(997);
     await cancel(left.body);
   });
 
-  it('ends the runs that a lost cancellation left open, when it is repeated', async () => {
+  it('ends the runs that an interrupted cancellation left open, when the cancellation is repeated', async () => {
     const batch = await batchOver(300, ALWAYS);
     await app.database.query(
       `UPDATE score_batches SET batch_status = 'failed', failure_code = 'cancelled' WHERE score_batch_id = $1`,
@@ -181,14 +181,14 @@ describe('a batch', () => {
     expect(await cancel(batch)).toMatchObject({ status: 200, body: { failed_count: 300, run_count: 3 } });
   });
 
-  it('cannot be cancelled after its end', async () => {
+  it('cannot be cancelled after it has ended', async () => {
     await newWorker();
     const batch = await batchOver(2, ALWAYS);
     await on.finishedBatch(batch);
     expect((await cancel(batch)).status).toBe(409);
   });
 
-  it('goes on when one of its runs is cancelled', async () => {
+  it('continues when one of its runs is cancelled', async () => {
     const batch = await batchOver(450, ALWAYS);
     const [run] = await on.runsOfBatch(batch);
     await on.evaluator.post(`/eval/v1/score-runs/${run.score_run_id}/cancel`);
@@ -240,7 +240,7 @@ describe('a batch', () => {
     });
   });
 
-  it('keeps the targets that it was accepted with', async () => {
+  it('scores the targets that it was accepted with', async () => {
     const batch = await batchOver(350, ALWAYS);
     await on.trace();
     await newWorker();
@@ -255,7 +255,7 @@ describe('a batch', () => {
     const queued = await app.database.query<{ score_run_id: string }>(
       `SELECT score_run_id FROM score_runs WHERE run_status = 'queued' ORDER BY score_run_id`,
     );
-    // workers take runs in this order
+    // Workers take runs in this order.
     expect(queued.map((one) => one.score_run_id).indexOf(run.score_run_id)).toBe(3);
     await newWorker();
     expect(await other.finished(run.score_run_id)).toMatchObject({ run_status: 'succeeded' });
@@ -270,14 +270,14 @@ describe('a batch with a cost limit', () => {
   let on: JudgedService['on'];
   withJudge((service) => ({ judge, app, on } = service));
 
-  it('ends as budget_exceeded over all of its runs, and says so', async () => {
+  it('fails with budget_exceeded when its runs together reach the limit', async () => {
     await on.experiment(...inputs(100));
     const { experiment_id } = await on.experiment(...inputs(100));
     await on.on.results({ experiment_id }, inputs(100));
     await on.on.results({ experiment_id }, inputs(50));
     const max_cost_usd = 120.5 * COST;
     const scorer = await on.scorer();
-    // distinct requests, so that no answer is cached
+    // Distinct requests, so that no answer is cached.
     const { body } = await on.on.batch(scorer, { experiment_id, max_cost_usd, concurrency: 1, cache: false });
     expect(body).toMatchObject({ total: 250, run_count: 1, max_cost_usd });
     const ended = await on.on.finishedBatch(body);
@@ -319,7 +319,7 @@ describe('a batch with a cost limit', () => {
     expect(most).toBe(1);
   });
 
-  it('is refused for a judge without a price', async () => {
+  it('is rejected for a judge without a price', async () => {
     const { experiment_id } = await on.experiment();
     const scorer = await on.scorer({ model: 'of unknown price' });
     expect(await on.on.batch(scorer, { experiment_id, max_cost_usd: 1 })).toMatchObject({

@@ -11,7 +11,7 @@ import { Gate, JUDGE } from './gate.fixture';
 
 const indexes = (count: number) => Array.from({ length: count }, (_, index) => ({ input: index }));
 
-/** Targets that finish together share a transaction. */
+/** Targets that finish at the same time share a transaction. */
 describe('a run', () => {
   let app: TestApp;
   let worker: TestWorker;
@@ -38,7 +38,7 @@ describe('a run', () => {
   const cancel = (id: string) => on.evaluator.post(`/eval/v1/score-runs/${id}/cancel`);
   const writtenTo = async (experiment: { experiment_id: string }): Promise<number> =>
     (await on.resultsOfExperiment(experiment)).filter(({ scores }) => Object.keys(scores).length > 0).length;
-  /** Records the ordinals that each transaction stores. The first one begins when the others have all been scored. */
+  /** Records the ordinals that each transaction stores. The first transaction starts when all other targets are scored. */
   const groupsAfterFirst = (count: number): number[][] => {
     const results = worker.get(TargetResultRepository);
     const store = results.store.bind(results);
@@ -52,9 +52,9 @@ describe('a run', () => {
   };
   const allScored = async (count: number): Promise<void> => {
     while (gate.asked.length < count || gate.heldCount > 0) await delay(20);
-    await delay(300); // the last answers are on their way to the worker
+    await delay(300); // until the last answers have reached the worker
   };
-  /** The key of a run, and scores for some of its targets. */
+  /** Returns the key of a run, and scores for some of its targets. */
   const scoredOf = async ({ score_run_id }: { score_run_id: string }) => {
     const key = { score_run_id, workspace_id: on.workspaceId };
     const targets = await worker.get(RunExecutionRepository).targetsLeft(key);
@@ -114,7 +114,7 @@ describe('a run', () => {
     await cancel(run.score_run_id);
   });
 
-  it('stores the others of a group if one cannot be stored', async () => {
+  it('stores the rest of a group if one target cannot be stored', async () => {
     const { run, experiment } = await on.runOver(indexes(8), JUDGE, { concurrency: 8, cache: false });
     await gate.holds(8);
     const groups = groupsAfterFirst(8);
@@ -132,7 +132,7 @@ describe('a run', () => {
     await cancel(run.score_run_id);
   });
 
-  it('does not deadlock with a cancel', async () => {
+  it('does not deadlock with a cancellation', async () => {
     const { run } = await on.runOver(indexes(6), JUDGE, { concurrency: 1 });
     await gate.holds(1);
     const { key, scored } = await scoredOf(run);
@@ -158,7 +158,7 @@ describe('a run', () => {
     expect(status).toBe(200);
   });
 
-  it('stores nothing after a cancel', async () => {
+  it('stores nothing after a cancellation', async () => {
     const { run, experiment } = await on.runOver(indexes(4), JUDGE);
     await gate.holds(4);
     const { experiment_id } = experiment;

@@ -53,7 +53,7 @@ describeOnBothQueues('a scoring run with an experiment', (env) => {
     });
   });
 
-  it('scores each result, also one of the same trace and one that crashed before its trace, and no other', async () => {
+  it('scores each result of the experiment and no other, even two of one trace and one without a trace', async () => {
     const [experiment, other] = [await on.experiment(), await on.experiment()];
     const [older] = await on.results(experiment, [{ case_id: 'older', output: 1, expected: 1 }]);
     const { trace_id } = older;
@@ -82,8 +82,8 @@ describeOnBothQueues('a scoring run with an experiment', (env) => {
     expect(final.body.summary.scores.judgement).toEqual({ mean: 1 / 3, count: 3 });
   });
 
-  /** The rows by which results are compared, by case. */
-  const counted = ({ experiment_id }: { experiment_id: string }): Promise<any[]> =>
+  /** Returns the scores that comparisons use, by case. */
+  const comparedScores = ({ experiment_id }: { experiment_id: string }): Promise<any[]> =>
     app.database.query(
       `SELECT case_id, scorer, scorer_version, source, s.scorer_id, score, shown_score, is_shown, is_late
        FROM result_scores s JOIN results USING (experiment_id, result_id) WHERE experiment_id = $1
@@ -91,7 +91,7 @@ describeOnBothQueues('a scoring run with an experiment', (env) => {
       [experiment_id],
     );
 
-  it('keeps scores, deliberate nulls too, for comparisons, and nothing for an error', async () => {
+  it('stores scores and deliberate nulls for comparisons, but nothing for an error', async () => {
     const source = `function score({ input }) {
       if (input === 'fail') throw new Error('no');
       return input === 'abstain' ? null : 0.5;
@@ -103,13 +103,13 @@ describeOnBothQueues('a scoring run with an experiment', (env) => {
       ...{ scorer: 'judgement', scorer_version: 1, source: 'hosted', scorer_id: scorer.scorer_id },
       ...{ is_shown: true, is_late: false },
     };
-    expect(await counted(experiment)).toEqual([
+    expect(await comparedScores(experiment)).toEqual([
       { case_id: 'abstain', ...row, score: null, shown_score: null },
       { case_id: 'score', ...row, score: 0.5, shown_score: 0.5 },
     ]);
   });
 
-  it('counts a score that a client’s score of that name keeps out of the result, and keeps it', async () => {
+  it('stores and counts a score that is not written back because of a client’s score of that name', async () => {
     const items = [
       { case_id: 'a', scores: { judgement: 0.9 } },
       { case_id: 'b', input: 'abstain' },
@@ -120,14 +120,14 @@ describeOnBothQueues('a scoring run with an experiment', (env) => {
       completed_count: 2,
       not_written_back_count: 1,
     });
-    const hosted = (await counted(experiment)).filter(({ source }) => source === 'hosted');
+    const hosted = (await comparedScores(experiment)).filter(({ source }) => source === 'hosted');
     expect(hosted).toMatchObject([
       { case_id: 'a', score: 0.5, is_shown: false },
       { case_id: 'b', score: null, is_shown: true },
     ]);
   });
 
-  it('shows while it runs how many scores did not reach their results', async () => {
+  it('reports while it runs how many scores were not written back', async () => {
     const items = [{ input: 1 }, { input: 2, scores: { judgement: 0.9 } }];
     const members = { name: 'judgement', ...JUDGE };
     const { run } = await on.runOver(items, members, { concurrency: 1 });
@@ -143,7 +143,7 @@ describeOnBothQueues('a scoring run with an experiment', (env) => {
     expect(await on.finished(run.score_run_id)).toMatchObject({ not_written_back_count: 1 });
   });
 
-  it('does not score a result that was replaced meanwhile, and says so', async () => {
+  it('does not write back to a result that was replaced meanwhile, and counts the score', async () => {
     const { experiment, run } = await on.runOver(indexes(2), { name: 'judgement', ...JUDGE });
     await gate.holds(2);
     const [{ result_id }] = await on.resultsOfExperiment(experiment);
@@ -155,10 +155,10 @@ describeOnBothQueues('a scoring run with an experiment', (env) => {
     });
     const [replaced, kept] = await on.resultsOfExperiment(experiment);
     expect([replaced.scores, kept.scores]).toEqual([{}, { judgement: 1 }]);
-    expect(await counted(experiment)).toHaveLength(1);
+    expect(await comparedScores(experiment)).toHaveLength(1);
   });
 
-  it('scores a replaced result again with unscored_only, and no other', async () => {
+  it('scores only replaced results again with unscored_only', async () => {
     const { experiment, scorer, run } = await on.runOver(indexes(2));
     await on.finished(run.score_run_id);
     const body = { experiment_id: experiment.experiment_id, unscored_only: true };
@@ -182,7 +182,7 @@ describeOnBothQueues('a scoring run with an experiment', (env) => {
       const { body: run } = await on.score(scorer, { experiment_id: experiment.experiment_id });
       await on.finished(run.score_run_id);
     }
-    expect(await counted(experiment)).toMatchObject([
+    expect(await comparedScores(experiment)).toMatchObject([
       { scorer_version: 1, score: 0.25, is_shown: false },
       { scorer_version: 2, score: 0.75, is_shown: true },
     ]);
@@ -231,7 +231,7 @@ describeOnBothQueues('a scoring run with an experiment', (env) => {
     }
   });
 
-  it('keeps a run over a finished experiment for comparison, and leaves results and summary as they were', async () => {
+  it('stores the scores of a finished experiment for comparisons, and does not change its results and summary', async () => {
     const experiment = await on.experiment();
     await on.results(experiment, [{ case_id: 'a', scores: { own: 1 } }, { case_id: 'b' }]);
     const frozen = (await on.finalize(experiment)).body;
@@ -246,11 +246,11 @@ describeOnBothQueues('a scoring run with an experiment', (env) => {
     const read = await on.evaluator.get(`/eval/v1/experiments/${experiment.experiment_id}`);
     expect(read.body).toEqual(frozen);
     const late = { scorer: 'judgement', source: 'hosted', score: 0.5, is_shown: false, is_late: true };
-    const hosted = (await counted(experiment)).filter(({ source }) => source === 'hosted');
+    const hosted = (await comparedScores(experiment)).filter(({ source }) => source === 'hosted');
     expect(hosted).toMatchObject([{ case_id: 'a', ...late }, { case_id: 'b', ...late }]);
   }); // prettier-ignore
 
-  it('keeps what the results of a finished experiment show when the same version scores them again', async () => {
+  it('does not change the results of a finished experiment when the same version scores them again', async () => {
     const experiment = await on.experiment();
     await on.results(experiment, [
       { case_id: 'changes', input: 'changes' },
@@ -272,7 +272,7 @@ describeOnBothQueues('a scoring run with an experiment', (env) => {
       [experiment.experiment_id],
     );
     await scored();
-    expect(await counted(experiment)).toMatchObject([
+    expect(await comparedScores(experiment)).toMatchObject([
       { case_id: 'changes', score: 1, shown_score: 0, is_late: true },
       { case_id: 'stays', score: 1, shown_score: 1, is_late: false },
     ]);
@@ -321,7 +321,7 @@ describeOnBothQueues('a scoring run with an experiment', (env) => {
     for (const { body } of runs) await on.finished(body.score_run_id);
     for (const { scores } of await on.resultsOfExperiment(experiment))
       expect(scores).toEqual({ one: 1, two: 1, three: 1 });
-    expect(await counted(experiment)).toHaveLength(120);
+    expect(await comparedScores(experiment)).toHaveLength(120);
   });
 
   it('shows one score of each result when runs of several versions score the same results at once', async () => {
@@ -337,14 +337,14 @@ describeOnBothQueues('a scoring run with an experiment', (env) => {
       runs.push((await on.score(scorer, { experiment_id: experiment.experiment_id })).body);
     }
     for (const run of runs) await on.finished(run.score_run_id);
-    const shown = (await counted(experiment)).filter(({ is_shown }) => is_shown);
+    const shown = (await comparedScores(experiment)).filter(({ is_shown }) => is_shown);
     expect(shown.map(({ score }) => score)).toEqual(Array<number>(40).fill(0.75));
     const results = await on.resultsOfExperiment(experiment);
     expect(results.map(({ scores }) => scores.judgement)).toEqual(Array<number>(40).fill(0.75));
   });
 });
 
-/** Waits until a session of the database waits for a lock. */
+/** Waits until a database session waits for a lock. */
 async function blockedOn(app: TestApp): Promise<void> {
   for (;;) {
     const sql = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;

@@ -95,13 +95,13 @@ describeOnBothQueues('a scoring run', (env) => {
     });
   });
 
-  it('uses the scorer version of the time it was accepted', async () => {
+  it('uses the scorer version at the time of the request', async () => {
     const { scorer, run } = await on.runOver(indexes(5), JUDGE);
     await gate.holds(4);
     const changed = { definition: { ...JUDGE.definition, prompt: 'other' } };
     await on.evaluator.patch(`/eval/v1/scorers/${scorer.scorer_id}`, changed);
     await on.evaluator.post(`/eval/v1/scorers/${scorer.scorer_id}/archive`);
-    // taken over, the run is scored by what is read of its scorer now
+    // The worker that takes over the run reads the scorer again.
     const sql = `UPDATE score_runs SET lease_expires_at = now() - interval '1 s' WHERE score_run_id = $1`;
     await app.database.query(sql, [run.score_run_id]);
     const taken = worker.get(ScoreRunExecutor).execute(run.score_run_id);
@@ -186,7 +186,7 @@ describeOnBothQueues('a scoring run', (env) => {
     expect(gate.asked).toHaveLength(9);
   });
 
-  it('has no more targets in flight, over all runs, than its worker allows', async () => {
+  it('has no more targets in flight than its worker allows for all runs together', async () => {
     const runs = await Promise.all([0, 1, 2].map(() => on.runOver(indexes(6), JUDGE, { concurrency: 6 })));
     for (let done = 0; done < 18; done += 6) {
       await gate.holds(6);

@@ -62,7 +62,7 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
     );
     await app.database.query('UPDATE scoring_rules SET paused_until = now() WHERE rule_id = $1', [rule_id]);
   };
-  /** Runs the rules in the other worker, and calls this after it has listed them and before it leases them. */
+  /** Runs the rules in the other worker. Calls `meanwhile` after the worker lists the rules and before it leases them. */
   const runStale = async (meanwhile: () => Promise<unknown>): Promise<void> => {
     const repository = otherWorker.get(ScoringRuleRepository);
     const { lease } = repository;
@@ -80,7 +80,7 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
     return day.toISOString();
   };
 
-  it('is paused until the next day (UTC) once its runs have cost as much, and says so', async () => {
+  it('pauses until the next day (UTC) once its runs reach the limit, and reports the pause', async () => {
     const rule = await ruleWith(2 * COST);
     expect(rule).toMatchObject({
       max_cost_usd_per_day: 2 * COST,
@@ -102,7 +102,7 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
     for (const { max_cost_usd } of await rules.runs(rule)) expect(max_cost_usd).toBeLessThanOrEqual(2 * COST);
   });
 
-  it('starts afresh on the next day, and skips what arrived during the pause', async () => {
+  it('continues on the next day, and skips traces that arrived during the pause', async () => {
     const rule = await ruleWith(COST);
     const [first] = await traces(1);
     await rules.seen(rule, 1);
@@ -116,7 +116,7 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
     expect(await rules.read(rule)).toMatchObject({ paused_until: null, last_paused_at: expect.any(String) });
   });
 
-  it('gives its next run what is left of the day as its limit', async () => {
+  it('limits its next run to the rest of the daily limit', async () => {
     const rule = await ruleWith(2.5 * COST);
     await traces(2);
     await rules.seen(rule, 2);
@@ -128,13 +128,13 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
     const spent = runs.slice(0, -1).reduce((sum, run) => sum + (run.cost_usd as number), 0);
     expect(runs.at(-1)).toMatchObject({ max_cost_usd: expect.closeTo(2.5 * COST - spent, 9) });
     expect(runs.at(-1).failure_code).toBe('budget_exceeded');
-    // its four requests at a time may all have been on their way
+    // All of its four concurrent requests may have been in flight.
     expect(judge.asked.length).toBeLessThanOrEqual(2 + 4);
     await traces(1);
     await paused(rule);
   });
 
-  it('continues with the arrivals of the pause when its limit is raised', async () => {
+  it('processes the arrivals of the pause when its limit is raised', async () => {
     const rule = await ruleWith(COST);
     await traces(1);
     await rules.seen(rule, 1);
@@ -149,7 +149,7 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
     expect(await rules.scored(rule)).toEqual(expect.arrayContaining(missed));
   });
 
-  it('has one run at a time when a worker has listed it before another worker starts a run', async () => {
+  it('has one run at a time, even if a worker listed it before another worker starts a run', async () => {
     let answer = (): void => undefined;
     const isAnswering = new Promise<void>((resolve) => (answer = resolve));
     judge.reply = () => isAnswering.then(() => says(GOOD));
@@ -174,7 +174,7 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
     expect(last).toMatchObject({ total: 1, max_cost_usd: expect.closeTo(COST, 9) });
   });
 
-  it('keeps a pause that another worker begins after this one has listed it', async () => {
+  it('stays paused when another worker pauses it after this worker has listed it', async () => {
     const rule = await ruleWith(COST);
     await traces(1);
     await rules.seen(rule, 1);
@@ -188,7 +188,7 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
     expect(await rules.scored(rule)).toEqual(expect.arrayContaining(missed));
   });
 
-  it('counts the cost of its own runs alone', async () => {
+  it('counts only the cost of its own runs', async () => {
     const [one, other] = [await ruleWith(COST), await ruleWith(5 * COST)];
     await traces(2);
     await rules.seen(other, 2);
@@ -204,7 +204,7 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
     expect(await rules.scored(rule)).toHaveLength(3);
   });
 
-  it('is refused for a judge without a price, and for a limit that is none', async () => {
+  it('is rejected for a judge without a price, and for an invalid limit', async () => {
     const scorer = await judgeScorer({ model: 'of unknown price' });
     const path = `/eval/v1/scorers/${scorer.scorer_id}/rules`;
     const body = { workspace_id: rules.on.workspaceId, max_cost_usd_per_day: 1 };
@@ -222,7 +222,7 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
     }
   });
 
-  it('waits, and says why, when its judge no longer has a price', async () => {
+  it('waits when its judge no longer has a price, and reports the reason', async () => {
     const scorer = await judgeScorer();
     const rule = await rules.rule({ max_cost_usd_per_day: 1 }, scorer);
     await rules.on.evaluator.patch(`/eval/v1/scorers/${scorer.scorer_id}`, {

@@ -7,7 +7,7 @@ import { ScoringRuleRunner } from '../../src/evaluation/scoring/rules/scoring-ru
 import { TraceFeedRepository } from '../../src/telemetry';
 import { RulesFixture, settled } from './scoring-rules.fixture';
 
-/** When two workers do the same to a rule at the same time, it happens once. */
+/** Two workers that run a rule at the same time process each arrival once. */
 describe('a scoring rule', () => {
   let app: TestApp;
   let workers: TestWorker[];
@@ -25,7 +25,7 @@ describe('a scoring rule', () => {
     rules = await RulesFixture.create(app, () => workers);
   });
 
-  /** Runs the rule as if this worker had leased it. The workers themselves leave it alone because of its quiet time. */
+  /** Runs the rule as if this worker had leased it. The schedules of workers skip it because of its quiet time. */
   const take = async (worker: TestWorker, { rule_id }: any): Promise<boolean> => {
     const all = await worker.get(ScoringRuleRepository).listActive('', 1_000, 3);
     const watched = all.find((one) => one.rule_id === rule_id) as ActiveRule;

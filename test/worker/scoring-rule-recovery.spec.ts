@@ -54,7 +54,7 @@ describe('a scoring rule', () => {
       expect(await rules.scored(each)).toEqual(traceIds);
       for (const { total } of await rules.runs(each)) expect(total).toBeLessThanOrEqual(100);
     }
-    // rules with a backlog take turns
+    // Rules with a backlog take turns.
     const { body } = await rules.on.evaluator.get('/eval/v1/score-runs?sort=created_at');
     expect(new Set(body.items.slice(0, 3).map((run: any) => run.rule_id)).size).toBeGreaterThan(1);
   }, 120_000);
@@ -106,7 +106,7 @@ describe('a scoring rule', () => {
     await releaseRule(rule);
     const worker = await newWorker();
     await rules.seen(rule, traceIds.length);
-    // without waiting until the queue misses the killed worker
+    // Does not wait until the queue notices that the worker was killed.
     const executor = worker.get(ScoreRunExecutor);
     await Promise.all((await rules.runs(rule)).map((run) => executor.execute(run.score_run_id as string)));
     expect(await rules.scored(rule)).toEqual(traceIds.sort());
@@ -126,7 +126,7 @@ describe('a scoring rule', () => {
       );
       const early = await rules.on.trace();
       await newWorker();
-      // both are quiet by now
+      // Both traces are quiet by now.
       for (const end = Date.now() + 500; Date.now() < end; await delay(50)) await rules.runDue();
       expect(await rules.read(rule)).toMatchObject({ seen_count: 0 });
       await late.query('COMMIT');
@@ -190,7 +190,7 @@ describe('a scoring rule', () => {
     await suspended.seen(ofSuspended, 1);
   });
 
-  it('says in last_error that its judge backend is missing or its scorer archived', async () => {
+  it('reports in last_error that its judge backend is missing or its scorer is archived', async () => {
     const [rule, dead, sentinel] = [await rules.rule(), await rules.rule(), await rules.rule()];
     const kind = (scorer_kind: string, definition: string) =>
       inDatabase(
@@ -203,7 +203,7 @@ describe('a scoring rule', () => {
       'SELECT definition FROM scorers WHERE scorer_id = $1',
       rule.scorer_id,
     );
-    // no worker has ever had a classifier
+    // No worker has a classifier configured.
     await kind('llm_judge', '{"backend": "classifier", "prompt": "", "output": {"type": "boolean"}}');
     await rules.on.evaluator.post(`/eval/v1/scorers/${dead.scorer_id}/archive`);
     const traceId = await rules.on.trace();
@@ -233,7 +233,7 @@ describe('a scoring rule', () => {
     await fill(app, rules.on, rule, STORED);
     await rules.traces(2, { sessionId: 'large' });
     const worker = await newWorker();
-    // what scoring a target of a large session reads is another matter
+    // Scoring a target of a large session reads more, which is not tested here.
     const idle = jest.spyOn(worker.get(ScoreRunExecutor), 'execute').mockResolvedValue();
     let seen = 0;
     const works = await workOf(worker.get(Database), async () => {
@@ -250,7 +250,7 @@ describe('a scoring rule', () => {
   });
 });
 
-/** As many traces as that, of one session, each scored by a run of its own. */
+/** Inserts traces of one session, each scored by its own run. */
 async function fill(app: TestApp, { workspaceId, organization }: ScoringFixture, rule: any, count: number) {
   const fillTable = (statement: string, ...values: unknown[]) =>
     app.database.query(statement, [count, ...values]);

@@ -14,7 +14,7 @@ export class RulesFixture {
     private readonly workers: () => readonly TestWorker[],
   ) {}
 
-  /** @param workers the workers of {@link runDue}; none when they are separate processes with their own schedule */
+  /** @param workers the workers of {@link runDue}; none if they are separate processes with their own schedule */
   static async create(app: TestApp, workers: () => readonly TestWorker[]): Promise<RulesFixture> {
     return new RulesFixture(await ScoringFixture.create(app), workers);
   }
@@ -50,8 +50,8 @@ export class RulesFixture {
   async seen(rule: any, count: number): Promise<any> {
     for (;;) {
       await this.runDue();
-      const found = await this.read(rule);
-      if (found.seen_count >= count) return found;
+      const current = await this.read(rule);
+      if (current.seen_count >= count) return current;
       await delay(50);
     }
   }

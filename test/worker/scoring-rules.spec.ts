@@ -91,7 +91,7 @@ describe('a scoring rule', () => {
     await rules.patch(rule, { quiet_seconds: 1 });
     await rules.seen(rule, 1);
     expect(await rules.results(rule)).toMatchObject([{ trace_id: traceId, score: 1 }]);
-    // no write-back, because the run is of no experiment
+    // The score is not written back, because the run does not belong to the experiment.
     const { body } = await rules.on.evaluator.get(`/eval/v1/experiments/${experiment.experiment_id}/results`);
     expect(body.items[0].scores).toEqual({});
   });
@@ -194,7 +194,7 @@ describe('a scoring rule', () => {
     expect(await rules.scored(rule)).toEqual([second]);
     await rules.patch(rule, { filters: [] });
     await rules.runDue();
-    expect(await rules.scored(rule)).not.toContain(first); // it had been seen
+    expect(await rules.scored(rule)).not.toContain(first); // processed before the change
   });
 
   it('does not score traces of other workspaces or organizations', async () => {
@@ -212,7 +212,7 @@ describe('a scoring rule', () => {
     expect(strange.body.items).toEqual([]);
   });
 
-  it('scores a trace once for each scorer version, also when more spans arrive or a request asks for it', async () => {
+  it('scores a trace once for each scorer version, even if more spans arrive or a request selects it', async () => {
     const scorer = await rules.on.scorer();
     const rule = await rules.rule({}, scorer);
     const second = await rules.rule({}, scorer);
