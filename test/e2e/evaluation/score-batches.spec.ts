@@ -19,7 +19,7 @@ describe('a request for a batch', () => {
     on = await ScoringFixture.create(app);
   });
 
-  /** Stores traces of this workspace directly. */
+  /** Inserts traces of this workspace with SQL. */
   const fill = (count: number) =>
     app.database.query(
       `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, root_name)
@@ -79,7 +79,7 @@ describe('a request for a batch', () => {
       expect(await waiting()).toBe(650);
     });
 
-    it('without any target left, as a batch that has succeeded', async () => {
+    it('without targets, as a batch that has succeeded', async () => {
       const traceId = await on.trace();
       const scorer = await on.scorer();
       await on.batch(scorer, { trace_ids: [traceId] });
@@ -91,7 +91,7 @@ describe('a request for a batch', () => {
       expect(again.body.finished_at).not.toBeNull();
     });
 
-    it('once per Idempotency-Key, with the same answer', async () => {
+    it('once per Idempotency-Key, with the same response', async () => {
       await fill(150);
       const scorer = await on.scorer();
       const send = () => on.batch(scorer, { since: SINCE }, on.evaluator, { 'Idempotency-Key': 'batch-1' });
@@ -119,7 +119,7 @@ describe('a request for a batch', () => {
       expect(ids(targets)).toEqual(ids(newest));
     });
 
-    it('over all results of an experiment, so that it is listed by experiment, scorer and status', async () => {
+    it('for all results of an experiment, and is listed by experiment, scorer and status', async () => {
       const experiment = await on.experiment();
       await on.results(
         experiment,
@@ -154,8 +154,8 @@ describe('a request for a batch', () => {
     });
   });
 
-  describe('is refused', () => {
-    it('over 100,000 targets, with their number, and stores nothing', async () => {
+  describe('is rejected', () => {
+    it('for more than 100,000 targets, with their number, and stores nothing', async () => {
       await fill(100_001);
       const scorer = await on.scorer();
       for (const selection of [{ since: SINCE }, { filters: ALL }, { since: SINCE, unscored_only: true }]) {
@@ -217,7 +217,7 @@ describe('a request for a batch', () => {
       }
     });
 
-    it('when 20 batches of the workspace are open', async () => {
+    it('if 20 batches of the workspace are open', async () => {
       const scorer = await on.scorer();
       const traceId = await on.trace();
       const ask = () => on.batch(scorer, { trace_ids: [traceId] });
@@ -237,7 +237,7 @@ describe('a request for a batch', () => {
     });
   });
 
-  it('that was lost in a crash is never seen, and is deleted', async () => {
+  it('is invisible if it was lost in a crash, and is deleted', async () => {
     await fill(5);
     const scorer = await on.scorer();
     const { body } = await on.batch(scorer, { since: SINCE, limit: 2 });
@@ -254,7 +254,7 @@ describe('a request for a batch', () => {
        SELECT id, n, md5($1 || n) FROM unnest('{batch_lost,batch_selecting}'::text[]) id, generate_series(1, 5) n`,
       [on.workspaceId],
     );
-    // it takes no target from others
+    // It does not take targets from other requests.
     expect((await on.score(scorer, { since: SINCE, unscored_only: true })).body.total).toBe(3);
     for (const id of ['batch_lost', 'batch_selecting']) {
       expect((await on.evaluator.get(`/eval/v1/score-batches/${id}`)).status).toBe(404);
@@ -270,7 +270,7 @@ describe('a request for a batch', () => {
     expect(left).toEqual([{ score_batch_id: 'batch_selecting' }]);
   });
 
-  describe('or a run, by filters', () => {
+  describe('or a run, with filters', () => {
     const scored = async (body: object): Promise<string[]> => {
       const answer = await on.score(await on.scorer(), { mode: 'preview', ...body });
       expect([answer.status, answer.body.detail]).toEqual([200, undefined]);
@@ -318,13 +318,13 @@ describe('a request for a batch', () => {
       const [ra] = await on.results(experiment, [{ trace_id: a }, { trace_id: b }, { trace_id: null }]);
       const { experiment_id } = experiment;
       expect(await scored({ filters, experiment_id })).toEqual([ra.result_id]);
-      // a trace or session that only a result names meets no filter
+      // A trace or session that only a result names meets no filter.
       const [unstored] = await on.results(experiment, [{ trace_id: newTraceId(), session_id: 'named' }]);
       expect(await scored({ filters, trace_ids: [unstored.trace_id] })).toEqual([]);
       expect(await scored({ filters, session_ids: ['named'] })).toEqual([]);
     });
 
-    it('that match everything is refused over the cap, with the count', async () => {
+    it('is rejected if they match more than the cap, with the count', async () => {
       await fill(101);
       const answer = await on.score(await on.scorer(), { filters: ALL });
       expect([answer.status, answer.body.code]).toEqual([422, 'validation_failed']);
@@ -338,7 +338,7 @@ describe('a request for a batch', () => {
       ['an unknown operator', { field: 'model', op: 'like', value: 'x' }, 422, '/filters/0/op'],
       ['an unknown status', { field: 'status', op: 'eq', value: 'x' }, 422, '/filters/0/value'],
       ['an unknown member', { field: 'model', op: 'eq', value: 'x', not: true }, 400, undefined],
-    ])('is refused for %s', async (_, filter, status, pointer) => {
+    ])('is rejected for %s', async (_, filter, status, pointer) => {
       const scorer = await on.scorer();
       for (const answer of [
         await on.score(scorer, { filters: [filter] }),

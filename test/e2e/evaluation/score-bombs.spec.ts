@@ -10,7 +10,7 @@ import type { MemoryUse } from './upload-memory.child';
 const MIB = 1024 * 1024;
 const LIMIT = 8 * MIB;
 
-/** A few bytes that decode to many must not exhaust the memory of the process. */
+/** A small body that decodes to a huge one must not exhaust the memory of the process. */
 describe('a compression bomb', () => {
   let app: TestApp;
   let on: ScoringFixture;
@@ -58,7 +58,7 @@ describe('a compression bomb', () => {
     return (await answered)[0];
   }
 
-  /** Peak growth of the service's memory during `work`, in MiB. */
+  /** Returns the peak growth of the service's memory during `work`, in MiB. */
   async function growth(work: () => Promise<unknown>): Promise<number> {
     await use();
     await work();
@@ -69,14 +69,14 @@ describe('a compression bomb', () => {
   const post = (encoding: string, body: Buffer, by = client) =>
     by.post(route, body, { 'content-encoding': encoding });
 
-  /** A valid request of this many bytes after decoding. */
+  /** Returns a valid request of this many bytes after decoding. */
   const large = (bytes: number, traceId: string): Buffer => {
     const json = JSON.stringify({ mode: 'preview', trace_ids: [traceId] });
     return gzipSync(json + ' '.repeat(bytes - json.length));
   };
 
   it.each(['gzip', 'gzip, base64', 'base64, gzip'])(
-    'in %s is refused early, and holds no memory',
+    'in %s is rejected early, and takes no memory',
     async (encoding) => {
       const bomb = bombs[encoding]!;
       const grown = await growth(async () => {
@@ -89,22 +89,22 @@ describe('a compression bomb', () => {
     },
   );
 
-  it('sent many times at once is refused each time, within the memory sent', async () => {
+  it('sent many times at once is rejected each time, and takes no more memory than was sent', async () => {
     const body = bombs.gzip!.subarray(0, LIMIT / 32);
     const grown = await growth(async () => {
       const answers = await Promise.all(Array.from({ length: 100 }, () => post('gzip', body)));
       expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([413]));
     });
-    // 100 of them, decoded up to the limit, are 800 MiB
+    // 100 bodies, decoded up to the limit, would take 800 MiB.
     expect(grown).toBeLessThan(100);
   }, 60_000);
 
-  it('within another one is not decoded', async () => {
+  it('within another bomb is not decoded', async () => {
     const answer = await post('gzip, gzip', gzipSync(bombs.gzip!.subarray(0, MIB)));
     expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_content_encoding']);
   });
 
-  it('that never ends holds no more memory than was sent', async () => {
+  it('that never ends takes no more memory than was sent', async () => {
     const body = large(LIMIT, await on.trace());
     const grown = await growth(async () => {
       const stop = new AbortController();
@@ -128,11 +128,11 @@ describe('a compression bomb', () => {
       stop.abort();
       expect(new Set(await Promise.all(stalled))).toEqual(new Set(['stopped']));
     });
-    // 50 of them, decoded, are 400 MiB
+    // 50 decoded bodies would take 400 MiB.
     expect(grown).toBeLessThan(100);
   }, 60_000);
 
-  it('shares the memory budget fairly between organizations', async () => {
+  it('does not use up the memory budget of other organizations', async () => {
     const other = await ScoringFixture.create(app);
     const others = await other.scorer();
     const body = large(LIMIT, await on.trace());
@@ -155,17 +155,17 @@ describe('a compression bomb', () => {
     });
     const statuses = (await Promise.all([...blocked, ...rest])).map(({ status }) => status).sort();
     expect(statuses).toEqual([200, 200, 200, 200, 200, 503, 503]);
-    // answered requests have released their bytes
+    // Requests release their bytes when they are answered.
     expect((await post('gzip', body, here)).status).toBe(200);
   }, 60_000);
 });
 
-/** The first `count` answers to arrive. */
+/** Returns the first `count` responses to arrive. */
 async function firstAnswers<Answer>(answers: Promise<Answer>[], count: number): Promise<Answer[]> {
-  const found: Answer[] = [];
+  const first: Answer[] = [];
   return new Promise((resolve, reject) => {
     for (const answer of answers) {
-      answer.then((one) => found.push(one) === count && resolve(found), reject);
+      answer.then((one) => first.push(one) === count && resolve(first), reject);
     }
   });
 }

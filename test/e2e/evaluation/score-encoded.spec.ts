@@ -38,7 +38,7 @@ describe('a request to score with an encoded body', () => {
       ...headers,
     });
 
-  /** The same request padded to this many bytes of JSON. */
+  /** Returns the request padded to this many bytes of JSON. */
   const padded = (bytes: number): string => json + ' '.repeat(bytes - json.length);
 
   describe('is the same as a plain one', () => {
@@ -100,7 +100,7 @@ describe('a request to score with an encoded body', () => {
       }
     });
 
-    it('to its Idempotency-Key, whatever the encoding', async () => {
+    it('for its Idempotency-Key, whatever the encoding', async () => {
       const run = json.replace('preview', 'score');
       const key = { 'idempotency-key': 'encoded' };
       const first = await send(ENCODED.gzip!(run), 'gzip', key);
@@ -118,7 +118,7 @@ describe('a request to score with an encoded body', () => {
   });
 
   it.each(['br', 'deflate', 'gzip, gzip', 'x-gzip, gzip', 'gzip, base64, gzip', 'base64url', 'gzip; q=1'])(
-    'in %s is 415, and lists the supported codings',
+    'in %s returns 415, and lists the supported codings',
     async (encoding) => {
       const answer = await send(gzipSync(json), encoding);
       expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_content_encoding']);
@@ -126,7 +126,7 @@ describe('a request to score with an encoded body', () => {
     },
   );
 
-  it('in base64 is 415 for operations that do not support it', async () => {
+  it('in base64 returns 415 for operations that do not support it', async () => {
     const body = base64(JSON.stringify({ workspace_id: on.workspaceId, name: 'a' }));
     const answer = await on.evaluator.post('/eval/v1/datasets', body, { 'content-encoding': 'base64' });
     expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_content_encoding']);
@@ -134,31 +134,31 @@ describe('a request to score with an encoded body', () => {
   });
 
   it.each<[string, string, number, string, (json: string) => Buffer | string]>([
-    ['gzip that is cut off', 'gzip', 400, 'invalid_request', (text) => gzipSync(text).subarray(0, -9)],
+    ['truncated gzip', 'gzip', 400, 'invalid_request', (text) => gzipSync(text).subarray(0, -9)],
     [
-      'gzip with text behind it',
+      'gzip with trailing text',
       'gzip',
       400,
       'invalid_request',
       (text) => `${gzipSync(text).toString('latin1')}x`,
     ],
     [
-      'gzip with another checksum',
+      'gzip with a wrong checksum',
       'gzip',
       400,
       'invalid_request',
       (text) => Buffer.from(gzipSync(text).map((byte, at, all) => (at === all.length - 6 ? byte ^ 1 : byte))),
     ],
-    ['no gzip', 'gzip', 400, 'invalid_request', (text) => text],
-    ['nothing', 'gzip', 400, 'invalid_request', () => ''],
-    ['nothing', 'base64', 400, 'invalid_request', () => ''],
-    ['gzip of nothing', 'gzip', 400, 'invalid_request', () => gzipSync('')],
-    ['gzip of what is not JSON', 'gzip', 400, 'invalid_request', () => gzipSync('{')],
+    ['plain text', 'gzip', 400, 'invalid_request', (text) => text],
+    ['an empty body', 'gzip', 400, 'invalid_request', () => ''],
+    ['an empty body', 'base64', 400, 'invalid_request', () => ''],
+    ['gzip of an empty body', 'gzip', 400, 'invalid_request', () => gzipSync('')],
+    ['gzip of invalid JSON', 'gzip', 400, 'invalid_request', () => gzipSync('{')],
     ['gzip within gzip', 'gzip', 400, 'invalid_request', (text) => gzipSync(gzipSync(text))],
-    ['gzip, said to be in base64', 'base64', 400, 'invalid_base64', (text) => gzipSync(text)],
-    ['base64 without its end', 'base64', 400, 'invalid_base64', (text) => base64(text).subarray(0, -1)],
+    ['gzip without base64', 'base64', 400, 'invalid_base64', (text) => gzipSync(text)],
+    ['truncated base64', 'base64', 400, 'invalid_base64', (text) => base64(text).subarray(0, -1)],
     [
-      'base64 and data behind it',
+      'base64 with trailing data',
       'base64',
       400,
       'invalid_base64',
@@ -166,9 +166,9 @@ describe('a request to score with an encoded body', () => {
     ],
     ['base64 for URLs', 'base64', 400, 'invalid_base64', () => '-_-_'],
     ['base64 with a space', 'base64', 400, 'invalid_base64', (text) => ` ${base64(text).toString()}`],
-    ['base64 of no gzip', 'gzip, base64', 400, 'invalid_request', (text) => base64(text)],
-    ['gzip of no base64', 'base64, gzip', 400, 'invalid_base64', (text) => gzipSync(text)],
-  ])('that is %s, in %s, is %i', async (_, encoding, status, code, bodyOf) => {
+    ['base64 of plain text', 'gzip, base64', 400, 'invalid_request', (text) => base64(text)],
+    ['gzip of plain text', 'base64, gzip', 400, 'invalid_base64', (text) => gzipSync(text)],
+  ])('of %s, declared as %s, returns %i', async (_, encoding, status, code, bodyOf) => {
     const body = bodyOf(json);
     const bytes = typeof body === 'string' ? Buffer.from(body, 'latin1') : body;
     const answer = await send(bytes, encoding);
@@ -176,7 +176,7 @@ describe('a request to score with an encoded body', () => {
     expect(answer.body.detail).not.toBe('');
   });
 
-  it('that is too large before decoding is 413, announced or not', async () => {
+  it('that is too large before decoding returns 413, with or without Content-Length', async () => {
     const token = await on.organization.token('evaluator');
     const caller = { baseUrl: app.url, token, workspaceId: on.workspaceId };
     for (const [encoding, limit] of [
@@ -187,7 +187,7 @@ describe('a request to score with an encoded body', () => {
       const answer = await send(Buffer.alloc(limit + 1, 'A'), encoding);
       expect([answer.status, answer.body.code]).toEqual([413, 'payload_too_large']);
     }
-    // line breaks come to nothing, so that it is not what they come to that is too large
+    // Line breaks decode to nothing, so the decoded body is not too large.
     const lines = Buffer.alloc(LIMIT * 2, '\n');
     expect(await sendInPieces(caller, path, 'base64', lines, LIMIT)).toMatchObject({
       status: 413,
@@ -195,14 +195,14 @@ describe('a request to score with an encoded body', () => {
     });
   });
 
-  it('of another media type is 415, whatever its coding', async () => {
+  it('of another media type returns 415, whatever its coding', async () => {
     const answer = await send(gzipSync(json), 'gzip', { 'content-type': 'text/plain' });
     expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_media_type']);
   });
 
   it.each<[string, number, string, () => Promise<string>]>([
-    ['by nobody', 401, 'token_missing', () => Promise.resolve('')],
-    ['by somebody unknown', 401, 'invalid_api_key', () => Promise.resolve('Authorization: Bearer rsk_x\r\n')],
+    ['without credentials', 401, 'token_missing', () => Promise.resolve('')],
+    ['with an unknown API key', 401, 'invalid_api_key', () => Promise.resolve('Authorization: Bearer rsk_x\r\n')],
     [
       'by an editor',
       403,
@@ -215,7 +215,7 @@ describe('a request to score with an encoded body', () => {
       'conflict',
       async () => `Authorization: Bearer ${await (await newOrganization(app)).token('owner')}\r\n`,
     ],
-  ])('%s is refused before its body arrives', async (_, status, code, authorization) => {
+  ])('%s is rejected before its body arrives', async (_, status, code, authorization) => {
     const { hostname, port } = new URL(app.url);
     const socket = connect(Number(port), hostname);
     socket.write(

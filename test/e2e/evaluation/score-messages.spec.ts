@@ -10,7 +10,7 @@ const judge = (prompt: string, members: object = {}) => ({
   ...members,
 });
 
-/** What scorers read of traces whose messages are not on the root span. */
+/** Scorers also read messages that are not on the root span of a trace. */
 describe('the messages of an agent', () => {
   let app: TestApp;
   let on: ScoringFixture;
@@ -23,7 +23,7 @@ describe('the messages of an agent', () => {
     on = await ScoringFixture.create(app);
   });
 
-  /** What a script is given. */
+  /** Returns the subject that a script sees. */
   const seen = async (body: object, members: object = {}): Promise<any> => {
     const answer = await on.score(await on.scorer({ ...MIRROR, ...members }), { mode: 'test', ...body });
     expect(answer.status).toBe(200);
@@ -31,8 +31,8 @@ describe('the messages of an agent', () => {
     return answer.body.results[0].answers;
   };
 
-  /** The values that a prompt inserts, without their delimiters. */
-  const asked = async (prompt: string, body: object, members: object = {}): Promise<string[]> => {
+  /** Returns the values that a prompt inserts, without their delimiters. */
+  const insertedBy = async (prompt: string, body: object, members: object = {}): Promise<string[]> => {
     const answer = await on.score(await on.scorer(judge(prompt, members)), { mode: 'preview', ...body });
     expect(answer.status).toBe(200);
     const { messages } = answer.body.results[0].preview_request;
@@ -42,30 +42,30 @@ describe('the messages of an agent', () => {
     return blocks.map((block) => block[2]!);
   };
 
-  describe.each(INSTRUMENTED_AGENTS.map((agent) => [agent.sentBy, agent] as const))('by %s', (_, agent) => {
-    it('reach a judge, whose rating would be about nothing', async () => {
+  describe.each(INSTRUMENTED_AGENTS.map((agent) => [agent.sentBy, agent] as const))('sent by %s', (_, agent) => {
+    it('reach a judge', async () => {
       const trace_ids = [await sendAgent(on, agent)];
-      expect(await asked('{{input}}{{output}}{{trace}}', { trace_ids })).toEqual([
+      expect(await insertedBy('{{input}}{{output}}{{trace}}', { trace_ids })).toEqual([
         QUESTION,
         ANSWER,
         TRANSCRIPT,
       ]);
     });
 
-    it('reach a judge of a session, each once, although calls and traces repeat them', async () => {
+    it('reach a judge of a session once each, even if calls and traces repeat them', async () => {
       const at = Date.now();
       for (const n of [0, 1]) await sendAgent(on, agent, { sessionId: 'chat', startedAt: at + n * 1000 });
       const body = { session_ids: ['chat'] };
       const [, ...turn] = TRANSCRIPT.split('\n\n');
       const both = [TRANSCRIPT, ...turn].join('\n\n');
-      expect(await asked('{{input}}{{output}}{{session}}', body, { grain: 'session' })).toEqual([
+      expect(await insertedBy('{{input}}{{output}}{{session}}', body, { grain: 'session' })).toEqual([
         QUESTION,
         ANSWER,
         both,
       ]);
     });
 
-    it('are the input and output of spans for scripts', async () => {
+    it('are the input and output of spans in scripts', async () => {
       const { input, output, trace } = await seen({ trace_ids: [await sendAgent(on, agent)] });
       expect([input, output]).toEqual([QUESTION, ANSWER]);
       const [root, call, tool] = trace.spans;
@@ -78,7 +78,7 @@ describe('the messages of an agent', () => {
 
   const [AGENT] = INSTRUMENTED_AGENTS as [(typeof INSTRUMENTED_AGENTS)[number]];
 
-  it('come beside the attributes, with the names that the API gives them', async () => {
+  it('appear next to the attributes, under the member names of the API', async () => {
     const trace_id = await sendAgent(on, AGENT);
     const { trace } = await seen({ trace_ids: [trace_id] });
     const { body } = await on.evaluator.get(`/telemetry/v1/traces/${trace_id}/spans`);
@@ -91,7 +91,7 @@ describe('the messages of an agent', () => {
     }
   });
 
-  it('are those of the session in scripts, if none were stored', async () => {
+  it('are the messages of the session in scripts, if none were stored', async () => {
     await sendAgent(on, AGENT, { sessionId: 'chat' });
     const { session } = await seen({ session_ids: ['chat'] }, { grain: 'session' });
     expect(session.messages.map(({ role }: any) => role)).toEqual([
@@ -140,7 +140,7 @@ describe('the messages of an agent', () => {
     const { session_id } = (await runtime.post(path, { prompt: QUESTION })).body;
     await sendAgent(on, AGENT, { sessionId: session_id });
     const body = { session_ids: [session_id] };
-    expect(await asked('{{session}}', body, { grain: 'session' })).toEqual([TRANSCRIPT]);
+    expect(await insertedBy('{{session}}', body, { grain: 'session' })).toEqual([TRANSCRIPT]);
     const message = { role: 'assistant', content: 'stored' };
     await runtime.post(`/agent/v1/sessions/${session_id}/messages`, message);
     const { output, session } = await seen(body, { grain: 'session' });
@@ -154,19 +154,19 @@ describe('the messages of an agent', () => {
     const at = Date.now();
     await sendAgent(on, AGENT, { sessionId: 'chat', startedAt: at });
     const trace_ids = [await on.trace({ sessionId: 'chat', startedAt: at + 1000, input: 'And now?' })];
-    const [transcript] = await asked('{{session}}', { trace_ids });
+    const [transcript] = await insertedBy('{{session}}', { trace_ids });
     expect(transcript).toBe(`${TRANSCRIPT}\n\n[user]\n  And now?`);
   });
 
-  it('give way to those of the root span, member by member', async () => {
+  it('are overridden by the input and the output of the root span, each separately', async () => {
     const root = { 'input.value': 'the question' };
     const trace_ids = [await sendAgent(on, AGENT, { root })];
-    expect(await asked('{{input}}{{output}}', { trace_ids })).toEqual(['the question', ANSWER]);
-    const [transcript] = await asked('{{trace}}', { trace_ids });
+    expect(await insertedBy('{{input}}{{output}}', { trace_ids })).toEqual(['the question', ANSWER]);
+    const [transcript] = await insertedBy('{{trace}}', { trace_ids });
     expect(transcript).toBe(`[user]\n  the question\n\n${TRANSCRIPT}`);
   });
 
-  it('stand in for what a result was not given, and for no more', async () => {
+  it('replace only the members that a result lacks', async () => {
     const trace_id = await sendAgent(on, AGENT);
     const { experiment_id } = await on.experiment();
     const experiment = { experiment_id };
@@ -186,7 +186,7 @@ describe('the messages of an agent', () => {
     ]);
   });
 
-  it.each(['trace', 'session'])('of a crashed case without a trace are none, in grain %s', async (grain) => {
+  it.each(['trace', 'session'])('are absent for a crashed case without a trace, in grain %s', async (grain) => {
     const { experiment_id } = await on.experiment();
     const crashed = { trace_id: null, input: QUESTION, expected: ANSWER, error: { message: 'timeout' } };
     await on.result({ experiment_id }, crashed);
@@ -196,7 +196,7 @@ describe('the messages of an agent', () => {
     });
   });
 
-  it('of tools are shown where only spans have them', async () => {
+  it('include tool calls that only spans have', async () => {
     const steps = [
       {
         name: 'execute_tool search',
@@ -213,12 +213,12 @@ describe('the messages of an agent', () => {
       },
     ];
     const trace_ids = [await sendAgent(on, { steps })];
-    expect(await asked('{{trace}}', { trace_ids })).toEqual([
+    expect(await insertedBy('{{trace}}', { trace_ids })).toEqual([
       '[calls search]\n  {"q":1}\n\n[search answers]\n  found\n\n[calls lookup]\n  {"id":2}\n\n[lookup answers]\n  it',
     ]);
   });
 
-  it('of the last call are the output of a trace that is too large to be read whole', async () => {
+  it('of the last call are the output of a trace that is too large to read completely', async () => {
     const call = (n: number) => ({
       name: 'chat',
       attributes: {
@@ -233,7 +233,7 @@ describe('the messages of an agent', () => {
     expect(await seen({ trace_ids: [trace_id] }, { definition })).toEqual({ output: 'answer 9', cut: true });
   }); // prettier-ignore
 
-  it('of another workspace are in nobody else’s prompt', async () => {
+  it('never reach a scorer of another workspace', async () => {
     const other = await ScoringFixture.create(app);
     const agent = INSTRUMENTED_AGENTS.find(({ sentBy }) => sentBy.includes('log record'))!;
     const trace_id = await sendAgent(other, agent);

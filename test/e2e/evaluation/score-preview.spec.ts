@@ -23,7 +23,7 @@ describe('scoring in preview and test', () => {
     try {
       const caller = hasty.api(await on.organization.token('evaluator')).in(on.workspaceId);
       const body = { experiment_id: experiment.experiment_id };
-      // no statement waits for as long as a request may take, but they do together
+      // No single statement waits as long as a request may take, but both together do.
       const answers = await lockedFor(app, 'results', 5_000, () =>
         lockedFor(app, 'experiments', 2_500, () =>
           Promise.resolve(
@@ -63,7 +63,7 @@ describe('scoring in preview and test', () => {
     expect(await runsOf()).toEqual([]);
   });
 
-  it('previews the request to a judge that is not configured, as far as that is known', async () => {
+  it('previews the known parts of a request to a judge that is not configured', async () => {
     const trace_ids = [await on.trace({ input: 'i', output: 'o' })];
     const previewed = async (definition: object): Promise<any> => {
       const scorer = await on.scorer({ scorer_kind: 'llm_judge', definition });
@@ -110,7 +110,7 @@ describe('scoring in preview and test', () => {
     for (const result of kept.body.items) expect(result.scores).toEqual({});
   });
 
-  it('reports a failure as error, never as 0, and an abstention as neither', async () => {
+  it('reports a failure as an error, never as 0, and an abstention as neither', async () => {
     const trace_ids = [await on.trace()];
     const one = async (source: string) =>
       (await on.score(await on.scorer(script(source)), { mode: 'test', trace_ids })).body.results[0];

@@ -100,8 +100,8 @@ describe('a request to score', () => {
     });
   });
 
-  describe('is refused', () => {
-    it('to everyone below an evaluator', async () => {
+  describe('is rejected', () => {
+    it('for every role below evaluator', async () => {
       const scorer = await on.scorer();
       const body = { trace_ids: [await on.trace()] };
       for (const role of ['viewer', 'editor', 'runtime'] as const) {
@@ -111,7 +111,7 @@ describe('a request to score', () => {
       }
     });
 
-    it('by any method but POST', async () => {
+    it('with any method but POST', async () => {
       const scorer = await on.scorer();
       const answer = await on.evaluator.get(`/eval/v1/scorers/${scorer.scorer_id}/score`);
       expect(answer.status).toBe(405);
@@ -119,10 +119,10 @@ describe('a request to score', () => {
     });
 
     it.each([
-      ['nothing', {}],
-      ['only how', { mode: 'score', concurrency: 2, limit: 3, grain: 'trace', unscored_only: true }],
-      ['members without a value', { trace_ids: null, since: null }],
-    ])('where it selects %s', async (_, body) => {
+      ['no members', {}],
+      ['only options', { mode: 'score', concurrency: 2, limit: 3, grain: 'trace', unscored_only: true }],
+      ['only null selectors', { trace_ids: null, since: null }],
+    ])('if it has %s', async (_, body) => {
       const answer = await on.score(await on.scorer(), body);
       expect(answer.status).toBe(400);
       expect(answer.body.code).toBe('invalid_request');
@@ -155,13 +155,13 @@ describe('a request to score', () => {
       ['/until', { until: '2025-01-01T00:00:00' }],
       ['/unscored_only', { unscored_only: 'yes' }],
       ['/mode', { mode: 1 }],
-    ])('with %s of the wrong form in %j', async (pointer, body) => {
+    ])('with an invalid %s in %j', async (pointer, body) => {
       const answer = await on.score(await on.scorer(), { since: '2025-01-01T00:00:00Z', ...body });
       expect(answer.status).toBe(400);
       expect(errorPointers(answer)).toContain(pointer);
     });
 
-    it('where since is after until', async () => {
+    it('if since is after until', async () => {
       const answer = await on.score(await on.scorer(), {
         since: '2025-01-02T00:00:00Z',
         until: '2025-01-01T23:59:59Z',
@@ -170,7 +170,7 @@ describe('a request to score', () => {
       expect(errorPointers(answer)).toEqual(['/since']);
     });
 
-    it('where the grain contradicts the ids', async () => {
+    it('if the grain contradicts the ids', async () => {
       const scorer = await on.scorer();
       for (const body of [
         { grain: 'session', trace_ids: [newTraceId()] },
@@ -186,7 +186,7 @@ describe('a request to score', () => {
     it.each([
       ['mode', 'dry_run'],
       ['grain', 'span'],
-    ])('with an unknown %s as a value (422)', async (member, value) => {
+    ])('with an unknown %s (422)', async (member, value) => {
       const answer = await on.score(await on.scorer(), { trace_ids: [await on.trace()], [member]: value });
       expect(answer.status).toBe(422);
       expect(answer.body.code).toBe('validation_failed');
@@ -216,7 +216,7 @@ describe('a request to score', () => {
       const answer = await on.score(await on.scorer(JUDGE), { mode, trace_ids: [await on.trace()] });
       expect(answer.status).toBe(503);
       expect(answer.body.code).toBe('service_unavailable');
-      // what is missing, and what to do without it
+      // The detail says what is missing, and what to do.
       expect(answer.body.detail).toMatch(
         /no judge backend of kind `llm`.*cannot run or test.*Nothing was stored/,
       );
@@ -226,7 +226,7 @@ describe('a request to score', () => {
       expect(await runsOf()).toEqual([]);
     });
 
-    it('naming each unknown id', async () => {
+    it('with each unknown id named', async () => {
       const scorer = await on.scorer();
       const [known, unknown] = [await on.trace({ sessionId: 's1' }), newTraceId()];
       const other = await ScoringFixture.create(app);
@@ -257,14 +257,14 @@ describe('a request to score', () => {
     it.each([
       ['a limit over the cap', { limit: 101 }],
       ['a limit of 0', { limit: 0 }],
-      ['a mode that there is not', { mode: 'dry_run' }],
-    ])('for an experiment that does not exist, before %s', async (_, body) => {
+      ['an unknown mode', { mode: 'dry_run' }],
+    ])('for an unknown experiment, even with %s', async (_, body) => {
       const answer = await on.score(await on.scorer(), { experiment_id: 'exp_x', ...body });
       expect(answer.status).toBe(404);
       expect(errorPointers(answer)).toEqual(['/experiment_id']);
     });
 
-    it('with a limit of 0, saying that this selects nothing', async () => {
+    it('with a limit of 0, because it selects nothing', async () => {
       const answer = await on.score(await on.scorer(), { trace_ids: [await on.trace()], limit: 0 });
       expect(answer.status).toBe(400);
       expect(answer.body.errors).toEqual([
@@ -272,7 +272,7 @@ describe('a request to score', () => {
       ]);
     });
 
-    it('where it can never select a target', async () => {
+    it('if it can never select a target', async () => {
       const at = '2025-01-01T00:00:00Z';
       const scorer = await on.scorer();
       for (const [pointer, body] of [
@@ -298,7 +298,7 @@ describe('a request to score', () => {
       expect(answer.body.detail).toContain(String(cap));
     });
 
-    it('with the count of a selection over the cap', async () => {
+    it('if the selection exceeds the cap, with the count', async () => {
       const scorer = await on.scorer();
       const experiment = await on.experiment();
       await on.results(
@@ -316,7 +316,7 @@ describe('a request to score', () => {
       expect((await on.score(scorer, { ...body, limit: 100 })).body.total).toBe(100);
     });
 
-    it('with the count of a selection by time over the cap', async () => {
+    it('if the selection by time exceeds the cap, with the count', async () => {
       const scorer = await on.scorer();
       for (let at = 0; at < 6; at++) await on.trace({ sessionId: `s${at}` });
       const body = { mode: 'preview', since: '2025-01-01T00:00:00Z' };
@@ -329,7 +329,7 @@ describe('a request to score', () => {
     });
   });
 
-  it('ends at once where nothing matches, so that a loop over what is left ends too', async () => {
+  it('succeeds at once if nothing matches, so that a loop over unscored targets ends', async () => {
     const scorer = await on.scorer();
     const traceId = await on.trace({ startedAt: Date.parse('2025-01-01T00:00:00Z') });
     for (const body of [
@@ -382,7 +382,7 @@ describe('a request to score', () => {
     expect((await other.post(`${path}/cancel`)).status).toBe(404);
   });
 
-  it('can be cancelled while it is queued: every target then ends with an error', async () => {
+  it('can be cancelled while it is queued, and then has an error for every target', async () => {
     const scorer = await on.scorer();
     const { body } = await on.score(scorer, { trace_ids: [await on.trace(), await on.trace()] });
     const path = `/eval/v1/score-runs/${body.score_run_id}`;

@@ -1,7 +1,7 @@
 import { createTestApp, type TestApp } from '#testing';
 import { ScoringFixture } from './scoring.fixture';
 
-describe('selecting targets to score takes', () => {
+describe('target selection', () => {
   let app: TestApp;
   let on: ScoringFixture;
 
@@ -15,14 +15,14 @@ describe('selecting targets to score takes', () => {
 
   const day = (n: number): number => Date.parse(`2025-01-0${n}T12:00:00Z`);
 
-  /** The traces or sessions that a selection comes to, in their order. */
+  /** Returns the traces or sessions that a selection contains, in order. */
   const selected = async (body: object): Promise<string[]> => {
     const answer = await on.score(await on.scorer(), { mode: 'preview', ...body });
     expect(answer.status).toBe(200);
     return answer.body.results.map((one: any) => one.trace_id ?? one.session_id);
   };
 
-  it('the newest up to the limit', async () => {
+  it('takes the newest targets up to the limit', async () => {
     const one = await on.trace({ startedAt: day(1) });
     const three = await on.trace({ startedAt: day(3) });
     const two = await on.trace({ startedAt: day(2) });
@@ -30,7 +30,7 @@ describe('selecting targets to score takes', () => {
     expect(await selected({ since: '2025-01-01T00:00:00Z', limit: 2 })).toEqual([three, two]);
   });
 
-  it('a time range, start included and end excluded', async () => {
+  it('takes a time range, with the start and without the end', async () => {
     await on.trace({ startedAt: day(1) });
     const two = await on.trace({ startedAt: day(2) });
     await on.trace({ startedAt: day(3) });
@@ -38,7 +38,7 @@ describe('selecting targets to score takes', () => {
     expect(await selected(body)).toEqual([two]);
   });
 
-  it('targets that match all selectors', async () => {
+  it('takes targets that match all selectors', async () => {
     const experiment = await on.experiment();
     const [a, b, c] = [
       await on.trace({ startedAt: day(1), sessionId: 's1' }),
@@ -56,7 +56,7 @@ describe('selecting targets to score takes', () => {
     expect(await selected({ grain: 'session', session_ids: ['s1', 's2'], trace_ids: [c] })).toEqual(['s2']);
   });
 
-  it('the grain of the ids, else of the scorer', async () => {
+  it('uses the grain of the ids, else of the scorer', async () => {
     const traceId = await on.trace({ sessionId: 's1' });
     const ofSessions = await on.scorer({ grain: 'session' });
     const grainOf = async (body: object) =>
@@ -67,12 +67,12 @@ describe('selecting targets to score takes', () => {
     expect(await grainOf({ since: '2025-01-01T00:00:00Z', grain: 'trace' })).toBe('trace');
   });
 
-  it('traces without spans that results name', async () => {
+  it('takes traces without spans that results name', async () => {
     const result = await on.result(await on.experiment(), { output: 1 });
     expect(await selected({ trace_ids: [result.trace_id] })).toEqual([result.trace_id]);
   });
 
-  describe('targets without spans by any of their results:', () => {
+  describe('of targets without spans', () => {
     const HOUR = 3_600_000;
     const from = (ms: number): string => new Date(Date.now() + ms).toISOString();
     let experiment_id: string;
@@ -87,13 +87,13 @@ describe('selecting targets to score takes', () => {
         traces.push((await on.result(experiment, { session_id: 'said' })).trace_id as string);
       }
     });
-    const madeBefore = (traceId: string, ms: number) =>
+    const createdEarlier = (traceId: string, ms: number) =>
       app.database.query(
         `UPDATE results SET created_at = created_at - $2 * interval '1 ms' WHERE trace_id = $1`,
         [traceId, ms],
       );
 
-    it('a session by each of its traces', async () => {
+    it('finds a session by each of its traces', async () => {
       const body = { grain: 'session', session_ids: ['said'] };
       for (const id of traces) {
         expect(await selected({ ...body, trace_ids: [id] })).toEqual(['said']);
@@ -101,14 +101,14 @@ describe('selecting targets to score takes', () => {
       await expectNothing({ ...body, trace_ids: [await on.trace()] });
     });
 
-    it('a session with another trace in the store', async () => {
+    it('finds a session with another trace in the store', async () => {
       await on.trace({ sessionId: 'said' });
       const body = { grain: 'session', session_ids: ['said'] };
       expect(await selected({ ...body, trace_ids: [traces[0]] })).toEqual(['said']);
     });
 
-    it('a session by the time of each of its results', async () => {
-      await madeBefore(traces[0]!, 5 * HOUR);
+    it('finds a session by the time of each of its results', async () => {
+      await createdEarlier(traces[0]!, 5 * HOUR);
       const body = { grain: 'session', session_ids: ['said'] };
       for (const more of [{}, { trace_ids: traces }]) {
         expect(await selected({ ...body, ...more, until: from(-4 * HOUR) })).toEqual(['said']);
@@ -120,14 +120,14 @@ describe('selecting targets to score takes', () => {
       await expectNothing(both);
     });
 
-    it('a session by the start of its trace, if stored', async () => {
+    it('finds a session by the start of its trace, if stored', async () => {
       await on.trace({ traceId: traces[0]!, startedAt: Date.now() - 5 * HOUR });
       const body = { grain: 'session', session_ids: ['said'], trace_ids: [traces[0]] };
       expect(await selected({ ...body, until: from(-4 * HOUR) })).toEqual(['said']);
       await expectNothing({ ...body, since: from(-4 * HOUR) });
     });
 
-    it('a trace by each session of its results', async () => {
+    it('finds a trace by each session of its results', async () => {
       const trace_id = traces[0]!;
       await on.result({ experiment_id }, { trace_id, session_id: 'other' });
       const expectBoth = async () => {
@@ -142,14 +142,14 @@ describe('selecting targets to score takes', () => {
     });
   });
 
-  it('each trace once, however many results name it', async () => {
+  it('takes each trace once, however many results name it', async () => {
     const experiment = await on.experiment();
     const trace_id = await on.trace();
     for (const output of [1, 2]) await on.result(experiment, { trace_id, output });
     expect(await selected({ trace_ids: [trace_id] })).toEqual([trace_id]);
   });
 
-  describe('of an experiment its results:', () => {
+  describe('of an experiment', () => {
     let experiment_id: string;
 
     beforeEach(async () => {
@@ -166,7 +166,7 @@ describe('selecting targets to score takes', () => {
       (await itemsOf(body)).map(({ case_id }) => case_id);
 
     it.each(['trace', 'session'])(
-      'a case that crashed before its trace is one, in grain %s',
+      'includes a case without a trace, in grain %s',
       async (grain) => {
         const crashed = await result({ case_id: 'crashed', trace_id: null, error: { message: 'timeout' } });
         const right = await result({ case_id: 'right', output: 1, expected: 1 });
@@ -178,32 +178,32 @@ describe('selecting targets to score takes', () => {
       },
     );
 
-    it.each(['trace', 'session'])('two of one trace and session are two, in grain %s', async (grain) => {
+    it.each(['trace', 'session'])('includes two results with the same trace and session, in grain %s', async (grain) => {
       const named = { trace_id: await on.trace({ sessionId: 's' }), session_id: 's' };
       await result({ case_id: 'one', ...named });
       await result({ case_id: 'two', ...named });
       expect(await cases({ grain })).toEqual(['two', 'one']);
     });
 
-    it('the newest first, up to the limit', async () => {
+    it('takes the newest results first, up to the limit', async () => {
       for (const case_id of ['1', '2', '3']) await result({ case_id });
       expect(await cases({ limit: 2 })).toEqual(['3', '2']);
     });
 
-    it('not those of another experiment, although they name the same trace', async () => {
+    it('excludes results of another experiment that name the same trace', async () => {
       const { trace_id } = await result({ case_id: 'own' });
       await on.result(await on.experiment(), { trace_id, case_id: 'other' });
       expect(await cases()).toEqual(['own']);
     });
 
-    it('narrowed by traces', async () => {
+    it('can be narrowed by traces', async () => {
       const { trace_id } = await result({ case_id: 'one' });
       await result({ case_id: 'two' });
       await result({ case_id: 'crashed', trace_id: null });
       expect(await cases({ trace_ids: [trace_id] })).toEqual(['one']);
     });
 
-    it('narrowed by the session that a result names, else by that of its trace', async () => {
+    it('can be narrowed by the session of a result, else by the session of its trace', async () => {
       await on.trace({ sessionId: 'other' });
       const trace_id = await on.trace({ sessionId: 'said' });
       await result({ case_id: 'by trace', trace_id });
@@ -215,7 +215,7 @@ describe('selecting targets to score takes', () => {
       expect(items.map(({ session_id }) => session_id)).toEqual(['said', 'said']);
     });
 
-    it('narrowed by the agents of their sessions', async () => {
+    it('can be narrowed by the agents of sessions', async () => {
       const editor = await on.organization.as('editor');
       const agent = async (name: string): Promise<string[]> => {
         const { body } = await editor.post('/agent/v1/agents', {
@@ -232,7 +232,7 @@ describe('selecting targets to score takes', () => {
       expect(await cases({ agent_ids: [other!] })).toEqual([]);
     });
 
-    it('narrowed by the start of a stored trace, else by the time at which the result was created', async () => {
+    it('can be narrowed by the start of a stored trace, else by the creation time of the result', async () => {
       const trace_id = await on.trace({ startedAt: day(1) });
       await result({ case_id: 'traced', trace_id });
       await result({ case_id: 'untraced', trace_id: null });
@@ -240,7 +240,7 @@ describe('selecting targets to score takes', () => {
       expect(await cases({ since: '2025-01-02T00:00:00Z' })).toEqual(['untraced']);
     });
 
-    it('with the count of a narrowed selection over the cap', async () => {
+    it('is rejected over the cap, with the count of the narrowed selection', async () => {
       const trace_id = await on.trace({ startedAt: day(1), sessionId: 's' });
       for (let at = 0; at < 6; at++) await result({ trace_id });
       await result({ trace_id: null });

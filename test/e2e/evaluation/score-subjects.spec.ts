@@ -1,11 +1,11 @@
 import { createTestApp, type TestApp } from '#testing';
 import { ScoringFixture, script } from './scoring.fixture';
 
-/** Answers what it was given to see. */
+/** Returns its subject as `answers`. */
 const MIRROR = script(
   'function score(subject) { return { score: 1, answers: { seen: subject, spans: subject.trace && subject.trace.spans.length } }; }',
 );
-describe('a scorer sees', () => {
+describe('a scorer', () => {
   let app: TestApp;
   let on: ScoringFixture;
 
@@ -24,7 +24,7 @@ describe('a scorer sees', () => {
     return answer.body.results[0].answers.seen;
   };
 
-  it('the experiment’s result of the trace, else the newest', async () => {
+  it('sees the experiment’s result of the trace, else the newest', async () => {
     const trace_id = await on.trace({ input: 'root in', output: 'root out' });
     const [first, second] = [await on.experiment(), await on.experiment()];
     const content = { input: { q: 1 }, expected: [null], metadata: { m: 1 } };
@@ -42,7 +42,7 @@ describe('a scorer sees', () => {
     });
   });
 
-  it('the root span’s input and output without a result', async () => {
+  it('sees the root span’s input and output without a result', async () => {
     const trace_id = await on.trace({ input: 'in', output: 'out' });
     expect(await seen({ trace_ids: [trace_id] })).toMatchObject({
       input: 'in',
@@ -54,7 +54,7 @@ describe('a scorer sees', () => {
     });
   });
 
-  it('no trace without spans', async () => {
+  it('sees no trace without spans', async () => {
     const { trace_id } = await on.result(await on.experiment(), { output: 'x' });
     expect(await seen({ trace_ids: [trace_id] })).toMatchObject({
       output: 'x',
@@ -63,7 +63,7 @@ describe('a scorer sees', () => {
     });
   });
 
-  it('the spans of the trace in order, up to a bound, with a flag', async () => {
+  it('sees the spans of the trace in order, up to a limit, with a flag', async () => {
     const trace_id = await on.trace({ spans: 3 });
     const few = await seen({ trace_ids: [trace_id] });
     expect(few.trace.spans.map((span: any) => span.name)).toEqual(['root', 'step 1', 'step 2']);
@@ -79,7 +79,7 @@ describe('a scorer sees', () => {
     });
   });
 
-  it('the content of traces and results that are too large to be read together', async () => {
+  it('sees the content of traces and results that are too large to be read together', async () => {
     const input = 'x'.repeat(3.5 * 1024 * 1024);
     const lengths = async (body: object): Promise<unknown[]> => {
       const scorer = await on.scorer(script('const score = ({ input }) => input.length'));
@@ -94,7 +94,7 @@ describe('a scorer sees', () => {
     expect(await lengths({ experiment_id })).toEqual([input.length, input.length, input.length]);
   });
 
-  it('in checks, only what is certain about a truncated trace', async () => {
+  it('decides a check of a truncated trace only if the missing part cannot change the outcome', async () => {
     const trace_ids = [await on.trace({ spans: 1_100 })];
     const checked = async (check: object): Promise<any> => {
       const scorer = await on.scorer({ definition: { checks: [check] } });
@@ -115,7 +115,7 @@ describe('a scorer sees', () => {
     });
   });
 
-  it('no other traces in place of a missing one', async () => {
+  it('sees no other traces in place of a missing one', async () => {
     const sessionId = 'elsewhere';
     for (let i = 0; i < 2; i++) await on.trace({ sessionId, input: 'ask', output: 'tell' });
     const experiment = await on.experiment();
@@ -129,7 +129,7 @@ describe('a scorer sees', () => {
     expect(session.body.results).toMatchObject([{ session_id: sessionId, score: 0 }]);
   });
 
-  it('the session of a trace', async () => {
+  it('sees the session of a trace', async () => {
     const sessionId = 'chat';
     const at = Date.now();
     const first = await on.trace({ sessionId, startedAt: at - 1000, input: 'hello', output: 'hi' });
@@ -148,7 +148,7 @@ describe('a scorer sees', () => {
     });
   });
 
-  it('the first input and last output of a session with too many traces', async () => {
+  it('sees the first input and last output of a session with too many traces', async () => {
     const sessionId = 'long';
     const at = Date.now();
     for (let i = 0; i < 102; i++) {
@@ -172,7 +172,7 @@ describe('a scorer sees', () => {
     });
   });
 
-  describe('of large targets', () => {
+  describe('with a large target', () => {
     const MIB = 1024 * 1024;
     const SHAPE = `function score({ input, output, trace, session }) {
       const size = (value) => (value === null ? 0 : JSON.stringify(value).length);
@@ -189,7 +189,7 @@ describe('a scorer sees', () => {
       } };
     }`;
 
-    /** How much of a target a script sees; checked against the engine's limit. */
+    /** Returns how much of a target a script sees. Checks the size against the engine's limit. */
     async function shapeOf(selection: object): Promise<any> {
       const definition = { language: 'javascript', source: SHAPE, memory_mb: 256, timeout_ms: 10_000 };
       const scorer = await on.scorer({ definition });
@@ -203,7 +203,7 @@ describe('a scorer sees', () => {
       return answer.body.results[0].answers;
     }
 
-    it('a root span of 3 MiB once', async () => {
+    it('sees a root span of 3 MiB once', async () => {
       const size = 3 * MIB;
       const trace_id = await on.trace({ output: 'x'.repeat(size - 2), spans: 3 });
       expect(await shapeOf({ trace_ids: [trace_id] })).toEqual({
@@ -222,7 +222,7 @@ describe('a scorer sees', () => {
       });
     });
 
-    it('a root span of 5 MiB, and the other spans', async () => {
+    it('sees a root span of 5 MiB, and the other spans', async () => {
       const size = 5 * MIB;
       const trace_id = await on.trace({ output: 'x'.repeat(size - 2), spans: 2 });
       expect(await shapeOf({ trace_ids: [trace_id] })).toMatchObject({
@@ -239,7 +239,7 @@ describe('a scorer sees', () => {
       });
     });
 
-    it('the result when the root span alone is too large', async () => {
+    it('sees the result when the root span alone is too large', async () => {
       const trace_id = await on.trace({ output: 'x'.repeat(9 * MIB), spans: 2 });
       await on.result(await on.experiment(), { trace_id, input: 'i', output: 'o' });
       expect(await shapeOf({ trace_ids: [trace_id] })).toMatchObject({
@@ -256,7 +256,7 @@ describe('a scorer sees', () => {
       });
     });
 
-    it('nothing when the root span alone is too large', async () => {
+    it('sees nothing when the root span alone is too large', async () => {
       const trace_id = await on.trace({ output: 'x'.repeat(9 * MIB) });
       const answer = await on.score(await on.scorer(), { mode: 'test', trace_ids: [trace_id] });
       expect(answer.body.results).toMatchObject([
@@ -265,7 +265,7 @@ describe('a scorer sees', () => {
       expect(answer.body.results[0]).not.toHaveProperty('score');
     });
 
-    it('nothing of a session whose first or last trace is too large', async () => {
+    it('sees nothing of a session whose first or last trace is too large', async () => {
       const at = Date.now();
       const refusal = async (sessionId: string): Promise<string> => {
         const answer = await on.score(await on.scorer(), { mode: 'test', session_ids: [sessionId] });
@@ -280,7 +280,7 @@ describe('a scorer sees', () => {
       expect(await refusal('ends')).toContain('The last message of the session exceeds');
     });
 
-    it('a session’s messages before its traces, with a flag', async () => {
+    it('sees a session’s messages before its traces, with a flag', async () => {
       const sessionId = 'large';
       for (let i = 0; i < 3; i++) {
         await on.trace({ sessionId, startedAt: Date.now() + i, output: 'x'.repeat(MIB - 2) });
@@ -299,7 +299,7 @@ describe('a scorer sees', () => {
       });
     });
 
-    it('as many messages of a session as fit, with a flag', async () => {
+    it('sees as many messages of a session as fit, with a flag', async () => {
       const sessionId = 'larger';
       for (let i = 0; i < 4; i++) {
         await on.trace({ sessionId, startedAt: Date.now() + i, output: 'x'.repeat(3 * MIB - 2) });
@@ -312,7 +312,7 @@ describe('a scorer sees', () => {
     });
   });
 
-  it('a session’s first user message, last answer, and traces with their spans', async () => {
+  it('sees a session’s first user message, last answer, and traces with their spans', async () => {
     const sessionId = 'chat';
     const at = Date.now();
     const say = (role: string, content: string) => ({ role, content });

@@ -39,7 +39,7 @@ const CHECKS = [
   { type: 'max_cost_usd', max: 0.05 },
 ];
 
-/** One of each form, with every member that it has. */
+/** A definition of each form, with all of its members. */
 const SAMPLES: [schema: string, kind: ScorerKind, definition: object][] = [
   [
     'ScriptDefinition',
@@ -65,7 +65,7 @@ const SAMPLES: [schema: string, kind: ScorerKind, definition: object][] = [
   ['HumanDefinition', 'human', { rubric: 'Kind?', output: NUMERIC }],
 ];
 
-/** What may stand in the place of any value, next to what is the least and the most of some member. */
+/** Replacements for any value, including the minimums and maximums of members. */
 const OTHERS: unknown[] = [
   ...[undefined, null, true, false, '', 'x', 'llm', 'classifier', 'numeric', 'choice', 'boolean'],
   ...['i', 'any', 'output', 'a'.repeat(100), 'a'.repeat(101), 'a'.repeat(256), 'a'.repeat(501), 'a'.repeat(10_001)],
@@ -73,11 +73,11 @@ const OTHERS: unknown[] = [
   ...[[], ['x'], [''], new Array(101).fill('x'), {}, { a: 1 }, CHOICE, NUMERIC],
 ]; // prettier-ignore
 
-/** Rules between members, and of texts that are languages, which a schema cannot tell. */
+/** Faults that a schema cannot express: rules between members, and the syntax of texts. */
 const BEYOND_SCHEMAS =
   /greater than min|above max|more than once|needs either|must begin with|cannot be used|ReferenceError|type must be one|schema has \d+ characters/;
 
-/** Every way to put something else in one place, or to leave it out. */
+/** Yields variations of a value, in each of which one part is replaced, added or omitted. */
 function* changed(value: unknown): Generator {
   yield* OTHERS;
   if (Array.isArray(value)) {
@@ -113,7 +113,7 @@ describe('definitions of scorers', () => {
   });
   afterAll(() => app.close());
 
-  /** What the service finds wrong. */
+  /** Returns the faults that the service finds. */
   const faultsOf = async (kind: ScorerKind, definition: object): Promise<string[]> => {
     try {
       await definitions.check(scope, kind, definition, new AbortController().signal);
@@ -126,34 +126,34 @@ describe('definitions of scorers', () => {
 
   it.each(SAMPLES)('%s of kind %s is valid in openapi.json and in the service', async (schema, kind, sample) => {
     const validate = schemas[schema]!;
-    let taken = 0;
-    let refused = 0;
+    let accepted = 0;
+    let rejected = 0;
     for (const other of changed(sample)) {
       if (typeof other !== 'object' || other === null || Array.isArray(other)) continue;
       const definition = JSON.parse(JSON.stringify(other)) as { backend?: unknown };
-      // the other form of the same kind
+      // The other form of the same kind.
       if (kind === 'llm_judge' && (definition.backend === 'classifier') !== schema.startsWith('Classifier')) continue;
       const faults = await faultsOf(kind, definition);
-      if (faults.length === 0) taken++;
-      else refused++;
+      if (faults.length === 0) accepted++;
+      else rejected++;
       if (validate(definition) === (faults.length === 0)) continue;
-      // what only the service finds is nothing that a schema could tell
+      // The service may find more than the schema only if a schema cannot express it.
       const unexplained = validate(definition) ? faults.filter((one) => !BEYOND_SCHEMAS.test(one)) : ['only the schema'];
       if (unexplained.length > 0) throw new Error(`${JSON.stringify(definition).slice(0, 2_000)}: ${unexplained.join('; ')}; ${JSON.stringify(validate.errors)}`);
     }
-    expect(taken).toBeGreaterThan(10);
-    expect(refused).toBeGreaterThan(100);
+    expect(accepted).toBeGreaterThan(10);
+    expect(rejected).toBeGreaterThan(100);
   }, 120_000); // prettier-ignore
 
   it.each([
-    ['a tag that does not end', 'Is {{output right?', 'is not a Mustache template: Unclosed tag at 18'],
-    ['a section that does not end', '{{#input}}x', 'is not a Mustache template: Unclosed section "input" at 11'],
+    ['an unclosed tag', 'Is {{output right?', 'is not a Mustache template: Unclosed tag at 18'],
+    ['an unclosed section', '{{#input}}x', 'is not a Mustache template: Unclosed section "input" at 11'],
     ['a partial', 'Is {{> other}} right?', 'has a partial, {{> other}}, and partials are not supported'],
     ['a misspelt variable', '{{ouput}}', 'has an unknown variable, {{ouput}}; the variables are input, output, expected, metadata, trace, session'],
-    ['the same where it would be said instead', '{{^expected}}{{ouput}}{{/expected}}', 'has an unknown variable, {{ouput}}; the variables are'],
-    ['a path that leads nowhere', '{{output[x]}}', 'has {{output[x]}}: "output[x]" is not a path'],
-    ['sections too deep', '{{#input}}'.repeat(17) + '{{/input}}'.repeat(17), 'has sections more than 16 deep'],
-    ['more space than anybody needs', `{{input${' '.repeat(90_000)}}}`, 'has more than 1000 characters of whitespace in a row'],
+    ['a misspelt variable in an inverted section', '{{^expected}}{{ouput}}{{/expected}}', 'has an unknown variable, {{ouput}}; the variables are'],
+    ['an invalid path', '{{output[x]}}', 'has {{output[x]}}: "output[x]" is not a path'],
+    ['sections that are nested too deeply', '{{#input}}'.repeat(17) + '{{/input}}'.repeat(17), 'has sections more than 16 deep'],
+    ['too much whitespace', `{{input${' '.repeat(90_000)}}}`, 'has more than 1000 characters of whitespace in a row'],
   ])('refuse a prompt with %s on create', async (_, prompt, why) => {
     for (const backend of ['llm', 'classifier']) {
       const definition = { backend, prompt, output: CHOICE };

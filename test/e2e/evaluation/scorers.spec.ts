@@ -114,7 +114,7 @@ describe('scorers', () => {
   it.each([
     ['scorer_kind', { scorer_kind: 'robot' }],
     ['grain', { grain: 'span' }],
-  ])('are refused with an unknown %s (422)', async (member, members) => {
+  ])('are rejected with an unknown %s (422)', async (member, members) => {
     const answer = await create(members);
     expect(answer.status).toBe(422);
     expect(answer.body).toMatchObject({ code: 'validation_failed', errors: [{ pointer: `/${member}` }] });
@@ -147,14 +147,14 @@ describe('scorers', () => {
       { rubric: 'x', output: { type: 'questions', questions: [{ key: 'a', question: 'b', output: {} }] } },
       '/definition/output/questions/0/output/type',
     ],
-  ])('of kind %s are refused with the definition %j', async (scorer_kind, definition, pointer) => {
+  ])('of kind %s are rejected with the definition %j', async (scorer_kind, definition, pointer) => {
     const answer = await create({ scorer_kind, definition });
     expect(answer.status).toBe(400);
     expect(answer.body.code).toBe('invalid_request');
     expect(answer.body.errors.map((one: any) => one.pointer)).toContain(pointer);
   });
 
-  it('are refused a bad definition on PATCH too', async () => {
+  it('are not changed by a PATCH with an invalid definition', async () => {
     const scorer = await newScorer();
     const answer = await editor.patch(pathOf(scorer), { definition: { checks: [] } });
     expect(answer.status).toBe(400);

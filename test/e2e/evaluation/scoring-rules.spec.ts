@@ -126,7 +126,7 @@ describe('a scoring rule', () => {
     expect(cleared.body).toMatchObject({ filters: [], quiet_seconds: 900, grain: 'session' });
   });
 
-  it('starts anew when it is enabled again', async () => {
+  it('ignores earlier arrivals when it is enabled again', async () => {
     const rule = await made();
     const kept = await patch(rule, { sample_rate: 0.5 });
     expect(kept.body.enabled_at).toBe(rule.enabled_at);
@@ -136,7 +136,7 @@ describe('a scoring rule', () => {
     expect(Date.parse(enabled.body.enabled_at)).toBeGreaterThan(Date.parse(rule.enabled_at));
   });
 
-  it('starts anew when it is restored', async () => {
+  it('ignores earlier arrivals when it is restored', async () => {
     const rule = await made();
     const path = `${rules}/${rule.rule_id}`;
     const archived = await on.evaluator.post(`${path}/archive`);
@@ -149,19 +149,19 @@ describe('a scoring rule', () => {
   it.each([
     ['a rate above 1', { sample_rate: 1.01 }, '/sample_rate'],
     ['a rate below 0', { sample_rate: -0.01 }, '/sample_rate'],
-    ['a rate that is a text', { sample_rate: '1' }, '/sample_rate'],
-    ['no time at all to be quiet', { quiet_seconds: 0 }, '/quiet_seconds'],
-    ['more than a day of it', { quiet_seconds: 86_401 }, '/quiet_seconds'],
-    ['half a second', { quiet_seconds: 1.5 }, '/quiet_seconds'],
-    ['a text for whether it is enabled', { enabled: 'yes' }, '/enabled'],
-    ['filters that are no list', { filters: 'all' }, '/filters'],
+    ['a rate as text', { sample_rate: '1' }, '/sample_rate'],
+    ['a quiet time of 0', { quiet_seconds: 0 }, '/quiet_seconds'],
+    ['a quiet time of more than a day', { quiet_seconds: 86_401 }, '/quiet_seconds'],
+    ['a quiet time that is not an integer', { quiet_seconds: 1.5 }, '/quiet_seconds'],
+    ['`enabled` as text', { enabled: 'yes' }, '/enabled'],
+    ['filters that are not a list', { filters: 'all' }, '/filters'],
     ['too many filters', { filters: Array(21).fill({ field: 'model', op: 'eq', value: 'm' }) }, '/filters'],
     ['a filter without a value', { filters: [{ field: 'model', op: 'eq' }] }, '/filters/0/value'],
-    ['a text for a measure', { filters: [{ field: 'cost_usd', op: 'gte', value: '1' }] }, '/filters/0/value'],
-    ['a bound of a text', { filters: [{ field: 'model', op: 'gte', value: 'm' }] }, '/filters/0/op'],
-    ['a list that is none', { filters: [{ field: 'model', op: 'in', value: 'm' }] }, '/filters/0/value'],
+    ['a text for a numeric filter', { filters: [{ field: 'cost_usd', op: 'gte', value: '1' }] }, '/filters/0/value'],
+    ['a bound for a text filter', { filters: [{ field: 'model', op: 'gte', value: 'm' }] }, '/filters/0/op'],
+    ['an `in` filter without a list', { filters: [{ field: 'model', op: 'in', value: 'm' }] }, '/filters/0/value'],
     [
-      'bounds with nothing between them',
+      'bounds that exclude each other',
       {
         filters: [
           { field: 'span_count', op: 'gte', value: 2 },
@@ -171,12 +171,12 @@ describe('a scoring rule', () => {
       '/filters/1/value',
     ],
     [
-      'a member of a filter that there is not',
+      'an unknown member of a filter',
       { filters: [{ field: 'model', op: 'eq', value: 'm', not: 1 }] },
       '/filters/0/not',
     ],
-    ['a misspelt member, which would widen it', { filter: [] }, '/filter'],
-  ])('is refused with %s', async (_, members, place) => {
+    ['a misspelt member', { filter: [] }, '/filter'],
+  ])('is rejected with %s', async (_, members, place) => {
     const rule = await made();
     for (const answer of [await create(members), await patch(rule, members)]) {
       expect(outcome(answer)).toEqual([400, 'invalid_request']);
@@ -189,7 +189,7 @@ describe('a scoring rule', () => {
     ['field', { filters: [{ field: 'case_id', op: 'eq', value: 'c' }] }, '/filters/0/field'],
     ['operator', { filters: [{ field: 'model', op: 'ne', value: 'm' }] }, '/filters/0/op'],
     ['status', { filters: [{ field: 'status', op: 'in', value: ['ok', 'fine'] }] }, '/filters/0/value'],
-  ])('is refused with an unknown %s', async (_, members, place) => {
+  ])('is rejected with an unknown %s', async (_, members, place) => {
     const rule = await made();
     for (const answer of [await create(members), await patch(rule, members)]) {
       expect(outcome(answer)).toEqual([422, 'validation_failed']);
@@ -243,7 +243,7 @@ describe('a scoring rule', () => {
     }
   });
 
-  it('is read by viewers, and made, changed and archived by evaluators', async () => {
+  it('is read by viewers, and created, changed and archived by evaluators', async () => {
     const rule = await made();
     const path = `${rules}/${rule.rule_id}`;
     for (const role of ['viewer', 'editor'] as const) {
@@ -261,7 +261,7 @@ describe('a scoring rule', () => {
     expect(status).toBe(403);
   });
 
-  it('is refused for human scorers, and for judges without a backend', async () => {
+  it('is rejected for human scorers, and for judges without a backend', async () => {
     const people = await on.scorer(HUMAN);
     expect(outcome(await create({}, rulesOf(people)))).toEqual([400, 'invalid_request']);
     const judge = rulesOf(await on.scorer(JUDGE));
@@ -287,7 +287,7 @@ describe('a scoring rule', () => {
     expect(outcome(await on.evaluator.post(`${rules}/${left.rule_id}/restore`))).toEqual([409, 'conflict']);
   });
 
-  it('is one of at most 20 per scorer, also under concurrency', async () => {
+  it('is limited to 20 per scorer, even for concurrent requests', async () => {
     const answers = await Promise.all(Array.from({ length: 22 }, () => create()));
     expect(answers.map(({ status }) => status).sort()).toEqual([...Array(20).fill(201), 409, 409]);
     const [one] = (await on.evaluator.get(rules)).body.items;

@@ -14,13 +14,13 @@ export interface TraceOptions {
   spans?: number;
 }
 
-/** A script that scores 1 where the output is what was expected. */
+/** A script that scores 1 if the output equals the expected value. */
 export const EXACT = {
   language: 'javascript',
   source: 'function score({ output, expected }) { return output === expected; }',
 };
 
-/** A workspace in which scoring is tried out, over HTTP alone. */
+/** A workspace for testing scoring over HTTP. */
 export class ScoringFixture {
   private constructor(
     readonly organization: TestOrganization,
@@ -37,7 +37,7 @@ export class ScoringFixture {
   }
 
   async scorer(members: object = {}): Promise<any> {
-    return this.made('/eval/v1/scorers', {
+    return this.post('/eval/v1/scorers', {
       workspace_id: this.workspaceId,
       name: newId('scr'),
       scorer_kind: 'code',
@@ -47,12 +47,12 @@ export class ScoringFixture {
   }
 
   async experiment(members: object = {}): Promise<any> {
-    return this.made('/eval/v1/experiments', { workspace_id: this.workspaceId, name: 'eval', ...members });
+    return this.post('/eval/v1/experiments', { workspace_id: this.workspaceId, name: 'eval', ...members });
   }
 
-  /** A result of an experiment, with a trace of its own unless it is given another. */
+  /** Creates a result of an experiment, with a new trace id by default. */
   async result(experiment: { experiment_id: string }, members: object = {}): Promise<any> {
-    return this.made(`/eval/v1/experiments/${experiment.experiment_id}/results`, {
+    return this.post(`/eval/v1/experiments/${experiment.experiment_id}/results`, {
       workspace_id: this.workspaceId,
       case_id: newId('item'),
       trace_id: newTraceId(),
@@ -60,7 +60,7 @@ export class ScoringFixture {
     });
   }
 
-  /** Results, each with a trace of its own. */
+  /** Creates results, each with a new trace id by default. */
   async results(experiment: { experiment_id: string }, items: object[]): Promise<any[]> {
     const answer = await this.evaluator.post(
       `/eval/v1/experiments/${experiment.experiment_id}/results/bulk`,
@@ -72,7 +72,7 @@ export class ScoringFixture {
     return answer.body.items.map((item: any) => item.result);
   }
 
-  /** Sends a trace as an exporter would. @returns its id. */
+  /** Sends a trace as an exporter would. Returns the trace id. */
   async trace(options: TraceOptions = {}): Promise<string> {
     const { traceId = newTraceId(), startedAt = Date.now(), sessionId, spans = 1 } = options;
     const nanos = (ms: number): string => `${BigInt(ms) * 1_000_000n}`;
@@ -124,19 +124,19 @@ export class ScoringFixture {
   /** Waits until a batch has ended. */
   async finishedBatch(batch: { score_batch_id: string }): Promise<any> {
     for (;;) {
-      const found = await this.readBatch(batch);
-      if (found.batch_status === 'succeeded' || found.batch_status === 'failed') return found;
+      const current = await this.readBatch(batch);
+      if (current.batch_status === 'succeeded' || current.batch_status === 'failed') return current;
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }
 
-  /** The runs of a batch, first the oldest. */
+  /** Returns the runs of a batch, oldest first. */
   async runsOfBatch({ score_batch_id }: { score_batch_id: string }): Promise<any[]> {
     const path = `/eval/v1/score-runs?score_batch_id=${score_batch_id}&sort=created_at&limit=500`;
     return (await this.evaluator.get(path)).body.items;
   }
 
-  /** Has a new scorer score the results of a new experiment: queues the run, and does not wait for it. */
+  /** Starts a run of a new scorer over the results of a new experiment, and does not wait for it. */
   async runOver(items: object[], members: object = {}, body: object = {}): Promise<any> {
     const experiment = await this.experiment();
     const results = await this.results(experiment, items);
@@ -146,7 +146,7 @@ export class ScoringFixture {
     return { experiment, results, scorer, run };
   }
 
-  /** The results of an experiment, in the order in which they were made. */
+  /** Returns the results of an experiment, in the order of their creation. */
   async resultsOfExperiment({ experiment_id }: { experiment_id: string }): Promise<any[]> {
     const path = `/eval/v1/experiments/${experiment_id}/results?sort=created_at`;
     return (await this.evaluator.get(path)).body.items;
@@ -175,7 +175,7 @@ export class ScoringFixture {
     return (await this.evaluator.get(`/eval/v1/score-runs/${runId}/results?limit=500`)).body.items;
   }
 
-  private async made(path: string, body: object): Promise<any> {
+  private async post(path: string, body: object): Promise<any> {
     const answer = await this.evaluator.post(path, body);
     if (answer.status >= 300) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
     return answer.body;
@@ -188,5 +188,5 @@ const text = (value: unknown): string | undefined =>
 const attribute = (key: string, value: string | undefined) =>
   value === undefined ? [] : [{ key, value: { stringValue: value } }];
 
-/** The members of a scorer that is this script. */
+/** Returns the members of a scorer with this script. */
 export const script = (source: string) => ({ definition: { language: 'javascript', source } });

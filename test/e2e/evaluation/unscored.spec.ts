@@ -18,7 +18,7 @@ describe('unscored traces among many', () => {
     on = await ScoringFixture.create(app);
     scorer = await on.scorer();
     const other = await on.scorer();
-    // The newest nine tenths were tried, a hundred by a run; of those every tenth failed. Another scorer did the same.
+    // Two scorers tried the newest nine tenths of the traces, in runs of a hundred. Every tenth of those failed.
     await app.database.transaction(async (tx) => {
       await tx.query('SET LOCAL synchronous_commit TO on');
       await tx.query(
@@ -63,7 +63,7 @@ describe('unscored traces among many', () => {
     return answer.body.results.map((one: any) => one.trace_id);
   };
 
-  /** The plans, as made in their transactions, of the pages of traces and of the look-ups of their earlier scores. */
+  /** Returns the plans of the queries for pages of traces and for their earlier scores, made in their transactions. */
   async function plansOf(body: object): Promise<{ pages: Plan[][]; lookups: Plan[][] }> {
     const plans: { pages: Plan[][]; lookups: Plan[][] } = { pages: [], lookups: [] };
     const explain = async (query: SqlExecutor['query'], text: string, values: readonly unknown[]) => {
@@ -76,17 +76,17 @@ describe('unscored traces among many', () => {
     return plans;
   }
 
-  it('are refused without a limit, with their count', async () => {
+  it('are rejected without a limit, with their count', async () => {
     expect((await ask({})).body.detail).toContain('matches 3800 targets');
     expect((await ask({ grain: 'session' })).body.detail).toContain('matches 2001 targets');
   });
 
   it.each([
-    ['the first page has some', { mode: 'preview', until: time(SCORED_FROM), limit: 5 }, 1],
-    // 18,000 were tried: 100, 200, 400, … 3,200, and then 5,000 at a time
+    ['the first page has untried ones', { mode: 'preview', until: time(SCORED_FROM), limit: 5 }, 1],
+    // The 18,000 tried traces are in pages of 100, 200, 400, … 3,200, and then 5,000.
     ['the newest were all tried', { mode: 'preview', limit: 5 }, 9],
-    ['too few were never tried', { mode: 'preview', since: time(SCORED_FROM), limit: 5 }, 9],
-  ])('are found by index, unsorted, when %s', async (_, body, count) => {
+    ['too few are untried', { mode: 'preview', since: time(SCORED_FROM), limit: 5 }, 9],
+  ])('are found by index, without sorting, if %s', async (_, body, count) => {
     const { pages, lookups } = await plansOf(body);
     expect([pages.length, lookups.length]).toEqual([count, count]);
     const used = (nodes: Plan[]) => nodes.flatMap((node) => node['Index Name'] ?? []);
@@ -96,7 +96,7 @@ describe('unscored traces among many', () => {
     }
     for (const nodes of lookups) {
       expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan');
-      // either is an index of targets
+      // Both are indexes of targets.
       expect(used(nodes).some((index) => /^score_results_(target|scored)$/.test(index))).toBe(true);
     }
   });
@@ -108,19 +108,19 @@ describe('unscored traces among many', () => {
     expect(await previewed({ ...some, limit: 3 })).toEqual(ids(1999, 1998, 2010));
   });
 
-  it('exclude those of open runs', async () => {
+  it('exclude targets of open runs', async () => {
     const body = { since: time(1998), until: time(2021) };
     const queued = await ask({ ...body, limit: 3 });
     expect(queued.body.total).toBe(3);
     expect(await previewed(body)).toEqual(ids(2010, 2000));
     await on.evaluator.post(`/eval/v1/score-runs/${queued.body.score_run_id}/cancel`);
-    // cancelled, they count as tried and failed
+    // Cancelled targets count as tried and failed.
     expect(await previewed(body)).toEqual(ids(2020, 2010, 2000, 1999, 1998));
   });
 });
 
-/** An experiment is selected from along the key of its results, and no further than needed. */
-describe('unscored results among many', () => {
+/** Selections read the results of an experiment along their key, and no more of them than needed. */
+describe('selections among many results', () => {
   const RESULTS = 20_000;
   let app: TestApp;
   let on: ScoringFixture;
@@ -140,7 +140,7 @@ describe('unscored results among many', () => {
       `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, session_id)
        SELECT $1, lpad(to_hex(n), 32, '0'), now() - interval '1 day', now(), 1, 0, '{}', 'ses_' || n
        FROM generate_series(2, $3::int, 2) n WHERE $2::text IS NOT NULL AND $4::text IS NOT NULL`,
-      // the newest nine tenths were scored, a hundred by a run
+      // The newest nine tenths were scored, in runs of a hundred.
       `INSERT INTO score_runs (score_run_id, org_id, workspace_id, scorer_id, scorer_version, grain, run_status,
                                concurrency, total, created_at, updated_at, created_by)
        SELECT 'run_' || n, 'org', $1, $4, 1, 'trace', 'succeeded', 4, 100, now(), now(), 'test'
@@ -159,7 +159,7 @@ describe('unscored results among many', () => {
   });
   afterAll(() => app.close());
 
-  /** The plans of the pages of results, of the look-ups of their traces, and of those of their scores. */
+  /** Returns the plans of the queries for pages of results, for their traces and for their scores. */
   async function plansOf(body: object): Promise<Record<'pages' | 'traces' | 'scores', Plan[][]>> {
     const plans: Record<'pages' | 'traces' | 'scores', Plan[][]> = { pages: [], traces: [], scores: [] };
     const explain = async (query: SqlExecutor['query'], text: string, values: readonly unknown[]) => {
@@ -181,11 +181,11 @@ describe('unscored results among many', () => {
   }
 
   it.each([
-    ['all', {}, 1],
-    // 18,001 were scored: 100, 200, 400, … 3,200, and then 5,000 at a time
-    ['those that are left', { unscored_only: true }, 9],
-    ['those that began yesterday', { until: new Date(Date.now() - 3_600_000).toISOString() }, 1],
-  ])('selects from %s along the key, unsorted', async (_, body, count) => {
+    ['all results', {}, 1],
+    // The 18,001 scored results are in pages of 100, 200, 400, … 3,200, and then 5,000.
+    ['unscored results', { unscored_only: true }, 9],
+    ['results of traces from yesterday', { until: new Date(Date.now() - 3_600_000).toISOString() }, 1],
+  ])('read %s along the key, without sorting', async (_, body, count) => {
     for (const statistics of ['without', 'with']) {
       if (statistics === 'with') await app.database.query('ANALYZE results, traces, score_results');
       const { pages, traces, scores } = await plansOf(body);
@@ -200,16 +200,16 @@ describe('unscored results among many', () => {
     }
   });
 
-  it('refuses more than the cap with their number', async () => {
-    const refused = async (body: object): Promise<string> =>
+  it('are rejected over the cap, with the number of targets', async () => {
+    const rejection = async (body: object): Promise<string> =>
       (await on.score(scorer, { experiment_id, ...body })).body.detail;
-    expect(await refused({})).toContain(`matches ${RESULTS} targets`);
-    expect(await refused({ unscored_only: true })).toContain('matches 1999 targets');
+    expect(await rejection({})).toContain(`matches ${RESULTS} targets`);
+    expect(await rejection({ unscored_only: true })).toContain('matches 1999 targets');
     const sessions = { session_ids: Array.from({ length: 200 }, (_, n) => `ses_${2 * n + 2}`) };
-    expect(await refused({ grain: 'session', ...sessions })).toContain('matches 200 targets');
+    expect(await rejection({ grain: 'session', ...sessions })).toContain('matches 200 targets');
   });
 
-  it('go on where the last run has stopped, newest first, and miss none', async () => {
+  it('continue where the last run stopped, newest first, and miss no result', async () => {
     const counter = await on.scorer();
     const next = async (limit: number, members: object = {}): Promise<{ ids: string[]; pages: number }> => {
       let pages = 0;
@@ -231,15 +231,15 @@ describe('unscored results among many', () => {
       Array.from({ length: from - to + 1 }, (_, n) => `res_0${String(from - n).padStart(25, '0')}`);
     expect((await next(100)).ids).toEqual(ids(RESULTS, RESULTS - 99));
     expect((await next(100)).ids).toEqual(ids(RESULTS - 100, RESULTS - 199));
-    // a selection that is narrowed walks over less
+    // A narrowed selection does not walk the whole range.
     const narrowed = { trace_ids: [(RESULTS - 1_000).toString(16).padStart(32, '0')] };
     expect((await next(1, narrowed)).ids).toEqual(ids(RESULTS - 1_000, RESULTS - 1_000));
     for (let ran = 200; ran < 900; ran += 100) {
-      // one page of those that are newer than all, and one of those that come next
+      // One page of results newer than all walks, and one page of the next results.
       expect(await next(100)).toEqual({ ids: ids(RESULTS - ran, RESULTS - ran - 99), pages: 2 });
     }
     const late = `${ids(RESULTS - 50, RESULTS - 50)[0]}_late`;
-    // newer results come first, and what appears or changes where others have been comes in the end
+    // Newer results come first. Results that appear or change in walked ranges come last.
     const insert = (resultId: string) =>
       app.database.query(
         `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, created_at, updated_at, created_by)
