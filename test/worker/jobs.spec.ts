@@ -200,7 +200,11 @@ describeOnBothQueues('jobs', (env) => {
 
   it.each([
     ['has no handler', [], /greet has no handler/],
-    ['has two handlers', [GreetProcessor, SecondProcessor], /more than one handler: GreetProcessor, SecondProcessor/],
+    [
+      'has two handlers',
+      [GreetProcessor, SecondProcessor],
+      /more than one handler: GreetProcessor, SecondProcessor/,
+    ],
   ])('keep a process from starting if one %s', async (_, processors, message) => {
     await expect(worker(processors)).rejects.toThrow(message);
   });

@@ -57,7 +57,10 @@ describe('a judge', () => {
 
     it.each([
       ['in a Markdown fence', '```json\n{"reasoning":"r","choice":"bad"}\n```'],
-      ['after the thoughts of the model', '<think>{"choice":"good"}?</think>\n\n{"reasoning":"r","choice":"bad"}'],
+      [
+        'after the thoughts of the model',
+        '<think>{"choice":"good"}?</think>\n\n{"reasoning":"r","choice":"bad"}',
+      ],
       [
         'in several parts',
         [

@@ -95,9 +95,7 @@ describe('a judge', () => {
   it('is cut off after 1 MiB of an endless answer, and not asked again', async () => {
     judge.reply = () => 'floods';
     const { results } = await scored(2);
-    expect(results.map((one) => one.error)).toEqual(
-      Array(2).fill("The judge's response exceeds 1 MiB."),
-    );
+    expect(results.map((one) => one.error)).toEqual(Array(2).fill("The judge's response exceeds 1 MiB."));
     expect(judge.asked).toHaveLength(2);
   });
 

@@ -65,7 +65,12 @@ export class JudgeFixture {
   }
 
   /** Returns the items of `test` or `preview` for the results of an experiment. */
-  async inMode(mode: 'test' | 'preview', scorer: any, { experiment_id }: any, body: object = {}): Promise<any[]> {
+  async inMode(
+    mode: 'test' | 'preview',
+    scorer: any,
+    { experiment_id }: any,
+    body: object = {},
+  ): Promise<any[]> {
     const answer = await this.on.score(scorer, { experiment_id, mode, ...body });
     if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
     return answer.body.results;

@@ -202,7 +202,12 @@ describe('a request to score with an encoded body', () => {
 
   it.each<[string, number, string, () => Promise<string>]>([
     ['without credentials', 401, 'token_missing', () => Promise.resolve('')],
-    ['with an unknown API key', 401, 'invalid_api_key', () => Promise.resolve('Authorization: Bearer rsk_x\r\n')],
+    [
+      'with an unknown API key',
+      401,
+      'invalid_api_key',
+      () => Promise.resolve('Authorization: Bearer rsk_x\r\n'),
+    ],
     [
       'by an editor',
       403,

@@ -42,39 +42,42 @@ describe('the messages of an agent', () => {
     return blocks.map((block) => block[2]!);
   };
 
-  describe.each(INSTRUMENTED_AGENTS.map((agent) => [agent.sentBy, agent] as const))('sent by %s', (_, agent) => {
-    it('reach a judge', async () => {
-      const trace_ids = [await sendAgent(on, agent)];
-      expect(await insertedBy('{{input}}{{output}}{{trace}}', { trace_ids })).toEqual([
-        QUESTION,
-        ANSWER,
-        TRANSCRIPT,
-      ]);
-    });
+  describe.each(INSTRUMENTED_AGENTS.map((agent) => [agent.sentBy, agent] as const))(
+    'sent by %s',
+    (_, agent) => {
+      it('reach a judge', async () => {
+        const trace_ids = [await sendAgent(on, agent)];
+        expect(await insertedBy('{{input}}{{output}}{{trace}}', { trace_ids })).toEqual([
+          QUESTION,
+          ANSWER,
+          TRANSCRIPT,
+        ]);
+      });
 
-    it('reach a judge of a session once each, even if calls and traces repeat them', async () => {
-      const at = Date.now();
-      for (const n of [0, 1]) await sendAgent(on, agent, { sessionId: 'chat', startedAt: at + n * 1000 });
-      const body = { session_ids: ['chat'] };
-      const [, ...turn] = TRANSCRIPT.split('\n\n');
-      const both = [TRANSCRIPT, ...turn].join('\n\n');
-      expect(await insertedBy('{{input}}{{output}}{{session}}', body, { grain: 'session' })).toEqual([
-        QUESTION,
-        ANSWER,
-        both,
-      ]);
-    });
+      it('reach a judge of a session once each, even if calls and traces repeat them', async () => {
+        const at = Date.now();
+        for (const n of [0, 1]) await sendAgent(on, agent, { sessionId: 'chat', startedAt: at + n * 1000 });
+        const body = { session_ids: ['chat'] };
+        const [, ...turn] = TRANSCRIPT.split('\n\n');
+        const both = [TRANSCRIPT, ...turn].join('\n\n');
+        expect(await insertedBy('{{input}}{{output}}{{session}}', body, { grain: 'session' })).toEqual([
+          QUESTION,
+          ANSWER,
+          both,
+        ]);
+      });
 
-    it('are the input and output of spans in scripts', async () => {
-      const { input, output, trace } = await seen({ trace_ids: [await sendAgent(on, agent)] });
-      expect([input, output]).toEqual([QUESTION, ANSWER]);
-      const [root, call, tool] = trace.spans;
-      expect([root.input, root.output]).toEqual([null, null]);
-      expect(JSON.stringify(call.input)).toContain(QUESTION);
-      expect(JSON.stringify(call.output)).toContain('get_weather');
-      expect([call.model, tool.tool_name]).toEqual(['m', 'get_weather']);
-    });
-  });
+      it('are the input and output of spans in scripts', async () => {
+        const { input, output, trace } = await seen({ trace_ids: [await sendAgent(on, agent)] });
+        expect([input, output]).toEqual([QUESTION, ANSWER]);
+        const [root, call, tool] = trace.spans;
+        expect([root.input, root.output]).toEqual([null, null]);
+        expect(JSON.stringify(call.input)).toContain(QUESTION);
+        expect(JSON.stringify(call.output)).toContain('get_weather');
+        expect([call.model, tool.tool_name]).toEqual(['m', 'get_weather']);
+      });
+    },
+  );
 
   const [AGENT] = INSTRUMENTED_AGENTS as [(typeof INSTRUMENTED_AGENTS)[number]];
 
@@ -186,15 +189,18 @@ describe('the messages of an agent', () => {
     ]);
   });
 
-  it.each(['trace', 'session'])('are absent for a crashed case without a trace, in grain %s', async (grain) => {
-    const { experiment_id } = await on.experiment();
-    const crashed = { trace_id: null, input: QUESTION, expected: ANSWER, error: { message: 'timeout' } };
-    await on.result({ experiment_id }, crashed);
-    expect(await seen({ experiment_id, grain })).toEqual({
-      ...{ input: QUESTION, output: null, expected: ANSWER, metadata: {}, session: null },
-      trace: null,
-    });
-  });
+  it.each(['trace', 'session'])(
+    'are absent for a crashed case without a trace, in grain %s',
+    async (grain) => {
+      const { experiment_id } = await on.experiment();
+      const crashed = { trace_id: null, input: QUESTION, expected: ANSWER, error: { message: 'timeout' } };
+      await on.result({ experiment_id }, crashed);
+      expect(await seen({ experiment_id, grain })).toEqual({
+        ...{ input: QUESTION, output: null, expected: ANSWER, metadata: {}, session: null },
+        trace: null,
+      });
+    },
+  );
 
   it('include tool calls that only spans have', async () => {
     const steps = [

@@ -165,25 +165,25 @@ describe('target selection', () => {
     const cases = async (body: object = {}): Promise<string[]> =>
       (await itemsOf(body)).map(({ case_id }) => case_id);
 
+    it.each(['trace', 'session'])('includes a case without a trace, in grain %s', async (grain) => {
+      const crashed = await result({ case_id: 'crashed', trace_id: null, error: { message: 'timeout' } });
+      const right = await result({ case_id: 'right', output: 1, expected: 1 });
+      expect(await itemsOf({ grain })).toMatchObject([
+        { result_id: right.result_id, case_id: 'right', trace_id: right.trace_id },
+        { result_id: crashed.result_id, case_id: 'crashed' },
+      ]);
+      expect((await itemsOf({ grain }))[1]).not.toHaveProperty('trace_id');
+    });
+
     it.each(['trace', 'session'])(
-      'includes a case without a trace, in grain %s',
+      'includes two results with the same trace and session, in grain %s',
       async (grain) => {
-        const crashed = await result({ case_id: 'crashed', trace_id: null, error: { message: 'timeout' } });
-        const right = await result({ case_id: 'right', output: 1, expected: 1 });
-        expect(await itemsOf({ grain })).toMatchObject([
-          { result_id: right.result_id, case_id: 'right', trace_id: right.trace_id },
-          { result_id: crashed.result_id, case_id: 'crashed' },
-        ]);
-        expect((await itemsOf({ grain }))[1]).not.toHaveProperty('trace_id');
+        const named = { trace_id: await on.trace({ sessionId: 's' }), session_id: 's' };
+        await result({ case_id: 'one', ...named });
+        await result({ case_id: 'two', ...named });
+        expect(await cases({ grain })).toEqual(['two', 'one']);
       },
     );
-
-    it.each(['trace', 'session'])('includes two results with the same trace and session, in grain %s', async (grain) => {
-      const named = { trace_id: await on.trace({ sessionId: 's' }), session_id: 's' };
-      await result({ case_id: 'one', ...named });
-      await result({ case_id: 'two', ...named });
-      expect(await cases({ grain })).toEqual(['two', 'one']);
-    });
 
     it('takes the newest results first, up to the limit', async () => {
       for (const case_id of ['1', '2', '3']) await result({ case_id });

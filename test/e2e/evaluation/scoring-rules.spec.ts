@@ -157,9 +157,17 @@ describe('a scoring rule', () => {
     ['filters that are not a list', { filters: 'all' }, '/filters'],
     ['too many filters', { filters: Array(21).fill({ field: 'model', op: 'eq', value: 'm' }) }, '/filters'],
     ['a filter without a value', { filters: [{ field: 'model', op: 'eq' }] }, '/filters/0/value'],
-    ['a text for a numeric filter', { filters: [{ field: 'cost_usd', op: 'gte', value: '1' }] }, '/filters/0/value'],
+    [
+      'a text for a numeric filter',
+      { filters: [{ field: 'cost_usd', op: 'gte', value: '1' }] },
+      '/filters/0/value',
+    ],
     ['a bound for a text filter', { filters: [{ field: 'model', op: 'gte', value: 'm' }] }, '/filters/0/op'],
-    ['an `in` filter without a list', { filters: [{ field: 'model', op: 'in', value: 'm' }] }, '/filters/0/value'],
+    [
+      'an `in` filter without a list',
+      { filters: [{ field: 'model', op: 'in', value: 'm' }] },
+      '/filters/0/value',
+    ],
     [
       'bounds that exclude each other',
       {

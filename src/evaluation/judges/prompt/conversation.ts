@@ -77,7 +77,11 @@ class Turn {
     if (isFirst) this.isContinued = false;
     const questionAt = messages.findLastIndex(({ role }) => role === 'user');
     const counted = messages.map((message, index) =>
-      this.count(message, counts, isFirst || index <= questionAt ? this.conversationCounts : this.traceCounts),
+      this.count(
+        message,
+        counts,
+        isFirst || index <= questionAt ? this.conversationCounts : this.traceCounts,
+      ),
     );
     // A repeated question is new if its trace does not repeat the conversation after it.
     const isNewQuestion = isFirst && !counted.slice(questionAt + 1).some(({ isRepeated }) => isRepeated);

@@ -71,9 +71,7 @@ const VALUE_MEMBERS = {
 const COMPARISON_MEMBERS = {
   ...VALUE_MEMBERS,
   value: optional(anyJson('The value to compare with. Cannot be combined with `expected_path`.')),
-  expected_path: optional(
-    path('Selects the value to compare with. Defaults to `expected`.'),
-  ),
+  expected_path: optional(path('Selects the value to compare with. Defaults to `expected`.')),
 };
 const CASE_MEMBER = { case_sensitive: optional(flag('Whether upper and lower case differ.'), true) };
 const tool = (description: string) => text(description, { max: 255 });

@@ -58,22 +58,26 @@ function faultOfSource(source: unknown): string | undefined {
     : undefined;
 }
 
-const CHECKS = form('ChecksDefinitionDto', 'A scorer of kind `code` that uses checks instead of a `source`.', {
-  checks: list('', CHECK, {
-    noun: 'checks',
-    min: 1,
-    max: MAX_CHECKS,
-    key: 'name',
-    maxText: MAX_CHECKS_LENGTH,
-  }),
-  aggregate: optional(
-    oneOf(
-      'How the checks are combined into one score. `all`: 1 if all passed, else 0. `any`: 1 if at least one passed, else 0. `mean`: the share that passed.',
-      ['all', 'any', 'mean'],
+const CHECKS = form(
+  'ChecksDefinitionDto',
+  'A scorer of kind `code` that uses checks instead of a `source`.',
+  {
+    checks: list('', CHECK, {
+      noun: 'checks',
+      min: 1,
+      max: MAX_CHECKS,
+      key: 'name',
+      maxText: MAX_CHECKS_LENGTH,
+    }),
+    aggregate: optional(
+      oneOf(
+        'How the checks are combined into one score. `all`: 1 if all passed, else 0. `any`: 1 if at least one passed, else 0. `mean`: the share that passed.',
+        ['all', 'any', 'mean'],
+      ),
+      'all',
     ),
-    'all',
-  ),
-});
+  },
+);
 
 const VALUE_MAX = 255;
 const TEXT_MAX = 10_000;

@@ -138,7 +138,10 @@ function readSingle(
   faults: Faults,
 ): Read<string | boolean | number> | undefined {
   const refuse = (detail: string): undefined => {
-    faults.form.push({ pointer, detail: isGiven(given) ? `must be ${detail}` : `is required, and must be ${detail}` });
+    faults.form.push({
+      pointer,
+      detail: isGiven(given) ? `must be ${detail}` : `is required, and must be ${detail}`,
+    });
   };
   switch (output.type) {
     case 'boolean':

@@ -30,7 +30,10 @@ export class ScoreBatchController {
     limit: ({ SCORING_LIMIT_BYTES }) => SCORING_LIMIT_BYTES,
     codings: ['gzip', 'base64'],
   })
-  @ApiAcceptedResponse({ type: ScoreBatchDto, description: 'The batch. A batch without targets has already succeeded.' })
+  @ApiAcceptedResponse({
+    type: ScoreBatchDto,
+    description: 'The batch. A batch without targets has already succeeded.',
+  })
   async create(
     @CurrentScope() scope: Scope,
     @Param('scorer_id') scorerId: string,

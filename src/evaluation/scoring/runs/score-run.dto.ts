@@ -156,7 +156,8 @@ export class ScoringResultDto {
   samples?: SampleSpreadDto;
   @AnyJson({
     required: false,
-    description: 'In `preview`: what would be run, or the body of the request that would be sent to the judge.',
+    description:
+      'In `preview`: what would be run, or the body of the request that would be sent to the judge.',
   })
   preview_request?: unknown;
 }

@@ -150,7 +150,8 @@ export class SubjectBuilder {
     if (!content || !budget.take(sizeOf(required))) return tooLarge(sourceOf(result));
     const shown = trace && showSpans(trace, spans!, budget);
     const sessionId = sessionIdOf(target, trace, result);
-    const session = sessionId === null ? null : await this.sessions.read(scope, sessionId, budget, prefetched);
+    const session =
+      sessionId === null ? null : await this.sessions.read(scope, sessionId, budget, prefetched);
     const sessionView =
       session && (await this.showSession(scope, session, budget, prefetched, { withSpans: false }));
     return {
@@ -243,7 +244,9 @@ export class SubjectBuilder {
     const spans: (ShownSpans | undefined)[] = [];
     for (const trace of traces)
       spans.push(
-        withSpans ? showSpans(trace, await this.readSpans(scope, trace, prefetched, budget), budget) : undefined,
+        withSpans
+          ? showSpans(trace, await this.readSpans(scope, trace, prefetched, budget), budget)
+          : undefined,
       );
     const isCut = session.hasMore || messages.length < session.messages.length;
     return {

@@ -209,7 +209,7 @@ export class AgentSessions implements Candidates {
 }
 
 async function* noPages(): AsyncGenerator<never, undefined> {
-  // there are none
+  // Yields nothing.
 }
 
 const isNewer = (one: DatedSession | undefined, other: DatedSession | undefined): boolean =>

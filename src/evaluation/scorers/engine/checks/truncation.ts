@@ -41,13 +41,13 @@ function isTruncatedAt(kind: Kind, value: unknown, steps: readonly PathStep[]): 
         return listIsTruncatedAt('span', value.spans, hasAll(value.spans, value.span_count, value), rest);
       return (step === 'input' || step === 'output') && isTruncated(value) && value[step] === null;
     case 'session':
-      if (step === undefined) return isTruncated(value) || listIsTruncatedAt('trace', value.traces, true, rest);
+      if (step === undefined)
+        return isTruncated(value) || listIsTruncatedAt('trace', value.traces, true, rest);
       if (step === 'traces') return listIsTruncatedAt('trace', value.traces, hasAllTraces(value), rest);
       return step === 'messages' && listIsTruncatedAt('message', value.messages, !isTruncated(value), rest);
     case 'span':
       return (
-        isTruncated(value) &&
-        (step === undefined || ['attributes', 'events', 'links'].includes(String(step)))
+        isTruncated(value) && (step === undefined || ['attributes', 'events', 'links'].includes(String(step)))
       );
     case 'message':
       return false;

@@ -194,7 +194,8 @@ describe('checks of values', () => {
 
     it('is an error for texts above 20,000 characters', () => {
       expect(outcome({ type: 'levenshtein', value: 'a' }, { output: 'a'.repeat(20_001) })).toEqual({
-        error: 'levenshtein: texts of more than 20000 characters cannot be compared; the longer one has 20001',
+        error:
+          'levenshtein: texts of more than 20000 characters cannot be compared; the longer one has 20001',
       });
     });
   });

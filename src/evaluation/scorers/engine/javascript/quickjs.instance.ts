@@ -155,9 +155,7 @@ export class QuickJsInstance {
     const limitsHandle = context.unwrapResult(
       context.evalCode(`(${limits})`, 'limits.js', { type: 'global' }),
     );
-    const entry = context.unwrapResult(
-      context.callFunction(prelude, context.undefined, host, limitsHandle),
-    );
+    const entry = context.unwrapResult(context.callFunction(prelude, context.undefined, host, limitsHandle));
     return {
       isDefined: context.getProp(entry, 'isDefined'),
       run: context.getProp(entry, 'run'),

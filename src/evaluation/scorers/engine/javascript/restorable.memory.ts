@@ -10,7 +10,7 @@ const ARENA_BYTES = 512 * KIB;
 const STATIC_BYTES = 256 * KIB;
 /** Largest stack of the interpreter. It lies directly below the heap and grows downwards. */
 export const STACK_BYTES = 512 * KIB;
-/** The interpreter does not count all native frames. This includes what they write beyond its stack. */
+/** Memory below the heap that is wiped. Native frames that the interpreter does not count may write beyond its stack. */
 const STACK_WINDOW_BYTES = STACK_BYTES + 256 * KIB;
 /** A memory that has grown by more than this is released instead of wiped. */
 const KEPT_GROWTH_BYTES = 8 * MIB;
