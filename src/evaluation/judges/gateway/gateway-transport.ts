@@ -54,7 +54,7 @@ function outcomeOf(error: unknown): AttemptOutcome {
     return { status: isBudget ? 402 : status, text: refusalText(detail) };
   const seconds = Number(headers['Retry-After'] ?? NaN);
   return {
-    failure: `could not be called through the gateway: ${detail}`,
+    failure: `could not be called through the gateway: ${detail.replace(/\.$/, '')}`,
     isRateLimited: status === 429,
     ...(Number.isFinite(seconds) && { retryAfterMs: seconds * 1000 }),
   };
