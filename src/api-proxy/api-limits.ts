@@ -3,30 +3,30 @@ import { problem } from '#platform/problem';
 import { RateLimits } from '#platform/rate-limit';
 import type { ApiTarget } from '../registry';
 
-/** Enforces the limits of registered APIs, over all of their callers. */
+/** Enforces the limits of registered APIs, across all of their callers. */
 @Injectable()
 export class ApiLimits {
-  /** Requests in flight in this process, by API with a limit. */
+  /** Requests in flight in this process, by the id of an API that limits them. */
   private readonly inFlight = new Map<string, number>();
 
   constructor(private readonly rates: RateLimits) {}
 
-  /** Counts a request by the limit of its API. Errors: 429 with `Retry-After`. */
+  /** Counts a request against the rate limit of its API. Errors: 429 with `Retry-After`. */
   async count({ api_id: key }: ApiTarget, perMinute: number): Promise<void> {
     const seconds = await this.rates.checkOwn({ name: 'api', key, perMinute });
     if (seconds === null) return;
     throw problem.rateLimited(
-      `This API takes ${perMinute} requests per minute from all callers together. Try again in ${seconds} s.`,
+      `This API accepts ${perMinute} requests per minute from all callers together. Try again in ${seconds} s.`,
       seconds,
     );
   }
 
-  /** Takes a place of an API. Returns a function that frees it. Errors: 429 with `Retry-After`. */
+  /** Counts a request as in flight, and returns a function that ends the count. Errors: 429 with `Retry-After`. */
   enter({ api_id: id, max_in_flight: max }: ApiTarget): () => void {
-    if (max === null) return FREE;
+    if (max === null) return noop;
     const running = this.inFlight.get(id) ?? 0;
     if (running >= max) {
-      throw problem.rateLimited(`This API takes ${max} requests at once. Try again when one has ended.`, 1);
+      throw problem.rateLimited(`This API accepts ${max} concurrent requests. Try again when one has ended.`, 1);
     }
     this.inFlight.set(id, running + 1);
     return () => {
@@ -37,4 +37,4 @@ export class ApiLimits {
   }
 }
 
-const FREE = (): void => undefined;
+const noop = (): void => undefined;

@@ -17,7 +17,7 @@ import { pathFault } from './proxy-path';
 import { exchange, type UpstreamRequest } from './upstream-exchange';
 import { proxyError } from './upstream-failure';
 
-/** The path below which requests are forwarded: the id of an API follows, and then the forwarded path. */
+/** The prefix of forwarded requests. The id of an API and the path to forward follow it. */
 export const PROXY_PREFIX = '/api/v1/apis/';
 
 /** The route in logs, metrics and the OpenAPI document. */
@@ -48,39 +48,39 @@ export class ApiProxyEndpoint implements Endpoint {
   ) {}
 
   /**
-   * Handles a request below `PROXY_PREFIX`. Throws a `Problem` if nothing was answered. Waits only where it must, because each
-   * promise costs about as much as one of the checks.
+   * Handles a request below `PROXY_PREFIX`. Throws a `Problem` if no response was sent. Awaits only where it must, because
+   * each promise costs about as much as one of the checks.
    */
   async handle(request: ServiceRequest, response: ServerResponse): Promise<void> {
     request.route = { path: PROXY_ROUTE };
     let leave: (() => void) | undefined;
     try {
       const { method, headers } = request;
-      if (!(FORWARDED_METHODS as readonly string[]).includes(method)) throw unknownMethod();
+      if (!(FORWARDED_METHODS as readonly string[]).includes(method)) throw unsupportedMethod();
       const principal = this.principals.cached(request) ?? (await this.principals.read(request));
       if (!this.rates.isOff('proxy')) await this.countRequest(principal, response);
       if (headers[WORKSPACE] !== undefined) await this.workspaces.checkHeader(principal, headers);
       checkUpgrade(request);
-      if (isLoop(headers.via)) throw looping();
+      if (isLoop(headers.via)) throw loopDetected();
       const target = splitTarget(targetOf(request));
       const fault = pathFault(target.path);
-      if (fault === 'escape') throw escaped();
+      if (fault === 'escape') throw basePathEscaped();
       const { orgId } = principal;
-      const found = this.apis.cached(orgId, target.apiId) ?? (await this.apis.find(orgId, target.apiId));
-      const api = usable(found, principal, target.apiId);
+      const registered = this.apis.cached(orgId, target.apiId) ?? (await this.apis.find(orgId, target.apiId));
+      const api = requireAccess(registered, principal, target.apiId);
       request.context.workspaceId = api.workspace_id;
-      if (fault === 'encoded_slash' && !api.allow_encoded_slash) throw escaped();
+      if (fault === 'encoded_slash' && !api.allow_encoded_slash) throw basePathEscaped();
       checkAllowed(api, method);
       if (api.requests_per_minute !== null) await this.limits.count(api, api.requests_per_minute);
       leave = this.limits.enter(api);
-      const sent = this.requestOf(request, api, target);
-      await exchange(this.outbound.dispatcher, sent, response, request.context.requestId);
+      const upstreamRequest = this.requestOf(request, api, target);
+      await exchange(this.outbound.dispatcher, upstreamRequest, response, request.context.requestId);
     } finally {
       leave?.();
     }
   }
 
-  /** Says that the service made the response. Problems of an upstream say why it did not answer. */
+  /** Returns a `Proxy-Status` that names this service as the source of the response. Upstream problems bring their own. */
   problemHeaders(error: unknown): Readonly<Record<string, string>> {
     const isDenied = error instanceof Problem && error.status < 500;
     return { 'Proxy-Status': proxyError(isDenied ? 'http_request_denied' : 'proxy_internal_response') };
@@ -94,7 +94,7 @@ export class ApiProxyEndpoint implements Endpoint {
   private requestOf(request: ServiceRequest, api: ApiTarget, target: Target): UpstreamRequest {
     const { base } = api;
     this.outbound.checkUrl(base);
-    const { own, query } = this.credentials.applied(api, target.query);
+    const { ownHeaders, query } = this.credentials.applyTo(api, target.query);
     const { method, headers } = request;
     const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
     const basePath = base.pathname === '/' ? '' : base.pathname;
@@ -102,7 +102,7 @@ export class ApiProxyEndpoint implements Endpoint {
       origin: base.origin,
       path: `${basePath}${target.separator}${target.path}${query}` || '/',
       method,
-      headers: requestHeaders(request, own, this.hopOf(request)),
+      headers: requestHeaders(request, ownHeaders, this.hopOf(request)),
       body: hasBody ? receiveBody(request, Infinity) : null,
       timeoutMs: api.timeout_ms,
     };
@@ -122,8 +122,8 @@ export class ApiProxyEndpoint implements Endpoint {
 
 const WORKSPACE = WORKSPACE_HEADER.toLowerCase();
 
-/** Returns an API that the caller may use. Errors: 404, 403. */
-function usable(api: ApiTarget | null, principal: Member, apiId: string): ApiTarget {
+/** Returns the API if the caller may use it. Errors: 404, 403. */
+function requireAccess(api: ApiTarget | null, principal: Member, apiId: string): ApiTarget {
   const roles = api && rolesIn(principal, api.workspace_id);
   if (!api || !roles || roles.size === 0) throw problem.notFound('API', apiId);
   if (PROXY_ROLES.some((role) => roles.has(role))) return api;
@@ -133,64 +133,64 @@ function usable(api: ApiTarget | null, principal: Member, apiId: string): ApiTar
 /** Throws 409 for an archived API or workspace, and 403 for a method that the API does not allow. */
 function checkAllowed(api: ApiTarget, method: string): void {
   if (api.archived_at) throw problem.conflict('The API is archived. Restore it to use it again.');
-  if (api.is_workspace_archived) throw problem.conflict('The workspace of the API is archived.');
+  if (api.is_workspace_archived) throw problem.conflict('The workspace of the API is archived. Restore it to use the API again.');
   if ((api.allowed_methods as readonly string[]).includes(method)) return;
   throw new Problem('forbidden', `This API allows only ${api.allowed_methods.join(', ')}.`);
 }
 
-/** The parts of a request's target, as they were sent. */
+/** The parts of a request target, as sent. */
 interface Target {
   apiId: string;
-  /** A slash, unless nothing follows the id. */
+  /** A slash, or empty if the target ends with the id. */
   separator: '/' | '';
   path: string;
-  /** With its question mark; empty without one. */
+  /** Includes the question mark. Empty if there is no query. */
   query: string;
 }
 
 function splitTarget(target: string): Target {
   if (target.includes('#'))
-    throw problem.invalidRequest('The target has a fragment. Remove # and what follows.');
+    throw problem.invalidRequest('The request target has a fragment. Remove `#` and all that follows it.');
   const rest = target.slice(PROXY_PREFIX.length);
-  const mark = rest.indexOf('?');
-  const whole = mark < 0 ? rest : rest.slice(0, mark);
-  const slash = whole.indexOf('/');
+  const queryStart = rest.indexOf('?');
+  const pathname = queryStart < 0 ? rest : rest.slice(0, queryStart);
+  const slash = pathname.indexOf('/');
   return {
-    apiId: slash < 0 ? whole : whole.slice(0, slash),
+    apiId: slash < 0 ? pathname : pathname.slice(0, slash),
     separator: slash < 0 ? '' : '/',
-    path: slash < 0 ? '' : whole.slice(slash + 1),
-    query: mark < 0 ? '' : rest.slice(mark),
+    path: slash < 0 ? '' : pathname.slice(slash + 1),
+    query: queryStart < 0 ? '' : rest.slice(queryStart),
   };
 }
 
-/** Keeps a valid `traceparent`, and makes one otherwise. */
+/** Returns the client's `traceparent` if it is valid, and a new one otherwise. */
 function traceparentOf({ headers: { traceparent }, context }: ServiceRequest): string {
   return typeof traceparent === 'string' && traceparent.includes(context.traceId)
     ? traceparent
     : `00-${context.traceId}-${randomHex(8)}-00`;
 }
 
-/** Throws 400 for an upgrade, such as to WebSocket. One to HTTP/2 is ignored, because clients only offer it. */
+/** Throws 400 for an upgrade, such as to WebSocket. Ignores an upgrade to HTTP/2, because clients work without it. */
 function checkUpgrade({ headers: { upgrade } }: ServiceRequest): void {
   if (upgrade === undefined || /^h2c$/i.test(upgrade)) return;
   throw problem.invalidRequest(
-    'Upgrades, such as to WebSocket, cannot be forwarded. Send a request without Upgrade.',
+    'Upgrades, such as to WebSocket, cannot be forwarded. Send the request without `Upgrade`.',
   );
 }
 
-const escaped = (): Problem =>
+const basePathEscaped = (): Problem =>
   new Problem(
     'base_path_escaped',
     'The path could leave the base path of the API. Remove dot segments, backslashes, encoded slashes, control characters and a second slash at its start.',
   );
 
-const looping = (): Problem =>
+const loopDetected = (): Problem =>
   problem.invalidRequest(
-    'The request has passed through this service several times. Register the API itself, not its address at this service.',
+    'The request has passed through this service several times. Register the base URL of the API itself, not its URL at this proxy.',
     { headers: { 'Proxy-Status': proxyError('proxy_loop_detected') } },
   );
 
-const unknownMethod = (): Problem => {
+const unsupportedMethod = (): Problem => {
   const allowed = FORWARDED_METHODS.join(', ');
   return new Problem('method_not_allowed', `This path supports ${allowed}.`, { headers: { Allow: allowed } });
 };

@@ -3,11 +3,11 @@ import { problem } from '#platform/problem';
 import { SealedSecretError } from '#platform/secrets';
 import { ApiDirectory, type ApiTarget } from '../registry';
 
-/** What a request to an API gets besides what the client sent. */
-export interface Applied {
-  /** Headers by lower-case name, which replace those of the client. */
-  own: ReadonlyMap<string, string>;
-  /** The query with its question mark; empty without one. */
+/** The headers and the query that carry an API's stored credential. */
+export interface AppliedCredential {
+  /** Headers by lower-case name. They replace the client's headers. */
+  ownHeaders: ReadonlyMap<string, string>;
+  /** Includes the question mark. Empty if there is no query. */
   query: string;
 }
 
@@ -16,21 +16,24 @@ export interface Applied {
 export class Credentials {
   constructor(private readonly apis: ApiDirectory) {}
 
-  /** Errors: 400 for a query that has the parameter of the credential, 503 for a credential that is missing or cannot be read. */
-  applied(api: ApiTarget, query: string): Applied {
-    const own = new Map(Object.entries(api.headers).map(([name, value]) => [name.toLowerCase(), value]));
-    if (api.auth_type === 'none') return { own, query };
+  /**
+   * Errors: 400 for a query that already has the credential's parameter, 503 for a credential that is missing or cannot be
+   * decrypted.
+   */
+  applyTo(api: ApiTarget, query: string): AppliedCredential {
+    const ownHeaders = new Map(Object.entries(api.headers).map(([name, value]) => [name.toLowerCase(), value]));
+    if (api.auth_type === 'none') return { ownHeaders, query };
     const secret = this.secretOf(api);
     const name = api.auth_name ?? '';
     switch (api.auth_type) {
       case 'bearer':
-        return { own: own.set('authorization', `Bearer ${secret}`), query };
+        return { ownHeaders: ownHeaders.set('authorization', `Bearer ${secret}`), query };
       case 'basic':
-        return { own: own.set('authorization', `Basic ${Buffer.from(secret).toString('base64')}`), query };
+        return { ownHeaders: ownHeaders.set('authorization', `Basic ${Buffer.from(secret).toString('base64')}`), query };
       case 'header':
-        return { own: own.set(name.toLowerCase(), secret), query };
+        return { ownHeaders: ownHeaders.set(name.toLowerCase(), secret), query };
       case 'query':
-        return { own, query: withParameter(query, name, secret) };
+        return { ownHeaders, query: withParameter(query, name, secret) };
     }
   }
 
@@ -46,14 +49,13 @@ export class Credentials {
       );
     }
     if (secret !== null) return secret;
-    throw problem.unavailable('This API has no credential yet. Set `auth.value` with a PATCH of the API.');
+    throw problem.unavailable('This API has no credential yet. Set its `auth.value`.');
   }
 }
 
 function withParameter(query: string, name: string, value: string): string {
-  const given = new URLSearchParams(query);
-  if (given.has(name)) {
-    throw problem.invalidQuery(name, 'is the credential of the API, which the service adds. Remove it');
+  if (new URLSearchParams(query).has(name)) {
+    throw problem.invalidQuery(name, 'carries the credential of the API, which the service adds. Remove it');
   }
   const parameter = `${encodeURIComponent(name)}=${encodeURIComponent(value)}`;
   return query.length > 1 ? `${query}&${parameter}` : `?${parameter}`;

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Name and value by turns, as Node reads them. */
+/** Alternating names and values, as Node provides them. */
 export type RawHeaders = readonly string[];
 
-/** Headers of one connection (RFC 9110, section 7.6.1), and those that frame its messages. */
+/** Headers that apply to one connection (RFC 9110, section 7.6.1) or frame its messages. */
 const HOP_BY_HOP = [
   'connection',
   'http2-settings',
@@ -16,10 +16,10 @@ const HOP_BY_HOP = [
   'upgrade',
 ];
 
-/** Request headers that are for this service. */
-const OF_THE_SERVICE = ['authorization', 'cookie', 'expect', 'host', 'x-service-workspace-id'];
+/** Request headers that are meant for this service. */
+const SERVICE_HEADERS = ['authorization', 'cookie', 'expect', 'host', 'x-service-workspace-id'];
 
-/** Statements about the way of a request, which this service makes itself, besides `X-Forwarded-…`. */
+/** Headers that describe a request's path through proxies. This service sets its own, as it does for `X-Forwarded-…`. */
 const FORWARDING = [
   'cf-connecting-ip',
   'forwarded',
@@ -33,17 +33,17 @@ const FORWARDING = [
   'x-rewrite-url',
 ];
 
-/** Trailers of requests are not forwarded. */
+/** Includes `Trailer`, because trailers of requests are not forwarded. */
 const DROPPED_REQUEST: ReadonlySet<string> = new Set([
   ...HOP_BY_HOP,
-  ...OF_THE_SERVICE,
+  ...SERVICE_HEADERS,
   ...FORWARDING,
   'trailer',
 ]);
-/** `Proxy-Status` is replaced by one that has this hop too. */
+/** Includes `Proxy-Status`, which is replaced by one that also names this hop. */
 const DROPPED_RESPONSE: ReadonlySet<string> = new Set([...HOP_BY_HOP, 'proxy-status']);
 
-/** Headers that a trailer must not have (RFC 9110, section 6.5.1). */
+/** Fields that are not allowed in trailers (RFC 9110, section 6.5.1). */
 const NOT_IN_TRAILERS: ReadonlySet<string> = new Set([
   ...HOP_BY_HOP,
   'content-encoding',
@@ -55,42 +55,42 @@ const NOT_IN_TRAILERS: ReadonlySet<string> = new Set([
   'trailer',
 ]);
 
-/** This service in `Via` and `Proxy-Status`. */
+/** The name of this service in `Via` and `Proxy-Status`. */
 export const PROXY_NAME = 'agent-registry';
 
-/** How often a request may pass through services of this name, which may be more than one. */
+/** How often a request may pass through services of this name. Above 1, because deployments may call each other. */
 const PASSES_MAX = 3;
 
-/** Returns whether `Via` shows that a request goes round in circles, as through an API whose base URL is that of the proxy. */
+/** Returns whether `Via` shows a forwarding loop, such as through an API whose base URL is this proxy. */
 export const isLoop = (via: string | string[] | undefined): boolean =>
   String(via ?? '').split(PROXY_NAME).length > PASSES_MAX;
 
-/** How the service reached the request. */
+/** How the request reached this service. */
 export interface Hop {
   httpVersion: string;
   /** The client's address. */
   address: string | undefined;
   proto: string;
   host: string;
-  /** Undefined if tracing adds it. */
+  /** Undefined if tracing adds the header. */
   traceparent: string | undefined;
 }
 
-/** Returns the headers of the request to an upstream. @param own headers that replace those of the client */
+/** Returns the headers of the request to an upstream. @param own headers that replace the client's */
 export function requestHeaders(
-  { rawHeaders: given, headers: { connection, te } }: Pick<IncomingMessage, 'rawHeaders' | 'headers'>,
+  { rawHeaders: raw, headers: { connection, te } }: Pick<IncomingMessage, 'rawHeaders' | 'headers'>,
   own: ReadonlyMap<string, string>,
   hop: Hop,
 ): string[] {
-  const named = connectionOptions(connection);
+  const hopOnly = connectionOptions(connection);
   const headers: string[] = [];
   let via = '';
-  for (let at = 0; at < given.length; at += 2) {
-    const name = given[at]!.toLowerCase();
-    if (name === 'via') via += `${given[at + 1]!}, `;
-    if (DROPPED_REQUEST.has(name) || named.has(name) || own.has(name) || name.startsWith('x-forwarded-'))
+  for (let at = 0; at < raw.length; at += 2) {
+    const name = raw[at]!.toLowerCase();
+    if (name === 'via') via += `${raw[at + 1]!}, `;
+    if (DROPPED_REQUEST.has(name) || hopOnly.has(name) || own.has(name) || name.startsWith('x-forwarded-'))
       continue;
-    headers.push(given[at]!, given[at + 1]!);
+    headers.push(raw[at]!, raw[at + 1]!);
   }
   for (const [name, value] of own) headers.push(name, value);
   headers.push('via', `${via}${hop.httpVersion} ${PROXY_NAME}`);
@@ -102,57 +102,57 @@ export function requestHeaders(
 }
 
 /**
- * Returns the end-to-end headers of an upstream's response, as it sent them, and what this hop says about it.
+ * Returns the end-to-end headers of an upstream's response as sent, plus this hop's `Via` and `Proxy-Status`.
  *
- * @param canHaveTrailers whether `Trailer` is kept, which Node refuses to send where no trailers can follow
+ * @param canHaveTrailers keeps `Trailer`, which Node refuses to send where no trailers can follow
  */
-export function responseHeaders(given: RawHeaders, status: number, canHaveTrailers: boolean): string[] {
-  const named = connectionOptions(valueOf(given, 'connection'));
+export function responseHeaders(raw: RawHeaders, status: number, canHaveTrailers: boolean): string[] {
+  const hopOnly = connectionOptions(valueOf(raw, 'connection'));
   const headers: string[] = [];
-  let before = '';
-  for (let at = 0; at < given.length; at += 2) {
-    const name = given[at]!.toLowerCase();
-    if (name === 'proxy-status') before += `${given[at + 1]!}, `;
+  let earlierStatus = '';
+  for (let at = 0; at < raw.length; at += 2) {
+    const name = raw[at]!.toLowerCase();
+    if (name === 'proxy-status') earlierStatus += `${raw[at + 1]!}, `;
     if (name === 'trailer' && !canHaveTrailers) continue;
-    if (!DROPPED_RESPONSE.has(name) && !named.has(name)) headers.push(given[at]!, given[at + 1]!);
+    if (!DROPPED_RESPONSE.has(name) && !hopOnly.has(name)) headers.push(raw[at]!, raw[at + 1]!);
   }
   headers.push(
     'Via',
     `1.1 ${PROXY_NAME}`,
     'Proxy-Status',
-    `${before}${PROXY_NAME}; received-status=${status}`,
+    `${earlierStatus}${PROXY_NAME}; received-status=${status}`,
   );
   return headers;
 }
 
-/** Returns the trailers of an upstream's response that can be passed on. */
-export const trailersOf = (given: RawHeaders): [string, string][] => {
-  const kept = filtered(given, (name) => !NOT_IN_TRAILERS.has(name));
+/** Returns the trailers of an upstream's response that may be forwarded. */
+export const trailersOf = (raw: RawHeaders): [string, string][] => {
+  const kept = filtered(raw, (name) => !NOT_IN_TRAILERS.has(name));
   return kept.flatMap((name, at) => (at % 2 === 0 ? [[name, kept[at + 1]!] as [string, string]] : []));
 };
 
-/** Returns the values of a header joined as a list, or undefined. */
-export function valueOf(given: RawHeaders, sought: string): string | undefined {
-  const values = given.filter((_, at) => at % 2 === 1 && given[at - 1]!.toLowerCase() === sought);
+/** Returns the values of a header, joined with commas, or undefined. */
+export function valueOf(raw: RawHeaders, name: string): string | undefined {
+  const values = raw.filter((_, at) => at % 2 === 1 && raw[at - 1]!.toLowerCase() === name);
   return values.length > 0 ? values.join(', ') : undefined;
 }
 
-function filtered(given: RawHeaders, isKept: (name: string) => boolean): string[] {
+function filtered(raw: RawHeaders, isKept: (name: string) => boolean): string[] {
   const kept: string[] = [];
-  for (let at = 0; at < given.length; at += 2) {
-    if (isKept(given[at]!.toLowerCase())) kept.push(given[at]!, given[at + 1]!);
+  for (let at = 0; at < raw.length; at += 2) {
+    if (isKept(raw[at]!.toLowerCase())) kept.push(raw[at]!, raw[at + 1]!);
   }
   return kept;
 }
 
-/** Returns the names in `Connection`, which are for this hop alone. */
+/** Returns the header names in `Connection`, which apply to this hop only. */
 function connectionOptions(value: string | undefined): ReadonlySet<string> {
   if (value === undefined || /^(?:keep-alive|close)$/i.test(value)) return NO_NAMES;
   const names = value
     .toLowerCase()
     .split(',')
     .map((name) => name.trim());
-  // the length of a body is not for the hop alone, whatever a client says
+  // a client must not remove the length of its body this way
   return new Set(names.filter((name) => name !== 'content-length'));
 }
 const NO_NAMES: ReadonlySet<string> = new Set();

@@ -1,18 +1,18 @@
-/** Why a path is refused. */
+/** The reasons to reject a path. */
 export type PathFault = 'escape' | 'encoded_slash';
 
-/** Decodings after which a path must not change any more. */
+/** A path must stop changing after this many decodings. */
 const DECODINGS_MAX = 3;
 
 /**
  * Returns why the path after the id of an API could leave its base path, or null.
  *
- * Upstreams and what is before them decode paths differently often, so the path is decoded until it stops changing, and each
- * form is checked: no dot segment (also with `;parameters`, a query or spaces), backslash, control character or leading empty
- * segment. A path that still changes after three decodings is refused. An encoded slash is its own fault, because an API
- * can be registered to take it.
+ * Upstreams and the proxies in front of them may decode a path several times. So the path is decoded until it stops changing,
+ * and each form is checked: it must not have a dot segment (even with `;parameters`, a query or spaces), a backslash, a control
+ * character or an empty first segment. A path that still changes after three decodings is rejected. An encoded slash is a
+ * fault of its own, because an API can be registered to accept it.
  *
- * @param path bytes as sent, without the query, as latin1
+ * @param path the bytes as sent, as latin1, without the query
  */
 export function pathFault(path: string): PathFault | null {
   let hasEncodedSlash = false;
@@ -35,14 +35,14 @@ function isEscape(form: string): boolean {
 }
 
 /**
- * Servers remove parameters (`..;/`), and some also spaces at the end, before they resolve dot segments. One that decodes
- * a path before it parses it also takes an encoded `?` or `#` for its end.
+ * Servers remove parameters (`..;/`), and some also trailing spaces, before they resolve dot segments. A server that decodes a
+ * path before it parses it also ends the path at an encoded `?` or `#`.
  */
 const isDotSegment = (segment: string): boolean => /^ *\.{1,2} *(?:[;?#]|$)/.test(segment);
 
 const slashes = (text: string): number => text.split('/').length;
 
-/** An escape of a byte, or of a character as some servers accept it (`%u002e`). */
+/** An escaped byte, or an escaped character in the form that some servers accept (`%u002e`). */
 const ESCAPE = /%(?:u([0-9a-f]{4})|([0-9a-f]{2}))/gi;
 
 const decoded = (text: string): string =>
@@ -52,7 +52,7 @@ const decoded = (text: string): string =>
       : Buffer.from(String.fromCharCode(Number.parseInt(character, 16))).toString('latin1'),
   );
 
-/** UTF-8 of syntax characters that only lenient decoders accept: overlong forms, and full-width characters. */
+/** UTF-8 forms of syntax characters that only lenient decoders accept: overlong encodings and full-width characters. */
 const LENIENT: readonly (readonly [RegExp, string])[] = [
   [/\xc0\xae|\xe0\x80\xae|\xf0\x80\x80\xae|\xef\xbc\x8e/g, '.'],
   [/\xc0\xaf|\xe0\x80\xaf|\xf0\x80\x80\xaf|\xef\xbc\x8f|\xe2\x88\x95|\xe2\x81\x84/g, '/'],

@@ -3,7 +3,7 @@ import { AUTHENTICATION_CODES, type ProblemCode, problemContent } from '#platfor
 import { WORKSPACE_HEADER } from '#platform/auth';
 import { FORWARDED_METHODS, PROXY_ROLES, PROXY_ROUTE } from './api-proxy.endpoint';
 
-/** The problems of the service itself, by status and in this order. An API may answer with the same statuses. */
+/** The service's own problems, ordered by status. An API may return the same statuses. */
 const PROBLEMS: readonly (readonly [status: number, reason: string, codes: readonly ProblemCode[]])[] = [
   [
     400,
@@ -17,7 +17,7 @@ const PROBLEMS: readonly (readonly [status: number, reason: string, codes: reado
   ],
   [
     403,
-    'You do not have the required role, the API does not allow the method, or its address must not be called.',
+    'You do not have the required role, the API does not allow the method, or its address is not public.',
     ['access_denied', 'account_suspended', 'forbidden', 'platform_principal_refused'],
   ],
   [404, 'The API does not exist or is not visible to you.', ['not_found']],
@@ -26,7 +26,7 @@ const PROBLEMS: readonly (readonly [status: number, reason: string, codes: reado
   [409, 'The API or its workspace is archived.', ['conflict']],
   [
     429,
-    'Too many requests, of yours or to this API. Wait for the seconds in `Retry-After`.',
+    'You sent too many requests, or the API received too many. Wait for the seconds in `Retry-After`.',
     ['rate_limited'],
   ],
   [500, 'Internal error. Quote the request id when you report it.', ['internal_error']],
@@ -35,12 +35,12 @@ const PROBLEMS: readonly (readonly [status: number, reason: string, codes: reado
     'The API cannot be reached or has no credential, or the service is unavailable or overloaded.',
     ['auth_unavailable', 'service_overloaded', 'service_unavailable'],
   ],
-  [504, 'The API did not answer within its timeout.', ['request_timeout']],
+  [504, 'The API did not respond within its timeout.', ['request_timeout']],
 ];
 
-const DESCRIPTION = `Sends the request to a registered API with the secret that is stored for it, and returns the answer as it arrives. Method, path, query, body and end-to-end headers are forwarded as sent, except \`Authorization\` and \`Cookie\`, which are never forwarded.
+const DESCRIPTION = `Sends the request to a registered API with the secret stored for it, and streams the response back. Method, path, query, body and end-to-end headers are forwarded as sent, except \`Authorization\` and \`Cookie\`, which are never forwarded.
 
-An answer of the API has \`Via\`, and \`agent-registry; received-status=…\` in \`Proxy-Status\` (RFC 9209). A problem of the service has \`agent-registry; error=…\` instead, and no \`Via\`. \`${PROXY_ROUTE.slice(0, -'/{path}'.length)}\` without a path calls the base URL itself. Each API names the methods that it allows.
+A response from the API has \`Via\`, and \`agent-registry; received-status=…\` in \`Proxy-Status\` (RFC 9209). A problem from the service has \`agent-registry; error=…\` instead, and no \`Via\`. \`${PROXY_ROUTE.slice(0, -'/{path}'.length)}\` without a path calls the base URL itself. Each API declares the methods that it allows.
 
 Requires the role ${PROXY_ROLES.map((role) => `\`${role}\``).join(' or ')} in the workspace of the API.`;
 
@@ -51,7 +51,7 @@ const PARAMETERS = [
     in: 'path' as const,
     required: true,
     description:
-      'What follows the base URL of the API. It may contain slashes: send them as they are, not as `%2F`, which only APIs with `allow_encoded_slash` take. Everything else is forwarded byte for byte. Dot segments, backslashes, control characters and a slash at the start return 400 `base_path_escaped`, in any encoding.',
+      'The path to append to the base URL of the API, forwarded byte for byte. Send slashes unencoded: only APIs with `allow_encoded_slash` accept `%2F`. Dot segments, backslashes, control characters and a leading slash return 400 `base_path_escaped`, in any encoding.',
     schema: { type: 'string' },
   },
   {
@@ -59,7 +59,7 @@ const PARAMETERS = [
     in: 'header' as const,
     required: false,
     description:
-      'Optional. It has no effect here, so a client can send it with every request. Returns 403 for a workspace that you cannot access.',
+      'Optional, and without effect here, so that clients can send it with every request. Returns 403 for a workspace that you cannot access.',
     schema: { type: 'string' },
   },
 ];
@@ -72,17 +72,17 @@ const header = (description: string, required = true) => ({
   schema: { type: 'string' },
 });
 
-const VIA = 'The way of the answer. Ends with this service, `1.1 agent-registry`.';
-const OF_THE_API = {
+const VIA = 'The proxies that forwarded the response. Ends with this service, `1.1 agent-registry`.';
+const API_RESPONSE_HEADERS = {
   Via: header(VIA),
   'Proxy-Status': header(
     'The status that the API sent, such as `agent-registry; received-status=200`, after the entries of earlier proxies.',
   ),
 };
-const OF_EITHER = {
-  Via: header(`${VIA} Absent from a problem of the service.`, false),
+const PROBLEM_HEADERS = {
+  Via: header(`${VIA} Absent from a problem of the service itself.`, false),
   'Proxy-Status': header(
-    'For a problem of the service, why there is no answer of the API, such as `agent-registry; error=connection_refused`.',
+    'For a problem of the service itself: why there is no response from the API, such as `agent-registry; error=connection_refused`.',
   ),
 };
 
@@ -90,7 +90,7 @@ function operationOf(method: (typeof FORWARDED_METHODS)[number]) {
   const takesBody = method !== 'GET' && method !== 'HEAD';
   const problems = PROBLEMS.map(([status, description, codes]): [string, object] => [
     String(status),
-    { description, headers: OF_EITHER, content: { ...problemContent(codes), ...ANY } },
+    { description, headers: PROBLEM_HEADERS, content: { ...problemContent(codes), ...ANY } },
   ]);
   return {
     operationId: `forward${method.charAt(0)}${method.slice(1).toLowerCase()}`,
@@ -101,14 +101,14 @@ function operationOf(method: (typeof FORWARDED_METHODS)[number]) {
     ...(takesBody && { requestBody: { description: 'Any body, forwarded as sent.', content: ANY } }),
     security: [{ bearer: [] }],
     responses: {
-      '2XX': { description: 'The API has answered.', headers: OF_THE_API, content: ANY },
+      '2XX': { description: 'A response from the API.', headers: API_RESPONSE_HEADERS, content: ANY },
       ...Object.fromEntries(problems),
-      default: { description: 'Any other answer of the API.', headers: OF_THE_API, content: ANY },
+      default: { description: 'Any other response from the API.', headers: API_RESPONSE_HEADERS, content: ANY },
     },
   };
 }
 
-/** The operations of the API proxy for the OpenAPI document, which cannot find them among the controllers. */
+/** The operations of the API proxy for the OpenAPI document. They are written here because the proxy is not a controller. */
 export const PROXY_PATHS: OpenAPIObject['paths'] = {
   [PROXY_ROUTE]: Object.fromEntries(
     FORWARDED_METHODS.map((method) => [method.toLowerCase(), operationOf(method)]),

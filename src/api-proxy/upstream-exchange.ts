@@ -1,45 +1,45 @@
 import type { ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { Problem } from '#platform/problem';
-import { passedOn } from './buffer-collection';
+import { releaseForwarded } from './buffer-memory';
 import { responseHeaders, trailersOf, valueOf } from './proxy-headers';
 import { lateProblem, upstreamProblem } from './upstream-failure';
 
-/** An upstream that sends nothing of a started body for this long is given up. */
+/** An exchange ends when the upstream pauses for this long within a response body. */
 const IDLE_MS = 600_000;
 
-/** Bytes of the request that an upstream must take within its deadline, again and again, until the body has been sent. */
+/** Bytes of the request body that an upstream must accept per deadline, until the body has been sent. */
 const PROGRESS_BYTES = 64 * 1024;
 
-/** Bytes that a reason phrase may have (RFC 9112, section 4). */
+/** Characters that a reason phrase may contain (RFC 9112, section 4). */
 const REASON = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** A request to an upstream. */
 export interface UpstreamRequest {
   origin: string;
-  /** With the query. */
+  /** Includes the query. */
   path: string;
   method: string;
-  /** Name and value by turns. */
+  /** Alternating names and values. */
   headers: string[];
   /** Null without a body. A body can be sent once. */
   body: AsyncIterable<Buffer> | null;
-  /** Milliseconds until the upstream answers: from the start, or from the last part of the body that it took. */
+  /** Milliseconds within which the upstream must respond: from the start, or from the last part of the body that it accepted. */
   timeoutMs: number;
 }
 
-/** Methods that can be sent again if the connection breaks before an answer (RFC 9110, section 9.2.2). */
+/** Methods that can be retried if the connection breaks before a response (RFC 9110, section 9.2.2). */
 const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
 
-/** Broken connections. One that was kept open may be closed by its server just when it is used again. */
+/** Error codes of broken connections. A server may close a keep-alive connection at the moment that it is reused. */
 const BROKEN = /^(?:UND_ERR_SOCKET|ECONNRESET|EPIPE)$/;
 
 /**
- * Sends a request, and streams its response to the client, in constant memory: each side waits until the other has taken what
- * was sent. The request ends as soon as the client has gone. A response that breaks off ends the connection of the client, so
- * that it is not taken for a complete one.
+ * Sends a request, and streams its response to the client with backpressure in both directions, in constant memory. The
+ * request is aborted as soon as the client disconnects. If the response breaks off, the client's connection is closed, so that
+ * the client does not take the response for complete.
  *
- * Resolves when the response has been sent, or the client has gone. Throws a `Problem` if there is no response.
+ * Resolves when the response has been sent or the client has disconnected. Throws a `Problem` if there is no response.
  */
 export const exchange = (
   dispatcher: Dispatcher,
@@ -48,20 +48,20 @@ export const exchange = (
   requestId: string,
 ): Promise<void> => new Exchange(dispatcher, request, response, requestId).run();
 
-/** The bytes of headers have no known encoding, so each becomes one character. */
+/** Decodes headers as latin1, because their encoding is unknown and latin1 keeps every byte. */
 const textsOf = (raw: readonly (string | Buffer)[]): string[] =>
   raw.map((part) => (typeof part === 'string' ? part : part.toString('latin1')));
 
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code);
 
-/** The handler of undici, whose methods are called in the order of a response. */
+/** One exchange, as an undici handler. Its `on…` methods are listed in the order that undici calls them. */
 class Exchange implements Dispatcher.DispatchHandler {
   private timer: NodeJS.Timeout | undefined;
   private abort: ((error: Error) => void) | undefined;
   private ended = false;
   private hasData = false;
-  private isRepeated = false;
-  private unacknowledged = 0;
+  private isRetried = false;
+  private unconfirmedBytes = 0;
   private resolve!: () => void;
   private reject!: (error: unknown) => void;
   private readonly onClose = (): void => this.end(undefined, CLIENT_GONE);
@@ -91,14 +91,14 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onBodySent(bytes: Buffer | number): void {
     const length = typeof bytes === 'number' ? bytes : bytes.length;
-    passedOn(length);
-    this.unacknowledged += length;
-    if (this.unacknowledged < PROGRESS_BYTES) return;
-    this.unacknowledged = 0;
+    releaseForwarded(length);
+    this.unconfirmedBytes += length;
+    if (this.unconfirmedBytes < PROGRESS_BYTES) return;
+    this.unconfirmedBytes = 0;
     this.timer?.refresh();
   }
 
-  /** Starts the deadline again, because it counts from the end of the body. */
+  /** Restarts the deadline, because it counts from the end of the body. */
   onRequestSent(): void {
     if (this.request.body !== null) this.timer?.refresh();
   }
@@ -107,22 +107,22 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.ended) return false;
     // 100 Continue and early hints
     if (status < 200) return true;
-    const given = textsOf(raw);
-    const headers = responseHeaders(given, status, this.canHaveTrailers(status, given));
-    // Node sends no other, and clients ignore it
+    const upstreamHeaders = textsOf(raw);
+    const headers = responseHeaders(upstreamHeaders, status, this.canHaveTrailers(status, upstreamHeaders));
+    // Node refuses to send any other reason phrase, and clients ignore it
     const reason = REASON.test(statusText) ? statusText : undefined;
     const own = this.response.getHeaders();
     try {
       this.writeHead(status, reason, headers);
     } catch (error) {
-      // a status or a header that Node does not send, so the problem takes its place with nothing of the upstream
+      // Node refuses this status or a header, so the problem is sent instead, without anything from the upstream
       this.response.statusMessage = '';
       for (const name of this.response.getHeaderNames()) this.response.removeHeader(name);
       this.response.setHeaders(new Map(Object.entries(own) as [string, string][]));
       this.end(Object.assign(new Error('invalid response', { cause: error }), { code: 'HPE_INVALID' }));
       return false;
     }
-    // the first byte of a stream may take long, but a body that has arrived goes with its headers
+    // flush the headers of a stream whose first byte may take long, but send a body that is already here along with them
     process.nextTick(() => {
       if (!this.ended && !this.hasData) this.response.flushHeaders();
     });
@@ -137,7 +137,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   onData(chunk: Buffer): boolean {
     this.hasData = true;
     this.timer?.refresh();
-    passedOn(chunk.length);
+    releaseForwarded(chunk.length);
     return this.response.write(chunk);
   }
 
@@ -150,8 +150,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onError(error: Error): void {
-    if (this.ended || !this.isRepeatable(error)) return this.end(error);
-    this.isRepeated = true;
+    if (this.ended || !this.isRetryable(error)) return this.end(error);
+    this.isRetried = true;
     this.dispatch();
   }
 
@@ -160,31 +160,31 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.dispatcher.dispatch({ origin, path, method, headers, body: body as never }, this);
   }
 
-  private isRepeatable(error: Error): boolean {
+  private isRetryable(error: Error): boolean {
     const { body, method } = this.request;
-    if (this.isRepeated || body !== null || this.response.headersSent) return false;
+    if (this.isRetried || body !== null || this.response.headersSent) return false;
     return IDEMPOTENT.has(method) && BROKEN.test(codeOf(error));
   }
 
-  /** Trailers follow only chunks, which an old client does not read. */
-  private canHaveTrailers(status: number, given: readonly string[]): boolean {
+  /** Trailers need chunked encoding, which HTTP/1.0 clients cannot read. */
+  private canHaveTrailers(status: number, headers: readonly string[]): boolean {
     if (this.request.method === 'HEAD' || status === 204 || status === 304) return false;
-    return this.response.useChunkedEncodingByDefault && valueOf(given, 'content-length') === undefined;
+    return this.response.useChunkedEncodingByDefault && valueOf(headers, 'content-length') === undefined;
   }
 
-  /** Sends the headers of the upstream. They replace those of the service, except for those of cross-origin access. */
+  /** Sends the upstream's headers. They replace the service's own headers, except the CORS headers. */
   private writeHead(status: number, reason: string | undefined, headers: string[]): void {
     const { response, requestId } = this;
-    // the rest of the body would be read only to reach the next request
+    // otherwise, the rest of the body would be read only to reach the next request
     if (!response.req.complete) response.shouldKeepAlive = false;
     if (valueOf(headers, 'x-request-id') === undefined) headers.push('X-Request-Id', requestId);
     const own = response.getHeaderNames();
     if (own.length === 0) {
-      // as one list, because that costs half of setting each
+      // one list costs half as much as setting each header
       response.writeHead(status, reason, headers);
       return;
     }
-    // set if the operator has named origins: then the upstream does not decide which may read its responses
+    // `Vary` is set if CORS_ORIGINS is: then the service, not the upstream, decides which origins may read responses
     const isCors = own.includes('vary');
     const replaced = new Set(['vary']);
     for (let at = 0; at < headers.length; at += 2) {
@@ -205,7 +205,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     }, ms);
   }
 
-  /** Settles the attempt once. @param reason aborts what is left of it */
+  /** Settles the exchange, once. @param reason aborts the rest of the upstream request */
   private end(error?: Error, reason: Error | undefined = error): void {
     if (this.ended) return;
     this.ended = true;

@@ -19,7 +19,7 @@ type ProxyError =
   | 'tls_certificate_error'
   | 'tls_protocol_error';
 
-/** Returns a `Proxy-Status` that says that this service made the response, and why. */
+/** Returns a `Proxy-Status` that names this service as the source of the response, and the reason. */
 export const proxyError = (type: ProxyError): string => `${PROXY_NAME}; error=${type}`;
 
 const CODES: readonly (readonly [RegExp, ProxyError])[] = [
@@ -28,7 +28,7 @@ const CODES: readonly (readonly [RegExp, ProxyError])[] = [
   [/^(?:EHOST\w+|ENET\w+|EADDRNOTAVAIL)$/, 'destination_ip_unroutable'],
 ];
 
-/** Returns the problem of a request that an upstream did not answer. */
+/** Returns the problem for a request that got no response from its upstream. */
 export function upstreamProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   switch (outboundFailure(error)) {
@@ -38,7 +38,7 @@ export function upstreamProblem(error: unknown): Problem {
         isUpstream: true,
       });
     case 'timeout':
-      return new Problem('request_timeout', 'The API cannot be reached: connecting to it took too long.', {
+      return new Problem('request_timeout', 'The API cannot be reached. Connecting to it took too long.', {
         headers: { 'Proxy-Status': proxyError('connection_timeout') },
         isUpstream: true,
       });
@@ -50,7 +50,7 @@ export function upstreamProblem(error: unknown): Problem {
       );
     case 'too_large':
       return unavailable(
-        'The headers of the response of the API are too large.',
+        'The response headers of the API are too large.',
         'http_response_header_section_size',
         error,
       );
@@ -65,9 +65,9 @@ export function upstreamProblem(error: unknown): Problem {
   }
 }
 
-/** Returns the 504 of an upstream that has not answered in time. */
+/** Returns the 504 for an upstream that did not respond in time. */
 export const lateProblem = (timeoutMs: number): Problem =>
-  new Problem('request_timeout', `The API did not answer within ${timeoutMs} ms.`, {
+  new Problem('request_timeout', `The API did not respond within ${timeoutMs} ms.`, {
     headers: { 'Proxy-Status': proxyError('http_response_timeout') },
     isUpstream: true,
   });
@@ -80,7 +80,7 @@ function unreachable(error: unknown): Problem {
     dns_error: 'The host of the API cannot be resolved.',
     destination_ip_unroutable: 'The host of the API cannot be reached.',
   };
-  return unavailable(details[type] ?? 'The API closed the connection before it answered.', type, error);
+  return unavailable(details[type] ?? 'The API closed the connection before it responded.', type, error);
 }
 
 const unavailable = (detail: string, type: ProxyError, cause: unknown): Problem =>
@@ -92,8 +92,8 @@ const unavailable = (detail: string, type: ProxyError, cause: unknown): Problem 
 
 /** Returns the code of an error, or of its cause. */
 function codeOf(error: unknown): string {
-  for (let one = error, depth = 0; one instanceof Error && depth < 4; one = one.cause, depth++) {
-    const { code, errors } = one as { code?: unknown; errors?: unknown };
+  for (let current = error, depth = 0; current instanceof Error && depth < 4; current = current.cause, depth++) {
+    const { code, errors } = current as { code?: unknown; errors?: unknown };
     if (typeof code === 'string') return code;
     if (Array.isArray(errors)) return codeOf(errors[0]);
   }
