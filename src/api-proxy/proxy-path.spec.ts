@@ -3,7 +3,7 @@ import { pathFault } from './proxy-path';
 
 const BASE = 'http://api.example/tenants/t1';
 
-/** What attacks are made of, and enough else to hide it. */
+/** Characters that attacks use, and enough ordinary ones to hide them. */
 const PIECES = ['.', '..', '/', '\\', ';', ' ', '\t', '\n', '\0', '?', '#', '%', 'a', 't1', ':', '@', '\xe4'];
 
 const escaped = (text: string): string =>
@@ -12,18 +12,18 @@ const escaped = (text: string): string =>
 /** A piece, encoded up to three times, in lower or upper case. */
 const piece = fc.tuple(fc.constantFrom(...PIECES), fc.nat(3), fc.boolean()).map(([text, times, isUpper]) => {
   let encoded = text;
-  for (let one = 0; one < times; one++)
-    encoded = one === 0 ? escaped(encoded) : encoded.replaceAll('%', '%25');
+  for (let round = 0; round < times; round++)
+    encoded = round === 0 ? escaped(encoded) : encoded.replaceAll('%', '%25');
   return isUpper ? encoded.toUpperCase() : encoded;
 });
 
-/** Paths as Node's parser passes them on: a question mark or `#` as they are would end them. */
+/** Paths as Node's parser passes them on, without a plain `?` or `#`, which would end them. */
 const hostile = fc
   .array(piece, { minLength: 1, maxLength: 12 })
   .map((pieces) => pieces.join(''))
   .filter((path) => !/[?#]/.test(path));
 
-/** Every form of a path that a server could take it for: decoded up to three times, a backslash as a slash. */
+/** Returns every form in which a server could read a path: decoded up to three times, with backslashes as slashes. */
 function formsOf(path: string): string[] {
   const forms = [path];
   for (let form = path, times = 0; times < 3; times++) {
@@ -37,7 +37,7 @@ function formsOf(path: string): string[] {
   return forms.flatMap((form) => [form, form.replaceAll('\\', '/')]);
 }
 
-/** Whether a server that joins a path to the base and resolves it would leave the base. */
+/** Returns whether a server that appends the path to the base and resolves it would leave the base. */
 function leavesBase(path: string): boolean {
   return formsOf(path).some((form) => {
     const { origin, pathname } = new URL(`${BASE}/${form}`);
@@ -46,7 +46,7 @@ function leavesBase(path: string): boolean {
 }
 
 describe('pathFault', () => {
-  it('refuses every path that some server would resolve outside the base', () => {
+  it('rejects every path that some server would resolve outside the base', () => {
     let outside = 0;
     fc.assert(
       fc.property(hostile, (path) => {
@@ -59,12 +59,12 @@ describe('pathFault', () => {
     expect(outside).toBeGreaterThan(100);
   });
 
-  it('refuses every path that some server would resolve as another host', () => {
+  it('rejects every path that some server would resolve as another host', () => {
     const path = fc.tuple(fc.constantFrom('/', '\\', '%2f', '%5C', '%252f', '%25%32%66'), hostile);
     fc.assert(fc.property(path, ([slash, rest]) => pathFault(slash + rest) === 'escape'));
   });
 
-  it('names an encoded slash as a fault of its own', () => {
+  it('reports an encoded slash as a fault of its own', () => {
     const segment = fc.stringMatching(/^[a-z]{1,8}$/);
     const slash = fc.constantFrom('%2f', '%2F', '%252F', '%25252f');
     fc.assert(
@@ -72,7 +72,7 @@ describe('pathFault', () => {
     );
   });
 
-  it('takes ordinary paths of any characters', () => {
+  it('accepts ordinary paths of any characters', () => {
     const isOrdinary = (text: string): boolean => !/[\x00-\x1f\x7f%/\\]|^[ .．]|[．／∕⁄＼；]/u.test(text);
     const segment = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 }).filter(isOrdinary);
     fc.assert(
@@ -84,7 +84,7 @@ describe('pathFault', () => {
     );
   });
 
-  it('takes what is only similar to an escape', () => {
+  it('accepts paths that only look like an escape', () => {
     for (const path of ['...', 'a..', '..a', '.a', 'a/..b/.c', 'a//b', '%', '%zz', '%2', 'a;..', '100%25']) {
       expect([path, pathFault(path)]).toEqual([path, null]);
     }

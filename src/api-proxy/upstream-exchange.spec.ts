@@ -24,7 +24,7 @@ interface Handler {
 const bytes = (...texts: string[]): Buffer[] => texts.map((text) => Buffer.from(text, 'latin1'));
 const nothing = (): void => undefined;
 
-/** Serves one request with an exchange, whose dispatcher is the test. */
+/** Serves one request with an exchange. The test acts as its dispatcher. */
 async function withExchange(
   dispatch: (handler: Handler) => void,
   work: (
@@ -59,12 +59,12 @@ async function withExchange(
   }
 }
 
-describe('an exchange', () => {
+describe('exchange', () => {
   it.each([
     ['a header', 200, 'a\x01', 'Their Reason'],
     ['a status', 1_000, 'a', 'Their Reason'],
   ])(
-    'with %s that Node refuses to send is 503, with nothing of the upstream',
+    'returns 503 without anything from the upstream for %s that Node refuses to send',
     async (_, status, value, reason) => {
       const dispatch = (handler: Handler): void => {
         handler.onConnect(nothing);
@@ -82,7 +82,7 @@ describe('an exchange', () => {
     },
   );
 
-  it('whose client has gone while it was connecting is aborted when it has connected', async () => {
+  it('aborts once connected if the client disconnected while connecting', async () => {
     let connected!: Handler;
     const dispatch = (handler: Handler): void => void (connected = handler);
     await withExchange(dispatch, async (url, outcome, response) => {
@@ -94,7 +94,7 @@ describe('an exchange', () => {
       const aborted: unknown[] = [];
       connected.onConnect((error) => aborted.push(error));
       expect(aborted).toEqual([expect.objectContaining({ code: 'request_timeout', status: 408 })]);
-      // what undici reports of it afterwards changes nothing
+      // later events from undici have no effect
       connected.onError(new Error('late'));
       connected.onComplete([]);
       expect(response().listenerCount('close')).toBe(0);

@@ -43,8 +43,8 @@ beforeEach(() => {
 
 const newAgent = async (): Promise<ApiClient> => app.api((await org.serviceAccount('runtime')).key);
 
-describe('the rate limit proxy', () => {
-  it('counts what one caller sends through the proxy, and nothing else', async () => {
+describe('the `proxy` rate limit', () => {
+  it('counts the requests of one caller through the proxy, and no others', async () => {
     const [agent, other] = [await newAgent(), await newAgent()];
     for (let sent = 1; sent <= LIMIT; sent++) {
       const answer = await agent.get(`${path}/x`);
@@ -63,14 +63,14 @@ describe('the rate limit proxy', () => {
     expect((await agent.get('/registry/v1/me')).status).toBe(200);
   });
 
-  it('leaves the headers of an upstream with a limit of its own', async () => {
+  it('keeps the rate limit headers of an upstream that sends its own', async () => {
     upstream.answer = (_request, response) => response.setHeader('RateLimit', '"theirs";r=1;t=9').end('ok');
     const answer = await (await newAgent()).get(`${path}/x`);
     expect(answer.headers.get('ratelimit')).toBe('"theirs";r=1;t=9');
   });
 });
 
-it('a problem has Proxy-Status, also one of a step before the proxy', async () => {
+it('every problem has Proxy-Status, even one from a step before the proxy', async () => {
   const outcomes: unknown[] = [];
   for (let sent = 0; sent < 3; sent++) {
     const { status, headers } = await app
@@ -86,7 +86,7 @@ it('a problem has Proxy-Status, also one of a step before the proxy', async () =
   ]);
 });
 
-it('the upstream learns the address of the client behind TRUSTED_PROXIES, and none that a client claims', async () => {
+it('the upstream receives the client address that TRUSTED_PROXIES report, not one that a client claims', async () => {
   const agent = await newAgent();
   await agent.get(`${path}/x`, { 'x-forwarded-for': '192.0.2.66, 203.0.113.7' });
   expect(upstream.last.headers['x-forwarded-for']).toBe('203.0.113.7');
@@ -94,7 +94,7 @@ it('the upstream learns the address of the client behind TRUSTED_PROXIES, and no
   expect(upstream.last.headers['x-forwarded-for']).toBe('2001:db8::1:2:3');
 });
 
-it('a client that stops sending gets 408, and the request to the upstream is given up', async () => {
+it('a client that stops sending gets 408, and the upstream request is aborted', async () => {
   let isAborted = false;
   upstream.isEarly = true;
   upstream.answer = (request) => request.on('error', () => (isAborted = true)).resume();

@@ -32,8 +32,8 @@ beforeEach(() => {
       .end('ok');
 });
 
-/** Sends a request of a page. @returns the status and the headers of the answer */
-async function ask(method: string, origin: string, more: readonly string[] = []): Promise<[number, Headers]> {
+/** Sends a request as a page would. @returns the status and the headers of the response */
+async function sendFromPage(method: string, origin: string, more: readonly string[] = []): Promise<[number, Headers]> {
   const head = [`${method} ${path}/x HTTP/1.1`, 'Host: h', `Origin: ${origin}`, ...more, 'Connection: close'];
   const answer = await rawExchange(app, [...head, '', ''].join('\r\n'));
   const [start = '', ...lines] = answer.split('\r\n\r\n')[0]!.split('\r\n');
@@ -46,9 +46,9 @@ async function ask(method: string, origin: string, more: readonly string[] = [])
 const corsOf = (headers: Headers): Record<string, string> =>
   Object.fromEntries([...headers].filter(([name]) => name.startsWith('access-control-')));
 
-describe('a page of an origin in CORS_ORIGINS', () => {
-  it('gets the answer to its preflight from the service, without a credential', async () => {
-    const [status, headers] = await ask('OPTIONS', PAGE, [
+describe('a page from an origin in CORS_ORIGINS', () => {
+  it('gets its preflight response from the service, without a credential', async () => {
+    const [status, headers] = await sendFromPage('OPTIONS', PAGE, [
       'Access-Control-Request-Method: PATCH',
       'Access-Control-Request-Headers: authorization',
     ]);
@@ -60,8 +60,8 @@ describe('a page of an origin in CORS_ORIGINS', () => {
     expect(upstream.received).toEqual([]);
   });
 
-  it.each(['GET', 'POST', 'OPTIONS'])('may read the answer to %s, as the service decides', async (method) => {
-    const [status, headers] = await ask(method, PAGE, [`Authorization: Bearer ${key}`, 'Content-Length: 0']);
+  it.each(['GET', 'POST', 'OPTIONS'])('may read the response to %s, with the CORS headers of the service', async (method) => {
+    const [status, headers] = await sendFromPage(method, PAGE, [`Authorization: Bearer ${key}`, 'Content-Length: 0']);
     expect(status).toBe(200);
     expect(upstream.last.method).toBe(method);
     expect(corsOf(headers)).toEqual({
@@ -71,14 +71,14 @@ describe('a page of an origin in CORS_ORIGINS', () => {
     expect(headers.get('vary')).toBe('Origin, Accept-Language');
   });
 
-  it('may read problems too', async () => {
-    const [status, headers] = await ask('GET', PAGE);
+  it('may read problems', async () => {
+    const [status, headers] = await sendFromPage('GET', PAGE);
     expect([status, headers.get('access-control-allow-origin')]).toEqual([401, PAGE]);
   });
 });
 
-it.each(['GET', 'OPTIONS'])('a page of another origin may not read the answer to %s', async (method) => {
-  const [status, headers] = await ask(method, 'https://evil.example', [`Authorization: Bearer ${key}`]);
+it.each(['GET', 'OPTIONS'])('a page from another origin may not read the response to %s', async (method) => {
+  const [status, headers] = await sendFromPage(method, 'https://evil.example', [`Authorization: Bearer ${key}`]);
   expect(status).toBe(200);
   expect(headers.has('access-control-allow-origin')).toBe(false);
   expect(headers.get('vary')).toBe('Origin, Accept-Language');

@@ -41,7 +41,7 @@ const outcome = async (path: string, method = 'GET', body?: string): Promise<unk
   return [answer.status, answer.body?.code, answer.headers.get('proxy-status')];
 };
 
-/** A port on which nothing listens. */
+/** Returns a port on which nothing listens. */
 async function freePort(): Promise<number> {
   const server = net.createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -57,8 +57,8 @@ async function sizeOf(answer: http.IncomingMessage): Promise<number> {
   return bytes;
 }
 
-describe('an upstream that fails', () => {
-  it('and refuses the connection is 503', async () => {
+describe('a request to a failing upstream', () => {
+  it('returns 503 if the connection is refused', async () => {
     const path = await api({ base_url: `http://127.0.0.1:${await freePort()}` });
     expect(await outcome(`${path}/x`)).toEqual([
       503,
@@ -67,14 +67,14 @@ describe('an upstream that fails', () => {
     ]);
   });
 
-  it('and has no address is 503', async () => {
+  it('returns 503 if the host has no address', async () => {
     const path = await api({ base_url: 'http://does-not-exist.invalid' });
     const [status, code, proxyStatus] = await outcome(`${path}/x`);
     expect([status, code]).toEqual([503, 'service_unavailable']);
     expect(proxyStatus).toBe('agent-registry; error=dns_error');
   });
 
-  it('and does not speak TLS is 503', async () => {
+  it('returns 503 if the upstream does not speak TLS', async () => {
     const path = await api({ base_url: upstream.url.replace('http:', 'https:') });
     expect(await outcome(`${path}/x`)).toEqual([
       503,
@@ -83,7 +83,7 @@ describe('an upstream that fails', () => {
     ]);
   });
 
-  it('and is too slow is 504, and its request is given up', async () => {
+  it('returns 504 if the upstream is too slow, and aborts the upstream request', async () => {
     const path = await api({ timeout_ms: 300 });
     let closed = false;
     upstream.answer = (request) => request.socket.on('close', () => (closed = true));
@@ -95,7 +95,7 @@ describe('an upstream that fails', () => {
     await until(() => closed);
   });
 
-  it('and answers with its own error is passed on as its error', async () => {
+  it('returns an error response of the upstream unchanged', async () => {
     upstream.answer = (_request, response) =>
       response.writeHead(503, { 'retry-after': '7' }).end('{"code":"theirs"}');
     const answer = await agent.get(`${await api()}/x`);
@@ -112,8 +112,8 @@ describe('an upstream that fails', () => {
     ['an invalid status', 'HTTP/1.1 9 X\r\n\r\n'],
     ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
     ['a NUL in a header', 'HTTP/1.1 200 OK\r\nX-A: a\0b\r\nContent-Length: 0\r\n\r\n'],
-    ['an unasked upgrade', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'],
-  ])('with %s is 503', async (_, bytes) => {
+    ['an unrequested upgrade', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'],
+  ])('returns 503 if the response has %s', async (_, bytes) => {
     const raw = await rawServer((socket) => socket.end(bytes, 'latin1'));
     try {
       const path = await api({ base_url: raw.url });
@@ -125,7 +125,7 @@ describe('an upstream that fails', () => {
     }
   });
 
-  it('with too many headers is 503', async () => {
+  it('returns 503 if the response headers are too large', async () => {
     const headers = Array.from({ length: 40 }, (_, at) => `X-${at}: ${'x'.repeat(1000)}`).join('\r\n');
     const raw = await rawServer((socket) => socket.end(`HTTP/1.1 200 OK\r\n${headers}\r\n\r\n`));
     try {
@@ -139,7 +139,7 @@ describe('an upstream that fails', () => {
     }
   });
 
-  it('in the middle of its response ends the connection of the client, never as if complete', async () => {
+  it('closes the client connection if the response breaks off, so that it never looks complete', async () => {
     for (const head of ['Content-Length: 100', 'Transfer-Encoding: chunked']) {
       const begin = head.startsWith('T') ? '4\r\nhalf\r\n' : 'half';
       const raw = await rawServer((socket) => {
@@ -161,7 +161,7 @@ describe('an upstream that fails', () => {
     }
   });
 
-  it('because it closed a connection that was kept open is asked once more', async () => {
+  it('is retried once if the upstream closed a keep-alive connection', async () => {
     let connections = 0;
     const raw = await rawServer((socket) => {
       if (!('seen' in socket)) {
@@ -171,7 +171,7 @@ describe('an upstream that fails', () => {
     });
     try {
       const path = await api({ base_url: raw.url });
-      for (let one = 0; one < 3; one++) expect((await agent.get(`${path}/x`)).status).toBe(200);
+      for (let sent = 0; sent < 3; sent++) expect((await agent.get(`${path}/x`)).status).toBe(200);
       expect(connections).toBe(3);
       // a request that may have had an effect is not sent twice
       expect((await outcome(`${path}/x`, 'POST', 'x'))[0]).toBe(503);
@@ -181,14 +181,14 @@ describe('an upstream that fails', () => {
   });
 });
 
-describe('an address that is not public', () => {
+describe('a request to an address that is not public', () => {
   it.each([
     'http://169.254.169.254/latest',
     'http://10.0.0.1',
     'http://[::1]:8080',
     'http://127.0.0.2',
     'http://2130706434',
-  ])('%s is 403 forbidden', async (base_url) => {
+  ])('returns 403 forbidden for %s', async (base_url) => {
     const path = await api({ base_url });
     expect(await outcome(`${path}/x`)).toEqual([
       403,
@@ -197,7 +197,7 @@ describe('an address that is not public', () => {
     ]);
   });
 
-  it('is refused at the second answer of a hostile resolver too', async () => {
+  it('is rejected even if only the second answer of a hostile resolver is not public', async () => {
     const answers = ['127.0.0.1', '127.0.0.2'];
     const resolve = (): Promise<{ address: string; family: number }[]> =>
       Promise.resolve([{ address: answers.shift() ?? '127.0.0.2', family: 4 }]);
@@ -218,8 +218,8 @@ describe('an address that is not public', () => {
   });
 });
 
-describe('a client that has gone', () => {
-  it('ends the request to the upstream at once, before its answer', async () => {
+describe('a client that disconnects', () => {
+  it('aborts the upstream request at once, before its response', async () => {
     const path = await api();
     let closed = false;
     upstream.answer = (request) => request.socket.on('close', () => (closed = true));
@@ -233,7 +233,7 @@ describe('a client that has gone', () => {
     await until(() => closed);
   });
 
-  it('ends it while the answer streams', async () => {
+  it('aborts the upstream request while the response streams', async () => {
     const path = await api();
     let closed = false;
     upstream.answer = (request, response) => {
@@ -252,7 +252,7 @@ describe('a client that has gone', () => {
     await until(() => closed);
   });
 
-  it('ends it while the body is sent', async () => {
+  it('aborts the upstream request while the body is sent', async () => {
     const path = await api();
     let aborted = false;
     upstream.isEarly = true;
@@ -270,8 +270,8 @@ describe('a client that has gone', () => {
   });
 });
 
-describe('what a registered API does not allow', () => {
-  it('is 403 for another method', async () => {
+describe('a request that a registered API does not allow', () => {
+  it('returns 403 for a method that is not allowed', async () => {
     const path = await api({ allowed_methods: ['GET', 'POST'] });
     expect(await outcome(`${path}/x`, 'DELETE')).toEqual([
       403,
@@ -286,7 +286,7 @@ describe('what a registered API does not allow', () => {
     expect(upstream.received).toEqual([]);
   });
 
-  it('is 409 when it is archived, and works again when it is restored', async () => {
+  it('returns 409 while the API is archived', async () => {
     const path = await api();
     const id = path.split('/').at(-1)!;
     await admin.post(`/registry/v1/apis/${id}/archive`);
@@ -295,7 +295,7 @@ describe('what a registered API does not allow', () => {
     expect((await outcome(`${path}/x`))[0]).toBe(200);
   });
 
-  it('is 409 in an archived workspace, and works again when that is restored', async () => {
+  it('returns 409 while the workspace is archived', async () => {
     const workspaceId = await org.newWorkspace();
     const owner = await org.member('owner');
     const path = await register(owner, workspaceId, { base_url: upstream.url });
@@ -309,7 +309,7 @@ describe('what a registered API does not allow', () => {
     await until(async () => (await owner.get(`${path}/x`)).status === 200);
   });
 
-  it('is 503 as long as its credential is missing', async () => {
+  it('returns 503 while the credential is missing', async () => {
     const path = await api({ auth: { type: 'bearer', value: 'tok' } });
     const id = path.split('/').at(-1)!;
     await admin.post(`/registry/v1/apis/${id}/archive`);
@@ -321,7 +321,7 @@ describe('what a registered API does not allow', () => {
     expect(upstream.last.headers.authorization).toBe('Bearer new');
   });
 
-  it('is 429 beyond its requests per minute, over all callers', async () => {
+  it('returns 429 beyond the requests per minute of the API, across all callers', async () => {
     const path = await api({ requests_per_minute: 2 });
     const other = app.api((await org.serviceAccount('runtime')).key);
     expect((await agent.get(`${path}/x`)).status).toBe(200);
@@ -332,7 +332,7 @@ describe('what a registered API does not allow', () => {
     expect(upstream.received).toHaveLength(2);
   });
 
-  it('is 429 beyond its requests in flight, until one ends', async () => {
+  it('returns 429 beyond the requests in flight of the API, until one ends', async () => {
     const path = await api({ max_in_flight: 1 });
     let finish!: () => void;
     upstream.answer = (_request, response) => (finish = () => response.end('ok'));
@@ -352,12 +352,12 @@ describe('a caller', () => {
     expect((await (await org.member(role)).get(`${path}/x`)).status).toBe(200);
   });
 
-  it('with the role viewer may not', async () => {
+  it('with the role viewer may not use an API', async () => {
     const answer = await (await org.member('viewer')).get(`${await api()}/x`);
     expect([answer.status, answer.body.code]).toEqual([403, 'access_denied']);
   });
 
-  it('of another organization or workspace finds none', async () => {
+  it('from another organization or workspace gets 404', async () => {
     const path = await api();
     const stranger = await (await newOrganization(app)).member('owner');
     const elsewhere = await org.newWorkspace();
@@ -376,7 +376,7 @@ describe('a caller', () => {
     expect(answer.headers.get('www-authenticate')).toBe('Bearer');
   });
 
-  it('who names a workspace out of reach gets 403', async () => {
+  it('that names a workspace out of reach gets 403', async () => {
     const answer = await agent.get(`${await api()}/x`, { 'x-service-workspace-id': 'wsp_unknown' });
     expect([answer.status, answer.body.code]).toEqual([403, 'access_denied']);
   });

@@ -33,7 +33,7 @@ afterEach(() => upstream.close());
 const api = (body: object = {}): Promise<string> =>
   register(admin, org.workspaceId, { base_url: `${upstream.url}/base`, ...body });
 
-/** Sends a request with Node's client, which shows raw headers and trailers. */
+/** Sends a request with Node's client, which exposes raw headers and trailers. */
 async function send(
   path: string,
   {
@@ -60,7 +60,7 @@ const valuesOf = (raw: readonly string[], name: string): string[] =>
 
 describe('a forwarded request', () => {
   it.each(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
-    'is a %s with the path, the query and the body as sent',
+    'keeps the path, the query and the body of a %s as sent',
     async (method) => {
       const path = await api();
       const body = method === 'GET' || method === 'OPTIONS' ? undefined : '{"a": 1.0}';
@@ -76,14 +76,14 @@ describe('a forwarded request', () => {
     },
   );
 
-  it('is a HEAD whose answer has the headers of the body, and none', async () => {
+  it('may be a HEAD, whose response has the headers of the body but no body', async () => {
     upstream.answer = (_request, response) => response.setHeader('Content-Length', 1234).end();
     const answer = await send(`${await api()}/x`, { method: 'HEAD' });
     expect([answer.statusCode, answer.headers['content-length'], answer.text]).toEqual([200, '1234', '']);
     expect(upstream.last.method).toBe('HEAD');
   });
 
-  it('goes to the base URL itself without a path', async () => {
+  it('without a path goes to the base URL itself', async () => {
     const path = await api();
     await send(path);
     expect(upstream.last.url).toBe('/base');
@@ -96,7 +96,7 @@ describe('a forwarded request', () => {
     expect(upstream.last.url).toBe('/');
   });
 
-  it('has the end-to-end headers as sent, and none that are for the service or this hop', async () => {
+  it('keeps end-to-end headers as sent, and drops headers for the service or this hop', async () => {
     await send(`${await api()}/x`, {
       headers: {
         'X-Custom-Case': 'Kept',
@@ -151,7 +151,7 @@ describe('a forwarded request', () => {
     expect(JSON.stringify(rawHeaders)).not.toContain('1.2.3.4');
   });
 
-  it('continues the trace of the caller, or begins one', async () => {
+  it('continues the trace of the caller, or starts one', async () => {
     const path = await api();
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     await send(`${path}/x`, { headers: { traceparent, tracestate: 'a=1' } });
@@ -168,12 +168,12 @@ describe('a forwarded request', () => {
       { authorization: `Basic ${Buffer.from('üser:pass:word').toString('base64')}` },
     ],
     ['header', { type: 'header', name: 'X-Api-Key', value: 'k1' }, { 'x-api-key': 'k1' }],
-  ])('has the stored credential (%s) in place of what the client sent', async (_, auth, expected) => {
-    await send(`${await api({ auth })}/x`, { headers: { 'x-api-key': 'of the client' } });
+  ])('carries the stored credential (%s) instead of the header that the client sent', async (_, auth, expected) => {
+    await send(`${await api({ auth })}/x`, { headers: { 'x-api-key': 'from the client' } });
     expect(upstream.last.headers).toMatchObject(expected);
   });
 
-  it('has the stored credential in the query, and refuses one of the client', async () => {
+  it('carries the stored credential in the query, and is rejected if the client sends that parameter', async () => {
     const path = await api({ auth: { type: 'query', name: 'api[key]', value: 'a&b=c' } });
     await send(`${path}/x`);
     expect(upstream.last.url).toBe('/base/x?api%5Bkey%5D=a%26b%3Dc');
@@ -184,12 +184,12 @@ describe('a forwarded request', () => {
     expect(upstream.received).toHaveLength(2);
   });
 
-  it('has the registered headers in place of those of the client', async () => {
+  it('carries the registered headers instead of the headers that the client sent', async () => {
     await send(`${await api({ headers: { 'X-Version': '2' } })}/x`, { headers: { 'x-version': '1' } });
     expect(valuesOf(upstream.last.rawHeaders, 'x-version')).toEqual(['2']);
   });
 
-  it('has a body in the framing that the client chose', async () => {
+  it('keeps the body framing that the client chose', async () => {
     const path = await api();
     await send(`${path}/x`, { method: 'POST', body: 'four', headers: { 'content-length': 4 } });
     expect(upstream.last.headers).toMatchObject({ 'content-length': '4' });
@@ -202,7 +202,7 @@ describe('a forwarded request', () => {
     expect(upstream.last.body.toString()).toBe('body of a GET');
   });
 
-  it('has an encoded body untouched', async () => {
+  it('keeps an encoded body unchanged', async () => {
     const body = gzipSync('x'.repeat(1000));
     await send(`${await api()}/x`, {
       method: 'POST',
@@ -213,15 +213,15 @@ describe('a forwarded request', () => {
     expect(upstream.last.headers['content-encoding']).toBe('gzip');
   });
 
-  it('reuses its connections', async () => {
+  it('reuses a connection', async () => {
     const path = await api();
-    for (let one = 0; one < 5; one++) await send(`${path}/${one}`);
+    for (let sent = 0; sent < 5; sent++) await send(`${path}/${sent}`);
     expect(upstream.connections).toBe(1);
   });
 });
 
 describe('a forwarded response', () => {
-  it('has the status, the reason, the headers and the bytes of the upstream', async () => {
+  it('keeps the status, the reason, the headers and the bytes of the upstream', async () => {
     const body = gzipSync('hello');
     upstream.answer = (_request, response) =>
       response
@@ -275,13 +275,13 @@ describe('a forwarded response', () => {
     expect(answer.headers).not.toHaveProperty('x-content-type-options');
   });
 
-  it.each([204, 304, 205])('of %i has no body', async (status) => {
+  it.each([204, 304, 205])('with status %i has no body', async (status) => {
     upstream.answer = (_request, response) => response.writeHead(status, { etag: '"1"' }).end();
     const answer = await send(`${await api()}/x`);
     expect([answer.statusCode, answer.text, answer.headers.etag]).toEqual([status, '', '"1"']);
   });
 
-  it('is a redirect that is not followed', async () => {
+  it('may be a redirect, which is not followed', async () => {
     upstream.answer = (_request, response) =>
       response.writeHead(302, { location: 'http://169.254.169.254/' }).end();
     const answer = await send(`${await api()}/x`);
@@ -289,7 +289,7 @@ describe('a forwarded response', () => {
     expect(upstream.received).toHaveLength(1);
   });
 
-  it('has the trailers of the upstream', async () => {
+  it('keeps the trailers of the upstream', async () => {
     upstream.answer = (_request, response) => {
       response.writeHead(200, { trailer: 'X-Checksum' });
       response.write('body');
@@ -302,7 +302,7 @@ describe('a forwarded response', () => {
     expect(answer.trailers).toEqual({ 'x-checksum': 'abc' });
   });
 
-  it('skips informational responses of the upstream', async () => {
+  it('leaves out informational responses', async () => {
     upstream.answer = (_request, response) => {
       response.writeEarlyHints({ link: '</a>; rel=preload' });
       response.end('final');
@@ -337,7 +337,7 @@ describe('a forwarded response', () => {
     await ending;
   });
 
-  it('reaches the client before the body has been sent', async () => {
+  it('reaches the client even before the request body has been sent', async () => {
     upstream.isEarly = true;
     upstream.answer = (request, response) => {
       request.pause();
@@ -357,7 +357,7 @@ describe('a forwarded response', () => {
     sending.destroy();
   });
 
-  it('ends with the connection of an upstream that does not frame it', async () => {
+  it('without framing ends when the upstream closes the connection', async () => {
     const raw = await rawServer((socket) =>
       socket.end('HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nuntil closed'),
     );
@@ -383,7 +383,7 @@ describe('Expect: 100-continue', () => {
       '',
     ].join('\r\n');
 
-  it('asks for the body once the request may be forwarded', async () => {
+  it('requests the body once the request may be forwarded', async () => {
     const head = await request(await api());
     const { port } = new URL(app.url);
     const socket = net.connect(Number(port), '127.0.0.1');
@@ -399,7 +399,7 @@ describe('Expect: 100-continue', () => {
     socket.destroy();
   });
 
-  it('is answered without the body when the request is refused, and the connection is closed', async () => {
+  it('does not request the body of a rejected request, and closes the connection', async () => {
     const answer = await rawExchange(app, await request(await api(), 'rsk_wrong'));
     expect(answer).toMatch(/^HTTP\/1\.1 401 /);
     expect(answer).toMatch(/connection: close/i);

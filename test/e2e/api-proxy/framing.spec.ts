@@ -35,8 +35,8 @@ beforeEach(() => {
   upstream.received.splice(0);
 });
 
-/** Sends a request byte for byte. @returns all that the service answers */
-const exchanged = (
+/** Sends a request byte for byte. @returns all bytes that the service sends back */
+const exchange = (
   start: string,
   headers: readonly string[] = ['Connection: close'],
   body = '',
@@ -49,12 +49,12 @@ const exchanged = (
     ),
   );
 
-/** Has an upstream answer raw bytes. @returns what the service makes of them */
-async function answerTo(bytes: string, method = 'GET', version = '1.1'): Promise<string> {
+/** Lets an upstream respond with raw bytes. @returns the response that the service makes of them */
+async function forwardedResponse(bytes: string, method = 'GET', version = '1.1'): Promise<string> {
   const raw = await rawServer((socket) => socket.end(bytes, 'latin1'));
   try {
     const target = await register(admin, org.workspaceId, { base_url: raw.url });
-    return await exchanged(`${method} ${target}/x HTTP/${version}`);
+    return await exchange(`${method} ${target}/x HTTP/${version}`);
   } finally {
     await raw.close();
   }
@@ -62,60 +62,60 @@ async function answerTo(bytes: string, method = 'GET', version = '1.1'): Promise
 
 const CHUNKS = '4\r\nbody\r\n0\r\n';
 
-describe('an answer of an upstream', () => {
+describe('a response of an upstream', () => {
   it.each([
     ['ASCII', 'Short And Stout', 'Short And Stout'],
     ['no characters', '', ''],
     ['UTF-8 of latin1', 'Tr\xc3\xa8s bien', 'Tr\xe8s bien'],
     ['other UTF-8', '\xe5\xa5\xbd', 'OK'],
     ['bytes that are not UTF-8', 'Tr\xe8s bien', 'OK'],
-  ])('may have a reason phrase of %s', async (_, sent, received) => {
-    const answer = await answerTo(`HTTP/1.1 200 ${sent}\r\nContent-Length: 2\r\n\r\nok`);
+  ])('with a reason phrase of %s is forwarded', async (_, sent, received) => {
+    const answer = await forwardedResponse(`HTTP/1.1 200 ${sent}\r\nContent-Length: 2\r\n\r\nok`);
     expect(answer.split('\r\n')[0]).toBe(`HTTP/1.1 200 ${received}`);
     expect(answer).toMatch(/\r\n\r\nok$/);
   });
 
   it.each([
-    ['of a HEAD', 'Transfer-Encoding: chunked', '', 'HEAD', '1.1'],
+    ['to a HEAD', 'Transfer-Encoding: chunked', '', 'HEAD', '1.1'],
     ['of a known length', 'Content-Length: 4', 'body', 'GET', '1.1'],
     ['for a client of HTTP/1.0', 'Transfer-Encoding: chunked', `${CHUNKS}\r\n`, 'GET', '1.0'],
-  ])('%s loses a Trailer, which nothing follows', async (_, framing, body, method, version) => {
+  ])('%s loses its Trailer header, because no trailers can follow', async (_, framing, body, method, version) => {
     const head = `HTTP/1.1 200 OK\r\nTrailer: X-Sum\r\n${framing}\r\n\r\n`;
-    const answer = await answerTo(head + body, method, version);
+    const answer = await forwardedResponse(head + body, method, version);
     expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
     expect(answer).not.toMatch(/^trailer:/im);
   });
 
-  it.each([204, 304])('of %i loses a Trailer too', async (status) => {
-    const answer = await answerTo(`HTTP/1.1 ${status} X\r\nTrailer: X-Sum\r\n\r\n`);
+  it.each([204, 304])('with status %i loses its Trailer header', async (status) => {
+    const answer = await forwardedResponse(`HTTP/1.1 ${status} X\r\nTrailer: X-Sum\r\n\r\n`);
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} X\r\n`));
     expect(answer).not.toMatch(/^trailer:/im);
   });
 
-  it('has its trailers byte for byte, except those that are no trailers', async () => {
+  it('keeps its trailers byte for byte, except fields that are not allowed in trailers', async () => {
     const trailers = 'X-Sum: \xe8\r\nSet-Cookie: a=1\r\nContent-Type: x\r\n';
-    const answer = await answerTo(
+    const answer = await forwardedResponse(
       `HTTP/1.1 200 OK\r\nTrailer: X-Sum\r\nTransfer-Encoding: chunked\r\n\r\n${CHUNKS}${trailers}\r\n`,
     );
     expect(answer).toMatch(/\r\n4\r\nbody\r\n0\r\nX-Sum: \xe8\r\n\r\n$/);
   });
 
-  it('cannot begin another one, and what follows it is dropped', async () => {
+  it('cannot smuggle in a second response: bytes after its end are dropped', async () => {
     const second = 'HTTP/1.1 200 OK\r\nX-Second: 1\r\nContent-Length: 2\r\n\r\nno';
-    const answer = await answerTo(`HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok${second}`);
+    const answer = await forwardedResponse(`HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok${second}`);
     expect(answer).toMatch(/\r\n\r\nok$/);
     expect(answer).not.toContain('X-Second');
   });
 
-  it('of 204 has no body, whatever length it names', async () => {
-    const answer = await answerTo('HTTP/1.1 204 X\r\nContent-Length: 5\r\n\r\nextra');
+  it('with status 204 has no body, whatever its Content-Length', async () => {
+    const answer = await forwardedResponse('HTTP/1.1 204 X\r\nContent-Length: 5\r\n\r\nextra');
     expect(answer).toMatch(/^HTTP\/1\.1 204 X\r\n/);
     expect(answer).not.toContain('extra');
   });
 });
 
-describe('an answer before the end of the body', () => {
-  const begun = async (): Promise<[http.ClientRequest, http.IncomingMessage]> => {
+describe('a response before the end of the request body', () => {
+  const begin = async (): Promise<[http.ClientRequest, http.IncomingMessage]> => {
     upstream.isEarly = true;
     const sending = http.request(`${app.url}${path}/x`, {
       method: 'POST',
@@ -127,21 +127,21 @@ describe('an answer before the end of the body', () => {
     return [sending, answer];
   };
 
-  it('ends the connection, because its client may never send the rest', async () => {
+  it('closes the connection, because the client may never send the rest', async () => {
     upstream.answer = (_request, response) => response.writeHead(401).end('no');
-    const [sending, answer] = await begun();
+    const [sending, answer] = await begin();
     expect([answer.statusCode, answer.headers.connection]).toEqual([401, 'close']);
     answer.resume();
     await once(answer, 'end');
     sending.destroy();
   });
 
-  it('goes on while the body does, in both directions', async () => {
+  it('streams while the body is still being sent', async () => {
     upstream.answer = (request, response) => {
       response.writeHead(200).flushHeaders();
       request.pipe(response);
     };
-    const [sending, answer] = await begun();
+    const [sending, answer] = await begin();
     let text = '';
     answer.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
     await until(() => text === 'begin');
@@ -150,7 +150,7 @@ describe('an answer before the end of the body', () => {
     expect(text).toBe('begin and end');
   });
 
-  it('does not take what is left of the body for the next request', async () => {
+  it('does not turn the rest of the body into another request', async () => {
     upstream.answer = (_request, response) => response.writeHead(413).end('no');
     upstream.isEarly = true;
     const { port } = new URL(app.url);
@@ -168,12 +168,12 @@ describe('an answer before the end of the body', () => {
   });
 });
 
-it('a request that comes back again and again is refused', async () => {
+it('a request in a forwarding loop is rejected', async () => {
   const via = Array.from({ length: 3 }, () => '1.1 agent-registry');
-  const answer = await exchanged(`GET ${path}/x HTTP/1.1`, [`Via: ${via.join(', ')}`, 'Connection: close']);
+  const answer = await exchange(`GET ${path}/x HTTP/1.1`, [`Via: ${via.join(', ')}`, 'Connection: close']);
   expect(answer).toMatch(/^HTTP\/1\.1 400 [^]*proxy_loop_detected[^]*"code":"invalid_request"/);
   expect(upstream.received).toEqual([]);
-  // an API that is the proxy itself
+  // an API whose base URL is the proxy itself
   const base_url = `${app.url}${path}`;
   const auth = { type: 'bearer', value: key };
   const loop = await register(admin, org.workspaceId, { base_url: 'http://127.0.0.1:1', auth });
@@ -183,6 +183,6 @@ it('a request that comes back again and again is refused', async () => {
     auth: { value: key },
   });
   expect(patched.status).toBe(200);
-  const looped = await exchanged(`GET ${loop}/x HTTP/1.1`);
+  const looped = await exchange(`GET ${loop}/x HTTP/1.1`);
   expect(looped).toMatch(/^HTTP\/1\.1 400 [^]*proxy_loop_detected/);
 });

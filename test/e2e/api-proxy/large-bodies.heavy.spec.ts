@@ -11,12 +11,12 @@ import { register, Upstream } from './upstream.fixture';
 const SIZE = 1024;
 /** MiB by which the memory of the API process may grow while it forwards one body. */
 const GROWTH = 64;
-/** The same while it forwards many. */
+/** The same while it forwards many bodies. */
 const GROWTH_OF_MANY = 110;
-/** Slow clients, and slow requests, at the same time. */
+/** Number of concurrent slow clients or slow upstreams. */
 const SLOW = 50;
 const SLOW_SECONDS = 10;
-/** MiB of one body that buffers between client and upstream may hold: nearly all in the four sockets of the kernel. */
+/** MiB of one body that may be buffered between client and upstream, nearly all of it in four kernel sockets. */
 const BUFFERED = 64;
 
 const FRAMINGS: [string, OutgoingHttpHeaders][] = [
@@ -24,13 +24,13 @@ const FRAMINGS: [string, OutgoingHttpHeaders][] = [
   ['in chunks', { 'transfer-encoding': 'chunked' }],
 ];
 
-/** Writes blocks as fast as they are taken. @returns how many MiB were taken before the other side was gone */
+/** Writes blocks as fast as the other side reads them. @returns the MiB written before the other side closed */
 async function pump(to: Writable, mebibytes: number): Promise<number> {
-  let isGone = false;
-  to.on('close', () => (isGone = true)).on('error', () => (isGone = true));
+  let isClosed = false;
+  to.on('close', () => (isClosed = true)).on('error', () => (isClosed = true));
   let written = 0;
   for (const block of blocks(mebibytes)) {
-    if (isGone) return written;
+    if (isClosed) return written;
     if (!to.write(block)) await drained(to);
     written += 1;
   }
@@ -38,7 +38,7 @@ async function pump(to: Writable, mebibytes: number): Promise<number> {
   return written;
 }
 
-/** Waits until a stream takes more, or is closed. */
+/** Waits until a stream can be written again, or is closed. */
 const drained = (stream: Writable): Promise<void> =>
   new Promise((resolve) => {
     const go = (): void => {
@@ -62,7 +62,7 @@ describe('the memory of an API process that forwards bodies of 1 GiB', () => {
   let path: string;
   let started: number;
 
-  const show = (mebibytes: number): void => {
+  const logMemory = (mebibytes: number): void => {
     if (process.env.TEST_SHOW_MEMORY === '1') process.stderr.write(`${mebibytes} MiB\n`);
   };
 
@@ -72,7 +72,7 @@ describe('the memory of an API process that forwards bodies of 1 GiB', () => {
     const org = await newOrganization(app);
     service = await MeasuredService.startApi(app, org);
     started = await service.peak();
-    show(started);
+    logMemory(started);
     upstream = await Upstream.listen();
     upstream.isEarly = true;
     path = await register(await org.member('admin'), org.workspaceId, {
@@ -87,7 +87,7 @@ describe('the memory of an API process that forwards bodies of 1 GiB', () => {
   });
   const expectGrowthBelow = async (mebibytes: number): Promise<void> => {
     const peak = await service.peak();
-    show(peak);
+    logMemory(peak);
     expect(peak - started).toBeLessThan(mebibytes);
   };
 
@@ -102,7 +102,7 @@ describe('the memory of an API process that forwards bodies of 1 GiB', () => {
     ((await once(sent, 'response')) as [IncomingMessage])[0];
 
   it.each(FRAMINGS)(
-    'grows by less than 64 MiB for an answer %s, which arrives intact',
+    'grows by less than 64 MiB for a response %s, which arrives intact',
     async (_, headers) => {
       upstream.answer = (_request, response) => void pump(response.writeHead(200, headers), SIZE);
       expect(await digestFrom(await answerOf(send('GET').end()))).toBe(digest);
@@ -114,7 +114,7 @@ describe('the memory of an API process that forwards bodies of 1 GiB', () => {
   it.each(FRAMINGS)(
     'grows by less than 64 MiB for a request %s, which arrives intact',
     async (_, headers) => {
-      upstream.answer = (request, response) => void digestFrom(request).then((found) => response.end(found));
+      upstream.answer = (request, response) => void digestFrom(request).then((actual) => response.end(actual));
       const sent = send('PUT', headers);
       const answered = answerOf(sent);
       await pump(sent, SIZE);
@@ -124,7 +124,7 @@ describe('the memory of an API process that forwards bodies of 1 GiB', () => {
     300_000,
   );
 
-  it('grows by less than 110 MiB for slow readers, for whom the upstream waits', async () => {
+  it('grows by less than 110 MiB for slow clients, because the upstream has to wait', async () => {
     const taken: number[] = [];
     upstream.answer = (_request, response) =>
       void pump(response, SIZE).then((mebibytes) => taken.push(mebibytes));
@@ -142,7 +142,7 @@ describe('the memory of an API process that forwards bodies of 1 GiB', () => {
     await expectGrowthBelow(GROWTH_OF_MANY);
   }, 120_000);
 
-  it('grows by less than 110 MiB for slow upstreams, for whom the clients wait', async () => {
+  it('grows by less than 110 MiB for slow upstreams, because the clients have to wait', async () => {
     const received: IncomingMessage[] = [];
     upstream.answer = (request) => received.push(request.on('error', () => undefined).pause());
     const taken: number[] = [];

@@ -19,7 +19,7 @@ const LOCATIONS = `
     location /moved { return 301 /text.txt; }
 `;
 
-/** Like `describe`. Without nginx, a single test replaces the tests, and its title says that nothing was tested. */
+/** Like `describe`. Without nginx, one test replaces the others, and its title says that nothing was tested. */
 function describeWithNginx(name: string, fn: () => void): void {
   describe(name, () => {
     if (isInstalled) return fn();
@@ -28,7 +28,7 @@ function describeWithNginx(name: string, fn: () => void): void {
   });
 }
 
-interface Got {
+interface ForwardedResponse {
   status: number;
   headers: http.IncomingHttpHeaders;
   body: Buffer;
@@ -58,7 +58,7 @@ describeWithNginx('an API behind nginx', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  async function send(method: string, target: string, headers: http.OutgoingHttpHeaders = {}): Promise<Got> {
+  async function send(method: string, target: string, headers: http.OutgoingHttpHeaders = {}): Promise<ForwardedResponse> {
     const sending = http.request(`${app.url}${api}${target}`, {
       method,
       agent: false,
@@ -70,7 +70,7 @@ describeWithNginx('an API behind nginx', () => {
     return { status: answer.statusCode!, headers: answer.headers, body };
   }
 
-  it('is called on one connection, one request after the other', async () => {
+  it('receives successive requests on one connection', async () => {
     const connections = new Set<unknown>();
     for (let sent = 0; sent < 5; sent++) {
       const { status, headers } = await send('GET', '/text.txt');
@@ -80,7 +80,7 @@ describeWithNginx('an API behind nginx', () => {
     expect(connections.size).toBe(1);
   });
 
-  it('answers with a length, with an ETag and to a HEAD', async () => {
+  it('keeps lengths and ETags, and supports HEAD', async () => {
     const got = await send('GET', '/text.txt');
     expect([got.headers['content-length'], got.body.toString() === TEXT]).toEqual(['100000', true]);
     const head = await send('HEAD', '/text.txt');
@@ -94,7 +94,7 @@ describeWithNginx('an API behind nginx', () => {
     expect([same.status, same.body.length, same.headers.etag]).toEqual([304, 0, got.headers.etag]);
   });
 
-  it('answers in gzip and in chunks, which stay as they are', async () => {
+  it('keeps gzip and chunked responses as they are', async () => {
     const got = await send('GET', '/zipped/text.txt', { 'accept-encoding': 'gzip' });
     expect(got.headers).toMatchObject({ 'content-encoding': 'gzip', 'transfer-encoding': 'chunked' });
     expect(gunzipSync(got.body).toString() === TEXT).toBe(true);
@@ -103,7 +103,7 @@ describeWithNginx('an API behind nginx', () => {
     expect(plain.body.toString() === TEXT).toBe(true);
   });
 
-  it('answers a range, several ranges, and one that it does not have', async () => {
+  it('supports one range, several ranges and an unsatisfiable range', async () => {
     const range = await send('GET', '/text.txt', { range: 'bytes=10-19' });
     expect([range.status, range.headers['content-range'], range.body.toString()]).toEqual([
       206,
@@ -118,7 +118,7 @@ describeWithNginx('an API behind nginx', () => {
     expect((await send('GET', '/text.txt', { range: 'bytes=100001-' })).status).toBe(416);
   });
 
-  it('redirects to itself, which is not followed', async () => {
+  it('may redirect to itself, which is not followed', async () => {
     const got = await send('GET', '/moved');
     expect([got.status, got.headers.location]).toEqual([
       301,
@@ -126,7 +126,7 @@ describeWithNginx('an API behind nginx', () => {
     ]);
   });
 
-  it('refuses a body before it has arrived', async () => {
+  it('may reject a body before it has arrived', async () => {
     const sending = http.request(`${app.url}${api}/small/x`, {
       method: 'PUT',
       agent: false,

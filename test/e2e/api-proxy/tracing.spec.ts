@@ -21,14 +21,14 @@ describe('a traced request to an API', () => {
     await app.close();
   });
 
-  it('has one traceparent, of the span of the outbound request, which continues the trace', async () => {
+  it('has one traceparent: the span of the outbound request, in the same trace', async () => {
     const org = await newOrganization(app);
     const path = await register(await org.member('admin'), org.workspaceId, { base_url: upstream.url });
     const { key } = await org.serviceAccount('runtime');
     const agent = service.caller(key, org.workspaceId);
     const traceId = newTraceId();
-    const given = `00-${traceId}-${newSpanId()}-01`;
-    const answer = await agent.get(`${path}/x`, { traceparent: given });
+    const incoming = `00-${traceId}-${newSpanId()}-01`;
+    const answer = await agent.get(`${path}/x`, { traceparent: incoming });
     expect(answer.status).toBe(200);
     const { rawHeaders } = upstream.last;
     const sent = rawHeaders.filter((_, at) => at % 2 === 1 && /^traceparent$/i.test(rawHeaders[at - 1]!));

@@ -7,7 +7,7 @@ import { type ApiClient, type TestApp } from '#testing';
 export interface Received {
   method: string;
   url: string;
-  /** Name and value by turns, as sent. */
+  /** Alternating names and values, as sent. */
   rawHeaders: string[];
   headers: IncomingMessage['headers'];
   body: Buffer;
@@ -16,9 +16,9 @@ export interface Received {
 /** An HTTP server in the test that records what it receives. */
 export class Upstream {
   readonly received: Received[] = [];
-  /** Connections that were opened. */
+  /** Number of connections opened so far. */
   connections = 0;
-  /** Answers the next requests. The body has arrived unless `isEarly`. */
+  /** Responds to the next requests. The body has arrived, unless `isEarly`. */
   answer: RequestListener = (_request, response) => response.end('ok');
   /** Calls `answer` before the body arrives. */
   isEarly = false;
@@ -56,14 +56,14 @@ export class Upstream {
     try {
       for await (const chunk of request) chunks.push(chunk as Buffer);
     } catch {
-      return; // the client has gone
+      return; // the client has disconnected
     }
     this.received.push({ method, url, rawHeaders, headers, body: Buffer.concat(chunks) });
     this.answer(request, response);
   }
 }
 
-/** A server that answers each connection with raw bytes, whatever it receives. */
+/** Starts a server that responds with raw bytes to anything it receives. */
 export async function rawServer(
   answer: (socket: net.Socket, request: Buffer) => void,
 ): Promise<{ url: string; close: () => Promise<void> }> {
@@ -85,7 +85,7 @@ export async function rawServer(
   };
 }
 
-/** Registers an API, and returns the path below which it is called. */
+/** Registers an API, and returns its path at the proxy. */
 export async function register(admin: ApiClient, workspaceId: string, body: object): Promise<string> {
   const name = `api ${Math.random()}`;
   const answer = await admin.post('/registry/v1/apis', { workspace_id: workspaceId, name, ...body });
@@ -93,7 +93,7 @@ export async function register(admin: ApiClient, workspaceId: string, body: obje
   return `/api/v1/apis/${(answer.body as { api_id: string }).api_id}`;
 }
 
-/** Sends bytes to the service, and returns all that it answers until the connection is closed. */
+/** Sends bytes to the service, and returns all bytes that it sends until the connection is closed. */
 export async function rawExchange(app: TestApp, request: string | Buffer): Promise<string> {
   const { port } = new URL(app.url);
   const socket = net.connect(Number(port), '127.0.0.1');
