@@ -87,7 +87,7 @@ export class SessionService {
   }
 
   private async onlyWorkspace({ principal, requestId }: Caller): Promise<string> {
-    const found = await this.workspaces.listReached(scopeOf(principal, requestId), LISTED_MAX + 1);
+    const found = await this.workspaces.listAccessible(scopeOf(principal, requestId), LISTED_MAX + 1);
     const [first, second] = found;
     if (!first) throw problem.accessDenied('You have no access to any workspace. Ask an admin for a role.');
     if (second) throw severalWorkspaces(found);

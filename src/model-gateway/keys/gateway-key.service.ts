@@ -132,7 +132,7 @@ export class GatewayKeyService {
   revoke(scope: OrgScope, keyId: string): Promise<GatewayKeyDto> {
     return this.changes.within(scope.orgId, async (tx) => {
       const row = await this.lock(tx, scope, keyId);
-      await this.accounts.withdraw(tx, scope, row.service_account_id, keyId);
+      await this.accounts.revokeKey(tx, scope, row.service_account_id, keyId);
       if (row.revoked_at) return toGatewayKeyDto(row);
       await this.write(tx, scope, row, {});
       await this.record(tx, scope, row, 'revoke', []);

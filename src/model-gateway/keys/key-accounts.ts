@@ -34,8 +34,8 @@ export class KeyAccounts {
   }
 
   /** Revokes the key and archives the service account. A repeat changes nothing. Errors: as `rename`. */
-  async withdraw(tx: Tx, scope: OrgScope, serviceAccountId: string, keyId: string): Promise<void> {
-    await this.apiKeys.withdraw(tx, scope, serviceAccountId, keyId);
+  async revokeKey(tx: Tx, scope: OrgScope, serviceAccountId: string, keyId: string): Promise<void> {
+    await this.apiKeys.revokeWithin(tx, scope, serviceAccountId, keyId);
     await this.serviceAccounts.retire(tx, scope, serviceAccountId);
   }
 }

@@ -2,13 +2,13 @@ import { Injectable } from '@nestjs/common';
 import type { AccountStatus, Role, WorkspaceState } from '#platform/auth';
 import { Database, prepared, type Sql, sql, type Tx } from '#platform/db';
 
-/** An account with its memberships, as authentication reads it. */
+/** An account with its memberships, as needed for authentication. */
 export interface AccountRow {
   org_status: AccountStatus;
   /** Null if the organization has no such account. */
   status: AccountStatus | null;
   roles: Role[] | null;
-  /** Null for users, who reach every workspace. */
+  /** Null for users, because they can access every workspace. */
   workspace_ids: string[] | null;
   memberships: [workspaceId: string, roles: Role[]][];
 }
@@ -31,7 +31,7 @@ const membershipsOf = (principalId: Sql): Sql => sql`
 export class AccountDirectoryRepository {
   constructor(private readonly database: Database) {}
 
-  /** Null for an unknown organization. */
+  /** Returns null for an unknown organization. */
   async findUser(orgId: string, userId: string): Promise<AccountRow | null> {
     const statement = sql`
       SELECT o.status AS org_status, u.status, u.roles, NULL AS workspace_ids, ${membershipsOf(sql`${userId}`)}
@@ -41,7 +41,7 @@ export class AccountDirectoryRepository {
     return row ?? null;
   }
 
-  /** Null for an unknown organization. An archived service account has no status. */
+  /** Returns null for an unknown organization. The status of an archived service account is null. */
   async findServiceAccount(orgId: string, id: string): Promise<AccountRow | null> {
     const statement = sql`
       SELECT o.status AS org_status, s.status, s.roles, s.workspace_ids, ${membershipsOf(sql`${id}`)}
@@ -87,13 +87,13 @@ export class AccountDirectoryRepository {
     return row ?? null;
   }
 
-  /** Creates a user on the first request. @returns false if the user exists already */
+  /** Creates a user on the first request. @returns false if the user already exists */
   async provisionUser(tx: Tx, orgId: string, userId: string, userRef: string): Promise<boolean> {
-    const made = await tx.query(
+    const inserted = await tx.query(
       sql`INSERT INTO users (user_ref, org_id, user_id, created_by)
         VALUES (${userRef}, ${orgId}, ${userId}, ${userId})
         ON CONFLICT (org_id, user_id) DO NOTHING RETURNING user_ref`,
     );
-    return made.length > 0;
+    return inserted.length > 0;
   }
 }

@@ -11,8 +11,8 @@ import {
 } from '../../resources';
 
 /**
- * Resources that decide who may do what: organizations, users, workspaces and service accounts. They lie in no workspace.
- * Every change goes through `AccountChanges`, so that no process keeps authenticating from its cache.
+ * Resources that decide who may do what: organizations, users, workspaces and service accounts. They belong to no
+ * workspace. Every change goes through `AccountChanges`, so that no process keeps authenticating from a stale cache.
  */
 export abstract class AccountService<Row extends ResourceRow & OrgRow, View> extends ResourceService<
   OrgScope,

@@ -12,7 +12,7 @@ import { ApiKeyService } from './api-key.service';
 export class ApiKeyController {
   constructor(private readonly keys: ApiKeyService) {}
 
-  /** Create an API key. It is shown only this once */
+  /** Create an API key, which is shown only once */
   @Post()
   @Throws('conflict')
   @NotRepeatable()

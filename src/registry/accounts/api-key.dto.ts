@@ -10,14 +10,14 @@ export class CreateApiKeyDto {
   @IsName()
   name!: string;
 
-  /** When the key stops working, in the future. Without it, the key works until it is revoked. */
+  /** The time at which the key expires, in the future. Without it, the key works until it is revoked. */
   @IsOptional()
   @IsTime({ required: false, nullable: true })
   expires_at?: string | null;
 }
 
 export class ApiKeyListQueryDto extends NamedListQueryDto {
-  /** The name, exactly. */
+  /** Only keys with this name. */
   @IsFilter()
   name?: string;
 }
@@ -31,11 +31,11 @@ export class ApiKeyDto extends StampsDto {
   prefix!: string;
   expires_at!: Date | null;
   revoked_at!: Date | null;
-  /** Always null, because keys are revoked and not archived: see `revoked_at`. */
+  /** Always null, because keys are revoked, not archived. See `revoked_at`. */
   declare archived_at: Date | null;
 }
 
-/** A new API key. `key` is shown only this once. */
+/** A new API key. `key` is shown only once. */
 export class NewApiKeyDto extends ApiKeyDto {
   /** Send it as `Authorization: Bearer rsk_…`, or exchange it for a token. */
   key!: string;

@@ -30,8 +30,8 @@ export class ApiKeyService {
   ) {}
 
   /**
-   * Creates a key, and returns it only this once. Whoever has the key acts as the service account, so the caller must hold all
-   * that the account holds. Errors: 400 for an expiry in the past, 404, 403, 409 when the account is archived.
+   * Creates a key and returns it, only this once. Anyone with the key acts as the service account, so the caller must hold every
+   * role that the account holds. Errors: 400 for an expiry in the past, 404, 403, 409 if the account is archived.
    */
   async create(scope: OrgScope, serviceAccountId: string, dto: CreateApiKeyDto): Promise<NewApiKeyDto> {
     const expiresAt = expiryOf(dto.expires_at);
@@ -50,7 +50,7 @@ export class ApiKeyService {
     name: string,
     expiresAt: Date | null,
   ): Promise<NewApiKeyDto> {
-    const { key, ...stored } = this.secrets.make();
+    const { key, ...stored } = this.secrets.create();
     const now = new Date();
     const row: ApiKeyEntity = {
       ...stored,
@@ -76,21 +76,21 @@ export class ApiKeyService {
   }
 
   async get(scope: OrgScope, serviceAccountId: string, keyId: string): Promise<ApiKeyDto> {
-    return toApiKeyDto(existing(await this.keys.find(scope, keyId), serviceAccountId, keyId));
+    return toApiKeyDto(requireKey(await this.keys.find(scope, keyId), serviceAccountId, keyId));
   }
 
   /**
-   * Revokes a key, and with it the tokens that it was exchanged for. A repeat returns the same. Errors: 404, 403 when the
-   * service account reaches a workspace of which the caller is not admin.
+   * Revokes a key and the tokens that it was exchanged for. Idempotent. Errors: 404, 403 unless the caller is admin in every
+   * workspace that the service account can access.
    */
   revoke(scope: OrgScope, serviceAccountId: string, keyId: string): Promise<ApiKeyDto> {
-    return this.changes.within(scope.orgId, (tx) => this.withdraw(tx, scope, serviceAccountId, keyId));
+    return this.changes.within(scope.orgId, (tx) => this.revokeWithin(tx, scope, serviceAccountId, keyId));
   }
 
-  /** Revokes a key in a transaction of `AccountChanges`. See `revoke`. */
-  async withdraw(tx: Tx, scope: OrgScope, serviceAccountId: string, keyId: string): Promise<ApiKeyDto> {
+  /** Revokes a key within a transaction of `AccountChanges`. See `revoke`. */
+  async revokeWithin(tx: Tx, scope: OrgScope, serviceAccountId: string, keyId: string): Promise<ApiKeyDto> {
     await this.serviceAccounts.lockManaged(tx, scope, serviceAccountId);
-    const row = existing(await this.keys.lock(tx, scope, keyId, 'update'), serviceAccountId, keyId);
+    const row = requireKey(await this.keys.lock(tx, scope, keyId, 'update'), serviceAccountId, keyId);
     if (row.revoked_at) return toApiKeyDto(row);
     const now = new Date();
     const columns = { revoked_at: now, updated_at: now };
@@ -115,8 +115,8 @@ export class ApiKeyService {
   }
 }
 
-/** A key is only found under its own service account. */
-function existing(row: ApiKeyEntity | null, serviceAccountId: string, keyId: string): ApiKeyEntity {
+/** Throws 404 unless the key belongs to this service account. */
+function requireKey(row: ApiKeyEntity | null, serviceAccountId: string, keyId: string): ApiKeyEntity {
   if (row?.service_account_id !== serviceAccountId) throw problem.notFound('API key', keyId);
   return row;
 }

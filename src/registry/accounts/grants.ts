@@ -1,40 +1,40 @@
 import { type AccountStatus, EVERY_WORKSPACE, expandRoles, type OrgScope, type Role } from '#platform/auth';
 import { problem } from '#platform/problem';
 
-/** The roles and workspaces that an account holds and that can be granted. */
+/** The roles and workspaces of an account that can be granted to others. */
 export interface Holding {
-  /** In the organization. */
+  /** Roles in the organization. */
   readonly roles: readonly Role[];
-  /** The workspaces that those roles reach, or `EVERY_WORKSPACE`. */
+  /** The workspaces in which those roles apply, or `EVERY_WORKSPACE`. */
   readonly workspaceIds: readonly string[];
 }
 
 export const NOTHING: Holding = { roles: [], workspaceIds: [] };
 
 /**
- * Throws 403 when the caller gives or takes a role that they lack, in the organization or in a workspace, or gives a
- * workspace that they cannot reach.
+ * Throws 403 if the caller grants or revokes a role that they do not hold, in the organization or in a workspace, or grants a
+ * workspace that they cannot access.
  */
 export function checkGrant(scope: OrgScope, before: Holding, after: Holding): void {
   checkRoles(scope.roles, before.roles, after.roles, 'in the organization');
-  const [had, has] = [new Set(before.workspaceIds), new Set(after.workspaceIds)];
-  for (const workspaceId of new Set([...had, ...has])) {
-    const held = rolesAt(scope, workspaceId);
-    if (has.has(workspaceId) && !had.has(workspaceId) && held.size === 0) {
+  const [oldIds, newIds] = [new Set(before.workspaceIds), new Set(after.workspaceIds)];
+  for (const workspaceId of new Set([...oldIds, ...newIds])) {
+    const callerRoles = rolesAt(scope, workspaceId);
+    if (newIds.has(workspaceId) && !oldIds.has(workspaceId) && callerRoles.size === 0) {
       throw problem.accessDenied(
         `You do not have access to ${placeOf(workspaceId)}, so you cannot grant it.`,
       );
     }
     checkRoles(
-      held,
-      had.has(workspaceId) ? before.roles : [],
-      has.has(workspaceId) ? after.roles : [],
+      callerRoles,
+      oldIds.has(workspaceId) ? before.roles : [],
+      newIds.has(workspaceId) ? after.roles : [],
       `in ${placeOf(workspaceId)}`,
     );
   }
 }
 
-/** Throws 403 unless the caller holds the roles of these memberships. */
+/** Throws 403 unless the caller holds the roles of all these memberships. */
 export function checkHoldsMemberships(
   scope: OrgScope,
   memberships: readonly { workspace_id: string; roles: readonly Role[] }[],
@@ -50,8 +50,8 @@ const rolesAt = (scope: OrgScope, workspaceId: string): ReadonlySet<Role> =>
 const placeOf = (workspaceId: string): string =>
   workspaceId === EVERY_WORKSPACE ? 'every workspace' : `the workspace ${workspaceId}`;
 
-/** Throws 409 when callers weaken their own account, so that an account cannot lock everybody out. */
-export function checkKeepsOwn(
+/** Throws 409 if callers weaken their own account, so that the last admin cannot lock everyone out. */
+export function checkOwnAccount(
   { principalId }: OrgScope,
   account: { id: string; status: AccountStatus } & Holding,
   after: { status: AccountStatus | 'archived' } & Holding,
@@ -66,34 +66,34 @@ export function checkKeepsOwn(
   throw problem.conflict('You cannot archive, suspend or demote your own account. Ask another admin.');
 }
 
-const isWithin = <Value>(some: Iterable<Value>, all: ReadonlySet<Value>): boolean =>
-  [...some].every((one) => all.has(one));
+const isWithin = <Value>(subset: Iterable<Value>, all: ReadonlySet<Value>): boolean =>
+  [...subset].every((value) => all.has(value));
 
 /**
- * Throws 403 unless the caller is admin in every workspace that an account reaches.
+ * Throws 403 unless the caller is admin in every workspace that an account can access.
  *
- * @param reached the workspaces of the account, or `EVERY_WORKSPACE`
+ * @param workspaceIds the workspaces of the account, or `EVERY_WORKSPACE`
  */
-export function checkManages(scope: OrgScope, reached: readonly string[]): void {
-  const outside = reached.find((workspaceId) => !rolesAt(scope, workspaceId).has('admin'));
-  if (outside === undefined && (reached.length > 0 || scope.rolesEverywhere.has('admin'))) return;
+export function checkManages(scope: OrgScope, workspaceIds: readonly string[]): void {
+  const outside = workspaceIds.find((workspaceId) => !rolesAt(scope, workspaceId).has('admin'));
+  if (outside === undefined && (workspaceIds.length > 0 || scope.rolesEverywhere.has('admin'))) return;
   throw problem.accessDenied(
     outside === undefined
-      ? 'Managing an account without workspaces requires the role admin in the whole organization.'
-      : `The account has access to ${placeOf(outside)}. Managing it requires the role admin there.`,
+      ? 'To manage an account without workspaces, you need the role admin in the whole organization.'
+      : `The account has access to ${placeOf(outside)}. To manage the account, you need the role admin there.`,
   );
 }
 
-/** Throws 403 when the caller gives or takes a role that they do not hold. @param place for the detail */
+/** Throws 403 if the caller grants or revokes a role that they do not hold. @param place where, for the problem detail */
 export function checkRoles(
-  held: ReadonlySet<Role>,
+  callerRoles: ReadonlySet<Role>,
   before: readonly Role[],
   after: readonly Role[],
   place: string,
 ): void {
-  const [had, has] = [expandRoles(before), expandRoles(after)];
-  for (const role of new Set([...had, ...has])) {
-    if (had.has(role) !== has.has(role) && !held.has(role)) {
+  const [oldRoles, newRoles] = [expandRoles(before), expandRoles(after)];
+  for (const role of new Set([...oldRoles, ...newRoles])) {
+    if (oldRoles.has(role) !== newRoles.has(role) && !callerRoles.has(role)) {
       throw problem.accessDenied(
         `You do not hold the role ${role} ${place}, so you cannot grant or revoke it.`,
       );

@@ -2,7 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { type AccountStatus, type PrincipalType, type Role, ROLES } from '#platform/auth';
 import { STATUSES } from '../../resources';
 
-/** The principal who calls. */
+/** The principal who makes the request. */
 export class MePrincipalDto {
   /** `user_id`, `service_account_id`, or the subject of a platform principal. */
   principal_id!: string;
@@ -20,7 +20,7 @@ export class MeOrgDto {
   status!: AccountStatus;
 }
 
-/** A workspace that the caller reaches, and their roles in it. */
+/** A workspace that the caller can access, and their roles in it. */
 export class MeWorkspaceDto {
   workspace_id!: string;
   name!: string;
@@ -33,7 +33,7 @@ export class MeCredentialDto {
   @ApiProperty({ enum: ['token', 'api_key'] })
   kind!: 'token' | 'api_key';
   issuer!: string | null;
-  /** The id of the token, with which you can revoke it. */
+  /** The id of the token. You can revoke the token by it. */
   jti!: string | null;
   key_id!: string | null;
   expires_at!: Date | null;
@@ -45,10 +45,10 @@ export class MeDto {
   /** Null for platform principals. */
   @ApiProperty({ type: MeOrgDto, nullable: true })
   organization!: MeOrgDto | null;
-  /** Roles in the organization. Roles that another one implies are left out. */
+  /** Roles in the organization, without roles that another role implies. */
   @ApiProperty({ enum: ROLES, isArray: true })
   roles!: Role[];
-  /** Live workspaces by name, at most 500. `GET /registry/v1/workspaces` lists all. */
+  /** Workspaces that are not archived, by name, at most 500. `GET /registry/v1/workspaces` lists all. */
   workspaces!: MeWorkspaceDto[];
   credential!: MeCredentialDto;
 }

@@ -22,14 +22,14 @@ export class MeService {
     const { type, id, orgId } = principal;
     const credential = credentialOf(principal.credential);
     if (orgId === null) {
-      const named = { principal_id: id, principal_type: type, name: null };
-      return { principal: named, organization: null, roles: [], workspaces: [], credential };
+      const anonymous = { principal_id: id, principal_type: type, name: null };
+      return { principal: anonymous, organization: null, roles: [], workspaces: [], credential };
     }
     const scope = scopeOf({ ...principal, orgId });
     const [org, account, workspaces] = await Promise.all([
       this.organizations.find(scope, orgId),
       this.principals.find(scope, id),
-      this.workspaces.listReached(scope, MAX_WORKSPACES),
+      this.workspaces.listAccessible(scope, MAX_WORKSPACES),
     ]);
     return {
       principal: { principal_id: id, principal_type: type, name: account && nameOf(account) },

@@ -36,7 +36,7 @@ export class MemberController {
     return this.members.get(scope, workspaceId, principalId);
   }
 
-  /** Give a principal roles in a workspace */
+  /** Set the roles of a principal in a workspace */
   @Put(':principal_id')
   @Throws('conflict')
   @RequireRoleSomewhere('admin')

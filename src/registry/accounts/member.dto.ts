@@ -9,7 +9,7 @@ import type { MemberEntity } from './member.entity';
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => MemberDto)
 export class PutMemberDto {
-  /** At least one. Replaced whole. You can only give or take roles that you hold in the workspace. */
+  /** At least one role. Replaces the current roles. You can only grant or revoke roles that you hold in the workspace. */
   @ArrayNotEmpty()
   @IsRoles()
   roles!: Role[];
@@ -27,7 +27,7 @@ export class MemberDto extends StampsDto {
   principal_type!: 'user' | 'service_account';
   @ApiProperty({ enum: ROLES, isArray: true })
   roles!: Role[];
-  /** Always null, because members are removed and not archived. */
+  /** Always null, because members are removed, not archived. */
   declare archived_at: Date | null;
 }
 

@@ -44,7 +44,7 @@ export class MemberRepository {
     );
   }
 
-  /** Writes a membership, new or not. */
+  /** Creates or replaces a membership. */
   async put(
     tx: Tx,
     scope: OrgScope,

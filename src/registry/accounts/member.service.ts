@@ -12,7 +12,7 @@ import { MemberRepository } from './member.repository';
 import { PrincipalRepository, principalTypeOf } from './principal.repository';
 import { WorkspaceService } from './workspace.service';
 
-/** Who holds which roles in single workspaces. */
+/** Manages the members of workspaces and their roles. */
 @Injectable()
 export class MemberService {
   constructor(
@@ -31,13 +31,13 @@ export class MemberService {
 
   async get(scope: OrgScope, workspaceId: string, principalId: string): Promise<MemberDto> {
     await this.workspaces.find(scope, workspaceId);
-    return toMemberDto(existing(await this.members.find(scope, workspaceId, principalId), principalId));
+    return toMemberDto(requireMember(await this.members.find(scope, workspaceId, principalId), principalId));
   }
 
   /**
-   * Replaces the roles of a user or service account in a workspace. The same roles again change nothing. Errors: 404 for
-   * an unknown workspace or principal, 403 without admin or for a role that the caller lacks, 409 when the workspace or
-   * the principal is archived, 422 for an unknown role.
+   * Replaces the roles of a user or service account in a workspace. Setting the same roles again changes nothing. Errors:
+   * 404 for an unknown workspace or principal, 403 without the role admin or for a role that the caller does not hold, 409 if
+   * the workspace or the principal is archived, 422 for an unknown role.
    */
   put(
     scope: OrgScope,
@@ -50,24 +50,24 @@ export class MemberService {
       await this.checkPrincipal(tx, scope, principalId);
       checkLive(workspace, 'workspace');
       checkValues(dto);
-      const present = await this.members.find(scope, workspaceId, principalId, tx);
-      const before = present?.roles;
+      const current = await this.members.find(scope, workspaceId, principalId, tx);
+      const before = current?.roles;
       checkRoles(scope.rolesIn(workspaceId), before ?? [], dto.roles, 'in the workspace');
       const after = reduceRoles(dto.roles);
-      if (present && after.join() === present.roles.join()) {
-        return { member: toMemberDto(present), isNew: false };
+      if (current && after.join() === current.roles.join()) {
+        return { member: toMemberDto(current), isNew: false };
       }
       const row = await this.members.put(tx, scope, workspaceId, principalId, after);
-      await this.record(tx, scope, row, present ? 'update' : 'create', { ...(before && { before }), after });
-      return { member: toMemberDto(row), isNew: present === null };
+      await this.record(tx, scope, row, current ? 'update' : 'create', { ...(before && { before }), after });
+      return { member: toMemberDto(row), isNew: current === null };
     });
   }
 
-  /** Removes a member. Errors as for `put`; 404 for a principal that is no member. */
+  /** Removes a member. Errors: 404 for a principal that is not a member, and those of `put`. */
   remove(scope: OrgScope, workspaceId: string, principalId: string): Promise<void> {
     return this.changes.within(scope.orgId, async (tx) => {
       const workspace = await this.workspaces.lockManaged(tx, scope, workspaceId);
-      const row = existing(await this.members.find(scope, workspaceId, principalId, tx), principalId);
+      const row = requireMember(await this.members.find(scope, workspaceId, principalId, tx), principalId);
       checkLive(workspace, 'workspace');
       checkRoles(scope.rolesIn(workspaceId), row.roles, [], 'in the workspace');
       await this.members.remove(tx, scope, workspaceId, principalId);
@@ -93,7 +93,7 @@ export class MemberService {
   }
 }
 
-function existing(row: MemberEntity | null, principalId: string): MemberEntity {
+function requireMember(row: MemberEntity | null, principalId: string): MemberEntity {
   if (!row) throw problem.notFound('member', principalId);
   return row;
 }

@@ -59,8 +59,8 @@ export class PlatformOrgController {
     @CurrentRequestId() requestId: string,
     @Body() dto: CreateOrgDto,
   ): Promise<Reply> {
-    const made = await this.organizations.create(ownerOf(newId('org'), principal, requestId), dto);
-    return created(`/registry/v1/orgs/${made.view.org_id}`, made);
+    const organization = await this.organizations.create(ownerScope(newId('org'), principal, requestId), dto);
+    return created(`/registry/v1/orgs/${organization.view.org_id}`, organization);
   }
 
   /** List organizations */
@@ -78,7 +78,7 @@ export class PlatformOrgController {
     @CurrentRequestId() requestId: string,
     @Param('org_id') orgId: string,
   ): Promise<Versioned<OrgDto>> {
-    return this.organizations.get(ownerOf(orgId, principal, requestId), orgId);
+    return this.organizations.get(ownerScope(orgId, principal, requestId), orgId);
   }
 
   /** Change, suspend or reinstate an organization */
@@ -91,10 +91,10 @@ export class PlatformOrgController {
     @Body() dto: PatchAnyOrgDto,
     @IfMatch() ifMatch?: string,
   ): Promise<Versioned<OrgDto>> {
-    return this.organizations.patch(ownerOf(orgId, principal, requestId), dto, ifMatch);
+    return this.organizations.patch(ownerScope(orgId, principal, requestId), dto, ifMatch);
   }
 }
 
-/** A platform principal acts in any organization as its owner would. */
-const ownerOf = (orgId: string, { id }: Principal, requestId: string): OrgScope =>
+/** Returns the scope in which a platform principal acts as the owner of an organization. */
+const ownerScope = (orgId: string, { id }: Principal, requestId: string): OrgScope =>
   orgScope(orgId, id, expandRoles(['owner']), requestId);

@@ -22,12 +22,12 @@ export class CreateOrgDto extends MetadataBodyDto {
   name!: string;
 
   /**
-   * The `user_id` of the first owner, as their issuer names them. Without one, only tokens that carry roles give access.
+   * The `user_id` of the first owner, as their token issuer uses it. Without an owner, only tokens that carry roles have access.
    */
   @NotNull()
   @Matches(USER_ID, {
     message:
-      'owner_user_id must be 1 to 255 visible ASCII characters, and must not begin with sva_ or be the id of an app',
+      'owner_user_id must have 1 to 255 visible ASCII characters, and must not begin with sva_ or be the id of an app',
   })
   owner_user_id?: string;
 }
@@ -49,7 +49,7 @@ export class PatchOrgDto extends MetadataPatchDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => OrgDto)
 export class PatchAnyOrgDto extends PatchOrgDto {
-  /** While it is `suspended`, members, keys and tokens are refused. */
+  /** While `suspended`, the organization's users, keys and tokens are rejected. */
   @NotNull()
   @IsOneOf(STATUSES)
   status?: AccountStatus;
@@ -60,7 +60,7 @@ export class OrgListQueryDto extends ChangingListQueryDto {
   @IsOneOf(STATUSES)
   status?: AccountStatus;
 
-  /** The name, exactly. */
+  /** Only organizations with this name. */
   @IsFilter()
   name?: string;
 }

@@ -18,7 +18,7 @@ export class OrganizationRepository extends OrgRepository<OrgEntity> {
     return on.manager.findOne(OrgEntity, { where: { created_by: createdBy }, order: { org_id: 'ASC' } });
   }
 
-  /** Lets one process at a time create the first organization, until its transaction ends. */
+  /** Locks the creation of the first organization for one process at a time, until its transaction ends. */
   async lockCreation(tx: Tx): Promise<void> {
     await tx.query(sql`SELECT pg_advisory_xact_lock(${CREATION_LOCK})`);
   }

@@ -29,7 +29,7 @@ const ORG: ResourceKind<OrgEntity, OrgDto> = {
   toView: toOrgDto,
 };
 
-/** Organizations. The scope names the one to act on: the caller's own, or any for a platform principal. */
+/** Manages organizations. The scope selects one: the caller's own, or any for a platform principal. */
 @Injectable()
 export class OrgService extends AccountService<OrgEntity, OrgDto> {
   constructor(
@@ -41,7 +41,7 @@ export class OrgService extends AccountService<OrgEntity, OrgDto> {
     super(kit, changes, organizations, ORG);
   }
 
-  /** Creates the organization of the scope, with its first owner if the body names one. */
+  /** Creates the organization of the scope, and its first owner if the body names one. */
   create(scope: OrgScope, dto: CreateOrgDto): Promise<Versioned<OrgDto>> {
     return this.transaction(scope, async (tx) => {
       const row = await this.add(tx, scope, dto);

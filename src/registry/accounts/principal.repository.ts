@@ -6,7 +6,7 @@ import { ServiceAccountRepository } from './service-account.repository';
 import type { UserEntity } from './user.entity';
 import { UserRepository } from './user.repository';
 
-/** Returns the kind of a principal. A `user_id` never begins with `sva_`. */
+/** Returns the type of a principal. A `user_id` never begins with `sva_`. */
 export const principalTypeOf = (principalId: string): 'user' | 'service_account' =>
   principalId.startsWith('sva_') ? 'service_account' : 'user';
 

@@ -22,8 +22,8 @@ export class ServiceAccountController {
   @RequireRole('admin')
   @ApiCreatedResponse({ type: ServiceAccountDto })
   async create(@CurrentScope() scope: OrgScope, @Body() dto: CreateServiceAccountDto): Promise<Reply> {
-    const made = await this.serviceAccounts.create(scope, dto);
-    return created(`/registry/v1/service-accounts/${made.view.service_account_id}`, made);
+    const serviceAccount = await this.serviceAccounts.create(scope, dto);
+    return created(`/registry/v1/service-accounts/${serviceAccount.view.service_account_id}`, serviceAccount);
   }
 
   /** List service accounts */
@@ -61,7 +61,7 @@ export class ServiceAccountController {
     return this.serviceAccounts.patch(scope, id, dto, ifMatch);
   }
 
-  /** Archive a service account. Its keys stop working */
+  /** Archive a service account, which disables its keys */
   @Post(':service_account_id/archive')
   @HttpCode(200)
   @RequireRole('admin')
@@ -74,7 +74,7 @@ export class ServiceAccountController {
     return this.serviceAccounts.archive(scope, id, ifMatch);
   }
 
-  /** Restore an archived service account. Its keys work again, except revoked ones */
+  /** Restore an archived service account and its keys, except revoked ones */
   @Post(':service_account_id/restore')
   @HttpCode(200)
   @RequireRole('admin')

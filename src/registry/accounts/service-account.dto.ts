@@ -24,14 +24,14 @@ export class CreateServiceAccountDto extends DescribedBodyDto {
   @IsName()
   name!: string;
 
-  /** Roles in its workspaces. You can only give roles that you hold there. */
+  /** Roles in its workspaces. You can only grant roles that you hold there. */
   @NotNull()
   @IsRoles()
   roles?: Role[];
 
   /**
-   * The workspaces in which it holds its roles, or `["*"]` for every workspace. An account without workspaces is refused.
-   * You can only give workspaces that you reach. A membership can give it further roles in a workspace.
+   * The workspaces in which it holds its roles, or `["*"]` for every workspace. You can only grant workspaces that you can
+   * access. Memberships can add workspaces and roles. An account with neither workspaces nor memberships is rejected.
    */
   @NotNull()
   @IsArray()
@@ -58,12 +58,12 @@ export class PatchServiceAccountDto extends DescribedPatchDto {
   @IsName()
   name?: string;
 
-  /** Replaced whole. You can only give or take roles that you hold. */
+  /** Replaces the current roles. You can only grant or revoke roles that you hold. */
   @IsOptional()
   @IsRoles()
   roles?: Role[] | null;
 
-  /** Replaced whole. `["*"]` means every workspace. You can only give workspaces that you reach. */
+  /** Replaces the current list. `["*"]` means every workspace. You can only grant workspaces that you can access. */
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(MAX_WORKSPACES)
@@ -71,7 +71,7 @@ export class PatchServiceAccountDto extends DescribedPatchDto {
   @Length(1, 255, { each: true })
   workspace_ids?: string[] | null;
 
-  /** While it is `suspended`, its keys and tokens are refused. */
+  /** While `suspended`, its keys and tokens are rejected. */
   @NotNull()
   @IsOneOf(STATUSES)
   status?: AccountStatus;

@@ -11,7 +11,7 @@ import { AccountService } from './account.service';
 import {
   checkGrant,
   checkHoldsMemberships,
-  checkKeepsOwn,
+  checkOwnAccount,
   checkManages,
   type Holding,
   NOTHING,
@@ -40,7 +40,7 @@ const SERVICE_ACCOUNT: ResourceKind<ServiceAccountEntity, ServiceAccountDto> = {
   toView: toServiceAccountDto,
 };
 
-/** The programs that act in an organization. Whoever changes one must be admin of every workspace that it reaches. */
+/** Manages service accounts. To change one, the caller must be admin in every workspace that the account can access. */
 @Injectable()
 export class ServiceAccountService extends AccountService<ServiceAccountEntity, ServiceAccountDto> {
   constructor(
@@ -54,15 +54,15 @@ export class ServiceAccountService extends AccountService<ServiceAccountEntity, 
   }
 
   /**
-   * Errors: 400 for an unknown workspace, 403 for a role or workspace that the caller lacks, 409 for a name that is
-   * taken or a workspace that is archived.
+   * Creates a service account. Errors: 400 for an unknown workspace, 403 for a role or workspace that the caller does not hold,
+   * 409 for a name that is taken or a workspace that is archived.
    */
   create(scope: OrgScope, dto: CreateServiceAccountDto): Promise<Versioned<ServiceAccountDto>> {
     return this.transaction(scope, async (tx) => {
       const holding = { roles: dto.roles ?? [], workspaceIds: dto.workspace_ids ?? [] };
       const added = await this.findAdded(tx, scope, NOTHING, holding);
       checkGrant(scope, NOTHING, holding);
-      checkOpen(added);
+      checkNoneArchived(added);
       return this.versioned(await this.add(tx, scope, dto));
     });
   }
@@ -72,8 +72,8 @@ export class ServiceAccountService extends AccountService<ServiceAccountEntity, 
   }
 
   /**
-   * Creates a service account for another area, which has checked what the caller may grant. Errors: 409 for a name that
-   * is taken.
+   * Creates a service account for another area. That area must have checked that the caller may grant the roles. Errors: 409
+   * for a name that is taken.
    */
   async provide(tx: Tx, scope: OrgScope, dto: CreateServiceAccountDto): Promise<ServiceAccountEntity> {
     const row = newRow(scope, dto);
@@ -81,7 +81,7 @@ export class ServiceAccountService extends AccountService<ServiceAccountEntity, 
     return this.insert(tx, scope, row);
   }
 
-  /** Renames a service account for the area that it was made for. Errors: 403, 409 for a name that is taken. */
+  /** Renames a service account for the area that created it. Errors: 403, 409 for a name that is taken. */
   async rename(tx: Tx, scope: OrgScope, id: string, name: string): Promise<void> {
     const row = await this.lockManaged(tx, scope, id);
     await this.checkNameFree(tx, scope, { ...row, name });
@@ -89,8 +89,8 @@ export class ServiceAccountService extends AccountService<ServiceAccountEntity, 
   }
 
   /**
-   * Archives a service account for the area that it was made for. A repeat changes nothing. Errors: 403 unless the caller is
-   * admin of every workspace that it reaches.
+   * Archives a service account for the area that created it. Idempotent. Errors: 403 unless the caller is admin in every
+   * workspace that the account can access.
    */
   async retire(tx: Tx, scope: OrgScope, id: string): Promise<void> {
     const row = await this.lockManaged(tx, scope, id);
@@ -103,9 +103,9 @@ export class ServiceAccountService extends AccountService<ServiceAccountEntity, 
   }
 
   /**
-   * Errors: 400 for an unknown workspace; 403 for a role or workspace that the caller lacks and gives or takes, or a role
-   * of an account that they suspend or reinstate; 409 for callers who would weaken their own account; those of every
-   * change.
+   * Changes a service account. Errors: 400 for an unknown workspace; 403 if the caller grants or revokes a role or workspace
+   * that they do not hold, or suspends or reinstates an account that holds such a role; 409 if callers would weaken their own
+   * account; and the errors of every change.
    */
   patch(
     scope: OrgScope,
@@ -129,8 +129,8 @@ export class ServiceAccountService extends AccountService<ServiceAccountEntity, 
       };
       await this.checkChange(tx, scope, row, dto, ifMatch);
       checkGrant(scope, holdingOf(row), { roles, workspaceIds });
-      checkOpen(added);
-      checkKeepsOwn(scope, accountOf(row), { status, roles, workspaceIds });
+      checkNoneArchived(added);
+      checkOwnAccount(scope, accountOf(row), { status, roles, workspaceIds });
       if (status !== row.status) await this.checkHoldsAll(tx, scope, row);
       return this.versioned(await this.write(tx, scope, row, columns, 'update'));
     });
@@ -141,7 +141,7 @@ export class ServiceAccountService extends AccountService<ServiceAccountEntity, 
     return this.lock(tx, scope, id, 'update');
   }
 
-  /** Gives a service account these roles and workspaces again. */
+  /** Restores the roles and workspaces of a service account. */
   async reinstate(
     tx: Tx,
     scope: OrgScope,
@@ -153,20 +153,20 @@ export class ServiceAccountService extends AccountService<ServiceAccountEntity, 
     await this.write(tx, scope, row, holding, 'update');
   }
 
-  /** Throws 403 unless the caller holds every role that a service account holds, by itself or as a member. */
+  /** Throws 403 unless the caller holds every role that a service account holds, directly or through memberships. */
   async checkHoldsAll(tx: Tx, scope: OrgScope, row: ServiceAccountEntity): Promise<void> {
     checkGrant(scope, NOTHING, holdingOf(row));
     checkHoldsMemberships(scope, await this.members.findAllOf(scope, row.service_account_id, tx));
   }
 
-  /** Its keys and tokens are refused from then on. */
+  /** From then on, the account's keys and tokens are rejected. */
   protected override async onArchive(tx: Tx, scope: OrgScope, row: ServiceAccountEntity) {
     await this.checkHoldsAll(tx, scope, row);
-    checkKeepsOwn(scope, accountOf(row), { ...accountOf(row), status: 'archived' });
+    checkOwnAccount(scope, accountOf(row), { ...accountOf(row), status: 'archived' });
     return {};
   }
 
-  /** Its keys work again, except revoked ones. */
+  /** From then on, the account's keys work again, except revoked ones. */
   protected override async onRestore(tx: Tx, scope: OrgScope, row: ServiceAccountEntity) {
     await this.checkHoldsAll(tx, scope, row);
     return {};
@@ -184,7 +184,7 @@ export class ServiceAccountService extends AccountService<ServiceAccountEntity, 
     return account;
   }
 
-  /** Returns the workspaces that are added to a holding. Errors: 400 for unknown ones. */
+  /** Returns the workspaces that `after` adds to `before`. Errors: 400 for unknown ones. */
   private async findAdded(
     tx: Tx,
     scope: OrgScope,
@@ -192,18 +192,18 @@ export class ServiceAccountService extends AccountService<ServiceAccountEntity, 
     after: Holding,
   ): Promise<AddedWorkspace[]> {
     if (after.workspaceIds.length > 1 && after.workspaceIds.includes(EVERY_WORKSPACE)) {
-      const detail = `must not list other workspaces beside "${EVERY_WORKSPACE}", which means all of them`;
+      const detail = `must not list other workspaces next to "${EVERY_WORKSPACE}", which means every workspace`;
       throw problem.invalidFields([{ pointer: '/workspace_ids', detail }]);
     }
-    const had = new Set(before.workspaceIds);
-    const added = after.workspaceIds.filter((id) => id !== EVERY_WORKSPACE && !had.has(id));
-    const known = added.length > 0 ? await this.workspaces.findAmong(scope, added, tx) : [];
-    const unknown = added.find((id) => !known.some(({ workspace_id }) => workspace_id === id));
+    const oldIds = new Set(before.workspaceIds);
+    const added = after.workspaceIds.filter((id) => id !== EVERY_WORKSPACE && !oldIds.has(id));
+    const workspaces = added.length > 0 ? await this.workspaces.findByIds(scope, added, tx) : [];
+    const unknown = added.find((id) => !workspaces.some(({ workspace_id }) => workspace_id === id));
     if (unknown !== undefined) {
       const pointer = `/workspace_ids/${after.workspaceIds.indexOf(unknown)}`;
       throw problem.invalidFields([{ pointer, detail: 'is not a workspace of the organization' }]);
     }
-    return known;
+    return workspaces;
   }
 }
 
@@ -225,13 +225,13 @@ interface AddedWorkspace {
   archived: boolean;
 }
 
-/** Throws 409 for an archived workspace. */
-function checkOpen(added: readonly AddedWorkspace[]): void {
-  const archived = added.find((one) => one.archived);
-  if (archived) throw problem.conflict(`The workspace ${archived.workspace_id} is archived.`);
+/** Throws 409 if a workspace is archived. */
+function checkNoneArchived(added: readonly AddedWorkspace[]): void {
+  const archived = added.find((workspace) => workspace.archived);
+  if (archived) throw problem.conflict(`The workspace ${archived.workspace_id} is archived. Restore it first, or leave it out.`);
 }
 
-/** Returns what a service account holds by itself, without its memberships. */
+/** Returns the roles and workspaces that a service account holds directly, without its memberships. */
 const holdingOf = (row: ServiceAccountEntity): Holding => ({
   roles: row.roles,
   workspaceIds: row.workspace_ids,

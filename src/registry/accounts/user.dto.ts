@@ -16,7 +16,7 @@ import {
 } from '../../resources';
 import type { UserEntity } from './user.entity';
 
-/** Visible ASCII, because paths contain it. Not an id of a service account or an app, and not `.` or `..`. */
+/** User ids are visible ASCII, because paths contain them. Excludes ids of service accounts and apps, and `.` and `..`. */
 export const USER_ID = /^(?!sva_|app_[0-9a-z]{26}$|\.{1,2}$)[\x21-\x7e]{1,255}$/;
 
 @ReadOnlyMembersOf(() => UserDto)
@@ -25,7 +25,7 @@ export class CreateUserDto extends MetadataBodyDto {
   @IsString()
   @Matches(USER_ID, {
     message:
-      'user_id must be 1 to 255 visible ASCII characters, and must not begin with sva_ or be the id of an app',
+      'user_id must have 1 to 255 visible ASCII characters, and must not begin with sva_ or be the id of an app',
   })
   user_id!: string;
 
@@ -41,7 +41,7 @@ export class CreateUserDto extends MetadataBodyDto {
   @IsOneOf(STATUSES, { default: 'active' })
   status?: AccountStatus;
 
-  /** Roles in the organization, in addition to those that tokens carry. You can only give roles that you hold. */
+  /** Roles in the organization, in addition to those that tokens carry. You can only grant roles that you hold. */
   @NotNull()
   @IsRoles()
   roles?: Role[];
@@ -59,12 +59,12 @@ export class PatchUserDto extends MetadataPatchDto {
   @IsEmail()
   email?: string | null;
 
-  /** While it is `suspended`, the person is refused. */
+  /** While `suspended`, all requests of the person are rejected. */
   @NotNull()
   @IsOneOf(STATUSES)
   status?: AccountStatus;
 
-  /** Replaced whole. You can only give or take roles that you hold. */
+  /** Replaces the current roles. You can only grant or revoke roles that you hold. */
   @IsOptional()
   @IsRoles()
   roles?: Role[] | null;

@@ -7,7 +7,7 @@ import { toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { type ResourceKind, ResourceKit, stamps } from '../../resources';
 import { AccountService } from './account.service';
-import { checkHoldsMemberships, checkKeepsOwn, checkRoles } from './grants';
+import { checkHoldsMemberships, checkOwnAccount, checkRoles } from './grants';
 import { MemberRepository } from './member.repository';
 import {
   type CreateUserDto,
@@ -31,9 +31,9 @@ const USER: ResourceKind<UserEntity, UserDto> = {
   toView: toUserDto,
 };
 
-const IN_ORG = 'in all of the organization';
+const IN_ORG = 'in the whole organization';
 
-/** The people of an organization. */
+/** Manages the people of an organization. */
 @Injectable()
 export class UserService extends AccountService<UserEntity, UserDto> {
   constructor(
@@ -45,7 +45,7 @@ export class UserService extends AccountService<UserEntity, UserDto> {
     super(kit, changes, users, USER);
   }
 
-  /** Errors: 403 for a role that the caller lacks, 409 for a `user_id` that exists already. */
+  /** Adds a user. Errors: 403 for a role that the caller does not hold, 409 for a `user_id` that already exists. */
   async create(scope: OrgScope, dto: CreateUserDto): Promise<Versioned<UserDto>> {
     checkRoles(scope.rolesEverywhere, [], dto.roles ?? [], IN_ORG);
     return this.transaction(scope, async (tx) => this.versioned(await this.add(tx, scope, dto)));
@@ -71,8 +71,8 @@ export class UserService extends AccountService<UserEntity, UserDto> {
   }
 
   /**
-   * Errors: 403 for a role that the caller lacks and gives or takes, or that a user holds whom they suspend or reinstate;
-   * 409 for callers who would weaken their own account; and those of every change.
+   * Changes a user. Errors: 403 if the caller grants or revokes a role that they do not hold, or suspends or reinstates a user
+   * who holds such a role; 409 if callers would weaken their own account; and the errors of every change.
    */
   patch(scope: OrgScope, userId: string, dto: PatchUserDto, ifMatch?: string): Promise<Versioned<UserDto>> {
     return this.transaction(scope, async (tx) => {
@@ -83,7 +83,7 @@ export class UserService extends AccountService<UserEntity, UserDto> {
       const roles = dto.roles === undefined ? row.roles : reduceRoles(dto.roles ?? []);
       const status = dto.status ?? row.status;
       const own = { id: row.user_id, status: row.status, roles: row.roles, workspaceIds: [] };
-      checkKeepsOwn(scope, own, { status, roles, workspaceIds: [] });
+      checkOwnAccount(scope, own, { status, roles, workspaceIds: [] });
       if (status !== row.status) await this.checkHoldsAll(tx, scope, row);
       const columns = {
         display_name: dto.display_name,

@@ -22,8 +22,8 @@ export class WorkspaceController {
   @RequireRole('admin')
   @ApiCreatedResponse({ type: WorkspaceDto })
   async create(@CurrentScope() scope: OrgScope, @Body() dto: CreateWorkspaceDto): Promise<Reply> {
-    const made = await this.workspaces.create(scope, dto);
-    return created(`/registry/v1/workspaces/${made.view.workspace_id}`, made);
+    const workspace = await this.workspaces.create(scope, dto);
+    return created(`/registry/v1/workspaces/${workspace.view.workspace_id}`, workspace);
   }
 
   /** List the workspaces that the caller may read */

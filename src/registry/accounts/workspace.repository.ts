@@ -11,9 +11,9 @@ export class WorkspacesRepository extends OrgRepository<WorkspaceEntity> {
     super(database, WorkspaceEntity, 'workspace_id');
   }
 
-  /** Lists the workspaces in which the caller may read. */
+  /** Lists the workspaces that the caller may read. */
   list(scope: OrgScope, query: WorkspaceListQueryDto): Promise<RowPage<WorkspaceEntity>> {
-    const where = whereReached(scope, 'viewer')
+    const where = whereAccessible(scope, 'viewer')
       .addIndexed(query.name, (name) => sql`name COLLATE "C" = ${name}`)
       .addSearch(query.q);
     return listPage<WorkspaceEntity>(
@@ -30,9 +30,9 @@ export class WorkspacesRepository extends OrgRepository<WorkspaceEntity> {
     );
   }
 
-  /** Lists the live workspaces in which the caller holds any role, by name. */
-  listReached(scope: OrgScope, limit: number): Promise<Pick<WorkspaceEntity, 'workspace_id' | 'name'>[]> {
-    const where = whereReached(scope).add(sql`archived_at IS NULL`);
+  /** Lists the workspaces in which the caller holds any role, by name, without archived ones. */
+  listAccessible(scope: OrgScope, limit: number): Promise<Pick<WorkspaceEntity, 'workspace_id' | 'name'>[]> {
+    const where = whereAccessible(scope).add(sql`archived_at IS NULL`);
     return this.database.query(
       sql`SELECT workspace_id, name FROM workspaces WHERE ${where.sql}
         ORDER BY name COLLATE "C", workspace_id LIMIT ${limit}`,
@@ -40,7 +40,7 @@ export class WorkspacesRepository extends OrgRepository<WorkspaceEntity> {
   }
 
   /** Returns the organization's workspaces with these ids. */
-  findAmong(
+  findByIds(
     scope: OrgScope,
     ids: readonly string[],
     on: SqlExecutor,
@@ -60,8 +60,8 @@ export class WorkspacesRepository extends OrgRepository<WorkspaceEntity> {
   }
 }
 
-function whereReached(scope: OrgScope, role?: Role): Where {
+function whereAccessible(scope: OrgScope, role?: Role): Where {
   const where = new Where(scope.orgKey);
-  const reached = scope.workspacesWith(role);
-  return reached ? where.addScattered(sql`workspace_id = ANY (${[...reached]})`) : where;
+  const workspaceIds = scope.workspacesWith(role);
+  return workspaceIds ? where.addScattered(sql`workspace_id = ANY (${[...workspaceIds]})`) : where;
 }

@@ -46,7 +46,7 @@ export class WorkspaceService extends AccountService<WorkspaceEntity, WorkspaceD
 
   /**
    * Creates a workspace and makes its creator a member, with the roles that are stored for them in the organization.
-   * Roles that only a token carries are left out, because a membership would keep them when the token has expired.
+   * Roles that only a token carries are left out, because a membership would outlive the token.
    * Errors: 409 for a name that is taken.
    */
   create(scope: OrgScope, dto: CreateWorkspaceDto): Promise<Versioned<WorkspaceDto>> {
@@ -86,7 +86,7 @@ export class WorkspaceService extends AccountService<WorkspaceEntity, WorkspaceD
     }));
   }
 
-  /** Locks a workspace that the caller manages. Errors: 404 for one out of reach, 403 without the role admin in it. */
+  /** Locks a workspace that the caller manages. Errors: 404 if the caller cannot access it, 403 without the role admin in it. */
   lockManaged(tx: Tx, scope: OrgScope, id: string): Promise<WorkspaceEntity> {
     return this.lock(tx, scope, id, 'update');
   }

@@ -6,7 +6,7 @@ import { type ApiEntity, AUTH_TYPES, type AuthType } from './api.entity';
 const NAME_MAX = 255;
 const VALUE_MAX = 8_192;
 
-/** Declares the secret. */
+/** Declares and validates `value`, the secret. */
 const IsAuthValue =
   (description: string): PropertyDecorator =>
   (target, property) => {
@@ -22,11 +22,11 @@ const IsAuthValue =
     })(target, property);
   };
 
-/** The members of `auth` without the secret, which an app can declare too. */
+/** The members of `auth` that an app can also declare: all but the secret. */
 export class ApiAuthFieldsDto {
   /**
-   * The name of the header (type `header`) or of the parameter of the query (type `query`) that carries `value`. Required for
-   * these types, and only allowed there.
+   * The name of the header (type `header`) or query parameter (type `query`) that carries `value`. Required for these types,
+   * and only allowed for them.
    */
   @IsOptional()
   @IsString()
@@ -44,13 +44,13 @@ export class ApiAuthDto extends ApiAuthFieldsDto {
   @IsString()
   @IsAuthValue(
     'The secret: a token (`bearer`), the value of the header (`header`), `user:password` (`basic`), or the value of the ' +
-      'parameter (`query`, at most 4,096 characters). Required for all types except `none`. Stored encrypted, and never ' +
+      'query parameter (`query`, at most 4,096 characters). Required for all types except `none`. Stored encrypted, and never ' +
       'returned.',
   )
   value?: string | null;
 }
 
-/** Absent members stay as they are. */
+/** Absent members keep their values. */
 @ReadOnlyMembersOf(() => ApiPresentAuthDto)
 export class PatchApiAuthDto extends ApiAuthFieldsDto {
   @NotNull()
@@ -60,8 +60,8 @@ export class PatchApiAuthDto extends ApiAuthFieldsDto {
   @IsOptional()
   @IsString()
   @IsAuthValue(
-    'A new secret. Absent, the current one stays. Required (400) when the type, the name or the origin of the base URL ' +
-      'changes, because secrets are never sent to a target that they were not given for.',
+    'A new secret. If absent, the current secret stays. Required (400) if the type, the name or the origin of the base ' +
+      'URL changes, because a secret is never sent to a new target.',
   )
   value?: string | null;
 }
@@ -76,7 +76,7 @@ export class ApiAuthViewDto {
 
 /** How the service authenticates to the API, and whether it has the secret. */
 export class ApiPresentAuthDto extends ApiAuthViewDto {
-  /** Whether there is a secret. An API that an app declares has none until you send it with PATCH. */
+  /** Whether a secret is stored. An API that an app declares has no secret until you set one with PATCH. */
   has_value!: boolean;
 }
 
