@@ -9,10 +9,10 @@ import { ApiRepository } from './api.repository';
 
 /** Entries of the cache. An API takes a few KiB, and at most about 150 KiB. */
 const MAX_ENTRIES = 1_000;
-/** How long another process may go on calling an API as it was before a change. */
+/** The time for which other processes may use an API's state from before a change. */
 const LIFETIME_MS = 1_000;
 
-/** An API to call. It may be archived (`archived_at`). Shared by all callers, so it must not be changed. */
+/** An API to call. It may be archived (`archived_at`). All callers share the object, so it must not be modified. */
 export type ApiTarget = Readonly<
   Omit<ApiEntity, 'headers'> & {
     headers: Readonly<Record<string, string>>;
@@ -22,12 +22,12 @@ export type ApiTarget = Readonly<
   }
 >;
 
-/** Finds registered APIs to call them. Caches each for at most 1 s, and only those that exist. */
+/** Looks up registered APIs for calls. Caches existing APIs for at most 1 s. */
 @Injectable()
 export class ApiDirectory {
   private readonly targets = new LRUCache<string, ApiTarget>({ max: MAX_ENTRIES, ttl: LIFETIME_MS });
   private readonly loads = new SingleFlight<ApiTarget | null>();
-  /** Raised by each invalidation: a row read before it must not be cached after it. */
+  /** Incremented by each invalidation, so that a row read before an invalidation is not cached after it. */
   private epoch = 0;
 
   constructor(
@@ -35,15 +35,15 @@ export class ApiDirectory {
     private readonly box: SecretBox,
   ) {}
 
-  /** Returns an API of an organization, archived or not, without an access check. Null if there is none. */
+  /** Returns an API of an organization, archived or not, without an access check. Returns null if it does not exist. */
   async find(orgId: string, apiId: string): Promise<ApiTarget | null> {
     return this.cached(orgId, apiId) ?? this.load(orgId, apiId);
   }
 
-  /** Returns an API as `find`, at once, if it is cached. */
+  /** Returns an API synchronously if it is cached. */
   cached(orgId: string, apiId: string): ApiTarget | undefined {
-    const known = this.targets.get(apiId);
-    return known?.org_id === orgId ? known : undefined;
+    const target = this.targets.get(apiId);
+    return target?.org_id === orgId ? target : undefined;
   }
 
   private load(orgId: string, apiId: string): Promise<ApiTarget | null> {
@@ -57,7 +57,7 @@ export class ApiDirectory {
     });
   }
 
-  /** Drops an API, because it has changed. Calls of `find` that begin afterwards read it again. */
+  /** Removes a changed API from the cache. Later calls of `find` read it again. */
   invalidate(apiId: string): void {
     this.epoch += 1;
     this.loads.clear();

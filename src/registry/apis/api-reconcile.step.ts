@@ -26,11 +26,11 @@ import { type ApiEntity, CALL_FIELDS } from './api.entity';
 import { ApiRepository, type ComparedApi } from './api.repository';
 import { API, auditedApiChanges } from './api.service';
 
-/** Reconciles the APIs that an app declares. An API can be renamed by hand. */
+/** Reconciles the APIs that an app declares. Unlike other resources, an API can be renamed directly. */
 @Injectable()
 export class ApiReconcileStep extends OwnedReconcileStep<ApiEntity, DeclaredApi, ComparedApi> {
   readonly kind = 'api';
-  /** As those who may register an API, because the schedule reconciles what they declare. */
+  /** The role to register an API is also needed to declare one, because the schedule applies declarations on its own. */
   override readonly declarers: AnyOf = ['admin'];
   override readonly outline = outlineOf(ApiSpecDto);
 
@@ -56,7 +56,7 @@ export class ApiReconcileStep extends OwnedReconcileStep<ApiEntity, DeclaredApi,
     return Promise.resolve(present.filter(({ row, content }) => isDifferent(row, content)));
   }
 
-  /** Frees the names of APIs that were renamed by hand, because APIs may have taken each other's. */
+  /** Frees the names of APIs that were renamed directly, because APIs may have swapped names. */
   protected override beforeWrite(
     tx: Tx,
     scope: Scope,
@@ -78,7 +78,7 @@ export class ApiReconcileStep extends OwnedReconcileStep<ApiEntity, DeclaredApi,
     };
   }
 
-  /** A secret stays with what it was given for, so that a declaration cannot send it elsewhere. */
+  /** Deletes the secret if its target changes, so that a declaration cannot send it elsewhere. */
   protected columnsOf(row: ApiEntity, content: DeclaredApi): Partial<ApiEntity> {
     return { ...content, ...(changedSecretTarget(row, content) !== null && { auth_secret: null }) };
   }

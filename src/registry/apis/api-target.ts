@@ -1,5 +1,5 @@
 import { API_METHODS, type ApiMethod } from './api.entity';
 
-/** Returns methods as they are stored. Unknown ones, which are 422, are left out. */
-export const storedMethods = (given: readonly string[] | null | undefined): ApiMethod[] =>
-  API_METHODS.filter((method) => given == null || given.includes(method));
+/** Returns methods in their stored order. Leaves out unknown ones, which return 422 later. */
+export const storedMethods = (methods: readonly string[] | null | undefined): ApiMethod[] =>
+  API_METHODS.filter((method) => methods == null || methods.includes(method));

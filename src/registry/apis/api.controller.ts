@@ -24,8 +24,8 @@ export class ApiController {
   @RequireRoleSomewhere('admin')
   @ApiCreatedResponse({ type: ApiDto })
   async create(@CurrentScope() scope: OrgScope, @Body() dto: CreateApiDto): Promise<Reply> {
-    const made = await this.apis.create(scope, dto);
-    return created(`/registry/v1/apis/${made.view.api_id}`, made);
+    const api = await this.apis.create(scope, dto);
+    return created(`/registry/v1/apis/${api.view.api_id}`, api);
   }
 
   /** List registered APIs */
@@ -44,7 +44,11 @@ export class ApiController {
     return this.apis.get(scope, id);
   }
 
-  /** Change a registered API. One that an app declares is then `drifted` until the app is reconciled */
+  /**
+   * Change a registered API
+   *
+   * @remarks An API that an app declares is `drifted` after a change, until the app is reconciled.
+   */
   @Patch(':api_id')
   @RequireRoleSomewhere('admin')
   @ApiOkResponse({ type: ApiDto })
@@ -57,7 +61,7 @@ export class ApiController {
     return this.apis.patch(scope, id, dto, ifMatch);
   }
 
-  /** Archive a registered API, and delete its secret */
+  /** Archive a registered API and delete its secret */
   @Post(':api_id/archive')
   @HttpCode(200)
   @RequireRoleSomewhere('admin')
@@ -70,7 +74,7 @@ export class ApiController {
     return this.apis.archive(scope, id, ifMatch);
   }
 
-  /** Restore an archived API. Its secret stays deleted */
+  /** Restore an archived API, without its deleted secret */
   @Post(':api_id/restore')
   @HttpCode(200)
   @RequireRoleSomewhere('admin')

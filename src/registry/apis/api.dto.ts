@@ -64,27 +64,27 @@ const IsMethods = (options: MemberOptions = {}) =>
     ArrayMaxSize(METHODS_MAX),
   );
 
-/** The members of a new API that an app can declare too. */
+/** The members of a new API that an app can also declare. */
 export class ApiFieldsDto extends DescribedBodyDto {
   /**
-   * An `http` or `https` URL without user, password, query and fragment. Its path must contain no dot segments and no encoded
-   * slashes. A slash at its end is removed.
+   * An `http` or `https` URL without user, password, query and fragment. Its path must not contain dot segments or encoded
+   * slashes. A trailing slash is removed.
    */
   @IsString()
   @Length(1, BASE_URL_MAX)
   base_url!: string;
 
-  /** The methods that callers may use. All of them by default. */
+  /** The methods that callers may use. Default: all methods. */
   @IsOptional()
   @IsMethods({ nullable: true })
   allowed_methods?: ApiMethod[] | null;
 
-  /** The time that the API has to answer, in milliseconds. */
+  /** The time within which the API must respond, in milliseconds. */
   @IsOptional()
   @IsTimeout({ nullable: true, default: TIMEOUT_DEFAULT_MS })
   timeout_ms?: number | null;
 
-  /** Further headers of every request, by name. They must not contain secrets, because everyone who can read the API reads them. */
+  /** Headers to add to every request, by name. They must not contain secrets, because everyone who can read the API sees them. */
   @IsOptional()
   @IsObject()
   @HeadersProperty({ nullable: true, required: false })
@@ -96,11 +96,11 @@ export class ApiFieldsDto extends DescribedBodyDto {
   @ApiProperty({ type: Boolean, nullable: true, required: false, default: false })
   allow_encoded_slash?: boolean | null;
 
-  /** The requests that all callers together may send in a minute. Null without a limit. */
+  /** Requests that all callers together may send per minute. Null means no limit. */
   @IsLimit(REQUESTS_PER_MINUTE_MAX)
   requests_per_minute?: number | null;
 
-  /** The requests that each process of the service has in flight at most. Null without a limit. */
+  /** Requests that each process of the service may have in flight. Null means no limit. */
   @IsLimit(IN_FLIGHT_MAX)
   max_in_flight?: number | null;
 }
@@ -147,7 +147,7 @@ export class PatchApiDto extends DescribedPatchDto {
   @Nested(() => PatchApiAuthDto)
   auth?: PatchApiAuthDto | null;
 
-  /** Replaces the methods. */
+  /** Replaces the current methods. */
   @NotNull()
   @IsMethods()
   allowed_methods?: ApiMethod[];
@@ -156,7 +156,7 @@ export class PatchApiDto extends DescribedPatchDto {
   @IsTimeout()
   timeout_ms?: number;
 
-  /** Merged into the current headers: null removes a header. Null instead of the object removes all of them. */
+  /** Merged into the current headers. A header with the value null is removed. Null instead of an object removes all headers. */
   @IsOptional()
   @IsObject()
   @PatchedHeadersProperty()
@@ -221,10 +221,10 @@ export class ApiDto extends OwnedDto {
   @HeadersProperty()
   headers!: object;
   allow_encoded_slash!: boolean;
-  /** The requests that all callers together may send in a minute. Null without a limit. */
+  /** Requests that all callers together may send per minute. Null means no limit. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true })
   requests_per_minute!: number | null;
-  /** The requests that each process of the service has in flight at most. Null without a limit. */
+  /** Requests that each process of the service may have in flight. Null means no limit. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true })
   max_in_flight!: number | null;
   @AnyJsonObject()

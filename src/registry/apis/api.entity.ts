@@ -5,7 +5,7 @@ import { OwnedEntity } from '../../resources';
 
 /**
  * How the service authenticates to an API: without a secret, with `Authorization: Bearer`, with another header, with
- * `Authorization: Basic`, or with a parameter of the query.
+ * `Authorization: Basic`, or with a query parameter.
  */
 export const AUTH_TYPES = ['none', 'bearer', 'header', 'basic', 'query'] as const;
 export type AuthType = (typeof AUTH_TYPES)[number];
@@ -16,7 +16,7 @@ export type ApiMethod = (typeof API_METHODS)[number];
 
 export const TIMEOUT_DEFAULT_MS = 30_000;
 
-/** An HTTP API registered in a workspace. Its versions are kept. */
+/** An HTTP API registered in a workspace. */
 @Entity('apis')
 export class ApiEntity extends OwnedEntity {
   @PrimaryColumn('text')
@@ -25,18 +25,18 @@ export class ApiEntity extends OwnedEntity {
   @Column('text', { nullable: true })
   description!: string | null;
 
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   @Column('text')
   base_url!: string;
 
   @Column('text')
   auth_type!: AuthType;
 
-  /** The name of the header or of the parameter that carries the secret. Null for other types. */
+  /** The name of the header or query parameter that carries the secret. Null for other types. */
   @Column('text', { nullable: true })
   auth_name!: string | null;
 
-  /** Sealed for `secretUse`. Null without a secret, and for an archived API. */
+  /** Sealed for `secretUse`. Null if there is no secret, and for an archived API. */
   @Column('text', { nullable: true })
   auth_secret!: string | null;
 
@@ -47,18 +47,18 @@ export class ApiEntity extends OwnedEntity {
   @Column('integer')
   timeout_ms!: number;
 
-  /** The values of further request headers, by name. */
+  /** Values of headers to add to every request, by name. */
   @JsonColumn()
   headers!: RawJson;
 
   @Column('boolean')
   allow_encoded_slash!: boolean;
 
-  /** Null without a limit. */
+  /** Null means no limit. */
   @Column('integer', { nullable: true })
   requests_per_minute!: number | null;
 
-  /** Null without a limit. */
+  /** Null means no limit. */
   @Column('integer', { nullable: true })
   max_in_flight!: number | null;
 
@@ -82,7 +82,7 @@ export const CALL_FIELDS = [
   'max_in_flight',
 ] as const;
 
-/** The members that make a version. A secret is never among them. */
+/** The members of a version, which never include the secret. */
 export const VERSIONED_FIELDS = ['name', 'description', ...CALL_FIELDS, 'headers'] as const;
 
 /** The members whose values the audit log shows. */

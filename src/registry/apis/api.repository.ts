@@ -3,7 +3,7 @@ import { Database, prepared, raw, sql } from '#platform/db';
 import { type ComparedRow, OwnedRepository, sha256Of } from '../../resources';
 import { ApiEntity, type ApiVersionRow, CALL_FIELDS, VERSIONED_FIELDS } from './api.entity';
 
-/** Columns that a reconcile reads of an API. Large ones are read as SHA-256 in hexadecimal. */
+/** The columns of an API that a reconcile compares. Large ones are read as hexadecimal SHA-256 hashes. */
 export interface ComparedApi extends ComparedRow, Pick<ApiEntity, (typeof CALL_FIELDS)[number]> {
   description_sha256: string | null;
   headers_sha256: string;
@@ -13,7 +13,7 @@ export interface ComparedApi extends ComparedRow, Pick<ApiEntity, (typeof CALL_F
 /** An API to call. */
 export type CalledApi = ApiEntity & { is_workspace_archived: boolean };
 
-/** The columns of `ApiEntity`, without generated ones. */
+/** The columns of `ApiEntity`, without generated columns. */
 const COLUMNS = [
   ...['api_id', 'org_id', 'workspace_id', 'version_ordinal', 'version_id'],
   ...VERSIONED_FIELDS,
@@ -46,7 +46,7 @@ export class ApiRepository extends OwnedRepository<ApiEntity, ApiVersionRow> {
     });
   }
 
-  /** Finds an API of an organization for a call, without an access check. Archived ones are found too. */
+  /** Returns an API of an organization for a call, archived or not, without an access check. */
   async findTarget(orgId: string, apiId: string): Promise<CalledApi | null> {
     const archived = sql`(SELECT w.archived_at IS NOT NULL FROM workspaces w WHERE w.workspace_id = apis.workspace_id)`;
     const statement = sql`SELECT ${raw(COLUMNS)}, ${archived} AS is_workspace_archived FROM apis

@@ -43,7 +43,7 @@ import {
 import { type ApiEntity, AUDITED_FIELDS, TIMEOUT_DEFAULT_MS, VERSIONED_FIELDS } from './api.entity';
 import { ApiRepository } from './api.repository';
 
-/** APIs as the resource kit keeps them. */
+/** Describes APIs to the resource kit. */
 export const API: ResourceKind<ApiEntity, ApiDto> = {
   noun: 'API',
   type: 'api',
@@ -55,7 +55,7 @@ export const API: ResourceKind<ApiEntity, ApiDto> = {
   createdFields: ['name', 'base_url'],
   versions: { ordinal: 'version_ordinal', fields: VERSIONED_FIELDS },
   unique: { constraint: 'apis_name', field: 'name' },
-  // A declaration holds no secret, so a new secret does not differ from it.
+  // A declaration contains no secret, so a new secret does not make an API drift.
   derived: (row, changed) =>
     Object.keys(changed).every((column) => column === 'auth_secret') ? {} : markDrifted(row, changed),
   search: {
@@ -73,7 +73,7 @@ export const API: ResourceKind<ApiEntity, ApiDto> = {
   toView: toApiDto,
 };
 
-/** HTTP APIs that agents call through the service. Admins register and change them. */
+/** Manages the HTTP APIs that agents call through the service. Only admins register and change them. */
 @Injectable()
 export class ApiService extends OrgResourceService<ApiEntity, ApiDto> {
   constructor(
@@ -85,7 +85,7 @@ export class ApiService extends OrgResourceService<ApiEntity, ApiDto> {
     super(kit, apis, API);
   }
 
-  /** Errors: 400 for an invalid URL, header or secret and an unknown workspace; 403; 409 for a name that is taken. */
+  /** Registers an API. Errors: 400 for an invalid URL, header or secret or an unknown workspace; 403; 409 for a name that is taken. */
   create(scope: OrgScope, dto: CreateApiDto): Promise<Versioned<ApiDto>> {
     const { auth } = dto;
     checkFaults([
@@ -100,7 +100,7 @@ export class ApiService extends OrgResourceService<ApiEntity, ApiDto> {
     return this.page(await this.apis.list(scope, query));
   }
 
-  /** Errors: 400 for invalid values and a secret that is missing; those of every change. */
+  /** Changes an API. Errors: 400 for invalid values or a missing secret, and the errors of every change. */
   patch(scope: OrgScope, id: string, dto: PatchApiDto, ifMatch?: string): Promise<Versioned<ApiDto>> {
     checkFaults(patchFaults(dto));
     return this.change(scope, id, dto, ifMatch, (row) => {
@@ -178,7 +178,7 @@ export class ApiService extends OrgResourceService<ApiEntity, ApiDto> {
   }
 }
 
-/** Returns the columns of members that an app can declare too, without `auth`. */
+/** Returns the columns of members that an app can also declare, without `auth`. */
 export const contentColumns = (dto: ApiFieldsDto) => ({
   description: dto.description ?? null,
   base_url: storedBaseUrl(dto.base_url),
@@ -192,9 +192,9 @@ export const contentColumns = (dto: ApiFieldsDto) => ({
 });
 
 /**
- * Returns what is wrong with the members that an app can declare too, without `auth`.
+ * Returns the faults of members that an app can also declare, without `auth`.
  *
- * @param pointer of the body or of the declaration
+ * @param pointer the JSON Pointer of the body or of the declaration
  */
 export function contentFaults({ base_url, headers }: ApiFieldsDto, pointer: string): FieldError[] {
   return [...baseUrlFaults(base_url, pointer), ...headersFaults(headers ?? {}, `${pointer}/headers`)];
@@ -204,11 +204,11 @@ export function contentFaults({ base_url, headers }: ApiFieldsDto, pointer: stri
 export const secretHeaderOf = (auth: Pick<ApiAuthDto, 'type' | 'name'> | null | undefined): string | null =>
   auth?.type === 'header' ? (auth.name ?? null) : null;
 
-/** Returns the changes that the audit log shows: of `auth`, only that it changed. */
+/** Returns the changes for the audit log. For `auth`, they show only that it changed. */
 export const auditedApiChanges = (row: ApiEntity, changed: Partial<ApiEntity>): AuditChange[] =>
   withoutSecrets(auditedChanges(row, changed, AUDITED_FIELDS));
 
 function patchFaults({ base_url, headers }: PatchApiDto): FieldError[] {
-  const ofUrl = base_url === undefined ? [] : baseUrlFaults(base_url, '');
-  return [...ofUrl, ...headersFaults(headers ?? {}, '/headers', { isPatch: true })];
+  const urlFaults = base_url === undefined ? [] : baseUrlFaults(base_url, '');
+  return [...urlFaults, ...headersFaults(headers ?? {}, '/headers', { isPatch: true })];
 }

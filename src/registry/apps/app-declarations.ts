@@ -24,11 +24,11 @@ import {
 
 export const RESOURCES_MAX = 10_000;
 
-/** The number of faults that one answer reports. */
+/** The number of faults that one problem reports. */
 const FAULTS_MAX = 50;
 const NAME_MAX = 255;
 
-/** How large declarations are read: their specs one by one. */
+/** Reads large declarations so that each spec is parsed separately. */
 const DECLARATIONS: Outline = {
   kind: 'list',
   max: RESOURCES_MAX,
@@ -39,14 +39,14 @@ const DECLARATIONS: Outline = {
   },
 };
 
-/** A declaration of valid form. The spec of a large body, or one that JavaScript would change, is a `RawJson`. */
+/** A well-formed declaration. The spec is a `RawJson` if the body is large or JavaScript could not represent it exactly. */
 interface Declaration {
   kind: DeclaredKind;
   name: string;
   spec: object;
 }
 
-/** The faults of declarations, with pointers into the app. */
+/** Faults of declarations, with JSON Pointers into the app. */
 export type Faults = (FieldError & { pointer: string })[];
 
 /** Validates, stores and reads the declarations of apps. */
@@ -57,7 +57,7 @@ export class AppDeclarations {
     private readonly threads: JsonThreads,
   ) {}
 
-  /** Throws 400 for malformed declarations. Unknown kinds are left to `checkKinds`. */
+  /** Throws 400 for malformed declarations. `checkKinds` checks for unknown kinds. */
   async check(scope: OrgScope, resources: readonly unknown[]): Promise<void> {
     const { faults } = await this.validate(scope, resources);
     if (faults.length > 0) throw problem.invalidFields(faults);
@@ -72,7 +72,7 @@ export class AppDeclarations {
   }
 
   /**
-   * Throws 403 if declarations differ whose kind the caller may not declare.
+   * Throws 403 if a declaration changed whose kind the caller may not declare.
    *
    * @param before the stored declarations, or null for a new app
    */
@@ -87,19 +87,19 @@ export class AppDeclarations {
       if (holdsAny(scope, workspaceId, declarers)) continue;
       const isStored = before?.text.includes(`"kind":"${kind}"`) === true;
       const stored = isStored ? textsOf(kind, await this.listOf(scope, before)) : [];
-      const given = textsOf(kind, after as readonly Declaration[]);
-      if (!isDeepStrictEqual(given, stored)) demandRole(scope, workspaceId, declarers);
+      const sent = textsOf(kind, after as readonly Declaration[]);
+      if (!isDeepStrictEqual(sent, stored)) demandRole(scope, workspaceId, declarers);
     }
   }
 
-  /** Returns declarations for storage, with specs as they were sent. */
-  stored(resources: readonly unknown[]): RawJson {
+  /** Returns declarations for storage, with specs as sent. */
+  toStored(resources: readonly unknown[]): RawJson {
     return toRawJson(
       (resources as readonly Declaration[]).map(({ kind, name, spec }) => ({ kind, name, spec })),
     );
   }
 
-  /** Reads stored declarations by kind. Kinds that no longer exist are left out. */
+  /** Reads stored declarations by kind. Leaves out kinds that no longer exist. */
   async read(
     scope: OrgScope,
     stored: RawJson,
@@ -108,21 +108,21 @@ export class AppDeclarations {
   }
 
   /** Returns the names whose declarations changed or disappeared, by kind. */
-  async changed(
+  async changedNames(
     scope: OrgScope,
     before: RawJson,
     after: readonly unknown[],
   ): Promise<Map<DeclaredKind, string[]>> {
-    const present = new Map((after as Declaration[]).map((one) => [keyOf(one), toRawJson(one.spec).text]));
+    const specs = new Map((after as Declaration[]).map((one) => [keyOf(one), toRawJson(one.spec).text]));
     const changed = new Map<DeclaredKind, string[]>(DECLARED_KINDS.map((kind) => [kind, []]));
     for (const one of await this.listOf(scope, before)) {
-      if (present.get(keyOf(one)) !== toRawJson(one.spec).text) changed.get(one.kind)?.push(one.name);
+      if (specs.get(keyOf(one)) !== toRawJson(one.spec).text) changed.get(one.kind)?.push(one.name);
     }
     return changed;
   }
 
-  /** Returns the names of the declarations at fault, by kind. */
-  async faulty(
+  /** Returns the names of the declarations that have faults, by kind. */
+  async faultyNames(
     scope: OrgScope,
     stored: RawJson,
     faults: readonly { pointer: string }[],
@@ -140,7 +140,7 @@ export class AppDeclarations {
     return (await this.threads.read(orgId, stored, DECLARATIONS)) as Declaration[];
   }
 
-  /** Returns the faults of declarations and, without faults, their specs by kind. */
+  /** Returns the faults of declarations, or their specs by kind if there are no faults. */
   private async validate(
     scope: OrgScope,
     resources: readonly unknown[],
@@ -153,14 +153,14 @@ export class AppDeclarations {
       if (faults.length >= FAULTS_MAX) break;
       if (pace.isDue()) await pace.rest();
       const pointer = `/resources/${index}`;
-      const ofForm = formFaults(one, pointer);
-      faults.push(...ofForm);
-      if (ofForm.length > 0) continue;
+      const malformed = formFaults(one, pointer);
+      faults.push(...malformed);
+      if (malformed.length > 0) continue;
       const declaration = one as Declaration;
       const { kind, name } = declaration;
       const key = keyOf(declaration);
       if (keys.has(key)) {
-        faults.push({ pointer: `${pointer}/name`, detail: 'is already declared with this kind' });
+        faults.push({ pointer: `${pointer}/name`, detail: 'is already declared for this kind' });
       }
       keys.add(key);
       if (!isKind(kind)) continue;
@@ -176,7 +176,7 @@ export class AppDeclarations {
     return { declared, faults: faults.slice(0, FAULTS_MAX) };
   }
 
-  /** Returns the error for a value that a typed member of the spec cannot hold. */
+  /** Returns the parsed spec, or the error for a value that a typed member of the spec cannot hold. */
   private async specOf(
     { orgId }: OrgScope,
     { kind, spec }: Declaration,
@@ -200,7 +200,7 @@ const KINDS = DECLARED_KINDS.join(', ');
 
 const isKind = (kind: unknown): kind is DeclaredKind => (DECLARED_KINDS as readonly unknown[]).includes(kind);
 
-/** Returns the declarations of one kind as texts, without an order. */
+/** Returns the declarations of one kind as sorted texts. */
 const textsOf = (kind: DeclaredKind, declarations: readonly Declaration[]): string[] =>
   declarations
     .filter((one) => one.kind === kind)
@@ -215,7 +215,7 @@ function formFaults(declaration: unknown, pointer: string): Faults {
   const faults: Faults = [];
   if (typeof kind !== 'string') faults.push({ pointer: `${pointer}/kind`, detail: 'must be a string' });
   if (typeof name !== 'string' || !isName(name)) {
-    const detail = `must be a string of 1 to ${NAME_MAX} characters, without control characters`;
+    const detail = `must be a string of 1 to ${NAME_MAX} characters without control characters`;
     faults.push({ pointer: `${pointer}/name`, detail });
   }
   if (!isObjectValue(spec)) faults.push({ pointer: `${pointer}/spec`, detail: 'must be an object' });
@@ -228,6 +228,6 @@ function formFaults(declaration: unknown, pointer: string): Faults {
   return faults;
 }
 
-/** Counts characters rather than UTF-16 units, like the names of resources. */
+/** Counts characters rather than UTF-16 units, as the names of resources do. */
 const isName = (name: string): boolean =>
   name !== '' && name.length <= 2 * NAME_MAX && [...name].length <= NAME_MAX && !/\p{Cc}/u.test(name);

@@ -11,10 +11,10 @@ import { AppRepository, type DueApp } from './app.repository';
 
 /** The longest interval at which a worker checks for apps that are due. */
 const POLL_MS = 10_000;
-/** Apps that a worker claims at once. Small, because apps that a crashed worker claimed wait for their next turn. */
+/** Apps that a worker claims at once. Few, because the apps that a crashed worker claimed wait for their next turn. */
 const BATCH = 10;
 
-/** The roles of a scheduled reconcile: those that a client needs to request one. */
+/** The roles of a scheduled reconcile, the same that a client needs to request one. */
 const ROLES = expandRoles(['admin']);
 
 /**
@@ -42,10 +42,10 @@ export class AppReconcileScheduler implements OnApplicationBootstrap {
     for (;;) {
       const due = await this.apps.claimDue(BATCH, this.environment.RECONCILE_INTERVAL_SECONDS);
       if (due.length === 0) return;
-      const live = await this.workspaces.liveAmong(due.map(({ workspace_id }) => workspace_id));
+      const liveWorkspaces = await this.workspaces.liveAmong(due.map(({ workspace_id }) => workspace_id));
       for (const app of due) {
         if (this.shutdown.stopping.aborted) return;
-        if (live.has(app.workspace_id)) await this.reconcile(app);
+        if (liveWorkspaces.has(app.workspace_id)) await this.reconcile(app);
       }
     }
   }
@@ -56,7 +56,7 @@ export class AppReconcileScheduler implements OnApplicationBootstrap {
     } catch (error) {
       // Not logged: `sync_error` of the app shows it, or another reconcile is running.
       if (error instanceof Problem && error.status < 500) return;
-      rootLogger.error({ err: error, app_id }, 'an app could not be reconciled');
+      rootLogger.error({ err: error, app_id }, 'could not reconcile an app');
     }
   }
 }

@@ -24,7 +24,7 @@ import { AppRepository } from './app.repository';
 const INTERNAL =
   'The reconcile failed because of an internal error, which was logged. The next reconcile retries.';
 
-/** The numbers of resources that a reconcile changed, and of those that are live afterwards. */
+/** The numbers of resources that a reconcile changed, and the number of live ones afterwards. */
 interface Counts {
   created: number;
   updated: number;
@@ -46,69 +46,69 @@ export class AppReconcileService implements OnApplicationBootstrap {
     private readonly audit: AuditLog,
   ) {}
 
-  /** Stops the start of an application that lacks a step. */
+  /** Fails the start of the application if the step of a kind is missing. */
   onApplicationBootstrap(): void {
     this.steps.inOrder();
   }
 
   /**
-   * Reconciles an app in one transaction. It is safe to repeat. A reconcile that fails changes nothing, and the app then
-   * shows `sync_error`. Errors: 404, 403 without admin in its workspace, 409 while another reconcile of it runs or when it
+   * Reconciles an app in one transaction. Idempotent. A failed reconcile changes nothing but `sync_state` and `sync_error` of
+   * the app. Errors: 404, 403 without the role admin in its workspace, 409 while another reconcile of the app runs or if the app
    * or its workspace is archived, 422 for declarations that cannot be applied.
    *
-   * @param named the slug or the id
+   * @param idOrSlug the slug or the id
    */
   async reconcile(
     scope: OrgScope,
-    named: string,
+    idOrSlug: string,
   ): Promise<{ workspaceId: string; reconciled: ReconciledDto }> {
-    const place = readable(scope, await this.apps.placeOf(scope, named), 'app', named);
-    demandRole(scope, place.workspace_id, ['admin']);
-    let begun: AppEntity | undefined;
+    const location = readable(scope, await this.apps.locate(scope, idOrSlug), 'app', idOrSlug);
+    demandRole(scope, location.workspace_id, ['admin']);
+    let started: AppEntity | undefined;
     try {
       return await this.database.transaction(async (tx) => {
-        begun = undefined; // The transaction may be a retry.
-        const row = await this.take(tx, scope, place.app_id);
-        begun = row;
+        started = undefined; // The transaction may be a retry.
+        const row = await this.lockForReconcile(tx, scope, location.app_id);
+        started = row;
         const counts = await this.apply(tx, within(scope, row.workspace_id), row);
-        await this.succeed(tx, scope, row, counts);
+        await this.recordSuccess(tx, scope, row, counts);
         const reconciled = { app: row.app, live_count: counts.live };
         return { workspaceId: row.workspace_id, reconciled };
       });
     } catch (error) {
-      if (begun) await this.fail(scope, begun, error);
-      throw answerOf(error);
+      if (started) await this.recordFailure(scope, started, error);
+      throw clientError(error);
     }
   }
 
   /**
-   * Returns what a reconcile of an app would do now, and does nothing: it runs the same steps and rolls them back. Waits for a
-   * running reconcile of the app, and does not refuse one that begins. Errors: those of `reconcile`.
+   * Returns what a reconcile of an app would do now: runs the same steps and rolls them back. Waits for a running reconcile of
+   * the app, and does not block a new one. Errors: those of `reconcile`.
    *
-   * @param named the slug or the id
+   * @param idOrSlug the slug or the id
    */
-  async plan(scope: OrgScope, named: string): Promise<AppPlanDto> {
-    const place = readable(scope, await this.apps.placeOf(scope, named), 'app', named);
-    demandRole(scope, place.workspace_id, ['admin']);
+  async plan(scope: OrgScope, idOrSlug: string): Promise<AppPlanDto> {
+    const location = readable(scope, await this.apps.locate(scope, idOrSlug), 'app', idOrSlug);
+    demandRole(scope, location.workspace_id, ['admin']);
     try {
       return await this.database.rehearse(async (tx) => {
-        const row = await this.admit(tx, scope, place.app_id);
-        const { create, update, archive, live } = await this.planned(tx, scope, row);
+        const row = await this.admit(tx, scope, location.app_id);
+        const { create, update, archive, live } = await this.buildPlan(tx, scope, row);
         return { app: row.app, create, update, archive, live_count: live };
       });
     } catch (error) {
-      throw answerOf(error);
+      throw clientError(error);
     }
   }
 
-  private async planned(tx: Tx, scope: OrgScope, row: AppEntity): Promise<ReconcilePlan & { live: number }> {
+  private async buildPlan(tx: Tx, scope: OrgScope, row: AppEntity): Promise<ReconcilePlan & { live: number }> {
     const plan = new ReconcilePlan();
     const { live } = await this.apply(tx, within(scope, row.workspace_id), row, plan);
     return Object.assign(plan, { live });
   }
 
-  private async take(tx: Tx, scope: OrgScope, appId: string): Promise<AppEntity> {
-    if (!(await this.apps.takeReconcile(tx, scope, appId))) {
+  private async lockForReconcile(tx: Tx, scope: OrgScope, appId: string): Promise<AppEntity> {
+    if (!(await this.apps.tryLockReconcile(tx, scope, appId))) {
       throw problem.conflict('A reconcile of this app is already running.');
     }
     return this.admit(tx, scope, appId);
@@ -138,14 +138,14 @@ export class AppReconcileService implements OnApplicationBootstrap {
     return counts;
   }
 
-  private async succeed(
+  private async recordSuccess(
     tx: Tx,
     scope: OrgScope,
     row: AppEntity,
     { live: _, ...counts }: Counts,
   ): Promise<void> {
     const isNew = row.sync_state !== 'synced';
-    await this.end(tx, scope, row, isNew && { sync_state: 'synced', sync_error: null });
+    await this.recordEnd(tx, scope, row, isNew && { sync_state: 'synced', sync_error: null });
     if (Object.values(counts).every((count) => count === 0)) return;
     await this.audit.record(tx, scope, {
       action: 'reconcile',
@@ -157,26 +157,26 @@ export class AppReconcileService implements OnApplicationBootstrap {
   }
 
   /**
-   * Records on the app why its reconcile failed, unless it was changed or reconciled since. Repeating the same failure does
-   * not raise the generation.
+   * Records on the app why its reconcile failed, unless the app was changed or reconciled since. The same failure again does not
+   * increment the generation.
    */
-  private async fail(scope: OrgScope, begun: AppEntity, error: unknown): Promise<void> {
+  private async recordFailure(scope: OrgScope, started: AppEntity, error: unknown): Promise<void> {
     const failure = syncErrorOf(error);
     try {
       await this.database.transaction(async (tx) => {
-        const row = await this.apps.lock(tx, scope, begun.app_id, 'update');
-        if (!row || row.archived_at || !isUnchanged(row, begun)) return;
+        const row = await this.apps.lock(tx, scope, started.app_id, 'update');
+        if (!row || row.archived_at || !isUnchanged(row, started)) return;
         const sync_error: SyncError = { ...failure, at: new Date().toISOString() };
         const isNew = row.sync_state !== 'failed' || !isSame(row.sync_error, failure);
-        await this.end(tx, scope, row, isNew && { sync_state: 'failed', sync_error });
+        await this.recordEnd(tx, scope, row, isNew && { sync_state: 'failed', sync_error });
         if (error instanceof ReconcileRefused) await this.markFaulty(tx, scope, row, error);
       });
     } catch (cause) {
-      rootLogger.warn({ err: cause, app_id: begun.app_id }, 'a failed reconcile could not be recorded');
+      rootLogger.warn({ err: cause, app_id: started.app_id }, 'could not record a failed reconcile');
     }
   }
 
-  /** Marks the resources at fault as `failed`, and those that failed before and are not at fault as `pending`. */
+  /** Marks resources with faults as `failed`, and other resources that had failed as `pending`. */
   private async markFaulty(
     tx: Tx,
     scope: OrgScope,
@@ -184,15 +184,15 @@ export class AppReconcileService implements OnApplicationBootstrap {
     { faults }: ReconcileRefused,
   ): Promise<void> {
     const workspace = within(scope, row.workspace_id);
-    for (const [kind, names] of await this.declarations.faulty(scope, row.resources, faults)) {
+    for (const [kind, names] of await this.declarations.faultyNames(scope, row.resources, faults)) {
       const { rows } = this.steps.of(kind);
       await rows.resetFailed(tx, workspace, row.app_id, names);
       if (names.length > 0) await rows.mark(tx, workspace, row.app_id, names, 'failed');
     }
   }
 
-  /** Records the end of a reconcile. @param changes the state if it differs from that of the previous reconcile, or false */
-  private async end(
+  /** Records the end of a reconcile. @param changes the state if it differs from the previous reconcile's, or false */
+  private async recordEnd(
     tx: Tx,
     scope: OrgScope,
     row: AppEntity,
@@ -207,20 +207,20 @@ export class AppReconcileService implements OnApplicationBootstrap {
   }
 }
 
-/** Returns the `sync_error` of a failed reconcile. It reveals no internals. */
+/** Returns the `sync_error` of a failed reconcile, without internals. */
 function syncErrorOf(error: unknown): Omit<SyncError, 'at'> {
-  const known = problemOf(error);
-  return known
-    ? { code: known.code, detail: known.detail, errors: known.errors ?? [] }
+  const cause = problemOf(error);
+  return cause
+    ? { code: cause.code, detail: cause.detail, errors: cause.errors ?? [] }
     : { code: 'internal_error', detail: INTERNAL, errors: [] };
 }
 
-/** Returns the error that the client gets: 422 for declarations that cannot be applied. */
-const answerOf = (error: unknown): unknown => problemOf(error) ?? error;
+/** Returns the error for the client: 422 for declarations that cannot be applied. */
+const clientError = (error: unknown): unknown => problemOf(error) ?? error;
 
 function problemOf(error: unknown): Problem | null {
   if (error instanceof ReconcileRefused) return problem.validationFailed([...error.faults]);
-  // A name was taken after the steps checked. The next reconcile reports which.
+  // A name was taken after the steps had checked it. The next reconcile reports which.
   if (duplicateOf(error instanceof Problem ? error.cause : error) !== undefined) {
     return problem.validationFailed([
       { pointer: '/resources', detail: 'has a name that another resource took during the reconcile' },
@@ -229,13 +229,13 @@ function problemOf(error: unknown): Problem | null {
   return error instanceof Problem ? error : problemOfDatabaseError(error);
 }
 
-const isUnchanged = (row: AppEntity, begun: AppEntity): boolean =>
-  row.generation === begun.generation && row.last_swept_at?.getTime() === begun.last_swept_at?.getTime();
+const isUnchanged = (row: AppEntity, started: AppEntity): boolean =>
+  row.generation === started.generation && row.last_swept_at?.getTime() === started.last_swept_at?.getTime();
 
-const isSame = (present: SyncError | null, { code, detail, errors }: Omit<SyncError, 'at'>): boolean =>
-  present?.code === code &&
-  present.detail === detail &&
-  toJsonText(present.errors.map(sorted)) === toJsonText(errors.map(sorted));
+const isSame = (current: SyncError | null, { code, detail, errors }: Omit<SyncError, 'at'>): boolean =>
+  current?.code === code &&
+  current.detail === detail &&
+  toJsonText(current.errors.map(sorted)) === toJsonText(errors.map(sorted));
 
 /** Sorts members, because jsonb does not keep their order. */
-const sorted = (one: object): unknown[] => Object.entries(one).sort();
+const sorted = (error: object): unknown[] => Object.entries(error).sort();

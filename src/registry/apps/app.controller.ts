@@ -29,8 +29,8 @@ export class AppController {
   @RequireRoleSomewhere('editor')
   @ApiCreatedResponse({ type: AppDto })
   async create(@CurrentScope() scope: OrgScope, @Body() dto: CreateAppDto): Promise<Reply> {
-    const made = await this.apps.create(scope, dto);
-    return created(`/registry/v1/apps/${made.view.app}`, made);
+    const app = await this.apps.create(scope, dto);
+    return created(`/registry/v1/apps/${app.view.app}`, app);
   }
 
   /** List apps */
@@ -49,7 +49,11 @@ export class AppController {
     return this.apps.get(scope, app);
   }
 
-  /** Change an app. Resources that are declared differently are `pending` until the next reconcile */
+  /**
+   * Change an app
+   *
+   * @remarks Resources whose declarations change are `pending` until the next reconcile.
+   */
   @Patch(':app')
   @RequireRoleSomewhere('editor')
   @ApiOkResponse({ type: AppDto })
@@ -62,7 +66,11 @@ export class AppController {
     return this.apps.patch(scope, app, dto, ifMatch);
   }
 
-  /** Archive an app. Its resources stay and become `unmanaged` */
+  /**
+   * Archive an app
+   *
+   * @remarks Its resources stay, and become `unmanaged`.
+   */
   @Post(':app/archive')
   @HttpCode(200)
   @RequireRoleSomewhere('admin')
@@ -75,7 +83,11 @@ export class AppController {
     return this.apps.archive(scope, app, ifMatch);
   }
 
-  /** Restore an archived app. It takes back the resources that it released */
+  /**
+   * Restore an archived app
+   *
+   * @remarks The app takes back the resources that it owned, if they are live and still `unmanaged`.
+   */
   @Post(':app/restore')
   @HttpCode(200)
   @RequireRoleSomewhere('admin')
@@ -102,7 +114,7 @@ export class AppController {
   /**
    * Show what a reconcile of an app would do now, without doing it
    *
-   * @remarks Declarations that cannot be applied are the same 422 as for a reconcile, and the app does not show them as `sync_error`.
+   * @remarks Returns the same 422 as a reconcile for declarations that cannot be applied, but does not set `sync_error` of the app.
    */
   @Post(':app/plan')
   @Throws('conflict', 'validation_failed')

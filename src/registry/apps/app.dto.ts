@@ -26,7 +26,7 @@ import {
 import { APP_SYNC_STATES, type AppEntity, type AppSyncState, type SyncError } from './app.entity';
 import { RESOURCES_MAX } from './app-declarations';
 
-/** The sorts of the list of apps, which have a slug instead of a name. */
+/** Sort orders of the list of apps. Apps have a slug instead of a name. */
 export const APP_SORTS = {
   ...BY_CHANGE,
   app: { expression: 'app', type: 'text' },
@@ -36,7 +36,7 @@ const SLUG = '^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$';
 
 /** A resource that an app declares. `AppDeclarations` validates it. */
 export class DeclarationDto {
-  /** Declarations of the kind `api` are added, changed and removed by admins only (403). */
+  /** Only admins can add, change and remove declarations of the kind `api` (403). */
   @IsString()
   @ApiProperty({ enum: DECLARED_KINDS })
   kind!: DeclaredKind;
@@ -46,7 +46,7 @@ export class DeclarationDto {
   @ApiProperty({ minLength: 1, maxLength: 255, pattern: '^[^\\p{Cc}]*$' })
   name!: string;
 
-  /** The members that create a resource of the kind, without `workspace_id`, `name` and secrets. */
+  /** The members of the request body that creates such a resource, without `workspace_id`, `name` and secrets. */
   @IsJsonObject()
   spec!: object;
 }
@@ -69,7 +69,7 @@ export class CreateAppDto extends DescribedBodyDto {
   /** The slug. Unique among the live apps of the organization (409). It can never change. */
   @IsString()
   @Matches(new RegExp(SLUG), {
-    message: '$property must be 1 to 64 lower-case letters, digits and hyphens, with no hyphen at either end',
+    message: '$property must have 1 to 64 lower-case letters, digits and hyphens, with no hyphen at either end',
   })
   @ApiProperty({ pattern: SLUG })
   app!: string;
@@ -82,7 +82,7 @@ export class CreateAppDto extends DescribedBodyDto {
   resources!: unknown[];
 }
 
-/** A merge patch (RFC 7396). `resources` is replaced whole. */
+/** A merge patch (RFC 7396). It replaces `resources` as a whole. */
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => AppDto)
 export class PatchAppDto extends DescribedPatchDto {
@@ -124,7 +124,7 @@ export class AppListQueryDto extends ListQueryDto {
   @IsFilter()
   app?: string;
 
-  /** As `app`, because the slug is the name of an app. */
+  /** The same as `app`, because the slug is the name of an app. */
   @IsFilter()
   name?: string;
 
@@ -133,14 +133,14 @@ export class AppListQueryDto extends ListQueryDto {
   sync_state?: AppSyncState;
 }
 
-/** Why reconciles of an app fail. */
+/** The reason why reconciles of an app fail. */
 export class AppSyncErrorDto {
   code!: string;
   detail!: string;
-  /** Pointers into the app, such as `/resources/3/name`. */
+  /** The faults, with JSON Pointers into the app, such as `/resources/3/name`. */
   @ApiProperty({ type: () => [FieldErrorDto] })
   errors!: SyncError['errors'];
-  /** When a reconcile first failed for this reason. */
+  /** The time when a reconcile first failed for this reason. */
   @ApiProperty({ type: String, format: 'date-time' })
   at!: string;
 }
@@ -151,7 +151,7 @@ export class AppDto extends PlacedDto {
   app!: string;
   display_name!: string | null;
   description!: string | null;
-  /** The declarations, with specs as they were sent. */
+  /** The declarations, with specs as sent. */
   @ApiProperty({ type: () => [DeclarationDto] })
   resources!: object;
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
@@ -164,9 +164,9 @@ export class AppDto extends PlacedDto {
   /** Null unless the last reconcile failed. */
   @ApiProperty({ type: () => AppSyncErrorDto, nullable: true })
   sync_error!: AppSyncErrorDto | null;
-  /** When its last reconcile ended, successful or not. It changes without a new ETag. */
+  /** The time when its last reconcile ended, successful or not. It changes without a new ETag. */
   last_swept_at!: Date | null;
-  /** Rises with every change and with every reconcile that ends differently from the previous one. It is the ETag. */
+  /** Incremented by every change and by every reconcile that ends differently from the previous one. It is the ETag. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
   declare generation: number;
 }
@@ -188,10 +188,10 @@ export class ReconciledDto {
 /** A member that a reconcile would set. */
 export class PlannedChangeDto {
   member!: string;
-  /** Absent for a new resource, and where a value is free-form, long or secret. */
+  /** Absent for a new resource, and if the value is free-form, long or secret. */
   @AnyJson({ required: false })
   before?: unknown;
-  /** Absent where a value is free-form, long or secret. */
+  /** Absent if the value is free-form, long or secret. */
   @AnyJson({ required: false })
   after?: unknown;
 }
@@ -202,7 +202,7 @@ export class PlannedResourceDto {
   kind!: DeclaredKind;
   /** The name in the declaration. */
   name!: string;
-  /** The members of the declaration for a new resource, those that differ for an existing one, and none for one to archive. */
+  /** For a new resource, the members of its declaration. For an existing one, the members that differ. Empty in `archive`. */
   @ApiProperty({ type: () => [PlannedChangeDto] })
   changes!: PlannedChangeDto[];
 }
@@ -213,7 +213,7 @@ export class AppPlanDto {
   app!: string;
   @ApiProperty({ type: () => [PlannedResourceDto] })
   create!: PlannedResourceDto[];
-  /** Resources that differ from their declaration. One to restore has a change of `archived_at`. */
+  /** Resources that differ from their declaration. For a resource to restore, `archived_at` changes. */
   @ApiProperty({ type: () => [PlannedResourceDto] })
   update!: PlannedResourceDto[];
   @ApiProperty({ type: () => [PlannedResourceDto] })

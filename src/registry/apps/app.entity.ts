@@ -8,12 +8,12 @@ import type { DeclaredKind } from '../../resources';
 export const APP_SYNC_STATES = ['pending', 'synced', 'failed'] as const;
 export type AppSyncState = (typeof APP_SYNC_STATES)[number];
 
-/** Why reconciles of an app fail. */
+/** The reason why reconciles of an app fail. */
 export interface SyncError {
   code: ProblemCode;
   detail: string;
   errors: readonly FieldError[];
-  /** When a reconcile first failed for this reason (RFC 3339). */
+  /** The time when a reconcile first failed for this reason (RFC 3339). */
   at: string;
 }
 
@@ -37,7 +37,7 @@ export class AppEntity extends ArchivableEntity {
   @Column('text')
   workspace_id!: string;
 
-  /** Its slug, unique among the live apps of the organization. */
+  /** The slug, unique among the live apps of the organization. */
   @Column('text')
   app!: string;
 
@@ -66,15 +66,15 @@ export class AppEntity extends ArchivableEntity {
   @Column('timestamptz', { nullable: true })
   last_swept_at!: Date | null;
 
-  /** When a worker reconciles it next. */
+  /** The time from which a worker reconciles the app next. */
   @Column('timestamptz')
   next_sweep_at!: Date;
 
-  /** The resources that archiving released and restoring takes back. Null while the app is live. */
+  /** The resources that the archived app released, and takes back when it is restored. Null while the app is live. */
   @Column('jsonb', { nullable: true })
   released!: ReleasedResource[] | null;
 
-  /** Rises with every change and with every reconcile that ends differently from the previous one. It is the ETag. */
+  /** Incremented by every change and by every reconcile that ends differently from the previous one. It is the ETag. */
   @Column('integer')
   generation!: number;
 }

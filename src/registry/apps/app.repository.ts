@@ -6,14 +6,14 @@ import { whereReadable } from '../../resources';
 import { APP_SORTS, type AppListQueryDto } from './app.dto';
 import { AppEntity } from './app.entity';
 
-/** The columns of the view. */
+/** The columns that the API shows. */
 const COLUMNS = `app_id, org_id, workspace_id, app, display_name, description, metadata, resources, resource_count,
   sync_state, sync_error, last_swept_at, generation, created_at, updated_at, created_by, archived_at`;
 
-/** An app that a worker is to reconcile. */
+/** An app that is due for a reconcile. */
 export type DueApp = Pick<AppEntity, 'app_id' | 'org_id' | 'workspace_id'>;
 
-export type AppPlace = Pick<AppEntity, 'app_id' | 'workspace_id'>;
+export type AppLocation = Pick<AppEntity, 'app_id' | 'workspace_id'>;
 
 /** Finds apps by id or slug. An id begins with `app_`, and a slug contains no underscore. */
 @Injectable()
@@ -22,19 +22,19 @@ export class AppRepository extends OrgRepository<AppEntity> {
     super(database, AppEntity, 'app_id');
   }
 
-  override async find(scope: OrgScope, named: string, on?: SqlExecutor): Promise<AppEntity | null> {
-    const place = await this.placeOf(scope, named, on);
-    return place && super.find(scope, place.app_id, on);
+  override async find(scope: OrgScope, idOrSlug: string, on?: SqlExecutor): Promise<AppEntity | null> {
+    const location = await this.locate(scope, idOrSlug, on);
+    return location && super.find(scope, location.app_id, on);
   }
 
   override async lock(
     tx: Tx,
     scope: OrgScope,
-    named: string,
+    idOrSlug: string,
     mode: 'share' | 'update',
   ): Promise<AppEntity | null> {
-    const place = await this.placeOf(scope, named, tx);
-    return place && super.lock(tx, scope, place.app_id, mode);
+    const location = await this.locate(scope, idOrSlug, tx);
+    return location && super.lock(tx, scope, location.app_id, mode);
   }
 
   list(scope: OrgScope, query: AppListQueryDto): Promise<RowPage<AppEntity>> {
@@ -59,13 +59,13 @@ export class AppRepository extends OrgRepository<AppEntity> {
   }
 
   /**
-   * Finds an app by id or slug, without its declarations, which may be large. A slug names the live app, or else the one
-   * that was archived last.
+   * Returns the id and the workspace of an app by its id or slug, without its declarations, which may be large. A slug names the
+   * live app, or else the one that was archived last.
    */
-  async placeOf(scope: OrgScope, named: string, on: SqlExecutor = this.database): Promise<AppPlace | null> {
-    const column = named.startsWith('app_') ? 'app_id' : 'app';
-    const where = new Where(scope.orgKey).add(sql`${raw(column)} = ${named}`);
-    const [row] = await on.query<AppPlace>(
+  async locate(scope: OrgScope, idOrSlug: string, on: SqlExecutor = this.database): Promise<AppLocation | null> {
+    const column = idOrSlug.startsWith('app_') ? 'app_id' : 'app';
+    const where = new Where(scope.orgKey).add(sql`${raw(column)} = ${idOrSlug}`);
+    const [row] = await on.query<AppLocation>(
       sql`SELECT app_id, workspace_id FROM apps WHERE ${where.sql}
         ORDER BY archived_at DESC NULLS FIRST, app_id DESC LIMIT 1`,
     );
@@ -81,8 +81,8 @@ export class AppRepository extends OrgRepository<AppEntity> {
     return row?.last ?? 0;
   }
 
-  /** Keeps other transactions from reconciling the app until this one ends. @returns false if another one does so already */
-  async takeReconcile(tx: Tx, scope: OrgScope, appId: string): Promise<boolean> {
+  /** Locks the app for a reconcile until the transaction ends. @returns false if another transaction holds the lock */
+  async tryLockReconcile(tx: Tx, scope: OrgScope, appId: string): Promise<boolean> {
     const key = `app reconcile ${scope.orgId} ${appId}`;
     const [row] = await tx.query<{ taken: boolean }>(
       sql`SELECT pg_try_advisory_xact_lock(hashtextextended(${key}, 0)) AS taken`,
@@ -91,8 +91,8 @@ export class AppRepository extends OrgRepository<AppEntity> {
   }
 
   /**
-   * Claims apps that are due, and sets when they are due again. Organizations take turns, each with the app that has waited
-   * longest, so that the backlog of one delays no other. Two workers never claim the same app.
+   * Claims apps that are due, and schedules their next reconcile. Organizations take turns, each with the app that has waited
+   * longest, so that a backlog delays only its own organization. Two workers never claim the same app.
    */
   claimDue(limit: number, intervalSeconds: number): Promise<DueApp[]> {
     const statement = sql`WITH due AS MATERIALIZED (

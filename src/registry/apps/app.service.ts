@@ -60,8 +60,9 @@ export class AppService extends OrgResourceService<AppEntity, AppDto> {
   }
 
   /**
-   * Declares an app. The next reconcile applies it. Errors: 400 for malformed declarations and an unknown workspace, 403
-   * also for kinds that the caller may not declare, 409 when the slug is taken or the workspace is archived, 422 for an unknown kind.
+   * Declares an app, which the next reconcile applies. Errors: 400 for malformed declarations and an unknown workspace, 403
+   * also for kinds that the caller may not declare, 409 if the slug is taken or the workspace is archived, 422 for an unknown
+   * kind.
    */
   async create(scope: OrgScope, dto: CreateAppDto): Promise<Versioned<AppDto>> {
     await this.declarations.check(scope, dto.resources);
@@ -78,14 +79,14 @@ export class AppService extends OrgResourceService<AppEntity, AppDto> {
         display_name: dto.display_name ?? null,
         description: dto.description ?? null,
         metadata: toRawJson(dto.metadata ?? {}),
-        resources: this.declarations.stored(dto.resources),
+        resources: this.declarations.toStored(dto.resources),
         resource_count: dto.resources.length,
         sync_state: 'pending',
         sync_error: null,
         last_swept_at: null,
         next_sweep_at: new Date(Date.now() + interval),
         released: null,
-        // A slug may have named other apps before. Their ETags must never match this one.
+        // A slug may have named other apps before, whose ETags must never match this one.
         generation: (await this.apps.lastGeneration(tx, scope, dto.app)) + 1,
       };
     });
@@ -96,19 +97,19 @@ export class AppService extends OrgResourceService<AppEntity, AppDto> {
   }
 
   /**
-   * Changes an app. Resources that are declared differently are `pending` until the next reconcile. Errors: 400 for
-   * malformed declarations, 403 for a change of kinds that the caller may not declare, 422 for an unknown kind, and those of
-   * every change.
+   * Changes an app. Resources whose declarations change are `pending` until the next reconcile. Errors: 400 for malformed
+   * declarations, 403 for changed declarations of a kind that the caller may not declare, 422 for an unknown kind, and the
+   * errors of every change.
    */
   async patch(
     scope: OrgScope,
-    named: string,
+    idOrSlug: string,
     dto: PatchAppDto,
     ifMatch?: string,
   ): Promise<Versioned<AppDto>> {
     if (dto.resources) await this.declarations.check(scope, dto.resources);
     return this.transaction(scope, async (tx) => {
-      const row = await this.lock(tx, scope, named, 'update');
+      const row = await this.lock(tx, scope, idOrSlug, 'update');
       if (dto.resources) {
         const { workspace_id, resources } = row;
         await this.declarations.demandDeclarers(scope, workspace_id, resources, dto.resources);
@@ -116,7 +117,7 @@ export class AppService extends OrgResourceService<AppEntity, AppDto> {
       const metadata = patchMetadata(row.metadata, dto.metadata);
       await this.checkChange(tx, scope, row, dto, ifMatch);
       if (dto.resources) this.declarations.checkKinds(dto.resources);
-      const resources = dto.resources && this.declarations.stored(dto.resources);
+      const resources = dto.resources && this.declarations.toStored(dto.resources);
       if (dto.resources && changedColumns(row, { resources })) {
         await this.markChanged(tx, scope, row, dto.resources);
       }
@@ -131,12 +132,12 @@ export class AppService extends OrgResourceService<AppEntity, AppDto> {
     });
   }
 
-  /** `resource_count` changes only with `resources`. */
+  /** Leaves out `resource_count`, because it changes only with `resources`. */
   protected override auditedChanges(row: AppEntity, changed: Partial<AppEntity>): AuditChange[] {
     return super.auditedChanges(row, changed).filter(({ member }) => member !== 'resource_count');
   }
 
-  /** The app's resources stay, `unmanaged`. */
+  /** Releases the app's resources, which become `unmanaged`. */
   protected override async onArchive(tx: Tx, scope: OrgScope, row: AppEntity): Promise<Partial<AppEntity>> {
     const released: ReleasedResource[] = [];
     for (const step of this.steps.inOrder()) {
@@ -147,7 +148,7 @@ export class AppService extends OrgResourceService<AppEntity, AppDto> {
     return { released };
   }
 
-  /** Takes the resources back that the archived app released, where they are live and still unmanaged. */
+  /** Takes back the resources that the archived app released, if they are live and still unmanaged. */
   protected override async onRestore(tx: Tx, scope: OrgScope, row: AppEntity): Promise<Partial<AppEntity>> {
     const adopted: ReleasedResource[] = [];
     for (const step of this.steps.inOrder()) {
@@ -182,7 +183,7 @@ export class AppService extends OrgResourceService<AppEntity, AppDto> {
     resources: readonly unknown[],
   ): Promise<void> {
     const workspace = within(scope, row.workspace_id);
-    for (const [kind, names] of await this.declarations.changed(scope, row.resources, resources)) {
+    for (const [kind, names] of await this.declarations.changedNames(scope, row.resources, resources)) {
       if (names.length === 0) continue;
       await this.steps.of(kind).rows.mark(tx, workspace, row.app_id, names, 'pending');
     }

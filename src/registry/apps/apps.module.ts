@@ -8,7 +8,7 @@ import { AppRepository } from './app.repository';
 import { AppService } from './app.service';
 import { AppReconcileService } from './app-reconcile.service';
 
-/** Apps and their reconciles, for the API and the worker. `RegistryModule` works without them and their steps. */
+/** Apps and their reconciles, for the API and the worker. `RegistryModule` works without this module. */
 @Module({
   imports: [TypeOrmModule.forFeature([AppEntity]), JsonThreadsModule, ResourcesModule],
   providers: [AppService, AppReconcileService, AppDeclarations, AppRepository],

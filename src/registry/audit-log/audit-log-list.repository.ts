@@ -9,7 +9,7 @@ import type { AuditLogQueryDto } from './audit-log.dto';
 export class AuditLogListRepository {
   constructor(private readonly database: Database) {}
 
-  /** Lists entries of the workspaces that the caller administers. Others require the role admin in the whole organization. */
+  /** Lists entries of the workspaces that the caller administers. Entries of no workspace need admin in the whole organization. */
   list(scope: OrgScope, query: AuditLogQueryDto): Promise<RowPage<AuditEntryEntity>> {
     const where = new Where(scope.orgKey);
     const administered = scope.workspacesWith('admin');

@@ -11,7 +11,7 @@ import {
   pick,
 } from '../../resources';
 
-/** Entries are never archived. */
+/** The query of the audit log. Entries are never archived. */
 export class AuditLogQueryDto extends OrderedListQueryDto {
   /** Only entries of this workspace. */
   @IsFilter()
@@ -48,7 +48,7 @@ export class AuditLogQueryDto extends OrderedListQueryDto {
 /** A changed member. */
 export class AuditChangeDto {
   member!: string;
-  /** The earlier value. Absent, like `after`, for free-form, large and secret members. */
+  /** The previous value. Like `after`, it is absent for free-form, large and secret members. */
   @AnyJson({ required: false })
   before?: unknown;
   /** The new value. */
@@ -71,7 +71,7 @@ export class AuditEntryDto {
   /** For a member of a workspace, the id of the principal. For a token, its `jti`. */
   resource_id!: string;
   changes!: AuditChangeDto[];
-  /** `X-Request-Id` of the request. Null for changes that the service made itself. */
+  /** `X-Request-Id` of the request. Null for changes by the service itself. */
   request_id!: string | null;
   created_at!: Date;
 }
