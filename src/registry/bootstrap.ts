@@ -10,10 +10,10 @@ import { ServiceAccountService } from './accounts/service-account.service';
 import { WorkspacesRepository } from './accounts/workspace.repository';
 import { WorkspaceService } from './accounts/workspace.service';
 
-/** The `created_by` of the default organization, workspace and account, by which they are found after being renamed. */
-const MAKER = 'bootstrap';
+/** The `created_by` of the default organization, workspace and account. It identifies them after they are renamed. */
+const CREATOR = 'bootstrap';
 const NAME = 'default';
-/** The roles and workspaces of the owner of the whole organization. */
+/** The roles and workspaces of an owner of the whole organization. */
 const OWNER: { roles: Role[]; workspace_ids: string[] } = {
   roles: ['owner'],
   workspace_ids: [EVERY_WORKSPACE],
@@ -25,14 +25,14 @@ interface Ids {
   service_account_id: string;
 }
 
-export interface Bootstrapped extends Ids {
-  /** Null if the account existed already, because a key is shown only once. */
+export interface BootstrapResult extends Ids {
+  /** Null if the account already existed, because a key is shown only once. */
   api_key: string | null;
 }
 
 export interface BootstrapOptions {
   /**
-   * Creates another key for a caller who has lost the first, and makes the service account the owner again, because there
+   * Creates another key for a caller who has lost the first one, and makes the service account an owner again, because there
    * may be no other owner.
    */
   newKey?: boolean;
@@ -40,36 +40,36 @@ export interface BootstrapOptions {
 
 type App = Pick<INestApplicationContext, 'get'>;
 
-const scopeOf = (orgId: string) => orgScope(orgId, MAKER, expandRoles(['owner']));
+const scopeOf = (orgId: string) => orgScope(orgId, CREATOR, expandRoles(['owner']));
 
 /**
  * Creates what a new installation needs: the organization "default" with a workspace "default", and a service account
- * that owns them, with a key. If they exist already, returns their ids and leaves archived or suspended ones as they are.
- * Any number of processes may call it at once.
+ * that owns them, with a key. If they already exist, returns their ids, even if they are archived or suspended. Any number of
+ * processes may call it at once.
  *
  * @param app an application that has the `RegistryModule`
  */
-export async function bootstrap(app: App, { newKey = false }: BootstrapOptions = {}): Promise<Bootstrapped> {
-  const known = await find(app, app.get(Database, { strict: false }));
-  if (known && !newKey) return { ...known, api_key: null };
-  const orgId = known?.org_id ?? newId('org');
+export async function bootstrap(app: App, { newKey = false }: BootstrapOptions = {}): Promise<BootstrapResult> {
+  const existing = await find(app, app.get(Database, { strict: false }));
+  if (existing && !newKey) return { ...existing, api_key: null };
+  const orgId = existing?.org_id ?? newId('org');
   return app.get(AccountChanges, { strict: false }).within(orgId, async (tx) => {
     await app.get(OrganizationRepository, { strict: false }).lockCreation(tx);
-    const present = await find(app, tx);
-    if (present && !newKey) return { ...present, api_key: null };
-    const ids = present ?? (await make(app, tx, orgId));
-    return { ...ids, api_key: await makeKey(app, tx, ids) };
+    const current = await find(app, tx);
+    if (current && !newKey) return { ...current, api_key: null };
+    const ids = current ?? (await create(app, tx, orgId));
+    return { ...ids, api_key: await createKey(app, tx, ids) };
   });
 }
 
 async function find(app: App, on: SqlExecutor): Promise<Ids | null> {
-  const org = await app.get(OrganizationRepository, { strict: false }).findFirstBy(MAKER, on);
+  const org = await app.get(OrganizationRepository, { strict: false }).findFirstBy(CREATOR, on);
   if (!org) return null;
   const scope = scopeOf(org.org_id);
-  const workspace = await app.get(WorkspacesRepository, { strict: false }).findFirstBy(scope, MAKER, on);
-  const account = await app.get(ServiceAccountRepository, { strict: false }).findFirstBy(scope, MAKER, on);
+  const workspace = await app.get(WorkspacesRepository, { strict: false }).findFirstBy(scope, CREATOR, on);
+  const account = await app.get(ServiceAccountRepository, { strict: false }).findFirstBy(scope, CREATOR, on);
   // They are created in one transaction and never deleted.
-  if (!workspace || !account) throw new Error('The default organization has lost its workspace or account.');
+  if (!workspace || !account) throw new Error('The default organization has no default workspace or service account.');
   return {
     org_id: org.org_id,
     workspace_id: workspace.workspace_id,
@@ -77,22 +77,22 @@ async function find(app: App, on: SqlExecutor): Promise<Ids | null> {
   };
 }
 
-async function make(app: App, tx: Tx, orgId: string): Promise<Ids> {
+async function create(app: App, tx: Tx, orgId: string): Promise<Ids> {
   const scope = scopeOf(orgId);
   await app.get(OrgService, { strict: false }).add(tx, scope, { name: NAME });
   const { workspace_id } = await app.get(WorkspaceService, { strict: false }).add(tx, scope, { name: NAME });
   const { service_account_id } = await app.get(ServiceAccountService, { strict: false }).add(tx, scope, {
     name: NAME,
-    description: 'Made on the first start; owns the organization.',
+    description: 'Created on the first start. Owns the organization.',
     ...OWNER,
   });
   return { org_id: orgId, workspace_id, service_account_id };
 }
 
-/** Creates a key for the service account, and makes it the owner again if it has lost roles or workspaces. */
-async function makeKey(app: App, tx: Tx, { org_id, service_account_id }: Ids): Promise<string> {
+/** Creates a key for the service account, and makes the account an owner again if it has lost roles or workspaces. */
+async function createKey(app: App, tx: Tx, { org_id, service_account_id }: Ids): Promise<string> {
   const scope = scopeOf(org_id);
   await app.get(ServiceAccountService, { strict: false }).reinstate(tx, scope, service_account_id, OWNER);
   const keys = app.get(ApiKeyService, { strict: false });
-  return (await keys.add(tx, scope, service_account_id, MAKER, null)).key;
+  return (await keys.add(tx, scope, service_account_id, CREATOR, null)).key;
 }

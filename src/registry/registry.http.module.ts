@@ -27,7 +27,7 @@ import { TokenService } from './tokens/token.service';
 import { MemberController } from './accounts/member.controller';
 import { WorkspaceController } from './accounts/workspace.controller';
 
-/** The routes under /registry/v1, and what only they need. The authenticator exists in the API alone. */
+/** The routes under /registry/v1, and the providers that only they need. Only the API process has an authenticator. */
 @Module({
   imports: [RegistryModule, AccountChangesModule, ApisModule, AppsModule, ResourcesModule, SearchModule],
   controllers: [

@@ -61,7 +61,7 @@ const REPOSITORIES = [
   RepoRepository,
 ];
 
-/** Accounts and repositories, without their routes: for the API and the worker alike. */
+/** Accounts and repositories, without routes, for the API and the worker. */
 @Module({
   imports: [
     TypeOrmModule.forFeature([

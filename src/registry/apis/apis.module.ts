@@ -8,7 +8,7 @@ import { ApiEntity } from './api.entity';
 import { ApiRepository } from './api.repository';
 import { ApiService } from './api.service';
 
-/** Registered APIs, without routes: for the API process and the worker. */
+/** Registered APIs, without routes, for the API and the worker. */
 @Module({
   imports: [TypeOrmModule.forFeature([ApiEntity]), SecretsModule, ResourcesModule],
   providers: [ApiService, ApiRepository, ApiDirectory, ApiReconcileStep],

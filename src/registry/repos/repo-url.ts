@@ -1,10 +1,10 @@
-/** The most characters of a URL. */
+/** Maximum number of characters of a URL. */
 export const REPO_URL_MAX = 2_048;
 
 /** The default ports of the schemes. */
 const DEFAULT_PORTS: Record<string, string> = { https: '443', http: '80', git: '9418' };
 
-/** The port of an ssh URL does not distinguish repositories of one host. */
+/** The scheme whose port is ignored, because it does not distinguish the repositories of a host. */
 const SSH = 'ssh';
 
 /** Hosts that accept ssh on port 443, for networks that block other ports. */
@@ -17,30 +17,30 @@ const SSH_HOSTS: Record<string, string> = {
 const SCHEME = /^(?:git\+)?(https?|ssh|git)(?:\+git)?:\/\//i;
 
 /**
- * The form of scp, `[user@]host:path`: no scheme, and a colon before the first slash. Without a user, the host must have a
- * dot, because other texts are file names or local aliases of hosts. A second `@` before the first slash means a user and
- * a password in a URL whose scheme is missing.
+ * The scp form, `[user@]host:path`: no scheme, and a colon before the first slash. Without a user, the host must contain a
+ * dot, because other texts are file names or local host aliases. A second `@` before the first slash does not match, because
+ * such a text is a URL with a user and a password whose scheme is missing.
  */
 const SCP_LIKE =
   /^(?:[^@:/]+@([^@:/[\]]+|\[[0-9a-f:.]+\])|([^@:/[\]]+\.[^@:/[\]]+)):(?!\/\/)([^@/]*(?:\/.*)?)$/i;
 
 /**
- * Returns the normal form of a repository's URL, `https://host[:port]/path`, or null for any other text, such as a file
- * path. Takes https, http, git and ssh URLs and the form of scp, with or without `.git`, user, password, default port and
- * trailing slashes, and with the host in any case. The result never contains a user or a password.
+ * Returns the normal form of a repository URL, `https://host[:port]/path`, or null for any other text, such as a file path.
+ * Accepts https, http, git and ssh URLs and the scp form, with or without `.git`, user, password, default port and trailing
+ * slashes, and with the host in any case. The result never contains a user or a password.
  *
- * @param text of at most `REPO_URL_MAX` characters
+ * @param text at most `REPO_URL_MAX` characters
  */
 export function normalizeRepoUrl(text: string): string | null {
-  const given = text.trim();
-  if (/[\s\p{Cc}\\]/u.test(given)) return null;
-  const scheme = SCHEME.exec(given);
-  if (scheme) return addressOf(scheme[1]!.toLowerCase(), given.slice(scheme[0].length));
-  const scp = SCP_LIKE.exec(given);
+  const trimmed = text.trim();
+  if (/[\s\p{Cc}\\]/u.test(trimmed)) return null;
+  const scheme = SCHEME.exec(trimmed);
+  if (scheme) return addressOf(scheme[1]!.toLowerCase(), trimmed.slice(scheme[0].length));
+  const scp = SCP_LIKE.exec(trimmed);
   return scp ? addressOf(SSH, `${scp[1] ?? scp[2]}/${scp[3]}`) : null;
 }
 
-/** @param rest what follows `//` */
+/** Returns the normal form of a URL. @param rest the URL after `//` */
 function addressOf(scheme: string, rest: string): string | null {
   // With the scheme https, `URL` checks the host strictly and converts it to lower case.
   const url = parse(`https://${rest}`);
@@ -90,7 +90,7 @@ function plain(segment: string): string {
     .replace(/[^\x21-\x7e]+/g, encodeURIComponent);
 }
 
-/** The most characters of a name. */
+/** Maximum number of characters of a name. */
 const NAME_MAX = 255;
 
 /** Returns the default name of a repository: the last part of its path, decoded where possible. */

@@ -11,11 +11,15 @@ import { RepoService } from './repo.service';
 export class RepoController {
   constructor(private readonly repos: RepoService) {}
 
-  /** Register a repository. Returns 200 with the stored one if the workspace has it already */
+  /**
+   * Register a repository
+   *
+   * @remarks Returns 200 with the stored repository if the workspace already has it.
+   */
   @Post()
   @RequireRoleSomewhere('editor')
   @ApiCreatedResponse({ type: RepoDto })
-  @ApiOkResponse({ type: RepoDto, description: 'The workspace has this repository already.' })
+  @ApiOkResponse({ type: RepoDto, description: 'The workspace already has this repository.' })
   async create(@CurrentScope() scope: OrgScope, @Body() dto: CreateRepoDto): Promise<Reply> {
     const { repo, isNew } = await this.repos.create(scope, dto);
     return isNew

@@ -20,8 +20,8 @@ export class CreateRepoDto extends DescribedBodyDto {
   workspace_id!: string;
 
   /**
-   * Its URL for https, http, git or ssh, or in the form of scp (`git@host:path`). All forms of a repository's URL are the
-   * same: with or without `.git`, a user or the default port, and with the host in any case. A password is removed.
+   * An https, http, git or ssh URL, or the scp form (`git@host:path`). All forms name the same repository: with or without
+   * `.git`, a user or the default port, and with the host in any case. A password is removed.
    */
   @IsString()
   @Length(1, REPO_URL_MAX)
@@ -95,7 +95,7 @@ export class RepoListQueryDto extends NamedListQueryDto {
 /** A repository that a team's agents, skills and servers come from. */
 export class RepoDto extends PlacedDto {
   repo_id!: string;
-  /** `https://host/path`, in whatever form it was sent. */
+  /** `https://host/path`, whatever form was sent. */
   url!: string;
   name!: string;
   description!: string | null;

@@ -14,7 +14,7 @@ export class RepoRepository extends OrgRepository<RepoEntity> {
     super(database, RepoEntity, 'repo_id');
   }
 
-  /** Errors: 400 for an invalid `url` filter. */
+  /** Lists repositories. Errors: 400 for an invalid `url` filter. */
   list(scope: OrgScope, query: RepoListQueryDto): Promise<RowPage<RepoEntity>> {
     const where = whereReadable(scope, query.workspace_id)
       .addSearch(query.q)
@@ -27,7 +27,7 @@ export class RepoRepository extends OrgRepository<RepoEntity> {
     );
   }
 
-  /** Keeps others from registering this URL in the workspace until the transaction ends. */
+  /** Locks this URL of the workspace against other registrations until the transaction ends. */
   async lockUrl(tx: Tx, scope: Scope, url: string): Promise<void> {
     await tx.query(
       sql`SELECT pg_advisory_xact_lock(hashtextextended(${`repo ${scope.workspaceId} ${url}`}, 0))`,

@@ -41,7 +41,7 @@ const REPO: ResourceKind<RepoEntity, RepoDto> = {
   toView: toRepoDto,
 };
 
-/** Repositories that a team's agents, skills and servers come from. */
+/** Manages the repositories that a team's agents, skills and servers come from. */
 @Injectable()
 export class RepoService extends OrgResourceService<RepoEntity, RepoDto> {
   constructor(
@@ -52,17 +52,17 @@ export class RepoService extends OrgResourceService<RepoEntity, RepoDto> {
   }
 
   /**
-   * Registers a repository, or returns the live one that the workspace already has under this URL. Errors: 400 for an
-   * invalid URL or an unknown workspace; 403; 409 when the workspace is archived.
+   * Registers a repository, or returns the live one that already has this URL in the workspace. Errors: 400 for an invalid URL
+   * or an unknown workspace; 403; 409 if the workspace is archived.
    */
   create(scope: OrgScope, dto: CreateRepoDto): Promise<{ repo: Versioned<RepoDto>; isNew: boolean }> {
     const url = urlOf(dto.url);
     return this.transaction(scope, async (tx) => {
       const workspace = await this.kit.access.enter(tx, scope, dto.workspace_id, ['editor']);
-      // Registrations of one URL wait for each other, so that the second finds the first.
+      // Registrations of the same URL wait for each other, so that the second finds the first.
       await this.repos.lockUrl(tx, workspace, url);
-      const known = await this.repos.findByUrl(tx, workspace, url);
-      if (known) return { repo: this.versioned(known), isNew: false };
+      const existing = await this.repos.findByUrl(tx, workspace, url);
+      if (existing) return { repo: this.versioned(existing), isNew: false };
       const row = await this.insert(tx, scope, {
         ...stamps(scope),
         repo_id: newId('repo'),
@@ -84,7 +84,7 @@ export class RepoService extends OrgResourceService<RepoEntity, RepoDto> {
     return this.page(await this.repos.list(scope, query));
   }
 
-  /** Errors: 400 for an invalid URL, 409 for one that the workspace already has; those of every change. */
+  /** Changes a repository. Errors: 400 for an invalid URL, 409 for one that the workspace already has, and those of every change. */
   patch(scope: OrgScope, id: string, dto: PatchRepoDto, ifMatch?: string): Promise<Versioned<RepoDto>> {
     const url = dto.url === undefined ? undefined : urlOf(dto.url);
     return this.change(scope, id, dto, ifMatch, (row) => ({

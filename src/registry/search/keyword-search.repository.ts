@@ -6,35 +6,35 @@ import { type NormalizedQuery, type QueryWord, swapped, termOf } from './normali
 import type { RankedDocument, Ranking } from './ranking';
 import { documentsBy, type SearchReach } from './search-reach.repository';
 
-/** Documents with all words that are ranked: first those whose names have all words, then others, in no order. */
+/** Maximum number of ranked documents that contain all words. Documents whose names contain all words come first. */
 export const RANKED_MAX = 5_000;
 
-/** If fewer documents match, names of similar spelling are added, and then documents with some of the words. */
+/** If fewer documents match, documents with similarly spelt names are added, and then documents with some of the words. */
 const FEW = 10;
 
-/** Names of similar spelling that are ranked, the most similar first. */
+/** Maximum number of ranked documents with similarly spelt names, the most similar first. */
 const SIMILAR_MAX = 500;
 
-/** Shorter words resemble too many others, and more words are hardly ever all misspelt. */
+/** Limits of the search for similar names: shorter words resemble too many others, and longer queries are rarely all misspelt. */
 const SIMILAR_LETTERS_MIN = 4;
 const SIMILAR_WORDS_MAX = 8;
 
-/** The share of a word's trigrams that a similar name has: `word_similarity` of pg_trgm. */
+/** Minimum share of a word's trigrams in a similar name: `word_similarity` of pg_trgm. */
 const SIMILARITY_MIN = 0.4;
 
-/** The similarity of a word with two neighbouring letters swapped, whose trigrams alone hardly match. */
+/** The similarity of a word with two neighbouring letters swapped. Its trigrams alone hardly match. */
 const SWAPPED_SIMILARITY = 0.6;
 
-/** Documents with some of the words that are ranked. As many are read of each kind of `partly`. */
+/** Maximum number of ranked documents with some of the words. Each condition of `partialMatches` reads as many. */
 export const SOME_MAX = 200;
 
-/** With so many words, documents that lack a single one come first. Each is a condition of its own. */
-const NEARLY_WORDS = { min: 3, max: 8 };
+/** With this many words, documents that lack only one word come first. Each lacking word is a condition of its own. */
+const ALL_BUT_ONE_WORDS = { min: 3, max: 8 };
 
-/** The score of a name that equals the query except for punctuation. */
+/** The score of a name that equals the query apart from punctuation. */
 const SPELLING_SCORE = 0.99;
 
-/** Where scores start, and how far they reach, by where all words are. */
+/** The lowest score, and the parts that can be added to it, by the place of the matching words. */
 const IN_NAME = { from: 0.8, begins: 0.1, share: 0.06, rank: 0.02 };
 const IN_DESCRIPTION = { from: 0.65, rank: 0.14 };
 const IN_TEXT = { from: 0.5, rank: 0.14 };
@@ -49,11 +49,11 @@ interface Row extends RankedDocument {
   partly: number;
 }
 
-/** The values that all parts of a search's statement use. */
+/** Values that all parts of a search statement use. */
 interface Search {
-  /** Returns the FROM item for the documents within reach that a condition selects, see `documentsBy`. */
-  found: (condition: Sql) => Sql;
-  /** The organization's mark, which precedes its words. Words of names have an exclamation mark before it. */
+  /** Returns the FROM item for the documents within reach that a condition selects. See `documentsBy`. */
+  documents: (condition: Sql) => Sql;
+  /** The organization's mark, which precedes its words. Words of names have an exclamation mark before the mark. */
   mark: string;
   /** Matches documents with all words. */
   all: Sql;
@@ -65,10 +65,10 @@ interface Search {
 @Injectable()
 export class KeywordSearchRepository {
   /**
-   * Returns the best hits in order of score, then id. Documents with all words score at least 0.5, names of similar
-   * spelling more than 0.25, and documents with some of the words less.
+   * Returns the best hits in order of score, then id. Documents with all words score at least 0.5, similarly spelt names more
+   * than 0.25, and documents with some of the words less.
    *
-   * @param on a transaction, because settings are made
+   * @param on a transaction, because the search changes settings
    */
   async rank(
     on: SqlExecutor,
@@ -80,7 +80,7 @@ export class KeywordSearchRepository {
     if (query.words.length === 0) return { documents: [], total: 0 };
     const mark = markOf(scope.orgId);
     const search: Search = {
-      found: (condition) => documentsBy(scope, reach, condition),
+      documents: (condition) => documentsBy(scope, reach, condition),
       mark,
       all: queryOf(mark, query.words.map(termOf), '&'),
       words: await this.withoutStopWords(on, query.words),
@@ -103,7 +103,7 @@ export class KeywordSearchRepository {
     };
   }
 
-  /** Leaves stop words out, unless there is nothing else. Sets the similarity that names need, too. */
+  /** Leaves out stop words, unless there are no other words. Also sets the minimum similarity of names. */
   private async withoutStopWords(
     on: SqlExecutor,
     words: readonly QueryWord[],
@@ -113,20 +113,20 @@ export class KeywordSearchRepository {
         ARRAY(SELECT to_tsvector('pg_catalog.english', word) <> ''
           FROM unnest(${words.map(termOf)}::text[]) WITH ORDINALITY given (word, place) ORDER BY place) AS has_meaning`,
     );
-    const left = words.filter((_, at) => row!.has_meaning[at]);
-    return left.length > 0 ? left : words;
+    const remaining = words.filter((_, at) => row!.has_meaning[at]);
+    return remaining.length > 0 ? remaining : words;
   }
 }
 
 const queryOf = (mark: string, terms: readonly string[], joined: '&' | '|', weights = ''): Sql =>
   sql`search_query(${mark}, ${terms}::text[], ${joined}, ${weights})`;
 
-/** A number of the code, as PostgreSQL would guess the type of a parameter. */
+/** Returns a constant as SQL text, because PostgreSQL would have to guess the type of a parameter. */
 const number = (value: number): Sql => raw(String(value));
 
-/** Returns CTEs. The last, `scored`, has all hits, or one more than `RANKED_MAX` where there are more. */
+/** Returns CTEs. The last one, `scored`, has all hits, or `RANKED_MAX` + 1 if there are more. */
 function scored(search: Search, { text, words }: NormalizedQuery): Sql {
-  const { found, mark, all } = search;
+  const { documents, mark, all } = search;
   const terms = words.map(termOf);
   const inName = queryOf(`!${mark}`, terms, '&');
   const spelling = sql`search_spelling(${text})`;
@@ -134,22 +134,22 @@ function scored(search: Search, { text, words }: NormalizedQuery): Sql {
   const scoreOr = (other: Sql): Sql => sql`CASE
     WHEN lower(search_plain(name)) = lower(${text}::text) THEN 1
     WHEN spelling = ${spelling} THEN ${number(SPELLING_SCORE)} ELSE ${other} END AS score`;
-  const ofName = sql`${number(IN_NAME.from)} + ${number(IN_NAME.rank)} * ${rank}
+  const nameScore = sql`${number(IN_NAME.from)} + ${number(IN_NAME.rank)} * ${rank}
     + ${number(IN_NAME.begins)} * starts_with(spelling, ${spelling})::integer
     + ${number(IN_NAME.share)} * least(1, length(${spelling})::float8 / greatest(1, length(spelling)))`;
-  const ofTexts = sql`CASE WHEN words @@ ${queryOf(mark, terms, '&', 'AB')}
+  const textScore = sql`CASE WHEN words @@ ${queryOf(mark, terms, '&', 'AB')}
     THEN ${number(IN_DESCRIPTION.from)} + ${number(IN_DESCRIPTION.rank)} * ${rank}
     ELSE ${number(IN_TEXT.from)} + ${number(IN_TEXT.rank)} * ${rank} END`;
   const limit = number(RANKED_MAX + 1);
   return sql`WITH named AS MATERIALIZED (
-      SELECT document_id, resource_id, ${scoreOr(ofName)} FROM ${found(sql`words @@ ${inName}`)} d LIMIT ${limit}
+      SELECT document_id, resource_id, ${scoreOr(nameScore)} FROM ${documents(sql`words @@ ${inName}`)} d LIMIT ${limit}
     ), others AS MATERIALIZED (
-      SELECT document_id, resource_id, ${scoreOr(ofTexts)} FROM ${found(sql`words @@ ${all}`)} d
+      SELECT document_id, resource_id, ${scoreOr(textScore)} FROM ${documents(sql`words @@ ${all}`)} d
       WHERE NOT words @@ ${inName}
       LIMIT (SELECT ${limit} - count(*) FROM named)
     ), matching AS (TABLE named UNION ALL TABLE others),
     similar_names AS MATERIALIZED (${similarNames(search)}),
-    partly AS MATERIALIZED (${partly(search)}),
+    partly AS MATERIALIZED (${partialMatches(search)}),
     scored AS MATERIALIZED (
       TABLE matching
       UNION ALL (SELECT * FROM similar_names ORDER BY score DESC, resource_id LIMIT ${number(SIMILAR_MAX)})
@@ -158,11 +158,11 @@ function scored(search: Search, { text, words }: NormalizedQuery): Sql {
 }
 
 /**
- * Selects documents that do not match because their names spell some of the words differently. At least one long word of
- * such a document is spelt differently, so each of these selects its documents by index. An OR of all conditions would
- * leave it to the planner whether to use the indexes.
+ * Selects documents that do not match because their names spell some of the words differently. At least one long word of such
+ * a name is spelt differently, so there is one subquery per long word, and each uses an index. With an OR of all conditions, the
+ * planner might not use the indexes.
  */
-function similarNames({ found, mark, all, words }: Search): Sql {
+function similarNames({ documents, mark, all, words }: Search): Sql {
   const parts = words.flatMap(({ word, parts }) => (parts.length > 0 ? parts : [word]));
   if (!parts.some(isLong) || parts.length > SIMILAR_WORDS_MAX) return NOTHING;
   const spelt = parts.map((word) => spellingOf(mark, word));
@@ -170,27 +170,27 @@ function similarNames({ found, mark, all, words }: Search): Sql {
     spelt.map(({ similarity }) => similarity),
     ' + ',
   );
-  // The divisor keeps the score below that of a match, even where every word is identical.
+  // The divisor keeps the score below the score of a match, even if every word is identical.
   const score = sql`${number(SIMILAR.from)} + ${number(SIMILAR.similarity)} * (${sum})::float8 / ${number(parts.length + 0.5)}`;
-  const read = spelt.flatMap(({ differences }, at) => {
+  const subqueries = spelt.flatMap(({ differences }, at) => {
     const others = spelt.filter((_, other) => other !== at).map(({ condition }) => condition);
     return differences.map(
       (difference) => sql`SELECT document_id, resource_id, ${score} AS score
-        FROM ${found(join([difference, ...others], ' AND '))} d
+        FROM ${documents(join([difference, ...others], ' AND '))} d
         WHERE NOT words @@ ${all} AND (SELECT count(*) FROM matching) < ${number(FEW)}`,
     );
   });
-  return sql`SELECT * FROM (${join(read, ' UNION ')}) looked
+  return sql`SELECT * FROM (${join(subqueries, ' UNION ')}) looked
     ORDER BY score DESC, resource_id LIMIT ${number(SIMILAR_MAX + 1)}`;
 }
 
 const isLong = (word: string): boolean => Array.from(word).length >= SIMILAR_LETTERS_MIN;
 
-/** A word as a similar name may spell it. */
+/** A word, and the conditions for a name that spells it similarly. */
 interface Spelling {
-  /** Whether a document has the word, or a name with a similar one. */
+  /** Matches documents with the word, or with a similar word in their name. */
   condition: Sql;
-  /** Returns the conditions of a name with a similar word. An index serves each of them. Empty for a short word. */
+  /** The conditions for a name with a similar word. Each uses an index. Empty for a short word. */
   differences: readonly Sql[];
   similarity: Sql;
 }
@@ -201,32 +201,32 @@ function spellingOf(mark: string, word: string): Spelling {
   if (!isLong(word)) return { condition: isPresent, differences: [], similarity };
   // the condition of search_documents_by_names comes first
   const isSimilar = sql`(spelling >= '' AND spelling %> ${word}::text)`;
-  const others = swapped(word);
-  const isSwapped = others.length === 0 ? sql`false` : sql`words @@ ${queryOf(`!${mark}`, others, '|')}`;
+  const swaps = letterSwaps(word);
+  const isSwapped = swaps.length === 0 ? sql`false` : sql`words @@ ${queryOf(`!${mark}`, swaps, '|')}`;
   return {
     condition: sql`(${isPresent} OR ${isSimilar} OR ${isSwapped})`,
-    differences: others.length === 0 ? [isSimilar] : [isSimilar, isSwapped],
+    differences: swaps.length === 0 ? [isSimilar] : [isSimilar, isSwapped],
     similarity: sql`greatest(${similarity}, CASE WHEN ${isSwapped} THEN ${number(SWAPPED_SIMILARITY)} END)`,
   };
 }
 
 /**
- * Selects documents with some of the words, scored by the share of words, then by rank. There may be any number, so it
- * reads those that lack a single word, those with a word in their names, and others in no order: `SOME_MAX` of each and
- * one more.
+ * Selects documents with some of the words, scored by the share of words, then by rank. There may be any number of them, so it
+ * reads at most `SOME_MAX` + 1 of each of these: documents that lack a single word, documents with a word in their names, and
+ * any others.
  */
-function partly({ found, mark, all, words }: Search): Sql {
+function partialMatches({ documents, mark, all, words }: Search): Sql {
   if (words.length < 2) return NOTHING;
   const terms = words.map(termOf);
   const any = queryOf(mark, terms, '|');
   const conditions = [queryOf(`!${mark}`, terms, '|'), any];
-  if (terms.length >= NEARLY_WORDS.min && terms.length <= NEARLY_WORDS.max) {
-    const without = (left: number): readonly string[] => terms.filter((_, at) => at !== left);
-    const nearly = terms.map((_, at) => queryOf(mark, without(at), '&'));
-    conditions.unshift(sql`(${join(nearly, ' || ')})`);
+  if (terms.length >= ALL_BUT_ONE_WORDS.min && terms.length <= ALL_BUT_ONE_WORDS.max) {
+    const without = (omitted: number): readonly string[] => terms.filter((_, at) => at !== omitted);
+    const allButOne = terms.map((_, at) => queryOf(mark, without(at), '&'));
+    conditions.unshift(sql`(${join(allButOne, ' || ')})`);
   }
-  const read = conditions.map(
-    (condition) => sql`(SELECT document_id, resource_id, words FROM ${found(sql`words @@ ${condition}`)} d
+  const subqueries = conditions.map(
+    (condition) => sql`(SELECT document_id, resource_id, words FROM ${documents(sql`words @@ ${condition}`)} d
       WHERE NOT words @@ ${all}
         AND (SELECT count(*) FROM matching) + (SELECT count(*) FROM similar_names) < ${number(FEW)}
         AND document_id NOT IN (SELECT document_id FROM similar_names) LIMIT ${number(SOME_MAX + 1)})`,
@@ -236,7 +236,7 @@ function partly({ found, mark, all, words }: Search): Sql {
   return sql`SELECT document_id, resource_id,
       ${number(SOME_WORDS)} * (shared + ts_rank(read, ${any}, 1|32)::float8) / ${number(terms.length)} AS score
     FROM (SELECT DISTINCT ON (document_id) document_id, resource_id, words
-        FROM (${join(read, ' UNION ALL ')}) looked ORDER BY document_id) one,
+        FROM (${join(subqueries, ' UNION ALL ')}) looked ORDER BY document_id) one,
       LATERAL (SELECT words || ''::tsvector AS read OFFSET 0) copied,
       LATERAL (SELECT count(*) AS shared FROM unnest(ARRAY[${join(each)}]) query WHERE read @@ query) counted
     ORDER BY score DESC, resource_id LIMIT ${number(SOME_MAX + 1)}`;

@@ -1,33 +1,33 @@
-/** Separators of words, the same as in the database function `search_document_words`. */
+/** Word separators, the same as in the database function `search_document_words`. */
 const SEPARATORS = /[\s!-/:-@[-`{-~]+/;
 
-/** The most words of a query, because each is searched on its own. */
+/** Maximum number of words of a query, because each is searched separately. */
 export const WORDS_MAX = 32;
 
-/** The characters of a word that count, so that it fits in a lexeme. */
+/** Maximum number of characters of a word, so that it fits in a lexeme. The rest is ignored. */
 const WORD_MAX = 200;
 
-/** A word of a query, with its parts: `create` and `Ticket` of `createTicket`. */
+/** A word of a query with its parts, such as `createTicket` with `create` and `Ticket`. */
 export interface QueryWord {
   word: string;
-  /** At least two, or none. */
+  /** At least two parts, or none. */
   parts: readonly string[];
 }
 
-/** A query in the Unicode form that documents are read in. */
+/** A query in the Unicode normal form of indexed documents. */
 export interface NormalizedQuery {
-  /** The query without surrounding blanks. */
+  /** The query without leading and trailing blanks. */
   text: string;
   words: readonly QueryWord[];
 }
 
 export function normalizeQuery(query: string): NormalizedQuery {
   const text = query.normalize('NFKC').trim();
-  let left = WORDS_MAX;
+  let remainingParts = WORDS_MAX;
   const words = wordsOf(text).map((word) => {
     const parts = word.replace(/([a-z0-9])(?=[A-Z])/g, '$1 ').split(' ');
-    const isSplit = parts.length > 1 && parts.length <= left;
-    if (isSplit) left -= parts.length;
+    const isSplit = parts.length > 1 && parts.length <= remainingParts;
+    if (isSplit) remainingParts -= parts.length;
     return { word, parts: isSplit ? parts : [] };
   });
   return { text, words };
@@ -39,16 +39,16 @@ const wordsOf = (query: string): string[] =>
     .filter((word) => /[\p{L}\p{N}]/u.test(word))
     .map((word) => Array.from(word).slice(0, WORD_MAX).join(''));
 
-/** Returns a word as the function `search_query` of the database takes it: followed by its parts. */
+/** Returns a word followed by its parts, as the database function `search_query` expects it. */
 export const termOf = ({ word, parts }: QueryWord): string => [word, ...parts].join(' ');
 
-/** Letters of a word within which two may be swapped. */
-const SWAPPED_MAX = 24;
+/** Swaps are only tried within this many letters of a word. */
+const SWAP_LETTERS_MAX = 24;
 
-/** Returns a word with two neighbouring letters swapped, for each two that differ. */
-export function swapped(word: string): string[] {
+/** Returns all variants of a word with two different neighbouring letters swapped. */
+export function letterSwaps(word: string): string[] {
   const letters = Array.from(word);
-  return letters.slice(0, SWAPPED_MAX - 1).flatMap((letter, at) => {
+  return letters.slice(0, SWAP_LETTERS_MAX - 1).flatMap((letter, at) => {
     const next = letters[at + 1];
     if (next === undefined || next === letter) return [];
     return [[...letters.slice(0, at), next, letter, ...letters.slice(at + 2)].join('')];

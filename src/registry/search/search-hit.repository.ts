@@ -5,7 +5,7 @@ import type { SearchType } from '../../resources';
 import { HIGHLIGHT_OPTIONS, HIGHLIGHT_PUNCTUATION } from './highlight';
 import { documentsBy, type SearchReach } from './search-reach.repository';
 
-/** A document as a result shows it. */
+/** A document as shown in search results. */
 export interface SearchHit {
   document_id: number;
   resource_type: SearchType;
@@ -13,26 +13,26 @@ export interface SearchHit {
   workspace_id: string;
   name: string;
   description: string | null;
-  /** A passage that `ts_headline` cut from a text with `HIGHLIGHT_PUNCTUATION`. Null without words. */
+  /** The output of `ts_headline` for a text with the stand-ins of `HIGHLIGHT_PUNCTUATION`. Null without words. */
   headline: string | null;
 }
 
-/** Characters of a body that a passage is chosen from. */
-const BODY_SHOWN = 8_000;
+/** Characters at the start of a body that are searched for a passage. */
+const BODY_MAX = 8_000;
 
 /**
- * Characters of a description and of a body that `ts_headline` reads, around the first match, because it takes about a
- * millisecond for some thousand of them.
+ * Characters around the first match that `ts_headline` reads of a description and of a body. It takes about a millisecond for a
+ * few thousand characters.
  */
 const WINDOW = 500;
 
 /** Characters of a window before the match. */
 const BEFORE = 80;
 
-/** Letters of a word at the edge of a window, which is left out because it may be cut. */
+/** Maximum letters of a word at the edge of a window. Such a word is left out, because it may be incomplete. */
 const EDGE_WORD = 40;
 
-/** Reads documents for results. */
+/** Reads documents for search results. */
 @Injectable()
 export class SearchHitRepository {
   async read(
@@ -47,16 +47,16 @@ export class SearchHitRepository {
     const texts = documents.map((document) => document.windows);
     const headlines = await this.headlines(on, texts, words);
     return new Map(
-      documents.map(({ windows: _, ...shown }, index) => [
-        shown.document_id,
-        { ...shown, headline: headlines[index] ?? null },
+      documents.map(({ windows: _, ...document }, index) => [
+        document.document_id,
+        { ...document, headline: headlines[index] ?? null },
       ]),
     );
   }
 
   /**
-   * Returns the archived workspaces of the organization. Searches take them as values, because a join would change their
-   * plans where statistics know no workspace.
+   * Returns the archived workspaces of the organization. Searches receive them as values, because a join would change their
+   * plans if statistics do not know the workspaces.
    */
   async archivedWorkspaces(on: SqlExecutor, scope: OrgScope): Promise<string[]> {
     const where = new Where(scope.orgKey).add(sql`archived_at IS NOT NULL`);
@@ -66,7 +66,7 @@ export class SearchHitRepository {
     return rows.map(({ workspace_id }) => workspace_id);
   }
 
-  /** A window begins where a word or its stem does. The `y` of a word may be the `i` of its stem. */
+  /** Reads documents with a window of text around the first word or stem. A stem may end with `i` for the `y` of its word. */
   private windows(
     on: SqlExecutor,
     scope: OrgScope,
@@ -85,7 +85,7 @@ export class SearchHitRepository {
         )
         SELECT document_id, resource_type, resource_id, workspace_id, name, description,
           concat_ws(chr(10), search_plain(name), ${windowOf('search_plain(description)')},
-            ${windowOf(`search_plain(left(body, ${BODY_SHOWN}))`)}) AS windows
+            ${windowOf(`search_plain(left(body, ${BODY_MAX}))`)}) AS windows
         FROM ${documents} d, beginnings`,
     );
   }
@@ -105,7 +105,7 @@ export class SearchHitRepository {
   }
 }
 
-/** Returns the expression for at most `WINDOW` characters of a text around the first match of `pattern`. */
+/** Returns the SQL expression for at most `WINDOW` characters of a text around the first match of `pattern`. */
 function windowOf(text: string): Sql {
   const place = `greatest(1, strpos(whole, substring(whole FROM pattern)) - ${BEFORE})`;
   return raw(`(SELECT CASE WHEN begins > 1 THEN regexp_replace(cut, '^\\S{0,${EDGE_WORD}}\\s', '') ELSE cut END

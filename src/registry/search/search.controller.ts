@@ -5,7 +5,7 @@ import { RequestBody, RequestSignal } from '#platform/http';
 import { SearchDto, SearchPageDto } from './search.dto';
 import { SearchService } from './search.service';
 
-/** Largest query, in bytes, because it may contain a vector. */
+/** Maximum size of a request body, in bytes. It may contain a vector. */
 const QUERY_MAX_BYTES = 256 * 1024;
 
 @ApiTags('Search')
@@ -13,7 +13,7 @@ const QUERY_MAX_BYTES = 256 * 1024;
 export class SearchController {
   constructor(private readonly searches: SearchService) {}
 
-  /** Search by words, by embeddings, or by both */
+  /** Search by keywords, by embeddings, or by both */
   @Post()
   @HttpCode(200)
   @RequireRoleSomewhere('viewer')

@@ -37,21 +37,21 @@ export class SearchFiltersDto {
 
 export class SearchDto {
   /**
-   * The words to search for, at most 32. Each matches by its beginning. Required in the modes `keyword` and `hybrid`, and
-   * in the mode `vector` without `vector`.
+   * The words to search for, at most 32. Each also matches as a prefix. Required in the modes `keyword` and `hybrid`, and in the
+   * mode `vector` without `vector`.
    */
   @NotNull()
   @IsString()
   @MaxLength(QUERY_MAX)
   query?: string;
 
-  /** Search by words, by embeddings, or by both. */
+  /** Search by keywords, by embeddings, or by both. */
   @ApiProperty({ default: 'hybrid' })
   @NotNull()
   @IsOneOf(SEARCH_MODES, { required: false, default: 'hybrid' })
   mode?: SearchMode;
 
-  /** Only resources of these types. Defaults to all types. */
+  /** Only resources of these types. Default: all types. */
   @NotNull()
   @IsArray()
   @ArrayMaxSize(SEARCH_TYPES.length)
@@ -64,7 +64,7 @@ export class SearchDto {
   @MaxLength(255)
   workspace_id?: string;
 
-  /** The vector to compare embeddings with, instead of the query's. It must have the same number of dimensions. */
+  /** The vector to compare with, instead of the query's. It must have as many dimensions as the stored embeddings. */
   @ApiProperty({ type: 'array', items: { type: 'number' }, required: false })
   @NotNull()
   @IsArray()
@@ -77,7 +77,7 @@ export class SearchDto {
   @Nested(() => SearchFiltersDto)
   filters?: SearchFiltersDto;
 
-  /** Items on a page. 0 gives only the total. */
+  /** Items per page. With 0, the response contains only the total. */
   @ApiProperty({
     type: 'integer',
     format: 'int32',
@@ -108,7 +108,7 @@ export class SearchDto {
   offset?: number;
 }
 
-/** Ranks by words and by vectors, from 1. Null if that search did not find the document or was not used. */
+/** Ranks in the keyword and the vector search, from 1. Null if that search did not find the document or was not used. */
 export class SearchRanksDto {
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true })
   keyword!: number | null;
@@ -120,25 +120,25 @@ export class SearchRanksDto {
 export class SearchItemDto {
   @ApiProperty({ enum: SEARCH_TYPES })
   type!: SearchType;
-  /** Of the resource. */
+  /** The id of the resource. */
   id!: string;
   name!: string;
   description!: string | null;
   workspace_id!: string;
   /**
-   * Higher is better. Comparable within one answer only. `keyword`: 0 to 1, below 0.5 if words are missing. `vector`:
-   * the cosine. `hybrid`: the sum of 1/(60 + rank).
+   * Higher is better. Only comparable within one response. `keyword`: 0 to 1, below 0.5 if words are missing. `vector`: the
+   * cosine. `hybrid`: the sum of 1/(60 + rank).
    */
   score!: number;
   ranks!: SearchRanksDto;
-  /** A passage of the name, description or text as HTML, with matching words in `<mark>` and all else escaped. */
+  /** A passage of the name, description or text as HTML, with matching words in `<mark>` and everything else escaped. */
   highlight!: string | null;
 }
 
 export class SearchPageDto {
   items!: SearchItemDto[];
-  /** `total` is null if there are more hits than are ranked. `next_cursor` is always null. Use `offset`. */
+  /** `total` is null if there are more hits than the search ranks. `next_cursor` is always null. Use `offset`. */
   page!: PageMetaDto;
-  /** True if the mode is `hybrid` and the query could not be embedded. The results then come from keyword search only. */
+  /** True if the mode is `hybrid` and the query could not be embedded. The results then come from the keyword search only. */
   vector_unavailable!: boolean;
 }

@@ -10,29 +10,29 @@ import { QueryEmbedder } from './embeddings/query.embedder';
 import { highlightOf } from './highlight';
 import { KeywordSearchRepository } from './keyword-search.repository';
 import { type NormalizedQuery, normalizeQuery, WORDS_MAX } from './normalized-query';
-import { fuse, type FusedDocument, placed, type Ranking } from './ranking';
+import { fuse, type FusedDocument, type Ranking, withRanks } from './ranking';
 import { SearchHitRepository } from './search-hit.repository';
 import type { SearchReach } from './search-reach.repository';
 import type { SearchDto, SearchItemDto, SearchPageDto } from './search.dto';
 import { NEAREST_MAX, VectorSearchRepository } from './vector-search.repository';
 
 /**
- * The cosine of the built-in embedder below which documents share hashes with the query rather than words. Measured on the
- * skills of `test/fixtures` and on short names. With 0.3, every name is found by itself and by each of its words, 86 % with
- * a missing letter, and 0.3 % of unrelated documents are found. With 0.2 these are 100 % and 1.2 %.
+ * Minimum cosine with the built-in embedder. Below it, documents share hashes with the query rather than words. Measured on the
+ * skills of `test/fixtures` and on short names. With 0.3, every name is found by itself and by each of its words, 86 % of names
+ * are found with a missing letter, and 0.3 % of unrelated documents are found. With 0.2, it is 100 % and 1.2 %.
  */
 const BUILTIN_FLOOR = 0.3;
 
-/** The share of a process's connections that searches may hold at once. */
+/** Share of the connections of a process that searches may hold at once. */
 const CONNECTION_SHARE = 0.5;
 
-/** The most waiting searches of all organizations together. */
+/** Maximum number of waiting searches, of all organizations together. */
 const WAITING_MAX = 1_000;
 
-/** The share of a request's time that reading may take. */
+/** Share of a request's time that a search may take. */
 const READ_SHARE = 0.8;
 
-/** The share of that time for embedding the query, which leaves time for a keyword search. */
+/** Share of that time for embedding the query. The rest leaves time for a keyword search. */
 const EMBED_SHARE = 0.5;
 
 /** A validated request. */
@@ -43,8 +43,8 @@ interface Search {
   offset: number;
 }
 
-/** The vector to search by. Null for a query without words, which has no vector. */
-interface Near {
+/** The vector to search by. Null for a query without words. */
+interface EmbeddedQuery {
   vector: Float64Array | null;
 }
 
@@ -81,34 +81,34 @@ export class SearchService {
     const requested = searchOf(dto);
     const deadline = performance.now() + this.timeoutMs;
     const owner = { orgId: scope.orgId, workspaceId: requested.reach.workspaceId ?? '' };
-    const near = mode === 'keyword' ? null : await this.near(owner, dto, signal);
+    const embedded = mode === 'keyword' ? null : await this.embedQuery(owner, dto, signal);
     const read = async (on: SqlExecutor): Promise<SearchPageDto> => {
       const search = { ...requested, reach: await this.liveReach(on, scope, requested.reach) };
-      const { documents, total } = await this.pageOf(on, scope, search, mode !== 'vector', near);
+      const { documents, total } = await this.pageOf(on, scope, search, mode !== 'vector', embedded);
       const { limit, offset } = search;
       return {
         items: await this.items(on, scope, search, documents),
         page: { limit, offset, total, next_cursor: null },
-        vector_unavailable: mode === 'hybrid' && near === null,
+        vector_unavailable: mode === 'hybrid' && embedded === null,
       };
     };
     return this.limiter.run(owner, signal, () => readWithin(this.database, deadline, read, signal));
   }
 
-  /** Leaves archived workspaces out, unless the request names one. */
+  /** Excludes archived workspaces, unless the request names a workspace. */
   private async liveReach(on: SqlExecutor, scope: OrgScope, reach: SearchReach): Promise<SearchReach> {
     if (reach.workspaceId !== undefined) return reach;
     return { ...reach, archived: await this.hits.archivedWorkspaces(on, scope) };
   }
 
   /** Returns the vector to search by, or null if the query cannot be embedded and a keyword search is enough. */
-  private async near(
+  private async embedQuery(
     owner: Pick<Scope, 'orgId' | 'workspaceId'>,
     dto: SearchDto,
     signal: AbortSignal,
-  ): Promise<Near | null> {
+  ): Promise<EmbeddedQuery | null> {
     if (dto.vector !== undefined)
-      return { vector: givenVector(dto.vector, await this.embedder.dimensions()) };
+      return { vector: parseVector(dto.vector, await this.embedder.dimensions()) };
     try {
       return { vector: await this.embedder.embed(owner, dto.query!, signal, this.timeoutMs * EMBED_SHARE) };
     } catch (error) {
@@ -123,17 +123,17 @@ export class SearchService {
     on: SqlExecutor,
     scope: OrgScope,
     { query, reach, limit, offset }: Search,
-    isByWords: boolean,
-    near: Near | null,
+    usesKeywords: boolean,
+    embedded: EmbeddedQuery | null,
   ): Promise<ResultPage> {
-    if (near === null) {
+    if (embedded === null) {
       const { documents, total } = await this.keywords.rank(on, scope, reach, query, { limit, offset });
-      return { documents: placed(documents, 'keyword', offset), total };
+      return { documents: withRanks(documents, 'keyword', offset), total };
     }
-    const nearest = await this.nearest(on, scope, reach, near);
+    const nearest = await this.rankByVector(on, scope, reach, embedded);
     const cut = <Item>(all: readonly Item[]): Item[] => all.slice(offset, offset + limit);
-    if (!isByWords) {
-      return { documents: placed(cut(nearest.documents), 'vector', offset), total: nearest.total };
+    if (!usesKeywords) {
+      return { documents: withRanks(cut(nearest.documents), 'vector', offset), total: nearest.total };
     }
     const keywords = await this.keywords.rank(on, scope, reach, query, { limit: NEAREST_MAX, offset: 0 });
     const fused = fuse(keywords.documents, nearest.documents);
@@ -141,11 +141,11 @@ export class SearchService {
     return { documents: cut(fused), total: isComplete ? fused.length : null };
   }
 
-  private async nearest(
+  private async rankByVector(
     on: SqlExecutor,
     scope: OrgScope,
     reach: SearchReach,
-    { vector }: Near,
+    { vector }: EmbeddedQuery,
   ): Promise<Ranking> {
     if (vector === null) return { documents: [], total: 0 };
     const { identity } = this.embedder;
@@ -178,7 +178,7 @@ function searchOf(dto: SearchDto): Search {
     throw problem.invalidFields([{ pointer: '/query', detail }]);
   }
   if (dto.mode === 'keyword' && dto.vector !== undefined) {
-    const detail = 'is not allowed in the mode keyword. Leave it out or use another mode';
+    const detail = 'is not allowed in the mode `keyword`. Leave it out, or use another mode';
     throw problem.invalidFields([{ pointer: '/vector', detail }]);
   }
   const query = normalizeQuery(dto.query ?? '');
@@ -186,7 +186,7 @@ function searchOf(dto: SearchDto): Search {
     throw problem.invalidFields([{ pointer: '/query', detail: 'must not be blank' }]);
   }
   if (query.words.length > WORDS_MAX) {
-    throw problem.invalidFields([{ pointer: '/query', detail: `may have at most ${WORDS_MAX} words` }]);
+    throw problem.invalidFields([{ pointer: '/query', detail: `must have at most ${WORDS_MAX} words` }]);
   }
   const reach = {
     workspaceId: dto.workspace_id,
@@ -197,12 +197,12 @@ function searchOf(dto: SearchDto): Search {
   return { query, reach, limit: dto.limit ?? PAGE_SIZE_DEFAULT, offset: dto.offset ?? 0 };
 }
 
-function givenVector(given: readonly number[], dimensions: number | undefined): Float64Array {
+function parseVector(numbers: readonly number[], dimensions: number | undefined): Float64Array {
   const invalid = (detail: string): Problem => problem.invalidFields([{ pointer: '/vector', detail }]);
-  if (dimensions !== undefined && given.length !== dimensions) {
-    throw invalid(`must have ${dimensions} numbers, like the embeddings, not ${given.length}`);
+  if (dimensions !== undefined && numbers.length !== dimensions) {
+    throw invalid(`must have ${dimensions} numbers like the stored embeddings, not ${numbers.length}`);
   }
-  const vector = normalized(given);
+  const vector = normalized(numbers);
   if (vector === null) throw invalid('must not be all zeros');
   return vector;
 }

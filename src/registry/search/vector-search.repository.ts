@@ -6,33 +6,33 @@ import { indexNameOf, vectorOf } from './embeddings/vector-index.repository';
 import { byScore, type RankedDocument, type Ranking } from './ranking';
 import { embeddingsBy, type SearchReach, whereEmbeddings } from './search-reach.repository';
 
-/** The nearest documents that are ranked. */
+/** Maximum number of ranked documents. */
 export const NEAREST_MAX = 1_000;
 
-/** Up to this number all documents are compared, which takes some tens of milliseconds. */
+/** Up to this number, all documents are compared, which takes some tens of milliseconds. */
 export const COMPARED_MAX = 20_000;
 
-/** Entries that pgvector scans before it gives up finding enough of the caller's among others. */
+/** Entries that pgvector scans, at most, to find enough entries of the caller. */
 const SCANNED_MAX = 40_000;
 
-/** The vector to search by, of length 1, and the embedder whose vectors it is compared with. */
+/** The unit vector to search by, and the embedder whose vectors it is compared with. */
 export interface QueryVector {
   identity: string;
   vector: Float64Array;
 }
 
-/** Finds documents by the cosine of their embeddings to a vector. */
+/** Finds documents by the cosine similarity of their embeddings to a vector. */
 @Injectable()
 export class VectorSearchRepository {
-  /** A member, so that tests need not write so many documents. */
+  /** A member, so that tests do not have to write that many documents. */
   comparedMax = COMPARED_MAX;
 
   /**
-   * Returns the nearest documents by cosine, then by id. Where there are many, the index of pgvector names candidates.
-   * Cosines are always computed here, by one expression, so that results are the same with and without the index.
+   * Returns the nearest documents by cosine, then by id. If there are many, the pgvector index selects candidates.
+   * Cosines are always computed by the same expression, so that results are the same with and without the index.
    *
-   * @param on a transaction, because settings are made
-   * @param floor cosines up to this are left out
+   * @param on a transaction, because the search changes settings
+   * @param floor documents with at most this cosine are left out
    */
   async rank(
     on: SqlExecutor,
@@ -43,7 +43,7 @@ export class VectorSearchRepository {
   ): Promise<Ranking> {
     const isIndexed = await this.isIndexed(on, scope, reach, query.identity);
     const near = isIndexed ? await this.byIndex(on, scope, reach, query) : [];
-    // Fewer rows mean that the index gave up.
+    // Fewer rows mean that the index scan ended early.
     const compared = near.length > NEAREST_MAX ? near : await this.byAll(on, scope, reach, query);
     const documents = compared.filter(({ score }) => score > floor);
     return {
@@ -52,7 +52,7 @@ export class VectorSearchRepository {
     };
   }
 
-  /** Returns whether so many embeddings are within reach that the index pays, and there is one. */
+  /** Returns whether there is an index, and enough embeddings within reach for it to pay off. */
   private async isIndexed(
     on: SqlExecutor,
     scope: OrgScope,
@@ -95,7 +95,7 @@ export class VectorSearchRepository {
     );
     const where = whereEmbeddings(scope, reach, identity);
     const dimensions = raw(String(vector.length));
-    // The identity is in the text, so that the planner can prove that the partial index covers the query.
+    // The identity is part of the SQL text, so that the planner can prove that the partial index covers the query.
     const near = await on.query<RankedDocument>(
       sql`SELECT document_id, resource_id, ${cosineTo(vector.length)} AS score
         FROM search_embeddings, (SELECT ${partsLiteral(vector)}::cube[] AS query) given
@@ -108,7 +108,7 @@ export class VectorSearchRepository {
   }
 }
 
-/** The cosine of `parts` and `query`, unit vectors, by the distances of their parts. */
+/** Returns the cosine of the unit vectors `parts` and `query`, computed from the distances of their parts. */
 const cosineTo = (dimensions: number): Sql => {
   const parts = Array.from({ length: Math.ceil(dimensions / PART) }, (_, index) => index + 1);
   return raw(`1 - (${parts.map((part) => `(parts[${part}] <-> query[${part}]) ^ 2`).join(' + ')}) / 2`);

@@ -16,7 +16,7 @@ import { OrgSigningService } from './org-signing.service';
 export class SigningKeyController {
   constructor(private readonly signing: OrgSigningService) {}
 
-  /** Create a key with which the organization signs from then on */
+  /** Create a signing key, which the organization uses from then on */
   @Post()
   @RequireRoleEverywhere('admin')
   @RequestBody({ kind: 'json', optional: true })
@@ -46,7 +46,11 @@ export class SigningKeyController {
     return this.signing.get(scope, kid);
   }
 
-  /** Revoke a signing key. Signatures with it can no longer be verified */
+  /**
+   * Revoke a signing key
+   *
+   * @remarks Signatures made with the key can no longer be verified.
+   */
   @Post(':kid/revoke')
   @HttpCode(200)
   @RequireRoleEverywhere('admin')

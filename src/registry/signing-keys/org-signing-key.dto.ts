@@ -14,14 +14,14 @@ export class CreateSigningKeyDto {
 }
 
 export class SigningKeyListQueryDto extends OrderedListQueryDto {
-  /** The name, exactly. */
+  /** Only keys with this name. */
   @IsFilter()
   name?: string;
 }
 
-/** A key with which the organization signs. The private key is never shown. */
+/** A signing key of the organization. The private key is never shown. */
 export class SigningKeyDto extends StampsDto {
-  /** Names the key in signatures and in `/.well-known/jwks.json`. */
+  /** The key id in signatures and in `/.well-known/jwks.json`. */
   kid!: string;
   org_id!: string;
   name!: string | null;
@@ -29,10 +29,10 @@ export class SigningKeyDto extends StampsDto {
   algorithm!: 'EdDSA';
   /** The public key (Ed25519): the member `x` of its JWK (RFC 8037). */
   public_key!: string;
-  /** Whether this key signs: the newest one that is not revoked does. */
+  /** Whether this key signs. The newest key that is not revoked signs. */
   is_current!: boolean;
   revoked_at!: Date | null;
-  /** Always null, because keys are revoked and not archived: see `revoked_at`. */
+  /** Always null, because keys are revoked, not archived. See `revoked_at`. */
   declare archived_at: Date | null;
 }
 

@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { StampedEntity } from '#platform/db';
 
-/** A key pair (Ed25519) with which an organization signs. The newest one that is not revoked signs. */
+/** A signing key pair (Ed25519) of an organization. The newest one that is not revoked signs. */
 @Entity('org_signing_keys')
 export class OrgSigningKeyEntity extends StampedEntity {
   @PrimaryColumn('text')
@@ -17,7 +17,7 @@ export class OrgSigningKeyEntity extends StampedEntity {
   @Column('text')
   x!: string;
 
-  /** Sealed. Null after the key was revoked. */
+  /** Encrypted. Null once the key is revoked. */
   @Column('text', { nullable: true })
   private_jwk!: string | null;
 

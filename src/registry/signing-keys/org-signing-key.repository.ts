@@ -47,8 +47,8 @@ export class OrgSigningKeyRepository extends OrgRepository<OrgSigningKeyEntity> 
   }
 
   /**
-   * Records that a key is added to the published set or removed from it, and returns how many keys it then has. Changes of
-   * the set wait for each other, those of other organizations too, so the count is exact.
+   * Records that a key is added to the published set or removed from it, and returns the new number of keys in the set. Changes
+   * of the set wait for each other across all organizations, so the number is exact.
    */
   async changePublished(tx: Tx, difference: 1 | -1): Promise<number> {
     const [row] = await tx.query<{ key_count: number }>(
@@ -58,7 +58,7 @@ export class OrgSigningKeyRepository extends OrgRepository<OrgSigningKeyEntity> 
     return row!.key_count;
   }
 
-  /** Returns a number that each change of the published set raises. */
+  /** Returns a number that each change of the published set increments. */
   async generation(): Promise<number> {
     const [row] = await this.database.query<{ generation: number }>(
       sql`SELECT generation FROM org_signing_key_set`,

@@ -21,19 +21,19 @@ import { OrgSigningKeyRepository } from './org-signing-key.repository';
 
 const ALGORITHM = 'EdDSA';
 
-/** The most keys of an organization that are not revoked. */
+/** Maximum number of unrevoked keys of an organization. */
 const ORG_KEYS_MAX = 10;
 /**
- * The most keys of all organizations that are not revoked. `/.well-known/jwks.json` contains them all, about 190 bytes each,
- * so this bounds it at 1 MiB.
+ * Maximum number of unrevoked keys of all organizations. `/.well-known/jwks.json` contains them all, at about 190 bytes each, so
+ * this limits it to 1 MiB.
  */
 const PUBLISHED_KEYS_MAX = 5_000;
 
 const newKeyPair = promisify(generateKeyPair);
 
 /**
- * The optional keys with which organizations sign, for example the releases that they publish. They never sign or verify
- * tokens.
+ * Manages the optional keys that organizations sign with, for example the releases that they publish. These keys never sign or
+ * verify tokens.
  */
 @Injectable()
 export class OrgSigningService {
@@ -46,10 +46,10 @@ export class OrgSigningService {
 
   /**
    * Returns a compact JWS (RFC 7515) with Ed25519 (RFC 8037) over the canonical JSON of the payload, or null if the
-   * organization has no key. Errors: 409 if the key was sealed under another `SECRETS_KEY`.
+   * organization has no key. Errors: 409 if the key was encrypted with another `SECRETS_KEY`.
    *
-   * @param typ the type of the payload. It tells signatures for different purposes apart
-   * @param on the transaction of the caller, if there is one
+   * @param typ the type of the payload. It distinguishes signatures for different purposes
+   * @param on the caller's transaction, if there is one
    */
   async sign(scope: OrgScope, payload: object, typ: string, on?: SqlExecutor): Promise<string | null> {
     const current = await this.keys.findCurrent(scope, on);
@@ -59,7 +59,7 @@ export class OrgSigningService {
       .sign(this.open(current));
   }
 
-  /** Checks, before work that ends with `sign`, that the key can sign. Errors: 409 as for `sign`. */
+  /** Checks that the key can sign. Call it before work that ends with `sign`. Errors: 409 as for `sign`. */
   async check(scope: OrgScope, on?: SqlExecutor): Promise<void> {
     const current = await this.keys.findCurrent(scope, on);
     if (current) this.open(current);
@@ -67,7 +67,7 @@ export class OrgSigningService {
 
   /**
    * Creates a key, which signs from then on. Earlier keys stay published, so that their signatures can still be verified.
-   * Errors: 409 when the organization has 10 unrevoked keys, or all organizations together have 5,000.
+   * Errors: 409 if the organization has 10 unrevoked keys, or all organizations together have 5,000.
    */
   async create(scope: OrgScope, dto: CreateSigningKeyDto): Promise<SigningKeyDto> {
     const { privateKey } = await newKeyPair('ed25519');
@@ -94,7 +94,7 @@ export class OrgSigningService {
       }
       if (published > PUBLISHED_KEYS_MAX) {
         throw problem.conflict(
-          `The service has ${PUBLISHED_KEYS_MAX} signing keys, the most that it publishes. Ask its operator.`,
+          `The service already has ${PUBLISHED_KEYS_MAX} signing keys, which is its limit. Ask the operator to revoke unused keys.`,
         );
       }
       await this.keys.insert(row, tx);
@@ -109,19 +109,19 @@ export class OrgSigningService {
     return { items: rows.map((row) => toSigningKeyDto(row, currentKid)), page };
   }
 
-  /** Errors: 404. */
+  /** Returns a key. Errors: 404. */
   async get(scope: OrgScope, kid: string): Promise<SigningKeyDto> {
-    const row = existing(await this.keys.find(scope, kid), kid);
+    const row = requireKey(await this.keys.find(scope, kid), kid);
     return toSigningKeyDto(row, await this.currentKid(scope));
   }
 
   /**
-   * Revokes a key: it is no longer published, and its private key is deleted. If it was the one that signs, the newest
-   * unrevoked key signs from then on. A repeat returns the same. Errors: 404.
+   * Revokes a key: it is no longer published, and its private key is deleted. If it was the key that signs, the newest
+   * unrevoked key signs from then on. Idempotent. Errors: 404.
    */
   revoke(scope: OrgScope, kid: string): Promise<SigningKeyDto> {
     return this.database.transaction(async (tx) => {
-      const row = existing(await this.keys.lock(tx, scope, kid, 'update'), kid);
+      const row = requireKey(await this.keys.lock(tx, scope, kid, 'update'), kid);
       if (row.revoked_at) return toSigningKeyDto(row, null);
       const now = new Date();
       const columns = { revoked_at: now, updated_at: now, private_jwk: null };
@@ -132,12 +132,12 @@ export class OrgSigningService {
     });
   }
 
-  /** Returns a number that differs whenever `publicKeys` would. Costs one read of a row. */
+  /** Returns a number that changes whenever `publicKeys` changes. Reads a single row. */
   generation(): Promise<number> {
     return this.keys.generation();
   }
 
-  /** Returns the public keys of all organizations, at most 5,000. `org_id` is the organization that signs with the key. */
+  /** Returns the public keys of all organizations, at most 5,000. `org_id` names the organization of a key. */
   async publicKeys(): Promise<JWK[]> {
     const rows = await this.keys.findPublished();
     return rows.map(({ kid, org_id, x }) => ({
@@ -162,7 +162,7 @@ export class OrgSigningService {
     } catch (error) {
       if (!(error instanceof SealedSecretError)) throw error;
       throw problem.conflict(
-        `The signing key ${kid} was sealed under another SECRETS_KEY. Create another signing key, or revoke this one.`,
+        `The signing key ${kid} was encrypted with another SECRETS_KEY. Create another signing key, or revoke this one.`,
       );
     }
   }
@@ -183,7 +183,7 @@ export class OrgSigningService {
   }
 }
 
-function existing(row: OrgSigningKeyEntity | null, kid: string): OrgSigningKeyEntity {
+function requireKey(row: OrgSigningKeyEntity | null, kid: string): OrgSigningKeyEntity {
   if (!row) throw problem.notFound('signing key', kid);
   return row;
 }

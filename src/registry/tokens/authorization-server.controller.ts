@@ -24,7 +24,7 @@ export class AuthorizationServerController {
 
 const metadataOf = (issuer: string): AuthorizationServerDto => ({
   issuer,
-  // clients built on the official MCP SDK refuse metadata without it, although no grant uses it
+  // no grant uses this endpoint, but clients built on the official MCP SDK reject metadata without it
   authorization_endpoint: `${issuer}/docs`,
   token_endpoint: `${issuer}/registry/v1/tokens`,
   jwks_uri: `${issuer}/.well-known/jwks.json`,

@@ -3,13 +3,13 @@ import { Problem, problem } from '#platform/problem';
 
 const MEDIA = /^application\/(x-www-form-urlencoded|json)\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i;
 
-/** Largest body of the OAuth 2 endpoints, in bytes: a token of 8 KiB and what surrounds it. */
+/** Maximum body size of the OAuth 2 endpoints, in bytes: enough for a token of 8 KiB and the other parameters. */
 export const OAUTH_BODY_BYTES = 16 * 1024;
 
 /**
- * Reads a body that is a form, as OAuth 2 clients send it, or JSON. Ignores unknown parameters of a form, as RFC 6749,
- * section 3.2 requires. Errors: 415 for another media type, 400 for a malformed body, an unknown member of JSON, or a
- * parameter that is sent twice.
+ * Reads a body that is a form, as OAuth 2 clients send it, or JSON. Ignores unknown form parameters, as RFC 6749, section 3.2
+ * requires. Errors: 415 for another media type, 400 for a malformed body, an unknown JSON member, or a parameter that is sent
+ * twice.
  */
 export function readFormOrJson<Dto extends object>(
   type: new () => Dto,
@@ -33,7 +33,7 @@ function formOf(bytes: Buffer): Record<string, string> {
   const names = new Set<string>();
   for (const [name] of parameters) {
     if (names.has(name))
-      throw problem.invalidFields([{ pointer: `/${pointerToken(name)}`, detail: 'is sent twice' }]);
+      throw problem.invalidFields([{ pointer: `/${pointerToken(name)}`, detail: 'is sent twice. Send it once' }]);
     names.add(name);
   }
   return Object.fromEntries(parameters);

@@ -7,7 +7,7 @@ import { OrgSigningService } from '../signing-keys/org-signing.service';
 import { SigningKeyService } from './signing-key.service';
 import { JwksDto } from './token.dto';
 
-/** Must be shorter than a new key is published before it signs. */
+/** Shorter than the time for which a new key is published before it signs. */
 const CACHED = { 'Cache-Control': 'public, max-age=300' };
 
 @ApiTags('Tokens')
@@ -21,7 +21,7 @@ export class JwksController {
     private readonly orgSigning: OrgSigningService,
   ) {}
 
-  /** Get the public keys of the tokens that this service issues, and of organizations that sign */
+  /** Get the public keys of this service's tokens and of organizations' signatures */
   @Get()
   @Public()
   @ApiOkResponse({ type: JwksDto })
@@ -30,8 +30,8 @@ export class JwksController {
   }
 
   /**
-   * Reads the few keys of tokens, because other processes rotate them too, and the generation of those of organizations.
-   * Reads the latter and makes a new document only when something has changed.
+   * Reads the few token keys, because other processes also rotate them, and the generation of the organizations' keys. Only if
+   * something has changed, reads the organizations' keys and builds a new document.
    */
   private async read(): Promise<CachedDocument> {
     // Creates the first key, so that the set is never empty.

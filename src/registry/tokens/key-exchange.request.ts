@@ -12,29 +12,29 @@ export interface KeyExchange {
 }
 
 /**
- * Reads the client credentials grant of RFC 6749, section 4.4: the key as `client_secret` or `api_key` of the body,
- * which is a form or JSON, or in the `Authorization` header, with HTTP Basic (section 2.3.1) or Bearer. Errors: 400
- * for another grant, 400 for no key or several, 415 for another media type.
+ * Reads the client credentials grant of RFC 6749, section 4.4. The key is `client_secret` or `api_key` in the body (a form or
+ * JSON), or is in the `Authorization` header with HTTP Basic (section 2.3.1) or Bearer. Errors: 400 for another grant, 400 for
+ * no key or several, 415 for another media type.
  */
 export function readKeyExchange(request: ServiceRequest): KeyExchange {
   const inHeader = credentialsOf(request.headers.authorization);
   const dto = readFormOrJson(TokenRequestDto, request);
   const keys = [dto.client_secret, dto.api_key, inHeader?.apiKey].filter((key) => key !== undefined);
   if (dto.grant_type !== 'client_credentials' && (dto.grant_type !== undefined || !dto.api_key)) {
-    const refusal = problem.invalidFields([{ pointer: '/grant_type', detail: 'must be client_credentials' }]);
-    throw dto.grant_type === undefined ? refusal : refusal.extended({ error: 'unsupported_grant_type' });
+    const rejection = problem.invalidFields([{ pointer: '/grant_type', detail: 'must be client_credentials' }]);
+    throw dto.grant_type === undefined ? rejection : rejection.extended({ error: 'unsupported_grant_type' });
   }
   const [apiKey] = keys;
   if (apiKey === undefined || keys.length > 1) {
     const detail =
       keys.length > 1
         ? 'is sent twice. Send the API key once'
-        : 'must be the API key. You can also send it as api_key or with HTTP Basic authentication';
+        : 'must be the API key. You can also send it as `api_key`, or with HTTP Basic authentication';
     throw problem.invalidFields([{ pointer: '/client_secret', detail }]);
   }
   if (inHeader?.clientId && dto.client_id !== undefined && dto.client_id !== inHeader.clientId) {
     throw problem.invalidFields([
-      { pointer: '/client_id', detail: 'differs from the one in the Authorization header' },
+      { pointer: '/client_id', detail: 'differs from the client id in the `Authorization` header. Leave it out, or send the same' },
     ]);
   }
   return { apiKey, clientId: dto.client_id ?? (inHeader?.clientId || undefined) };
@@ -50,7 +50,7 @@ function credentialsOf(header: string | undefined): { clientId: string; apiKey: 
   return { clientId: formDecoded(id ?? ''), apiKey: formDecoded(secret.join(':')) };
 }
 
-/** Id and secret are form-encoded before they are put into Basic credentials (RFC 6749, section 2.3.1). */
+/** Decodes the id or secret of Basic credentials, which OAuth clients form-encode first (RFC 6749, section 2.3.1). */
 function formDecoded(text: string): string {
   try {
     return decodeURIComponent(text.replace(/\+/g, ' '));

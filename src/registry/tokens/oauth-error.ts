@@ -8,8 +8,8 @@ import { TokenProblemDto } from './token.dto';
 const NOT_IN_DESCRIPTIONS = /[^\x20\x21\x23-\x5b\x5d-\x7e]/g;
 
 /**
- * Returns an error as OAuth 2 clients read it (RFC 6749, section 5.2): the problem with an `error` member, and for 401 a
- * challenge of the scheme that the client used.
+ * Returns an error in the form for OAuth 2 clients (RFC 6749, section 5.2): the problem with an `error` member, and for 401 a
+ * challenge with the scheme that the client used.
  */
 export function oauthError(error: unknown, authorization = ''): unknown {
   if (!(error instanceof Problem)) return error;
@@ -30,8 +30,8 @@ function challengeOf(authorization: string): string {
 
 const content = { 'application/problem+json': { schema: { $ref: getSchemaPath(TokenProblemDto) } } };
 
-/** Documents the errors of `oauthError` on an operation. */
-export const AnswersOAuthErrors = () =>
+/** Documents the responses of `oauthError` on an operation. */
+export const ApiOAuthErrors = () =>
   applyDecorators(
     ApiExtraModels(TokenProblemDto),
     ApiResponse({ status: 400, description: '', content }),
@@ -42,7 +42,7 @@ export const AnswersOAuthErrors = () =>
       headers: {
         'WWW-Authenticate': {
           description:
-            '`Basic realm="tokens"` if the key was sent with HTTP Basic, else `Bearer`, with `error="invalid_token"` if it was sent as a bearer token.',
+            '`Basic realm="tokens"` if the key was sent with HTTP Basic. Otherwise `Bearer`, with `error="invalid_token"` if the key was sent as a bearer token.',
           required: true,
           schema: { type: 'string' },
         },

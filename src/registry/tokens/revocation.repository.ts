@@ -6,14 +6,14 @@ export interface Revocation {
   jti: string;
   /** Null for a platform principal. */
   orgId: string | null;
-  /** When the token expires, or null if that is unknown. */
+  /** The time at which the token expires, or null if it is unknown. */
   expiresAt: Date | null;
   principalId: string;
 }
 
 @Injectable()
 export class RevocationRepository {
-  /** Writes a revocation, or extends one that exists, and deletes those of expired tokens. */
+  /** Stores or extends a revocation, and deletes the revocations of expired tokens. */
   async add(tx: Tx, { issuer, jti, orgId, expiresAt, principalId }: Revocation): Promise<void> {
     await tx.query('DELETE FROM revoked_tokens WHERE expires_at < now()');
     await tx.query(

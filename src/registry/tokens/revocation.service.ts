@@ -15,10 +15,10 @@ import { type Revocation, RevocationRepository } from './revocation.repository';
 import { TOKEN_SECONDS } from './signing-key.service';
 import type { RevokedTokenDto, RevokeTokenDto } from './token.dto';
 
-/** Clock skew lets a token outlive its expiry a little. Its revocation must last longer. */
+/** Time that a revocation outlasts its token, because clock skew can extend the life of a token. */
 const MARGIN_MS = 120_000;
 
-/** Revokes tokens: your own, or any of the organization's as an admin. */
+/** Revokes tokens: the caller's own, or as an admin any token of the organization. */
 @Injectable()
 export class RevocationService {
   private readonly ownIssuer: string;
@@ -34,12 +34,12 @@ export class RevocationService {
   }
 
   /**
-   * Errors: 400 for a body that names no token or an invalid one, 403 for the token of another principal without the
-   * role admin. Revoked and expired tokens are not errors.
+   * Revokes a token. Errors: 400 for a missing or invalid token, 403 for another principal's token without the role admin.
+   * Revoked and expired tokens are not errors.
    */
   async revoke(principal: Principal, requestId: string, dto: RevokeTokenDto): Promise<RevokedTokenDto> {
     if ((dto.token === undefined) === (dto.jti === undefined)) {
-      throw problem.invalidFields([{ pointer: '', detail: 'must have either token or jti' }]);
+      throw problem.invalidFields([{ pointer: '', detail: 'must have either `token` or `jti`' }]);
     }
     const revocation =
       dto.token === undefined
@@ -67,13 +67,13 @@ export class RevocationService {
     const token = await this.read(text);
     const own = token.type === principal.type && token.id === principal.id && token.orgId === principal.orgId;
     if (!own) {
-      // A token of another organization is answered like an invalid one.
-      if (token.orgId === null || token.orgId !== principal.orgId) throw unusable();
+      // A token of another organization gets the same response as an invalid one.
+      if (token.orgId === null || token.orgId !== principal.orgId) throw invalidToken();
       demandAdmin(principal);
     }
     if (token.jti === null) {
       throw problem.invalidFields([
-        { pointer: '/token', detail: 'has no jti, so it cannot be revoked. Suspend its account instead.' },
+        { pointer: '/token', detail: 'has no jti, so it cannot be revoked. Suspend its account instead' },
       ]);
     }
     return {
@@ -99,31 +99,31 @@ export class RevocationService {
     };
   }
 
-  /** Errors: 400 for an invalid token. */
+  /** Verifies a token. Errors: 400 for an invalid token. */
   private async read(text: string): Promise<VerifiedToken> {
     try {
       return await this.authenticator.verifyToken(text);
     } catch (error) {
-      if (error instanceof Problem && error.status === 401) throw unusable();
+      if (error instanceof Problem && error.status === 401) throw invalidToken();
       throw error;
     }
   }
 }
 
-function expiryOf(dto: RevokeTokenDto, known: Date | null, isOwnIssuer: boolean): Date | null {
-  if (known) return new Date(known.getTime() + MARGIN_MS);
+function expiryOf(dto: RevokeTokenDto, ownExpiry: Date | null, isOwnIssuer: boolean): Date | null {
+  if (ownExpiry) return new Date(ownExpiry.getTime() + MARGIN_MS);
   if (isOwnIssuer) return new Date(Date.now() + TOKEN_SECONDS * 1000 + MARGIN_MS);
-  const stated = dto.expires_at ? parseTime(dto.expires_at) : null;
-  return stated && new Date(stated.getTime() + MARGIN_MS);
+  const expiresAt = dto.expires_at ? parseTime(dto.expires_at) : null;
+  return expiresAt && new Date(expiresAt.getTime() + MARGIN_MS);
 }
 
 function demandAdmin(principal: Principal): void {
   if (!rolesEverywhere(principal).has('admin')) {
     throw problem.accessDenied(
-      'Revoking the token of another principal requires the role admin in the whole organization.',
+      'To revoke the token of another principal, you need the role admin in the whole organization.',
     );
   }
 }
 
-const unusable = (): Problem =>
+const invalidToken = (): Problem =>
   problem.invalidFields([{ pointer: '/token', detail: 'is not a valid token of the organization' }]);

@@ -1,7 +1,7 @@
 import type { JWK } from 'jose';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** A key pair that signs the tokens of this service from one time until another. */
+/** A key pair that signs the tokens of this service during a period. */
 @Entity('signing_keys')
 export class SigningKeyEntity {
   @PrimaryColumn('text')
@@ -10,14 +10,14 @@ export class SigningKeyEntity {
   @Column('jsonb')
   public_jwk!: JWK;
 
-  /** Sealed. */
+  /** Encrypted. */
   @Column('text')
   private_jwk!: string;
 
   @Column('timestamptz')
   signs_from!: Date;
 
-  /** Null while no later key follows it. */
+  /** Null until another key replaces it. */
   @Column('timestamptz', { nullable: true })
   signs_until!: Date | null;
 

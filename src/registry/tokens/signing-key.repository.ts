@@ -6,18 +6,18 @@ import type { SigningKeyEntity } from './signing-key.entity';
 /** Advisory lock for creating keys: an arbitrary number, the same in every process. */
 const ROTATION_LOCK = 7_160_301_448;
 
-/** The key that signs now, by the clock of the database. */
+/** The key that currently signs, according to the database clock. */
 export interface CurrentKey extends Pick<SigningKeyEntity, 'kid' | 'private_jwk'> {
-  /** It has signed long enough, and no later key exists. */
+  /** Whether the key has signed long enough and no later key exists. */
   due: boolean;
 }
 
-/** Uses the clock and not the time of the transaction, so that a process that waited for the lock sees the new key. */
+/** Uses the clock, not the start of the transaction, so that a process that waited for the lock sees the new key. */
 @Injectable()
 export class SigningKeyRepository {
   constructor(private readonly database: Database) {}
 
-  /** @param days how long a key signs */
+  /** Returns the key that currently signs. @param days how long a key signs */
   async findCurrent(days: number, on: SqlExecutor = this.database): Promise<CurrentKey | null> {
     const [row] = await on.query<CurrentKey>(
       sql`SELECT kid, private_jwk,
@@ -29,7 +29,7 @@ export class SigningKeyRepository {
     return row ?? null;
   }
 
-  /** Returns the public keys of all tokens that may be valid. @param graceSeconds how long a key stays after it signed */
+  /** Returns the public keys of all tokens that may be valid. @param graceSeconds how long keys stay after they last signed */
   async findPublic(graceSeconds: number): Promise<JWK[]> {
     const rows = await this.database.query<{ public_jwk: JWK }>(
       sql`SELECT public_jwk FROM signing_keys
@@ -39,12 +39,12 @@ export class SigningKeyRepository {
     return rows.map((row) => row.public_jwk);
   }
 
-  /** Lets one process at a time create a key, until its transaction ends. */
+  /** Locks the creation of keys for one process at a time, until its transaction ends. */
   async lock(tx: Tx): Promise<void> {
     await tx.query(sql`SELECT pg_advisory_xact_lock(${ROTATION_LOCK})`);
   }
 
-  /** Adds a key that replaces the current one after some seconds, and deletes keys without valid tokens. */
+  /** Adds a key that replaces the current one after `afterSeconds`, and deletes keys whose tokens have all expired. */
   async add(
     tx: Tx,
     key: { kid: string; publicJwk: JWK; sealed: string },

@@ -15,14 +15,14 @@ import { type CurrentKey, SigningKeyRepository } from './signing-key.repository'
 
 export const SIGNING_ALGORITHM = 'ES256';
 
-/** Longest life of a token that this service issues, in seconds. */
+/** Maximum lifetime of a token that this service issues, in seconds. */
 export const TOKEN_SECONDS = 3600;
 
-/** How long a new key is published before it signs, so that cached key sets contain it by then. */
+/** How long a new key is published before it signs, so that cached key sets contain it in time. */
 const ANNOUNCED_SECONDS = 600;
 /** How long a process caches the current key. */
 const CACHED_MS = 60_000;
-/** How long a key stays published after it signed: until its last token expires, plus caching and clock skew. */
+/** How long a key stays published after it last signed: until its last token expires, plus caching and clock skew. */
 const GRACE_SECONDS = TOKEN_SECONDS + CACHED_MS / 1000 + 120;
 
 export interface SigningKey {
@@ -31,8 +31,8 @@ export interface SigningKey {
 }
 
 /**
- * The key pairs that sign the tokens of this service. All processes share them through the database. A pair signs for
- * `SIGNING_KEY_DAYS`. The first process that signs after that makes the next pair under a lock.
+ * Manages the key pairs that sign the tokens of this service. All processes share them through the database. A pair signs for
+ * `SIGNING_KEY_DAYS`. The first process that signs after that creates the next pair under a lock.
  */
 @Injectable()
 export class SigningKeyService {
@@ -45,7 +45,7 @@ export class SigningKeyService {
     private readonly box: SecretBox,
   ) {}
 
-  /** Returns the key that signs now. */
+  /** Returns the key that currently signs. */
   current(): Promise<SigningKey> {
     const now = performance.now();
     if (!this.cached || this.cached.until <= now) {
@@ -73,10 +73,10 @@ export class SigningKeyService {
     return this.database.transaction(async (tx) => {
       await this.keys.lock(tx);
       // Another process may have been first.
-      const present = await this.keys.findCurrent(days, tx);
-      const usable = present && (await this.open(present));
-      if (usable && !present.due) return usable;
-      const { key, ...stored } = await this.make();
+      const latest = await this.keys.findCurrent(days, tx);
+      const usable = latest && (await this.open(latest));
+      if (usable && !latest.due) return usable;
+      const { key, ...stored } = await this.create();
       await this.keys.add(tx, stored, usable ? ANNOUNCED_SECONDS : 0, GRACE_SECONDS);
       return usable ?? { kid: stored.kid, key };
     });
@@ -88,12 +88,12 @@ export class SigningKeyService {
       return { kid, key: (await importJWK(jwk, SIGNING_ALGORITHM)) as CryptoKey };
     } catch (error) {
       if (!(error instanceof SealedSecretError)) throw error;
-      rootLogger.warn({ err: error, kid }, 'a signing key cannot be opened, so another one is made');
+      rootLogger.warn({ err: error, kid }, 'a signing key cannot be decrypted and is replaced');
       return null;
     }
   }
 
-  private async make(): Promise<SigningKey & { publicJwk: JWK; sealed: string }> {
+  private async create(): Promise<SigningKey & { publicJwk: JWK; sealed: string }> {
     const { privateKey, publicKey } = await generateKeyPair(SIGNING_ALGORITHM, { extractable: true });
     const bare = await exportJWK(publicKey);
     const kid = await calculateJwkThumbprint(bare);

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 
 /**
- * Returns the `jti` of a new token: the id of its API key, and random characters. Revoking the key thus revokes its tokens
+ * Returns the `jti` of a new token: the id of its API key, and random characters. Revoking the key therefore revokes its tokens,
  * without a list of them.
  */
 export const newTokenId = (keyId: string): string => `${keyId}.${randomBytes(12).toString('base64url')}`;

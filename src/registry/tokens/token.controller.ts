@@ -5,7 +5,7 @@ import { AnyPrincipal, CurrentPrincipal, type Principal, Public } from '#platfor
 import { NotRepeatable, Reply, RequestBody, type ServiceRequest } from '#platform/http';
 import { readFormOrJson, OAUTH_BODY_BYTES } from './form-or-json';
 import { readKeyExchange } from './key-exchange.request';
-import { AnswersOAuthErrors, oauthError } from './oauth-error';
+import { ApiOAuthErrors, oauthError } from './oauth-error';
 import { RevocationService } from './revocation.service';
 import { RevokedTokenDto, RevokeTokenDto, TokenDto, TokenRequestDto } from './token.dto';
 import { TokenService } from './token.service';
@@ -37,7 +37,7 @@ export class TokenController {
   @ApiConsumes('application/x-www-form-urlencoded', 'application/json')
   @ApiBody({ type: TokenRequestDto })
   @ApiOkResponse({ type: TokenDto })
-  @AnswersOAuthErrors()
+  @ApiOAuthErrors()
   async exchange(@Req() request: ServiceRequest): Promise<Reply> {
     try {
       return new Reply(200, await this.tokens.exchange(readKeyExchange(request)), UNCACHED);
@@ -46,7 +46,7 @@ export class TokenController {
     }
   }
 
-  /** Revoke a token of the caller, or as an admin any token of the organization */
+  /** Revoke the caller's token, or as an admin any token of the organization */
   @Post('revoke')
   @Throws('access_denied', 'unsupported_media_type')
   @HttpCode(200)

@@ -10,12 +10,12 @@ export class TokenRequestDto {
   @IsString()
   grant_type?: string;
 
-  /** Optional. If sent, it must be the service account of the key (401 otherwise). */
+  /** Optional. If sent, it must be the service account of the key (otherwise 401). */
   @NotNull()
   @IsString()
   client_id?: string;
 
-  /** The API key. Or send it as `api_key`, or as the password of HTTP Basic authentication. */
+  /** The API key. You can also send it as `api_key`, or as the password of HTTP Basic authentication. */
   @NotNull()
   @IsString()
   client_secret?: string;
@@ -25,7 +25,7 @@ export class TokenRequestDto {
   @IsString()
   api_key?: string;
 
-  /** The URL at which the token will be used (RFC 8707). Tokens are valid for the whole service, so it has no effect. */
+  /** The URL at which the token will be used (RFC 8707). Ignored, because tokens are valid for the whole service. */
   @NotNull()
   @IsString()
   @Length(1, 2048)
@@ -35,9 +35,9 @@ export class TokenRequestDto {
 /** The errors of a key exchange (RFC 6749, section 5.2). */
 export const OAUTH_ERRORS = ['invalid_request', 'invalid_client', 'unsupported_grant_type'] as const;
 
-/** A problem with the member `error` that OAuth 2 clients read. */
+/** A problem with the members that OAuth 2 clients read. */
 export class TokenProblemDto extends ProblemDto {
-  /** 401: `invalid_client`. 400: `unsupported_grant_type` for another grant type, else `invalid_request`. */
+  /** 401: `invalid_client`. 400: `unsupported_grant_type` for another grant type, otherwise `invalid_request`. */
   @ApiProperty({ enum: OAUTH_ERRORS })
   error?: (typeof OAUTH_ERRORS)[number];
   /** The `detail`, for OAuth clients. */
@@ -47,7 +47,7 @@ export class TokenProblemDto extends ProblemDto {
 /** The metadata of an authorization server (RFC 8414, section 2). */
 export class AuthorizationServerDto {
   issuer!: string;
-  /** The documentation, because the service grants no authorization to browsers. Some clients require the member. */
+  /** The documentation page, because the service has no browser authorization. Some clients require the member. */
   authorization_endpoint!: string;
   token_endpoint!: string;
   jwks_uri!: string;
@@ -57,7 +57,7 @@ export class AuthorizationServerDto {
   response_types_supported!: string[];
 }
 
-/** A token in exchange for a key (RFC 6749, section 5.1). */
+/** The token that replaces an API key (RFC 6749, section 5.1). */
 export class TokenDto {
   access_token!: string;
   @ApiProperty({ enum: ['Bearer'] })
@@ -86,7 +86,7 @@ export class RevokeTokenDto {
   @Length(1, 1024)
   issuer?: string;
 
-  /** With `jti`: when the token expires. The revocation is kept until then, or forever without it. */
+  /** With `jti`: the time at which the token expires. The revocation is stored until then, or forever if it is absent. */
   @IsOptional()
   @IsTime({ required: false, nullable: true })
   expires_at?: string | null;
@@ -96,13 +96,13 @@ export class RevokeTokenDto {
 export class RevokedTokenDto {
   issuer!: string;
   jti!: string;
-  /** Until when the revocation is kept. Null means forever. */
+  /** The time until which the revocation is stored. Null means forever. */
   expires_at!: Date | null;
 }
 
 /**
- * A JWK set (RFC 7517): the public keys of the tokens that this service issues, and, with `org_id`, those with which
- * organizations sign. The latter never verify tokens.
+ * A JWK set (RFC 7517): the public keys of the tokens that this service issues, and the public keys that organizations sign
+ * with. Keys with `org_id` never verify tokens.
  */
 export class JwksDto {
   @ApiProperty({ type: 'array', items: { type: 'object', additionalProperties: true } })

@@ -22,15 +22,15 @@ export class TokenService {
   }
 
   /**
-   * Returns a token for the service account of a key, valid for an hour or until the key expires. It carries no roles,
-   * because the stored ones count at the time of each request. Errors: 401 as for a request with the key.
+   * Returns a token for the service account of a key, valid for an hour or until the key expires. The token carries no roles,
+   * because each request uses the roles that are stored at that time. Errors: 401 as for a request with the key.
    */
   async exchange({ apiKey, clientId }: KeyExchange): Promise<TokenDto> {
-    if (!apiKey.startsWith(API_KEY_PREFIX)) throw notAKey();
+    if (!apiKey.startsWith(API_KEY_PREFIX)) throw invalidKey();
     const principal = await this.authenticator.verify(apiKey);
-    if (clientId !== undefined && clientId !== principal.id) throw notAKey();
+    if (clientId !== undefined && clientId !== principal.id) throw invalidKey();
     const { credential } = principal;
-    if (credential.kind !== 'api_key') throw notAKey();
+    if (credential.kind !== 'api_key') throw invalidKey();
     const issuedAt = Math.floor(Date.now() / 1000);
     const keyExpires = Math.floor((credential.expiresAt?.getTime() ?? Infinity) / 1000);
     const expires = Math.max(Math.min(issuedAt + TOKEN_SECONDS, keyExpires), issuedAt + 1);
@@ -65,5 +65,5 @@ export class TokenService {
   }
 }
 
-const notAKey = (): Problem =>
-  problem.unauthenticated('invalid_api_key', 'The API key is unknown or does not belong to the client_id.');
+const invalidKey = (): Problem =>
+  problem.unauthenticated('invalid_api_key', 'The API key is unknown, or does not belong to `client_id`.');

@@ -169,7 +169,7 @@ describe('the exchange of a key for a token', () => {
       ]),
     );
     expect(answer.body).toMatchObject({
-      errors: [{ pointer: `/a~1b~0${'x'.repeat(96)}`, detail: 'is sent twice' }],
+      errors: [{ pointer: `/a~1b~0${'x'.repeat(96)}`, detail: 'is sent twice. Send it once' }],
     });
   });
 

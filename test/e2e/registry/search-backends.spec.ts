@@ -129,12 +129,12 @@ describe('search with an embeddings backend', () => {
   });
 
   const TROUBLES = [
-    ['is down', () => ({ status: 500 }), 'answered 500'],
-    ['limits', () => ({ status: 429, headers: { 'retry-after': '1' } }), 'answered 429'],
-    ['does not answer', () => 'hangs', 'did not answer within 2 s'],
-    ['does not end', () => 'floods', 'more bytes than vectors take'],
+    ['is down', () => ({ status: 500 }), 'returned status 500'],
+    ['limits', () => ({ status: 429, headers: { 'retry-after': '1' } }), 'returned status 429'],
+    ['does not answer', () => 'hangs', 'did not respond within 2 s'],
+    ['does not end', () => 'floods', 'more bytes than its vectors need'],
     ['answers no JSON', () => ({ status: 200, body: '<html>' }), 'invalid JSON'],
-    ['answers too few', () => ({ status: 200, body: '{"data": []}' }), 'without the 1 vectors'],
+    ['answers too few', () => ({ status: 200, body: '{"data": []}' }), 'did not return the 1 requested vectors'],
     [
       'answers no numbers',
       () => ({ status: 200, body: '{"data": [{"embedding": [null]}]}' }),
@@ -145,7 +145,7 @@ describe('search with an embeddings backend', () => {
       () => ({ status: 200, body: '{"data": [{"embedding": [1, 2]}]}' }),
       'a different length',
     ],
-    ['sends elsewhere', () => ({ status: 302, headers: { location: 'http://127.0.0.1/' } }), 'answered 302'],
+    ['sends elsewhere', () => ({ status: 302, headers: { location: 'http://127.0.0.1/' } }), 'returned status 302'],
   ] as const;
 
   it.each(TROUBLES)('falls back to words when it %s; vector search is 503', async (_, reply, reported) => {

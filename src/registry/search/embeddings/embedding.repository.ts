@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Database, prepared, raw, sql } from '#platform/db';
 import { EMBEDDED_MAX, partsLiteral } from '../../../resources';
 
-/** A document to embed, in its present state. */
+/** A document to embed, in its current state. */
 export interface PendingEmbedding {
   document_id: number;
   revision: number;
@@ -11,22 +11,22 @@ export interface PendingEmbedding {
   body: string;
 }
 
-/** The lease of a worker on the documents that it took, in seconds. */
+/** Duration of a worker's lease on documents, in seconds. */
 const LEASE_S = 900;
 
-/** The back-off after the first failed attempt, in seconds. It doubles with each attempt, up to a day. */
+/** Back-off after the first failed attempt, in seconds. It doubles with each attempt, up to a day. */
 const RETRY_S = 5;
 const RETRY_MAX_S = 86_400;
 
 /** Embeddings that one statement marks as pending. */
 const BATCH = 2_000;
 
-/** The embeddings of all tenants, which workers keep up to date. */
+/** Reads and writes the embeddings of all tenants, which workers keep up to date. */
 @Injectable()
 export class EmbeddingRepository {
   constructor(private readonly database: Database) {}
 
-  /** Returns the number of dimensions of an embedder's vectors, or undefined while it has made none. */
+  /** Returns the number of dimensions of an embedder's vectors, or undefined if none are stored yet. */
   async dimensions(identity: string): Promise<number | undefined> {
     const [row] = await this.database.query<{ dimensions: number }>(
       sql`SELECT (SELECT sum(cube_dim(part)) FROM unnest(parts) part)::integer AS dimensions
@@ -48,7 +48,7 @@ export class EmbeddingRepository {
     return rows.length > 0;
   }
 
-  /** Marks the embeddings of other embedders as pending. */
+  /** Marks the embeddings by other embedders as pending. */
   async markStale(identity: string): Promise<void> {
     for (let count = BATCH; count === BATCH;) {
       const rows = await this.database.query(
@@ -63,8 +63,8 @@ export class EmbeddingRepository {
     }
   }
 
-  /** Takes a lease on documents that are due. @param isRetry whether to take those that failed before */
-  take(limit: number, isRetry: boolean): Promise<PendingEmbedding[]> {
+  /** Leases documents that are due. @param isRetry leases only documents that failed before, or only others */
+  lease(limit: number, isRetry: boolean): Promise<PendingEmbedding[]> {
     const statement = sql`WITH due AS MATERIALIZED (
         SELECT document_id FROM search_embeddings
         WHERE is_pending AND due_at <= now() AND (attempts > 0) = ${isRetry}::boolean
@@ -73,17 +73,17 @@ export class EmbeddingRepository {
       UPDATE search_embeddings e SET due_at = now() + ${raw(String(LEASE_S))} * interval '1 second'
       FROM due JOIN search_documents d USING (document_id) WHERE e.document_id = due.document_id
       RETURNING e.document_id, e.revision, d.name, d.description, left(d.body, ${raw(String(EMBEDDED_MAX))}) AS body`;
-    return this.database.query<PendingEmbedding>(prepared('search-embedding.take', statement));
+    return this.database.query<PendingEmbedding>(prepared('search-embedding.lease', statement));
   }
 
-  /** Stores the vectors of documents that have not changed since. A text without words has none. */
-  async keep(
+  /** Stores the vectors of documents that have not changed since they were leased. A text without words has no vector. */
+  async store(
     identity: string,
-    made: readonly { pending: PendingEmbedding; vector: Float64Array | null }[],
+    results: readonly { pending: PendingEmbedding; vector: Float64Array | null }[],
   ): Promise<void> {
-    const ids = made.map(({ pending }) => pending.document_id);
-    const revisions = made.map(({ pending }) => pending.revision);
-    const parts = made.map(({ vector }) => vector && partsLiteral(vector));
+    const ids = results.map(({ pending }) => pending.document_id);
+    const revisions = results.map(({ pending }) => pending.revision);
+    const parts = results.map(({ vector }) => vector && partsLiteral(vector));
     await this.database.query(
       sql`UPDATE search_embeddings e
         SET identity = ${identity}, parts = given.parts::cube[], is_pending = false, attempts = 0
@@ -93,12 +93,12 @@ export class EmbeddingRepository {
     );
   }
 
-  /** Returns documents for a retry: after a back-off, or at once if nobody tried to embed them. */
-  async giveBack(pending: readonly PendingEmbedding[], isTried: boolean): Promise<void> {
+  /** Releases leased documents for a retry: after a back-off if the attempt failed, or at once if there was no attempt. */
+  async release(pending: readonly PendingEmbedding[], hasFailed: boolean): Promise<void> {
     const ids = pending.map((one) => one.document_id);
     const revisions = pending.map((one) => one.revision);
     await this.database.query(
-      isTried
+      hasFailed
         ? sql`UPDATE search_embeddings e SET attempts = attempts + 1, due_at = now() + interval '1 second'
               * least(${RETRY_MAX_S}::float8, ${RETRY_S}::float8 * 2 ^ least(attempts, 20))
             FROM unnest(${ids}::bigint[], ${revisions}::integer[]) AS given(document_id, revision)

@@ -10,20 +10,20 @@ import { VectorIndexRepository } from './vector-index.repository';
 const FILL_MS = 1_000;
 const UPKEEP_MS = 60_000;
 
-/** Texts per request. Model servers take at least 32. */
+/** Texts per request. All model servers accept at least 32. */
 const BATCH = 32;
 
 /** Batches per run. */
 const BATCHES = 50;
 
-/** How long a failing backend is left alone, in ms. It doubles with each failure. The backend can ask for longer. */
+/** Pause after the backend fails, in ms. It doubles with each failure. `Retry-After` can extend it. */
 const PAUSE_MS = 1_000;
 const PAUSE_MAX_MS = 60_000;
 
 /**
- * Embeds documents in the background: new ones with a remote backend, and those that another embedder embedded. The
- * embedder of the worker that started last is used, and other workers stop embedding. A text that fails is
- * retried alone, so that it does not hold up the rest of its batch.
+ * Embeds documents in the background: new ones if there is a remote backend, and documents that another embedder embedded.
+ * The worker that started last decides the embedder, and workers with another one stop embedding. A text that fails is retried
+ * alone, so that it does not delay the rest of its batch.
  */
 @Injectable()
 export class EmbeddingWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -49,7 +49,7 @@ export class EmbeddingWorker implements OnApplicationBootstrap, BeforeApplicatio
   }
 
   beforeApplicationShutdown(): void {
-    this.stopping.abort(new Error('the worker stops'));
+    this.stopping.abort(new Error('the worker is stopping'));
   }
 
   /** Embeds the documents that are due: new ones first, then retries. */
@@ -58,14 +58,14 @@ export class EmbeddingWorker implements OnApplicationBootstrap, BeforeApplicatio
     for (const isRetry of [false, true]) {
       for (let batch = 0; batch < BATCHES; batch++) {
         if (this.stopping.signal.aborted || performance.now() < this.pausedUntil) return;
-        const taken = await this.embeddings.take(isRetry ? 1 : BATCH, isRetry);
-        if (taken.length === 0) break;
-        await this.embed(taken);
+        const leased = await this.embeddings.lease(isRetry ? 1 : BATCH, isRetry);
+        if (leased.length === 0) break;
+        await this.embed(leased);
       }
     }
   }
 
-  /** Queues documents that other embedders embedded, and maintains the pgvector index. */
+  /** Marks the embeddings by other embedders as pending, and maintains the pgvector index. */
   async upkeep(): Promise<void> {
     if (!(await this.isSelected())) return;
     await this.embeddings.markStale(this.identity);
@@ -83,20 +83,20 @@ export class EmbeddingWorker implements OnApplicationBootstrap, BeforeApplicatio
     return true;
   }
 
-  private async embed(taken: readonly PendingEmbedding[]): Promise<void> {
+  private async embed(leased: readonly PendingEmbedding[]): Promise<void> {
     try {
-      const vectors = await this.vectorsOf(taken.map(embeddedText));
-      await this.embeddings.keep(
+      const vectors = await this.vectorsOf(leased.map(embeddedText));
+      await this.embeddings.store(
         this.identity,
-        taken.map((pending, index) => ({ pending, vector: vectors[index] ?? null })),
+        leased.map((pending, index) => ({ pending, vector: vectors[index] ?? null })),
       );
       this.failures = 0;
     } catch (error) {
       const { aborted } = this.stopping.signal;
-      await this.embeddings.giveBack(taken, !aborted);
+      await this.embeddings.release(leased, !aborted);
       if (aborted) return;
       if (!(error instanceof EmbeddingFailure)) throw error;
-      if (!error.isOfTexts) this.pause(error);
+      if (!error.isInputRejected) this.pause(error);
     }
   }
 
@@ -104,8 +104,8 @@ export class EmbeddingWorker implements OnApplicationBootstrap, BeforeApplicatio
     if (!this.remote.isConfigured) return texts.map(embedBuiltin);
     const vectors = await this.remote.embed(texts, this.stopping.signal);
     const dimensions = await this.embeddings.dimensions(this.identity);
-    const odd = vectors.find((vector) => vector && vector.length !== (dimensions ?? vector.length));
-    if (odd) throw new EmbeddingFailure(`answered with ${odd.length} numbers, not ${dimensions} as before`);
+    const mismatch = vectors.find((vector) => vector && vector.length !== (dimensions ?? vector.length));
+    if (mismatch) throw new EmbeddingFailure(`returned a vector of ${mismatch.length} numbers instead of ${dimensions}`);
     return vectors;
   }
 

@@ -1,15 +1,15 @@
 import { Injectable } from '@nestjs/common';
 
-/** The prefix of `EMBEDDINGS_MODEL` that means a model of the model gateway, by its id. */
+/** Prefix of an `EMBEDDINGS_MODEL` that is the id of a model of the model gateway. */
 export const GATEWAY_MODEL_PREFIX = 'gateway:';
 
-/** Asks models of the model gateway, which an upper area provides, for embeddings. */
+/** Requests embeddings from models of the model gateway. A higher area implements it. */
 @Injectable()
 export abstract class EmbeddingsGateway {
   /**
-   * Returns the answer of a model in the format of OpenAI's API. Throws a `Problem`, or the signal's reason.
+   * Returns the response of a model in the format of OpenAI's API. Throws a `Problem`, or the signal's reason.
    *
-   * @param body the request; its `model` is ignored
+   * @param body the request. Its `model` is ignored
    */
   abstract embed(modelId: string, body: string, signal: AbortSignal): Promise<unknown>;
 }

@@ -9,19 +9,19 @@ import { BUILTIN_DIMENSIONS, embedBuiltin, embeddingIdentity } from '../../../re
 import { EmbeddingRepository } from './embedding.repository';
 import { EmbeddingFailure, RemoteEmbedder } from './remote.embedder';
 
-/** The number of cached query vectors, at some KB each, so that the pages of a search embed its query once. */
+/** Number of cached query vectors, of a few KB each. The pages of a search then embed its query once. */
 const CACHED = 500;
 
-/** How long a failing backend is left alone, in ms. It can ask for longer, up to the maximum. */
+/** Pause after the backend fails, in ms. `Retry-After` can extend it, up to the maximum. */
 const PAUSE_MS = 5_000;
 const PAUSE_MAX_MS = 60_000;
 
-/** Queries of an organization that the backend embeds at once. One more may be another organization's. */
+/** Concurrent requests to the backend per organization. Another organization can always add one more. */
 const CONCURRENCY = 8;
-/** Queries of all organizations that may wait. */
+/** Maximum number of waiting queries, of all organizations together. */
 const WAITING_MAX = 200;
 
-/** Embeds queries by the embedder that the process is configured with. Organizations take turns. */
+/** Embeds queries with the embedder that this process is configured with. Organizations take turns. */
 @Injectable()
 export class QueryEmbedder {
   readonly identity: string;
@@ -43,18 +43,18 @@ export class QueryEmbedder {
     this.knownDimensions = remote.isConfigured ? environment.EMBEDDINGS_DIMENSIONS : BUILTIN_DIMENSIONS;
   }
 
-  /** Returns the length of the vectors; undefined while a remote backend has embedded no document. */
+  /** Returns the length of the vectors, or undefined while a remote backend has not embedded any document. */
   async dimensions(): Promise<number | undefined> {
     this.knownDimensions ??= await this.embeddings.dimensions(this.identity);
     return this.knownDimensions;
   }
 
   /**
-   * Returns the vector of a query; null for one without words. Errors: 503 `service_unavailable` where the backend does
-   * not answer; 503 `service_overloaded` where too many wait for it; the signal's reason.
+   * Returns the vector of a query, or null for a query without words. Errors: 503 `service_unavailable` if the backend does not
+   * respond; 503 `service_overloaded` if too many queries wait for it; the signal's reason.
    *
    * @param withinMs how long the caller waits. The backend keeps its own timeout, so that one impatient caller neither
-   *   marks it as down nor discards its answer
+   *   marks it as down nor discards its response
    */
   async embed(
     owner: Pick<Scope, 'orgId' | 'workspaceId'>,
@@ -62,18 +62,18 @@ export class QueryEmbedder {
     signal: AbortSignal,
     withinMs: number,
   ): Promise<Float64Array | null> {
-    // On one line, because the first of several lines would weigh as much as all others.
+    // The text is on one line, because the first of several lines would weigh as much as all others.
     if (!this.remote.isConfigured) return embedBuiltin(withoutStopWords(query));
     if (query.trim() === '') return null;
-    // By organization, so that response times reveal nothing of what other organizations search for.
+    // The key contains the organization, so that response times reveal nothing about searches of other organizations.
     const key = JSON.stringify([owner.orgId, query]);
-    const known = this.cache.get(key);
-    if (known) return known;
+    const cached = this.cache.get(key);
+    if (cached) return cached;
     const timeout = AbortSignal.timeout(Math.ceil(withinMs));
     try {
-      return await this.requests.run(key, AbortSignal.any([signal, timeout]), (ending) =>
-        this.limiter.run(owner, ending, async () => {
-          const vector = await this.ask(query);
+      return await this.requests.run(key, AbortSignal.any([signal, timeout]), (abort) =>
+        this.limiter.run(owner, abort, async () => {
+          const vector = await this.embedRemotely(query);
           if (vector) this.cache.set(key, vector);
           return vector;
         }),
@@ -83,7 +83,7 @@ export class QueryEmbedder {
     }
   }
 
-  private async ask(query: string): Promise<Float64Array | null> {
+  private async embedRemotely(query: string): Promise<Float64Array | null> {
     if (performance.now() < this.pausedUntil) {
       throw unavailable('The embeddings backend is unavailable.');
     }
@@ -96,7 +96,7 @@ export class QueryEmbedder {
       return vector ?? null;
     } catch (error) {
       if (!(error instanceof EmbeddingFailure)) throw error;
-      if (!error.isOfTexts) this.pause(error);
+      if (!error.isInputRejected) this.pause(error);
       throw unavailable(error.message, error);
     }
   }
@@ -108,7 +108,7 @@ export class QueryEmbedder {
 }
 
 const unavailable = (detail: string, cause?: unknown) =>
-  problem.unavailable(`${detail} Use the mode keyword, or send a vector.`, {
+  problem.unavailable(`${detail} Use the mode \`keyword\`, or send a \`vector\`.`, {
     headers: { 'Retry-After': String(PAUSE_MS / 1000) },
     cause,
   });
@@ -123,13 +123,13 @@ const STOP_WORDS = new Set(
   ).split(' '),
 );
 
-/** Shorter queries, such as `my car`, keep all words, because each may be part of a name. */
+/** Queries with fewer words, such as `my car`, keep all of them, because each may be part of a name. */
 const SENTENCE_MIN = 4;
 
 /** Returns a sentence without its stop words, on one line. Other queries keep all their words. */
 export function withoutStopWords(query: string): string {
   const words = query.trim().split(/\s+/);
   if (words.length < SENTENCE_MIN) return words.join(' ');
-  const left = words.filter((word) => !STOP_WORDS.has(word.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')));
-  return (left.some((word) => /[\p{L}\p{N}]/u.test(word)) ? left : words).join(' ');
+  const remaining = words.filter((word) => !STOP_WORDS.has(word.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')));
+  return (remaining.some((word) => /[\p{L}\p{N}]/u.test(word)) ? remaining : words).join(' ');
 }

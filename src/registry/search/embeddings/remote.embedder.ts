@@ -7,22 +7,22 @@ import { Problem } from '#platform/problem';
 import { normalized } from '../../../resources';
 import { EmbeddingsGateway, GATEWAY_MODEL_PREFIX } from './embeddings-gateway';
 
-/** Most bytes of an answer per text: a vector of 16,384 dimensions with 20 bytes for each number. */
-const ANSWER_MAX = 330_000;
+/** Maximum bytes of a response per text: a vector of 16,384 dimensions with 20 bytes for each number. */
+const RESPONSE_MAX = 330_000;
 const CONNECT_MS = 5_000;
-/** Most dimensions of a vector. */
+/** Maximum number of dimensions of a vector. */
 export const DIMENSIONS_MAX = 16_384;
 
-/** An embeddings backend did not answer as it should. */
+/** A failed request to an embeddings backend. */
 export class EmbeddingFailure extends Error {
   /**
-   * @param trouble what the backend did, for logs and problem details: `answered 500`
-   * @param isOfTexts the backend rejected the texts, and would reject them again
-   * @param retryAfterMs how long the backend asked to be left alone
+   * @param trouble the failure, as a predicate for logs and problem details: `returned status 500`
+   * @param isInputRejected whether the backend rejected the texts, and would reject them again
+   * @param retryAfterMs `Retry-After` of the backend, in ms
    */
   constructor(
     readonly trouble: string,
-    readonly isOfTexts = false,
+    readonly isInputRejected = false,
     readonly retryAfterMs?: number,
   ) {
     super(`The embeddings backend ${trouble}.`);
@@ -30,13 +30,13 @@ export class EmbeddingFailure extends Error {
   }
 }
 
-/** Asks an OpenAI-compatible server (`POST …/embeddings`). Redirects are not followed. */
+/** Requests embeddings from an OpenAI-compatible server (`POST …/embeddings`). Does not follow redirects. */
 @Injectable()
 export class RemoteEmbedder implements OnApplicationShutdown {
   readonly isConfigured: boolean;
   private agent: Agent | undefined;
 
-  /** The model of the gateway, if the environment names one. */
+  /** The id of a model of the gateway, if `EMBEDDINGS_MODEL` names one. */
   private readonly gatewayModelId: string | undefined;
 
   constructor(
@@ -51,13 +51,13 @@ export class RemoteEmbedder implements OnApplicationShutdown {
   }
 
   /**
-   * Returns unit vectors in the order of the texts; null for a text without one. Throws `EmbeddingFailure`, or the signal's
-   * reason.
+   * Returns a unit vector for each text, in order, or null for a text without a vector. Throws `EmbeddingFailure`, or the
+   * signal's reason.
    */
   async embed(texts: readonly string[], signal?: AbortSignal): Promise<(Float64Array | null)[]> {
     const timeout = AbortSignal.timeout(this.environment.EMBEDDINGS_TIMEOUT_MS);
     try {
-      const value = await this.ask(
+      const value = await this.send(
         this.bodyOf(texts),
         texts.length,
         signal ? AbortSignal.any([signal, timeout]) : timeout,
@@ -68,7 +68,7 @@ export class RemoteEmbedder implements OnApplicationShutdown {
       if (error instanceof EmbeddingFailure) throw error;
       const seconds = this.environment.EMBEDDINGS_TIMEOUT_MS / 1000;
       throw new EmbeddingFailure(
-        timeout.aborted ? `did not answer within ${seconds} s` : 'cannot be reached',
+        timeout.aborted ? `did not respond within ${seconds} s` : 'cannot be reached',
       );
     }
   }
@@ -87,27 +87,27 @@ export class RemoteEmbedder implements OnApplicationShutdown {
     });
   }
 
-  private ask(sent: string, count: number, signal: AbortSignal): Promise<unknown> {
+  private send(requestBody: string, count: number, signal: AbortSignal): Promise<unknown> {
     return this.gatewayModelId === undefined
-      ? this.askServer(sent, count, signal)
-      : this.askGateway(this.gatewayModelId, sent, signal);
+      ? this.sendToServer(requestBody, count, signal)
+      : this.sendToGateway(this.gatewayModelId, requestBody, signal);
   }
 
-  private async askGateway(modelId: string, sent: string, signal: AbortSignal): Promise<unknown> {
+  private async sendToGateway(modelId: string, requestBody: string, signal: AbortSignal): Promise<unknown> {
     if (!this.gateway) throw new Error('This process has no model gateway.');
     try {
-      return await this.gateway.embed(modelId, sent, signal);
+      return await this.gateway.embed(modelId, requestBody, signal);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       const { status, headers } = error;
       const seconds = Number(headers['Retry-After'] ?? NaN);
-      const isOfTexts = status === 400 || status === 413;
+      const isInputRejected = status === 400 || status === 413;
       const retryAfterMs = Number.isFinite(seconds) ? seconds * 1000 : undefined;
-      throw new EmbeddingFailure(`of the model gateway answered ${status}`, isOfTexts, retryAfterMs);
+      throw new EmbeddingFailure(`returned status ${status} through the model gateway`, isInputRejected, retryAfterMs);
     }
   }
 
-  private async askServer(sent: string, count: number, signal: AbortSignal): Promise<unknown> {
+  private async sendToServer(requestBody: string, count: number, signal: AbortSignal): Promise<unknown> {
     const { EMBEDDINGS_BASE_URL, EMBEDDINGS_API_KEY } = this.environment;
     const { Agent, request } = undici();
     this.agent ??= new Agent({
@@ -124,48 +124,48 @@ export class RemoteEmbedder implements OnApplicationShutdown {
         accept: 'application/json',
         ...(EMBEDDINGS_API_KEY !== undefined && { authorization: `Bearer ${EMBEDDINGS_API_KEY}` }),
       },
-      body: sent,
+      body: requestBody,
       signal,
     });
-    const text = await readCapped(body, ANSWER_MAX * count);
+    const text = await readCapped(body, RESPONSE_MAX * count);
     if (statusCode < 200 || statusCode > 299) {
-      const isOfTexts = statusCode === 400 || statusCode === 413 || statusCode === 422;
-      throw new EmbeddingFailure(`answered ${statusCode}`, isOfTexts, retryAfterMs(headers));
+      const isInputRejected = statusCode === 400 || statusCode === 413 || statusCode === 422;
+      throw new EmbeddingFailure(`returned status ${statusCode}`, isInputRejected, retryAfterMs(headers));
     }
-    if (text === undefined) throw new EmbeddingFailure('answered with more bytes than vectors take');
+    if (text === undefined) throw new EmbeddingFailure('returned more bytes than its vectors need');
     try {
       return JSON.parse(text) as unknown;
     } catch {
-      throw new EmbeddingFailure('answered with invalid JSON');
+      throw new EmbeddingFailure('returned invalid JSON');
     }
   }
 }
 
-/** Returns the address below the base URL, as OpenAI clients read it. A query string stays. */
+/** Returns the URL of the embeddings endpoint, as OpenAI clients build it from a base URL. Keeps a query string. */
 function embeddingsOf(base: string): string {
   const url = new URL(base);
   url.pathname = `${url.pathname.replace(/(\/embeddings)?\/*$/, '')}/embeddings`;
   return url.href;
 }
 
-/** Returns the vectors of an answer in the order of the texts. */
+/** Returns the vectors of a response in the order of the texts. */
 function vectorsOf(value: unknown, count: number, dimensions: number | undefined): (Float64Array | null)[] {
   const data: unknown = isJsonObject(value) ? value.data : undefined;
   if (!Array.isArray(data) || data.length !== count) {
-    throw new EmbeddingFailure(`answered without the ${count} vectors requested`);
+    throw new EmbeddingFailure(`did not return the ${count} requested vectors`);
   }
   const vectors = new Array<Float64Array | null | undefined>(count).fill(undefined);
   let length = dimensions;
-  for (const [place, one] of (data as unknown[]).entries()) {
-    const { embedding, index = place } = isJsonObject(one) ? one : {};
-    if (!isVector(embedding)) throw new EmbeddingFailure('answered with invalid vectors');
+  for (const [position, item] of (data as unknown[]).entries()) {
+    const { embedding, index = position } = isJsonObject(item) ? item : {};
+    if (!isVector(embedding)) throw new EmbeddingFailure('returned invalid vectors');
     length ??= embedding.length;
     if (embedding.length !== length) {
-      throw new EmbeddingFailure(`answered with a vector of ${embedding.length} numbers, not ${length}`);
+      throw new EmbeddingFailure(`returned a vector of ${embedding.length} numbers instead of ${length}`);
     }
     if (typeof index === 'number' && index in vectors) vectors[index] = normalized(embedding);
   }
-  if (vectors.includes(undefined)) throw new EmbeddingFailure('answered without a vector for each text');
+  if (vectors.includes(undefined)) throw new EmbeddingFailure('did not return a vector for each text');
   return vectors as (Float64Array | null)[];
 }
 
@@ -173,4 +173,4 @@ const isVector = (value: unknown): value is number[] =>
   Array.isArray(value) &&
   value.length > 0 &&
   value.length <= DIMENSIONS_MAX &&
-  value.every((one) => typeof one === 'number' && Number.isFinite(one));
+  value.every((number) => typeof number === 'number' && Number.isFinite(number));

@@ -1,18 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { Database, raw, type Sql, sql } from '#platform/db';
 
-/** The most dimensions of a pgvector index. Longer vectors are compared one by one. */
+/** Maximum number of dimensions of a pgvector index. Longer vectors are compared one by one. */
 const INDEXED_MAX = 2_000;
 
-/** Older versions give up where few of the entries they find belong to the caller. */
+/** Older versions return too few rows if most of the entries that they find belong to other tenants. */
 const VERSION_MIN = '{0,8}';
 
 const PREFIX = 'search_embeddings_near_';
 
-/** The name of the pgvector index of an embedder. */
+/** Returns the name of the pgvector index of an embedder. */
 export const indexNameOf = (identity: string): string => `${PREFIX}${identity}`;
 
-/** The indexed expression: `search_embeddings.parts` as a vector. */
+/** Returns the indexed expression: `search_embeddings.parts` as a vector. */
 export const vectorOf = (dimensions: number): Sql => raw(`(search_vector(parts)::vector(${dimensions}))`);
 
 interface Extension {
@@ -21,12 +21,12 @@ interface Extension {
   is_recent: boolean;
 }
 
-/** The HNSW index of the embedder in use. There is none without pgvector. */
+/** Maintains the HNSW index of the embedder in use. Without pgvector, there is no index. */
 @Injectable()
 export class VectorIndexRepository {
   constructor(private readonly database: Database) {}
 
-  /** Returns whether the database has a recent pgvector. Creates the extension where the server has it and the role may. */
+  /** Returns whether the database has a recent pgvector. Creates the extension if it is available and the role may create it. */
   async isUsable(): Promise<boolean> {
     let extension = await this.extension();
     if (extension.is_available && !extension.is_installed) {
@@ -36,18 +36,18 @@ export class VectorIndexRepository {
     return extension.is_installed && extension.is_recent;
   }
 
-  /** Creates the index of an embedder where it is missing, while documents are written. May take minutes. */
+  /** Creates the index of an embedder if it is missing. Does not block writes. May take minutes. */
   async create(identity: string, dimensions: number): Promise<void> {
     if (dimensions > INDEXED_MAX) return;
     const name = indexNameOf(identity);
-    const [present] = await this.database.query<{ is_valid: boolean; is_built: boolean }>(
+    const [index] = await this.database.query<{ is_valid: boolean; is_built: boolean }>(
       sql`SELECT indisvalid AS is_valid,
           EXISTS (SELECT FROM pg_stat_progress_create_index p WHERE p.index_relid = indexrelid) AS is_built
         FROM pg_catalog.pg_index WHERE indexrelid = to_regclass(${name})`,
     );
-    if (present?.is_valid || present?.is_built) return;
-    // A worker that ended while it built the index has left it unfinished.
-    if (present) await this.drop(name);
+    if (index?.is_valid || index?.is_built) return;
+    // A worker that stopped while it built the index has left an invalid index.
+    if (index) await this.drop(name);
     await this.database.query(
       `CREATE OR REPLACE FUNCTION search_vector(parts cube[]) RETURNS vector
        LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
