@@ -12,13 +12,13 @@ import { contentColumns, contentFaults, secretHeaderOf } from './api.service';
 /** The columns that a declaration of an API decides. */
 export type DeclaredApi = Pick<ApiEntity, (typeof VERSIONED_FIELDS)[number] | 'metadata'>;
 
-/** `auth` without the secret, because everyone who can read the app reads its declarations. */
+/** `auth` without the secret, because everyone who can read the app sees its declarations. */
 class ApiSpecAuthDto extends ApiAuthFieldsDto {
   @IsOneOf(AUTH_TYPES)
   type!: AuthType;
 }
 
-/** The spec of a declared API: the members of `CreateApiDto` that an app decides. */
+/** The spec of a declared API: the members of `CreateApiDto` that an app can declare. */
 export class ApiSpecDto extends ApiFieldsDto {
   @IsOptional()
   @Nested(() => ApiSpecAuthDto)
@@ -26,12 +26,12 @@ export class ApiSpecDto extends ApiFieldsDto {
 }
 
 const SECRET =
-  'is not allowed, because everyone who can read the app reads it. Send it with PATCH /registry/v1/apis/{api_id}.';
+  'is not allowed, because everyone who can read the app would see it. Send it with PATCH /registry/v1/apis/{api_id}.';
 
 /**
- * Returns the form errors of a spec.
+ * Returns the faults of a spec.
  *
- * @param pointer of the spec
+ * @param pointer the JSON Pointer of the spec
  */
 export function specFaults(spec: Record<string, unknown>, pointer: string): FieldError[] {
   if (isJsonObject(spec.auth) && Object.hasOwn(spec.auth, 'value')) {
@@ -51,7 +51,7 @@ export function specFaults(spec: Record<string, unknown>, pointer: string): Fiel
   }
 }
 
-/** Reads a declaration without form errors. */
+/** Reads a declaration that has no faults. */
 export function readDeclared({ name, spec }: Declared): DeclaredApi {
   const dto = spec as unknown as ApiSpecDto;
   return { name, ...contentColumns(dto), ...authColumns(dto.auth ?? { type: 'none' }) };

@@ -1,6 +1,6 @@
 import { normalizeRepoUrl, repoNameOf } from './repo-url';
 
-describe('the address of a repository', () => {
+describe('a repository URL', () => {
   it.each([
     'https://github.com/acme/agents',
     'https://github.com/acme/agents.git',
@@ -30,7 +30,7 @@ describe('the address of a repository', () => {
     'git@GITHUB.com:acme/agents.git',
     'github.com:acme/agents',
     '  git@github.com:acme/agents.git\n',
-  ])('is the same written as %j', (text) => {
+  ])('is normalized from %j', (text) => {
     expect(normalizeRepoUrl(text)).toBe('https://github.com/acme/agents');
   });
 
@@ -46,7 +46,7 @@ describe('the address of a repository', () => {
     ['https://example.com/acme/bücher', 'https://example.com/acme/b%C3%BCcher'],
     ['https://example.com/acme/b%c3%bccher', 'https://example.com/acme/b%C3%BCcher'],
     ['git@host:2222/acme/agents', 'https://host/2222/acme/agents'],
-  ])('tells %s from others as %s', (text, url) => {
+  ])('is normalized from %s to %s', (text, url) => {
     expect(normalizeRepoUrl(text)).toBe(url);
   });
 
@@ -76,11 +76,11 @@ describe('the address of a repository', () => {
     'https://github.com/acme/a%00b',
     'https://github.com/acme/a%0ab',
     `https://github.com/acme/${'\u4e00'.repeat(400)}`,
-  ])('is not %j', (text) => {
+  ])('cannot be %j', (text) => {
     expect(normalizeRepoUrl(text)).toBeNull();
   });
 
-  it('names a repository by its last part', () => {
+  it('gives the repository its default name', () => {
     expect(repoNameOf('https://github.com/acme/agents')).toBe('agents');
     expect(repoNameOf('https://example.com/acme/b%C3%BCcher')).toBe('bücher');
     expect(repoNameOf('https://example.com/acme/b%FF')).toBe('b%FF');

@@ -3,8 +3,8 @@ import { ACCOUNTS_CHANNEL } from '../../../libs/platform/auth/account-change.rep
 import { AccountCache } from '../../../libs/platform/auth/account-cache';
 import { ME } from './authentication.harness';
 
-/** Waits until a process has received the notifications of all changes so far. */
-async function heardOfAll(app: TestApp): Promise<void> {
+/** Waits until a process has received the notifications of all previous changes. */
+async function receivedAllChanges(app: TestApp): Promise<void> {
   const invalidate = jest.spyOn(app.get(AccountCache), 'invalidate');
   await app.database.query('SELECT pg_notify($1, $2)', [ACCOUNTS_CHANNEL, 'the last']);
   await until(() => invalidate.mock.calls.some(([orgId]) => orgId === 'the last'));
@@ -17,7 +17,7 @@ describe('cached accounts', () => {
 
   beforeAll(async () => {
     one = await createTestApp({ env: { AUTH_CACHE_SECONDS: '60' } });
-    // a second process of the same service: nothing but the database and the configuration is shared
+    // a second process of the same service, which shares only the database and the configuration
     other = await one.another();
   });
   afterAll(async () => {
@@ -30,11 +30,11 @@ describe('cached accounts', () => {
     return status === 200 ? 'ok' : (body as { code: string }).code;
   };
 
-  it('save the account queries of later requests', async () => {
+  it('save account queries of later requests', async () => {
     const org = await newOrganization(one);
     const token = await org.tokenOf('someone');
     expect(await codeIn(one, token)).toBe('ok');
-    await heardOfAll(one);
+    await receivedAllChanges(one);
     expect(await codeIn(one, token)).toBe('ok');
     await one.database.query(`UPDATE users SET status = 'suspended' WHERE org_id = $1`, [org.orgId]);
     expect(await codeIn(one, token)).toBe('ok');
@@ -127,7 +127,7 @@ describe('a database that cannot be reached', () => {
       const known = await org.serviceAccount('viewer');
       const unknown = await org.serviceAccount('viewer');
       const token = await org.token('viewer');
-      await heardOfAll(app);
+      await receivedAllChanges(app);
       expect((await app.api(known.key).get('/registry/v1/org')).status).toBe(200);
       proxy.cut();
       for (const credential of [unknown.key, token]) {
@@ -152,7 +152,7 @@ describe('a database that cannot be reached', () => {
     }
   });
 
-  it('is listened to again after a lost connection', async () => {
+  it('is listened to again when it is back', async () => {
     const database = await createTestDatabase();
     const proxy = await TcpProxy.to(database.url);
     const one = await createTestApp({ databaseUrl: database.url, env: { AUTH_CACHE_SECONDS: '60' } });

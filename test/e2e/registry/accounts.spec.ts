@@ -72,7 +72,7 @@ describe('organizations and people', () => {
       });
     });
 
-    it('may be a platform principal without workspaces', async () => {
+    it('may be a platform principal, who has no workspaces', async () => {
       expect((await platform.get('/registry/v1/me')).body).toMatchObject({
         principal: { principal_id: 'operator', principal_type: 'platform', name: null },
         organization: null,
@@ -83,7 +83,7 @@ describe('organizations and people', () => {
   });
 
   describe('people', () => {
-    it('are added under their issuer’s subject', async () => {
+    it('are added under the subject that their issuer uses', async () => {
       const answer = await owner.post<Record<string, unknown>>(USERS, {
         user_id: 'auth0|64/ü'.replace('ü', 'u'),
         display_name: 'Ada',
@@ -149,7 +149,7 @@ describe('organizations and people', () => {
       expect((await owner.patch(path, { status: 'gone' })).status).toBe(422);
     });
 
-    it('are listed newest first, by status and words', async () => {
+    it('are listed newest first, filtered by status and words', async () => {
       const own = await newOrganization(app);
       const api = await own.member('owner');
       await api.post(USERS, { user_id: 'u1', display_name: 'Ada Lovelace' });
@@ -169,7 +169,7 @@ describe('organizations and people', () => {
     });
   });
 
-  describe('organizations, for platform principals,', () => {
+  describe('organizations, seen by platform principals,', () => {
     it('are created with a first owner', async () => {
       const made = await platform.post<{ org_id: string }>(ORGS, { name: 'New', owner_user_id: 'first' });
       expect(made.status).toBe(201);
@@ -209,17 +209,17 @@ describe('organizations and people', () => {
     });
 
     it.each<[string, () => Promise<{ status: number }>, number]>([
-      ['made without a name', () => platform.post(ORGS, {}), 400],
+      ['created without a name', () => platform.post(ORGS, {}), 400],
       [
-        'made with an owner that is nobody',
+        'created with an owner that cannot be a user',
         () => platform.post(ORGS, { name: 'x', owner_user_id: 'sva_x' }),
         400,
       ],
-      ['found when unknown', () => platform.get(`${ORGS}/org_unknown`), 404],
-      ['changed when unknown', () => platform.patch(`${ORGS}/org_unknown`, { status: 'active' }), 404],
+      ['read if unknown', () => platform.get(`${ORGS}/org_unknown`), 404],
+      ['changed if unknown', () => platform.patch(`${ORGS}/org_unknown`, { status: 'active' }), 404],
       ['given an unknown status', () => platform.patch(`${ORGS}/${org.orgId}`, { status: 'gone' }), 422],
       [
-        'changed on a stale condition',
+        'changed with a stale If-Match',
         () => platform.patch(`${ORGS}/${org.orgId}`, { status: 'gone' }, { 'if-match': '"99"' }),
         412,
       ],

@@ -15,7 +15,7 @@ describe('APIs that an app declares', () => {
     on = await AppsFixture.create(app);
   });
 
-  /** Declares an app by an admin, and reconciles it. @returns its slug */
+  /** Declares an app as an admin, and reconciles it. @returns its slug */
   const reconciled = async (...resources: object[]): Promise<string> => {
     const declared = await on.declare({ resources }, on.admin);
     const answer = await on.reconcile(declared.body.app as string);
@@ -33,7 +33,7 @@ describe('APIs that an app declares', () => {
     return body.items.map((one: any) => one.action);
   };
 
-  it('are created, changed only where they differ, and archived when undeclared', async () => {
+  it('are created, changed only if they differ, and archived when no longer declared', async () => {
     const full = {
       description: 'Orders',
       base_url: 'https://orders.example.com/v2/',
@@ -69,7 +69,7 @@ describe('APIs that an app declares', () => {
     expect((await apisOf(slug))[0]).toMatchObject({ api_id: plain.api_id, archived_at: null });
   });
 
-  it('drift by every change except of the secret, and are reset', async () => {
+  it('drift with every change except that of the secret, and are reset by a reconcile', async () => {
     const slug = await reconciled(api('orders', { auth: { type: 'bearer' } }));
     const [one] = await apisOf(slug);
     const path = `${APIS}/${one.api_id}`;
@@ -89,7 +89,7 @@ describe('APIs that an app declares', () => {
     expect(reset.allowed_methods).toHaveLength(7);
   });
 
-  it('keep their secret as long as it is sent to the same target', async () => {
+  it('keep their secret while its target stays the same', async () => {
     const slug = await reconciled(api('orders', { auth: { type: 'query', name: 'key' } }));
     const [{ api_id }] = await apisOf(slug);
     const path = `${APIS}/${api_id}`;
@@ -124,7 +124,7 @@ describe('APIs that an app declares', () => {
     expect(JSON.stringify(answer.body)).not.toContain('"tok"');
   });
 
-  it('do not take over an API that is registered already', async () => {
+  it('do not take over an API that is already registered', async () => {
     await on.admin.post(APIS, {
       workspace_id: on.org.workspaceId,
       name: 'orders',
@@ -135,7 +135,7 @@ describe('APIs that an app declares', () => {
     expect([answer.status, pointersIn(answer)]).toEqual([422, ['/resources/0/name']]);
   });
 
-  it('are declared, changed and removed by admins only, because a schedule applies declarations', async () => {
+  it('can only be declared, changed and removed by admins, because a schedule applies declarations', async () => {
     const refused = await on.declare({ resources: [api('orders')] });
     expect([refused.status, refused.body.code]).toEqual([403, 'access_denied']);
     const slug = await reconciled(api('orders'), server('desk'));

@@ -14,7 +14,7 @@ describe('the secret of a registered API', () => {
   });
   afterAll(() => app.close());
 
-  /** The secret as it would be sent to the API. */
+  /** Returns the secret that would be sent to the API. */
   const kept = async (path: string): Promise<string | null> => {
     const directory = app.get(ApiDirectory);
     return directory.secretOf((await directory.find(on.org.orgId, idIn(path)))!);
@@ -27,7 +27,7 @@ describe('the secret of a registered API', () => {
     [{ type: 'basic', value: ':' }, null],
     [{ type: 'query', name: 'api[key]', value: 'ümlaut & more' }, 'api[key]'],
     [{ type: 'query', name: '~'.repeat(255), value: 'x'.repeat(4_096) }, '~'.repeat(255)],
-  ])('is kept for %j', async (auth, name) => {
+  ])('is stored for %j', async (auth, name) => {
     const made = await on.register({ auth });
     expect(made.body.auth).toEqual({ type: auth.type, name, has_value: true });
     expect(await kept(made.headers.get('location')!)).toBe(auth.value);
@@ -109,7 +109,7 @@ describe('the secret of a registered API', () => {
     expect([answer.status, pointersIn(answer)]).toEqual([400, [pointer]]);
   });
 
-  it('is not in a header that the API sends anyway', async () => {
+  it('cannot use a header that is also in `headers`', async () => {
     const auth = { type: 'header', name: 'X-Zone', value: 'a' };
     const made = await on.register({ auth, headers: { 'x-zone': 'eu' } });
     expect([made.status, pointersIn(made)]).toEqual([400, ['/headers/x-zone']]);
@@ -119,7 +119,7 @@ describe('the secret of a registered API', () => {
     expect((await on.admin.patch(path, { auth, headers: null })).status).toBe(200);
   });
 
-  it('stays when a patch omits it', async () => {
+  it('stays if a patch omits it', async () => {
     const path = await on.registered({ auth: { type: 'bearer', value: SECRET } });
     for (const body of [
       { description: 'renamed' },
@@ -172,7 +172,7 @@ describe('the secret of a registered API', () => {
     expect([given.status, await kept(path)]).toEqual([200, 'of-the-new']);
   });
 
-  it('is deleted by type none and by archiving', async () => {
+  it('is deleted by the type none and by archiving', async () => {
     for (const auth of [null, { type: 'none' }]) {
       const path = await on.registered({ auth: { type: 'header', name: 'X-Key', value: SECRET } });
       const { body } = await on.admin.patch(path, { auth });
@@ -189,7 +189,7 @@ describe('the secret of a registered API', () => {
     expect(await kept(path)).toBeNull();
   });
 
-  it('cannot be read by copying it to another API', async () => {
+  it('cannot be decrypted after it is copied to another API', async () => {
     const [one, other] = [
       await on.registered({ auth: { type: 'bearer', value: SECRET } }),
       await on.registered(),
@@ -215,7 +215,7 @@ describe('the directory of registered APIs', () => {
 
   const find = (path: string, orgId = on.org.orgId) => app.get(ApiDirectory).find(orgId, idIn(path));
 
-  it('finds all columns of an API, with its headers by name', async () => {
+  it('returns all columns of an API, with its headers by name', async () => {
     const path = await on.registered({ headers: { 'X-Zone': 'eu' }, max_in_flight: 2 });
     expect(await find(path)).toMatchObject({
       api_id: idIn(path),
@@ -241,7 +241,7 @@ describe('the directory of registered APIs', () => {
     expect((await find(path))!.archived_at).toBeNull();
   });
 
-  it('shows a change of another process within a second', async () => {
+  it('shows a change by another process within a second', async () => {
     const path = await on.registered();
     await find(path);
     await app.database.query('UPDATE apis SET timeout_ms = 700 WHERE api_id = $1', [idIn(path)]);
@@ -252,7 +252,7 @@ describe('the directory of registered APIs', () => {
     expect((await find(path))!.timeout_ms).toBe(700);
   });
 
-  it('finds nothing for another organization, cached or not', async () => {
+  it('returns nothing to another organization, cached or not', async () => {
     const path = await on.registered();
     const other = await ApisFixture.create(app);
     expect(await find(path, other.org.orgId)).toBeNull();

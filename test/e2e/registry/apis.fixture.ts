@@ -2,7 +2,7 @@ import { type Answer, type ApiClient, newOrganization, type TestApp, type TestOr
 
 export const APIS = '/registry/v1/apis';
 
-/** A declared API. */
+/** Returns the declaration of an API. */
 export const api = (name: string, spec: object = {}) => ({
   kind: 'api',
   name,
@@ -44,14 +44,14 @@ export class ApisFixture {
     return answer.headers.get('location')!;
   }
 
-  /** The audit log of a resource, newest first. */
+  /** Returns the audit log of a resource, newest first. */
   async entriesOf(path: string): Promise<any[]> {
     const { body } = await this.admin.get(`/registry/v1/audit-log?resource_id=${idIn(path)}&limit=100`);
     return body.items;
   }
 }
 
-/** The id of a resource, from its path. */
+/** Returns the id of a resource from its path. */
 export const idIn = (path: string): string => path.split('/').at(-1)!;
 
 export const namesIn = ({ body }: Answer): string[] => body.items.map((one: any) => one.name);

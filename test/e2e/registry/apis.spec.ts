@@ -41,7 +41,7 @@ describe('registered APIs', () => {
     expect((await on.viewer.get(made.headers.get('location')!)).body).toEqual(made.body);
   });
 
-  it('keep what was sent, methods without duplicates', async () => {
+  it('keep members as sent, and methods without duplicates', async () => {
     const members = {
       description: 'Orders of the shop',
       timeout_ms: 600_000,
@@ -65,7 +65,7 @@ describe('registered APIs', () => {
       'HTTP://Orders.example.com:8080/a%20b/.well-known//',
       'HTTP://Orders.example.com:8080/a%20b/.well-known',
     ],
-  ])('have the base URL %j as %j', async (sent, base_url) => {
+  ])('store the base URL %j as %j', async (sent, base_url) => {
     expect((await on.register({ base_url: sent })).body.base_url).toBe(base_url);
   });
 
@@ -92,7 +92,7 @@ describe('registered APIs', () => {
     ['https://orders.example.com/v2%252Fadmin'],
     [`https://orders.example.com/${'a'.repeat(2_048)}`],
     [''],
-  ])('are not at %j', async (base_url) => {
+  ])('cannot have the base URL %j', async (base_url) => {
     const answer = await on.register({ base_url });
     expect([answer.status, pointersIn(answer)]).toEqual([400, ['/base_url']]);
     expect(answer.body.errors[0].detail).toMatch(/^must /);
@@ -128,7 +128,7 @@ describe('registered APIs', () => {
     [{ headers: { 'X-Zone': 'a', 'x-zone': 'b' } }, '/headers/x-zone'],
     [{ headers: Object.fromEntries(Array.from({ length: 33 }, (_, n) => [`X-${n}`, 'a'])) }, '/headers'],
     [{ metadata: { a: 'x'.repeat(17_000) } }, '/metadata'],
-  ])('are 400 with %j', async (members, pointer) => {
+  ])('return 400 for %j', async (members, pointer) => {
     const answer = await on.register(members);
     expect([answer.status, answer.body.code, pointersIn(answer)]).toEqual([
       400,
@@ -145,7 +145,7 @@ describe('registered APIs', () => {
     'x-token',
     'Client-Secret',
     'PASSWORD',
-  ])('refuse the header %s, which usually carries a credential', async (name) => {
+  ])('refuse the header %s, because it usually carries a credential', async (name) => {
     const made = await on.register({ headers: { [name]: 'tok-of-mine' } });
     const patched = await on.admin.patch(await on.registered(), { headers: { [name]: 'tok-of-mine' } });
     for (const answer of [made, patched]) {
@@ -155,7 +155,7 @@ describe('registered APIs', () => {
     }
   });
 
-  it('are 422 with an unknown method or authentication type', async () => {
+  it('return 422 for an unknown method or authentication type', async () => {
     const path = await on.registered();
     for (const [body, pointer] of [
       [{ allowed_methods: ['GET', 'TRACE'] }, '/allowed_methods/1'],
@@ -202,7 +202,7 @@ describe('registered APIs', () => {
     }
   });
 
-  it('get a version with each change except of metadata', async () => {
+  it('get a version with every change except that of metadata', async () => {
     const path = await on.registered({ name: 'first', headers: { 'X-Zone': 'eu' } });
     const changes = [
       { name: 'second' },
@@ -315,7 +315,7 @@ describe('registered APIs', () => {
     expect((await app.api().get(path)).status).toBe(401);
   });
 
-  it('are invisible outside of their organization and workspace', async () => {
+  it('are invisible outside their organization and workspace', async () => {
     const workspace_id = await on.org.newWorkspace();
     const path = await on.registered({ workspace_id, name: 'hidden' });
     const stranger = await (await newOrganization(app)).member('owner');

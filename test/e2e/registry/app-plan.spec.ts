@@ -21,7 +21,7 @@ describe('the plan of an app', () => {
 
   const plan = (slug: string, by = on.admin): Promise<Answer> => by.post(`${APPS}/${slug}/plan`);
 
-  /** A digest of every table, and the names of all stored objects. */
+  /** Returns a digest of every table, and the names of all stored objects. */
   async function everythingStored(): Promise<unknown> {
     const tables = await app.database.query<{ name: string }>(
       `SELECT quote_ident(table_name) AS name FROM information_schema.tables
@@ -38,7 +38,7 @@ describe('the plan of an app', () => {
     return { contents, objects: (await readdir(root, { recursive: true })).sort() };
   }
 
-  it('shows what would be created, updated and archived, and the reconcile then does exactly that', async () => {
+  it('shows the resources to create, update and archive, and a reconcile then does exactly that', async () => {
     const slug = await on.reconciled(server('kept'), server('changed'), server('dropped'), skill('writing'));
     await on.patch(slug, {
       resources: [
@@ -101,7 +101,7 @@ describe('the plan of an app', () => {
     });
   });
 
-  it('writes nothing: no resource, version, audit entry, search document, sync_error or stored object', async () => {
+  it('writes no resource, version, audit entry, search document, sync_error or stored object', async () => {
     const slug = await on.reconciled(server('changed'), server('dropped'));
     const tools = [{ name: 'search', input_schema: { type: 'object' } }];
     await on.patch(slug, {
@@ -119,7 +119,7 @@ describe('the plan of an app', () => {
     expect(await everythingStored()).toEqual(before);
   });
 
-  it('refuses declarations exactly as the reconcile does', async () => {
+  it('refuses declarations exactly as a reconcile does', async () => {
     await on.reconciled(server('taken'));
     const resources = [server('taken'), agent('lost', { model: 'gpt-5', skills: [{ skill: 'nowhere' }] })];
     for (const declared of [resources, resources.slice(1)]) {
@@ -131,7 +131,7 @@ describe('the plan of an app', () => {
     }
   });
 
-  it('shows what was changed by hand, and what would be restored', async () => {
+  it('shows direct changes to undo, and resources to restore', async () => {
     const slug = await on.reconciled(server('renamed'), server('gone'));
     const servers = await on.serversOf(slug);
     const path = (name: string) =>
@@ -173,7 +173,7 @@ describe('the plan of an app', () => {
     ]);
   });
 
-  it('needs the role that reconciling needs, and a live app', async () => {
+  it('requires the same role as a reconcile, and a live app', async () => {
     const slug = await on.reconciled(server('a'));
     expect((await plan(slug, on.editor)).status).toBe(403);
     expect((await plan(slug, (await AppsFixture.create(app)).admin)).status).toBe(404);
@@ -181,7 +181,7 @@ describe('the plan of an app', () => {
     expect((await plan(slug)).body).toMatchObject({ status: 409, code: 'conflict' });
   });
 
-  it('refuses no reconcile that begins meanwhile', async () => {
+  it('does not block a reconcile that starts meanwhile', async () => {
     const slug = await on.reconciled(server('a'));
     await on.patch(slug, { resources: [server('a', { description: 'new' })] });
     const answers = await Promise.all([plan(slug), on.reconcile(slug), plan(slug)]);

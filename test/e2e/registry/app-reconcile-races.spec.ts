@@ -1,7 +1,7 @@
 import { createTestApp, type TestApp } from '#testing';
 import { agent, APPS, AppsFixture, server, SERVERS, skill } from './apps.fixture';
 
-/** Whatever else happens to an app while it is reconciled, one of them comes first. */
+/** A reconcile and any other operation on the app run one after the other. */
 describe('concurrent reconciles of an app', () => {
   let app: TestApp;
   let other: TestApp;
@@ -27,7 +27,7 @@ describe('concurrent reconciles of an app', () => {
     }
   };
 
-  /** Runs `during` while a reconcile of the app is blocked in its transaction by a lock on its server. */
+  /** Runs `during` while a lock on the app's server blocks a reconcile within its transaction. */
   async function whileReconciling<Result>(
     slug: string,
     during: () => Promise<Result>,
@@ -75,7 +75,7 @@ describe('concurrent reconciles of an app', () => {
     expect(await on.serversOf(slug)).toMatchObject([{ description: 'first', sync_state: 'pending' }]);
   });
 
-  it('that fail leave an app alone that was changed meanwhile', async () => {
+  it('that fail do not mark an app that was changed meanwhile', async () => {
     const slug = await on.reconciled(server('r'), server('s'));
     await on.editor.post(SERVERS, {
       workspace_id: on.org.workspaceId,
@@ -93,13 +93,13 @@ describe('concurrent reconciles of an app', () => {
     expect(await on.read(slug)).toMatchObject({ sync_state: 'pending', sync_error: null });
   });
 
-  it('that fail leave an app alone that was reconciled meanwhile', async () => {
+  it('that fail do not mark an app that was reconciled meanwhile', async () => {
     const slug = await on.reconciled(server('t'), server('u'));
     const own = { workspace_id: on.org.workspaceId, name: 'mine', url: 'https://x.example/' };
     await on.editor.post(SERVERS, own);
     await on.patch(slug, { resources: [server('t'), server('mine')] });
     const { generation } = await on.read(slug);
-    // another process that reconciled the unchanged app before this one could record its failure
+    // another process reconciled the unchanged app before this one could record its failure
     const { reconciled, result } = await whileReconciling(slug, async () => {
       const reconciledElsewhere = app.database.transaction(async (tx) => {
         await tx.query('SELECT 1 FROM apps WHERE app = $1 AND org_id = $2 FOR UPDATE', [slug, on.org.orgId]);
@@ -121,10 +121,10 @@ describe('concurrent reconciles of an app', () => {
     ['a server', SERVERS, { url: 'https://x.example/' }, server],
     ['a skill', '/skill/v1/skills', { description: 'Does it.', instructions: 'Do it.' }, skill],
     ['an agent', '/agent/v1/agents', {}, agent],
-  ])('are 422 when a name of %s is taken meanwhile', async (what, path, body, declared) => {
+  ])('return 422 if the name of %s is taken meanwhile', async (what, path, body, declared) => {
     const name = `taken-${what.replace(/\W/g, '-')}`;
     const { body: made } = await on.declare({ resources: [declared(`${name}-not`), declared(name)] });
-    // somebody has made it, and is about to say that searches find it
+    // another client has inserted the resource, and is about to insert its search document
     const { making, reconciling } = await app.database.transaction(async (tx) => {
       await tx.query('LOCK TABLE search_documents IN SHARE MODE');
       const posted = on.editor.post(path, { workspace_id: on.org.workspaceId, name, ...body });
@@ -143,7 +143,7 @@ describe('concurrent reconciles of an app', () => {
     expect((await on.reconcile(made.app)).body.errors).toMatchObject([{ pointer: '/resources/1/name' }]);
   });
 
-  it('are 422 when a restored server name is taken meanwhile', async () => {
+  it('return 422 if a restored server name is taken meanwhile', async () => {
     const slug = await on.reconciled(server('renamed'));
     const [one] = await on.serversOf(slug);
     await on.editor.patch(`${SERVERS}/${one.server_id}`, { name: 'by hand' });
@@ -160,7 +160,7 @@ describe('concurrent reconciles of an app', () => {
     expect(await on.serversOf(slug)).toMatchObject([{ name: 'by hand', sync_state: 'drifted' }]);
   });
 
-  it('run before or after the archiving of the workspace', async () => {
+  it('run either before or after the workspace is archived', async () => {
     const workspace_id = await on.org.newWorkspace();
     const { body } = await on.declare({ workspace_id, resources: [server('a')] });
     await on.reconcile(body.app);

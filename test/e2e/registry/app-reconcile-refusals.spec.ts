@@ -13,7 +13,7 @@ describe('a reconcile that fails', () => {
     on = await AppsFixture.create(app);
   });
 
-  it('takes over nothing: a taken name is 422, and the app and its resources report it', async () => {
+  it('takes over no other resource: a taken name returns 422, and the app and its resources report it', async () => {
     const own = { workspace_id: on.org.workspaceId, name: 'own', url: 'https://x.example/' };
     await on.editor.post(SERVERS, own);
     await on.reconciled(server('of another'));
@@ -38,7 +38,7 @@ describe('a reconcile that fails', () => {
         at: expect.any(String) as string,
       },
     });
-    // the same failure again is no news
+    // the same failure again changes nothing
     await on.reconcile(slug);
     expect((await on.read(slug)).generation).toBe(failed.generation);
     expect((await on.read(slug)).sync_error).toEqual(failed.sync_error);
@@ -92,7 +92,7 @@ describe('a reconcile that fails', () => {
     expect((await on.read(slug)).sync_state).toBe('failed');
   });
 
-  it('with an internal error changes nothing, and reveals nothing', async () => {
+  it('because of an internal error changes nothing, and reveals nothing', async () => {
     const slug = await on.reconciled(server('a'));
     await on.patch(slug, { resources: [server('b'), server('breaks')] });
     const before = await on.everything();

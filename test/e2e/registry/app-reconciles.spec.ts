@@ -63,7 +63,7 @@ describe('a reconcile of an app', () => {
     expect(documents.map(({ name }) => name)).toEqual(['orders', 'search', 'tickets']);
   });
 
-  it('writes nothing without differences', async () => {
+  it('writes nothing if nothing differs', async () => {
     const slug = await on.reconciled(
       server('a', { metadata: { 1: 'x' }, tools: [{ name: 't', input_schema: {} }] }),
     );
@@ -117,7 +117,7 @@ describe('a reconcile of an app', () => {
     expect(ids).toEqual([a.server_id, b.server_id]);
   });
 
-  it('restores resources of each kind that were archived by hand', async () => {
+  it('restores directly archived resources of each kind', async () => {
     const slug = await on.reconciled(server('alpha'), skill('beta'), agent('gamma'));
     const before = await on.ownedBy(slug);
     for (const one of before) await on.admin.post(`${one.path}/archive`);
@@ -144,7 +144,7 @@ describe('a reconcile of an app', () => {
     }
   });
 
-  it('restores a resource that is declared again as it is declared now, with its versions', async () => {
+  it('restores a resource that is declared again, in its new form and with its versions', async () => {
     const slug = await on.reconciled(server('alpha'), skill('beta'), agent('gamma'));
     const before = await on.ownedBy(slug);
     await on.patch(slug, { resources: [] });
@@ -169,7 +169,7 @@ describe('a reconcile of an app', () => {
     expect(await on.everything()).toEqual(entries);
   });
 
-  it('restores a server under its declared name and with its tools, even after others took its name', async () => {
+  it('restores a server with its declared name and its tools, even if its name was taken meanwhile', async () => {
     const tools = ['kept', 'gone'].map((name) => ({ name, input_schema: {} }));
     const slug = await on.reconciled(server('a', { tools }), server('listed', { tools }));
     const [one, listed] = await on.serversOf(slug);
@@ -193,7 +193,7 @@ describe('a reconcile of an app', () => {
     expect([await toolsOf(one), await toolsOf(listed)]).toEqual([['kept'], ['gone', 'kept']]);
   });
 
-  it('restores and indexes more tools than a page holds', async () => {
+  it('restores and indexes more tools than fit on a page', async () => {
     const names = Array.from({ length: 501 }, (_, n) => `paged_${String(n).padStart(3, '0')}`);
     const tools = names.map((name) => ({ name, input_schema: {} }));
     const slug = await on.reconciled(server('paged', { tools }));
@@ -209,7 +209,7 @@ describe('a reconcile of an app', () => {
     expect(indexed[0]!.count).toBe(501);
   });
 
-  it('restores the resource that was archived last, and none that the app released', async () => {
+  it('restores the resource that was archived last, and never one that the app released', async () => {
     const slug = await on.reconciled(skill('b'));
     const [first] = await on.ownedBy(slug);
     await on.admin.post(`${APPS}/${slug}/archive`);
@@ -223,7 +223,7 @@ describe('a reconcile of an app', () => {
     expect((await on.ownedBy(slug)).map(({ id }) => id)).toEqual([second!.id]);
   });
 
-  it('archives the app’s undeclared resources only', async () => {
+  it('archives only the app’s own undeclared resources', async () => {
     const tools = [{ name: 't', input_schema: {} }];
     const slug = await on.reconciled(server('a', { tools }), server('b'));
     const own = { workspace_id: on.org.workspaceId, name: 'own', url: 'https://x.example/' };
@@ -238,7 +238,7 @@ describe('a reconcile of an app', () => {
     expect(await on.serversOf(other)).toMatchObject([{ sync_state: 'synced' }]);
   });
 
-  it('keeps a server’s secret unless origin, header or type change', async () => {
+  it('keeps a server’s secret unless its origin, header or type changes', async () => {
     const auth = { type: 'bearer' };
     const slug = await on.reconciled(server('a', { auth }));
     const [one] = await on.serversOf(slug);
@@ -395,7 +395,7 @@ describe('a reconcile of an app', () => {
     expect((await on.editor.get(`${SERVERS}/${before.kept.server_id}`)).body.app).toBe(slug);
   });
 
-  it('takes no query, and honours Idempotency-Key', async () => {
+  it('accepts no query parameters, and honours Idempotency-Key', async () => {
     const slug = await on.reconciled(server('a'));
     const path = `${APPS}/${slug}/reconcile`;
     expect((await on.admin.post(`${path}?dry_run=true`)).status).toBe(400);

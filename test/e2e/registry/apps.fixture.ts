@@ -3,21 +3,21 @@ import { type Answer, type ApiClient, newOrganization, type TestApp, type TestOr
 export const APPS = '/registry/v1/apps';
 export const SERVERS = '/mcp/v1/servers';
 
-/** A declared server. */
+/** Returns the declaration of a server. */
 export const server = (name: string, spec: object = {}) => ({
   kind: 'mcp_server',
   name,
   spec: { url: 'https://mcp.example.com/mcp', ...spec },
 });
 
-/** A declared skill. */
+/** Returns the declaration of a skill. */
 export const skill = (name: string, instructions = 'Do it.') => ({
   kind: 'skill',
   name,
   spec: { description: 'Does it.', instructions },
 });
 
-/** A declared agent. */
+/** Returns the declaration of an agent. */
 export const agent = (name: string, spec: object = {}) => ({ kind: 'agent', name, spec });
 
 /** An organization with apps. */
@@ -63,12 +63,12 @@ export class AppsFixture {
     return by.post(`${APPS}/${app}/reconcile`);
   }
 
-  /** The servers that an app owns, by name. */
+  /** Returns the servers that an app owns, by name. */
   async serversOf(app: string): Promise<any[]> {
     return (await this.editor.get(`${SERVERS}?app=${app}&sort=name&limit=500`)).body.items;
   }
 
-  /** The resources of all kinds that an app owns. */
+  /** Returns the resources of all kinds that an app owns. */
   async ownedBy(app: string): Promise<{ id: string; path: string; name: string; generation: number }[]> {
     const kinds = [
       [SERVERS, 'server_id'],
@@ -89,7 +89,7 @@ export class AppsFixture {
     return lists.flat();
   }
 
-  /** All that the organization has, archived things too, but for the app itself. */
+  /** Returns all resources of the organization, including archived ones, except the app itself. */
   async everything(): Promise<unknown> {
     const servers = ['mcp_servers', 'mcp_server_versions', 'mcp_tools'];
     const tables = [...servers, 'apis', 'api_versions', 'search_documents', 'audit_log'];

@@ -63,19 +63,19 @@ describe('apps', () => {
         ],
       },
     ]);
-    // nothing is made of it before it is reconciled
+    // nothing is created before the app is reconciled
     expect(await on.serversOf('support')).toEqual([]);
   });
 
   it.each(['', '-a', 'a-', 'A', 'a_b', 'app_0', 'a.b', 'a/b', 'ä', 'a\n', 'a'.repeat(65), 7, null])(
-    'cannot be named %j',
+    'cannot have the slug %j',
     async (slug) => {
       const answer = await on.declare({ app: slug });
       expect([answer.status, pointers(answer)]).toEqual([400, ['/app']]);
     },
   );
 
-  it.each(['a', '0', 'a-b', 'a--b', 'a'.repeat(64)])('may be named %s', async (slug) => {
+  it.each(['a', '0', 'a-b', 'a--b', 'a'.repeat(64)])('may have the slug %s', async (slug) => {
     expect((await on.declare({ app: slug })).status).toBe(201);
   });
 
@@ -105,14 +105,14 @@ describe('apps', () => {
     }
   });
 
-  it('limit names like the resources they declare', async () => {
+  it('limit names as the declared resources do', async () => {
     const name = '\u{1f916}'.repeat(200);
     expect((await on.reconciled(server(name))).length).toBeGreaterThan(0);
     const refused = await on.declare({ resources: [server('\u{1f916}'.repeat(256))] });
     expect([refused.status, refused.body.errors[0].pointer]).toEqual([400, '/resources/0/name']);
   });
 
-  it('are archived with If-Match, once', async () => {
+  it('are archived with If-Match, idempotently', async () => {
     const workspace_id = await on.org.newWorkspace();
     const { body } = await on.declare({ workspace_id });
     const path = `${APPS}/${body.app_id}/archive`;
@@ -186,7 +186,7 @@ describe('apps', () => {
     expect(JSON.stringify(answer.body)).not.toContain('s3cr3t');
   });
 
-  it('limit reported faults and declared resources', async () => {
+  it('limit the number of reported faults and of declared resources', async () => {
     const faulty = await on.declare({ resources: Array.from({ length: 10_000 }, () => ({})) });
     expect([faulty.status, faulty.body.errors.length]).toEqual([400, 50]);
     const many = Array.from({ length: 10_001 }, (_, i) => server(`s${i}`));
@@ -269,7 +269,7 @@ describe('apps', () => {
     expect((await on.editor.get(`${APPS}?slug=x`)).status).toBe(400);
   });
 
-  it('with many resources come in pages of a few MiB', async () => {
+  it('with many resources are listed in pages of a few MiB', async () => {
     const workspace_id = await on.org.newWorkspace();
     const description = 'x'.repeat(9_900);
     const resources = Array.from({ length: 350 }, (_, i) => server(`s${i}`, { description }));

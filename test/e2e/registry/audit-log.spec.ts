@@ -278,7 +278,7 @@ describe('the audit log', () => {
     );
   });
 
-  it('is for admins, limited to what they administer', async () => {
+  it('shows admins only what they administer', async () => {
     const elsewhere = await org.newWorkspace('elsewhere');
     for (const workspace_id of [org.workspaceId, elsewhere]) {
       await owner.post('/registry/v1/repos', { workspace_id, url: 'https://git.example.com/a/b' });

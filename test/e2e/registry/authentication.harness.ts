@@ -15,11 +15,11 @@ export const ME = '/registry/v1/me';
 export const now = (): number => Math.floor(Date.now() / 1000);
 
 /**
- * The API that remembers nothing, and three issuers: `app.issuer` may say anything, `strict` has several keys and
- * makes no people, `single` may speak for one organization alone. In `org` the person "known" is known.
+ * An API without an account cache, and three issuers: `app.issuer` is fully trusted, `strict` has several keys and does not
+ * provision users, and `single` may issue tokens for one organization only. `org` has the user "known".
  */
 export class AuthenticationHarness {
-  /** Codes that were answered. */
+  /** The problem codes returned so far. */
   readonly seen = new Set<string>();
 
   private constructor(
@@ -55,7 +55,7 @@ export class AuthenticationHarness {
     return new AuthenticationHarness(app, org, strict, single);
   }
 
-  /** A token of `strict`, or another issuer, with which nothing is wrong. */
+  /** Returns the parts of a valid token of `strict` or another issuer. */
   valid(from: TestIssuer = this.strict): RawToken {
     return {
       header: { alg: 'ES256', kid: from.kid, typ: 'at+jwt' },
@@ -71,7 +71,7 @@ export class AuthenticationHarness {
     };
   }
 
-  /** The code with which a token, or a whole header, is answered; `ok` for 200. */
+  /** Returns the problem code for a token or for whole headers, or `ok` for 200. */
   async codeOf(token: string | undefined, headers: Record<string, string> = {}): Promise<string> {
     const answer = await this.app.api(token).get<{ code: keyof typeof CATALOGUE }>(ME, headers);
     if (answer.status === 200) return 'ok';
@@ -82,18 +82,18 @@ export class AuthenticationHarness {
     return code;
   }
 
-  /** The same, of a token that is signed with the key of `strict` or another issuer. */
+  /** Returns the same for a token that is signed with the key of `strict` or another issuer. */
   async codeOfRaw({ header, claims }: RawToken, from: TestIssuer = this.strict): Promise<string> {
     return this.codeOf(await signRaw(from, header, claims));
   }
 
-  /** The same, of a valid token with other claims. */
+  /** Returns the same for a valid token with changed claims. */
   codeOfClaims(changes: Record<string, unknown>): Promise<string> {
     const { header, claims } = this.valid();
     return this.codeOfRaw({ header, claims: { ...claims, ...changes } });
   }
 
-  /** The same, of a valid token with another header. */
+  /** Returns the same for a valid token with a changed header. */
   codeOfHeader(changes: Record<string, unknown>): Promise<string> {
     const { header, claims } = this.valid();
     return this.codeOfRaw({ header: { ...header, ...changes }, claims });

@@ -5,7 +5,7 @@ import { bootstrap } from '../../../src/registry';
 describe('the first start', () => {
   let app: TestApp;
 
-  /** Another account that owns all: nobody takes from the one by which they act. */
+  /** Another owner of the organization, because callers cannot weaken their own account. */
   const anotherOwner = async (api: ApiClient): Promise<ApiClient> => {
     const owner = { name: newId('sva'), roles: ['owner'], workspace_ids: ['*'] };
     const made = await api.post<{ service_account_id: string }>('/registry/v1/service-accounts', owner);
@@ -54,7 +54,7 @@ describe('the first start', () => {
     }
   });
 
-  it('restores the owner role only with a new key', async () => {
+  it('restores the owner role only if a new key is requested', async () => {
     const { api_key, service_account_id, workspace_id } = await bootstrap(app.app, { newKey: true });
     const itself = `/registry/v1/service-accounts/${service_account_id}`;
     const api = app.api(api_key!);
@@ -82,7 +82,7 @@ describe('the first start', () => {
     expect((await other.patch(itself, { status: 'active' })).status).toBe(200);
   });
 
-  it('does not restore what was archived since', async () => {
+  it('does not restore an archived account or workspace', async () => {
     const { api_key, service_account_id } = await bootstrap(app.app, { newKey: true });
     const other = await anotherOwner(app.api(api_key!));
     await other.post(`/registry/v1/service-accounts/${service_account_id}/archive`);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What the server does with a request. */
+/** The behaviour of the server for a request. */
 export type EmbeddingsReply =
   'answers' | 'hangs' | 'floods' | { status: number; headers?: Record<string, string>; body?: string };
 
@@ -12,10 +12,10 @@ export interface EmbeddingsAsked {
   json: { model: string; input: string[]; dimensions?: number; encoding_format: string };
 }
 
-/** Words that mean the same to it. */
+/** Words that have the same meaning for the server. */
 const MEANINGS = [['car', 'automobile'], ['weather', 'climate'], ['money', 'invoice', 'bill'], ['poison']];
 
-/** A backend of embeddings outside of the service: a real HTTP server that knows what a few words mean. */
+/** An external embeddings backend: a real HTTP server that knows the meaning of a few words. */
 export class EmbeddingsServer {
   readonly asked: EmbeddingsAsked[] = [];
   dimensions = MEANINGS.length + 1;
@@ -44,7 +44,7 @@ export class EmbeddingsServer {
     };
   }
 
-  /** How often a text was sent. */
+  /** Returns how often a text was sent. */
   count(text: string): number {
     return this.asked.filter(({ json }) => json.input.some((one) => one.includes(text))).length;
   }

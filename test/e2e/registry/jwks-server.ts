@@ -4,10 +4,10 @@ import type { JWK } from 'jose';
 
 /** The key set of an identity provider, over HTTP. */
 export class JwksServer {
-  /** How often it was asked. */
+  /** Number of requests so far. */
   asked = 0;
   keys: JWK[] = [];
-  /** What it answers in place of its keys. */
+  /** Responds instead of the server, if set. */
   answer: http.RequestListener | null = null;
 
   private constructor(

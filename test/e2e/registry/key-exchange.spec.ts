@@ -26,7 +26,7 @@ describe('the exchange of a key for a token', () => {
   const form = (members: Record<string, string>) => new URLSearchParams(members);
   const grant = { grant_type: 'client_credentials' };
 
-  it('accepts the key as OAuth 2 form and as JSON', async () => {
+  it('accepts the key as an OAuth 2 form and as JSON', async () => {
     const { key, serviceAccountId } = await org.serviceAccount('viewer');
     const named = { client_id: serviceAccountId, client_secret: key };
     for (const [body, headers] of [
@@ -118,12 +118,12 @@ describe('the exchange of a key for a token', () => {
       400,
       'invalid_request',
     ],
-    ['no object', () => ['[]'], 400, 'invalid_request'],
-    ['what is not JSON', () => ['{'], 400, 'invalid_request'],
-    ['a key that is no text', () => [{ api_key: 5 }], 400, 'invalid_request'],
+    ['a body that is not an object', () => ['[]'], 400, 'invalid_request'],
+    ['invalid JSON', () => ['{'], 400, 'invalid_request'],
+    ['a key that is not a string', () => [{ api_key: 5 }], 400, 'invalid_request'],
     ['another media type', () => ['x', { 'content-type': 'text/plain' }], 415, 'unsupported_media_type'],
     ['an unknown key', () => [{ api_key: `rsk_${'x'.repeat(43)}` }], 401, 'invalid_api_key'],
-    ['what is no key', () => [{ api_key: 'x.y.z' }], 401, 'invalid_api_key'],
+    ['a text that is not a key', () => [{ api_key: 'x.y.z' }], 401, 'invalid_api_key'],
     [
       "another's client id",
       (key) => [{ ...grant, client_id: 'sva_other', client_secret: key }],
@@ -142,7 +142,7 @@ describe('the exchange of a key for a token', () => {
     expect(answer.headers.get('www-authenticate')).toBe(status === 401 ? 'Bearer' : null);
   });
 
-  it('challenges with the client’s scheme', async () => {
+  it('returns a challenge with the scheme of the client', async () => {
     const { key, serviceAccountId } = await org.serviceAccount('viewer');
     const unknown = `rsk_${'x'.repeat(43)}`;
     for (const [headers, body, challenge] of [
@@ -159,7 +159,7 @@ describe('the exchange of a key for a token', () => {
     }
   });
 
-  it('names a repeated parameter', async () => {
+  it('names a repeated parameter in the problem', async () => {
     const name = `a/b~${'x'.repeat(200)}`;
     const answer = await app.api().post<TokenBody>(
       TOKENS,
@@ -180,7 +180,7 @@ describe('the exchange of a key for a token', () => {
     expect(again.body).toMatchObject({ code: 'invalid_api_key' });
   });
 
-  it('stores no replay of its answer', async () => {
+  it('does not store its response for replays', async () => {
     const { key } = await org.serviceAccount('viewer');
     const once = { 'idempotency-key': 'again' };
     const [first, second] = [
@@ -212,7 +212,7 @@ describe('the exchange of a key for a token', () => {
       expect((await app.api(token).get(ME)).body).toMatchObject({ code: 'token_rejected' });
     });
 
-    it('can be revoked by their owner, repeatedly', async () => {
+    it('can be revoked by their owner, idempotently', async () => {
       const { key } = await org.serviceAccount('runtime');
       for (const body of [(token: string) => form({ token }), (token: string) => ({ token })]) {
         const token = await exchange(key);
@@ -237,7 +237,7 @@ describe('the exchange of a key for a token', () => {
       }
     });
 
-    it('of others can be revoked by admins only', async () => {
+    it('of others can only be revoked by admins', async () => {
       const { key } = await org.serviceAccount('runtime');
       const [token, another] = [await exchange(key), await exchange(key)];
       const editor = app.api(await org.token('editor', 'publisher'));
@@ -255,7 +255,7 @@ describe('the exchange of a key for a token', () => {
       }
     });
 
-    it('of foreign issuers can be revoked too', async () => {
+    it('of foreign issuers can be revoked', async () => {
       const admin = app.api(await org.token('admin'));
       const [one, other] = [await org.token('viewer'), await org.token('viewer')];
       expect((await admin.post(REVOKE, { token: one })).status).toBe(200);
@@ -288,7 +288,7 @@ describe('the exchange of a key for a token', () => {
       ['what is no token', { token: 'x.y.z' }],
       ['a key', { token: `rsk_${'x'.repeat(43)}` }],
       ['a number', { jti: 5 }],
-    ])('are not revoked by naming %s', async (_, body) => {
+    ])('are not revoked by a request with %s', async (_, body) => {
       const answer = await app.api(await org.token('admin')).post(REVOKE, body);
       expect(answer.body).toMatchObject({ status: 400, code: 'invalid_request' });
     });

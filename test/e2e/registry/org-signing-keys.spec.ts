@@ -51,12 +51,12 @@ describe('the signing keys of an organization', () => {
     return jws === null ? undefined : decodeProtectedHeader(jws).kid;
   };
 
-  it('are optional: without one nothing is signed', async () => {
+  it('are optional: without a key, nothing is signed', async () => {
     expect(await sign()).toBeNull();
     expect(await publishedBy(org.orgId)).toEqual([]);
   });
 
-  it('sign with Ed25519, so that everybody can verify with the published key', async () => {
+  it('sign with Ed25519, and everyone can verify with the published key', async () => {
     const made = await admin.post(KEYS, { name: 'releases' });
     expect(made.status).toBe(201);
     const { kid } = made.body as { kid: string };
@@ -94,7 +94,7 @@ describe('the signing keys of an organization', () => {
     ]);
   });
 
-  it('are no longer published once revoked, and the newest other one signs', async () => {
+  it('are no longer published once revoked, and then the newest other key signs', async () => {
     const [first, second, third] = [await create(), await create(), await create()];
     const revoked = await admin.post(`${KEYS}/${third}/revoke`);
     expect([revoked.status, revoked.body]).toEqual([200, expect.objectContaining({ is_current: false })]);
@@ -110,7 +110,7 @@ describe('the signing keys of an organization', () => {
     expect((await admin.post(`${KEYS}/${newId('sig')}/revoke`)).status).toBe(404);
   });
 
-  it('are created once when a request without a body is repeated with its Idempotency-Key', async () => {
+  it('are created once if a request without a body is repeated with its Idempotency-Key', async () => {
     const key = { 'idempotency-key': 'once' };
     const [first, second] = [await admin.post(KEYS, undefined, key), await admin.post(KEYS, undefined, key)];
     expect([first.status, second.status, second.body]).toEqual([201, 201, first.body]);
@@ -118,7 +118,7 @@ describe('the signing keys of an organization', () => {
     expect(await publishedBy(org.orgId)).toHaveLength(1);
   });
 
-  it('are at most ten that are not revoked, also when created at once', async () => {
+  it('are limited to ten unrevoked keys, even if created concurrently', async () => {
     const answers = await Promise.all(Array.from({ length: 14 }, () => admin.post(KEYS)));
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(10);
     const refused = answers.filter(({ status }) => status === 409);
@@ -132,7 +132,7 @@ describe('the signing keys of an organization', () => {
     await create();
   });
 
-  it('are managed by admins of the whole organization, and seen by its members', async () => {
+  it('are managed by admins of the whole organization, and visible to its members', async () => {
     const owner = await org.as('owner');
     const body = { name: 'bound', roles: ['admin'], workspace_ids: [org.workspaceId] };
     const account = await owner.post('/registry/v1/service-accounts', body);
@@ -180,7 +180,7 @@ describe('the signing keys of an organization', () => {
     expect(await privateJwkOf(kid)).toBeNull();
   });
 
-  it('cannot sign under another SECRETS_KEY, and the 409 says what to do', async () => {
+  it('cannot sign with another SECRETS_KEY, and the 409 says what to do', async () => {
     const kid = await create();
     const env = { ...app.env, SECRETS_KEY: Buffer.alloc(32, 7).toString('base64') };
     const other = await createTestApp({ databaseUrl: app.databaseUrl, issuer: app.issuer, env });
@@ -196,7 +196,7 @@ describe('the signing keys of an organization', () => {
   });
 
   describe('and tokens', () => {
-    it('of this service are refused when such a key signed them', async () => {
+    it('of this service are refused if such a key signed them', async () => {
       const kid = await create();
       const { key: apiKey } = await org.serviceAccount('viewer');
       const exchanged = await app.api().post('/registry/v1/tokens', { api_key: apiKey });
@@ -217,19 +217,19 @@ describe('the signing keys of an organization', () => {
       // the algorithm of this service, and the kid of the organization
       const es256 = await app.api(await issuer.issueToken({ ...payload, jti: 'x' })).get(ME);
       expect([es256.status, es256.body]).toEqual([401, expect.objectContaining({ code: 'unknown_key' })]);
-      // a signature that was made as releases are
+      // a signature in the form of those of releases
       const jws = (await app.get(OrgSigningService).sign(org.scope, payload, 'at+jwt'))!;
       expect((await app.api(jws).get(ME)).status).toBe(401);
     });
 
-    it('of a service that this one trusts are refused, too, and its other keys work', async () => {
+    it('of a trusted service are also refused, and its other keys work', async () => {
       const kid = await create();
       for (let at = 0; at < 9; at++) await create();
       const key = (await importJWK((await privateJwkOf(kid))!, 'EdDSA')) as CryptoKey;
       const server = await JwksServer.start();
       const idp = await TestIssuer.create('https://sibling.test');
       const { body } = await app.api().get<{ keys: Published[] }>(JWKS);
-      // more keys of organizations than a set of token keys may have
+      // more keys of organizations than a set of token keys may contain
       const filler = Array.from({ length: 5_000 }, (_, at) => ({ ...body.keys.at(-1)!, kid: `sig_${at}` }));
       server.keys = [...body.keys, idp.publicJwk, ...filler];
       const entry = idp.entry({ jwks: undefined, jwks_uri: server.url, algorithms: ['ES256', 'EdDSA'] });
@@ -255,7 +255,7 @@ describe('the signing keys of all organizations', () => {
   });
   afterAll(() => app.close());
 
-  it('are at most 5,000, so that the key set stays below 1 MiB', async () => {
+  it('are limited to 5,000, so that the key set stays below 1 MiB', async () => {
     const org = await newOrganization(app);
     const admin = await org.member('admin');
     const ids = Array.from({ length: 4_999 }, () => [newId('sig'), newId('org')]);
@@ -273,7 +273,7 @@ describe('the signing keys of all organizations', () => {
     ]);
     const all = await app.api().get<{ keys: Published[] }>(JWKS);
     expect(all.body.keys).toHaveLength(5_001);
-    // those of tokens are first, for clients that read only the beginning
+    // keys for tokens come first, for clients that only read the beginning
     expect(all.body.keys[0]).toMatchObject({ alg: 'ES256' });
     expect(Buffer.byteLength(JSON.stringify(all.body))).toBeLessThan(1024 * 1024);
     const known = await app.api().get(JWKS, { 'if-none-match': all.headers.get('etag')! });

@@ -10,7 +10,7 @@ import { newId } from '#platform/ids';
 const ACCOUNTS = '/registry/v1/service-accounts';
 const USERS = '/registry/v1/users';
 
-/** Whoever is the last to hold something could take it from the organization for good. */
+/** Otherwise, the last holder of a role could remove it from the organization for good. */
 describe('the caller’s own account', () => {
   let app: TestApp;
   let org: TestOrganization;
@@ -44,7 +44,7 @@ describe('the caller’s own account', () => {
     expect((await owner.post(`${path}/archive`)).status).toBe(200);
   });
 
-  it('nor as a user', async () => {
+  it('cannot suspend or demote itself as a user', async () => {
     const user_id = newId('usr');
     await owner.post(USERS, { user_id, roles: ['admin'] });
     const itself = app.api(await org.tokenOf(user_id));

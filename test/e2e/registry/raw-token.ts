@@ -10,7 +10,7 @@ export interface RawToken {
 export const base64url = (value: unknown): string =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
 
-/** Signs any header and payload (texts as they are) with the ES256 key of an issuer, whatever they say. */
+/** Signs any header and payload (strings are used as they are) with the ES256 key of an issuer. */
 export async function signRaw(issuer: TestIssuer, header: unknown, claims: unknown): Promise<string> {
   const input = `${base64url(header)}.${base64url(claims)}`;
   const key = createPrivateKey({ key: await exportJWK(issuer.privateKey), format: 'jwk' });
@@ -18,7 +18,7 @@ export async function signRaw(issuer: TestIssuer, header: unknown, claims: unkno
   return `${input}.${signature.toString('base64url')}`;
 }
 
-/** The attack on services that take the algorithm from the token: an HMAC under the issuer's public key. */
+/** Signs with HMAC and the issuer's public key, which is an attack on services that trust the token's `alg`. */
 export function signHmac(header: unknown, claims: unknown, secret: string): string {
   const input = `${base64url(header)}.${base64url(claims)}`;
   return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`;

@@ -37,7 +37,7 @@ describe('fetched issuer keys', () => {
     expect(server.asked).toBe(1);
   });
 
-  it('may be rotated: the new key is valid at once, the old one no longer', async () => {
+  it('may be rotated: the new key is valid at once, and the old one no longer', async () => {
     expect(await codeOf(idp)).toBe('ok');
     const next = await TestIssuer.create(idp.issuer);
     server.keys = [next.publicJwk];
@@ -67,14 +67,14 @@ describe('fetched issuer keys', () => {
     ['answers garbage', (one) => void (one.answer = (_, response) => response.end('<html>'))],
     ['answers no key set', (one) => void (one.answer = (_, response) => response.end('{"keys":5}'))],
     ['breaks off', (one) => void (one.answer = (_, response) => response.destroy())],
-  ])('make authentication unavailable when the issuer %s and none are cached', async (_, fail) => {
+  ])('make authentication unavailable if the issuer %s and no keys are cached', async (_, fail) => {
     await fail(server);
     const token = await idp.issueToken({ sub: 'u', user_id: 'u', org_id: org.orgId });
     const answer = await app.api(token).get(ME);
     expect(answer.status).toBe(503);
     expect(answer.body).toMatchObject({ code: 'auth_unavailable' });
     expect(answer.headers.get('retry-after')).toBe('1');
-    // other issuers are no worse off
+    // other issuers are not affected
     expect((await app.api(await org.token('viewer')).get(ME)).status).toBe(200);
   });
 
@@ -85,7 +85,7 @@ describe('fetched issuer keys', () => {
   });
 });
 
-describe('a start', () => {
+describe('the start of the service', () => {
   it('fails for an invalid issuer, and says why', async () => {
     const idp = await TestIssuer.create('https://remote.test');
     const start = (entry: Record<string, unknown>) => createTestApp({ issuers: [entry] });

@@ -43,7 +43,7 @@ describe('repositories', () => {
       headers,
     );
 
-  it('are 201 when new and 200 when known, in any form of URL', async () => {
+  it('return 201 if new and 200 if already registered, with any form of the URL', async () => {
     const first = await register({ url: 'git@GitHub.com:acme/agents.git', default_branch: 'main' });
     expect(first.status).toBe(201);
     expect(first.headers.get('location')).toBe(`${REPOS}/${first.body.repo_id}`);
@@ -69,7 +69,7 @@ describe('repositories', () => {
     expect(new Set(answers.map(({ body }) => body.repo_id)).size).toBe(1);
   });
 
-  it('are separate for each workspace', async () => {
+  it('are separate in each workspace', async () => {
     const url = 'https://github.com/acme/of-both';
     const elsewhere = await org.newWorkspace();
     const answers = [await register({ url }), await register({ url, workspace_id: elsewhere })];
@@ -78,7 +78,7 @@ describe('repositories', () => {
     expect(listed.body.items).toEqual([answers[1]!.body]);
   });
 
-  it('do not store a password of the URL', async () => {
+  it('do not store a password that the URL contains', async () => {
     const { body } = await register({ url: 'https://ada:s3cr3t-of-ada@git.example.com/acme/secret' });
     expect(body.url).toBe('https://git.example.com/acme/secret');
     const [{ kept }] = (await app.database.query<{ kept: number }>(
@@ -103,7 +103,7 @@ describe('repositories', () => {
     expect((await editor.get(`${REPOS}?url=${encodeURIComponent(url)}`)).status).toBe(400);
   });
 
-  it('may not be too long in any form', async () => {
+  it('have a URL of limited length, even when normalized', async () => {
     const long = Array.from({ length: 1900 }, (_, i) => String.fromCodePoint(0x4e00 + i)).join('');
     const answer = await register({ url: `https://git.example.com/${long}/b` });
     expect([answer.status, (answer.body as any).errors[0].pointer]).toEqual([400, '/url']);
@@ -111,7 +111,7 @@ describe('repositories', () => {
     expect((await editor.patch(`${REPOS}/${repo.repo_id}`, { name: repo.name })).status).toBe(200);
   });
 
-  it('are 422 with an unknown visibility', async () => {
+  it('return 422 for an unknown visibility', async () => {
     const answer = await register({ visibility: 'secret' });
     expect([answer.status, (answer.body as any).code]).toEqual([422, 'validation_failed']);
   });
@@ -205,7 +205,7 @@ describe('repositories', () => {
   });
 
   describe('of workspaces', () => {
-    it('are refused when unknown, out of reach or not the header’s (400), or archived (409)', async () => {
+    it('are refused if unknown, inaccessible or different from the header (400), or archived (409)', async () => {
       const stranger = await newOrganization(app);
       const bound = app.api((await org.serviceAccount('editor')).key);
       const elsewhere = await org.newWorkspace();
@@ -223,7 +223,7 @@ describe('repositories', () => {
       expect(new Set(reported).size).toBe(1);
     });
 
-    it('keep theirs readable when archived', async () => {
+    it('keep their repositories readable when archived', async () => {
       const workspace_id = await org.newWorkspace();
       const { body: repo } = await register({ workspace_id });
       await admin.post(`/registry/v1/workspaces/${workspace_id}/archive`);
@@ -233,7 +233,7 @@ describe('repositories', () => {
       expect((await admin.post(`${path}/archive`)).status).toBe(409);
     });
 
-    it('show theirs to callers with access only', async () => {
+    it('show their repositories only to callers with access', async () => {
       const elsewhere = await org.newWorkspace();
       const { body: repo } = await register({ workspace_id: elsewhere });
       const path = `${REPOS}/${repo.repo_id}`;
@@ -265,7 +265,7 @@ describe('repositories', () => {
     expect((await (await org.member('runtime')).get(REPOS)).status).toBe(403);
   });
 
-  it('replay the first answer for an Idempotency-Key', async () => {
+  it('replay the first response for an Idempotency-Key', async () => {
     const key = { 'idempotency-key': 'one' };
     const body = { url: 'https://git.example.com/acme/repeated' };
     const first = await register(body, editor, key);

@@ -37,7 +37,7 @@ describe('roles', () => {
     ['change the organization', ['owner'], (api) => api.patch('/registry/v1/org', { name: name() })],
     ['list workspaces', READERS, (api) => api.get(WORKSPACES)],
     ['see a workspace', READERS, (api) => api.get(`${WORKSPACES}/${org.workspaceId}`)],
-    ['make a workspace', ADMINS, (api) => api.post(WORKSPACES, { name: name() })],
+    ['create a workspace', ADMINS, (api) => api.post(WORKSPACES, { name: name() })],
     [
       'change a workspace',
       ADMINS,
@@ -50,7 +50,7 @@ describe('roles', () => {
     ],
     ['list members', READERS, (api) => api.get(`${WORKSPACES}/${org.workspaceId}/members`)],
     [
-      'make a member',
+      'add a member',
       ADMINS,
       (api) => api.put(`${WORKSPACES}/${org.workspaceId}/members/someone`, { roles: ['viewer'] }),
     ],
@@ -60,7 +60,7 @@ describe('roles', () => {
     ['change a person', ADMINS, (api) => api.patch(`${USERS}/someone`, { display_name: name() })],
     ['list service accounts', READERS, (api) => api.get(ACCOUNTS)],
     ['see a service account', READERS, (api) => api.get(`${ACCOUNTS}/${target.serviceAccountId}`)],
-    ['make a service account', ADMINS, (api) => api.post(ACCOUNTS, { name: name() })],
+    ['create a service account', ADMINS, (api) => api.post(ACCOUNTS, { name: name() })],
     [
       'change a service account',
       ADMINS,
@@ -73,7 +73,7 @@ describe('roles', () => {
     ],
     ['list keys', READERS, (api) => api.get(`${ACCOUNTS}/${target.serviceAccountId}/keys`)],
     [
-      'make a key',
+      'create a key',
       ADMINS,
       (api) => api.post(`${ACCOUNTS}/${target.serviceAccountId}/keys`, { name: name() }),
     ],
@@ -87,7 +87,7 @@ describe('roles', () => {
     ],
     ['list signing keys', READERS, (api) => api.get('/registry/v1/org/signing-keys')],
     [
-      'make and revoke a signing key',
+      'create and revoke a signing key',
       ADMINS,
       async (api) => {
         const made = await api.post('/registry/v1/org/signing-keys', { name: name() });
@@ -96,7 +96,7 @@ describe('roles', () => {
     ],
     ['see themselves', ROLES, (api) => api.get('/registry/v1/me')],
     ['list all organizations', [], (api) => api.get('/registry/v1/orgs')],
-    ['make an organization', [], (api) => api.post('/registry/v1/orgs', { name: name() })],
+    ['create an organization', [], (api) => api.post('/registry/v1/orgs', { name: name() })],
     [
       'change any organization',
       [],
@@ -113,7 +113,7 @@ describe('roles', () => {
     expect((await call(app.api())).status).toBe(401);
   });
 
-  it('runtime reads agents, skills and MCP servers with their versions, and changes none', async () => {
+  it('runtime can read agents, skills and MCP servers with their versions, and cannot change them', async () => {
     const [editor, runtime] = [await org.member('editor'), await org.member('runtime')];
     const owner = await org.as('owner');
     const account = await owner.post(ACCOUNTS, {
@@ -148,7 +148,7 @@ describe('roles', () => {
     }
   });
 
-  it('are named in the refusal', async () => {
+  it('are named in the problem if missing', async () => {
     const answer = await (await org.member('editor')).post<{ detail: string }>(WORKSPACES, { name: 'x' });
     expect(answer.body).toMatchObject({ code: 'access_denied', detail: 'Requires the role admin.' });
   });
@@ -165,7 +165,7 @@ describe('roles', () => {
       api = app.api(await org.tokenOf('someone'));
     });
 
-    it('are those of the membership', async () => {
+    it('are the roles of the membership', async () => {
       expect((await api.get(`${WORKSPACES}/${own}`)).status).toBe(200);
       expect((await api.patch(`${WORKSPACES}/${own}`, { description: 'mine' })).status).toBe(200);
       expect((await api.get(`${WORKSPACES}/${own}/members/someone`)).status).toBe(200);
@@ -173,7 +173,7 @@ describe('roles', () => {
       expect((await api.in(own).get('/eval/v1/datasets')).status).toBe(200);
     });
 
-    it('are void elsewhere, where the workspace looks unknown', async () => {
+    it('do not apply elsewhere: other workspaces look unknown', async () => {
       for (const call of [
         api.get(`${WORKSPACES}/${org.workspaceId}/members`),
         api.patch(`${WORKSPACES}/${org.workspaceId}`, { description: 'not mine' }),
@@ -186,7 +186,7 @@ describe('roles', () => {
       expect(body.items.map((one) => one.workspace_id)).toEqual([own]);
     });
 
-    it('open nothing of the organization', async () => {
+    it('give no access to the organization', async () => {
       for (const caller of [api, api.in(own)]) {
         expect((await caller.post(WORKSPACES, { name: name() })).status).toBe(403);
         expect((await caller.post(ACCOUNTS, { name: name() })).status).toBe(403);
@@ -215,12 +215,12 @@ describe('roles', () => {
       expect(await statusIn(stranger.workspaceId)).toEqual([409, 'conflict']);
       expect(await statusIn(org.workspaceId)).toEqual([403, 'access_denied']);
       expect(await statusIn(own)).toEqual([200, undefined]);
-      // role after workspace: editor is required, and the workspace is unknown
+      // the workspace is checked before the role
       expect((await api.in('wsp_unknown').post('/eval/v1/datasets', {})).status).toBe(409);
       expect((await api.in(own).post('/eval/v1/datasets', {})).status).toBe(403);
     });
 
-    it('is named in refusals, which reveal nothing of foreign workspaces', async () => {
+    it('is named in problems, which reveal nothing about foreign workspaces', async () => {
       const [one, two] = [await org.newWorkspace(), await org.newWorkspace()];
       const owner = await org.member('owner');
       await owner.post(USERS, { user_id: 'mixed' });
@@ -237,13 +237,13 @@ describe('roles', () => {
       expect(await make(org.workspaceId)).toBe(
         'You do not have access to the workspace in X-Service-Workspace-Id.',
       );
-      // the same, whether it is another organization's or nobody's, needed or not
+      // the same for a workspace of another organization and an unknown one, whether the header is required or not
       expect(await make(stranger.workspaceId)).toBe(await make('wsp_unknown'));
       const optional = (workspaceId: string) => detailOf(api.in(workspaceId).get(WORKSPACES));
       expect(await optional(stranger.workspaceId)).toBe(await optional('wsp_unknown'));
     });
 
-    it('has no effect when optional, unless its workspace is out of reach', async () => {
+    it('has no effect if optional, unless its workspace is inaccessible', async () => {
       const owner = await org.member('owner');
       const stranger = await newOrganization(app);
       const always = owner.in(await org.newWorkspace());
@@ -270,10 +270,10 @@ describe('roles', () => {
     });
   });
 
-  describe('and nobody grants what they lack:', () => {
+  describe('that the caller does not hold cannot be granted or revoked', () => {
     const denied = { status: 403, code: 'access_denied' };
 
-    it('not by creating a service account', async () => {
+    it('by creating a service account', async () => {
       const admin = await org.member('admin');
       const body = (roles: Role[]) => ({ name: name(), roles, workspace_ids: [org.workspaceId] });
       expect((await admin.post(ACCOUNTS, body(['owner']))).body).toMatchObject(denied);
@@ -281,7 +281,7 @@ describe('roles', () => {
       expect((await (await org.member('owner')).post(ACCOUNTS, body(['owner']))).status).toBe(201);
     });
 
-    it('not the role annotator either', async () => {
+    it('even if it is only the role annotator', async () => {
       const here = await org.member('admin');
       const account = (roles: Role[]) => ({ name: name(), roles, workspace_ids: [org.workspaceId] });
       const made = await here.post(ACCOUNTS, account(['annotator']));
@@ -300,7 +300,7 @@ describe('roles', () => {
       expect((await there.post(ACCOUNTS, account(['annotator']))).body).toMatchObject(denied);
     });
 
-    it('not by changing its roles or workspaces', async () => {
+    it('by changing the roles or workspaces of a service account', async () => {
       const admin = await org.member('admin');
       const weak = await org.serviceAccount('viewer');
       const strong = await org.serviceAccount('owner');
@@ -318,7 +318,7 @@ describe('roles', () => {
       );
     });
 
-    it('not by creating a key of one with more roles', async () => {
+    it('by creating a key of an account with more roles', async () => {
       const admin = await org.member('admin');
       const strong = await org.serviceAccount('owner');
       const keys = (id: string) => `${ACCOUNTS}/${id}/keys`;
@@ -332,7 +332,7 @@ describe('roles', () => {
       expect((await owner.post(keys(weak.serviceAccountId), { name: 'x' })).status).toBe(201);
     });
 
-    it('not by adding or removing a member', async () => {
+    it('by adding or removing a member', async () => {
       const admin = await org.member('admin');
       const owner = await org.member('owner');
       const member = `${WORKSPACES}/${org.workspaceId}/members/someone`;
@@ -344,7 +344,7 @@ describe('roles', () => {
       expect((await admin.delete(member)).status).toBe(204);
     });
 
-    it('not by adding or changing a person', async () => {
+    it('by adding or changing a person', async () => {
       const admin = await org.member('admin');
       expect((await admin.post(USERS, { user_id: 'boss', roles: ['owner'] })).body).toMatchObject(denied);
       expect((await admin.post(USERS, { user_id: 'boss', roles: ['admin'] })).status).toBe(201);
@@ -356,7 +356,7 @@ describe('roles', () => {
       expect((await boss.patch('/registry/v1/org', { name: name() })).status).toBe(200);
     });
 
-    it('not by suspending, reinstating or archiving an account with more roles', async () => {
+    it('by suspending, reinstating or archiving an account with more roles', async () => {
       const admin = await org.member('admin');
       const owner = await org.member('owner');
       const strong = await org.serviceAccount('owner');
@@ -390,7 +390,7 @@ describe('roles', () => {
       expect((await admin.patch(`${USERS}/third`, { status: 'active' })).status).toBe(200);
     });
 
-    it('not an organization role as a workspace account', async () => {
+    it('by a workspace account, for the whole organization', async () => {
       const bound = app.api((await org.serviceAccount('owner')).key);
       const narrowed = app.api(
         await org.tokenOf(newId('usr'), { roles: ['owner'], workspace_ids: [org.workspaceId] }),
@@ -412,7 +412,7 @@ describe('roles', () => {
       expect((await bound.get(`${WORKSPACES}/${made.body.workspace_id}`)).status).toBe(200);
     });
 
-    it('not through an account with wider access', async () => {
+    it('through an account with wider access', async () => {
       const { key, serviceAccountId } = await org.serviceAccount('admin');
       const bound = app.api(key);
       const owner = await org.member('owner');
@@ -447,7 +447,7 @@ describe('roles', () => {
       expect((await bound.patch(`${ACCOUNTS}/${serviceAccountId}`, { description: 'me' })).status).toBe(200);
     });
 
-    it('not all workspaces unless they have them', async () => {
+    it('for all workspaces, unless the caller has access to all', async () => {
       const owner = await org.member('owner');
       const body = { name: name(), roles: ['admin'], workspace_ids: ['*'] };
       const { service_account_id } = (await owner.post<{ service_account_id: string }>(ACCOUNTS, body)).body;
@@ -465,7 +465,7 @@ describe('roles', () => {
       expect((await owner.post(ACCOUNTS, { name: name(), workspace_ids: ['*', later] })).status).toBe(400);
     });
 
-    it('not a workspace they cannot reach', async () => {
+    it('for a workspace that the caller cannot access', async () => {
       const { key, serviceAccountId } = await org.serviceAccount('admin');
       const bound = app.api(key);
       const other = await org.newWorkspace();

@@ -120,7 +120,7 @@ describe('search with a failing embeddings backend', () => {
     expect(server.count('climate of each')).toBe(2);
   });
 
-  it('survives the timeouts of impatient callers', async () => {
+  it('is not affected by the timeouts of impatient callers', async () => {
     let release: (() => void) | undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
     server.reply = async (): Promise<'answers'> => {
@@ -139,12 +139,12 @@ describe('search with a failing embeddings backend', () => {
     release!();
     expect((await search(stranger, { mode: 'vector', query: 'car of the stranger' })).status).toBe(200);
     await hasty.close();
-    // sent requests are answered, whoever waits for them; those without a turn were not sent
+    // requests that were sent complete even if their callers gave up, and the others were never sent
     expect(server.count('car of 1')).toBeGreaterThan(0);
     expect(server.asked.filter(({ json }) => /^car of \d/.test(json.input[0]!))).toHaveLength(8);
   });
 
-  it('falls back to words when the backend is slow', async () => {
+  it('falls back to keyword search if the backend is slow', async () => {
     server.reply = () => 'hangs';
     const hasty = await app.another({ REQUEST_TIMEOUT_MS: '4000' });
     const impatient = hasty.api(await org.token('viewer'));

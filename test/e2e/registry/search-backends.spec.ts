@@ -33,7 +33,7 @@ describe('search with an embeddings backend', () => {
     server.reply = () => 'answers';
   });
 
-  /** Has the worker embed what is due until something is so. */
+  /** Lets the worker embed due documents until a condition is met. */
   const until = async (isSo: () => Promise<boolean>, by = worker): Promise<void> => {
     for (let turn = 0; turn < 200; turn++) {
       await by.get(EmbeddingWorker).fill();
@@ -53,7 +53,7 @@ describe('search with an embeddings backend', () => {
     (await app.database.query('SELECT 1 FROM search_embeddings WHERE is_pending AND attempts = 0')).length ===
     0;
 
-  it('re-embeds documents of another embedder, and finds them by words meanwhile', async () => {
+  it('re-embeds documents of another embedder, and meanwhile finds them by keywords', async () => {
     const workspace_id = await org.newWorkspace();
     const builtin = await createTestApp({ databaseUrl: app.databaseUrl, issuer: app.issuer });
     try {
@@ -68,7 +68,7 @@ describe('search with an embeddings backend', () => {
     expect((await names(editor, { query: 'my car', workspace_id }))[0]).toBe('my car');
     expect(await names(editor, { mode: 'vector', query: 'automobile', workspace_id })).toEqual([]);
 
-    // The backend rejects one of the texts. The others are embedded all the same.
+    // The backend rejects one of the texts, and the others are still embedded.
     server.reply = ({ json }) =>
       json.input.some((text) => text.includes('poison')) ? { status: 400 } : 'answers';
     worker = await createTestWorker(app);
@@ -91,7 +91,7 @@ describe('search with an embeddings backend', () => {
     ]);
   });
 
-  it('finds new resources by words at once, and by vectors once embedded', async () => {
+  it('finds new resources by keywords at once, and by vectors once embedded', async () => {
     const workspace_id = await org.newWorkspace();
     const id = await register(editor, workspace_id, { name: 'invoice' });
     expect(await names(editor, { query: 'invoice', workspace_id })).toEqual(['invoice']);
@@ -130,25 +130,25 @@ describe('search with an embeddings backend', () => {
 
   const TROUBLES = [
     ['is down', () => ({ status: 500 }), 'returned status 500'],
-    ['limits', () => ({ status: 429, headers: { 'retry-after': '1' } }), 'returned status 429'],
-    ['does not answer', () => 'hangs', 'did not respond within 2 s'],
-    ['does not end', () => 'floods', 'more bytes than its vectors need'],
-    ['answers no JSON', () => ({ status: 200, body: '<html>' }), 'invalid JSON'],
-    ['answers too few', () => ({ status: 200, body: '{"data": []}' }), 'did not return the 1 requested vectors'],
+    ['returns 429', () => ({ status: 429, headers: { 'retry-after': '1' } }), 'returned status 429'],
+    ['does not respond', () => 'hangs', 'did not respond within 2 s'],
+    ['sends an endless response', () => 'floods', 'more bytes than its vectors need'],
+    ['returns invalid JSON', () => ({ status: 200, body: '<html>' }), 'invalid JSON'],
+    ['returns too few vectors', () => ({ status: 200, body: '{"data": []}' }), 'did not return the 1 requested vectors'],
     [
-      'answers no numbers',
+      'returns vectors without numbers',
       () => ({ status: 200, body: '{"data": [{"embedding": [null]}]}' }),
       'invalid vectors',
     ],
     [
-      'answers others',
+      'returns vectors of another length',
       () => ({ status: 200, body: '{"data": [{"embedding": [1, 2]}]}' }),
       'a different length',
     ],
-    ['sends elsewhere', () => ({ status: 302, headers: { location: 'http://127.0.0.1/' } }), 'returned status 302'],
+    ['redirects', () => ({ status: 302, headers: { location: 'http://127.0.0.1/' } }), 'returned status 302'],
   ] as const;
 
-  it.each(TROUBLES)('falls back to words when it %s; vector search is 503', async (_, reply, reported) => {
+  it.each(TROUBLES)('falls back to keyword search if the backend %s, and returns 503 for vector search', async (_, reply, reported) => {
     const other = await app.another();
     try {
       const workspace_id = await org.newWorkspace();
@@ -179,7 +179,7 @@ describe('search with an embeddings backend', () => {
       const isFilled = async () =>
         (await app.database.query('SELECT 1 FROM search_embeddings WHERE is_pending')).length === 0;
       await until(isFilled, next);
-      // The worker that started before stays out of it.
+      // The worker that started earlier does nothing.
       await worker.get(EmbeddingWorker).upkeep();
       await worker.get(EmbeddingWorker).fill();
       expect(await isFilled()).toBe(true);

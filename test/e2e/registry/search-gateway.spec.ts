@@ -17,7 +17,7 @@ describe('search with embeddings of a model of the gateway', () => {
     await server.close();
   });
 
-  it('finds what means the same, and its usage is recorded', async () => {
+  it('finds documents of the same meaning, and records its usage', async () => {
     server = await EmbeddingsServer.listen();
     prepared = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
     const org = await newOrganization(prepared);

@@ -41,7 +41,7 @@ describe('large searches', () => {
     expect(await names(editor, { mode: 'keyword', query: 'expanding' })).toEqual(['expanding']);
   });
 
-  it('rank a bounded number, with name matches always included', async () => {
+  it('rank a limited number of documents, always including name matches', async () => {
     const editor = await editorOf(large);
     await register(editor, large.workspaceId, { name: 'ordinary' });
     const of = (more: object) => search(editor, { mode: 'keyword', query: 'ordinary', ...more });

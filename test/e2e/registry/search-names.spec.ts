@@ -30,14 +30,14 @@ describe('search by names', () => {
     ['data-laoder', 'data-loader'],
     ['the documnt reader', 'document reader'],
     ['the serach orders', 'search_orders'],
-  ])('for %s finds %s', async (query, name) => {
+  ])('for the misspelt query %j finds %j', async (query, name) => {
     const workspace_id = await org.newWorkspace();
     await register(editor, workspace_id, { name });
     await register(editor, workspace_id, { name: 'weather' });
     expect(await found(workspace_id, query)).toEqual([name]);
   });
 
-  it('ranks the exact name first, then other punctuation', async () => {
+  it('ranks the exact name first, then names with other punctuation', async () => {
     const workspace_id = await org.newWorkspace();
     for (const name of ['old pdf forms', 'pdf-forms-pdf-forms-legacy', 'pdfForms', 'pdf-forms'])
       await register(editor, workspace_id, { name });
@@ -58,7 +58,7 @@ describe('search by names', () => {
     expect([body.items.length, body.items[0]!.name, body.page.total]).toEqual([500, 'barometer', null]);
   });
 
-  describe('by vectors', () => {
+  describe('with vectors', () => {
     it('drops the vector when the new texts have no words', async () => {
       const workspaceId = await org.newWorkspace();
       const put = (name: string) =>

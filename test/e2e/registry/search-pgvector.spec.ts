@@ -18,7 +18,7 @@ import { VectorSearchRepository } from '../../../src/registry/search/vector-sear
 const DOCUMENTS = 1_000;
 const INDEX = `search_embeddings_near_${BUILTIN_IDENTITY}`;
 
-/** The database interface of the repositories, on PGlite with pgvector. */
+/** The repositories' database interface, implemented with PGlite and pgvector. */
 class PgliteDatabase {
   readonly statements: { text: string; values: unknown[] }[] = [];
   constructor(private readonly pglite: PGlite) {}
@@ -33,7 +33,7 @@ class PgliteDatabase {
     await this.query(statement);
   }
 
-  /** One connection: SET LOCAL ends with the transaction. */
+  /** Uses the single connection. SET LOCAL ends with the transaction. */
   async transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
     await this.pglite.exec('BEGIN');
     try {
@@ -108,7 +108,7 @@ describe('vector search with pgvector', () => {
     return rows.map(({ name }) => name);
   };
 
-  it('finds the same with the index as without', async () => {
+  it('returns the same results with and without the index', async () => {
     const queries = ['invoice agent', 'weather reports 12', 'plan a route', 'mail'];
     const without = [];
     for (const query of queries) without.push(await rank('org_large', query));
@@ -129,7 +129,7 @@ describe('vector search with pgvector', () => {
     }
   });
 
-  it('is answered from the index', async () => {
+  it('uses the index', async () => {
     await rank('org_large', 'agent');
     const { text, values } = byIndex()!;
     await pglite.exec('BEGIN; SET LOCAL enable_sort = off');
@@ -157,7 +157,7 @@ describe('vector search with pgvector', () => {
     searches.comparedMax = 100;
   });
 
-  it('rebuilds an unfinished index, and drops those of other embedders', async () => {
+  it('rebuilds an unfinished index, and drops the indexes of other embedders', async () => {
     await pglite.query(`UPDATE pg_index SET indisvalid = false WHERE indexrelid = to_regclass($1)`, [INDEX]);
     expect(await indexNames()).toEqual([]);
     await createIndex();

@@ -13,19 +13,19 @@ import { search, type SearchPage } from './search.fixture';
 
 const TABLES = ['search_documents', 'search_embeddings'];
 
-/** Documents of each workspace. PostgreSQL stores their words apart, because they are long. */
+/** Documents of each workspace. Their words are so long that PostgreSQL stores them out of line. */
 const MANY = 2_000;
 
-/** Rows that the statements of a keyword search may go through when a few documents match. */
+/** Rows that the statements of a keyword search may process if few documents match. */
 const FEW = 1_000;
 
 /**
- * Rows that the statements of a hybrid search may go through for each document within reach, whose vectors are compared: one
- * statement compares them, and one reads the best. Each row is counted by every node of a plan that it passes.
+ * Rows that the statements of a hybrid search may process for each document within reach. One statement compares the vectors,
+ * and one reads the best documents. A row counts once for every node of a plan that it passes.
  */
 const EACH_COMPARED = 15;
 
-/** Documents that have the words of {@link RARE}. */
+/** Number of documents that contain the words of {@link RARE}. */
 const RARE_COUNT = 7;
 const RARE = 'lighthouse keeper';
 
@@ -36,7 +36,7 @@ interface Filled {
   other: string;
 }
 
-describe('the work of a search', () => {
+describe('the number of rows that a search reads', () => {
   let app: TestApp;
   let filled: Filled;
 

@@ -9,7 +9,7 @@ import { SOME_MAX } from '../../../src/registry/search/keyword-search.repository
 import { markOf } from '../../../src/resources/search-index/search-document';
 import { editorOf, names, register, search } from './search.fixture';
 
-describe('the ranking by words', () => {
+describe('the ranking of a keyword search', () => {
   let app: TestApp;
   let org: TestOrganization;
   let editor: ApiClient;
@@ -26,7 +26,7 @@ describe('the ranking by words', () => {
     return body.items.map(({ name, score }) => [name, score]);
   };
 
-  it('ranks names equal to the query first, then other punctuation', async () => {
+  it('puts names equal to the query first, then names with other punctuation', async () => {
     const workspace_id = await org.newWorkspace();
     for (let n = 0; n < 10; n++) await register(editor, workspace_id, { name: `pdfForms of ${n}` });
     for (const name of ['pdf-forms', 'pdf forms', 'pdfForms', 'create_ticket'])
@@ -43,7 +43,7 @@ describe('the ranking by words', () => {
     expect(await scores(workspace_id, 'createTicket')).toEqual([['create_ticket', 0.99]]);
   });
 
-  it('finds identifiers in texts, whole and in parts', async () => {
+  it('finds identifiers in texts, by the whole and by their parts', async () => {
     const workspace_id = await org.newWorkspace();
     await register(editor, workspace_id, { name: 'a', description: 'calls createTicket()' });
     await register(editor, workspace_id, { name: 'b', description: 'a ticket to create' });
@@ -65,7 +65,7 @@ describe('the ranking by words', () => {
     expect(body.items[0]!.highlight).toContain('<mark>');
   });
 
-  it('ranks prefix matches: names, then descriptions, then texts', async () => {
+  it('orders prefix matches: names, then descriptions, then texts', async () => {
     const workspace_id = await org.newWorkspace();
     const many = 'navigation navigator navigable navigates';
     await register(editor, workspace_id, {
@@ -87,8 +87,8 @@ describe('the ranking by words', () => {
     }
   });
 
-  describe('when few documents have all words', () => {
-    it('ranks documents with some of the words below', async () => {
+  describe('if few documents have all words', () => {
+    it('adds documents with some of the words, below the others', async () => {
       const workspace_id = await org.newWorkspace();
       await register(editor, workspace_id, { name: 'one', description: 'debugging of tests' });
       await register(editor, workspace_id, { name: 'two', description: 'flaky networks' });
@@ -121,14 +121,14 @@ describe('the ranking by words', () => {
       expect(await scores(workspace_id, 'weather')).toHaveLength(1);
     });
 
-    it('adds none when enough have all words', async () => {
+    it('adds none if enough documents have all words', async () => {
       const workspace_id = await org.newWorkspace();
       for (let n = 0; n < 10; n++) await register(editor, workspace_id, { name: `tide gauge ${n}` });
       await register(editor, workspace_id, { name: 'tide' });
       expect(await scores(workspace_id, 'tide gauge')).toHaveLength(10);
     });
 
-    it('returns a bounded number of them, without a total', async () => {
+    it('adds a limited number of them, without a total', async () => {
       const workspace_id = await org.newWorkspace();
       await app.database.query(
         `INSERT INTO search_documents (resource_type, resource_id, org_id, workspace_id, name, description, body, updated_at, words)

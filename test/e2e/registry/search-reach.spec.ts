@@ -21,7 +21,7 @@ describe('search results', () => {
   });
   afterAll(() => app.close());
 
-  it('exclude archived workspaces unless named', async () => {
+  it('exclude archived workspaces, unless the request names one', async () => {
     const [kept, gone] = [await org.newWorkspace(), await org.newWorkspace()];
     for (const workspace_id of [kept, gone]) await register(editor, workspace_id, { name: 'lighthouse' });
     const all = (by: ApiClient, body: object = {}) =>

@@ -21,7 +21,7 @@ export interface SearchPage {
 
 let made = 0;
 
-/** Registers a repository, which is a document with its address as its text. @returns its id */
+/** Registers a repository, which is indexed with its URL as its text. @returns its id */
 export async function register(
   by: ApiClient,
   workspace_id: string,
@@ -36,14 +36,14 @@ export async function register(
 export const search = (by: ApiClient, body: Record<string, unknown>): Promise<Answer<SearchPage>> =>
   by.post(SEARCH, body);
 
-/** The names of what is found, in order. */
+/** Returns the names of the hits, in order. */
 export async function names(by: ApiClient, body: Record<string, unknown>): Promise<string[]> {
   const answer = await search(by, body);
   if (answer.status !== 200) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`);
   return answer.body.items.map(({ name }) => name);
 }
 
-/** What a refusal says: its status, its code and what it points at. */
+/** Returns the status, the code and the first pointer of a problem. */
 export const refusal = ({ status, body }: Answer): unknown[] => [
   status,
   body.code,

@@ -7,7 +7,7 @@ import {
 } from '#testing';
 import { editorOf, names, refusal, register, search, type SearchItem } from './search.fixture';
 
-describe('search by words', () => {
+describe('keyword search', () => {
   let app: TestApp;
   let org: TestOrganization;
   let editor: ApiClient;
@@ -126,7 +126,7 @@ describe('search by words', () => {
     expect(highlight!.replace(/<\/?mark>/g, '')).not.toMatch(/[<>]/);
   });
 
-  it('narrows by type and by the time of the last change', async () => {
+  it('filters by type and by the time of the last change', async () => {
     const workspace_id = await org.newWorkspace();
     await register(editor, workspace_id, { name: 'narrowed' });
     const query = { mode: 'keyword', query: 'narrowed', workspace_id };
@@ -172,7 +172,7 @@ describe('search by words', () => {
     expect(refusal(await search(editor, body))).toEqual(expected);
   });
 
-  it('takes the longest words and numbers that a query may have', async () => {
+  it('accepts the longest words and numbers that a query may contain', async () => {
     const workspace_id = await org.newWorkspace();
     const name = 'ж'.repeat(255);
     await register(editor, workspace_id, { name, description: `${'😀'.repeat(2000)}${'a'.repeat(6000)}` });
@@ -182,7 +182,7 @@ describe('search by words', () => {
     expect((await search(editor, { mode: 'vector', vector, workspace_id })).status).toBe(200);
   });
 
-  describe('returns only what the caller may read:', () => {
+  describe('returns only documents that the caller may read', () => {
     let elsewhere: string;
     const all = (by: ApiClient, body: object = {}) =>
       Promise.all(
@@ -199,34 +199,34 @@ describe('search by words', () => {
       await register(editor, elsewhere, { name: 'classified' });
     });
 
-    it('nothing of other organizations', async () => {
+    it('and none of other organizations', async () => {
       const stranger = await (await newOrganization(app)).member('owner');
       expect(await all(stranger)).toEqual(nothing);
       expect(await all(stranger, { workspace_id: elsewhere })).toEqual(nothing);
     });
 
-    it('nothing of workspaces out of reach', async () => {
+    it('and none of inaccessible workspaces', async () => {
       const bound = app.api((await org.serviceAccount('admin')).key);
       expect(await all(bound)).toEqual(nothing);
       expect(await all(bound, { workspace_id: elsewhere })).toEqual(nothing);
       expect(await all(editor)).toEqual(itself);
     });
 
-    it('in the workspace that the query names', async () => {
+    it('and only of the workspace that the request names', async () => {
       expect(await all(editor.in(org.workspaceId))).toEqual(itself);
       expect(await all(editor, { workspace_id: org.workspaceId })).toEqual(nothing);
       expect(await all(editor.in(org.workspaceId), { workspace_id: elsewhere })).toEqual(itself);
       expect(await all(editor, { workspace_id: 'wsp_nope' })).toEqual(nothing);
     });
 
-    it('requires the role viewer', async () => {
+    it('and requires the role viewer', async () => {
       expect((await search(await org.member('runtime'), { query: 'x' })).status).toBe(403);
       expect(await all(await org.member('viewer'))).toEqual(itself);
       expect((await search(app.api(), { query: 'x' })).status).toBe(401);
     });
   });
 
-  describe('by vectors', () => {
+  describe('with vectors', () => {
     it('finds documents with common words, nearest first', async () => {
       const workspace_id = await org.newWorkspace();
       await register(editor, workspace_id, { name: 'weather forecasts', url: 'https://x.example/weather' });
@@ -247,7 +247,7 @@ describe('search by words', () => {
       expect(await names(editor, { mode: 'vector', query: '—', workspace_id })).toEqual([]);
     });
 
-    it('takes a vector in place of the query', async () => {
+    it('accepts a vector instead of the query', async () => {
       const workspace_id = await org.newWorkspace();
       await register(editor, workspace_id, { name: 'given' });
       const [row] = await app.database.query<{ parts: string }>(
@@ -264,7 +264,7 @@ describe('search by words', () => {
       expect(both.body.items[0]!.ranks).toEqual({ keyword: null, vector: 1 });
     });
 
-    it('follows changes of the texts only', async () => {
+    it('embeds again only if the texts change', async () => {
       const workspace_id = await org.newWorkspace();
       const id = await register(editor, workspace_id, { name: 'barometer' });
       const path = `/registry/v1/repos/${id}`;

@@ -112,7 +112,7 @@ describe('service accounts and their keys', () => {
     expect(body.roles).toEqual(['admin']);
   });
 
-  it('are listed by name, status, workspace and words, in pages', async () => {
+  it('are listed in pages, filtered by name, status, workspace and words', async () => {
     const own = await newOrganization(app);
     const api = await own.member('owner');
     const other = await own.newWorkspace();
@@ -143,7 +143,7 @@ describe('service accounts and their keys', () => {
   });
 
   describe('keys', () => {
-    it('are shown once, and identified by their prefix', async () => {
+    it('are shown once, and later identified by their prefix', async () => {
       const { body } = await make();
       const id = body.service_account_id as string;
       const answer = await makeKey(id, { name: 'laptop' });
@@ -158,7 +158,7 @@ describe('service accounts and their keys', () => {
       expect(JSON.stringify(list.body)).not.toContain(key.slice(10));
     });
 
-    it('are stored as a keyed hash only', async () => {
+    it('are only stored as a keyed hash', async () => {
       const { body } = await make();
       const { key, key_id } = (await makeKey(body.service_account_id as string)).body;
       const [row] = await app.database.query<Record<string, unknown>>(
@@ -181,7 +181,7 @@ describe('service accounts and their keys', () => {
       expect(kept).toEqual([]);
     });
 
-    it('work until they are revoked, repeatedly', async () => {
+    it('work until they are revoked, and can be revoked again', async () => {
       const { body } = await make();
       const id = body.service_account_id as string;
       const [one, other] = [(await makeKey(id)).body, (await makeKey(id)).body];
@@ -218,7 +218,7 @@ describe('service accounts and their keys', () => {
       expect((await admin.post(path, { name: 'k', expires_at: expiresAt })).status).toBe(400);
     });
 
-    it('stop working when their service account is suspended, and for good when it is archived', async () => {
+    it('stop working if their service account is suspended or archived', async () => {
       const { body } = await make();
       const id = body.service_account_id as string;
       const { key, key_id } = (await makeKey(id)).body;

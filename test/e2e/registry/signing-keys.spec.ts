@@ -23,13 +23,13 @@ describe("the service's own signing keys", () => {
   };
   const exchange = async (from: TestApp): Promise<string> =>
     (await from.api().post<{ access_token: string }>(TOKENS, { api_key: key })).body.access_token;
-  /** Another process, which remembers nothing. */
+  /** Starts another process, which has nothing cached. */
   const start = async (env = app.env): Promise<TestApp> => {
     const one = await createTestApp({ databaseUrl: app.databaseUrl, issuer: app.issuer, env });
     processes.push(one);
     return one;
   };
-  /** Lets time pass, as far as the database can tell. */
+  /** Moves the times in the database back, as if time had passed. */
   const pass = (interval: string) =>
     app.database.query(
       `UPDATE signing_keys SET signs_from = signs_from - $1::interval, signs_until = signs_until - $1::interval`,
@@ -43,12 +43,12 @@ describe("the service's own signing keys", () => {
     expect(await kidsOf(app)).toHaveLength(1);
   });
 
-  it('rotate: published, then signing, kept until the last token has expired', async () => {
+  it('rotate: a new key is published first, then signs, and stays until its last token has expired', async () => {
     const first = await exchange(app);
     const firstKid = decodeProtectedHeader(first).kid!;
     await pass('25 hours');
     await Promise.all([start(), start()]);
-    // due: the next key is there for all to fetch, and the present one signs on
+    // a rotation is due: the next key is published, and the current one still signs
     const tokens = await Promise.all(processes.map(exchange));
     expect(tokens.map((token) => decodeProtectedHeader(token).kid)).toEqual([firstKid, firstKid]);
     const announced = await kidsOf(app);
@@ -61,7 +61,7 @@ describe("the service's own signing keys", () => {
     expect(decodeProtectedHeader(second).kid).toBe(secondKid);
     expect(await kidsOf(later)).toEqual([secondKid, firstKid]);
     for (const token of [first, second]) {
-      // in a process that knew the first key alone, too
+      // even in a process that had only the first key
       expect((await app.api(token).get(ME)).status).toBe(200);
       expect((await later.api(token).get(ME)).status).toBe(200);
     }
@@ -72,7 +72,7 @@ describe("the service's own signing keys", () => {
     expect(await kidsOf(later)).toEqual([secondKid]);
   });
 
-  it('are stored encrypted, and replaced when they cannot be decrypted', async () => {
+  it('are stored encrypted, and replaced if they cannot be decrypted', async () => {
     const token = await exchange(await start());
     const rows = await app.database.query<{ private_jwk: string }>('SELECT private_jwk FROM signing_keys');
     for (const { private_jwk } of rows) expect(private_jwk).toMatch(/^v1\.[0-9a-f]{16}\.[\w-]+$/);
@@ -81,7 +81,7 @@ describe("the service's own signing keys", () => {
     const other = await start({ ...app.env, SECRETS_KEY: secret });
     const kids = await kidsOf(other);
     expect(kids.filter((kid) => !published.includes(kid))).toHaveLength(1);
-    // keys are known by a hash under SECRETS_KEY, tokens by keys that are public
+    // API keys are hashed with SECRETS_KEY, but tokens are verified with public keys
     expect((await other.api(key).get(ME)).body).toMatchObject({ code: 'invalid_api_key' });
     expect((await other.api(token).get(ME)).status).toBe(200);
   });

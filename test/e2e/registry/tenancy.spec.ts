@@ -24,7 +24,7 @@ describe('another organization', () => {
   });
   afterAll(() => app.close());
 
-  /** Every route that takes an id, with ids put in. */
+  /** Returns every route that takes an id, with these ids. */
   const routes = (workspaceId: string, accountId: string, keyId: string, userId: string, member: string) =>
     [
       ['GET', `/workspaces/${workspaceId}`],
@@ -50,12 +50,12 @@ describe('another organization', () => {
     expect([method, path, answer.status, answer.body.code]).toEqual([method, path, 404, 'not_found']);
   };
 
-  it('is invisible: its ids are like unknown ids', async () => {
+  it('is invisible: its ids behave like unknown ids', async () => {
     const { serviceAccountId, keyId, key } = theirAccount;
     for (const route of routes(theirs.workspaceId, serviceAccountId, keyId, 'theirs', 'theirs')) {
       await expectNotFound(...route);
     }
-    // its parts under our own
+    // its resources under our own
     await expectNotFound('PUT', `/workspaces/${ours.workspaceId}/members/theirs`, { roles: ['viewer'] });
     await expectNotFound('PUT', `/workspaces/${ours.workspaceId}/members/${serviceAccountId}`, {
       roles: ['viewer'],
@@ -65,13 +65,13 @@ describe('another organization', () => {
     expect((await app.api(key).get('/registry/v1/me')).status).toBe(200);
   });
 
-  it('cannot be detected by the text of an answer', async () => {
+  it('cannot be detected by the text of a response', async () => {
     const detail = async (id: string) =>
       (await api.get<{ detail: string }>(`/registry/v1/workspaces/${id}`)).body.detail.replace(id, '');
     expect(await detail(theirs.workspaceId)).toBe(await detail('wsp_00000000000000000000000000'));
   });
 
-  it('cannot be referred to', async () => {
+  it('cannot be referenced', async () => {
     const answer = await api.post('/registry/v1/service-accounts', {
       name: 'x',
       workspace_ids: [theirs.workspaceId],
@@ -82,7 +82,7 @@ describe('another organization', () => {
     });
   });
 
-  it('is in none of our lists', async () => {
+  it('does not appear in our lists', async () => {
     for (const list of ['workspaces', 'service-accounts', 'users']) {
       const { body } = await api.get<{ items: { org_id: string }[] }>(
         `/registry/v1/${list}?include_archived=true`,
@@ -104,12 +104,12 @@ describe('another organization', () => {
     ['a quote', "a'--"],
     ['a space', 'a%20b'],
     ['300 characters', 'x'.repeat(300)],
-    ['half a character', '%ed%a0%80'],
-    ['another kind', 'usr_00000000000000000000000000'],
+    ['half of a surrogate pair', '%ed%a0%80'],
+    ['the prefix of another kind', 'usr_00000000000000000000000000'],
   ])('cannot be reached by an id with %s', async (_, id) => {
     for (const [method, path, body] of routes(id, id, id, id, id)) {
       const answer = await api.request<{ code: string }>(method, `/registry/v1${path}`, { body });
-      // what is no URL at all is the parser's to refuse
+      // the parser rejects texts that are not URLs
       const expected = /%ff|%ed/.test(id) ? [400, 'invalid_request'] : [404, 'not_found'];
       expect([path, answer.status, answer.body.code]).toEqual([path, ...expected]);
     }

@@ -5,9 +5,9 @@ import { base64url, signHmac, signRaw } from './raw-token';
 
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 
-describe('authentication by the form', () => {
+describe('authentication', () => {
   let auth: AuthenticationHarness;
-  /** One for each algorithm. */
+  /** One issuer for each algorithm. */
   const issuers = new Map<string, TestIssuer>();
 
   beforeAll(async () => {
@@ -20,8 +20,8 @@ describe('authentication by the form', () => {
   });
   afterAll(() => auth.app.close());
 
-  describe('of the Authorization header', () => {
-    it('challenges when it is missing', async () => {
+  describe('checks the Authorization header and', () => {
+    it('returns a challenge if it is missing', async () => {
       const answer = await auth.app.api().get(ME);
       expect(answer.status).toBe(401);
       expect(answer.body).toMatchObject({ code: 'token_missing', status: 401 });
@@ -52,7 +52,7 @@ describe('authentication by the form', () => {
       expect(answer.body).toMatchObject({ code: 'token_missing' });
     });
 
-    it('refuses two of them, although Node would keep the first', async () => {
+    it('refuses two headers, although Node would keep the first', async () => {
       const token = await auth.org.token('viewer');
       const two = await rawGet([`Authorization: Bearer ${token}`, `Authorization: Bearer ${token}`]);
       expect(two).toContain('"code":"token_malformed"');
@@ -70,7 +70,7 @@ describe('authentication by the form', () => {
       expect(await auth.codeOf(undefined, { authorization: 'Bearer' })).toBe('token_malformed');
     });
 
-    /** fetch would join the headers, or refuse to send them. */
+    /** Uses Node's client, because `fetch` would join the headers or refuse to send them. */
     const rawGet = (headers: string[]): Promise<string> =>
       new Promise((resolve, reject) => {
         const { hostname, port } = new URL(auth.app.url);
@@ -85,7 +85,7 @@ describe('authentication by the form', () => {
       });
   });
 
-  describe('of the form of a token', () => {
+  describe('checks the form of a token and', () => {
     const parts = async (): Promise<[string, string, string]> => {
       const { header, claims } = auth.valid();
       return (await signRaw(auth.strict, header, claims)).split('.') as [string, string, string];
@@ -99,8 +99,8 @@ describe('authentication by the form', () => {
       ['an empty payload', ([header, , signature]) => `${header}..${signature}`],
       ['padding', ([header, claims, signature]) => `${header}.${claims}.${signature}==`],
       ['the alphabet of base64', ([header, claims]) => `${header}.${claims}.ab+/`],
-      ['bits that are not used', ([header, claims]) => `${header}.${claims}.ab`],
-      ['a character too many', ([header, claims, signature]) => `${header}.${claims}.${signature}abc`],
+      ['a non-zero unused bit', ([header, claims]) => `${header}.${claims}.ab`],
+      ['extra characters', ([header, claims, signature]) => `${header}.${claims}.${signature}abc`],
       [
         'a header that is not JSON',
         ([, claims, signature]) => `${base64url('{alg}')}.${claims}.${signature}`,
@@ -120,18 +120,18 @@ describe('authentication by the form', () => {
 
     it.each<[string, (claims: string) => string]>([
       ['exp twice', (claims) => claims.replace('{', `{"exp":${now() + 9e6},`)],
-      ['iss twice, once in disguise', (claims) => claims.replace('{', '{"\\u0069ss":"https://idp.test",')],
+      ['iss twice, once escaped', (claims) => claims.replace('{', '{"\\u0069ss":"https://idp.test",')],
       ['org_id twice', (claims) => claims.replace('}', ',"org_id":"org_other"}')],
       ['a NUL', (claims) => claims.replace('}', ',"user_id2":"a\\u0000"}')],
-      ['half a character', (claims) => claims.replace('}', ',"name":"\\udc00"}')],
-    ])('refuses a payload with %s, which its parser would hide', async (_, change) => {
+      ['half of a surrogate pair', (claims) => claims.replace('}', ',"name":"\\udc00"}')],
+    ])('refuses a payload with %s, which JSON.parse would hide', async (_, change) => {
       const { header, claims } = auth.valid();
       expect(await auth.codeOf(await signRaw(auth.strict, header, change(JSON.stringify(claims))))).toBe(
         'token_malformed',
       );
     });
 
-    it('refuses a header that names its algorithm twice', async () => {
+    it('refuses a header with two algorithms', async () => {
       const { claims } = auth.valid();
       const header = `{"alg":"none","alg":"ES256","kid":"${auth.strict.kid}"}`;
       expect(await auth.codeOf(await signRaw(auth.strict, header, claims))).toBe('token_malformed');
@@ -175,7 +175,7 @@ describe('authentication by the form', () => {
     });
   });
 
-  describe('of the algorithm', () => {
+  describe('checks the algorithm and', () => {
     it('refuses an unsecured token', async () => {
       const { claims } = auth.valid();
       for (const alg of ['none', 'None', 'nOnE']) {
@@ -183,7 +183,7 @@ describe('authentication by the form', () => {
       }
     });
 
-    it('refuses an HMAC under the public key', async () => {
+    it('refuses an HMAC with the public key', async () => {
       const { claims } = auth.valid();
       for (const alg of ['HS256', 'HS384', 'HS512']) {
         const header = { alg, kid: auth.strict.kid };
@@ -209,7 +209,7 @@ describe('authentication by the form', () => {
       expect(await auth.codeOf(changed)).toBe('signature_invalid');
     });
 
-    it('refuses one that does not match the key', async () => {
+    it('refuses an algorithm that does not match the key', async () => {
       const { header, claims } = auth.valid();
       expect(await auth.codeOfRaw({ header: { ...header, alg: 'ES384' }, claims })).toBe('alg_mismatch');
       expect(await auth.codeOfRaw({ header: { ...header, alg: 'RS256' }, claims })).toBe('alg_mismatch');
@@ -217,9 +217,9 @@ describe('authentication by the form', () => {
     });
   });
 
-  describe('of the kind of token', () => {
+  describe('checks the kind of token and', () => {
     it.each([{ crit: ['exp'], exp: 1 }, { crit: ['b64'], b64: true }, { crit: [] }, { crit: 'exp' }])(
-      'refuses %j, because nothing critical is understood',
+      'refuses %j, because it supports no critical headers',
       async (extra) => {
         const { header, claims } = auth.valid();
         expect(await auth.codeOfRaw({ header: { ...header, ...extra }, claims })).toBe('token_rejected');

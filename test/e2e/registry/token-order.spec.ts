@@ -9,10 +9,10 @@ describe('authentication', () => {
   });
   afterAll(() => auth.app.close());
 
-  describe('with several faults', () => {
+  describe('of a token with several faults reports', () => {
     type Faulty = RawToken & { scheme: string; tampered: boolean; unbound: boolean; suspended: boolean };
 
-    /** The faults in the order of the steps, each made so that it leaves the others where it can. */
+    /** The faults in the order of the verification steps. Each leaves the other faults in place where possible. */
     const FAULTS: [string, (token: Faulty) => void][] = [
       ['unauthorized', (token) => (token.scheme = 'Token')],
       ['token_malformed', (token) => (token.claims['iat'] = 'today')],
@@ -62,7 +62,7 @@ describe('authentication', () => {
       }
       let text = await signRaw(auth.strict, header, claims);
       if (tampered) text = text.replace(/[^.]+$/, (signature) => signature.split('').reverse().join(''));
-      // a reversed signature may end in bits that are not used
+      // a reversed signature may end in unused bits
       if (tampered) text = text.replace(/[^.]+$/, (s) => Buffer.from(s, 'base64url').toString('base64url'));
       return auth.codeOf(undefined, { authorization: `${scheme} ${text}` });
     };
@@ -76,7 +76,7 @@ describe('authentication', () => {
     });
 
     it.each(FAULTS.map(([code], i) => [code, i] as const))(
-      '%s comes before all later ones',
+      '%s before all later faults',
       async (code, i) => {
         const alone = faulty();
         FAULTS[i]![1](alone);
@@ -94,7 +94,7 @@ describe('authentication', () => {
     );
   });
 
-  it('answers each of its 18 codes', async () => {
+  it('can return each of its 18 codes', async () => {
     await auth.codeOf(undefined);
     await auth.codeOf('rsk_unknown');
     expect(AUTHENTICATION_CODES).toHaveLength(18);

@@ -11,7 +11,7 @@ describe('authentication', () => {
   });
   afterAll(() => auth.app.close());
 
-  describe('of issuer and key', () => {
+  describe('checks the issuer and the key and', () => {
     it('trusts only configured issuers', async () => {
       const stranger = await TestIssuer.create('https://stranger.test');
       expect(await auth.codeOf(await stranger.issueToken(auth.valid().claims, {}))).not.toBe('ok');
@@ -75,16 +75,16 @@ describe('authentication', () => {
     });
   });
 
-  describe('of time and audience', () => {
+  describe('checks time and audience and', () => {
     it.each<[string, Record<string, number>, string]>([
       ['expired 31 s ago', { exp: -31 }, 'token_expired'],
       ['expired long ago', { exp: -1e9 }, 'token_expired'],
-      ['expired 20 s ago, within what clocks may differ', { exp: -20 }, 'ok'],
+      ['expired 20 s ago, within the tolerated clock skew', { exp: -20 }, 'ok'],
       ['valid in 40 s', { nbf: 40 }, 'token_not_yet_valid'],
-      ['valid in 20 s, within what clocks may differ', { nbf: 20 }, 'ok'],
+      ['valid in 20 s, within the tolerated clock skew', { nbf: 20 }, 'ok'],
       ['issued in 40 s', { iat: 40 }, 'token_not_yet_valid'],
-      ['issued in 20 s, within what clocks may differ', { iat: 20 }, 'ok'],
-    ])('checks a token %s', async (_, times, code) => {
+      ['issued in 20 s, within the tolerated clock skew', { iat: 20 }, 'ok'],
+    ])('returns the right code for a token %s', async (_, times, code) => {
       const { header, claims } = auth.valid();
       const shifted = Object.fromEntries(Object.entries(times).map(([name, by]) => [name, now() + by]));
       expect(await auth.codeOfRaw({ header, claims: { ...claims, ...shifted } })).toBe(code);
@@ -99,13 +99,13 @@ describe('authentication', () => {
       ['', 'audience_mismatch'],
       ['test-api ', 'audience_mismatch'],
       [undefined, 'audience_mismatch'],
-    ])('checks the audience %j', async (aud, code) => {
+    ])('returns the right code for the audience %j', async (aud, code) => {
       const { header, claims } = auth.valid();
       expect(await auth.codeOfRaw({ header, claims: { ...claims, aud } })).toBe(code);
     });
   });
 
-  describe('of the account', () => {
+  describe('reads the identity and', () => {
     it('requires a subject, an organization and a user', async () => {
       expect(await auth.codeOfClaims({ sub: undefined })).toBe('missing_identity');
       expect(await auth.codeOfClaims({ sub: '' })).toBe('missing_identity');
@@ -147,7 +147,7 @@ describe('authentication', () => {
       expect(await auth.codeOf(platform)).toBe('token_rejected');
     });
 
-    it('drops unknown roles and those the issuer may not grant', async () => {
+    it('drops unknown roles and roles that the issuer may not grant', async () => {
       const own = await newOrganization(auth.app);
       const narrow = await TestIssuer.create('https://narrow.test');
       const other = await createTestApp({
@@ -184,7 +184,7 @@ describe('authentication', () => {
               'https://foreign.test/org': own.orgId,
               realm_access: { roles: ['publisher'] },
               'a/b': { '~c': [own.workspaceId] },
-              // the names that it does not use mean nothing
+              // claim names that the mapping replaces have no effect
               org_id: 'org_other',
               roles: ['owner'],
             }),
@@ -218,7 +218,7 @@ describe('authentication', () => {
     });
   });
 
-  describe('of accounts', () => {
+  describe('checks the account and', () => {
     it('refuses a service account without workspaces', async () => {
       const { serviceAccountId, key } = await auth.org.serviceAccount('viewer');
       await auth.app.database.query(
@@ -273,8 +273,8 @@ describe('authentication', () => {
     });
   });
 
-  describe('of API keys', () => {
-    it('refuses unknown and misspelt ones', async () => {
+  describe('checks API keys and', () => {
+    it('refuses unknown and malformed keys', async () => {
       const { key } = await auth.org.serviceAccount('viewer');
       expect(await auth.codeOf(key)).toBe('ok');
       const other = key.endsWith('A') ? 'B' : 'A';

@@ -55,7 +55,7 @@ describe('workspaces', () => {
     expect(read.headers.get('etag')).toBe('"1"');
   });
 
-  it('have their creator as member, with the creator’s stored roles', async () => {
+  it('have their creator as a member, with the creator’s stored roles', async () => {
     const { key, serviceAccountId } = await org.serviceAccount('admin', 'owner');
     const bound = app.api(key);
     const answer = await bound.post<Workspace>(WORKSPACES, { name: 'of a service account' });
@@ -96,7 +96,7 @@ describe('workspaces', () => {
     }
   });
 
-  it('are created once per Idempotency-Key', async () => {
+  it('are created once for an Idempotency-Key', async () => {
     const once = { 'idempotency-key': 'one-workspace' };
     const [first, second] = [
       await admin.post<Workspace>(WORKSPACES, { name: 'once' }, once),
@@ -160,7 +160,7 @@ describe('workspaces', () => {
     expect((await admin.patch(path, {})).headers.get('etag')).toBe('"3"');
   });
 
-  it('are listed newest first, by name and words, without archived ones', async () => {
+  it('are listed newest first, filtered by name and words, without archived ones', async () => {
     const own = await newOrganization(app);
     const api = await own.member('admin');
     for (const name of ['alpha team', 'beta team', 'gamma']) await api.post(WORKSPACES, { name });
