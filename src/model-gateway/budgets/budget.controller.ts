@@ -10,7 +10,7 @@ import { BudgetService } from './budget.service';
 export class ModelBudgetController {
   constructor(private readonly budgets: BudgetService) {}
 
-  /** Get the monthly budget of a workspace for calls of models, and what was spent */
+  /** Get the monthly model budget of a workspace, and the amount spent */
   @Get(':workspace_id')
   @RequireRoleSomewhere('viewer')
   @ApiOkResponse({ type: ModelBudgetDto })
@@ -18,7 +18,7 @@ export class ModelBudgetController {
     return this.budgets.get(scope, workspaceId);
   }
 
-  /** Set the monthly budget of a workspace for calls of models */
+  /** Set the monthly model budget of a workspace */
   @Put(':workspace_id')
   @Throws('conflict')
   @RequireRoleSomewhere('admin')

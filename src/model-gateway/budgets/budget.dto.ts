@@ -5,16 +5,16 @@ import { IsBudget, UsdProperty } from './is-budget';
 
 @ReadOnlyMembersOf(() => ModelBudgetDto)
 export class PutModelBudgetDto {
-  /** What all calls of models in the workspace may cost in a month (UTC), in US dollars. Null removes the budget. */
+  /** Maximum cost of all model calls in the workspace per month (UTC), in US dollars. Null removes the budget. */
   @ValidateIf((_, value) => value !== null)
   @IsBudget({ required: true })
   monthly_budget_usd!: number | null;
 }
 
-/** The budget of a workspace for calls of models, and what was spent in the current month. */
+/** The model budget of a workspace, and the amount spent in the current month. */
 export class ModelBudgetDto {
   workspace_id!: string;
-  /** Null without a budget. */
+  /** Null if there is no budget. */
   @UsdProperty({ nullable: true })
   monthly_budget_usd!: number | null;
   /** The month of the amounts, in UTC. */
@@ -22,7 +22,7 @@ export class ModelBudgetDto {
   month!: string;
   @UsdProperty()
   spent_usd!: number;
-  /** What remains of the budget. Null without a budget. */
+  /** The rest of the budget. Null if there is no budget. */
   @UsdProperty({ nullable: true })
   remaining_usd!: number | null;
 }

@@ -5,23 +5,23 @@ import { Database, prepared, sql, type SqlExecutor, type Tx } from '#platform/db
 /** The budget of a workspace. */
 export interface BudgetRow {
   workspace_id: string;
-  /** Null without a budget. */
+  /** Null if there is no budget. */
   monthly_budget_usd: number | null;
 }
 
-/** The budgets of workspaces. A workspace without a budget has no row. */
+/** Reads and writes the budgets of workspaces. A workspace without a budget has no row. */
 @Injectable()
 export class BudgetRepository {
   constructor(private readonly database: Database) {}
 
-  /** Finds the budget of a workspace for calls, without an access check. Null without one. */
+  /** Returns the budget of a workspace for calls, without an access check, or null if it has none. */
   async findAmount(workspaceId: string): Promise<number | null> {
     const statement = sql`SELECT monthly_budget_usd FROM model_budgets WHERE workspace_id = ${workspaceId}`;
     const [row] = await this.database.query<BudgetRow>(prepared('model-budget.find', statement));
     return row?.monthly_budget_usd ?? null;
   }
 
-  /** Finds the budget of a workspace of the organization. Null for a workspace of another one. */
+  /** Returns the budget of a workspace of the organization, or null for a workspace of another organization. */
   async find(
     scope: OrgScope,
     workspaceId: string,
@@ -34,7 +34,7 @@ export class BudgetRepository {
     return row ?? null;
   }
 
-  /** Lets changes of the budget of a workspace wait for each other until the transaction ends. */
+  /** Locks the budget of a workspace against other changes until the transaction ends. */
   async lock(tx: Tx, workspaceId: string): Promise<void> {
     await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`model budget ${workspaceId}`}, 0))`);
   }

@@ -7,7 +7,7 @@ import { BudgetRepository, type BudgetRow } from './budget.repository';
 import { monthOf, remainingOf } from './month';
 import { SpendRepository } from './spend.repository';
 
-/** The monthly budgets of workspaces for calls of models. */
+/** Manages the monthly budgets of workspaces for model calls. */
 @Injectable()
 export class BudgetService {
   constructor(
@@ -17,19 +17,19 @@ export class BudgetService {
     private readonly directory: BudgetDirectory,
   ) {}
 
-  /** Errors: 404. */
+  /** Returns the budget of a workspace. Errors: 404. */
   async get(scope: OrgScope, workspaceId: string): Promise<ModelBudgetDto> {
     return this.viewOf(
       readable(scope, await this.budgets.find(scope, workspaceId), 'workspace', workspaceId),
     );
   }
 
-  /** Sets or, with null, removes a budget. The same budget again changes nothing. Errors: 404, 403, 409. */
+  /** Sets a budget, or removes it if the amount is null. Setting the same budget again changes nothing. Errors: 404, 403, 409. */
   async put(scope: OrgScope, workspaceId: string, amount: number | null): Promise<ModelBudgetDto> {
     const row = await this.kit.database.transaction(async (tx) => {
       await this.budgets.lock(tx, workspaceId);
-      const present = await this.budgets.find(scope, workspaceId, tx);
-      const before = this.kit.access.admit(scope, present, 'workspace', workspaceId, ['admin']);
+      const row = await this.budgets.find(scope, workspaceId, tx);
+      const before = this.kit.access.admit(scope, row, 'workspace', workspaceId, ['admin']);
       await this.kit.access.holdOpen(tx, scope, workspaceId);
       if (before.monthly_budget_usd === amount) return before;
       if (amount === null) await this.budgets.remove(tx, scope, workspaceId);

@@ -4,7 +4,7 @@ import { IsNumber, IsPositive, Max } from 'class-validator';
 
 const BUDGET_MAX_USD = 1_000_000_000;
 
-/** Declares a monthly budget in US dollars, which null removes. Goes with `@IsOptional()` where it may be absent. */
+/** Declares a monthly budget in US dollars. Null removes it. Combine it with `@IsOptional()` if it may be absent. */
 export const IsBudget = ({ required = false } = {}) =>
   applyDecorators(
     IsNumber({ allowNaN: false, allowInfinity: false }),
@@ -20,6 +20,6 @@ export const IsBudget = ({ required = false } = {}) =>
     } as object),
   );
 
-/** Declares an amount of US dollars of an answer. */
+/** Declares an amount in US dollars in a response. */
 export const UsdProperty = ({ nullable = false } = {}) =>
   ApiProperty({ type: 'number', format: 'double', minimum: 0, ...(nullable && { nullable }) });

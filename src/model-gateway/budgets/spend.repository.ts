@@ -2,15 +2,15 @@ import { Injectable } from '@nestjs/common';
 import { Database, sql } from '#platform/db';
 import { roundedUsd } from './month';
 
-/** Reads what was spent against budgets in a month. */
+/** Reads the amounts that were spent in a month. */
 @Injectable()
 export class SpendRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Returns what was spent in a month, in US dollars.
+   * Returns the amount that a model, workspace or service account has spent in a month, in US dollars.
    *
-   * @param subject the id of a model, a workspace or a service account
+   * @param subject the id of the model, workspace or service account
    * @param month such as `2026-11`
    */
   async spentBy(subject: string, month: string): Promise<number> {

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { Database, prepared, sql } from '#platform/db';
 
-/** Answers that models with a lifetime give again for the same request. */
+/** Stores cached answers of models. */
 @Injectable()
 export class AnswerCacheRepository {
   constructor(private readonly database: Database) {}
 
-  /** Returns a kept answer, and the seconds that it is kept on. */
+  /** Returns a cached answer and its remaining lifetime in seconds. */
   async find(modelId: string, requestSha256: Buffer): Promise<{ body: Buffer; seconds: number } | null> {
     const statement = sql`SELECT body, ceil(extract(epoch FROM expires_at - now()))::int AS seconds FROM model_answers
       WHERE model_id = ${modelId} AND request_sha256 = ${requestSha256} AND expires_at > now()`;
@@ -16,7 +16,7 @@ export class AnswerCacheRepository {
     return row ?? null;
   }
 
-  async keep(modelId: string, requestSha256: Buffer, body: Uint8Array, seconds: number): Promise<void> {
+  async store(modelId: string, requestSha256: Buffer, body: Uint8Array, seconds: number): Promise<void> {
     await this.database.query(
       sql`INSERT INTO model_answers (model_id, request_sha256, body, created_at, expires_at)
         VALUES (${modelId}, ${requestSha256}, ${Buffer.from(body)}, now(), now() + ${seconds} * interval '1 second')
@@ -25,7 +25,7 @@ export class AnswerCacheRepository {
     );
   }
 
-  /** Deletes expired answers, a batch at a time. @returns whether there may be more */
+  /** Deletes one batch of expired answers. @returns whether there may be more */
   async deleteExpired(batch: number): Promise<boolean> {
     const deleted = await this.database.query(
       sql`DELETE FROM model_answers WHERE (model_id, request_sha256) IN (

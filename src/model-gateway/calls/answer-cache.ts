@@ -4,51 +4,51 @@ import { rootLogger } from '#platform/logging';
 import { AnswerCacheRepository } from './answer-cache.repository';
 import type { Call } from './call.types';
 
-/** Larger answers are not kept, in bytes. */
-const KEPT_MAX = 1024 * 1024;
+/** Maximum size of a cached answer, in bytes. */
+const CACHED_MAX = 1024 * 1024;
 
-/** This service in `Cache-Status` (RFC 9211). */
+/** The name of this cache in `Cache-Status` (RFC 9211). */
 const CACHE_NAME = 'model-gateway';
 
-/** What the cache did for a call. */
+/** The result of looking up a call in the cache. */
 export interface CacheLookup {
-  /** The kept answer, or null. */
+  /** The cached answer, or null. */
   body: Buffer | null;
-  /** The value of `Cache-Status`; undefined for a model whose answers are not kept. */
+  /** The value of `Cache-Status`. Undefined for a model whose answers are not cached. */
   status: string | undefined;
-  /** Keeps the answer of the call. */
-  keep: (body: Uint8Array) => Promise<void>;
+  /** Caches the answer to the call. */
+  store: (body: Uint8Array) => Promise<void>;
 }
 
-const NOT_KEPT = (): Promise<void> => Promise.resolve();
+const storeNothing = (): Promise<void> => Promise.resolve();
 
 /**
- * Gives the answer of an earlier call again, for models that keep theirs. Only for the same bytes and headers in the same
- * format, for the same version of the model, and not for streams. Every caller of the model gets it.
+ * Caches answers of models with `cache_ttl_seconds`. A call gets a cached answer if its bytes, headers and format and the
+ * version of the model are the same. Streams are not cached. All callers of a model share its cached answers.
  */
 @Injectable()
 export class AnswerCache {
   constructor(private readonly answers: AnswerCacheRepository) {}
 
-  async look({ model, format, headers, body, facts }: Call): Promise<CacheLookup> {
+  async lookUp({ model, format, headers, body, facts }: Call): Promise<CacheLookup> {
     const { cache_ttl_seconds: seconds, model_id: id } = model;
-    if (seconds === null) return { body: null, status: undefined, keep: NOT_KEPT };
-    if (facts.isStream) return { body: null, status: `${CACHE_NAME}; fwd=bypass`, keep: NOT_KEPT };
+    if (seconds === null) return { body: null, status: undefined, store: storeNothing };
+    if (facts.isStream) return { body: null, status: `${CACHE_NAME}; fwd=bypass`, store: storeNothing };
     const key = createHash('sha256')
       .update(JSON.stringify([model.generation, format, headers]))
       .update(body)
       .digest();
-    const kept = await this.answers.find(id, key);
-    if (kept) return { body: kept.body, status: `${CACHE_NAME}; hit; ttl=${kept.seconds}`, keep: NOT_KEPT };
+    const cached = await this.answers.find(id, key);
+    if (cached) return { body: cached.body, status: `${CACHE_NAME}; hit; ttl=${cached.seconds}`, store: storeNothing };
     return {
       body: null,
       status: `${CACHE_NAME}; fwd=miss`,
-      keep: async (answer) => {
-        if (answer.length > KEPT_MAX) return;
-        // the answer is there, whether or not it can be kept
+      store: async (answer) => {
+        if (answer.length > CACHED_MAX) return;
+        // a failure to cache the answer must not fail the call
         await this.answers
-          .keep(id, key, answer, seconds)
-          .catch((err: unknown) => rootLogger.warn({ err }, 'an answer of a model could not be kept'));
+          .store(id, key, answer, seconds)
+          .catch((err: unknown) => rootLogger.warn({ err }, 'a model answer could not be cached'));
       },
     };
   }

@@ -21,9 +21,9 @@ const chat = (message: unknown, more: object = {}) => ({
 
 describe('an answer', () => {
   it.each([
-    ['chat', 'openai', { object: 'page' }, 'did not answer with a chat completion'],
-    ['chat', 'anthropic', chat({}), 'did not answer with a message'],
-    ['messages', 'openai', { content: [] }, 'did not answer with a chat completion'],
+    ['chat', 'openai', { object: 'page' }, 'did not return a chat completion'],
+    ['chat', 'anthropic', chat({}), 'did not return a message'],
+    ['messages', 'openai', { content: [] }, 'did not return a chat completion'],
     ['responses', 'openai', { data: [] }, 'did not answer with a response'],
     ['embeddings', 'openai', { data: {} }, 'did not answer with embeddings'],
     ['chat', 'openai', '<html>', 'did not answer with a JSON object'],
@@ -83,7 +83,7 @@ describe('an answer', () => {
     const own = `{"choices":[{"message":{"content":"Hi","tool_calls":[{"id":"1","function":{"arguments":{"a":${deep}}}}]}}]}`;
     expect(shaped(own, 'chat')).toMatchObject({ text: own, facts: { text: 'Hi' } });
     const called = `{"choices":[{"message":{"tool_calls":[{"id":"1","function":{"name":"f","arguments":${JSON.stringify(`{"a":${deep}}`)}}}]}}]}`;
-    expect(shaped(called, 'messages')).toEqual({ fault: 'answered with JSON that is nested too deeply' });
+    expect(shaped(called, 'messages')).toEqual({ fault: 'returned JSON that is nested too deeply' });
   });
 
   it('with __proto__ members changes no prototype', () => {

@@ -21,16 +21,16 @@ import {
 import type { ProviderKind } from '../providers/provider.entity';
 import { type CallFormat, wireFormatOf } from './call-format';
 
-/** What an answer says about itself, for usage and spans. */
+/** Facts about an answer, for usage and spans. */
 export interface AnswerFacts {
   usage: Usage;
   id: string | null;
-  /** The model that answered, as the provider names it. */
+  /** The model that answered, by its name at the provider. */
   model: string | null;
   finishReason: string | null;
   /** The text of the answer. */
   text: string;
-  /** The calls of tools, as chat completions have them. */
+  /** The tool calls, in the format of chat completions. */
   toolCalls: JsonObject[];
 }
 
@@ -44,7 +44,7 @@ const USAGE_OF: Readonly<Record<CallFormat, (answer: unknown) => Usage>> = {
 };
 
 /**
- * Returns the answer of a provider as the client takes it: its own bytes, if the formats are the same.
+ * Returns the answer of a provider in the client's format. If both use the same format, the bytes stay the same.
  *
  * @param request the text of the client's request
  */
@@ -53,19 +53,19 @@ export function shapeAnswer(
   { format, kind, request }: { format: CallFormat; kind: ProviderKind; request: string },
 ): ShapedAnswer {
   const answer = parsedObject(text);
-  if (!answer) return { fault: 'did not answer with a JSON object' };
+  if (!answer) return { fault: 'did not return a JSON object' };
   const wire = wireFormatOf(kind, format)!;
-  if (!ANSWERS[wire](answer)) return { fault: `did not answer with ${NOUNS[wire]}` };
+  if (!IS_ANSWER[wire](answer)) return { fault: `did not return ${NOUNS[wire]}` };
   const facts = factsOf(answer, wire);
   if (wire === format) return { text, facts };
-  const shaped = jsonText(translated(answer, wire, format, request));
+  const shaped = jsonText(translate(answer, wire, format, request));
   return shaped === undefined
-    ? { fault: 'answered with JSON that is nested too deeply' }
+    ? { fault: 'returned JSON that is nested too deeply' }
     : { text: shaped, facts };
 }
 
-/** Whether an object is an answer of a format, and not an error page of something in between. */
-const ANSWERS: Readonly<Record<CallFormat, (answer: JsonObject) => boolean>> = {
+/** Checks that an object is an answer in a format, not an error from an intermediary. */
+const IS_ANSWER: Readonly<Record<CallFormat, (answer: JsonObject) => boolean>> = {
   chat: ({ choices }) => Array.isArray(choices),
   responses: ({ output, status }) => Array.isArray(output) || typeof status === 'string',
   embeddings: ({ data }) => Array.isArray(data),
@@ -79,7 +79,7 @@ const NOUNS: Readonly<Record<CallFormat, string>> = {
   messages: 'a message',
 };
 
-function translated(answer: JsonObject, wire: CallFormat, format: CallFormat, request: string): JsonObject {
+function translate(answer: JsonObject, wire: CallFormat, format: CallFormat, request: string): JsonObject {
   const chat = wire === 'messages' ? toChatAnswer(answer) : answer;
   if (format === 'messages') return toMessagesAnswer(chat);
   return format === 'responses' ? toResponsesAnswer(chat, parsedObject(request) ?? {}) : chat;

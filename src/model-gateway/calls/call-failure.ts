@@ -1,17 +1,17 @@
 import type { Problem } from '#platform/problem';
 
-/** A provider did not answer a call. */
+/** A failed request to a provider. */
 export class CallFailure extends Error {
   /**
-   * @param problem what the client gets if nobody else answers
-   * @param isRetryable the same target may answer later
-   * @param isOfTarget another target may answer. False if the request is at fault.
-   * @param retryAfterMs how long the provider asked to wait
+   * @param problem the problem for the client if no other target answers
+   * @param isRetryable whether the same target may answer later
+   * @param allowsFallback whether another target may answer. False if the request is at fault
+   * @param retryAfterMs `Retry-After` of the provider, in milliseconds
    */
   constructor(
     readonly problem: Problem,
     readonly isRetryable: boolean,
-    readonly isOfTarget: boolean,
+    readonly allowsFallback: boolean,
     readonly retryAfterMs?: number,
   ) {
     super(problem.detail, { cause: problem });

@@ -1,10 +1,10 @@
 import type { ProviderKind } from '../providers/provider.entity';
 
-/** The format in which a client asks: OpenAI's chat completions, Responses or embeddings, or Anthropic's messages. */
+/** The format of a client's request: OpenAI's chat completions, Responses or embeddings, or Anthropic's messages. */
 export const CALL_FORMATS = ['chat', 'responses', 'embeddings', 'messages'] as const;
 export type CallFormat = (typeof CALL_FORMATS)[number];
 
-/** The format in which each kind of provider is asked; undefined if it cannot answer such calls. */
+/** The format of the request to each kind of provider, by the client's format. Absent if the provider does not support it. */
 const WIRE_FORMATS: Readonly<Record<ProviderKind, Readonly<Partial<Record<CallFormat, CallFormat>>>>> = {
   openai: { chat: 'chat', responses: 'responses', embeddings: 'embeddings', messages: 'chat' },
   anthropic: { chat: 'messages', responses: 'messages', messages: 'messages' },

@@ -4,7 +4,7 @@ import { RateLimits } from '#platform/rate-limit';
 import { KeyDirectory, type KeyLimits } from '../keys/key-directory';
 import type { Caller, Recorded } from './call.types';
 
-/** Enforces the limits of gateway keys, for each minute. */
+/** Enforces the limits per minute of gateway keys. */
 @Injectable()
 export class CallLimits {
   constructor(
@@ -12,26 +12,26 @@ export class CallLimits {
     private readonly rates: RateLimits,
   ) {}
 
-  /** Returns the limits of a caller that is a gateway key, else null. */
+  /** Returns the limits of a caller that is a gateway key, or null. */
   async limitsOf({ serviceAccountId }: Caller): Promise<KeyLimits | null> {
     if (serviceAccountId === null) return null;
     const cached = this.keys.cached(serviceAccountId);
     return cached === undefined ? this.keys.find(serviceAccountId) : cached;
   }
 
-  /** Counts a request of a key. Errors: 429 if its requests or its tokens of this minute are spent. */
+  /** Counts a request of a key. Errors: 429 if the requests or tokens of this minute are used up. */
   async admit({ service_account_id: key, requests_per_minute, tokens_per_minute }: KeyLimits): Promise<void> {
     if (tokens_per_minute !== null) {
       const seconds = await this.rates.checkOwn({ name: TOKENS, key, perMinute: tokens_per_minute }, 0);
-      if (seconds !== null) throw limited(`${tokens_per_minute} tokens`, seconds);
+      if (seconds !== null) throw keyLimitExceeded(`${tokens_per_minute} tokens`, seconds);
     }
     if (requests_per_minute !== null) {
       const seconds = await this.rates.checkOwn({ name: REQUESTS, key, perMinute: requests_per_minute });
-      if (seconds !== null) throw limited(`${requests_per_minute} requests`, seconds);
+      if (seconds !== null) throw keyLimitExceeded(`${requests_per_minute} requests`, seconds);
     }
   }
 
-  /** Counts the tokens of a call that has ended. So calls at the same time may exceed the limit. */
+  /** Counts the tokens of a call that has ended. Concurrent calls can therefore exceed the limit. */
   async count({ service_account_id: key, tokens_per_minute }: KeyLimits, { usage }: Recorded): Promise<void> {
     const tokens = (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0);
     if (tokens_per_minute === null || tokens === 0) return;
@@ -42,5 +42,5 @@ export class CallLimits {
 const REQUESTS = 'gateway_requests';
 const TOKENS = 'gateway_tokens';
 
-const limited = (what: string, seconds: number) =>
-  problem.rateLimited(`This key may use ${what} per minute. Try again in ${seconds} s.`, seconds);
+const keyLimitExceeded = (amount: string, seconds: number) =>
+  problem.rateLimited(`This key may use ${amount} per minute. Try again in ${seconds} s.`, seconds);

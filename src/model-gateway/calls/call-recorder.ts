@@ -7,10 +7,10 @@ import type { Call, CallOutcome, Recorded } from './call.types';
 import { type EndedCall, spanOf } from './call-span';
 import { SpanWriter } from './span.writer';
 
-/** Bytes of a token, about, if a provider does not tell the usage. */
+/** Approximate bytes per token, for calls whose provider does not report the usage. */
 const BYTES_PER_TOKEN = 4;
 
-/** Records calls: their usage, their cost and their span. */
+/** Records calls: their usage, cost and span. */
 @Injectable()
 export class CallRecorder {
   constructor(
@@ -20,10 +20,10 @@ export class CallRecorder {
   ) {}
 
   /**
-   * Records a call. Resolves when it is committed and can be read. Whatever happens, the call learns that it has ended.
+   * Records a call. Resolves when the record is committed and can be read. Always calls `call.onRecorded`, even if it fails.
    *
    * @param startedAt milliseconds since 1970
-   * @param answeredLength characters of an answer that broke off, from which its tokens are estimated; null for a call without one
+   * @param answeredLength characters received so far, to estimate tokens from if the usage is incomplete; null if nothing was sent
    */
   async record(
     call: Call,
@@ -32,11 +32,11 @@ export class CallRecorder {
     answeredLength: number | null,
   ): Promise<Recorded> {
     const { target, facts, isCached, error } = outcome;
-    // what broke off may have told only how it began
+    // an answer that broke off may have reported only the usage at its start
     const isEstimated = answeredLength !== null && (facts.usage.inputTokens === null || error !== null);
-    const usage = isEstimated ? estimated(call, facts.usage, answeredLength) : facts.usage;
+    const usage = isEstimated ? estimateUsage(call, facts.usage, answeredLength) : facts.usage;
     const costUsd = isCached || !target ? 0 : costOfCall(target, usage, this.prices);
-    // a call that reached nobody has no price either, and cost nothing
+    // a call that reached no provider has no price, and cost nothing
     const cost = costUsd ?? (usage.inputTokens === null && error !== null ? 0 : null);
     const ended: EndedCall = {
       call,
@@ -60,7 +60,7 @@ export class CallRecorder {
     const { call, outcome, usage, costUsd } = ended;
     const { target, isCached, error } = outcome;
     const { caller, model } = call;
-    // neither rejects, and they are written at the same time
+    // both are written concurrently, and neither rejects
     const counted = this.usage.add({
       orgId: caller.orgId,
       principalId: caller.principalId,
@@ -81,9 +81,9 @@ export class CallRecorder {
 
 const NOTHING_USED: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0 };
 
-/** Returns what a provider has told, and at least what the answer so far has. */
-const estimated = ({ body }: Call, told: Usage, answeredLength: number): Usage => ({
-  ...told,
-  inputTokens: told.inputTokens ?? Math.ceil(body.length / BYTES_PER_TOKEN),
-  outputTokens: Math.max(told.outputTokens ?? 0, Math.ceil(answeredLength / BYTES_PER_TOKEN)),
+/** Returns the reported usage, with estimates for the parts that are missing or too low. */
+const estimateUsage = ({ body }: Call, reported: Usage, answeredLength: number): Usage => ({
+  ...reported,
+  inputTokens: reported.inputTokens ?? Math.ceil(body.length / BYTES_PER_TOKEN),
+  outputTokens: Math.max(reported.outputTokens ?? 0, Math.ceil(answeredLength / BYTES_PER_TOKEN)),
 });

@@ -3,7 +3,7 @@ import type { Usage } from '../formats/usage';
 import type { Call, CallOutcome } from './call.types';
 import { messagesOf } from './request-shapes';
 
-/** Requests above this size have no messages in their span, in bytes. */
+/** Maximum size of a request whose messages are recorded in its span, in bytes. */
 const CONTENT_MAX = 256 * 1024;
 
 /** A call that has ended. */
@@ -11,7 +11,7 @@ export interface EndedCall {
   call: Call;
   outcome: CallOutcome;
   usage: Usage;
-  /** Whether the gateway estimated the usage, because the provider did not tell it. */
+  /** Whether the gateway estimated the usage, because the provider did not report it. */
   isEstimated: boolean;
   costUsd: number | null;
   /** Milliseconds since 1970. */
@@ -45,7 +45,7 @@ function attributesOf({ call, outcome, usage, isEstimated, costUsd }: EndedCall)
   const attributes: Record<string, unknown> = {
     'gen_ai.operation.name': operationOf(call),
     'gen_ai.provider.name': target?.provider.kind,
-    // prices and statistics do not know the name at the gateway
+    // the upstream name, because prices and statistics do not know names of the gateway
     'gen_ai.request.model': (target ?? call.model.targets[0])?.upstream_model,
     'gen_ai.request.stream': call.facts.isStream || undefined,
     'gen_ai.request.max_tokens': call.facts.maxTokens,
@@ -86,7 +86,7 @@ function encodedValue(value: unknown): JsonObject | undefined {
   return undefined;
 }
 
-/** Returns the messages as the conventions write them, as JSON texts; none that are nested too deeply. */
+/** Returns the messages in the form of the conventions, as JSON texts. Leaves out messages that are nested too deeply. */
 function contentOf(call: Call, { facts }: CallOutcome): Record<string, unknown> {
   const messages =
     call.body.length <= CONTENT_MAX ? messagesOf(call.body.toString(), call.format) : undefined;
@@ -98,7 +98,7 @@ function contentOf(call: Call, { facts }: CallOutcome): Record<string, unknown> 
   };
 }
 
-/** Converts a message of a chat completion. Images and files are left out. */
+/** Converts a message of a chat completion. Leaves out images and files. */
 function messageOf(message: unknown): JsonObject {
   const { role, content, tool_calls, tool_call_id } = isObject(message) ? message : { content: message };
   if (role === 'tool') {
@@ -116,6 +116,6 @@ function messageOf(message: unknown): JsonObject {
 }
 
 function toolCallOf({ id, function: called }: JsonObject): JsonObject {
-  const { name, arguments: given } = isObject(called) ? called : {};
-  return { type: 'tool_call', id, name, arguments: given };
+  const { name, arguments: args } = isObject(called) ? called : {};
+  return { type: 'tool_call', id, name, arguments: args };
 }

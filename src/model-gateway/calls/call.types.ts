@@ -5,7 +5,7 @@ import type { AnswerFacts } from './answer-shapes';
 import type { CallFormat } from './call-format';
 import type { RequestFacts } from './request-shapes';
 
-/** Who calls a model. */
+/** The caller of a model. */
 export interface Caller {
   orgId: string;
   principalId: string;
@@ -13,7 +13,7 @@ export interface Caller {
   serviceAccountId: string | null;
 }
 
-/** A call of a model that may be made. */
+/** A model call that passed all checks. */
 export interface Call {
   caller: Caller;
   model: CalledModel;
@@ -21,13 +21,13 @@ export interface Call {
   /** The client's request. */
   body: Buffer;
   facts: RequestFacts;
-  /** Headers of the client that belong to its format, by lower-case name. */
+  /** The client's headers that belong to its format, by lower-case name. */
   headers: Readonly<Record<string, string>>;
   /** The trace of the call, and its span. */
   span: CallSpan;
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted once nobody waits for the answer. */
   signal: AbortSignal;
-  /** Takes turns for threads. */
+  /** Takes turns with others for worker threads. */
   owner: Owner;
   /** Memory for the answer. Undefined for calls of the service itself. */
   lease: ByteLease | undefined;
@@ -35,7 +35,7 @@ export interface Call {
   onRecorded: (recorded: Recorded) => void;
 }
 
-/** What a call used. */
+/** The usage and the cost of a call. */
 export interface Recorded {
   usage: Usage;
   /** In US dollars. Null if the price is unknown. */
@@ -50,17 +50,17 @@ export interface CallSpan {
   parentSpanId: string | null;
 }
 
-/** How a call was answered. */
+/** The outcome of a call. */
 export interface CallOutcome {
   /** Null if no target was called. */
   target: CalledTarget | null;
   facts: AnswerFacts;
-  /** Requests to providers. */
+  /** Number of requests to providers. */
   attempts: number;
-  /** The name of what went wrong, or null. */
+  /** The type of the error, or null. */
   error: string | null;
   isCached: boolean;
-  /** Milliseconds from the call to the first byte of a stream; null for other answers. */
+  /** Milliseconds from the call to the first byte of a stream. Null for other answers. */
   firstByteMs: number | null;
 }
 

@@ -7,7 +7,7 @@ import { gatewayProblems } from './gateway-problems.middleware';
 import { GatewayEndpoint } from './gateway.endpoint';
 import { GatewayService } from './gateway.service';
 
-/** The endpoint that calls models, and the form of the problems of all paths below `/model/v1`. */
+/** The endpoint that calls models, and the format of problems for all paths below `/model/v1`. */
 @Module({
   imports: [CallsModule, HttpModule, ModelGatewayModule],
   providers: [CallLimits, GatewayEndpoint, GatewayService],

@@ -16,7 +16,7 @@ import { Shaper, ShapingPool } from './shaper';
 import { SpanWriter } from './span.writer';
 import { TargetCaller } from './target-caller';
 
-/** Calls of models, without routes: for the API and the worker. */
+/** Model calls, without routes, for the API and the worker. */
 @Module({
   imports: [ModelGatewayModule, OutboundModule, TelemetryModule],
   providers: [

@@ -5,17 +5,17 @@ import { throwing } from '#platform/problem';
 import { CALLING_ROLES } from './gateway.service';
 
 const MODEL = { type: 'string', minLength: 1, maxLength: 255, description: 'The name or the id of a model.' };
-const STREAM = { type: 'boolean', description: 'Whether the answer comes as server-sent events.' };
+const STREAM = { type: 'boolean', description: 'Whether to stream the response as server-sent events.' };
 
 const HEADERS = {
   traceresponse: {
     description:
-      'The trace and the span of the call (W3C Trace Context, level 2). Its span is there unless the model has `record_spans` false.',
+      'The trace and the span of the call (W3C Trace Context, level 2). The span is recorded unless the model has `record_spans` false.',
     schema: { type: 'string' },
   },
   'Cache-Status': {
     description:
-      'Whether the answer was given before (RFC 9211): `hit`, `fwd=miss`, or `fwd=bypass` for streams. Absent for models without `cache_ttl_seconds`.',
+      'Whether the response comes from the cache (RFC 9211): `hit`, `fwd=miss`, or `fwd=bypass` for streams. Absent for models without `cache_ttl_seconds`.',
     schema: { type: 'string' },
   },
 };
@@ -26,14 +26,14 @@ interface CallOperation {
   operationId: string;
   summary: string;
   description: string;
-  /** The members that the gateway reads, besides `model` and `stream`. */
+  /** The members that the gateway reads, in addition to `model` and `stream`. */
   members: Record<string, object>;
   required: readonly string[];
   isStreamed?: boolean;
   parameters?: readonly object[];
 }
 
-/** Describes a call of a model. Its body and its answer are those of the named API, and unknown members are passed on. */
+/** Describes a model call. Its body and response are those of the named API. Unknown members are passed on. */
 function operationOf({ members, required, isStreamed = true, parameters = [], ...texts }: CallOperation) {
   return {
     ...texts,
@@ -53,7 +53,7 @@ function operationOf({ members, required, isStreamed = true, parameters = [], ..
     },
     responses: {
       200: {
-        description: 'The answer of the model.',
+        description: 'The response of the model.',
         headers: HEADERS,
         content: {
           'application/json': { schema: { type: 'object', additionalProperties: true } },
@@ -66,14 +66,14 @@ function operationOf({ members, required, isStreamed = true, parameters = [], ..
 
 const MESSAGES = { type: 'array', items: {} };
 
-/** The operations that call models for the OpenAPI document, which cannot find them among the controllers. */
+/** The operations that call models, for the OpenAPI document. They are written here because the endpoint is not a controller. */
 export const CALL_OPERATIONS = {
   '/model/v1/chat/completions': {
     post: operationOf({
       operationId: 'createChatCompletion',
-      summary: 'Create a chat completion, plain or streamed',
+      summary: 'Create a chat completion',
       description:
-        "As OpenAI's `POST /v1/chat/completions`: its clients work with the base URL `/model/v1`. A provider of Anthropic is asked in its own format. Members that the gateway does not know are passed on.",
+        "Compatible with OpenAI's `POST /v1/chat/completions`, so its clients work with the base URL `/model/v1`. The request is translated for providers of kind `anthropic`. Unknown members are passed on.",
       members: { messages: MESSAGES },
       required: ['messages'],
     }),
@@ -81,9 +81,9 @@ export const CALL_OPERATIONS = {
   '/model/v1/responses': {
     post: operationOf({
       operationId: 'createModelResponse',
-      summary: 'Create a response, plain or streamed',
+      summary: 'Create a response',
       description:
-        "As OpenAI's `POST /v1/responses`. A provider of Anthropic is asked in its own format, and then nothing that needs stored responses is possible.",
+        "Compatible with OpenAI's `POST /v1/responses`. The request is translated for providers of kind `anthropic`, which do not support features that need stored responses.",
       members: { input: {} },
       required: [],
     }),
@@ -92,7 +92,7 @@ export const CALL_OPERATIONS = {
     post: operationOf({
       operationId: 'createEmbeddings',
       summary: 'Create embeddings',
-      description: "As OpenAI's `POST /v1/embeddings`. Providers of Anthropic have none.",
+      description: "Compatible with OpenAI's `POST /v1/embeddings`. Providers of kind `anthropic` do not support embeddings.",
       members: { input: {} },
       required: ['input'],
       isStreamed: false,
@@ -101,9 +101,9 @@ export const CALL_OPERATIONS = {
   '/model/v1/messages': {
     post: operationOf({
       operationId: 'createModelMessage',
-      summary: 'Create a message, plain or streamed',
+      summary: 'Create a message',
       description:
-        "As Anthropic's `POST /v1/messages`: its clients work with the base URL `/model`. The credential may also be in `x-api-key`. A provider of OpenAI is asked for a chat completion.",
+        "Compatible with Anthropic's `POST /v1/messages`, so its clients work with the base URL `/model`. The credential may also be in `x-api-key`. The request is translated for providers of kind `openai`.",
       members: { messages: MESSAGES, max_tokens: { type: 'integer' } },
       required: ['messages'],
       parameters: [

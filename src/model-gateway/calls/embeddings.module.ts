@@ -4,10 +4,10 @@ import { EmbeddingsGateway } from '../../registry';
 import { CallsModule } from './calls.module';
 import { InternalCalls } from './internal-calls';
 
-/** Under which name the usage of the search index is recorded. */
+/** The principal for which the usage of the search index is recorded. */
 const PRINCIPAL = 'search';
 
-/** Embeds texts for the search by a model of the gateway. */
+/** Embeds texts for the search with a model of the gateway. */
 @Injectable()
 class ModelEmbeddings extends EmbeddingsGateway {
   constructor(private readonly calls: InternalCalls) {
@@ -17,7 +17,7 @@ class ModelEmbeddings extends EmbeddingsGateway {
   async embed(modelId: string, body: string, signal: AbortSignal): Promise<unknown> {
     const model = await this.calls.findById(modelId);
     if (!model)
-      throw problem.unavailable(`EMBEDDINGS_MODEL names the model ${modelId}, which does not exist.`);
+      throw problem.unavailable(`EMBEDDINGS_MODEL names the model ${modelId}, which does not exist. Set it to the id of a live model.`);
     const { bytes } = await this.calls.call({
       model,
       format: 'embeddings',
@@ -29,7 +29,7 @@ class ModelEmbeddings extends EmbeddingsGateway {
   }
 }
 
-/** Provides the gateway to the search, which lies below it. */
+/** Provides the gateway to the search, which is on a lower floor. */
 @Global()
 @Module({
   imports: [CallsModule],

@@ -2,24 +2,24 @@ import type { NextFunction, Request, Response } from 'express';
 import { PROBLEM_WRITER, type ProblemWriter } from '#platform/http';
 import type { ProblemBody } from '#platform/problem';
 
-/** Adds `error` to the problems of the gateway, in the form that the clients of OpenAI and of Anthropic read. */
+/** Adds `error` to the problems of the gateway, in the form that OpenAI's and Anthropic's clients read. */
 export function gatewayProblems(request: Request, response: Response, next: NextFunction): void {
   response.locals[PROBLEM_WRITER] = gatewayProblemWriter(request.originalUrl);
   next();
 }
 
-/** Returns the writer of problems at a path. */
+/** Returns the function that writes problems for a path. */
 export function gatewayProblemWriter(path: string): ProblemWriter {
   const isAnthropic = path.startsWith('/model/v1/messages');
-  return (answer, written) => {
-    const { error_code: errorCode, ...body } = written as ProblemBody & { error_code?: string };
+  return (response, problem) => {
+    const { error_code: errorCode, ...body } = problem as ProblemBody & { error_code?: string };
     const code = errorCode ?? body.code;
     const type = isAnthropic ? anthropicType(body.status, code) : openAiType(body.status, code);
     const error = { message: body.detail, type, code, param: null };
     const bytes = Buffer.from(JSON.stringify({ ...body, ...(isAnthropic && { type: 'error' }), error }));
-    answer.setHeader('Content-Type', 'application/problem+json');
-    answer.setHeader('Content-Length', bytes.length);
-    answer.end(bytes);
+    response.setHeader('Content-Type', 'application/problem+json');
+    response.setHeader('Content-Length', bytes.length);
+    response.end(bytes);
   };
 }
 

@@ -26,15 +26,15 @@ import { CALL_FORMATS, type CallFormat, WIRE_PATHS } from './call-format';
 import { gatewayProblemWriter } from './gateway-problems.middleware';
 import { CALLING_ROLES, GatewayService } from './gateway.service';
 
-/** Longest time for a call with all its attempts, until its answer begins. */
+/** Maximum time from a request to the start of its response, including all attempts. */
 const CALL_MS = 600_000;
 
-/** The format of each path at which models are called. */
+/** The request format of each path that calls models. */
 export const CALL_PATHS: ReadonlyMap<string, CallFormat> = new Map(
   CALL_FORMATS.map((format) => [`/model/v1${WIRE_PATHS[format]}`, format]),
 );
 
-/** Headers of a client that its provider gets, by format. */
+/** The client's headers to forward to the provider, by format. */
 const FORWARDED: Readonly<Record<CallFormat, readonly string[]>> = {
   chat: ['openai-beta'],
   responses: ['openai-beta'],
@@ -45,8 +45,8 @@ const FORWARDED: Readonly<Record<CallFormat, readonly string[]>> = {
 const BODY = { kind: 'bytes', media: ['application/json'], codings: ['gzip'] } as const;
 
 /**
- * Answers calls of models. It is not a Nest controller, because routing, interceptors and their promises would cost more than the
- * call itself. It authenticates and limits callers with the same parts as the guards, in the same order.
+ * Handles model calls. It is not a Nest controller, because routing, interceptors and their promises would cost more than the
+ * call itself. It authenticates and limits callers with the same components as the guards, in the same order.
  */
 @Injectable()
 export class GatewayEndpoint implements Endpoint {
@@ -59,39 +59,39 @@ export class GatewayEndpoint implements Endpoint {
     private readonly gateway: GatewayService,
   ) {}
 
-  /** Takes the credential of Anthropic's clients for that of the request. */
+  /** Accepts the credential in the header that Anthropic's clients use. */
   prepare(request: ServiceRequest): void {
     if (formatOf(request) === 'messages') acceptApiKey(request);
   }
 
-  /** Handles a request at one of `CALL_PATHS`. Throws a `Problem` if nothing was answered. */
+  /** Handles a request at one of `CALL_PATHS`. Throws a `Problem` if no response was sent. */
   async handle(request: ServiceRequest, response: ServerResponse): Promise<void> {
     const format = formatOf(request);
     request.route = { path: `/model/v1${WIRE_PATHS[format]}` };
-    if (request.method !== 'POST') throw onlyPost();
+    if (request.method !== 'POST') throw methodNotAllowed();
     const { headers } = request;
     const principal = this.principals.cached(request) ?? (await this.principals.read(request));
     if (!this.rates.isOff('proxy')) await this.countRequest(principal, response);
     if (headers[WORKSPACE] !== undefined) await this.workspaces.checkHeader(principal, headers);
-    if (!CALLING_ROLES.some((role) => hasSomewhere(principal, role))) throw notCalling();
-    // Anthropic's client sends `beta=true`, which means nothing here
+    if (!CALLING_ROLES.some((role) => hasSomewhere(principal, role))) throw missingRole();
+    // Anthropic's client sends `beta=true`, which has no effect here
     checkQuery(request, format === 'messages' ? ['beta'] : []);
     checkCharset(headers['content-type'] ?? '');
     this.budgets.checkRoom(principal.orgId);
     const ending = endingOf(request, response);
     const body = await this.bytes.read(request, response, BODY);
-    const timer = setTimeout(() => ending.abort(tooLate()), CALL_MS).unref();
-    const answer = this.gateway.call({
+    const timer = setTimeout(() => ending.abort(callTimedOut()), CALL_MS).unref();
+    const reply = this.gateway.call({
       principal,
       format,
       body,
-      headers: forwarded(headers, format),
+      headers: forwardedHeaders(headers, format),
       parent: givenTrace(request),
       traceId: request.context.traceId,
       signal: ending.signal,
       lease: request.lease,
     });
-    await this.send(request, response, await answer.finally(() => clearTimeout(timer)));
+    await this.send(request, response, await reply.finally(() => clearTimeout(timer)));
   }
 
   problemWriter(request: ServiceRequest): ProblemWriter {
@@ -104,12 +104,12 @@ export class GatewayEndpoint implements Endpoint {
     { status, headers, body }: Reply,
   ): Promise<void> {
     const lease = request.lease!;
-    // a stream still holds its request
+    // a stream still holds the memory of its request
     if (body instanceof StreamedBody && !body.fitsInto(lease, lease.bytes)) {
       await body.cancel();
       throw unread();
     }
-    // the call is paid, so a problem would be wrong
+    // the call is already paid for, so a problem would be wrong
     if (Buffer.isBuffer(body) && !lease.tryResize(body.length)) return void response.destroy();
     setOwnHeaders(response);
     response.statusCode = status;
@@ -132,11 +132,11 @@ const formatOf = (request: ServiceRequest): CallFormat => CALL_PATHS.get(pathOf(
 
 const hasSomewhere = (principal: Member, role: Role): boolean => workspacesWith(principal, role)?.size !== 0;
 
-const notCalling = (): Problem => problem.accessDenied(`Requires the role ${CALLING_ROLES.join(' or ')}.`);
+const missingRole = (): Problem => problem.accessDenied(`Requires the role ${CALLING_ROLES.join(' or ')}.`);
 
 const WORKSPACE = WORKSPACE_HEADER.toLowerCase();
 
-const forwarded = (headers: ServiceRequest['headers'], format: CallFormat): Record<string, string> =>
+const forwardedHeaders = (headers: ServiceRequest['headers'], format: CallFormat): Record<string, string> =>
   Object.fromEntries(
     FORWARDED[format].flatMap((name) => {
       const value = headers[name];
@@ -144,7 +144,7 @@ const forwarded = (headers: ServiceRequest['headers'], format: CallFormat): Reco
     }),
   );
 
-/** Takes the key from `x-api-key`, as the clients of Anthropic send it by default, if the request has no `Authorization`. */
+/** Uses `x-api-key`, which Anthropic's clients send by default, if the request has no `Authorization`. */
 function acceptApiKey({ headers, rawHeaders }: ServiceRequest): void {
   const key = headers['x-api-key'];
   if (headers.authorization !== undefined || typeof key !== 'string') return;
@@ -152,13 +152,13 @@ function acceptApiKey({ headers, rawHeaders }: ServiceRequest): void {
   rawHeaders.push('Authorization', `Bearer ${key}`);
 }
 
-const tooLate = (): Problem =>
+const callTimedOut = (): Problem =>
   new Problem('request_timeout', `The request took longer than ${CALL_MS / 1000} s.`);
 
-const onlyPost = (): Problem =>
+const methodNotAllowed = (): Problem =>
   new Problem('method_not_allowed', 'This path supports POST.', { headers: { Allow: 'POST' } });
 
-/** Throws 400 for query parameters that are not known. */
+/** Throws 400 for unknown query parameters. */
 function checkQuery(request: ServiceRequest, known: readonly string[]): void {
   const target = targetOf(request);
   if (!target.includes('?')) return;

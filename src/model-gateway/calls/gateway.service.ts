@@ -35,11 +35,11 @@ export interface GatewayRequest {
 const STREAM_HEADERS = {
   'Content-Type': 'text/event-stream; charset=utf-8',
   'Cache-Control': 'no-cache',
-  // proxies such as nginx would collect the events
+  // otherwise, proxies such as nginx buffer the events
   'X-Accel-Buffering': 'no',
 };
 
-/** Answers calls of models over HTTP. */
+/** Handles model calls over HTTP. */
 @Injectable()
 export class GatewayService {
   constructor(
@@ -51,22 +51,22 @@ export class GatewayService {
   ) {}
 
   /**
-   * Calls a model. Errors: 400 for a malformed request, 404 for an unknown model, 403, 409 for an archived workspace, 429 for a limit
-   * or a budget that is spent; those of the provider, see `provider-failures`.
+   * Calls a model. Errors: 400 for a malformed request, 404 for an unknown model, 403, 409 for an archived workspace, 429 for an
+   * exhausted limit or budget, and the errors of the provider (see `provider-failures`).
    */
   async call(request: GatewayRequest): Promise<Reply> {
     const { principal, body, format, signal } = request;
     const owner = { orgId: principal.orgId, workspaceId: '' };
     const inspected = await this.shaper.inspect(owner, signal, body);
     if ('fault' in inspected) throw problem.invalidFields([inspected.fault]);
-    // embeddings are never streamed, so the member means nothing there
+    // embeddings are never streamed, so `stream` has no effect there
     const facts = { ...inspected.facts, isStream: inspected.facts.isStream && format !== 'embeddings' };
     const caller = callerOf(principal);
     const limits = await this.limits.limitsOf(caller);
-    const found = await this.find(principal, facts.model, limits);
+    const requested = await this.find(principal, facts.model, limits);
     if (limits) await this.limits.admit(limits);
     const { model, release } = await this.budgets.allow({
-      model: found,
+      model: requested,
       requestBytes: body.length,
       maxTokens: facts.maxTokens,
       limits,
@@ -106,7 +106,7 @@ export class GatewayService {
     return new Reply(200, await StreamedBody.begin(parts), headers);
   }
 
-  /** Returns the model that a caller means. Errors: 404, 400 for a name that several models have, 403, 409. */
+  /** Returns the requested model. Errors: 404, 400 for a name that several models have, 403, 409. */
   private async find(principal: Member, name: string, limits: KeyLimits | null): Promise<CalledModel> {
     const { orgId } = principal;
     const all = this.models.cached(orgId, name) ?? (await this.models.find(orgId, name));
@@ -122,9 +122,9 @@ export class GatewayService {
       throw problem.notFound('model', name, 'GET /model/v1/models lists the models that you can call.');
     if (other) throw ambiguous(name, callable);
     if (limits?.model_ids && !limits.model_ids.has(model.model_id)) {
-      throw new Problem('forbidden', `This key may not call the model ${model.name}.`);
+      throw new Problem('forbidden', `This key may not call the model ${model.name}. Ask an admin to add it to the key's \`models\`.`);
     }
-    if (model.is_workspace_archived) throw problem.conflict('The workspace of the model is archived.');
+    if (model.is_workspace_archived) throw problem.conflict('The workspace of the model is archived. Restore it to call the model.');
     return model;
   }
 }
@@ -141,7 +141,7 @@ const callerOf = ({ orgId, id, type }: Member): Caller => ({
 });
 
 const logUncounted = (err: unknown): void =>
-  rootLogger.warn({ err }, 'tokens of a gateway key could not be counted');
+  rootLogger.warn({ err }, 'the tokens of a gateway key could not be counted');
 
 const headersOf = ({ span }: Call, cacheStatus: string | undefined): Record<string, string> => ({
   traceresponse: `00-${span.traceId}-${span.spanId}-01`,

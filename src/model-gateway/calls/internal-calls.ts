@@ -7,14 +7,14 @@ import type { CallFormat } from './call-format';
 import { type ModelAnswer, ModelCaller } from './model-caller';
 import { Shaper } from './shaper';
 
-/** The prefix of names by which settings and scorers mean models of the gateway. */
+/** Prefix of a model of the gateway in settings and scorers. */
 export const GATEWAY_PREFIX = 'gateway:';
 
 /**
- * How calls of the service itself differ. They have retries of their own, and every sample of a judge must be a new answer. They
- * leave no spans: a rule that judges new traces would judge the trace of its own judge, and that of the next, without end.
+ * Settings that override the model's for internal calls. Their callers retry on their own, and every sample of a judge must be a
+ * new answer. They record no spans, because a rule that judges new traces would judge the trace of its own judge, without end.
  */
-const OF_THE_SERVICE = { retries: 0, cache_ttl_seconds: null, record_spans: false } as const;
+const INTERNAL_SETTINGS = { retries: 0, cache_ttl_seconds: null, record_spans: false } as const;
 
 /** A call that the service makes itself. */
 export interface InternalCall {
@@ -22,12 +22,12 @@ export interface InternalCall {
   format: CallFormat;
   /** The JSON body. Its `model` is ignored. */
   body: string;
-  /** Under which name the usage is recorded, such as `judges`. */
+  /** The principal for which the usage is recorded, such as `judges`. */
   principalId: string;
   signal: AbortSignal;
 }
 
-/** Calls models of the gateway for other parts of the service, within budgets and with usage. */
+/** Calls models for other parts of the service. Budgets apply, and usage is recorded. */
 @Injectable()
 export class InternalCalls {
   constructor(
@@ -37,38 +37,38 @@ export class InternalCalls {
     private readonly caller: ModelCaller,
   ) {}
 
-  /** Finds a live model of a workspace by its name or its id, or null. */
+  /** Returns a live model of a workspace by its name or id, or null. */
   async findIn(workspaceId: string, nameOrId: string): Promise<CalledModel | null> {
     return (await this.models.findIn(workspaceId, nameOrId)) ?? null;
   }
 
-  /** Finds a live model by its id, or null. */
+  /** Returns a live model by its id, or null. */
   async findById(modelId: string): Promise<CalledModel | null> {
     return (await this.models.findById(modelId)) ?? null;
   }
 
-  /** Returns the price of tokens of a model in US dollars, by its first target; null if it is unknown. */
+  /** Returns the cost of a model's tokens in US dollars, at the price of its first target, or null if the price is unknown. */
   costOf(model: CalledModel, inputTokens: number | null, outputTokens: number | null): number | null {
     return this.budgets.costOf(model, inputTokens, outputTokens);
   }
 
-  /** Calls a model, without the retries of the model: the caller has its own. Errors: as of calls over HTTP. */
-  async call({ model: found, format, body, principalId, signal }: InternalCall): Promise<ModelAnswer> {
-    if (found.is_workspace_archived) throw problem.conflict('The workspace of the model is archived.');
+  /** Calls a model, without the model's retries, because the caller has its own. Errors: as for calls over HTTP. */
+  async call({ model: requested, format, body, principalId, signal }: InternalCall): Promise<ModelAnswer> {
+    if (requested.is_workspace_archived) throw problem.conflict('The workspace of the model is archived. Restore it to call the model.');
     const bytes = Buffer.from(body);
-    const owner = { orgId: found.org_id, workspaceId: found.workspace_id };
+    const owner = { orgId: requested.org_id, workspaceId: requested.workspace_id };
     const inspected = await this.shaper.inspect(owner, signal, bytes);
     if ('fault' in inspected) throw problem.invalidFields([inspected.fault]);
     const { facts } = inspected;
     const { model, release } = await this.budgets.allow({
-      model: found,
+      model: requested,
       requestBytes: bytes.length,
       maxTokens: facts.maxTokens,
       limits: null,
     });
     return this.caller.plain({
-      caller: { orgId: found.org_id, principalId, serviceAccountId: null },
-      model: { ...model, ...OF_THE_SERVICE },
+      caller: { orgId: requested.org_id, principalId, serviceAccountId: null },
+      model: { ...model, ...INTERNAL_SETTINGS },
       format,
       body: bytes,
       facts: { ...facts, isStream: false },

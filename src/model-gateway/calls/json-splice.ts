@@ -1,26 +1,26 @@
-/** A value that replaces those of top-level members with a name. */
+/** The JSON texts of new values, by the name of a top-level member. */
 export type Replacements = Readonly<Record<string, string>>;
 
 /**
- * Replaces, or adds, members of a JSON object, and keeps every other byte: numbers, members that the gateway does not know, and
- * their order.
+ * Replaces or adds members of a JSON object, and keeps every other byte, including unknown members, the form of numbers and the
+ * order of members.
  *
- * @param text valid JSON of an object
+ * @param text the valid JSON text of an object
  * @param replacements the JSON texts of the new values, by name
  */
 export function splice(text: string, replacements: Replacements): string {
   const missing = new Set(Object.keys(replacements));
   let result = '';
-  let kept = 0;
+  let copied = 0;
   let last = text.indexOf('{') + 1;
   for (const { name, start, end } of members(text)) {
     last = end;
     if (!Object.hasOwn(replacements, name)) continue;
     missing.delete(name);
-    result += text.slice(kept, start) + replacements[name]!;
-    kept = end;
+    result += text.slice(copied, start) + replacements[name]!;
+    copied = end;
   }
-  result += text.slice(kept, last);
+  result += text.slice(copied, last);
   const isEmpty = text.indexOf('{') + 1 === last;
   const added = [...missing].map((name) => `${JSON.stringify(name)}:${replacements[name]!}`).join(',');
   if (added !== '') result += `${isEmpty ? '' : ','}${added}`;
@@ -29,7 +29,7 @@ export function splice(text: string, replacements: Replacements): string {
 
 interface Member {
   name: string;
-  /** Where its value begins and ends. */
+  /** The start and the end of its value. */
   start: number;
   end: number;
 }
@@ -79,12 +79,12 @@ function afterValue(text: string, from: number): number {
   let at = from;
   do {
     STRUCTURE.lastIndex = at;
-    const found = STRUCTURE.exec(text)!;
-    const [char] = found;
-    if (char === '"') at = afterString(text, found.index);
+    const match = STRUCTURE.exec(text)!;
+    const [char] = match;
+    if (char === '"') at = afterString(text, match.index);
     else {
       depth += char === '{' || char === '[' ? 1 : -1;
-      at = found.index + 1;
+      at = match.index + 1;
     }
   } while (depth > 0);
   return at;

@@ -7,30 +7,30 @@ import { AnswerCache } from './answer-cache';
 import type { AnswerFacts } from './answer-shapes';
 import { type Call, type CallOutcome, NO_FACTS, NO_USAGE, type Recorded } from './call.types';
 import { CallRecorder } from './call-recorder';
-import { brokenOff, failureEvent } from './failure-events';
+import { brokenStream, failureEvent } from './failure-events';
 import { Shaper } from './shaper';
-import { type Answered, Interrupted, type StreamAnswer, TargetCaller, Unanswered } from './target-caller';
+import { type Answered, InterruptedCall, type StreamAnswer, TargetCaller, UnansweredCall } from './target-caller';
 
-/** The answer of a model, recorded. */
+/** The recorded answer of a model. */
 export interface ModelAnswer extends Recorded {
   bytes: Uint8Array;
-  /** The value of `Cache-Status`; undefined for a model whose answers are not kept. */
+  /** The value of `Cache-Status`. Undefined for a model whose answers are not cached. */
   cacheStatus: string | undefined;
 }
 
-/** A streamed answer, which is recorded before its last bytes. */
+/** A streamed answer. It is recorded before its last bytes are yielded. */
 export interface ModelStream {
   parts: AsyncGenerator<Buffer, void, undefined>;
   cacheStatus: string | undefined;
 }
 
-/** How long a process that stops waits for calls to be recorded, in milliseconds. */
+/** How long a stopping process waits for calls to be recorded, in milliseconds. */
 const RECORDING_MS = 5_000;
 
-/** Calls a model: looks for a kept answer, calls its targets, and records the call however it ends. */
+/** Calls a model: looks for a cached answer, calls the targets, and records the call, whatever its outcome. */
 @Injectable()
 export class ModelCaller implements OnApplicationShutdown {
-  /** Calls that are not recorded yet. */
+  /** Number of calls that are not recorded yet. */
   private open = 0;
   private onAllRecorded: (() => void) | undefined;
 
@@ -45,18 +45,18 @@ export class ModelCaller implements OnApplicationShutdown {
   async plain(call: Call): Promise<ModelAnswer> {
     this.open++;
     try {
-      return await this.answered(call);
+      return await this.answerOf(call);
     } finally {
       this.end();
     }
   }
 
-  /** Waits for the calls whose clients have gone, because their usage counts too. */
+  /** Waits for calls whose clients have disconnected, because their usage also counts. */
   async onApplicationShutdown(): Promise<void> {
     if (this.open === 0) return;
     const allRecorded = new Promise<void>((resolve) => (this.onAllRecorded = resolve));
-    await withDeadline(allRecorded, RECORDING_MS, 'calls of models are not recorded yet').catch(
-      (err: unknown) => rootLogger.error({ err, calls: this.open }, 'calls of models are lost'),
+    await withDeadline(allRecorded, RECORDING_MS, 'model calls are not recorded yet').catch(
+      (err: unknown) => rootLogger.error({ err, calls: this.open }, 'model calls could not be recorded before the process stopped'),
     );
   }
 
@@ -65,41 +65,41 @@ export class ModelCaller implements OnApplicationShutdown {
     if (this.open === 0) this.onAllRecorded?.();
   }
 
-  private async answered(call: Call): Promise<ModelAnswer> {
+  private async answerOf(call: Call): Promise<ModelAnswer> {
     const startedAt = Date.now();
-    const cached = await this.recordingFailures(call, startedAt, () => this.cache.look(call));
+    const cached = await this.recordingFailures(call, startedAt, () => this.cache.lookUp(call));
     if (cached.body) {
       const { body } = cached;
       const facts = await this.recordingFailures(call, startedAt, () => this.factsOf(call, body));
-      const outcome = { ...NOBODY, facts, isCached: true };
+      const outcome = { ...NO_OUTCOME, facts, isCached: true };
       const recorded = await this.recorder.record(call, outcome, startedAt, null);
       return { ...recorded, bytes: cached.body, cacheStatus: cached.status };
     }
     const { answer, target, attempts } = await this.recordingFailures(call, startedAt, () =>
       this.targets.plain(call),
     );
-    const outcome: CallOutcome = { ...NOBODY, target, attempts, facts: answer.facts };
+    const outcome: CallOutcome = { ...NO_OUTCOME, target, attempts, facts: answer.facts };
     const length = answer.facts.text.length;
     const [recorded] = await Promise.all([
       this.recorder.record(call, outcome, startedAt, length),
-      cached.keep(answer.bytes),
+      cached.store(answer.bytes),
     ]);
     return { ...recorded, bytes: answer.bytes, cacheStatus: cached.status };
   }
 
   /**
-   * Returns the answer once it has begun. Throws a `Problem`, or the signal's reason. An answer that breaks off ends with an event
-   * that says so, and then throws.
+   * Returns the answer once it has started. Throws a `Problem`, or the signal's reason. If the answer breaks off, its parts end
+   * with an event that reports it, and then throw.
    */
   async stream(call: Call): Promise<ModelStream> {
     const startedAt = Date.now();
     this.open++;
     try {
-      const [{ status: cacheStatus }, begun] = await this.recordingFailures(call, startedAt, async () => [
-        await this.cache.look(call),
+      const [{ status: cacheStatus }, answered] = await this.recordingFailures(call, startedAt, async () => [
+        await this.cache.lookUp(call),
         await this.targets.stream(call),
       ]);
-      return { parts: this.partsOf(call, begun, startedAt), cacheStatus };
+      return { parts: this.partsOf(call, answered, startedAt), cacheStatus };
     } catch (error) {
       this.end();
       throw error;
@@ -115,7 +115,7 @@ export class ModelCaller implements OnApplicationShutdown {
     let isRecorded = false;
     const record = async (error: string | null): Promise<void> => {
       isRecorded = true;
-      const outcome = { ...NOBODY, target, attempts, facts: shape.facts, error, firstByteMs };
+      const outcome = { ...NO_OUTCOME, target, attempts, facts: shape.facts, error, firstByteMs };
       await this.recorder.record(call, outcome, startedAt, shape.length);
     };
     try {
@@ -128,7 +128,7 @@ export class ModelCaller implements OnApplicationShutdown {
         if (call.signal.aborted) throw error;
         await record(error instanceof StreamFailure ? error.type : 'connection_error');
         yield failureEvent(call, target, error);
-        throw brokenOff(target, error);
+        throw brokenStream(target, error);
       }
       await record(null);
       yield last;
@@ -136,7 +136,7 @@ export class ModelCaller implements OnApplicationShutdown {
       try {
         await rest.return();
       } finally {
-        // the client has gone, and the tokens were used all the same
+        // the client has disconnected, but the tokens were used
         if (!isRecorded) await record('client_gone').finally(() => this.end());
         else this.end();
       }
@@ -151,13 +151,13 @@ export class ModelCaller implements OnApplicationShutdown {
     try {
       return await work();
     } catch (error) {
-      let found = error;
-      if (error instanceof Unanswered) found = error.problem;
-      if (error instanceof Interrupted) found = error.reason;
-      // the provider has the request, and may charge for it
-      const answeredLength = error instanceof Interrupted ? 0 : null;
-      await this.recordFailure(call, startedAt, error, errorTypeOf(call, found), answeredLength);
-      throw found;
+      let cause = error;
+      if (error instanceof UnansweredCall) cause = error.problem;
+      if (error instanceof InterruptedCall) cause = error.reason;
+      // the provider has received the request, and may charge for it
+      const answeredLength = error instanceof InterruptedCall ? 0 : null;
+      await this.recordFailure(call, startedAt, error, errorTypeOf(call, cause), answeredLength);
+      throw cause;
     }
   }
 
@@ -168,12 +168,12 @@ export class ModelCaller implements OnApplicationShutdown {
     error: string,
     answeredLength: number | null,
   ): Promise<void> {
-    const isSent = failure instanceof Unanswered || failure instanceof Interrupted;
-    const { target, attempts } = isSent ? failure : NOBODY;
-    await this.recorder.record(call, { ...NOBODY, target, attempts, error }, startedAt, answeredLength);
+    const isSent = failure instanceof UnansweredCall || failure instanceof InterruptedCall;
+    const { target, attempts } = isSent ? failure : NO_OUTCOME;
+    await this.recorder.record(call, { ...NO_OUTCOME, target, attempts, error }, startedAt, answeredLength);
   }
 
-  /** Returns what a kept answer says about itself. It used nothing. */
+  /** Returns the facts of a cached answer, without usage, because it used no tokens. */
   private async factsOf(call: Call, bytes: Uint8Array): Promise<AnswerFacts> {
     const { format, owner, signal } = call;
     const kind = format === 'messages' ? 'anthropic' : 'openai';
@@ -184,13 +184,13 @@ export class ModelCaller implements OnApplicationShutdown {
 
 const NOTHING = new Uint8Array();
 
-/** Names why a call has failed. 408 is a client that has gone; a deadline is 504. */
+/** Returns the error type of a failed call. 408 means that the client disconnected. A deadline is 504. */
 function errorTypeOf({ signal }: Call, error: unknown): string {
   if (error instanceof Problem && error.status !== 408) return error.code;
   return signal.aborted ? 'client_gone' : 'internal_error';
 }
 
-const NOBODY: CallOutcome = {
+const NO_OUTCOME: CallOutcome = {
   target: null,
   facts: NO_FACTS,
   attempts: 0,

@@ -56,7 +56,7 @@ export interface StreamAnswer {
 }
 
 /** A call that no target has answered. */
-export class Unanswered extends Error {
+export class UnansweredCall extends Error {
   constructor(
     readonly problem: Problem,
     readonly target: CalledTarget | null,
@@ -67,7 +67,7 @@ export class Unanswered extends Error {
 }
 
 /** A call that ended after it was sent: its client has gone, it took too long, or the service could not read the answer. */
-export class Interrupted extends Error {
+export class InterruptedCall extends Error {
   constructor(
     readonly reason: unknown,
     readonly target: CalledTarget,
@@ -85,12 +85,12 @@ export class TargetCaller {
     private readonly shaper: Shaper,
   ) {}
 
-  /** Returns the whole answer. Throws `Unanswered` or `Interrupted`. */
+  /** Returns the whole answer. Throws `UnansweredCall` or `InterruptedCall`. */
   plain(call: Call): Promise<Answered<PlainAnswer>> {
     return this.anyOf(call, (target, attempt) => this.plainOf(call, target, attempt));
   }
 
-  /** Returns the answer once it has begun. Throws `Unanswered` or `Interrupted`. */
+  /** Returns the answer once it has begun. Throws `UnansweredCall` or `InterruptedCall`. */
   stream(call: Call): Promise<Answered<StreamAnswer>> {
     return this.anyOf(call, (target, attempt) => this.streamOf(call, target, attempt));
   }
@@ -114,17 +114,17 @@ export class TargetCaller {
           attempt.release();
           lease?.tryResize(heldBytes);
           if (!(error instanceof CallFailure)) {
-            throw attempt.isSent ? new Interrupted(error, target, attempts) : error;
+            throw attempt.isSent ? new InterruptedCall(error, target, attempts) : error;
           }
           last = { problem: error.problem, target };
-          if (!error.isOfTarget) throw new Unanswered(error.problem, target, attempts);
+          if (!error.isOfTarget) throw new UnansweredCall(error.problem, target, attempts);
           const waitMs = backOffMs(tried, { retryAfterMs: error.retryAfterMs });
           if (!error.isRetryable || tried > model.retries || waitMs > WAIT_MAX_MS) break;
           await pause(waitMs, signal);
         }
       }
     }
-    throw new Unanswered(
+    throw new UnansweredCall(
       last?.problem ?? problem.unavailable('The model has no target that can be called.'),
       last?.target ?? null,
       attempts,
