@@ -7,36 +7,36 @@ import { tracing } from '#platform/tracing';
 import { type CalledProvider, ModelDirectory } from '../models/model-directory';
 import type { Attempt } from './attempt';
 import { type CallFormat, WIRE_PATHS } from './call-format';
-import { answeredTooMuch, type Failing, notCallable, refusal } from './provider-failures';
+import { answerTooLarge, type FailedProvider, targetUnavailable, errorResponse } from './provider-failures';
 import { wholeResponse } from './whole-response';
 
-/** Largest answer that is read, in bytes. */
+/** Maximum size of an answer, in bytes. */
 const ANSWER_MAX = 64 * 1024 * 1024;
-/** Largest refusal that is read, in bytes. */
-const REFUSAL_MAX = 64 * 1024;
+/** Maximum size of an error response that is read, in bytes. */
+const ERROR_MAX = 64 * 1024;
 
-/** The version of Anthropic's API that is asked for unless the client names one. */
+/** The version of Anthropic's API to request if the client does not name one. */
 const ANTHROPIC_VERSION = '2023-06-01';
 
-/** A request to a provider, sent once. */
+/** One request to a provider. */
 export interface ProviderRequest {
   provider: CalledProvider;
   /** The format of the body. */
   wire: CallFormat;
   body: Uint8Array;
   isStream: boolean;
-  /** Headers of the client that belong to the format, by lower-case name. */
+  /** The client's headers that belong to the format, by lower-case name. */
   headers: Readonly<Record<string, string>>;
   traceparent: string;
-  /** Milliseconds for the headers of the response, and then for each part of it. */
+  /** Timeout for the response headers, and then for each part of the response, in milliseconds. */
   timeoutMs: number;
   attempt: Attempt;
 }
 
 /** A response with status 200. Its body must be read or destroyed. */
 export interface ProviderResponse {
-  /** The provider, for failures of the body. */
-  failing: Failing;
+  /** The provider, for failures while the body is read. */
+  sender: FailedProvider;
   contentType: string;
   body: Dispatcher.ResponseData['body'];
 }
@@ -50,46 +50,46 @@ export class ProviderClient {
   ) {}
 
   /**
-   * Sends a request, and returns the body of a response with status 200. Throws `CallFailure`, the error of `lease`, or what has
-   * stopped the attempt.
+   * Sends a request, and returns the body of a response with status 200. Throws `CallFailure`, the error of `lease`, or the reason
+   * that stopped the attempt.
    */
   async whole(request: ProviderRequest, lease: ByteLease | undefined): Promise<Buffer> {
     const { provider, attempt } = request;
-    const failing = this.failingOf(provider);
+    const sender = this.senderOf(provider);
     this.outbound.checkUrl(provider.base);
     attempt.isSent = true;
     const { statusCode, headers, body } = await wholeResponse(
       this.outbound.dispatcher,
-      optionsOf(request, failing.apiKey),
+      optionsOf(request, sender.apiKey),
       {
-        maxBytes: (status) => (status === 200 ? ANSWER_MAX : REFUSAL_MAX),
+        maxBytes: (status) => (status === 200 ? ANSWER_MAX : ERROR_MAX),
         onBytes: (bytes) => lease?.grow(bytes),
         onStart: (abort) => attempt.onStop(abort),
       },
     );
-    // without a text, the status says enough
+    // an error response without a text is reported by its status
     if (statusCode !== 200)
-      throw refusal(failing, statusCode, body?.toString() ?? '', retryAfterMs(headers()));
-    if (!body) throw answeredTooMuch(provider.name, ANSWER_MAX);
+      throw errorResponse(sender, statusCode, body?.toString() ?? '', retryAfterMs(headers()));
+    if (!body) throw answerTooLarge(provider.name, ANSWER_MAX);
     return body;
   }
 
-  /** Sends a request, and returns the response once its headers are there. Errors: as `whole`. */
+  /** Sends a request, and returns the response once its headers have arrived. Errors: as for `whole`. */
   async stream(request: ProviderRequest): Promise<ProviderResponse> {
     const { provider, attempt } = request;
-    const failing = this.failingOf(provider);
+    const sender = this.senderOf(provider);
     this.outbound.checkUrl(provider.base);
     attempt.isSent = true;
     const { statusCode, headers, body } = await this.outbound.dispatcher.request({
-      ...optionsOf(request, failing.apiKey),
+      ...optionsOf(request, sender.apiKey),
       signal: attempt.signal(),
     });
-    if (statusCode === 200) return { failing, contentType: String(headers['content-type'] ?? ''), body };
-    const text = await readCapped(body, REFUSAL_MAX).catch(() => undefined);
-    throw refusal(failing, statusCode, text ?? '', retryAfterMs(headers));
+    if (statusCode === 200) return { sender, contentType: String(headers['content-type'] ?? ''), body };
+    const text = await readCapped(body, ERROR_MAX).catch(() => undefined);
+    throw errorResponse(sender, statusCode, text ?? '', retryAfterMs(headers));
   }
 
-  private failingOf(provider: CalledProvider): Failing {
+  private senderOf(provider: CalledProvider): FailedProvider {
     return { name: provider.name, apiKey: this.apiKeyOf(provider) };
   }
 
@@ -98,7 +98,7 @@ export class ProviderClient {
       return this.models.apiKeyOf(provider);
     } catch (error) {
       if (!(error instanceof SealedSecretError)) throw error;
-      throw notCallable(
+      throw targetUnavailable(
         `The API key of the provider ${provider.name} cannot be decrypted, because SECRETS_KEY has changed. Set \`api_key\` again.`,
       );
     }
@@ -131,7 +131,7 @@ function headersOf(
     ...headers,
     ...lowerCased(provider.headers),
     ...credential,
-    // tracing adds its own
+    // tracing adds its own traceparent
     ...(tracing().traceparent() === undefined && { traceparent }),
     'content-type': 'application/json',
     accept: isStream ? 'text/event-stream' : 'application/json',

@@ -5,28 +5,28 @@ import { StreamFailure } from '../formats/stream-failure';
 import { NO_RETRY } from '../spending/no-retry';
 import { CallFailure } from './call-failure';
 
-/** Characters of a provider's message that a client gets. */
+/** Maximum characters of a provider's message that are passed on to the client. */
 const MESSAGE_MAX = 1_000;
-/** Characters of the type of an error. */
+/** Maximum characters of an error type. */
 const TYPE_MAX = 100;
 
-/** Seconds after which a client should try again if the provider does not say. */
+/** `Retry-After` in seconds if the provider does not send one. */
 const RETRY_SECONDS = 1;
 
-/** The provider that a failure is about, as clients know it. */
-export interface Failing {
-  /** Its name. */
+/** The provider that failed. */
+export interface FailedProvider {
   name: string;
+  /** The key to remove from its messages. */
   apiKey: string | null;
 }
 
 /**
- * Returns the failure of a call that a provider refused.
+ * Returns the failure for an error response of a provider.
  *
- * @param text the body of its response
+ * @param text the body of the response
  */
-export function refusal(
-  { name, apiKey }: Failing,
+export function errorResponse(
+  { name, apiKey }: FailedProvider,
   status: number,
   text: string,
   retryAfterMs: number | undefined,
@@ -38,42 +38,42 @@ export function refusal(
     case 405:
     case 415:
     case 422:
-      return ofRequest(
-        new Problem('invalid_request', `The provider ${name} refused the request${because}`, upstream()),
+      return requestFailure(
+        new Problem('invalid_request', `The provider ${name} rejected the request${because}`, upstream()),
       );
     case 413:
-      return ofRequest(
-        new Problem('payload_too_large', `The provider ${name} refused the request${because}`, upstream()),
+      return requestFailure(
+        new Problem('payload_too_large', `The provider ${name} rejected the request${because}`, upstream()),
       );
     case 401:
     case 403:
-      // its message may repeat the key
-      return ofTarget(
+      // the message is left out, because it may repeat the key
+      return targetFailure(
         permanent(`The provider ${name} rejected its API key (${status}). Set \`api_key\` again.`),
       );
     case 404:
-      return ofTarget(
+      return targetFailure(
         permanent(`The provider ${name} does not know the model or the operation (404)${because}`),
       );
     case 429:
-      return limited(name, because, retryAfterMs, !/insufficient_quota/.test(text));
+      return rateLimited(name, because, retryAfterMs, !/insufficient_quota/.test(text));
     default:
       return status === 408 || status === 409 || status === 425 || status >= 500
         ? new CallFailure(
-            unavailable(`The provider ${name} answered ${status}${because}`),
+            unavailable(`The provider ${name} returned status ${status}${because}`),
             true,
             true,
             retryAfterMs,
           )
-        : ofTarget(unavailable(`The provider ${name} answered ${status}.`));
+        : targetFailure(unavailable(`The provider ${name} returned status ${status}.`));
   }
 }
 
-/** Returns the failure of a call that could not be sent, or whose answer broke off. */
-export function connectionFailure({ name }: Failing, error: unknown): CallFailure {
+/** Returns the failure for a request that could not be sent, or whose response broke off. */
+export function connectionFailure({ name }: FailedProvider, error: unknown): CallFailure {
   const failure = outboundFailure(error);
   if (failure === 'blocked_address') {
-    return ofTarget(
+    return targetFailure(
       new Problem(
         'forbidden',
         `The address of the provider ${name} cannot be called, because it is not public.`,
@@ -81,88 +81,88 @@ export function connectionFailure({ name }: Failing, error: unknown): CallFailur
       ),
     );
   }
-  if (failure === 'timeout') return late(name);
-  const how: Partial<Record<NonNullable<typeof failure>, string>> = {
+  if (failure === 'timeout') return timeoutFailure(name);
+  const predicates: Partial<Record<NonNullable<typeof failure>, string>> = {
     tls: 'cannot be reached over TLS',
-    protocol: 'does not answer with valid HTTP',
-    too_large: 'answers with too many bytes',
-    redirect: 'answers with a redirect, which is not followed',
+    protocol: 'did not return valid HTTP',
+    too_large: 'returned too many bytes',
+    redirect: 'returned a redirect, which is not followed',
     unreachable: 'cannot be reached, or closed the connection',
   };
   if (failure === null) throw error;
   return new CallFailure(
-    unavailable(`The provider ${name} ${how[failure]}.`, error),
+    unavailable(`The provider ${name} ${predicates[failure]}.`, error),
     failure === 'unreachable',
     true,
   );
 }
 
-/** Returns the failure of a provider that does not answer in time. Another target is called at once. */
-export const late = (name: string): CallFailure =>
-  ofTarget(new Problem('request_timeout', `The provider ${name} did not answer in time.`, upstream()));
+/** Returns the failure for a provider that did not respond in time. The next target is called at once. */
+export const timeoutFailure = (name: string): CallFailure =>
+  targetFailure(new Problem('request_timeout', `The provider ${name} did not respond in time.`, upstream()));
 
-/** Returns the failure of a provider whose answer cannot be used. @param how such as `did not answer with JSON` */
-export const unusable = (name: string, how: string): CallFailure =>
-  new CallFailure(unavailable(`The provider ${name} ${how}.`), true, true);
+/** Returns the failure for an answer that cannot be used. @param fault a predicate, such as `did not return JSON` */
+export const unusableAnswer = (name: string, fault: string): CallFailure =>
+  new CallFailure(unavailable(`The provider ${name} ${fault}.`), true, true);
 
-/** Returns the failure of a provider whose answer is too large to be read. It would be no smaller the next time. */
-export const answeredTooMuch = (name: string, maxBytes: number): CallFailure =>
-  ofTarget(unavailable(`The provider ${name} answered with more than ${maxBytes} bytes.`));
+/** Returns the failure for an answer that is too large to read. It is not retried, because it would be as large again. */
+export const answerTooLarge = (name: string, maxBytes: number): CallFailure =>
+  targetFailure(unavailable(`The provider ${name} returned more than ${maxBytes} bytes.`));
 
-/** Errors of the request that providers send as the first event of a stream. */
-const OF_REQUEST: ReadonlySet<string> = new Set(['invalid_request_error', 'request_too_large']);
+/** Types of errors in the request, which providers send as the first event of a stream. */
+const REQUEST_ERRORS: ReadonlySet<string> = new Set(['invalid_request_error', 'request_too_large']);
 
-/** Returns the failure of a stream whose first event is an error, or cannot be used. */
-export function streamRefusal(name: string, { type, message }: StreamFailure): CallFailure {
-  if (OF_REQUEST.has(type)) {
-    const detail = `The provider ${name} refused the request: ${message}`;
-    return ofRequest(new Problem('invalid_request', detail, upstream()));
+/** Returns the failure for a stream whose first event is an error or cannot be used. */
+export function firstEventFailure(name: string, { type, message }: StreamFailure): CallFailure {
+  if (REQUEST_ERRORS.has(type)) {
+    const detail = `The provider ${name} rejected the request: ${message}`;
+    return requestFailure(new Problem('invalid_request', detail, upstream()));
   }
-  if (type === 'rate_limit_error') return limited(name, `: ${message}`, undefined, true);
+  if (type === 'rate_limit_error') return rateLimited(name, `: ${message}`, undefined, true);
   return new CallFailure(
-    unavailable(`The provider ${name} did not begin its answer: ${message}`),
+    unavailable(`The provider ${name} did not start its response: ${message}`),
     true,
     true,
   );
 }
 
-/** Returns the failure of a stream as clients may see it: cut, and without the API key of the provider. */
-export const shownFailure = ({ type, message }: StreamFailure, { apiKey }: Failing): StreamFailure =>
-  new StreamFailure(shown(type, apiKey).slice(0, TYPE_MAX), shown(message, apiKey));
+/** Returns a stream failure that clients may see: shortened, and without the API key of the provider. */
+export const sanitizedFailure = ({ type, message }: StreamFailure, { apiKey }: FailedProvider): StreamFailure =>
+  new StreamFailure(sanitize(type, apiKey).slice(0, TYPE_MAX), sanitize(message, apiKey));
 
-/** Returns the failure of a target that cannot be called now. */
-export const notCallable = (detail: string): CallFailure => ofTarget(permanent(detail));
+/** Returns the failure for a target that currently cannot be called. */
+export const targetUnavailable = (detail: string): CallFailure => targetFailure(permanent(detail));
 
 const upstream = () => ({ isUpstream: true });
 const unavailable = (detail: string, cause?: unknown): Problem =>
   problem.unavailable(detail, { isUpstream: true, cause });
-/** Returns a 503 that only a change of the provider or of the model can end. */
+/** Returns a 503 that lasts until the provider or the model is changed. */
 const permanent = (detail: string): Problem =>
   problem.unavailable(detail, { isUpstream: true, headers: NO_RETRY });
-const ofRequest = (found: Problem): CallFailure => new CallFailure(found, false, false);
-const ofTarget = (found: Problem): CallFailure => new CallFailure(found, false, true);
+const requestFailure = (cause: Problem): CallFailure => new CallFailure(cause, false, false);
+const targetFailure = (cause: Problem): CallFailure => new CallFailure(cause, false, true);
 
-function limited(
+function rateLimited(
   name: string,
   because: string,
   retryAfterMs: number | undefined,
   isRetryable: boolean,
 ): CallFailure {
   const seconds = Math.max(RETRY_SECONDS, Math.ceil((retryAfterMs ?? 0) / 1000));
-  const found = problem.rateLimited(`The provider ${name} limits its calls${because}`, seconds);
-  return new CallFailure(found, isRetryable, true, retryAfterMs);
+  const cause = problem.rateLimited(`The provider ${name} limits the rate of requests${because}`, seconds);
+  return new CallFailure(cause, isRetryable, true, retryAfterMs);
 }
 
-/** Reads the message of an error in the format of OpenAI or Anthropic. Other bodies may be those of something in between. */
+/** Returns the message of an error in OpenAI's or Anthropic's format. Ignores other bodies, which intermediaries may send. */
 function messageOf(text: string, apiKey: string | null): string {
   const body = parsedObject(text) ?? {};
   const message = nameOf(objectOf(body.error).message) ?? nameOf(body.error) ?? '';
-  return shown(message, apiKey);
+  return sanitize(message, apiKey);
 }
 
-/** Returns a text of a provider as clients may see it. */
-const shown = (text: string, apiKey: string | null): string =>
+/** Returns a text from a provider that clients may see: shortened, and without the API key. */
+const sanitize = (text: string, apiKey: string | null): string =>
   (apiKey === null ? text : text.replaceAll(apiKey, '…')).slice(0, MESSAGE_MAX);
 
-/** Tells whether the body of a response is an error, whatever its status. */
+/** Returns whether the body of a response is an error, whatever its status. */
 export const isErrorBody = (text: string): boolean => isObject(parsedObject(text)?.error);

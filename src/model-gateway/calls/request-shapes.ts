@@ -8,27 +8,27 @@ import type { ProviderKind } from '../providers/provider.entity';
 import { type CallFormat, wireFormatOf } from './call-format';
 import { splice } from './json-splice';
 
-/** A fault of a request, with a pointer into it. */
+/** A fault in a request, with its JSON Pointer. */
 export interface RequestFault {
   pointer: string;
   detail: string;
 }
 
-/** What the gateway must know of a request. */
+/** The facts that the gateway needs from a request. */
 export interface RequestFacts {
-  /** As the client named it. */
+  /** The name or id that the client sent. */
   model: string;
   isStream: boolean;
-  /** Whether the client of a chat completion asked for a last chunk with the usage. */
+  /** Whether the client of a chat completion requested a last chunk with the usage. */
   includesUsage: boolean;
-  /** The most tokens of the answer, if the client limits them. */
+  /** Maximum tokens of the answer, if the client limits them. */
   maxTokens: number | null;
   temperature: number | null;
 }
 
 export type Inspected = { facts: RequestFacts } | { fault: RequestFault };
 
-/** Returns the facts of a request, or what is wrong with it. Never throws. */
+/** Returns the facts of a request, or its fault. Never throws. */
 export function inspect(text: string): Inspected {
   let body: unknown;
   try {
@@ -42,7 +42,7 @@ export function inspect(text: string): Inspected {
     return {
       fault: {
         pointer: '/model',
-        detail: `must be the name or the id of a model, with 1 to ${MODEL_MAX} characters`,
+        detail: `must be the name or the id of a model, of 1 to ${MODEL_MAX} characters`,
       },
     };
   }
@@ -63,7 +63,7 @@ export function inspect(text: string): Inspected {
 
 const MODEL_MAX = 255;
 
-/** How a request is written for a provider. */
+/** The target form of a request for a provider. */
 export interface Shape {
   format: CallFormat;
   kind: ProviderKind;
@@ -74,11 +74,11 @@ export interface Shape {
 
 export type Shaped = { text: string } | { fault: RequestFault };
 
-/** Returns a request as a provider of a kind takes it, or why that is impossible. */
+/** Returns a request in the form for a kind of provider, or the reason why it cannot be translated. */
 export function shape(text: string, { format, kind, model, isStream }: Shape): Shaped {
   try {
     if (wireFormatOf(kind, format) === format) {
-      // the provider tells the usage of a stream only if asked
+      // providers report the usage of a stream only on request
       const usage: Record<string, string> =
         format === 'chat' && isStream ? { stream_options: streamOptions(text) } : {};
       return { text: splice(text, { model: JSON.stringify(model), ...usage }) };
@@ -104,7 +104,7 @@ function streamOptions(text: string): string {
   return JSON.stringify({ ...objectOf(stream_options), include_usage: true });
 }
 
-/** Returns the messages of a request in the format of chat completions, for a span; undefined if there are none. */
+/** Returns the messages of a request in the format of chat completions, for a span, or undefined if there are none. */
 export function messagesOf(text: string, format: CallFormat): unknown {
   try {
     const request = JSON.parse(text) as JsonObject;

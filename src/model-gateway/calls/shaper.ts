@@ -9,10 +9,10 @@ import * as tasks from './shaping.thread';
 import type { AnswerInput } from './shaping.thread';
 
 const THREADS = 2;
-/** Threads that one organization may use at once, so that there is one for the others. */
+/** Threads that one organization may use at once, so that one thread is left for the others. */
 const SHARE = 1;
 const WAITING_MAX = 256;
-/** Longest time for one body, in milliseconds. */
+/** Maximum time for one body, in milliseconds. */
 const DEADLINE_MS = 15_000;
 const HEAP_MIB = 1_024;
 const IDLE_MS = 2_000;
@@ -34,8 +34,8 @@ export class ShapingPool extends WorkerPool<typeof tasks> {
 }
 
 /**
- * Reads and writes the bodies of calls: up to 256 KiB at once, larger ones in threads, so that they do not block the event loop.
- * Throws 413 for a body that takes too much time or memory, and 503 if too many wait.
+ * Reads and writes the bodies of calls. Bodies of more than 256 KiB are processed in threads, so that they do not block the event
+ * loop. Throws 413 for a body that takes too much time or memory, and 503 if too many bodies wait.
  */
 @Injectable()
 export class Shaper {
@@ -65,13 +65,13 @@ export class Shaper {
   ): Promise<{ bytes: Uint8Array; facts: AnswerFacts } | { fault: string }> {
     return input.bytes.length + input.request.length <= INLINE_JSON_MAX
       ? tasks.shapeAnswerBytes(input)
-      : withinLimits(ANSWERED_TOO_LARGE, this.pool.run(owner, signal, 'shapeAnswerBytes', input));
+      : withinLimits(ANSWER_TOO_LARGE, this.pool.run(owner, signal, 'shapeAnswerBytes', input));
   }
 }
 
 const TOO_LARGE = 'The body takes too much time or memory to read. Send a smaller one.';
-const ANSWERED_TOO_LARGE =
-  'The answer of the model takes too much time or memory to read. Ask for a smaller one.';
+const ANSWER_TOO_LARGE =
+  'The response of the model takes too much time or memory to read. Request a smaller one.';
 
 async function withinLimits<Result>(detail: string, work: Promise<Result>): Promise<Result> {
   try {

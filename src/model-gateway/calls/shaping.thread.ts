@@ -5,7 +5,7 @@ import type { ProviderKind } from '../providers/provider.entity';
 import { inspect, type Inspected, type RequestFault, shape, type Shape } from './request-shapes';
 import type { AnswerFacts } from './answer-shapes';
 
-/** The tasks of `Shaper`, which take and return bytes, because those are moved between threads instead of copied. */
+/** The tasks of `Shaper`. They take and return bytes, because bytes can be transferred between threads without a copy. */
 
 export const inspectBytes = (bytes: Uint8Array): Inspected =>
   isUtf8(bytes) ? inspect(textOf(bytes)) : { fault: { pointer: '', detail: 'The body is not valid UTF-8.' } };

@@ -4,32 +4,32 @@ import { rootLogger } from '#platform/logging';
 import { TraceExportService } from '../../telemetry';
 import type { JsonObject } from '../formats/json-shape';
 
-/** Spans of one export, and their characters, unless a single one has more. */
+/** Maximum spans and characters of one export. A single larger span is exported alone. */
 const EXPORT_MAX = 500;
 const EXPORT_LENGTH_MAX = 4 * 1024 * 1024;
-/** Longest time for an export, in milliseconds. */
+/** Maximum time for an export, in milliseconds. */
 const EXPORT_MS = 10_000;
 
 interface Pending {
-  /** In JSON. */
+  /** The span as JSON. */
   span: string;
   resolve: () => void;
 }
 
-/** The spans of a workspace that wait while others of it are stored. */
+/** The spans of a workspace that wait while its earlier spans are stored. */
 interface Queue {
   scope: Scope;
   pending: Pending[];
 }
 
-/** Stores the spans of calls in the trace store, those of a workspace together. */
+/** Stores the spans of calls in the trace store, grouped by workspace. */
 @Injectable()
 export class SpanWriter {
   private readonly queues = new Map<string, Queue>();
 
   constructor(private readonly traces: TraceExportService) {}
 
-  /** Stores a span. Resolves when it can be read, or when it could not be stored: the answer is worth more than its span. */
+  /** Stores a span. Resolves when the span can be read, or could not be stored, because a lost span must not fail the call. */
   add(orgId: string, workspaceId: string, span: JsonObject): Promise<void> {
     return new Promise((resolve) => {
       const added = { span: JSON.stringify(span), resolve };
@@ -42,7 +42,7 @@ export class SpanWriter {
     });
   }
 
-  /** Writes until nothing waits. Never rejects. */
+  /** Writes until the queue is empty. Never rejects. */
   private async write(queue: Queue): Promise<void> {
     // spans that end in the same turn of the event loop are one export
     await Promise.resolve();
@@ -63,7 +63,7 @@ export class SpanWriter {
   }
 }
 
-/** Returns how many of the next spans are one export. */
+/** Returns how many of the pending spans fit in one export. */
 function groupSize(pending: readonly Pending[]): number {
   let length = 0;
   const end = pending.findIndex(({ span }, at) => {
@@ -76,6 +76,6 @@ function groupSize(pending: readonly Pending[]): number {
 const RESOURCE = { attributes: [{ key: 'service.name', value: { stringValue: 'model-gateway' } }] };
 const SCOPE = { name: 'agent-registry.model-gateway' };
 
-/** Returns an export of OTLP/JSON. @param spans in JSON */
+/** Returns an OTLP/JSON export. @param spans the spans as JSON */
 const exportOf = (spans: readonly string[]): string =>
   `{"resourceSpans":[{"resource":${JSON.stringify(RESOURCE)},"scopeSpans":[{"scope":${JSON.stringify(SCOPE)},"spans":[${spans.join(',')}]}]}]}`;

@@ -18,19 +18,19 @@ import type { AnswerFacts } from './answer-shapes';
 import { type CallFormat, wireFormatOf } from './call-format';
 import { StreamedAnswer } from './streamed-answer';
 
-/** Turns the events of a provider into those of the client. */
+/** Translates the events of a provider to the events for the client. */
 export interface StreamShape {
   /**
-   * Adds an event, and returns what the client gets for it. Empty for an event that it does not get.
+   * Adds an event, and returns the bytes to send to the client. They are empty for an event that is not passed on.
    *
-   * @throws StreamFailure for an error of the provider
+   * @throws StreamFailure for an error from the provider
    */
   push(event: SseEvent): Buffer;
   /** Whether the answer is complete. */
   readonly isDone: boolean;
   /** The last bytes of a complete answer. */
   end(): Buffer;
-  /** What is known of the answer so far. */
+  /** The facts about the answer so far. */
   readonly facts: AnswerFacts;
   /** Characters of text and arguments so far, from which tokens are estimated if the answer breaks off. */
   readonly length: number;
@@ -39,11 +39,11 @@ export interface StreamShape {
 export interface StreamRequest {
   format: CallFormat;
   kind: ProviderKind;
-  /** Whether the client of a chat completion asked for a last chunk with the usage. */
+  /** Whether the client of a chat completion requested a last chunk with the usage. */
   includesUsage: boolean;
   /** The text of the client's request. */
   request: string;
-  /** Whether the text of the answer is kept. */
+  /** Whether to keep the text of the answer. */
   keepsContent: boolean;
 }
 
@@ -85,7 +85,7 @@ const NO_USAGE: Usage = {
   cacheWriteTokens: null,
 };
 
-/** Chat completions from a provider that offers them. Their bytes stay as they are. */
+/** Chat completions from a provider of the same format. Their bytes are not changed. */
 class NativeChat extends Shape {
   protected usage = NO_USAGE;
   private last: Buffer = NOTHING;
@@ -101,7 +101,7 @@ class NativeChat extends Shape {
     if (!isObject(chunk.usage)) return raw;
     this.usage = usageOfChat(chunk);
     const isOnlyUsage = listOf(chunk.choices).length === 0;
-    // the gateway asked for it
+    // the gateway, not the client, requested this chunk
     return isOnlyUsage && !this.stream.includesUsage ? NOTHING : raw;
   }
 
@@ -121,11 +121,11 @@ class ChatAsMessages extends Shape {
     }
     const chunk = chunkOf(data);
     this.answer.addChunk(chunk);
-    return written(this.events.push(chunk));
+    return encodeEvents(this.events.push(chunk));
   }
 
   end(): Buffer {
-    return written(this.events.end());
+    return encodeEvents(this.events.end());
   }
 
   protected get usage(): Usage {
@@ -133,7 +133,7 @@ class ChatAsMessages extends Shape {
   }
 }
 
-/** Messages of Anthropic for a client that speaks chat completions or Responses. */
+/** Anthropic's messages for a client that speaks chat completions or Responses. */
 class MessagesAsChat extends Shape {
   private readonly chunks = new ChatChunks();
   private readonly responses =
@@ -143,7 +143,7 @@ class MessagesAsChat extends Shape {
     const chunks = this.chunks.push(event);
     this.isDone = this.chunks.isDone;
     chunks.forEach((chunk) => this.answer.addChunk(chunk));
-    if (this.responses) return named(chunks.flatMap((chunk) => this.responses!.push(chunk)));
+    if (this.responses) return encodeObjects(chunks.flatMap((chunk) => this.responses!.push(chunk)));
     const wanted = this.stream.includesUsage
       ? chunks
       : chunks.filter((chunk) => listOf(chunk.choices).length > 0);
@@ -151,7 +151,7 @@ class MessagesAsChat extends Shape {
   }
 
   end(): Buffer {
-    return this.responses ? named(this.responses.end()) : Buffer.from(formatSse('[DONE]'));
+    return this.responses ? encodeObjects(this.responses.end()) : Buffer.from(formatSse('[DONE]'));
   }
 
   protected get usage(): Usage {
@@ -167,7 +167,7 @@ const RESPONSE_ENDS: ReadonlySet<unknown> = new Set([
   'response.failed',
 ]);
 
-/** Responses from a provider that offers them. Their bytes stay as they are. */
+/** Responses from a provider of the same format. Their bytes are not changed. */
 class NativeResponses extends Shape {
   protected usage = NO_USAGE;
   private last: Buffer = NOTHING;
@@ -190,9 +190,9 @@ class NativeResponses extends Shape {
   }
 }
 
-/** Messages from a provider of Anthropic. Their bytes stay as they are. */
+/** Messages from a provider of the same format. Their bytes are not changed. */
 class NativeMessages extends Shape {
-  private counted: JsonObject = {};
+  private usageMembers: JsonObject = {};
   private last: Buffer = NOTHING;
 
   push({ data, raw }: SseEvent): Buffer {
@@ -202,11 +202,11 @@ class NativeMessages extends Shape {
     if (event.type === 'message_start') {
       const message = objectOf(event.message);
       this.answer.describe(message.id, message.model, undefined);
-      this.counted = { ...objectOf(message.usage) };
+      this.usageMembers = { ...objectOf(message.usage) };
     }
     if (event.type === 'message_delta') {
       this.answer.describe(undefined, undefined, delta.stop_reason);
-      this.counted = { ...this.counted, ...withoutNulls(objectOf(event.usage)) };
+      this.usageMembers = { ...this.usageMembers, ...withoutNulls(objectOf(event.usage)) };
     }
     this.answer.addText(textOf(delta.text) ?? textOf(delta.partial_json) ?? textOf(delta.thinking) ?? '');
     if (event.type !== 'message_stop') return raw;
@@ -220,14 +220,14 @@ class NativeMessages extends Shape {
   }
 
   protected get usage(): Usage {
-    return usageOfMessages({ usage: this.counted });
+    return usageOfMessages({ usage: this.usageMembers });
   }
 }
 
 const withoutNulls = (usage: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== null));
 
-/** Parses an event. Throws `StreamFailure` for one that is no object or reports an error. */
+/** Parses an event. Throws `StreamFailure` for an event that is not an object or reports an error. */
 function chunkOf(data: string): JsonObject {
   const chunk = parsedObject(data);
   if (!chunk) throw new StreamFailure('api_error', 'The provider sent an event that is not a JSON object.');
@@ -235,8 +235,8 @@ function chunkOf(data: string): JsonObject {
   return chunk;
 }
 
-const written = (events: readonly { event: string; data: JsonObject }[]): Buffer =>
+const encodeEvents = (events: readonly { event: string; data: JsonObject }[]): Buffer =>
   Buffer.from(events.map(({ event, data }) => formatSse(JSON.stringify(data), event)).join(''));
 
-const named = (objects: readonly JsonObject[]): Buffer =>
-  Buffer.from(objects.map((one) => formatSse(JSON.stringify(one), textOf(one.type))).join(''));
+const encodeObjects = (objects: readonly JsonObject[]): Buffer =>
+  Buffer.from(objects.map((object) => formatSse(JSON.stringify(object), textOf(object.type))).join(''));

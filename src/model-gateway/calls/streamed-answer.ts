@@ -2,9 +2,9 @@ import { isObject, type JsonObject, listOf, nameOf, objectOf, textOf } from '../
 import type { Usage } from '../formats/usage';
 import type { AnswerFacts } from './answer-shapes';
 
-/** Most characters of the text of a streamed answer that are kept for its span, and of its calls. */
+/** Maximum characters of a streamed answer's text, and of its tool calls, to keep for its span. */
 const KEPT_MAX = 256 * 1024;
-/** What a call counts besides its texts, in characters. */
+/** Characters that a tool call counts in addition to its texts. */
 const CALL_SIZE = 64;
 
 interface StreamedCall {
@@ -13,18 +13,18 @@ interface StreamedCall {
   arguments: string;
 }
 
-/** What the gateway learns of an answer while it streams. */
+/** Collects the facts about an answer while it streams. */
 export class StreamedAnswer {
   /** Characters of text and arguments. */
   length = 0;
   private text = '';
   private readonly calls = new Map<number, StreamedCall>();
-  private keptOfCalls = 0;
+  private keptCallLength = 0;
   private id: string | null = null;
   private model: string | null = null;
   private finishReason: string | null = null;
 
-  /** @param keepsContent whether the text and the calls of tools are kept, besides their length */
+  /** @param keepsContent whether to keep the text and the tool calls, not only their length */
   constructor(private readonly keepsContent: boolean) {}
 
   describe(id: unknown, model: unknown, finishReason: unknown): void {
@@ -64,10 +64,10 @@ export class StreamedAnswer {
     this.length += text!.length;
     if (!this.keepsContent) return;
     const index = typeof delta.index === 'number' ? delta.index : 0;
-    const known = this.calls.get(index);
-    this.keptOfCalls += (known ? 0 : CALL_SIZE) + id!.length + name!.length + text!.length;
-    if (this.keptOfCalls > KEPT_MAX) return;
-    const call = known ?? { id: '', name: '', arguments: '' };
+    const existing = this.calls.get(index);
+    this.keptCallLength += (existing ? 0 : CALL_SIZE) + id!.length + name!.length + text!.length;
+    if (this.keptCallLength > KEPT_MAX) return;
+    const call = existing ?? { id: '', name: '', arguments: '' };
     call.id ||= id!;
     call.name ||= name!;
     call.arguments += text!;

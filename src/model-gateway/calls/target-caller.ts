@@ -13,26 +13,26 @@ import { wireFormatOf } from './call-format';
 import { ProviderClient, type ProviderRequest, type ProviderResponse } from './provider-client';
 import {
   connectionFailure,
+  errorResponse,
+  firstEventFailure,
   isErrorBody,
-  late,
-  notCallable,
-  refusal,
-  shownFailure,
-  streamRefusal,
-  unusable,
+  sanitizedFailure,
+  targetUnavailable,
+  timeoutFailure,
+  unusableAnswer,
 } from './provider-failures';
 import { Shaper } from './shaper';
 import { type StreamShape, streamShapeOf } from './stream-shapes';
 import { targetOrder } from './target-order';
 
-/** Largest event of a stream, in bytes. */
+/** Maximum size of an event of a stream, in bytes. */
 const EVENT_MAX = 4 * 1024 * 1024;
-/** Largest error in place of a stream, in bytes. */
+/** Maximum size of an error that is sent instead of a stream, in bytes. */
 const ERROR_MAX = 64 * 1024;
-/** Bytes after the last event of a stream that are read, and for how long. */
+/** Maximum bytes to read after the last event of a stream, and maximum time to read them, in milliseconds. */
 const REST_MAX = 4 * 1024;
 const REST_MS = 1_000;
-/** Longest wait before the same target is called again. If it asks for more, the next target is called. */
+/** Maximum wait before a retry of the same target. If the target asks for a longer wait, the next target is called. */
 const WAIT_MAX_MS = 10_000;
 
 /** The answer of one target. */
@@ -50,12 +50,12 @@ export interface PlainAnswer {
 /** A stream whose first bytes for the client have arrived. */
 export interface StreamAnswer {
   first: Buffer;
-  /** The further bytes for the client, as they arrive, without the last ones of `shape.end()`. Throws when it breaks off. */
+  /** The following bytes for the client, as they arrive, except those of `shape.end()`. Throws if the stream breaks off. */
   rest: AsyncGenerator<Buffer, void, undefined>;
   shape: StreamShape;
 }
 
-/** A call that no target has answered. */
+/** A call that no target answered. */
 export class UnansweredCall extends Error {
   constructor(
     readonly problem: Problem,
@@ -66,7 +66,7 @@ export class UnansweredCall extends Error {
   }
 }
 
-/** A call that ended after it was sent: its client has gone, it took too long, or the service could not read the answer. */
+/** A call that ended after it was sent: the client disconnected, it took too long, or the service could not read the answer. */
 export class InterruptedCall extends Error {
   constructor(
     readonly reason: unknown,
@@ -77,7 +77,7 @@ export class InterruptedCall extends Error {
   }
 }
 
-/** Calls the targets of a model until one answers. Once a byte has been passed on, no other target is called. */
+/** Calls the targets of a model until one answers. Once a byte has been sent to the client, no other target is called. */
 @Injectable()
 export class TargetCaller {
   constructor(
@@ -87,24 +87,24 @@ export class TargetCaller {
 
   /** Returns the whole answer. Throws `UnansweredCall` or `InterruptedCall`. */
   plain(call: Call): Promise<Answered<PlainAnswer>> {
-    return this.anyOf(call, (target, attempt) => this.plainOf(call, target, attempt));
+    return this.tryTargets(call, (target, attempt) => this.plainOf(call, target, attempt));
   }
 
-  /** Returns the answer once it has begun. Throws `UnansweredCall` or `InterruptedCall`. */
+  /** Returns the answer once it has started. Throws `UnansweredCall` or `InterruptedCall`. */
   stream(call: Call): Promise<Answered<StreamAnswer>> {
-    return this.anyOf(call, (target, attempt) => this.streamOf(call, target, attempt));
+    return this.tryTargets(call, (target, attempt) => this.streamOf(call, target, attempt));
   }
 
-  private async anyOf<Answer>(
+  private async tryTargets<Answer>(
     call: Call,
     work: (target: CalledTarget, attempt: Attempt) => Promise<Answer>,
   ): Promise<Answered<Answer>> {
     const { signal, model, lease } = call;
-    const heldBytes = lease?.bytes ?? 0;
+    const leasedBytes = lease?.bytes ?? 0;
     let attempts = 0;
     let last: { problem: Problem; target: CalledTarget } | undefined;
     for (const target of targetOrder(model)) {
-      for (let tried = 1; ; tried++) {
+      for (let tries = 1; ; tries++) {
         attempts++;
         signal.throwIfAborted();
         const attempt = new Attempt(signal);
@@ -112,20 +112,20 @@ export class TargetCaller {
           return { answer: await work(target, attempt), target, attempts };
         } catch (error) {
           attempt.release();
-          lease?.tryResize(heldBytes);
+          lease?.tryResize(leasedBytes);
           if (!(error instanceof CallFailure)) {
             throw attempt.isSent ? new InterruptedCall(error, target, attempts) : error;
           }
           last = { problem: error.problem, target };
-          if (!error.isOfTarget) throw new UnansweredCall(error.problem, target, attempts);
-          const waitMs = backOffMs(tried, { retryAfterMs: error.retryAfterMs });
-          if (!error.isRetryable || tried > model.retries || waitMs > WAIT_MAX_MS) break;
+          if (!error.allowsFallback) throw new UnansweredCall(error.problem, target, attempts);
+          const waitMs = backOffMs(tries, { retryAfterMs: error.retryAfterMs });
+          if (!error.isRetryable || tries > model.retries || waitMs > WAIT_MAX_MS) break;
           await pause(waitMs, signal);
         }
       }
     }
     throw new UnansweredCall(
-      last?.problem ?? problem.unavailable('The model has no target that can be called.'),
+      last?.problem ?? problem.unavailable('The model has no target that can be called. Add a target to it.'),
       last?.target ?? null,
       attempts,
     );
@@ -141,10 +141,10 @@ export class TargetCaller {
       bytes,
       format: call.format,
       kind,
-      // only responses repeat it
+      // only Response objects repeat the request
       request: call.format === 'responses' ? call.body : NOTHING,
     });
-    if ('fault' in shaped) throw unusable(name, shaped.fault);
+    if ('fault' in shaped) throw unusableAnswer(name, shaped.fault);
     return shaped;
   }
 
@@ -160,15 +160,15 @@ export class TargetCaller {
     });
     return this.within(call, target, attempt, async () => {
       const response = await this.client.stream(await this.requestOf(call, target, attempt));
-      if (!/^text\/event-stream\b/i.test(response.contentType)) throw await this.notStreamed(response);
+      if (!/^text\/event-stream\b/i.test(response.contentType)) throw await this.unstreamedFailure(response);
       const rest = shapedParts(response, shape, attempt);
       const { value, done } = await rest.next();
-      if (done) throw unusable(provider.name, 'closed the stream before its first event');
+      if (done) throw unusableAnswer(provider.name, 'closed the stream before its first event');
       return { first: value, rest, shape };
     });
   }
 
-  /** Does the work of one attempt within its time, and turns errors into failures of the call. */
+  /** Runs one attempt within its timeout, and turns its errors into call failures. */
   private async within<Result>(
     { signal, model }: Call,
     { provider }: CalledTarget,
@@ -178,19 +178,19 @@ export class TargetCaller {
     let isLate = false;
     const timer = setTimeout(() => {
       isLate = true;
-      attempt.stop(new Error('the time is over'));
+      attempt.stop(new Error('the attempt timed out'));
     }, model.timeout_ms);
     try {
       return await new Promise<Result>((resolve, reject) => {
-        // also while it waits for a connection, which cannot be aborted
+        // rejects even while the attempt waits for a connection, which cannot be aborted
         attempt.onStop(reject);
         work().then(resolve, reject);
       });
     } catch (error) {
       signal.throwIfAborted();
-      if (isLate) throw late(provider.name);
+      if (isLate) throw timeoutFailure(provider.name);
       if (error instanceof CallFailure || error instanceof Problem) throw error;
-      if (error instanceof StreamFailure) throw streamRefusal(provider.name, error);
+      if (error instanceof StreamFailure) throw firstEventFailure(provider.name, error);
       throw connectionFailure({ name: provider.name, apiKey: null }, error);
     } finally {
       clearTimeout(timer);
@@ -199,14 +199,14 @@ export class TargetCaller {
 
   private async requestOf(call: Call, target: CalledTarget, attempt: Attempt): Promise<ProviderRequest> {
     const { provider, upstream_model } = target;
-    if (provider.is_archived) throw notCallable(`The provider ${provider.name} is archived.`);
+    if (provider.is_archived) throw targetUnavailable(`The provider ${provider.name} is archived.`);
     const wire = wireFormatOf(provider.kind, call.format);
-    if (!wire) throw impossible(provider.name, call);
+    if (!wire) throw unsupportedFormat(provider.name, call);
     const { isStream } = call.facts;
     const shape = { format: call.format, kind: provider.kind, model: upstream_model, isStream };
     const shaped = await this.shaper.shape(call.owner, call.signal, call.body, shape);
     if ('fault' in shaped) throw new CallFailure(problem.invalidFields([shaped.fault]), false, true);
-    // until its response has ended
+    // the lease covers these bytes until the response has ended
     call.lease?.grow(shaped.bytes.length);
     const { traceId, spanId } = call.span;
     return {
@@ -221,37 +221,37 @@ export class TargetCaller {
     };
   }
 
-  /** Reads the beginning of a response that is no stream. It may be an error with status 200. */
-  private async notStreamed({ failing, body }: ProviderResponse): Promise<CallFailure> {
+  /** Returns the failure for a response that is not a stream. It may be an error with status 200. */
+  private async unstreamedFailure({ sender, body }: ProviderResponse): Promise<CallFailure> {
     const text = await readCapped(body, ERROR_MAX);
     return text !== undefined && isErrorBody(text)
-      ? refusal(failing, 500, text, undefined)
-      : unusable(failing.name, 'did not answer with a stream of events');
+      ? errorResponse(sender, 500, text, undefined)
+      : unusableAnswer(sender.name, 'did not return an event stream');
   }
 }
 
-/** Yields what the client gets of a stream, for each chunk that arrives. Ends when the answer is complete. */
+/** Yields the bytes for the client, for each chunk that arrives. Ends when the answer is complete. */
 async function* shapedParts(
-  { body, failing }: ProviderResponse,
+  { body, sender }: ProviderResponse,
   shape: StreamShape,
   attempt: Attempt,
 ): AsyncGenerator<Buffer, void, undefined> {
   try {
     yield* readParts(body, shape);
   } catch (error) {
-    if (error instanceof StreamFailure) throw shownFailure(error, failing);
+    if (error instanceof StreamFailure) throw sanitizedFailure(error, sender);
     if (error instanceof SseTooLarge) throw new StreamFailure('api_error', error.message);
     throw error;
   } finally {
     attempt.release();
-    // it may still fail, and nobody reads it any more
+    // the body may still fail, although nobody reads it
     body.on('error', () => undefined);
     if (shape.isDone) readRest(body);
     else body.destroy();
   }
 }
 
-/** Reads what follows the last event, so that the connection can be used again. */
+/** Reads the bytes after the last event, so that the connection can be reused. */
 function readRest(body: ProviderResponse['body']): void {
   body.dump({ limit: REST_MAX, signal: AbortSignal.timeout(REST_MS) }).catch(() => undefined);
 }
@@ -285,10 +285,10 @@ const NOUNS = {
   messages: 'messages',
 };
 
-const impossible = (name: string, { format }: Call): CallFailure =>
+const unsupportedFormat = (name: string, { format }: Call): CallFailure =>
   new CallFailure(
     problem.invalidRequest(
-      `The provider ${name} has no ${NOUNS[format]}. Call a model with a target that has them.`,
+      `The provider ${name} does not support ${NOUNS[format]}. Call a model with a target that supports them.`,
     ),
     false,
     true,

@@ -1,28 +1,28 @@
 import type { Dispatcher } from 'undici';
 import { Blocks } from '#platform/http';
 
-/** A response that has been read. */
+/** A response whose body has been read. */
 export interface WholeResponse {
   statusCode: number;
-  /** By lower-case name. Of several, the last one. */
+  /** Returns the headers by lower-case name. If a header is repeated, the last value counts. */
   headers: () => Record<string, string>;
-  /** Null if it has more bytes than allowed. */
+  /** Null if the body is too large. */
   body: Buffer | null;
 }
 
-/** How a request is sent, and its response read. */
+/** Limits and callbacks for a request and its response. */
 export interface WholeResponseOptions {
-  /** The most bytes that a body may have, by the status of its response. */
+  /** Returns the maximum size of a body in bytes, by the status of the response. */
   maxBytes: (statusCode: number) => number;
-  /** Called with the bytes of each part. What it throws ends the request. */
+  /** Called with the size of each part. If it throws, the request is aborted with that error. */
   onBytes: (bytes: number) => void;
-  /** Called with a function that ends the request, which then fails with its reason. */
+  /** Called with a function that aborts the request, which then fails with the reason. */
   onStart: (abort: (reason: Error) => void) => void;
 }
 
 /**
- * Sends a request and reads its response into memory. It costs half of `undici().request`, whose body is a stream. Fails with the
- * errors of undici; see `outboundFailure`.
+ * Sends a request and reads its response into memory. This costs half as much as `undici().request`, whose body is a stream. Fails
+ * with the errors of undici (see `outboundFailure`).
  */
 export const wholeResponse = (
   dispatcher: Dispatcher,
@@ -33,7 +33,7 @@ export const wholeResponse = (
     dispatcher.dispatch(request, new Collector(options, resolve, reject));
   });
 
-/** The handler of undici, whose methods are called in the order of a response. */
+/** An undici handler. Its `on…` methods are listed in the order that undici calls them. */
 class Collector implements Dispatcher.DispatchHandler {
   private statusCode = 0;
   private raw: readonly Buffer[] = [];
@@ -52,7 +52,7 @@ class Collector implements Dispatcher.DispatchHandler {
   }
 
   onHeaders(statusCode: number, raw: Buffer[]): boolean {
-    // 100 Continue and early hints come before
+    // later headers replace those of 100 Continue and early hints
     this.statusCode = statusCode;
     this.raw = raw;
     return true;

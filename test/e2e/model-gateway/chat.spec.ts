@@ -212,7 +212,7 @@ describe('a model with several targets', () => {
       (async () => {
         for await (const one of stream) text += one.choices[0]?.delta.content ?? '';
       })(),
-    ).rejects.toThrow(/ended its answer early/);
+    ).rejects.toThrow(/ended its response early/);
     expect(text).toBe('half an ');
     expect(other.calls).toEqual([]);
   });

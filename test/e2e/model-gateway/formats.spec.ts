@@ -133,7 +133,7 @@ describe('responses', () => {
       (async () => {
         for await (const event of stream) expect(event.type).toBeTruthy();
       })(),
-    ).rejects.toThrow(/ended its answer early/);
+    ).rejects.toThrow(/ended its response early/);
   });
 });
 

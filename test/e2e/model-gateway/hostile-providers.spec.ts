@@ -147,7 +147,7 @@ describe('an answer', () => {
       sent = flood(response, Buffer.alloc(64 * 1024, ' '));
     };
     // not tried again, because it would be no smaller
-    expectUnavailable(await ask(await model({ retries: 2 })), /answered with more than 67108864 bytes/);
+    expectUnavailable(await ask(await model({ retries: 2 })), /returned more than 67108864 bytes/);
     await until(() => provider.aborted === 1);
     expect(sent.bytes).toBeLessThan(80 * MIB);
     expect(provider.calls).toHaveLength(1);
@@ -159,7 +159,7 @@ describe('an answer', () => {
       response.writeHead(500, { 'content-type': 'application/json' });
       sent = flood(response, Buffer.alloc(64 * 1024, 'x'));
     };
-    expectUnavailable(await ask(await model(), { stream }), /answered 500/);
+    expectUnavailable(await ask(await model(), { stream }), /returned status 500/);
     // with what the buffers of both sides hold
     expect(sent.bytes).toBeLessThan(16 * MIB);
     await until(() => provider.aborted === 1);
@@ -198,13 +198,13 @@ describe('an answer', () => {
 
   it('with headers over 16 KiB is not read', async () => {
     provider.answer = (_call, response) => json(response, {}, 200, { 'x-long': 'x'.repeat(17 * 1024) });
-    expectUnavailable(await ask(await model()), /answers with too many bytes/);
+    expectUnavailable(await ask(await model()), /returned too many bytes/);
   });
 
   it('that redirects to the metadata of a cloud is not followed', async () => {
     provider.answer = (_call, response) =>
       json(response, {}, 307, { location: 'http://169.254.169.254/latest/meta-data/' });
-    expectUnavailable(await ask(await model()), /answered 307/);
+    expectUnavailable(await ask(await model()), /returned status 307/);
     expect(provider.calls).toHaveLength(1);
   });
 
@@ -214,7 +214,7 @@ describe('an answer', () => {
       void response
         .writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
         .end(body);
-    expectUnavailable(await ask(await model()), /did not answer with a JSON object/);
+    expectUnavailable(await ask(await model()), /did not return a JSON object/);
   });
 
   it('that asks to wait for a year is passed on at once', async () => {
@@ -233,7 +233,7 @@ describe('an answer', () => {
     const said = { error: { message: `${SECRET} is wrong ${'x'.repeat(size)}` } };
     provider.answer = (_call, response) => json(response, said, 500);
     const answer = await ask(await model());
-    expectUnavailable(answer, /answered 500/);
+    expectUnavailable(answer, /returned status 500/);
     const text = JSON.stringify(answer.body);
     expect(text).not.toContain(SECRET);
     expect(text.length).toBeLessThan(5_000);
@@ -243,8 +243,8 @@ describe('an answer', () => {
     provider.answer = (_call, response) =>
       void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Sign in</html>');
     const name = await model();
-    expectUnavailable(await ask(name), /did not answer with a JSON object/);
-    expectUnavailable(await ask(name, { stream: true }), /did not answer with a stream of events/);
+    expectUnavailable(await ask(name), /did not return a JSON object/);
+    expectUnavailable(await ask(name, { stream: true }), /did not return an event stream/);
   });
 
   it('that closes after its headers is 503', async () => {
@@ -398,17 +398,17 @@ describe('a stream', () => {
       response.end();
     };
     const first = await ask(name, { stream: true });
-    expectUnavailable(first, /did not begin its answer/);
+    expectUnavailable(first, /did not start its response/);
     provider.answer = (_call, response) => json(response, { error });
     const plain = await ask(name, { stream: true });
-    expectUnavailable(plain, /answered 500/);
+    expectUnavailable(plain, /returned status 500/);
     provider.answer = (_call, response) => {
       begin(response);
       send(response, contentChunk('Hel'));
       setTimeout(() => send(response, { error }), 50);
     };
     const later = await received(name);
-    expect(later).toContain('ended its answer early');
+    expect(later).toContain('ended its response early');
     for (const text of [JSON.stringify(first.body), JSON.stringify(plain.body), later]) {
       expect(text).not.toContain(SECRET);
       expect(text.length).toBeLessThan(5_000);
@@ -421,7 +421,7 @@ describe('a stream', () => {
       send(response, contentChunk('Hel'));
     };
     const startedAt = performance.now();
-    expect(await received(await model({ timeout_ms: 500 }))).toContain('ended its answer early');
+    expect(await received(await model({ timeout_ms: 500 }))).toContain('ended its response early');
     expect(performance.now() - startedAt).toBeLessThan(10_000);
     await until(() => provider.aborted === 1);
     await until(async () => (await usage()).failed_count === 1);
