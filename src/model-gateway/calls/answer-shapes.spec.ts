@@ -24,11 +24,11 @@ describe('an answer', () => {
     ['chat', 'openai', { object: 'page' }, 'did not return a chat completion'],
     ['chat', 'anthropic', chat({}), 'did not return a message'],
     ['messages', 'openai', { content: [] }, 'did not return a chat completion'],
-    ['responses', 'openai', { data: [] }, 'did not answer with a response'],
-    ['embeddings', 'openai', { data: {} }, 'did not answer with embeddings'],
-    ['chat', 'openai', '<html>', 'did not answer with a JSON object'],
-    ['chat', 'openai', '[]', 'did not answer with a JSON object'],
-    ['chat', 'openai', '', 'did not answer with a JSON object'],
+    ['responses', 'openai', { data: [] }, 'did not return a response'],
+    ['embeddings', 'openai', { data: {} }, 'did not return embeddings'],
+    ['chat', 'openai', '<html>', 'did not return a JSON object'],
+    ['chat', 'openai', '[]', 'did not return a JSON object'],
+    ['chat', 'openai', '', 'did not return a JSON object'],
   ] as const)('of %s by %s that is %j cannot be used', (format, kind, answer, fault) => {
     expect(shaped(answer, format, kind)).toEqual({ fault });
   });

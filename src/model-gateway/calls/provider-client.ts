@@ -7,7 +7,7 @@ import { tracing } from '#platform/tracing';
 import { type CalledProvider, ModelDirectory } from '../models/model-directory';
 import type { Attempt } from './attempt';
 import { type CallFormat, WIRE_PATHS } from './call-format';
-import { answerTooLarge, type FailedProvider, targetUnavailable, errorResponse } from './provider-failures';
+import { answerTooLarge, errorResponse, type FailedProvider, targetUnavailable } from './provider-failures';
 import { wholeResponse } from './whole-response';
 
 /** Maximum size of an answer, in bytes. */

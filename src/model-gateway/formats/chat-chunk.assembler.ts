@@ -3,35 +3,35 @@ import { isObject, type JsonObject, listOf, nameOf, objectOf, parsedObject, text
 import { StreamFailure, throwIfError } from './stream-failure';
 import { type Usage, usageOfChat } from './usage';
 
-/** A part of an answer: a text, a refusal, or a call of a tool. */
+/** A part of an answer: a text, a refusal, or a tool call. */
 export interface AnswerBlock {
-  /** The place among the blocks of the answer. */
+  /** The position among the blocks of the answer. */
   readonly index: number;
   readonly kind: 'text' | 'refusal' | 'call';
   /** The id of a call. */
   readonly id: string;
-  /** The name of the tool that a call calls. */
+  /** The tool of a call. */
   readonly name: string;
-  /** The text or the arguments so far. Complete at the step `stop`. */
+  /** The text or the arguments so far. Complete with the step `stop`. */
   text: string;
 }
 
-/** Most blocks of an answer, which are kept until it ends. */
+/** Maximum blocks of an answer, because they stay in memory until the answer ends. */
 const BLOCKS_MAX = 10_000;
-/** Most characters of an answer, which is kept until it ends. */
+/** Maximum characters of an answer, because they stay in memory until the answer ends. */
 const LENGTH_MAX = 16 * 1024 * 1024;
 
-/** What happens to a block. At most one block is open at a time, and the next one starts after its `stop`. */
+/** A step of a block. At most one block is open at a time, and the next one starts after its `stop`. */
 export type AnswerStep =
   | { type: 'start'; block: AnswerBlock }
   | { type: 'stop'; block: AnswerBlock }
   | { type: 'delta'; block: AnswerBlock; text: string };
 
 /**
- * Puts the chunks of a chat completion in the order that the other formats demand: block after block.
+ * Orders the chunks of a chat completion block after block, as the other formats require.
  *
- * Servers may mix the arguments of several calls. A call is complete when its arguments are a JSON object. What comes
- * for another block before that waits until the stream ends, so that nothing is lost.
+ * Servers may interleave the arguments of several calls. A call is complete when its arguments are a JSON object. Text for
+ * another block that arrives before that waits until the stream ends, so that nothing is lost.
  */
 export class ChatChunkAssembler {
   id: string | undefined;
@@ -40,7 +40,7 @@ export class ChatChunkAssembler {
   /** The last chunk with usage. */
   usageChunk: JsonObject = {};
   #open: AnswerBlock | undefined;
-  /** Blocks that came before the open one was complete, with their texts so far. */
+  /** Blocks that started before the open block was complete, with their texts so far. */
   readonly #waiting = new Map<AnswerBlock, string[]>();
   #last: AnswerBlock | undefined;
   readonly #calls = new Map<unknown, AnswerBlock>();
@@ -53,9 +53,9 @@ export class ChatChunkAssembler {
   }
 
   /**
-   * Adds a chunk, and returns the steps that it causes.
+   * Adds a chunk, and returns the resulting steps.
    *
-   * @throws StreamFailure if the chunk reports an error, and if the answer is too large to be kept
+   * @throws StreamFailure if the chunk reports an error, or if the answer is too large to keep in memory
    */
   push(chunk: JsonObject): AnswerStep[] {
     throwIfError(chunk);
@@ -71,9 +71,9 @@ export class ChatChunkAssembler {
   }
 
   /**
-   * Ends the answer, and returns the steps that remain.
+   * Ends the answer, and returns the remaining steps.
    *
-   * @throws StreamFailure if no chunk said why the model stopped: such an answer was cut off
+   * @throws StreamFailure if no chunk had a finish reason, because such an answer was cut off
    */
   end(): AnswerStep[] {
     if (this.finishReason === undefined) {
@@ -110,7 +110,7 @@ export class ChatChunkAssembler {
     const id = nameOf(call.id);
     const key = call.index ?? id ?? this.#lastCall;
     let block = this.#calls.get(key);
-    // Some servers give all calls the same index, and each one its id and its name.
+    // Some servers send the same index for all calls, but an id and a name for each.
     const isOther = id !== undefined && id !== block?.id && nameOf(name) !== undefined;
     if (block === undefined || isOther) {
       block = this.#begin({ kind: 'call', id: id ?? newId('call_'), name: textOf(name) ?? '' }, steps);
@@ -139,7 +139,7 @@ export class ChatChunkAssembler {
     steps.push({ type: 'start', block });
   }
 
-  /** Adds text to the open block or to a waiting one. A closed call is complete, so there is nothing to add. */
+  /** Adds text to the open block or to a waiting one. Ignores text for a closed call, which is complete. */
   #add(block: AnswerBlock, text: string, steps: AnswerStep[]): void {
     this.#length += text.length;
     if (this.#length > LENGTH_MAX) throw tooLarge(`${LENGTH_MAX} characters`);
@@ -161,10 +161,10 @@ function extend(block: AnswerBlock, text: string, steps: AnswerStep[]): void {
   steps.push({ type: 'delta', block, text });
 }
 
-const tooLarge = (what: string): StreamFailure =>
-  new StreamFailure('api_error', `The provider sent an answer with more than ${what}.`);
+const tooLarge = (limit: string): StreamFailure =>
+  new StreamFailure('api_error', `The provider sent an answer with more than ${limit}.`);
 
-/** Texts are complete when something else comes. */
+/** Returns whether a block is complete. A text is complete as soon as another block starts. */
 function isComplete(block: AnswerBlock): boolean {
   return block.kind !== 'call' || parsedObject(block.text) !== undefined;
 }

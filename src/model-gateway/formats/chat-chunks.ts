@@ -8,7 +8,7 @@ import { type Usage, usageOfMessages } from './usage';
 
 /** A call whose block is open. */
 interface OpenCall {
-  /** The place among the calls of the answer, while blocks count texts too. */
+  /** The position among the calls of the answer. Block indexes also count texts. */
   index: number;
   hasArguments: boolean;
 }
@@ -21,7 +21,7 @@ const USAGE_MEMBERS = [
   'output_tokens_details',
 ] as const;
 
-/** Translates the stream of a message of Anthropic to the chunks of a chat completion. */
+/** Translates the stream of an Anthropic message to the chunks of a chat completion. */
 export class ChatChunks {
   #id = newId('chatcmpl-');
   #model = '';
@@ -33,23 +33,23 @@ export class ChatChunks {
   #isFinished = false;
   #isDone = false;
 
-  /** @param model the name that the client used for the model; by default the one of the message */
+  /** @param model the name that the client used for the model. Default: the name in the message */
   constructor(private readonly model?: string) {}
 
-  /** True once the message is complete. A stream that ends before was cut off. */
+  /** Whether the message is complete. A stream that ends earlier was cut off. */
   get isDone(): boolean {
     return this.#isDone;
   }
 
-  /** The usage so far. The counts of the output are final only when the message is complete. */
+  /** The usage so far. The output counts are final once the message is complete. */
   get usage(): Usage {
     return usageOfMessages({ usage: this.#usage });
   }
 
   /**
-   * Adds an event, and returns the chunks that it becomes. The last chunk has the usage and no choice.
+   * Adds an event, and returns its chunks. The last chunk has the usage and no choice.
    *
-   * @throws StreamFailure for an event of type `error`, and for one that is not a JSON object
+   * @throws StreamFailure for an event of type `error`, or an event that is not a JSON object
    */
   push({ data }: SseEvent): JsonObject[] {
     const event = parsedObject(data);
@@ -111,7 +111,7 @@ export class ChatChunks {
     return [this.#argumentsChunk(call, text)];
   }
 
-  /** A call without parameters has no deltas. Clients parse its arguments, and an empty text is no JSON. */
+  /** Adds `{}` for a call without arguments, which has no deltas. Clients parse arguments, and an empty string is not JSON. */
   #stopBlock(index: unknown): JsonObject[] {
     const call = this.#calls.get(index);
     this.#calls.delete(index);
@@ -134,7 +134,7 @@ export class ChatChunks {
     return usage === undefined ? finish : [...finish, { ...this.#envelope(), choices: [], usage }];
   }
 
-  /** Counts are totals of the message, so a later one replaces an earlier one. */
+  /** Replaces the counts, because they are totals of the message. */
   #addUsage(value: unknown): void {
     const usage = objectOf(value);
     for (const name of USAGE_MEMBERS) {

@@ -1,8 +1,8 @@
 import type { JsonObject } from './json-shape';
 
 /**
- * Collects the messages of a chat request. OpenAI accepts only texts as results of tools, and nothing between the
- * results of a turn, so images of results follow them in a message of the user.
+ * Collects the messages of a chat request. OpenAI accepts only text in tool results, and no other messages between the results
+ * of a turn. So the images of results follow in a user message.
  */
 export class ChatMessageList {
   readonly #messages: JsonObject[] = [];
@@ -21,7 +21,7 @@ export class ChatMessageList {
     }
   }
 
-  /** Adds a call of the model, to the message before if that is also of the model. */
+  /** Adds a tool call, to the last message if it is an assistant message. */
   addCall(call: JsonObject): void {
     this.#addImages();
     const last = this.#messages.at(-1);
@@ -47,13 +47,13 @@ export class ChatMessageList {
   }
 }
 
-/** Returns parts as the content of a message. A single text is a text, which every server accepts. */
+/** Returns parts as the content of a message. A single text part becomes a string, because every server accepts it. */
 export function contentOfParts(parts: readonly JsonObject[]): unknown {
   const [first] = parts;
   return parts.length === 1 && first?.type === 'text' ? first.text : parts;
 }
 
-/** Returns the texts of parts with a separator between them, and the other parts. */
+/** Returns the texts of parts, joined with a separator, and the other parts. */
 export function textAndImages(
   parts: readonly JsonObject[],
   separator: string,

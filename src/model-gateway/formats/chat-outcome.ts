@@ -9,9 +9,9 @@ const STOP_REASONS = new Map<unknown, string>([
 ]);
 
 /**
- * Returns the stop reason of Anthropic for a finish reason.
+ * Returns Anthropic's stop reason for a finish reason.
  *
- * @param hasCalls whether the answer has calls: some servers say `stop` then, and clients would not run the calls
+ * @param hasCalls whether the answer has calls. Some servers then send `stop`, with which clients would not run the calls
  */
 export function stopReasonOf(finishReason: unknown, hasCalls: boolean, hasRefusal: boolean): string {
   const reason = STOP_REASONS.get(finishReason) ?? 'end_turn';
@@ -25,20 +25,20 @@ export function firstChoiceOf(chat: JsonObject): JsonObject {
   return objectOf(listOf(chat.choices)[0]);
 }
 
-/** Returns the text of a message of the assistant. Some servers send a list of parts. */
+/** Returns the text of an assistant message. Some servers send an array of parts. */
 export function contentTextOf(content: unknown): string | undefined {
   if (!Array.isArray(content)) return nameOf(content);
   return nameOf(content.map((part) => nameOf(objectOf(part).text) ?? '').join(''));
 }
 
-/** A call of a tool in a chat completion. */
+/** A tool call in a chat completion. */
 export interface ChatCall {
   id: string | undefined;
   name: string;
   arguments: string;
 }
 
-/** Returns the calls of a message of the assistant. Arguments that some servers send as an object become a text. */
+/** Returns the calls of an assistant message. Arguments that are an object, as some servers send them, become a string. */
 export function callsOf(message: JsonObject): ChatCall[] {
   return listOf(message.tool_calls)
     .filter(isObject)

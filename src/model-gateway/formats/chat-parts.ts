@@ -1,23 +1,22 @@
-import { given, isAbsent, isObject, type JsonObject, nameOf, objectOf } from './json-shape';
+import { isAbsent, isObject, type JsonObject, nameOf, objectOf, withoutUndefined } from './json-shape';
 import { UntranslatableError } from './untranslatable.error';
 
 const PDF = 'application/pdf';
 
-/** A kind of part that a message of some role may have. */
+/** The kinds of parts that a message may have, depending on its role. */
 export type PartKind = 'text' | 'image_url' | 'file' | 'refusal';
 
 /**
- * Translates the content of a chat message to content blocks of Anthropic. Empty texts are left out, because Anthropic
- * refuses them.
+ * Translates the content of a chat message to Anthropic's content blocks. Leaves out empty texts, because Anthropic rejects them.
  *
- * @param at the JSON pointer of the content
- * @param kinds the parts that Anthropic accepts in this place
+ * @param at the JSON Pointer of the content
+ * @param kinds the parts that Anthropic accepts here
  */
 export function blocksOf(content: unknown, at: string, kinds: readonly PartKind[]): JsonObject[] {
   if (isAbsent(content)) return [];
   if (typeof content === 'string') return textBlocks(content);
   if (!Array.isArray(content)) {
-    throw new UntranslatableError(at, 'Set `content` to a text or to a list of parts.');
+    throw new UntranslatableError(at, 'Set `content` to a string or an array of parts.');
   }
   return content.flatMap((part, index) => blocksOfPart(part, `${at}/${index}`, kinds));
 }
@@ -26,7 +25,7 @@ function textBlocks(text: string, source?: JsonObject): JsonObject[] {
   return text === '' ? [] : [{ type: 'text', text, ...cacheControlOf(source) }];
 }
 
-/** Returns the cache mark that clients of Anthropic's models add to parts and tools. OpenAI has no such member. */
+/** Returns the member `cache_control` that clients of Anthropic's models add to parts and tools. OpenAI does not have it. */
 export function cacheControlOf(source: JsonObject | undefined): JsonObject {
   return isObject(source?.cache_control) ? { cache_control: source.cache_control } : {};
 }
@@ -44,7 +43,7 @@ function blocksOfPart(part: unknown, at: string, kinds: readonly PartKind[]): Js
   const member = part.type === 'refusal' ? 'refusal' : 'text';
   const text = part[member];
   if (typeof text !== 'string')
-    throw new UntranslatableError(`${at}/${member}`, 'Set this member to a text.');
+    throw new UntranslatableError(`${at}/${member}`, 'Set this member to a string.');
   return textBlocks(text, part);
 }
 
@@ -72,10 +71,10 @@ function documentOf(part: JsonObject, at: string): JsonObject {
       'Set `file_data` to a data URL with a PDF in base64: providers of kind anthropic accept no other files here.',
     );
   }
-  return given({ type: 'document', source: data, title: nameOf(filename) });
+  return withoutUndefined({ type: 'document', source: data, title: nameOf(filename) });
 }
 
-/** Reads a data URL (RFC 2397) with base64 data and a media type. Returns undefined for any other. */
+/** Reads a data URL (RFC 2397) with base64 data and a media type. Returns undefined for any other URL. */
 function dataOf(url: string): JsonObject | undefined {
   const comma = url.indexOf(',');
   const [mediaType = '', ...options] = url.slice(0, Math.max(comma, 0)).split(';');

@@ -7,10 +7,10 @@ import { messagesUsage, usageOfChat } from './usage';
 export { type MessageEvent, MessageEvents } from './message-events';
 
 /**
- * Translates a chat completion to a message of Anthropic. A refusal becomes a text, with the stop reason `refusal`.
- * Reasoning is left out, because Anthropic's thinking has a signature that no other provider can make.
+ * Translates a chat completion to an Anthropic message. A refusal becomes a text, with the stop reason `refusal`. Reasoning is left
+ * out, because Anthropic's thinking has a signature that no other provider can create.
  *
- * @param model the name that the client used for the model; by default the one of the completion
+ * @param model the name that the client used for the model. Default: the name in the completion
  */
 export function toMessagesAnswer(chat: JsonObject, model?: string): JsonObject {
   const choice = firstChoiceOf(chat);

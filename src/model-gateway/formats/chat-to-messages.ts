@@ -1,13 +1,21 @@
 import { cacheControlOf } from './chat-parts';
 import { messagesToolChoiceOf, messagesToolsOf } from './chat-tools';
 import { type Turns, turnsOf } from './chat-turns';
-import { given, isAbsent, isObject, type JsonObject, nameOf, numberOf, objectOf } from './json-shape';
+import {
+  isAbsent,
+  isObject,
+  type JsonObject,
+  nameOf,
+  numberOf,
+  objectOf,
+  withoutUndefined,
+} from './json-shape';
 import { UntranslatableError } from './untranslatable.error';
 
-/** Anthropic demands a limit. This one fits every model. */
+/** Anthropic requires a limit. Every model supports this one. */
 const DEFAULT_MAX_TOKENS = 4096;
 
-/** The smallest budget that Anthropic accepts. */
+/** The minimum budget that Anthropic accepts. */
 const MIN_THINKING_TOKENS = 1024;
 
 const THINKING_TOKENS = new Map<unknown, number>([
@@ -20,21 +28,21 @@ const THINKING_TOKENS = new Map<unknown, number>([
 
 const JSON_INSTRUCTION = 'Answer with one JSON object, and with nothing before or after it.';
 
-/** Members that change what the client gets back, and that Anthropic cannot do. */
-const REFUSED: readonly [name: string, isRefused: (value: unknown) => boolean, message: string][] = [
-  ['n', (n) => n !== 1, 'Remove `n`, or set it to 1: providers of kind anthropic give one answer.'],
-  ['audio', () => true, 'Remove `audio`: providers of kind anthropic answer with text.'],
+/** Members that change the answer and that Anthropic does not support. */
+const UNSUPPORTED: readonly [name: string, isUnsupported: (value: unknown) => boolean, message: string][] = [
+  ['n', (n) => n !== 1, 'Remove `n`, or set it to 1: providers of kind anthropic return one answer.'],
+  ['audio', () => true, 'Remove `audio`: providers of kind anthropic return only text.'],
   [
     'modalities',
     (modalities) => !Array.isArray(modalities) || modalities.some((modality) => modality !== 'text'),
-    'Remove `modalities`, or set it to ["text"]: providers of kind anthropic answer with text.',
+    'Remove `modalities`, or set it to ["text"]: providers of kind anthropic return only text.',
   ],
-  ['functions', () => true, 'Use `tools` in place of `functions`.'],
-  ['function_call', () => true, 'Use `tool_choice` in place of `function_call`.'],
+  ['functions', () => true, 'Use `tools` instead of `functions`.'],
+  ['function_call', () => true, 'Use `tool_choice` instead of `function_call`.'],
   [
     'logprobs',
     (logprobs) => logprobs !== false,
-    'Remove `logprobs`: providers of kind anthropic do not give probabilities.',
+    'Remove `logprobs`: providers of kind anthropic do not return probabilities.',
   ],
   [
     'logit_bias',
@@ -54,26 +62,26 @@ const REFUSED: readonly [name: string, isRefused: (value: unknown) => boolean, m
   [
     'web_search_options',
     () => true,
-    'Remove `web_search_options`: the gateway does not translate searches of the provider.',
+    'Remove `web_search_options`: the gateway does not translate searches by the provider.',
   ],
 ];
 
 /**
- * Translates a request for a chat completion to a request for a message of Anthropic.
+ * Translates a request for a chat completion to a request for an Anthropic message.
  *
- * Hints that do not change the form of the answer, such as `seed` and `verbosity`, are dropped, and so are unknown
- * members. `thinking`, `top_k`, `output_config` and `cache_control` are Anthropic's, and are passed on.
+ * Drops unknown members, and hints that do not change the form of the answer, such as `seed` and `verbosity`. Passes on
+ * Anthropic's own members: `thinking`, `top_k`, `output_config` and `cache_control`.
  *
- * @throws UntranslatableError for what Anthropic cannot express, and for malformed members
+ * @throws UntranslatableError for members that Anthropic cannot express or that are malformed
  */
 export function toMessagesRequest(chat: JsonObject): JsonObject {
-  for (const [name, isRefused, message] of REFUSED) {
+  for (const [name, isUnsupported, message] of UNSUPPORTED) {
     const value = chat[name];
-    if (!isAbsent(value) && isRefused(value)) throw new UntranslatableError(`/${name}`, message);
+    if (!isAbsent(value) && isUnsupported(value)) throw new UntranslatableError(`/${name}`, message);
   }
   const turns = turnsOf(chat.messages);
   const tools = messagesToolsOf(chat.tools);
-  const request = given({
+  const request = withoutUndefined({
     model: chat.model,
     max_tokens: maxTokensOf(chat),
     system: systemOf(turns, chat.response_format),
@@ -89,7 +97,7 @@ export function toMessagesRequest(chat: JsonObject): JsonObject {
     stream: streamOf(chat.stream),
     ...cacheControlOf(chat),
   });
-  return given({ ...request, thinking: thinkingOf(chat, request, turns) });
+  return withoutUndefined({ ...request, thinking: thinkingOf(chat, request, turns) });
 }
 
 function optionalNumber(chat: JsonObject, name: string): number | undefined {
@@ -99,7 +107,7 @@ function optionalNumber(chat: JsonObject, name: string): number | undefined {
   return value;
 }
 
-/** OpenAI's temperatures reach 2, Anthropic's reach 1. */
+/** Limits the temperature to 1, the maximum at Anthropic. OpenAI's maximum is 2. */
 function temperatureOf(chat: JsonObject): number | undefined {
   const temperature = optionalNumber(chat, 'temperature');
   return temperature === undefined ? undefined : Math.min(temperature, 1);
@@ -114,7 +122,7 @@ function maxTokensOf(chat: JsonObject): number {
   return value;
 }
 
-/** Returns a text, or blocks if one of them is marked for the cache. */
+/** Returns a string, or blocks if one of them has `cache_control`. */
 function systemOf({ system }: Turns, responseFormat: unknown): string | JsonObject[] | undefined {
   const isJson = objectOf(responseFormat).type === 'json_object';
   const blocks = isJson ? [...system, { type: 'text', text: JSON_INSTRUCTION }] : system;
@@ -130,7 +138,7 @@ function stopSequencesOf(stop: unknown): string[] | undefined {
     if (typeof sequence !== 'string' || sequence.trim() === '') {
       throw new UntranslatableError(
         '/stop',
-        'Set `stop` to texts with more than white space: providers of kind anthropic accept no others.',
+        'Set `stop` to strings with more than white space: providers of kind anthropic reject others.',
       );
     }
   }
@@ -160,23 +168,23 @@ function outputConfigOf(chat: JsonObject): JsonObject | undefined {
   }
   const { schema } = objectOf(format.json_schema);
   if (!isObject(schema)) {
-    throw new UntranslatableError('/response_format/json_schema/schema', 'Set `schema` to a JSON schema.');
+    throw new UntranslatableError('/response_format/json_schema/schema', 'Set `schema` to a JSON Schema.');
   }
   return { ...own, format: { type: 'json_schema', schema } };
 }
 
 /**
- * Returns the budget for thinking. The effort is a wish, so it is given up where Anthropic would refuse the request:
- * with a temperature, with a forced tool, and in the middle of a tool loop, whose thinking chat messages do not carry.
- * At most half of `max_tokens` is for thinking, because the rest has to hold the answer.
+ * Returns the budget for thinking. The effort is only a hint, so it is ignored where Anthropic would reject the request: with a
+ * temperature, with a forced tool, and within a tool loop, because chat messages do not contain the earlier thinking. At most
+ * half of `max_tokens` is for thinking, because the answer needs the rest.
  */
 function thinkingOf(chat: JsonObject, request: JsonObject, { messages }: Turns): JsonObject | undefined {
   if (isObject(chat.thinking)) return chat.thinking;
-  const wish = THINKING_TOKENS.get(chat.reasoning_effort);
-  if (wish === undefined || isSampled(request) || isForced(request)) return undefined;
+  const requested = THINKING_TOKENS.get(chat.reasoning_effort);
+  if (requested === undefined || isSampled(request) || isForced(request)) return undefined;
   const last = messages.at(-1);
   if (last?.role !== 'user' || last.content.some(({ type }) => type === 'tool_result')) return undefined;
-  const budget = Math.min(wish, Math.floor((request.max_tokens as number) / 2));
+  const budget = Math.min(requested, Math.floor((request.max_tokens as number) / 2));
   return budget < MIN_THINKING_TOKENS ? undefined : { type: 'enabled', budget_tokens: budget };
 }
 

@@ -6,9 +6,9 @@ import { callItem, messageItem, outputPart, responseOf, statusOf } from './respo
 export { ResponseEvents } from './response-events';
 
 /**
- * Translates a chat completion to a Response object. Reasoning of the model is left out.
+ * Translates a chat completion to a Response object, without the model's reasoning.
  *
- * @param request the request of the client, in the format of the Responses API, which the object repeats
+ * @param request the client's request in the format of the Responses API. The object repeats it
  */
 export function toResponsesAnswer(chat: JsonObject, request: JsonObject): JsonObject {
   const { finish_reason: finishReason, message } = firstChoiceOf(chat);
@@ -23,7 +23,7 @@ export function toResponsesAnswer(chat: JsonObject, request: JsonObject): JsonOb
   });
 }
 
-/** Returns the items of an answer. If it is incomplete, its last item is. */
+/** Returns the items of an answer. The last item of an incomplete answer is incomplete. */
 function outputOf(message: JsonObject, finishReason: unknown): JsonObject[] {
   const text = contentTextOf(message.content);
   const refusal = nameOf(message.refusal);

@@ -4,26 +4,26 @@ import { isAbsent, isObject, type JsonObject, listOf, nameOf, objectOf } from '.
 import { toolInputOf } from './tool-input';
 import { UntranslatableError } from './untranslatable.error';
 
-/** A turn of Anthropic's format: roles alternate, and tool results are blocks of the user. */
+/** A turn in Anthropic's format. Roles alternate, and tool results are blocks of user turns. */
 interface Turn {
   role: 'user' | 'assistant';
   content: JsonObject[];
 }
 
 export interface Turns {
-  /** The blocks of all system and developer messages, wherever they were. */
+  /** The blocks of all system and developer messages, regardless of their position. */
   system: JsonObject[];
   messages: Turn[];
 }
 
 /**
- * Translates the messages of a chat request to turns. Messages that have nothing to say are left out.
+ * Translates the messages of a chat request to turns. Leaves out messages without content.
  *
- * @throws UntranslatableError for messages that are malformed, or that have parts that Anthropic does not accept
+ * @throws UntranslatableError for malformed messages, or messages with parts that Anthropic does not accept
  */
 export function turnsOf(messages: unknown): Turns {
   if (!Array.isArray(messages)) {
-    throw new UntranslatableError('/messages', 'Set `messages` to a list of messages.');
+    throw new UntranslatableError('/messages', 'Set `messages` to an array of messages.');
   }
   const turns: Turns = { system: [], messages: [] };
   for (const [index, message] of messages.entries()) {
@@ -32,7 +32,7 @@ export function turnsOf(messages: unknown): Turns {
     add(turns, message, at);
   }
   if (turns.messages.length === 0) {
-    throw new UntranslatableError('/messages', 'Add a message of the user that has some content.');
+    throw new UntranslatableError('/messages', 'Add a user message with content.');
   }
   for (const turn of turns.messages) {
     turn.content = resultsFirst(turn.content);
@@ -66,7 +66,7 @@ function add(turns: Turns, message: JsonObject, at: string): void {
 
 function required(message: JsonObject, at: string): unknown {
   if (isAbsent(message.content)) {
-    throw new UntranslatableError(`${at}/content`, 'Set `content` to a text or to a list of parts.');
+    throw new UntranslatableError(`${at}/content`, 'Set `content` to a string or an array of parts.');
   }
   return message.content;
 }
@@ -78,7 +78,7 @@ function addTurn(turns: Turns, role: Turn['role'], content: JsonObject[]): void 
   else turns.messages.push({ role, content });
 }
 
-/** Anthropic wants the results of a turn before its other blocks. */
+/** Moves the results of a turn before its other blocks, as Anthropic requires. */
 function resultsFirst(content: JsonObject[]): JsonObject[] {
   const results = content.filter(({ type }) => type === 'tool_result');
   if (results.length === 0) return content;
@@ -87,7 +87,7 @@ function resultsFirst(content: JsonObject[]): JsonObject[] {
 
 function assistantBlocks(message: JsonObject, at: string): JsonObject[] {
   if (!isAbsent(message.function_call)) {
-    throw new UntranslatableError(`${at}/function_call`, 'Use `tool_calls` in place of `function_call`.');
+    throw new UntranslatableError(`${at}/function_call`, 'Use `tool_calls` instead of `function_call`.');
   }
   if (!isAbsent(message.audio)) {
     throw new UntranslatableError(
@@ -96,7 +96,7 @@ function assistantBlocks(message: JsonObject, at: string): JsonObject[] {
     );
   }
   if (!isAbsent(message.tool_calls) && !Array.isArray(message.tool_calls)) {
-    throw new UntranslatableError(`${at}/tool_calls`, 'Set `tool_calls` to a list of calls.');
+    throw new UntranslatableError(`${at}/tool_calls`, 'Set `tool_calls` to an array of calls.');
   }
   const refusal = nameOf(message.refusal);
   return [
@@ -111,7 +111,7 @@ function toolUse(value: unknown, at: string): JsonObject {
   if (!isAbsent(call.type) && call.type !== 'function') {
     throw new UntranslatableError(
       `${at}/type`,
-      'Use a call of type function: providers of kind anthropic have no other calls.',
+      'Use a call of type function: providers of kind anthropic support no others.',
     );
   }
   const { name, arguments: text } = objectOf(call.function);

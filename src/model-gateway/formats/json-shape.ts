@@ -1,7 +1,7 @@
-/** An object of parsed JSON. Its members are foreign: check each one before use. */
+/** A parsed JSON object from outside. Check each member before use. */
 export type JsonObject = Record<string, unknown>;
 
-/** Returns true for an object of JSON, which a list is not. */
+/** Returns whether a value is a JSON object. An array is not. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -11,17 +11,17 @@ export function objectOf(value: unknown): JsonObject {
   return isObject(value) ? value : {};
 }
 
-/** Returns the value if it is a list, and an empty list otherwise. */
+/** Returns the value if it is an array, and an empty array otherwise. */
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Returns the value if it is a text, and undefined otherwise. */
+/** Returns the value if it is a string, and undefined otherwise. */
 export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Returns the value if it is a text with at least one character, and undefined otherwise. */
+/** Returns the value if it is a string with at least one character, and undefined otherwise. */
 export function nameOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
@@ -36,17 +36,17 @@ export function countOf(value: unknown): number | null {
   return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null;
 }
 
-/** Returns true for null and for an absent member, which mean the same in all three formats. */
+/** Returns whether a member is null or absent, which mean the same in all formats. */
 export function isAbsent(value: unknown): value is null | undefined {
   return value === null || value === undefined;
 }
 
-/** Returns the members that have a value. Writing the absent ones would change what `in` and `toEqual` see. */
-export function given(members: JsonObject): JsonObject {
+/** Returns an object without its undefined members, which `in` and `toEqual` would see. */
+export function withoutUndefined(members: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
 
-/** Parses a JSON text. Returns undefined if it is not the text of an object. */
+/** Parses a JSON text. Returns undefined if it is not an object. */
 export function parsedObject(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -56,7 +56,7 @@ export function parsedObject(text: string): JsonObject | undefined {
   }
 }
 
-/** Writes a value as JSON. Returns undefined if it is nested too deeply for that. */
+/** Writes a value as JSON. Returns undefined if it is nested too deeply. */
 export function jsonText(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);

@@ -2,14 +2,14 @@ import { isAbsent, isObject, type JsonObject, nameOf, objectOf } from './json-sh
 import { UntranslatableError } from './untranslatable.error';
 
 /**
- * Returns content of Anthropic as a list of blocks. A text is one block.
+ * Returns Anthropic's content as an array of blocks. A string becomes one block.
  *
- * @param at the JSON pointer of the content
+ * @param at the JSON Pointer of the content
  */
 export function blockListOf(content: unknown, at: string): JsonObject[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
   if (!Array.isArray(content)) {
-    throw new UntranslatableError(at, 'Set `content` to a text or to a list of blocks.');
+    throw new UntranslatableError(at, 'Set `content` to a string or an array of blocks.');
   }
   for (const [index, block] of content.entries()) {
     if (!isObject(block)) {
@@ -35,20 +35,20 @@ export function partOf(block: JsonObject, at: string): JsonObject {
   }
   throw new UntranslatableError(
     `${at}/type`,
-    'Remove this block: providers of kind openai have no such content in this place.',
+    'Remove this block: providers of kind openai do not support such content here.',
   );
 }
 
-/** Translates a block that must be a text. */
+/** Returns the text of a block, which must be a text block. */
 export function textOfBlock(block: JsonObject, at: string): string {
   if (block.type === 'text') return textMember(block, 'text', at);
-  throw new UntranslatableError(`${at}/type`, 'Use blocks of type text only: here nothing else is accepted.');
+  throw new UntranslatableError(`${at}/type`, 'Use only blocks of type text: no others are accepted here.');
 }
 
 function textMember(object: JsonObject, member: string, at: string): string {
   const text = object[member];
   if (typeof text === 'string') return text;
-  throw new UntranslatableError(`${at}/${member}`, `Set \`${member}\` to a text.`);
+  throw new UntranslatableError(`${at}/${member}`, `Set \`${member}\` to a string.`);
 }
 
 function imageUrlOf(block: JsonObject, at: string): string {
@@ -63,7 +63,7 @@ function imageUrlOf(block: JsonObject, at: string): string {
   );
 }
 
-/** Returns true for a content that Anthropic lets clients leave out. */
+/** Returns whether content is absent or empty, which Anthropic allows. */
 export function hasNoContent(content: unknown): boolean {
   return isAbsent(content) || content === '';
 }

@@ -4,20 +4,20 @@ import { newId, toolUseId } from './foreign-id';
 import type { JsonObject } from './json-shape';
 import { messagesUsage, type Usage } from './usage';
 
-/** An event of Anthropic's stream: its name, and its data, whose `type` is also the name. */
+/** An event of an Anthropic stream. The `type` of its data is also its name. */
 export interface MessageEvent {
   event: string;
   data: JsonObject;
 }
 
-/** Translates the chunks of a chat completion to the stream of a message of Anthropic. */
+/** Translates the chunks of a chat completion to the stream of an Anthropic message. */
 export class MessageEvents {
   readonly #answer = new ChatChunkAssembler();
   #hasStarted = false;
   #hasCalls = false;
   #hasRefusal = false;
 
-  /** @param model the name that the client used for the model; by default the one of the chunks */
+  /** @param model the name that the client used for the model. Default: the name in the chunks */
   constructor(private readonly model?: string) {}
 
   get usage(): Usage {
@@ -25,7 +25,7 @@ export class MessageEvents {
   }
 
   /**
-   * Adds a chunk, and returns the events that it becomes.
+   * Adds a chunk, and returns its events.
    *
    * @throws StreamFailure if the chunk reports an error
    */
@@ -53,7 +53,7 @@ export class MessageEvents {
     ];
   }
 
-  /** The usage is not known yet, so the first event has zeros, and `message_delta` the totals. */
+  /** Returns the first event once. Its usage is zero, because the totals are only known for `message_delta`. */
   #start(): MessageEvent[] {
     if (this.#hasStarted) return [];
     this.#hasStarted = true;

@@ -11,7 +11,7 @@ const FINISH_REASONS = new Map<unknown, string>([
   ['refusal', 'content_filter'],
 ]);
 
-/** Returns the finish reason of a chat completion for a stop reason of Anthropic. Unknown reasons are a stop. */
+/** Returns the finish reason of a chat completion for Anthropic's stop reason. Unknown reasons become `stop`. */
 export function finishReasonOf(stopReason: unknown): string {
   return FINISH_REASONS.get(stopReason) ?? 'stop';
 }
@@ -21,7 +21,7 @@ export function refusalOf(message: JsonObject): string | undefined {
   return message.stop_reason === 'refusal' ? nameOf(objectOf(message.stop_details).explanation) : undefined;
 }
 
-/** Writes the usage of a message as a chat completion has it. Returns undefined if the message has none. */
+/** Returns the usage of a message in the format of a chat completion, or undefined if the message has none. */
 export function chatUsageOfMessage(message: JsonObject): JsonObject | undefined {
   const details = objectOf(objectOf(message.usage).output_tokens_details);
   return chatUsage(usageOfMessages(message), countOf(details.thinking_tokens));

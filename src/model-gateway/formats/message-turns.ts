@@ -7,11 +7,11 @@ import { UntranslatableError } from './untranslatable.error';
 /**
  * Translates the system prompt and the turns of a Messages request to chat messages.
  *
- * @throws UntranslatableError for turns that are malformed, or that have blocks that OpenAI does not accept
+ * @throws UntranslatableError for malformed turns, or turns with blocks that OpenAI does not accept
  */
 export function chatMessagesOf(system: unknown, turns: unknown): JsonObject[] {
   if (!Array.isArray(turns))
-    throw new UntranslatableError('/messages', 'Set `messages` to a list of messages.');
+    throw new UntranslatableError('/messages', 'Set `messages` to an array of messages.');
   const list = new ChatMessageList();
   if (!hasNoContent(system)) addSystem(list, system, '/system');
   for (const [index, turn] of turns.entries()) {
@@ -36,7 +36,7 @@ function addSystem(list: ChatMessageList, content: unknown, at: string): void {
   if (texts.length > 0) list.add({ role: 'system', content: texts.join('\n\n') });
 }
 
-/** Adds the results before the rest of the turn, because OpenAI wants them right after the calls. */
+/** Adds the results before the rest of the turn, because OpenAI requires them right after the calls. */
 function addUser(list: ChatMessageList, blocks: readonly JsonObject[], at: string): void {
   const parts: JsonObject[] = [];
   for (const [index, block] of blocks.entries()) {
@@ -46,7 +46,7 @@ function addUser(list: ChatMessageList, blocks: readonly JsonObject[], at: strin
   if (parts.length > 0) list.add({ role: 'user', content: contentOfParts(parts) });
 }
 
-/** Adds a result. OpenAI has no mark for errors, so the text says it. */
+/** Adds a result. OpenAI has no flag for errors, so the text starts with `Error:`. */
 function addResult(list: ChatMessageList, block: JsonObject, at: string): void {
   const id = nameOf(block.tool_use_id);
   if (id === undefined) {
@@ -71,7 +71,7 @@ function addAssistant(list: ChatMessageList, blocks: readonly JsonObject[], at: 
     else {
       throw new UntranslatableError(
         `${at}/${index}/type`,
-        'Remove this block: providers of kind openai accept only text and tool_use of the assistant.',
+        'Remove this block: providers of kind openai accept only text and tool_use blocks in assistant messages.',
       );
     }
   }

@@ -1,20 +1,20 @@
 import { newId, secondsNow } from './foreign-id';
-import { given, isObject, type JsonObject, listOf, nameOf, textOf } from './json-shape';
+import { isObject, type JsonObject, listOf, nameOf, textOf, withoutUndefined } from './json-shape';
 import { chatUsageOfMessage, finishReasonOf, refusalOf } from './message-outcome';
 import { toolArgumentsOf } from './tool-input';
 
 export { ChatChunks } from './chat-chunks';
 
 /**
- * Translates a message of Anthropic to a chat completion. Thinking becomes `reasoning_content`, as several servers of
- * this format have it. Blocks of tools that the provider runs are left out.
+ * Translates an Anthropic message to a chat completion. Thinking becomes `reasoning_content`, a member that several servers use.
+ * Blocks of tools that the provider runs itself are left out.
  *
- * @param model the name that the client used for the model; by default the one of the message
+ * @param model the name that the client used for the model. Default: the name in the message
  */
 export function toChatAnswer(message: JsonObject, model?: string): JsonObject {
   const blocks = listOf(message.content).filter(isObject);
   const calls = blocks.filter(({ type }) => type === 'tool_use');
-  return given({
+  return withoutUndefined({
     id: nameOf(message.id) ?? newId('chatcmpl-'),
     object: 'chat.completion',
     created: secondsNow(),
@@ -22,11 +22,11 @@ export function toChatAnswer(message: JsonObject, model?: string): JsonObject {
     choices: [
       {
         index: 0,
-        message: given({
+        message: withoutUndefined({
           role: 'assistant',
-          content: joined(blocks, 'text', 'text') ?? null,
+          content: joinTexts(blocks, 'text', 'text') ?? null,
           refusal: refusalOf(message) ?? null,
-          reasoning_content: joined(blocks, 'thinking', 'thinking'),
+          reasoning_content: joinTexts(blocks, 'thinking', 'thinking'),
           tool_calls: calls.length === 0 ? undefined : calls.map(callOf),
         }),
         finish_reason: finishReasonOf(message.stop_reason),
@@ -37,7 +37,7 @@ export function toChatAnswer(message: JsonObject, model?: string): JsonObject {
   });
 }
 
-function joined(blocks: readonly JsonObject[], type: string, member: string): string | undefined {
+function joinTexts(blocks: readonly JsonObject[], type: string, member: string): string | undefined {
   const texts = blocks.filter((block) => block.type === type).map((block) => textOf(block[member]) ?? '');
   return texts.length === 0 ? undefined : texts.join('');
 }

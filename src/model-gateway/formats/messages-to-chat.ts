@@ -1,34 +1,43 @@
-import { given, isAbsent, isObject, type JsonObject, nameOf, numberOf, objectOf, textOf } from './json-shape';
+import {
+  isAbsent,
+  isObject,
+  type JsonObject,
+  nameOf,
+  numberOf,
+  objectOf,
+  textOf,
+  withoutUndefined,
+} from './json-shape';
 import { chatMessagesOf } from './message-turns';
 import { UntranslatableError } from './untranslatable.error';
 
-/** The most characters of `user` that OpenAI accepts. */
+/** Maximum characters of `user` at OpenAI. */
 const MAX_USER_LENGTH = 64;
 
-/** Budgets up to which an effort is low or medium. They lie between the budgets of the opposite direction. */
+/** Maximum budgets for the efforts low and medium, chosen between the budgets of the opposite translation. */
 const LOW_BUDGET = 2048;
 const MEDIUM_BUDGET = 8192;
 
-/** Levels of effort that Anthropic has. OpenAI's have the same names. */
+/** Anthropic's levels of effort. OpenAI's have the same names. */
 const EFFORTS = new Set<unknown>(['low', 'medium', 'high', 'xhigh', 'max']);
 
-const REFUSED: readonly [name: string, message: string][] = [
-  ['container', 'Remove `container`: only providers of kind anthropic have containers.'],
+const UNSUPPORTED: readonly [name: string, message: string][] = [
+  ['container', 'Remove `container`: only providers of kind anthropic support containers.'],
   ['mcp_servers', 'Remove `mcp_servers`: only providers of kind anthropic call MCP servers.'],
 ];
 
 /**
- * Translates a request for a message of Anthropic to a request for a chat completion. `top_k`, `cache_control` and
- * thinking of earlier turns have no counterpart and are dropped, and so are unknown members.
+ * Translates a request for an Anthropic message to a request for a chat completion. Drops unknown members, and members without a
+ * counterpart: `top_k`, `cache_control` and the thinking of earlier turns.
  *
- * @throws UntranslatableError for what a chat completion cannot express, and for malformed members
+ * @throws UntranslatableError for members that a chat completion cannot express or that are malformed
  */
 export function toChatRequest(messages: JsonObject): JsonObject {
-  for (const [name, message] of REFUSED) {
+  for (const [name, message] of UNSUPPORTED) {
     if (!isAbsent(messages[name])) throw new UntranslatableError(`/${name}`, message);
   }
   const isStream = messages.stream === true;
-  return given({
+  return withoutUndefined({
     model: messages.model,
     messages: chatMessagesOf(messages.system, messages.messages),
     max_completion_tokens: optionalNumber(messages, 'max_tokens'),
@@ -41,7 +50,7 @@ export function toChatRequest(messages: JsonObject): JsonObject {
     reasoning_effort: effortOf(messages),
     response_format: responseFormatOf(messages.output_config),
     stream: typeof messages.stream === 'boolean' ? messages.stream : undefined,
-    // Anthropic's streams always tell the usage.
+    // Anthropic's streams always report the usage.
     stream_options: isStream ? { include_usage: true } : undefined,
   });
 }
@@ -56,12 +65,12 @@ function optionalNumber(messages: JsonObject, name: string): number | undefined 
 function stopOf(sequences: unknown): unknown {
   if (isAbsent(sequences)) return undefined;
   if (!Array.isArray(sequences) || sequences.some((sequence) => typeof sequence !== 'string')) {
-    throw new UntranslatableError('/stop_sequences', 'Set `stop_sequences` to a list of texts.');
+    throw new UntranslatableError('/stop_sequences', 'Set `stop_sequences` to an array of strings.');
   }
   return sequences.length === 0 ? undefined : sequences;
 }
 
-/** Clients send long ids here, and OpenAI would refuse the request for one. */
+/** Returns the user id unless it is too long, because OpenAI would reject the request. */
 function userOf(metadata: unknown): string | undefined {
   const user = nameOf(objectOf(metadata).user_id);
   return user !== undefined && user.length <= MAX_USER_LENGTH ? user : undefined;
@@ -69,7 +78,7 @@ function userOf(metadata: unknown): string | undefined {
 
 function toolsOf(tools: unknown): JsonObject[] | undefined {
   if (isAbsent(tools)) return undefined;
-  if (!Array.isArray(tools)) throw new UntranslatableError('/tools', 'Set `tools` to a list of tools.');
+  if (!Array.isArray(tools)) throw new UntranslatableError('/tools', 'Set `tools` to an array of tools.');
   return tools.length === 0
     ? undefined
     : tools.map((tool, index) => toolOf(objectOf(tool), `/tools/${index}`));
@@ -85,11 +94,11 @@ function toolOf(tool: JsonObject, at: string): JsonObject {
   const name = nameOf(tool.name);
   if (name === undefined) throw new UntranslatableError(`${at}/name`, 'Give the tool a name.');
   if (!isObject(tool.input_schema)) {
-    throw new UntranslatableError(`${at}/input_schema`, 'Set `input_schema` to a JSON schema.');
+    throw new UntranslatableError(`${at}/input_schema`, 'Set `input_schema` to a JSON Schema.');
   }
   return {
     type: 'function',
-    function: given({
+    function: withoutUndefined({
       name,
       description: textOf(tool.description),
       parameters: tool.input_schema,
@@ -124,7 +133,7 @@ function effortOf(messages: JsonObject): string | undefined {
   return budget <= MEDIUM_BUDGET ? 'medium' : 'high';
 }
 
-/** Anthropic guarantees that the answer fits the schema. At OpenAI that is the strict mode. */
+/** Uses the strict mode, because Anthropic also guarantees that the answer matches the schema. */
 function responseFormatOf(outputConfig: unknown): JsonObject | undefined {
   const { format } = objectOf(outputConfig);
   if (isAbsent(format)) return undefined;
@@ -132,7 +141,7 @@ function responseFormatOf(outputConfig: unknown): JsonObject | undefined {
   if (type !== 'json_schema' || !isObject(schema)) {
     throw new UntranslatableError(
       '/output_config/format',
-      'Set `format` to the type json_schema with a JSON schema as `schema`.',
+      'Set `format` to the type json_schema with a JSON Schema as `schema`.',
     );
   }
   return { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } };

@@ -5,8 +5,8 @@ import { callItem, type ItemStatus, messageItem, outputPart, responseOf, statusO
 import type { Usage } from './usage';
 
 /**
- * Translates the chunks of a chat completion to the stream of a Response. The `type` of each object is also the name of
- * its event. Every text, refusal and call becomes an item of its own.
+ * Translates the chunks of a chat completion to the stream of a Response. The `type` of each object is also the name of its event.
+ * Every text, refusal and call becomes a separate item.
  */
 export class ResponseEvents {
   readonly #answer = new ChatChunkAssembler();
@@ -17,7 +17,7 @@ export class ResponseEvents {
   #sequenceNumber = 0;
   #hasStarted = false;
 
-  /** @param request the request of the client, which the Response objects repeat */
+  /** @param request the client's request. The Response objects repeat it */
   constructor(private readonly request: JsonObject) {}
 
   get usage(): Usage {
@@ -25,7 +25,7 @@ export class ResponseEvents {
   }
 
   /**
-   * Adds a chunk, and returns the events that it becomes.
+   * Adds a chunk, and returns its events.
    *
    * @throws StreamFailure if the chunk reports an error
    */
@@ -115,7 +115,7 @@ export class ResponseEvents {
     return [done, this.#event('response.content_part.done', { ...place, part })];
   }
 
-  /** Clients parse the arguments, and an empty text is no JSON. */
+  /** Uses `{}` for empty arguments, because clients parse them, and an empty string is not JSON. */
   #eventsOfCallStop(block: AnswerBlock): JsonObject[] {
     const events = block.text === '' ? [this.#deltaOf(block, '{}')] : [];
     const done = this.#event('response.function_call_arguments.done', {

@@ -1,14 +1,14 @@
 import { ChatMessageList, contentOfParts, textAndImages } from './chat-message.list';
-import { given, isAbsent, isObject, type JsonObject, nameOf, textOf } from './json-shape';
+import { isAbsent, isObject, type JsonObject, nameOf, textOf, withoutUndefined } from './json-shape';
 import { UntranslatableError } from './untranslatable.error';
 
 const TEXT_TYPES: readonly unknown[] = ['input_text', 'output_text', 'text'];
 
 /**
- * Translates the instructions and the input of a Responses request to chat messages. Reasoning is dropped: only the
- * provider that wrote it can read it.
+ * Translates the instructions and the input of a Responses request to chat messages. Drops reasoning, because only the provider
+ * that created it can read it.
  *
- * @throws UntranslatableError for items that are malformed, or that only OpenAI's own service can process
+ * @throws UntranslatableError for items that are malformed or that only OpenAI's own service can process
  */
 export function chatMessagesOfInput(instructions: unknown, input: unknown): JsonObject[] {
   const list = new ChatMessageList();
@@ -18,7 +18,7 @@ export function chatMessagesOfInput(instructions: unknown, input: unknown): Json
     return list.end();
   }
   if (!Array.isArray(input))
-    throw new UntranslatableError('/input', 'Set `input` to a text or to a list of items.');
+    throw new UntranslatableError('/input', 'Set `input` to a string or an array of items.');
   for (const [index, item] of input.entries()) {
     const at = `/input/${index}`;
     if (!isObject(item)) throw new UntranslatableError(at, 'Set each item to an object with a `type`.');
@@ -29,7 +29,7 @@ export function chatMessagesOfInput(instructions: unknown, input: unknown): Json
 
 function instructionsOf(instructions: unknown): string {
   if (typeof instructions === 'string') return instructions;
-  throw new UntranslatableError('/instructions', 'Set `instructions` to a text.');
+  throw new UntranslatableError('/instructions', 'Set `instructions` to a string.');
 }
 
 function addItem(list: ChatMessageList, item: JsonObject, at: string): void {
@@ -45,7 +45,7 @@ function addItem(list: ChatMessageList, item: JsonObject, at: string): void {
     case 'item_reference':
       throw new UntranslatableError(
         at,
-        'Send the whole item in place of a reference: this provider keeps no items of earlier responses.',
+        'Send the whole item instead of a reference: this provider does not store items of earlier responses.',
       );
     default:
       throw new UntranslatableError(
@@ -61,7 +61,7 @@ function addMessage(list: ChatMessageList, item: JsonObject, at: string): void {
     case 'user':
       return list.add({ role: 'user', content: contentOfParts(partsOf(item.content, pointer)) });
     case 'system':
-    case 'developer': // Few servers besides OpenAI know this role.
+    case 'developer': // Few servers other than OpenAI know this role.
       return list.add({ role: 'system', content: textsOf(item.content, pointer, '\n\n') });
     case 'assistant':
       return addAnswer(list, textsOf(item.content, pointer, ''));
@@ -79,14 +79,14 @@ function textsOf(content: unknown, at: string, separator: string): string {
   if (others.length === 0) return text;
   throw new UntranslatableError(
     at,
-    'Use parts of type text only: images and files belong in messages of the user.',
+    'Use only parts of type text: images and files belong in user messages.',
   );
 }
 
 function partsOf(content: unknown, at: string): JsonObject[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
   if (!Array.isArray(content)) {
-    throw new UntranslatableError(at, 'Set this member to a text or to a list of parts.');
+    throw new UntranslatableError(at, 'Set this member to a string or an array of parts.');
   }
   return content.map((part, index) => partOf(part, `${at}/${index}`));
 }
@@ -106,7 +106,7 @@ function partOf(part: unknown, at: string): JsonObject {
 function textMember(part: JsonObject, member: string, at: string): string {
   const text = part[member];
   if (typeof text === 'string') return text;
-  throw new UntranslatableError(`${at}/${member}`, `Set \`${member}\` to a text.`);
+  throw new UntranslatableError(`${at}/${member}`, `Set \`${member}\` to a string.`);
 }
 
 function imageOf(part: JsonObject, at: string): JsonObject {
@@ -117,7 +117,7 @@ function imageOf(part: JsonObject, at: string): JsonObject {
       'Set `image_url` to a URL or a data URL: this provider has no uploaded files.',
     );
   }
-  return { type: 'image_url', image_url: given({ url, detail: textOf(part.detail) }) };
+  return { type: 'image_url', image_url: withoutUndefined({ url, detail: textOf(part.detail) }) };
 }
 
 function fileOf(part: JsonObject, at: string): JsonObject {
@@ -125,17 +125,17 @@ function fileOf(part: JsonObject, at: string): JsonObject {
   if (data === undefined) {
     throw new UntranslatableError(
       `${at}/file_data`,
-      'Set `file_data` to a data URL: this provider neither has uploaded files nor loads any.',
+      'Set `file_data` to a data URL: this provider has no uploaded files, and does not download files.',
     );
   }
-  return { type: 'file', file: given({ filename: textOf(part.filename), file_data: data }) };
+  return { type: 'file', file: withoutUndefined({ filename: textOf(part.filename), file_data: data }) };
 }
 
 function callOf(item: JsonObject, at: string): JsonObject {
   const id = nameOf(item.call_id);
   const name = nameOf(item.name);
   if (id === undefined || name === undefined || typeof item.arguments !== 'string') {
-    throw new UntranslatableError(at, 'Set `call_id`, `name` and `arguments` of the call to texts.');
+    throw new UntranslatableError(at, 'Set `call_id`, `name` and `arguments` of the call to strings.');
   }
   return { id, type: 'function', function: { name, arguments: item.arguments } };
 }

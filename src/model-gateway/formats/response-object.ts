@@ -1,9 +1,18 @@
-import { countOf, given, isObject, type JsonObject, nameOf, numberOf, objectOf, textOf } from './json-shape';
+import {
+  countOf,
+  isObject,
+  type JsonObject,
+  nameOf,
+  numberOf,
+  objectOf,
+  textOf,
+  withoutUndefined,
+} from './json-shape';
 import { usageOfChat } from './usage';
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
-/** What distinguishes one Response object from another with the same request. */
+/** The members of a Response object that do not depend on the request. */
 export interface ResponseState {
   id: string;
   /** In seconds since 1970. */
@@ -11,9 +20,9 @@ export interface ResponseState {
   model: string | undefined;
   status: ItemStatus;
   output: readonly JsonObject[];
-  /** A finish reason of a chat completion. */
+  /** The finish reason of the chat completion. */
   finishReason?: string | undefined;
-  /** A chat completion, or the chunk that has the usage. */
+  /** The chat completion, or the chunk that contains the usage. */
   usageSource?: JsonObject;
 }
 
@@ -27,7 +36,7 @@ export function statusOf(finishReason: unknown): 'completed' | 'incomplete' {
   return INCOMPLETE_REASONS.has(finishReason) ? 'incomplete' : 'completed';
 }
 
-/** Writes a Response object. It repeats the request, with the defaults of the API. */
+/** Returns a Response object, which repeats the request with the defaults of the API. */
 export function responseOf(request: JsonObject, state: ResponseState): JsonObject {
   const reason = INCOMPLETE_REASONS.get(state.finishReason);
   return {
@@ -58,7 +67,7 @@ function echoOf(request: JsonObject): JsonObject {
     service_tier: 'default',
     store: false,
     temperature: numberOf(request.temperature) ?? 1,
-    text: { format: { type: 'text' }, ...givenText(request.text) },
+    text: { format: { type: 'text' }, ...textOptionsOf(request.text) },
     tool_choice: request.tool_choice ?? 'auto',
     tools: Array.isArray(request.tools) ? (request.tools as unknown[]) : [],
     top_logprobs: 0,
@@ -68,12 +77,12 @@ function echoOf(request: JsonObject): JsonObject {
   };
 }
 
-function givenText(text: unknown): JsonObject {
+function textOptionsOf(text: unknown): JsonObject {
   const { format, verbosity } = objectOf(text);
-  return given({ format: isObject(format) ? format : undefined, verbosity: nameOf(verbosity) });
+  return withoutUndefined({ format: isObject(format) ? format : undefined, verbosity: nameOf(verbosity) });
 }
 
-/** Writes the usage of a chat completion as a Response has it. Returns null if nothing is known. */
+/** Returns the usage of a chat completion in the format of a Response, or null if it is unknown. */
 function responseUsage(chat: JsonObject): JsonObject | null {
   const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens } = usageOfChat(chat);
   if (inputTokens === null && outputTokens === null) return null;
@@ -90,19 +99,19 @@ function responseUsage(chat: JsonObject): JsonObject | null {
   };
 }
 
-/** Writes a part of a message. */
+/** Returns a part of a message. */
 export function outputPart(kind: 'text' | 'refusal', text: string): JsonObject {
   return kind === 'refusal'
     ? { type: 'refusal', refusal: text }
     : { type: 'output_text', text, annotations: [], logprobs: [] };
 }
 
-/** Writes an item with a message of the assistant. */
+/** Returns an item with an assistant message. */
 export function messageItem(id: string, status: ItemStatus, content: readonly JsonObject[]): JsonObject {
   return { id, type: 'message', status, role: 'assistant', content };
 }
 
-/** Writes an item with a call of a tool. */
+/** Returns an item with a tool call. */
 export function callItem(
   id: string,
   status: ItemStatus,

@@ -163,7 +163,7 @@ describe('responsesToChatRequest', () => {
   it('says what to change where the provider would need state', () => {
     expect(refusal({ previous_response_id: 'resp_1' })).toBe(
       '/previous_response_id Remove `previous_response_id`, and send the whole conversation as `input`: ' +
-        'this provider keeps no responses.',
+        'this provider does not store responses.',
     );
     const user = (part: unknown) => ({ input: [{ role: 'user', content: [part] }] });
     for (const [pointer, members] of [

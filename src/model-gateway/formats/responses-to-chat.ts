@@ -1,25 +1,34 @@
-import { given, isAbsent, isObject, type JsonObject, nameOf, numberOf, objectOf, textOf } from './json-shape';
+import {
+  isAbsent,
+  isObject,
+  type JsonObject,
+  nameOf,
+  numberOf,
+  objectOf,
+  textOf,
+  withoutUndefined,
+} from './json-shape';
 import { chatMessagesOfInput } from './response-items';
 import { UntranslatableError } from './untranslatable.error';
 
-/** Members that need a provider that keeps state or runs tools. */
-const REFUSED: readonly [name: string, isRefused: (value: unknown) => boolean, message: string][] = [
+/** Members that need a provider with state or with tools of its own. */
+const UNSUPPORTED: readonly [name: string, isUnsupported: (value: unknown) => boolean, message: string][] = [
   [
     'previous_response_id',
     () => true,
-    'Remove `previous_response_id`, and send the whole conversation as `input`: this provider keeps no responses.',
+    'Remove `previous_response_id`, and send the whole conversation as `input`: this provider does not store responses.',
   ],
   [
     'conversation',
     () => true,
-    'Remove `conversation`, and send its items as `input`: this provider keeps no conversations.',
+    'Remove `conversation`, and send its items as `input`: this provider does not store conversations.',
   ],
   [
     'background',
     (background) => background !== false,
-    'Remove `background`: this provider answers only while the client waits.',
+    'Remove `background`: this provider only responds while the client waits.',
   ],
-  ['prompt', () => true, 'Remove `prompt`, and send its text as `input`: this provider keeps no prompts.'],
+  ['prompt', () => true, 'Remove `prompt`, and send its text as `input`: this provider does not store prompts.'],
   [
     'top_logprobs',
     (count) => count !== 0,
@@ -28,17 +37,16 @@ const REFUSED: readonly [name: string, isRefused: (value: unknown) => boolean, m
 ];
 
 /**
- * Translates a request of OpenAI's Responses API to a request for a chat completion. `store` is ignored, and so are
- * unknown members.
+ * Translates a request of OpenAI's Responses API to a request for a chat completion. Ignores `store` and unknown members.
  *
- * @throws UntranslatableError for what only a provider with this API can do, and for malformed members
+ * @throws UntranslatableError for members that only a provider with this API supports or that are malformed
  */
 export function responsesToChatRequest(request: JsonObject): JsonObject {
-  for (const [name, isRefused, message] of REFUSED) {
+  for (const [name, isUnsupported, message] of UNSUPPORTED) {
     const value = request[name];
-    if (!isAbsent(value) && isRefused(value)) throw new UntranslatableError(`/${name}`, message);
+    if (!isAbsent(value) && isUnsupported(value)) throw new UntranslatableError(`/${name}`, message);
   }
-  return given({
+  return withoutUndefined({
     model: request.model,
     messages: chatMessagesOfInput(request.instructions, request.input),
     max_completion_tokens: optionalNumber(request, 'max_output_tokens'),
@@ -55,7 +63,7 @@ export function responsesToChatRequest(request: JsonObject): JsonObject {
     safety_identifier: nameOf(request.safety_identifier),
     prompt_cache_key: nameOf(request.prompt_cache_key),
     stream: booleanOf(request.stream),
-    // The last event of a stream tells the usage.
+    // The last event of a stream reports the usage.
     stream_options: request.stream === true ? { include_usage: true } : undefined,
   });
 }
@@ -73,7 +81,7 @@ function optionalNumber(request: JsonObject, name: string): number | undefined {
 
 function toolsOf(tools: unknown): JsonObject[] | undefined {
   if (isAbsent(tools)) return undefined;
-  if (!Array.isArray(tools)) throw new UntranslatableError('/tools', 'Set `tools` to a list of tools.');
+  if (!Array.isArray(tools)) throw new UntranslatableError('/tools', 'Set `tools` to an array of tools.');
   return tools.length === 0
     ? undefined
     : tools.map((tool, index) => toolOf(objectOf(tool), `/tools/${index}`));
@@ -83,17 +91,17 @@ function toolOf(tool: JsonObject, at: string): JsonObject {
   if (tool.type !== 'function') {
     throw new UntranslatableError(
       `${at}/type`,
-      'Remove this tool, or use a model whose provider runs it. This provider knows tools of type function.',
+      'Remove this tool, or use a model whose provider runs it. This provider only supports tools of type function.',
     );
   }
   const name = nameOf(tool.name);
   if (name === undefined) throw new UntranslatableError(`${at}/name`, 'Give the function a name.');
   if (!isAbsent(tool.parameters) && !isObject(tool.parameters)) {
-    throw new UntranslatableError(`${at}/parameters`, 'Set `parameters` to a JSON schema.');
+    throw new UntranslatableError(`${at}/parameters`, 'Set `parameters` to a JSON Schema.');
   }
   return {
     type: 'function',
-    function: given({
+    function: withoutUndefined({
       name,
       description: textOf(tool.description),
       parameters: tool.parameters ?? undefined,
@@ -109,7 +117,7 @@ function toolChoiceOf(choice: unknown): unknown {
   if (type === 'function' && nameOf(name) !== undefined) return { type: 'function', function: { name } };
   throw new UntranslatableError(
     '/tool_choice',
-    'Set `tool_choice` to auto, none, required or one function: this provider has no other choice.',
+    'Set `tool_choice` to auto, none, required or one function: this provider supports no others.',
   );
 }
 
@@ -127,7 +135,7 @@ function responseFormatOf(text: unknown): JsonObject | undefined {
   }
   return {
     type: 'json_schema',
-    json_schema: given({
+    json_schema: withoutUndefined({
       name: nameOf(name) ?? 'answer',
       description: textOf(description),
       schema,

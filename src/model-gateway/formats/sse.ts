@@ -1,13 +1,13 @@
 /** One server-sent event. */
 export interface SseEvent {
-  /** The name of the event. Events of OpenAI's chat completions have none. */
+  /** The name of the event. Events of OpenAI's chat completions have no name. */
   event?: string;
   data: string;
-  /** The exact bytes of the event, including its blank line. May share memory with the chunk that contained it. */
+  /** The exact bytes of the event, including its blank line. They may share memory with the chunk that contained them. */
   raw: Buffer;
 }
 
-/** An event, or a line of comments, that is longer than the reader accepts. */
+/** The error for an event or a comment that is larger than the reader accepts. */
 export class SseTooLarge extends Error {
   constructor(readonly maxEventBytes: number) {
     super(`An event of the stream has more than ${maxEventBytes} bytes.`);
@@ -23,30 +23,30 @@ const DEFAULT_MAX_EVENT_BYTES = 16 * 1024 * 1024;
 const NOTHING = Buffer.alloc(0);
 
 /**
- * Splits a byte stream into server-sent events (WHATWG HTML, 9.2). The events do not depend on how the stream is cut
- * into chunks. Comments, and events without data, are left out.
+ * Splits a byte stream into server-sent events (WHATWG HTML, 9.2). The events do not depend on how the stream is split into
+ * chunks. Leaves out comments and events without data.
  *
- * A blank line that ends in CR counts once the next byte is there, because an LF would belong to it.
+ * A blank line that ends with CR is only processed once the next byte has arrived, because an LF would belong to the line.
  */
 export class SseReader {
-  /** The start of an event whose end has not arrived. The buffer doubles, so that small chunks cost linear time. */
-  #kept: Buffer = NOTHING;
-  #keptBytes = 0;
+  /** The start of an event whose end has not arrived. The buffer doubles when it is full, so that small chunks cost linear time. */
+  #buffer: Buffer = NOTHING;
+  #bufferedBytes = 0;
   #isLineEmpty = true;
-  /** The last byte was a CR, so an LF now belongs to the same line end. */
+  /** Whether the last byte was a CR, so that a following LF belongs to the same line end. */
   #isAfterCr = false;
-  /** The line that the CR ended was blank, so the event ends before the next byte that is no LF. */
+  /** Whether the CR ended a blank line, so that the event ends before the next byte other than LF. */
   #isBlankAfterCr = false;
   #isFirst = true;
   #failure: SseTooLarge | undefined;
 
-  /** @param maxEventBytes the most bytes of one event with its comments and its blank line */
+  /** @param maxEventBytes maximum bytes of one event with its comments and its blank line */
   constructor(private readonly maxEventBytes = DEFAULT_MAX_EVENT_BYTES) {}
 
   /**
    * Adds a chunk, and returns the events that it completes.
    *
-   * @throws SseTooLarge if an event is too large. Events before it are returned first: then the next call throws.
+   * @throws SseTooLarge if an event is too large. If there are events before it, they are returned, and the next call throws
    */
   push(chunk: Buffer): SseEvent[] {
     if (this.#failure) throw this.#failure;
@@ -62,18 +62,18 @@ export class SseReader {
   }
 
   /**
-   * Returns the last event if its blank line is missing. Browsers discard such an event, but servers forget the line.
+   * Returns the last event if its blank line is missing. Browsers discard such an event, but some servers omit the line.
    *
    * @throws SseTooLarge if the last event is too large
    */
   end(): SseEvent[] {
     if (this.#failure) throw this.#failure;
     const events: SseEvent[] = [];
-    if (this.#keptBytes > 0) this.#finish(NOTHING, events);
+    if (this.#bufferedBytes > 0) this.#finish(NOTHING, events);
     return events;
   }
 
-  /** Searches for line ends. Each search result is used up before the next search, so no byte is searched twice. */
+  /** Splits a chunk at line ends. Each search starts after the previous result, so no byte is searched twice. */
   #split(chunk: Buffer, events: SseEvent[]): void {
     let start = this.#afterCr(chunk, events);
     let line = start;
@@ -97,41 +97,41 @@ export class SseReader {
       if (cr !== -1 && cr < end) cr = chunk.indexOf(CR, end);
     }
     if (line < chunk.length) this.#isLineEmpty = false;
-    this.#keep(chunk.subarray(start));
+    this.#append(chunk.subarray(start));
   }
 
-  /** Completes the line end whose CR was the last byte. Returns the place of the first byte that is not kept yet. */
+  /** Completes a line end whose CR was the last byte. Returns the index of the first byte that is not processed yet. */
   #afterCr(chunk: Buffer, events: SseEvent[]): number {
     if (!this.#isAfterCr || chunk.length === 0) return 0;
     const start = chunk[0] === LF ? 1 : 0;
     this.#isAfterCr = false;
     if (this.#isBlankAfterCr) this.#finish(chunk.subarray(0, start), events);
-    else this.#keep(chunk.subarray(0, start));
+    else this.#append(chunk.subarray(0, start));
     this.#isBlankAfterCr = false;
     return start;
   }
 
-  #keep(bytes: Buffer): void {
+  #append(bytes: Buffer): void {
     if (bytes.length === 0) return;
-    const length = this.#keptBytes + bytes.length;
+    const length = this.#bufferedBytes + bytes.length;
     if (length > this.maxEventBytes) throw new SseTooLarge(this.maxEventBytes);
-    if (length > this.#kept.length) {
+    if (length > this.#buffer.length) {
       const larger = Buffer.allocUnsafeSlow(Math.max(2 * length, 256));
-      this.#kept.copy(larger, 0, 0, this.#keptBytes);
-      this.#kept = larger;
+      this.#buffer.copy(larger, 0, 0, this.#bufferedBytes);
+      this.#buffer = larger;
     }
-    bytes.copy(this.#kept, this.#keptBytes);
-    this.#keptBytes = length;
+    bytes.copy(this.#buffer, this.#bufferedBytes);
+    this.#bufferedBytes = length;
   }
 
   #finish(rest: Buffer, events: SseEvent[]): void {
-    if (this.#keptBytes + rest.length > this.maxEventBytes) throw new SseTooLarge(this.maxEventBytes);
+    if (this.#bufferedBytes + rest.length > this.maxEventBytes) throw new SseTooLarge(this.maxEventBytes);
     let raw = rest;
-    if (this.#keptBytes > 0) {
-      this.#keep(rest);
-      raw = this.#kept.subarray(0, this.#keptBytes);
-      this.#kept = NOTHING;
-      this.#keptBytes = 0;
+    if (this.#bufferedBytes > 0) {
+      this.#append(rest);
+      raw = this.#buffer.subarray(0, this.#bufferedBytes);
+      this.#buffer = NOTHING;
+      this.#bufferedBytes = 0;
     }
     const event = eventOf(raw, this.#isFirst);
     this.#isFirst = false;

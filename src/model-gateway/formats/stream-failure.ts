@@ -1,10 +1,10 @@
 import { isObject, type JsonObject, nameOf, objectOf } from './json-shape';
 
-/** A stream that the provider ended with an error, or that is not what its format promises. */
+/** The error for a stream that the provider ended with an error, or that violates its format. */
 export class StreamFailure extends Error {
   /**
-   * @param type the type that the provider gave, such as `overloaded_error`; `api_error` for broken streams
-   * @param message the text of the provider, which may contain anything
+   * @param type the type that the provider sent, such as `overloaded_error`; `api_error` for broken streams
+   * @param message the message of the provider, which may contain anything
    */
   constructor(
     readonly type: string,
@@ -15,14 +15,14 @@ export class StreamFailure extends Error {
   }
 }
 
-/** Makes a failure of the `error` member that both provider kinds send. */
+/** Returns a failure for the `error` member that both kinds of providers send. */
 export function failureOf(error: unknown): StreamFailure {
   const { type, message } = objectOf(error);
   const text = nameOf(message) ?? nameOf(error) ?? 'The provider ended the stream with an error.';
   return new StreamFailure(nameOf(type) ?? 'api_error', text);
 }
 
-/** Throws the failure that a chunk of OpenAI's format reports. Servers send it in place of a chunk. */
+/** Throws if a chunk in OpenAI's format reports an error, which servers send instead of a chunk. */
 export function throwIfError(chunk: JsonObject): void {
   if (isObject(chunk.error) || nameOf(chunk.error) !== undefined) throw failureOf(chunk.error);
 }

@@ -1,11 +1,11 @@
 import { isObject, type JsonObject, jsonText, parsedObject } from './json-shape';
 
-/** The member that Anthropic's documentation suggests for arguments that are no JSON. */
+/** The member that Anthropic's documentation suggests for arguments that are not JSON. */
 const INVALID_JSON = 'INVALID_JSON';
 
 /**
- * Parses the arguments of a call. Models also write arguments that are no JSON object, above all when they are cut off.
- * Such a text becomes a member of an object: an empty object would look like a call without arguments.
+ * Parses the arguments of a call. Models also write arguments that are not a JSON object, especially if they are cut off. Such a
+ * text becomes a member of an object, because an empty object would look like a call without arguments.
  */
 export function toolInputOf(callArguments: string): JsonObject {
   if (callArguments.trim() === '') return {};
@@ -13,9 +13,9 @@ export function toolInputOf(callArguments: string): JsonObject {
 }
 
 /**
- * Writes the input of a call as the text of its arguments, and undoes what {@link toolInputOf} does to an invalid text.
+ * Returns the input of a call as the text of its arguments. Reverses {@link toolInputOf}, even for an invalid text.
  *
- * @returns undefined if the input is nested too deeply to be written
+ * @returns undefined if the input is nested too deeply to write
  */
 export function toolArgumentsOf(input: unknown): string | undefined {
   if (!isObject(input)) return '{}';

@@ -20,7 +20,7 @@ function refusal(members: Record<string, unknown>): string {
 describe('a chat request that Anthropic cannot express', () => {
   it('is an error that names the member and says what to change', () => {
     expect(refusal({ n: 2 })).toBe(
-      '/n Remove `n`, or set it to 1: providers of kind anthropic give one answer.',
+      '/n Remove `n`, or set it to 1: providers of kind anthropic return one answer.',
     );
     expect(
       refusal({ n: 1, logprobs: false, logit_bias: {}, presence_penalty: 0, modalities: ['text'] }),

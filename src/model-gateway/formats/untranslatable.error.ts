@@ -1,8 +1,8 @@
-/** A request, or a part of it, that the format of the provider cannot express. The client has to change the request. */
+/** The error for a request that the provider's format cannot express. The client has to change the request. */
 export class UntranslatableError extends Error {
   /**
-   * @param pointer the JSON pointer (RFC 6901) of the member in the request of the client
-   * @param message a sentence that says what to do
+   * @param pointer the JSON Pointer (RFC 6901) of the member in the client's request
+   * @param message a sentence that tells the client what to do
    */
   constructor(
     readonly pointer: string,

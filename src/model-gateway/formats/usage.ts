@@ -1,11 +1,11 @@
 import { countOf, type JsonObject, objectOf } from './json-shape';
 
-/** More tokens than any call has. Sums of larger counts would exceed the columns that they are added to. */
+/** More tokens than any call uses. Sums of larger counts would exceed their database columns. */
 const TOKENS_MAX = 1_000_000_000;
 
-/** The tokens of one call. Null means that the provider did not say, or said something that is no count. */
+/** The tokens of one call. Null means that the provider did not report a valid count. */
 export interface Usage {
-  /** Includes tokens read from a cache and tokens written to one. */
+  /** Includes tokens read from and written to a cache. */
   inputTokens: number | null;
   /** Includes reasoning. */
   outputTokens: number | null;
@@ -13,13 +13,13 @@ export interface Usage {
   cacheWriteTokens: number | null;
 }
 
-/** Returns a number of tokens, and null for what cannot be one. */
+/** Returns a number of tokens, or null if the value cannot be one. */
 export function tokensOf(value: unknown): number | null {
   const count = countOf(value);
   return count === null || count > TOKENS_MAX ? null : count;
 }
 
-/** Reads the usage of a chat completion, or of the chunk that carries it. */
+/** Reads the usage of a chat completion, or of the chunk that contains it. */
 export function usageOfChat(answer: unknown): Usage {
   const usage = objectOf(objectOf(answer).usage);
   return openAiUsage(usage.prompt_tokens, usage.completion_tokens, usage.prompt_tokens_details);
@@ -31,7 +31,7 @@ export function usageOfResponses(answer: unknown): Usage {
   return openAiUsage(usage.input_tokens, usage.output_tokens, usage.input_tokens_details);
 }
 
-/** Reads the usage of a message. Anthropic counts tokens of the cache apart from `input_tokens`. */
+/** Reads the usage of a message. Anthropic counts cache tokens separately from `input_tokens`. */
 export function usageOfMessages(answer: unknown): Usage {
   const usage = objectOf(objectOf(answer).usage);
   const uncached = tokensOf(usage.input_tokens);
@@ -68,10 +68,10 @@ function openAiUsage(input: unknown, output: unknown, inputDetails: unknown): Us
 }
 
 /**
- * Writes usage as a chat completion has it.
+ * Returns usage in the format of a chat completion.
  *
- * @param reasoningTokens the part of the output that was reasoning, if known
- * @returns undefined if nothing is known, because zeros would look like a measurement
+ * @param reasoningTokens the reasoning tokens in the output, if known
+ * @returns undefined if the usage is unknown, because zeros would look like a measurement
  */
 export function chatUsage(usage: Usage, reasoningTokens: number | null): JsonObject | undefined {
   if (usage.inputTokens === null && usage.outputTokens === null) return undefined;
@@ -89,7 +89,7 @@ export function chatUsage(usage: Usage, reasoningTokens: number | null): JsonObj
   };
 }
 
-/** Writes usage as a message has it: tokens of the cache are not part of `input_tokens`. */
+/** Returns usage in the format of a message, where `input_tokens` does not include cache tokens. */
 export function messagesUsage(usage: Usage): JsonObject {
   const cached = usage.cachedInputTokens ?? 0;
   const written = usage.cacheWriteTokens ?? 0;
