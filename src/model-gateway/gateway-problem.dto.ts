@@ -1,13 +1,13 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ProblemDto } from '#platform/problem';
 
-/** The part of a problem that the clients of OpenAI and Anthropic read. */
+/** The part of a problem that OpenAI's and Anthropic's clients read. */
 export class GatewayErrorDto {
   /** The `detail` of the problem. */
   message!: string;
-  /** The kind of the error in the format of the operation, such as `invalid_request_error`. */
+  /** The error type in the format of the operation, such as `invalid_request_error`. */
   type!: string;
-  /** The `code` of the problem, or `insufficient_quota` for a budget that is spent. */
+  /** The `code` of the problem, or `insufficient_quota` for an exhausted budget. */
   code!: string;
   @ApiProperty({ type: 'null' })
   param!: null;

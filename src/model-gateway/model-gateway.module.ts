@@ -51,7 +51,7 @@ const REPOSITORIES = [
   UsageRepository,
 ];
 
-/** Providers, models, keys, budgets and usage of the model gateway, without routes: for the API process and the worker. */
+/** Providers, models, keys, budgets and usage of the model gateway, without routes, for the API and the worker. */
 @Module({
   imports: [
     TypeOrmModule.forFeature([ProviderEntity, ModelEntity, GatewayKeyEntity]),

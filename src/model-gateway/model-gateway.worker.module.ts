@@ -5,10 +5,10 @@ import { CallsModule } from './calls/calls.module';
 import { GatewayEmbeddingsModule } from './calls/embeddings.module';
 
 const EXPIRY_MS = 60_000;
-/** Answers deleted per statement. */
+/** Number of answers to delete per statement. */
 const DELETED_AT_ONCE = 1_000;
 
-/** Periodic work of a worker: deletes kept answers when their time is over. */
+/** The gateway's part of the worker: deletes expired cached answers. */
 @Module({ imports: [CallsModule, GatewayEmbeddingsModule, JobsWorkerModule] })
 export class ModelGatewayWorkerModule implements OnApplicationBootstrap {
   constructor(
@@ -17,7 +17,7 @@ export class ModelGatewayWorkerModule implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    this.tasks.every('kept answers of models', EXPIRY_MS, async () => {
+    this.tasks.every('expired model answers', EXPIRY_MS, async () => {
       while (await this.answers.deleteExpired(DELETED_AT_ONCE));
     });
   }

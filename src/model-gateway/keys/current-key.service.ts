@@ -6,7 +6,7 @@ import { SpendRepository } from '../budgets/spend.repository';
 import { type CurrentGatewayKeyDto, toGatewayKeyDto } from './gateway-key.dto';
 import { GatewayKeyRepository } from './gateway-key.repository';
 
-/** Tells a gateway key its limits and what it has spent. */
+/** Shows a gateway key its limits and the amount it has spent. */
 @Injectable()
 export class CurrentKeyService {
   constructor(
@@ -14,10 +14,10 @@ export class CurrentKeyService {
     private readonly spend: SpendRepository,
   ) {}
 
-  /** Errors: 404 for a caller that is no gateway key. */
+  /** Returns the caller's gateway key. Errors: 404 for a caller that is not a gateway key. */
   async get(scope: OrgScope): Promise<CurrentGatewayKeyDto> {
     const row = await this.keys.readOf(scope, scope.principalId);
-    if (!row) throw problem.notFound('gateway key', '', 'The caller is no gateway key.');
+    if (!row) throw problem.notFound('gateway key', '', 'You are not calling with a gateway key.');
     const month = monthOf(new Date());
     const spent_usd = await this.spend.spentBy(row.service_account_id, month);
     const remaining_usd = remainingOf(row.monthly_budget_usd, spent_usd);

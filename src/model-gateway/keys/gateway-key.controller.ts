@@ -24,7 +24,11 @@ export class GatewayKeyController {
     private readonly currentKey: CurrentKeyService,
   ) {}
 
-  /** Create a gateway key with a service account of its own. The key is shown only this once */
+  /**
+   * Create a gateway key
+   *
+   * @remarks Also creates a service account for the key. The key is shown only once.
+   */
   @Post()
   @Throws('conflict')
   @NotRepeatable()
@@ -37,7 +41,7 @@ export class GatewayKeyController {
     return new Reply(201, view, headers);
   }
 
-  /** List gateway keys, revoked ones included */
+  /** List gateway keys, including revoked ones */
   @Get()
   @RequireRoleSomewhere('viewer')
   @ApiOkResponse({ type: GatewayKeyPageDto })
@@ -48,7 +52,11 @@ export class GatewayKeyController {
     return this.keys.list(scope, query);
   }
 
-  /** Get the caller's own gateway key, and what it has spent in this month. 404 for other callers */
+  /**
+   * Get the caller's gateway key, and the amount spent this month
+   *
+   * @remarks Returns 404 for callers that are not a gateway key.
+   */
   @Get('current')
   @RequireRoleSomewhere('viewer', 'runtime')
   @ApiOkResponse({ type: CurrentGatewayKeyDto })
@@ -77,7 +85,7 @@ export class GatewayKeyController {
     return this.keys.patch(scope, keyId, dto, ifMatch);
   }
 
-  /** Revoke a gateway key, and archive its service account */
+  /** Revoke a gateway key and archive its service account */
   @Post(':key_id/revoke')
   @HttpCode(200)
   @RequireRoleSomewhere('admin')

@@ -16,27 +16,27 @@ import type { GatewayKeyRow } from './gateway-key.entity';
 import { IsKeyModels, type ModelReference } from './key-models';
 
 const TOKENS_PER_MINUTE_MAX = 1_000_000_000;
-/** What precedes the name of a key in the name of its service account. */
+/** Prefix of the name of a key's service account. The name of the key follows. */
 export const ACCOUNT_PREFIX = 'gateway key: ';
 const NAME_MAX = 255 - ACCOUNT_PREFIX.length;
 
-/** The limits of a body. */
+/** The limits of a gateway key in a request body. */
 class KeyLimitsDto {
-  /** The models that the key may call and see, by their names or ids: live models of the workspace (400). Null for all of them. */
+  /** Live models of the workspace that the key may call and see, by name or id (otherwise 400). Null means all of them. */
   @IsOptional()
   @IsKeyModels()
   models?: ModelReference[] | null;
 
-  /** What all calls of the key may cost in a month (UTC), in US dollars. Null without a limit. */
+  /** Maximum cost of all calls with the key per month (UTC), in US dollars. Null means no limit. */
   @IsOptional()
   @IsBudget()
   monthly_budget_usd?: number | null;
 
-  /** Null without a limit. */
+  /** Null means no limit. */
   @IsLimit(REQUESTS_PER_MINUTE_MAX)
   requests_per_minute?: number | null;
 
-  /** The tokens of input and output together. Null without a limit. */
+  /** Input and output tokens together. Null means no limit. */
   @IsLimit(TOKENS_PER_MINUTE_MAX)
   tokens_per_minute?: number | null;
 }
@@ -47,13 +47,13 @@ export class CreateGatewayKeyDto extends KeyLimitsDto {
   workspace_id!: string;
 
   /**
-   * The purpose of the key. Its service account is named `gateway key: <name>`, which must be unique among the
-   * organization's service accounts (409).
+   * The purpose of the key. Its service account is named `gateway key: <name>`. That name must be unique among the
+   * organization's service accounts (otherwise 409).
    */
   @IsName(NAME_MAX)
   name!: string;
 
-  /** When the key stops working, in the future. Without it, the key works until it is revoked. */
+  /** The time at which the key expires, in the future. Without it, the key works until it is revoked. */
   @IsOptional()
   @IsTime({ required: false, nullable: true })
   expires_at?: string | null;
@@ -77,12 +77,12 @@ export class PatchGatewayKeyDto extends KeyLimitsDto {
   @IsString()
   service_account_id?: string;
 
-  /** Renames the service account too. */
+  /** A new name also renames the service account. */
   @NotNull()
   @IsName(NAME_MAX)
   name?: string;
 
-  /** Must be the current one (422 `immutable_field`). Create another key for another expiry. */
+  /** Must be the current one (422 `immutable_field`). To change the expiry, create another key. */
   @IsOptional()
   @IsTime({ required: false, nullable: true })
   expires_at?: string | null;
@@ -93,7 +93,7 @@ export class GatewayKeyListQueryDto extends NamedListQueryDto {
   @IsFilter()
   workspace_id?: string;
 
-  /** Only the keys with this name. */
+  /** Only keys with this name. */
   @IsFilter()
   name?: string;
 }
@@ -104,14 +104,14 @@ export class KeyModelDto {
   name!: string;
 }
 
-/** An API key for the model gateway, with a service account and limits of its own. */
+/** An API key for the model gateway, with its own service account and limits. */
 export class GatewayKeyDto extends PlacedDto {
   key_id!: string;
   service_account_id!: string;
   name!: string;
   /** The first characters of the key. */
   prefix!: string;
-  /** The models that the key may call and see. Null for all of the workspace. */
+  /** The models that the key may call and see. Null means all models of the workspace. */
   @ApiProperty({ type: [KeyModelDto], nullable: true })
   models!: KeyModelDto[] | null;
   @UsdProperty({ nullable: true })
@@ -122,25 +122,25 @@ export class GatewayKeyDto extends PlacedDto {
   tokens_per_minute!: number | null;
   expires_at!: Date | null;
   revoked_at!: Date | null;
-  /** Always null, because keys are revoked and not archived: see `revoked_at`. */
+  /** Always null, because keys are revoked, not archived. See `revoked_at`. */
   declare archived_at: Date | null;
 }
 
-/** A new gateway key. `key` is shown only this once. */
+/** A new gateway key. `key` is shown only once. */
 export class NewGatewayKeyDto extends GatewayKeyDto {
-  /** Send it as `Authorization: Bearer rsk_…`, or as the API key of a client of the OpenAI or Anthropic API. */
+  /** Send it as `Authorization: Bearer rsk_…`, or use it as the API key of an OpenAI or Anthropic client. */
   key!: string;
 }
 
-/** The gateway key of the caller, and what it has spent. */
+/** The caller's gateway key, and the amount it has spent. */
 export class CurrentGatewayKeyDto extends GatewayKeyDto {
   /** The month of the amounts, in UTC. */
   @ApiProperty({ pattern: '^\\d{4}-\\d{2}$', example: '2026-11' })
   month!: string;
-  /** What the calls of the key have cost in this month. */
+  /** The cost of all calls with the key this month. */
   @UsdProperty()
   spent_usd!: number;
-  /** What remains of the budget. Null without a budget. */
+  /** The rest of the budget. Null if there is no budget. */
   @UsdProperty({ nullable: true })
   remaining_usd!: number | null;
 }

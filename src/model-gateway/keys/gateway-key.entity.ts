@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { StampedEntity } from '#platform/db';
 
-/** The limits of a service account that was made for the gateway. Its API key has the expiry and the revocation. */
+/** The limits of a service account that was created for the gateway. Its API key stores the expiry and the revocation. */
 @Entity('gateway_keys')
 export class GatewayKeyEntity extends StampedEntity {
   @PrimaryColumn('text')
@@ -19,7 +19,7 @@ export class GatewayKeyEntity extends StampedEntity {
   @Column('text')
   name!: string;
 
-  /** Null for all models of the workspace. */
+  /** Null means all models of the workspace. */
   @Column('text', { array: true, nullable: true })
   model_ids!: string[] | null;
 
@@ -32,7 +32,7 @@ export class GatewayKeyEntity extends StampedEntity {
   @Column('integer', { nullable: true })
   tokens_per_minute!: number | null;
 
-  /** Rises with every change. */
+  /** Incremented by every change. */
   @Column('integer')
   generation!: number;
 }
@@ -43,12 +43,12 @@ export interface KeyModel {
   name: string;
 }
 
-/** A gateway key with what its API key and its models say. */
+/** A gateway key, joined with its API key and its models. */
 export interface GatewayKeyRow extends GatewayKeyEntity {
   /** The first characters of the key. */
   prefix: string;
   expires_at: Date | null;
   revoked_at: Date | null;
-  /** Null for all models of the workspace. */
+  /** Null means all models of the workspace. */
   models: KeyModel[] | null;
 }

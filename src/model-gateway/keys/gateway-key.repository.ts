@@ -6,7 +6,7 @@ import { whereReadable } from '../../resources';
 import type { GatewayKeyListQueryDto } from './gateway-key.dto';
 import { GatewayKeyEntity, type GatewayKeyRow, type KeyModel } from './gateway-key.entity';
 
-/** Keys with what their API keys and their models say. */
+/** Gateway keys, joined with their API keys and models. */
 const KEYS = `(SELECT g.*, k.prefix, k.expires_at, k.revoked_at,
     CASE WHEN g.model_ids IS NOT NULL THEN
       (SELECT coalesce(jsonb_agg(jsonb_build_object('model_id', m.model_id, 'name', m.name) ORDER BY m.name, m.model_id), '[]')
@@ -33,19 +33,19 @@ export class GatewayKeyRepository extends OrgRepository<GatewayKeyEntity> {
     );
   }
 
-  /** Finds a key with what its API key and its models say. */
+  /** Returns a key, joined with its API key and models. */
   read(scope: OrgScope, keyId: string, on: SqlExecutor = this.database): Promise<GatewayKeyRow | null> {
     return this.readWhere(on, sql`key_id = ${keyId} AND org_id = ${scope.orgId}`);
   }
 
-  /** Finds the key of a service account. Null for one that is no gateway key. */
+  /** Returns the key of a service account, or null if the account is not a gateway key. */
   readOf(scope: OrgScope, serviceAccountId: string): Promise<GatewayKeyRow | null> {
     const own = sql`service_account_id = ${serviceAccountId} AND org_id = ${scope.orgId}`;
     return this.readWhere(this.database, own);
   }
 
-  /** Returns the live models of a workspace that these names or ids mean. */
-  modelsAmong(tx: Tx, workspaceId: string, references: readonly string[]): Promise<KeyModel[]> {
+  /** Returns the live models of a workspace with these names or ids. */
+  findModels(tx: Tx, workspaceId: string, references: readonly string[]): Promise<KeyModel[]> {
     return tx.query<KeyModel>(
       sql`SELECT model_id, name FROM models
         WHERE workspace_id = ${workspaceId} AND archived_at IS NULL

@@ -41,7 +41,7 @@ const AUDITED = [
   'tokens_per_minute',
 ] as const;
 
-/** API keys for the model gateway. Each has a service account with the role `runtime` in one workspace. */
+/** Manages API keys for the model gateway. Each has a service account with the role `runtime` in one workspace. */
 @Injectable()
 export class GatewayKeyService {
   constructor(
@@ -53,8 +53,8 @@ export class GatewayKeyService {
   ) {}
 
   /**
-   * Creates a key with its service account, and returns it only this once. Errors: 400 for an expiry in the past, unknown
-   * models and an unknown workspace; 403; 409 for a name that is taken and an archived workspace.
+   * Creates a key with its service account, and returns the key, only this once. Errors: 400 for an expiry in the past, unknown
+   * models or an unknown workspace; 403; 409 for a name that is taken or an archived workspace.
    */
   create(scope: OrgScope, dto: CreateGatewayKeyDto): Promise<Versioned<NewGatewayKeyDto>> {
     const { workspace_id } = dto;
@@ -62,9 +62,9 @@ export class GatewayKeyService {
     return this.changes.within(scope.orgId, async (tx) => {
       await this.kit.access.enter(tx, scope, workspace_id, ['admin']);
       const model_ids = await this.modelIds(tx, workspace_id, dto.models ?? null);
-      const { key, ...made } = await this.accounts.make(tx, scope, workspace_id, dto.name, expiresAt);
+      const { key, ...apiKey } = await this.accounts.create(tx, scope, workspace_id, dto.name, expiresAt);
       const row: GatewayKeyEntity = {
-        ...pick(made, ['service_account_id', 'key_id', 'created_at', 'updated_at', 'created_by']),
+        ...pick(apiKey, ['service_account_id', 'key_id', 'created_at', 'updated_at', 'created_by']),
         org_id: scope.orgId,
         workspace_id,
         name: dto.name,
@@ -87,14 +87,14 @@ export class GatewayKeyService {
     return { items: rows.map(toGatewayKeyDto), page };
   }
 
-  /** Errors: 404. */
+  /** Returns a key. Errors: 404. */
   async get(scope: OrgScope, keyId: string): Promise<Versioned<GatewayKeyDto>> {
     return versioned(readable(scope, await this.keys.read(scope, keyId), NOUN, keyId));
   }
 
   /**
-   * Changes the name or the limits of a key. Errors: 400 for unknown models, 404, 403, 412, 409 for a revoked key and a name
-   * that is taken, 422 for members that cannot be changed.
+   * Changes the name or the limits of a key. Errors: 400 for unknown models, 404, 403, 412, 409 for a revoked key or a name that is
+   * taken, 422 for members that cannot be changed.
    */
   patch(
     scope: OrgScope,
@@ -128,7 +128,7 @@ export class GatewayKeyService {
     });
   }
 
-  /** Revokes a key, and archives its service account. A repeat returns the same. Errors: 404, 403. */
+  /** Revokes a key, and archives its service account. Idempotent. Errors: 404, 403. */
   revoke(scope: OrgScope, keyId: string): Promise<GatewayKeyDto> {
     return this.changes.within(scope.orgId, async (tx) => {
       const row = await this.lock(tx, scope, keyId);
@@ -162,31 +162,31 @@ export class GatewayKeyService {
   }
 
   /**
-   * Returns the ids of models in a fixed order; null for all. Errors: 400 for models that are no live ones of the workspace.
+   * Returns the sorted ids of models, or null for all models. Errors: 400 for models that are not live in the workspace.
    *
-   * @param present the models before, which may stay although they are archived
+   * @param current the current models of the key, which may stay even if they are archived
    */
   private async modelIds(
     tx: Tx,
     workspaceId: string,
     models: readonly ModelReference[] | null,
-    present: readonly string[] | null = null,
+    current: readonly string[] | null = null,
   ): Promise<string[] | null> {
     if (models === null) return null;
     const references = models.map(referenceOf);
-    const found = await this.keys.modelsAmong(tx, workspaceId, references);
+    const live = await this.keys.findModels(tx, workspaceId, references);
     const ids = new Map(
-      found.flatMap(({ model_id, name }) => [
+      live.flatMap(({ model_id, name }) => [
         [model_id, model_id],
         [name, model_id],
       ]),
     );
-    for (const id of present ?? []) ids.set(id, id);
+    for (const id of current ?? []) ids.set(id, id);
     const detail = 'must be the name or the id of a live model of the workspace';
     checkFaults(
-      references.flatMap((one, at) => (ids.has(one) ? [] : [{ pointer: `/models/${at}`, detail }])),
+      references.flatMap((reference, at) => (ids.has(reference) ? [] : [{ pointer: `/models/${at}`, detail }])),
     );
-    return [...new Set(references.map((one) => ids.get(one)!))].sort();
+    return [...new Set(references.map((reference) => ids.get(reference)!))].sort();
   }
 
   private record(
@@ -201,14 +201,14 @@ export class GatewayKeyService {
   }
 }
 
-/** The API key may be revoked without a change of the row. */
+/** Returns the ETag. It includes the revocation, because revoking the API key directly does not change the row. */
 const etagOf = ({ generation, revoked_at }: GatewayKeyRow): string =>
   revoked_at ? `${generation}-revoked` : String(generation);
 
 const versioned = (row: GatewayKeyRow): Versioned<GatewayKeyDto> =>
   new Versioned(toGatewayKeyDto(row), etagOf(row));
 
-/** Throws 422 when a patch changes the expiry. */
+/** Throws 422 if a patch changes the expiry. */
 function checkExpiry({ expires_at }: GatewayKeyRow, text: string | null | undefined): void {
   if (text === undefined) return;
   const time = text === null ? null : parseTime(text);

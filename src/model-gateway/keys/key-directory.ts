@@ -2,20 +2,20 @@ import { Injectable } from '@nestjs/common';
 import { BriefCache } from '#platform/concurrency';
 import { KeyLimitsRepository, type KeyLimitsRow } from './key-limits.repository';
 
-/** What a gateway key may do. Shared by all callers, so it must not be changed. */
+/** The limits of a gateway key. All callers share the object, so it must not be modified. */
 export type KeyLimits = Readonly<Omit<KeyLimitsRow, 'model_ids'>> & {
-  /** The models that it may call and see. Null for all models of the workspace. */
+  /** The models that the key may call and see. Null means all models of the workspace. */
   readonly model_ids: ReadonlySet<string> | null;
 };
 
-/** Finds the limits of service accounts that were made for the gateway. Caches each, and that there are none, for at most 1 s. */
+/** Looks up the limits of service accounts that are gateway keys. Caches them, or their absence, for at most 1 s. */
 @Injectable()
 export class KeyDirectory {
   private readonly cache = new BriefCache<KeyLimits | null>();
 
   constructor(private readonly keys: KeyLimitsRepository) {}
 
-  /** Returns the limits of a service account. Null for every other principal. */
+  /** Returns the limits of a gateway key, or null for any other principal. */
   find(serviceAccountId: string): Promise<KeyLimits | null> {
     return this.cache.find(serviceAccountId, async () => {
       const row = await this.keys.find(serviceAccountId);
@@ -23,12 +23,12 @@ export class KeyDirectory {
     });
   }
 
-  /** Returns the same as `find`, at once, if it is cached. Undefined if it is not. */
+  /** Returns the same as `find` synchronously, or undefined if it is not cached. */
   cached(serviceAccountId: string): KeyLimits | null | undefined {
     return this.cache.cached(serviceAccountId);
   }
 
-  /** Drops the limits of a service account, because they have changed. */
+  /** Removes the changed limits of a service account from the cache. */
   invalidate(serviceAccountId: string): void {
     this.cache.invalidate(serviceAccountId);
   }

@@ -18,7 +18,7 @@ export type KeyLimitsRow = Pick<
 export class KeyLimitsRepository {
   constructor(private readonly database: Database) {}
 
-  /** Finds the limits of a service account. Null for one that is no gateway key. */
+  /** Returns the limits of a service account, or null if it is not a gateway key. */
   async find(serviceAccountId: string): Promise<KeyLimitsRow | null> {
     const statement = sql`SELECT service_account_id, workspace_id, model_ids, monthly_budget_usd, requests_per_minute,
         tokens_per_minute

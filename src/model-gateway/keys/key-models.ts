@@ -6,7 +6,7 @@ import { isJsonObject } from '#platform/json';
 const MODELS_MAX = 1_000;
 const REFERENCE_MAX = 255;
 
-/** A model of a body: its name or id, or the object with its id that an answer has. */
+/** A model in a request body: its name or id, or an object with its id, as in responses. */
 export type ModelReference = string | { model_id: string; name?: string };
 
 const isText = (value: unknown): boolean =>
@@ -24,10 +24,10 @@ function faultOf(models: unknown): string | null {
   if (models.length < 1 || models.length > MODELS_MAX) return `must have 1 to ${MODELS_MAX} elements`;
   return models.every(isReference)
     ? null
-    : 'must hold names or ids of models, or objects with `model_id` and `name` as an answer has them';
+    : 'must contain names or ids of models, or objects with `model_id` and `name`, as in responses';
 }
 
-/** Declares the models that a key may call. Goes with `@IsOptional()`. */
+/** Declares the models that a key may call. Combine it with `@IsOptional()`. */
 export const IsKeyModels = () =>
   applyDecorators(
     ApiProperty({
@@ -60,6 +60,6 @@ export const IsKeyModels = () =>
       })) as PropertyDecorator,
   );
 
-/** Returns the name or id that a reference gives. */
+/** Returns the name or id in a reference. */
 export const referenceOf = (model: ModelReference): string =>
   typeof model === 'string' ? model : model.model_id;

@@ -12,7 +12,7 @@ export type ProviderRow = Pick<ProviderEntity, 'provider_id' | 'name' | 'kind' |
 /** A model to call, with the providers of its targets in any order. */
 export type CalledModelRow = ModelEntity & { is_workspace_archived: boolean; providers: ProviderRow[] };
 
-/** The columns of `ModelEntity`, without generated ones. */
+/** The columns of `ModelEntity`, without generated columns. */
 const COLUMNS = [
   ...['model_id', 'org_id', 'workspace_id', 'name', 'description', 'strategy', 'targets', 'owned_by'],
   ...['retries', 'timeout_ms', 'monthly_budget_usd', 'cache_ttl_seconds', 'capture_content', 'record_spans'],
@@ -26,16 +26,16 @@ const COLUMNS = [
 export class CalledModelRepository {
   constructor(private readonly database: Database) {}
 
-  /** Finds the live models of an organization with this name or id. Their workspaces and providers may be archived. */
+  /** Returns the live models of an organization with this name or id. Their workspaces and providers may be archived. */
   find(orgId: string, nameOrId: string): Promise<CalledModelRow[]> {
-    const [by, one] = namedBy(nameOrId);
-    return this.select(`model.find-by-${by}`, sql`m.org_id = ${orgId} AND ${one}`);
+    const [kind, condition] = matching(nameOrId);
+    return this.select(`model.find-by-${kind}`, sql`m.org_id = ${orgId} AND ${condition}`);
   }
 
-  /** Finds the live model of a workspace with this name or id. */
+  /** Returns the live model of a workspace with this name or id. */
   findIn(workspaceId: string, nameOrId: string): Promise<CalledModelRow[]> {
-    const [by, one] = namedBy(nameOrId);
-    return this.select(`model.find-in-by-${by}`, sql`m.workspace_id = ${workspaceId} AND ${one}`);
+    const [kind, condition] = matching(nameOrId);
+    return this.select(`model.find-in-by-${kind}`, sql`m.workspace_id = ${workspaceId} AND ${condition}`);
   }
 
   findById(modelId: string): Promise<CalledModelRow[]> {
@@ -57,6 +57,6 @@ export class CalledModelRepository {
   }
 }
 
-/** Returns whether a caller means a model by its id or by its name, which never begins like an id, and the condition. */
-const namedBy = (nameOrId: string): ['id' | 'name', Sql] =>
+/** Returns whether a text is the id or the name of a model, and the SQL condition. A name never begins like an id. */
+const matching = (nameOrId: string): ['id' | 'name', Sql] =>
   nameOrId.startsWith('model_') ? ['id', sql`m.model_id = ${nameOrId}`] : ['name', sql`m.name = ${nameOrId}`];

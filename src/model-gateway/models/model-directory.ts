@@ -6,9 +6,9 @@ import { providerSecretUse } from '../providers/provider.entity';
 import { CalledModelRepository, type CalledModelRow, type ProviderRow } from './called-model.repository';
 import type { ModelEntity, ModelTarget } from './model.entity';
 
-/** The provider of a target. `api_key` is sealed: see `ModelDirectory.apiKeyOf`. */
+/** The provider of a target. `api_key` is encrypted. See `ModelDirectory.apiKeyOf`. */
 export type CalledProvider = Readonly<Omit<ProviderRow, 'base_url' | 'headers'>> & {
-  /** The base URL, parsed, without a slash at its end unless it has no path. */
+  /** The parsed base URL, without a trailing slash unless it has no path. */
   readonly base: URL;
   readonly headers: Readonly<Record<string, string>>;
 };
@@ -16,20 +16,20 @@ export type CalledProvider = Readonly<Omit<ProviderRow, 'base_url' | 'headers'>>
 /** A target of a model, with its provider. */
 export type CalledTarget = Readonly<Omit<ModelTarget, 'provider_id'>> & { readonly provider: CalledProvider };
 
-/** A live model to call. Its workspace and its providers may be archived. Shared by all callers, so it must not be changed. */
+/** A live model to call. Its workspace and providers may be archived. All callers share the object, so it must not be modified. */
 export type CalledModel = Readonly<Omit<ModelEntity, 'targets'>> & {
   readonly is_workspace_archived: boolean;
   readonly targets: readonly CalledTarget[];
 };
 
-/** Finds models to call them. Caches each name for at most 1 s, and only names of models that exist. */
+/** Looks up models for calls. Caches existing models for at most 1 s. */
 @Injectable()
 export class ModelDirectory {
-  private readonly cache = new BriefCache<readonly CalledModel[]>((found) => found.length > 0);
-  /** For calls of the service itself, which know no organization. */
-  private readonly byPlace = new BriefCache<readonly CalledModel[]>((found) => found.length > 0);
+  private readonly cache = new BriefCache<readonly CalledModel[]>((models) => models.length > 0);
+  /** For internal calls, which have no organization. */
+  private readonly internalCache = new BriefCache<readonly CalledModel[]>((models) => models.length > 0);
 
-  /** Opened keys, for as long as their providers are cached. */
+  /** Decrypted keys, kept as long as their providers are cached. */
   private readonly apiKeys = new WeakMap<CalledProvider, string>();
 
   constructor(
@@ -43,66 +43,66 @@ export class ModelDirectory {
   /** Returns the live models of an organization with this name or id, one for each workspace, without an access check. */
   find(orgId: string, nameOrId: string): Promise<readonly CalledModel[]> {
     return this.cache.find(keyOf(orgId, nameOrId), async () =>
-      (await this.models.find(orgId, nameOrId)).map(toCalled),
+      (await this.models.find(orgId, nameOrId)).map(toCalledModel),
     );
   }
 
-  /** Returns the same as `find`, at once, if it is cached. */
+  /** Returns the same as `find` synchronously, or undefined if it is not cached. */
   cached(orgId: string, nameOrId: string): readonly CalledModel[] | undefined {
     return this.cache.cached(keyOf(orgId, nameOrId));
   }
 
   /** Returns the live model of a workspace with this name or id, or undefined. */
   async findIn(workspaceId: string, nameOrId: string): Promise<CalledModel | undefined> {
-    const [model] = await this.byPlace.find(`${workspaceId} ${nameOrId}`, async () =>
-      (await this.models.findIn(workspaceId, nameOrId)).map(toCalled),
+    const [model] = await this.internalCache.find(`${workspaceId} ${nameOrId}`, async () =>
+      (await this.models.findIn(workspaceId, nameOrId)).map(toCalledModel),
     );
     return model;
   }
 
   /** Returns the live model with this id, or undefined. */
   async findById(modelId: string): Promise<CalledModel | undefined> {
-    const [model] = await this.byPlace.find(modelId, async () =>
-      (await this.models.findById(modelId)).map(toCalled),
+    const [model] = await this.internalCache.find(modelId, async () =>
+      (await this.models.findById(modelId)).map(toCalledModel),
     );
     return model;
   }
 
-  /** Drops the models of an organization, because one of them or a provider has changed. */
+  /** Removes the models of an organization from the cache, because a model or a provider has changed. */
   invalidate(orgId: string): void {
     this.cache.invalidateAll(keyOf(orgId, ''));
-    this.byPlace.invalidateAll('');
+    this.internalCache.invalidateAll('');
   }
 
   /**
    * Returns the API key of a provider, or null if it has none.
    *
-   * @throws SealedSecretError if it was sealed under another `SECRETS_KEY` or for another provider
+   * @throws SealedSecretError if it was encrypted with another `SECRETS_KEY` or for another provider
    */
   apiKeyOf(provider: CalledProvider): string | null {
     const { provider_id, api_key } = provider;
     if (api_key === null) return null;
-    const known = this.apiKeys.get(provider);
-    if (known !== undefined) return known;
-    const opened = this.box.open(api_key, providerSecretUse(provider_id));
-    this.apiKeys.set(provider, opened);
-    return opened;
+    const cached = this.apiKeys.get(provider);
+    if (cached !== undefined) return cached;
+    const decrypted = this.box.open(api_key, providerSecretUse(provider_id));
+    this.apiKeys.set(provider, decrypted);
+    return decrypted;
   }
 }
 
 const keyOf = (orgId: string, nameOrId: string): string => `${orgId} ${nameOrId}`;
 
-function toCalled({ providers, targets, ...model }: CalledModelRow): CalledModel {
-  const known = new Map(
+function toCalledModel({ providers, targets, ...model }: CalledModelRow): CalledModel {
+  const providersById = new Map(
     providers.map(({ base_url, ...provider }): [string, CalledProvider] => [
       provider.provider_id,
       { ...provider, base: new URL(base_url) },
     ]),
   );
-  const called = targets.map(({ provider_id, ...target }): CalledTarget => {
-    const provider = known.get(provider_id);
-    if (!provider) throw new Error(`The model ${model.model_id} has lost its provider ${provider_id}.`);
+  const calledTargets = targets.map(({ provider_id, ...target }): CalledTarget => {
+    const provider = providersById.get(provider_id);
+    if (!provider) throw new Error(`The model ${model.model_id} has no provider ${provider_id}.`);
     return { ...target, provider };
   });
-  return { ...model, targets: called };
+  return { ...model, targets: calledTargets };
 }

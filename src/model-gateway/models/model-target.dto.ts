@@ -8,7 +8,7 @@ const PRICE_MAX_USD = 1_000_000;
 const WEIGHT_MAX = 1_000;
 const UPSTREAM_MODEL_MAX = 255;
 
-/** Declares US dollars per million tokens. */
+/** Declares a price in US dollars per million tokens. */
 const IsPrice = ({ required = true } = {}) =>
   applyDecorators(
     IsNumber({ allowNaN: false, allowInfinity: false }),
@@ -24,7 +24,7 @@ const IsPrice = ({ required = true } = {}) =>
     }),
   );
 
-/** What a target costs, in US dollars per million tokens. */
+/** The price of a target, in US dollars per million tokens. */
 export class TargetPriceDto {
   @IsPrice()
   input_usd_per_million!: number;
@@ -32,12 +32,12 @@ export class TargetPriceDto {
   @IsPrice()
   output_usd_per_million!: number;
 
-  /** For input that the provider read from its cache. Defaults to the price of input. */
+  /** For input that the provider read from its cache. Default: the price of input. */
   @IsOptional()
   @IsPrice({ required: false })
   cached_input_usd_per_million?: number | null;
 
-  /** For input that the provider wrote to its cache. Defaults to the price of input. */
+  /** For input that the provider wrote to its cache. Default: the price of input. */
   @IsOptional()
   @IsPrice({ required: false })
   cache_write_usd_per_million?: number | null;
@@ -45,7 +45,7 @@ export class TargetPriceDto {
 
 /** A model of a provider. */
 export class ModelTargetDto {
-  /** A live provider of the same workspace (400). */
+  /** A live provider of the same workspace (otherwise 400). */
   @IsString()
   @Length(1, 255)
   provider_id!: string;
@@ -56,7 +56,7 @@ export class ModelTargetDto {
   @Matches(/^[^\p{Cc}\s]*$/u, { message: '$property must not contain spaces or control characters' })
   upstream_model!: string;
 
-  /** The share of calls that the target gets, under the strategy `weighted`. */
+  /** The relative share of calls for this target, with the strategy `weighted`. */
   @IsOptional()
   @IsInt()
   @Min(1)
@@ -72,13 +72,13 @@ export class ModelTargetDto {
   })
   weight?: number | null;
 
-  /** In place of the price that the service knows for the model. */
+  /** Overrides the price in the service's price table. */
   @IsOptional()
   @Nested(() => TargetPriceDto)
   price?: TargetPriceDto | null;
 }
 
-/** Returns a target as it is stored. */
+/** Returns a target in its stored form. */
 export const storedTarget = ({
   provider_id,
   upstream_model,
@@ -91,7 +91,7 @@ export const storedTarget = ({
   price: price ? storedPrice(price) : null,
 });
 
-/** Leaves prices out that are null. */
+/** Returns a price without members that are null. */
 function storedPrice(price: TargetPriceDto): TargetPrice {
   const { cached_input_usd_per_million, cache_write_usd_per_million } = price;
   return {

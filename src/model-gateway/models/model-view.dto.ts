@@ -7,13 +7,13 @@ import { PROVIDER_KINDS } from '../providers/provider.entity';
 import { ModelTargetDto } from './model-target.dto';
 import { type ModelEntity, STRATEGIES, type Strategy } from './model.entity';
 
-/** A model as clients of the OpenAI API list it. */
+/** A model in the format of the OpenAI API. */
 export class ListedModelDto {
-  /** The name of the model, which clients send as `model`. */
+  /** The name of the model. Clients send it as `model`. */
   id!: string;
   @ApiProperty({ enum: ['model'] })
   object!: 'model';
-  /** When the model was created, in seconds since 1970. */
+  /** The time when the model was created, in seconds since 1970. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
   created!: number;
   /** The kind of the first target's provider. */
@@ -21,7 +21,7 @@ export class ListedModelDto {
   owned_by!: string;
 }
 
-/** A model that clients of the gateway call by its name. The last four members are those of the OpenAI API. */
+/** A model that clients call by its name. The last four members are for OpenAI's clients. */
 export class ModelDto extends PlacedDto {
   model_id!: string;
   name!: string;
@@ -53,13 +53,13 @@ export class ModelDto extends PlacedDto {
   owned_by!: string;
 }
 
-/** A page of models, which is also the list of the OpenAI API. */
+/** A page of models. `object` and `data` are for OpenAI's clients. */
 export class ModelPageDto {
   items!: ModelDto[];
   page!: PageMetaDto;
   @ApiProperty({ enum: ['list'] })
   object!: 'list';
-  /** The names of the models on this page, each once. */
+  /** The models on this page, one entry per name. */
   data!: ListedModelDto[];
 }
 
@@ -89,7 +89,7 @@ export const toModelDto = (row: ModelEntity): ModelDto => ({
   ...toListedModel(row),
 });
 
-/** Adds what clients of the OpenAI API read of a list. Several models may have one name, in different workspaces. */
+/** Adds the members for OpenAI's clients to a page. Models in different workspaces may have the same name. */
 export function toModelPage({ items, page }: Page<ModelDto>): ModelPageDto {
   const byName = new Map<string, ListedModelDto>();
   for (const { id, object, created, owned_by } of items) {

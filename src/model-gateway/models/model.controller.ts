@@ -18,11 +18,15 @@ export class ModelController {
   @RequireRoleSomewhere('admin')
   @ApiCreatedResponse({ type: ModelDto })
   async create(@CurrentScope() scope: OrgScope, @Body() dto: CreateModelDto): Promise<Reply> {
-    const made = await this.models.create(scope, dto);
-    return created(`/model/v1/models/${made.view.model_id}`, made);
+    const model = await this.models.create(scope, dto);
+    return created(`/model/v1/models/${model.view.model_id}`, model);
   }
 
-  /** List models, for clients of the OpenAI API too. A gateway key lists only the models that it may call */
+  /**
+   * List models
+   *
+   * @remarks Compatible with OpenAI's clients. A gateway key lists only the models that it may call.
+   */
   @Get()
   @RequireRoleSomewhere('viewer', 'runtime')
   @ApiOkResponse({ type: ModelPageDto })
@@ -36,7 +40,7 @@ export class ModelController {
   @ApiParam({
     name: 'model_id',
     description:
-      'The id, or the name of a live model. A name that models of several workspaces have is 400: send the id.',
+      'The id of a model, or the name of a live model. Returns 400 if models in several workspaces have this name: send the id.',
   })
   @ApiOkResponse({ type: ModelDto })
   get(@CurrentScope() scope: OrgScope, @Param('model_id') idOrName: string): Promise<Versioned<ModelDto>> {
@@ -56,7 +60,11 @@ export class ModelController {
     return this.models.patch(scope, id, dto, ifMatch);
   }
 
-  /** Archive a model. Clients can no longer call it */
+  /**
+   * Archive a model
+   *
+   * @remarks Clients can no longer call the model.
+   */
   @Post(':model_id/archive')
   @HttpCode(200)
   @RequireRoleSomewhere('admin')

@@ -29,7 +29,7 @@ const CACHE_TTL_MAX_SECONDS = 2_592_000;
 export const RETRIES_DEFAULT = 2;
 export const TIMEOUT_DEFAULT_MS = 60_000;
 
-/** Names never look like ids, so that clients can send either. */
+/** Names cannot look like ids, so that clients can send either. */
 const MODEL_NAME = /^(?!model_)[A-Za-z0-9._:/@+-]*$/;
 
 const IsModelName = () =>
@@ -68,7 +68,7 @@ const IsRetries = (options: ApiPropertyOptions) =>
     } as ApiPropertyOptions),
   );
 
-/** Declares how long answers are kept, which null turns off. */
+/** Declares how long answers are cached, in seconds. Null disables the cache. */
 const IsCacheTtl = () =>
   applyDecorators(
     IsOptional(),
@@ -90,49 +90,48 @@ export class CreateModelDto extends DescribedBodyDto {
   @IsString()
   workspace_id!: string;
 
-  /** What clients send as `model`. Unique among the live models of the workspace (409). */
+  /** The name that clients send as `model`. Unique among the live models of the workspace (409). */
   @IsModelName()
   name!: string;
 
   /**
-   * `single`: the only target is called. `fallback`: the first target, and the next one when it fails. `weighted`: a target
-   * by chance, in proportion to its weight, and another one when it fails. Defaults to `single` with one target, else
-   * `fallback`.
+   * `single` calls the only target. `fallback` calls the first target, and the next one if it fails. `weighted` calls a random
+   * target, in proportion to the weights, and another one if it fails. Default: `single` for one target, otherwise `fallback`.
    */
   @IsOptional()
   @IsOneOf(STRATEGIES, { required: false, nullable: true })
   strategy?: Strategy | null;
 
-  /** The models of providers that answer. */
+  /** The provider models that answer calls. */
   @IsTargets()
   targets!: ModelTargetDto[];
 
-  /** How often a failed call of a target is repeated before the next target is called. */
+  /** How often a failed call is retried with the same target before the next target is called. */
   @IsOptional()
   @IsRetries({ nullable: true, default: RETRIES_DEFAULT })
   retries?: number | null;
 
-  /** The time that a provider has in each attempt, in milliseconds: for a whole answer, or for the next event of a stream. */
+  /** Timeout of each attempt in milliseconds: for a whole response, or for the next event of a stream. */
   @IsOptional()
   @IsTimeout({ nullable: true, default: TIMEOUT_DEFAULT_MS })
   timeout_ms?: number | null;
 
-  /** What all calls of the model may cost in a month (UTC), in US dollars. Null without a limit. */
+  /** Maximum cost of all calls of the model per month (UTC), in US dollars. Null means no limit. */
   @IsOptional()
   @IsBudget()
   monthly_budget_usd?: number | null;
 
-  /** How long an answer is given again for the same request, in seconds. Null if answers are not kept. */
+  /** How long to reuse a response for the same request, in seconds. Null disables the cache. */
   @IsCacheTtl()
   cache_ttl_seconds?: number | null;
 
-  /** Whether the spans of calls have the messages. */
+  /** Whether spans of calls contain the messages. */
   @IsOptional()
   @IsBoolean()
   @ApiProperty({ type: Boolean, nullable: true, required: false, default: false })
   capture_content?: boolean | null;
 
-  /** Whether calls leave spans. */
+  /** Whether to record a span for each call. */
   @IsOptional()
   @IsBoolean()
   @ApiProperty({ type: Boolean, nullable: true, required: false, default: true })
@@ -161,7 +160,7 @@ export class PatchModelDto extends DescribedPatchDto {
   @IsOneOf(STRATEGIES, { required: false })
   strategy?: Strategy;
 
-  /** Replaces the targets. */
+  /** Replaces the current targets. */
   @NotNull()
   @IsTargets({ required: false })
   targets?: ModelTargetDto[];
@@ -179,7 +178,7 @@ export class PatchModelDto extends DescribedPatchDto {
   @IsBudget()
   monthly_budget_usd?: number | null;
 
-  /** Null if answers are not kept. */
+  /** Null disables the cache. */
   @IsCacheTtl()
   cache_ttl_seconds?: number | null;
 
@@ -197,7 +196,7 @@ export class ModelListQueryDto extends NamedListQueryDto {
   @IsFilter()
   workspace_id?: string;
 
-  /** Only the models with this name. */
+  /** Only models with this name. */
   @IsFilter()
   name?: string;
 

@@ -5,8 +5,8 @@ import { PlacedEntity } from '../../resources';
 import type { ProviderKind } from '../providers/provider.entity';
 
 /**
- * Which target is called. `single`: the only one. `fallback`: the first, and the next when it fails. `weighted`: one by chance, in
- * proportion to its weight, and another when it fails.
+ * How a call selects its target. `single` calls the only target. `fallback` calls the first target, and the next one if it fails.
+ * `weighted` calls a random target, in proportion to the weights, and another one if it fails.
  */
 export const STRATEGIES = ['single', 'fallback', 'weighted'] as const;
 export type Strategy = (typeof STRATEGIES)[number];
@@ -26,7 +26,7 @@ export interface ModelTarget {
   upstream_model: string;
   /** From 1. Only used by the strategy `weighted`. */
   weight: number;
-  /** In place of the price table. */
+  /** Overrides the price table. */
   price: TargetPrice | null;
 }
 
@@ -53,11 +53,11 @@ export class ModelEntity extends PlacedEntity {
   @Column('text')
   owned_by!: ProviderKind;
 
-  /** How often a failed call of a target is repeated before the next target is called. */
+  /** How often a failed call is retried with the same target before the next target is called. */
   @Column('integer')
   retries!: number;
 
-  /** Milliseconds that a provider has in each attempt: for a whole answer, or for the next event of a stream. */
+  /** Timeout of each attempt in milliseconds: for a whole response, or for the next event of a stream. */
   @Column('integer')
   timeout_ms!: number;
 
@@ -67,11 +67,11 @@ export class ModelEntity extends PlacedEntity {
   @Column('integer', { nullable: true })
   cache_ttl_seconds!: number | null;
 
-  /** Whether spans have the messages. */
+  /** Whether spans of calls contain the messages. */
   @Column('boolean')
   capture_content!: boolean;
 
-  /** Whether calls leave spans. */
+  /** Whether to record a span for each call. */
   @Column('boolean')
   record_spans!: boolean;
 

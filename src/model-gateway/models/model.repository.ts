@@ -7,10 +7,10 @@ import type { ProviderEntity } from '../providers/provider.entity';
 import type { ModelListQueryDto } from './model.dto';
 import { ModelEntity } from './model.entity';
 
-/** The column collates by code point. */
+/** `name` needs no collation, because its column collates by code point. */
 const SORTS = { ...BY_CHANGE, name: { expression: 'name', type: 'text' as const } };
 
-/** Most models with one name that a look-up reads. */
+/** Maximum number of models that a lookup by name reads. Two are enough to detect an ambiguous name. */
 const SAME_NAME_MAX = 2;
 
 @Injectable()
@@ -19,7 +19,7 @@ export class ModelRepository extends OrgRepository<ModelEntity> {
     super(database, ModelEntity, 'model_id');
   }
 
-  /** Lists models. @param ids those that the caller may see, or null for all */
+  /** Lists models. @param ids the models that the caller may see, or null for all */
   list(
     scope: OrgScope,
     query: ModelListQueryDto,
@@ -38,8 +38,8 @@ export class ModelRepository extends OrgRepository<ModelEntity> {
     );
   }
 
-  /** Finds the live models with a name that the caller may read, at most two. @param ids those that the caller may see */
-  findNamed(scope: OrgScope, name: string, ids: readonly string[] | null): Promise<ModelEntity[]> {
+  /** Returns at most two live models with a name that the caller may read. @param ids the models that the caller may see */
+  findByName(scope: OrgScope, name: string, ids: readonly string[] | null): Promise<ModelEntity[]> {
     const where = whereReadable(scope, undefined, OWNED_READERS)
       .addIf(ids ?? undefined, (only) => sql`model_id = ANY (${only}::text[])`)
       .add(sql`name = ${name} AND archived_at IS NULL`);
@@ -48,8 +48,8 @@ export class ModelRepository extends OrgRepository<ModelEntity> {
     );
   }
 
-  /** Finds those of the providers that lie in a workspace, and keeps them from being archived until the transaction ends. */
-  holdProviders(
+  /** Returns the providers that belong to a workspace, and locks them against archiving until the transaction ends. */
+  lockProviders(
     tx: Tx,
     workspaceId: string,
     providerIds: readonly string[],

@@ -54,7 +54,7 @@ const MODEL: ResourceKind<ModelEntity, ModelDto> = {
   toView: toModelDto,
 };
 
-/** Models that clients call by their names. Admins create and change them. A gateway key sees only its own. */
+/** Manages the models that clients call by name. Only admins change them. A gateway key sees only its own models. */
 @Injectable()
 export class ModelService extends OrgResourceService<ModelEntity, ModelDto> {
   constructor(
@@ -66,7 +66,7 @@ export class ModelService extends OrgResourceService<ModelEntity, ModelDto> {
     super(kit, models, MODEL);
   }
 
-  /** Errors: 400 for unknown providers, targets that the strategy cannot have and an unknown workspace; 403; 409. */
+  /** Creates a model. Errors: 400 for unknown providers, targets that the strategy does not allow or an unknown workspace; 403; 409. */
   create(scope: OrgScope, dto: CreateModelDto): Promise<Versioned<ModelDto>> {
     const strategy = dto.strategy ?? (dto.targets.length === 1 ? 'single' : 'fallback');
     checkTargetCount(strategy, dto.targets.length);
@@ -98,12 +98,12 @@ export class ModelService extends OrgResourceService<ModelEntity, ModelDto> {
   /** Returns a model by its id or its name. Errors: 404; 400 for a name that several workspaces have. */
   override async get(scope: OrgScope, idOrName: string): Promise<Versioned<ModelDto>> {
     const ids = await this.visibleIds(scope);
-    if (!idOrName.startsWith('model_')) return this.versioned(await this.named(scope, idOrName, ids));
+    if (!idOrName.startsWith('model_')) return this.versioned(await this.findByName(scope, idOrName, ids));
     if (ids && !ids.includes(idOrName)) throw problem.notFound('model', idOrName);
     return super.get(scope, idOrName);
   }
 
-  /** Errors: 400 for unknown providers and targets that the strategy cannot have; those of every change. */
+  /** Changes a model. Errors: 400 for unknown providers or targets that the strategy does not allow, and those of every change. */
   patch(scope: OrgScope, id: string, dto: PatchModelDto, ifMatch?: string): Promise<Versioned<ModelDto>> {
     return this.change(scope, id, dto, ifMatch, async (row, tx) => {
       const targets = dto.targets?.map(storedTarget);
@@ -146,44 +146,44 @@ export class ModelService extends OrgResourceService<ModelEntity, ModelDto> {
     return super.write(tx, scope, row, patch, action);
   }
 
-  /** Leaves out what follows from the targets. */
+  /** Leaves out `owned_by`, because it follows from the targets. */
   protected override auditedChanges(row: ModelEntity, changed: Partial<ModelEntity>): AuditChange[] {
     return super.auditedChanges(row, changed).filter(({ member }) => member !== 'owned_by');
   }
 
-  /** Returns the models that a gateway key may see; null for all that the caller's roles allow. */
+  /** Returns the ids of models that a gateway key may see, or null for all models that the caller's roles allow. */
   private async visibleIds({ principalId }: OrgScope): Promise<string[] | null> {
     const ids = (await this.keys.find(principalId))?.model_ids;
     return ids ? [...ids] : null;
   }
 
-  private async named(scope: OrgScope, name: string, ids: readonly string[] | null): Promise<ModelEntity> {
-    const [found, other] = await this.models.findNamed(scope, name, ids);
-    if (!found) throw problem.notFound('model', name);
-    if (!other) return found;
+  private async findByName(scope: OrgScope, name: string, ids: readonly string[] | null): Promise<ModelEntity> {
+    const [model, other] = await this.models.findByName(scope, name, ids);
+    if (!model) throw problem.notFound('model', name);
+    if (!other) return model;
     throw problem.invalidRequest(
-      `Several workspaces have a model with this name, among them ${found.model_id} and ${other.model_id}. ` +
-        'Send the model_id instead of the name.',
+      `Several workspaces have a model with this name, such as ${model.model_id} and ${other.model_id}. ` +
+        'Send the `model_id` instead of the name.',
     );
   }
 
   /**
-   * Returns the columns of targets, whose providers must be live ones of the workspace. Errors: 400.
+   * Returns the columns for targets. Their providers must be live and in the workspace. Errors: 400.
    *
-   * @param present the targets before, whose providers may stay although they are archived
+   * @param current the current targets, whose providers may stay even if they are archived
    */
   private async targetColumns(
     tx: Tx,
     workspaceId: string,
     targets: ModelTarget[],
-    present: readonly ModelTarget[] = [],
+    current: readonly ModelTarget[] = [],
   ): Promise<Pick<ModelEntity, 'targets' | 'owned_by'>> {
     const ids = targets.map(({ provider_id }) => provider_id);
-    const providers = await this.models.holdProviders(tx, workspaceId, ids);
-    const kept = new Set(present.map(({ provider_id }) => provider_id));
+    const providers = await this.models.lockProviders(tx, workspaceId, ids);
+    const currentIds = new Set(current.map(({ provider_id }) => provider_id));
     const usable = new Map<string, ProviderKind>(
       providers
-        .filter(({ provider_id, archived_at }) => archived_at === null || kept.has(provider_id))
+        .filter(({ provider_id, archived_at }) => archived_at === null || currentIds.has(provider_id))
         .map(({ provider_id, kind }) => [provider_id, kind]),
     );
     const detail = 'must be the id of a live provider of the same workspace';
@@ -197,6 +197,6 @@ export class ModelService extends OrgResourceService<ModelEntity, ModelDto> {
 function checkTargetCount(strategy: Strategy, count: number): void {
   if (strategy !== 'single' || count === 1) return;
   const detail =
-    'must have exactly one target if the strategy is `single`. Send the strategy `fallback` or `weighted` for several.';
+    'must have exactly one target if the strategy is `single`. For several targets, set the strategy to `fallback` or `weighted`';
   checkFaults([{ pointer: '/targets', detail }]);
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 type Listener = (orgId: string) => void;
 
-/** Announces committed changes of providers, so that what was read of them is read again. */
+/** Announces committed changes of providers, so that caches read them again. */
 @Injectable()
 export class ProviderChanges {
   private readonly listeners: Listener[] = [];

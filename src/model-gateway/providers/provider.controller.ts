@@ -17,16 +17,16 @@ import { ProviderService } from './provider.service';
 export class ModelProviderController {
   constructor(private readonly providers: ProviderService) {}
 
-  /** Register a provider of models */
+  /** Register a model provider */
   @Post()
   @RequireRoleSomewhere('admin')
   @ApiCreatedResponse({ type: ModelProviderDto })
   async create(@CurrentScope() scope: OrgScope, @Body() dto: CreateModelProviderDto): Promise<Reply> {
-    const made = await this.providers.create(scope, dto);
-    return created(`/model/v1/providers/${made.view.provider_id}`, made);
+    const provider = await this.providers.create(scope, dto);
+    return created(`/model/v1/providers/${provider.view.provider_id}`, provider);
   }
 
-  /** List providers of models */
+  /** List model providers */
   @Get()
   @RequireRoleSomewhere('viewer', 'runtime')
   @ApiOkResponse({ type: ModelProviderPageDto })
@@ -37,7 +37,7 @@ export class ModelProviderController {
     return this.providers.list(scope, query);
   }
 
-  /** Get a provider of models */
+  /** Get a model provider */
   @Get(':provider_id')
   @RequireRoleSomewhere('viewer', 'runtime')
   @ApiOkResponse({ type: ModelProviderDto })
@@ -48,7 +48,7 @@ export class ModelProviderController {
     return this.providers.get(scope, id);
   }
 
-  /** Change a provider of models */
+  /** Change a model provider */
   @Patch(':provider_id')
   @RequireRoleSomewhere('admin')
   @ApiOkResponse({ type: ModelProviderDto })
@@ -61,7 +61,11 @@ export class ModelProviderController {
     return this.providers.patch(scope, id, dto, ifMatch);
   }
 
-  /** Archive a provider of models, and delete its key. Models that have it as a target stay, and cannot call it */
+  /**
+   * Archive a model provider and delete its key
+   *
+   * @remarks Models keep it as a target, but cannot call it.
+   */
   @Post(':provider_id/archive')
   @HttpCode(200)
   @RequireRoleSomewhere('admin')
@@ -74,7 +78,7 @@ export class ModelProviderController {
     return this.providers.archive(scope, id, ifMatch);
   }
 
-  /** Restore an archived provider of models. Its key stays deleted */
+  /** Restore an archived model provider, without its deleted key */
   @Post(':provider_id/restore')
   @HttpCode(200)
   @RequireRoleSomewhere('admin')

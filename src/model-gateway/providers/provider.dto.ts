@@ -19,13 +19,13 @@ import { PROVIDER_KINDS, type ProviderEntity, type ProviderKind } from './provid
 
 const API_KEY_MAX = 8_192;
 
-/** Declares the secret. */
+/** Declares `api_key`, the secret. */
 const IsApiKey = (description: string) =>
   applyDecorators(
     IsOptional(),
     IsString(),
     Length(1, API_KEY_MAX),
-    Matches(/^[\x21-\x7e]*$/, { message: '$property must be visible ASCII characters without spaces' }),
+    Matches(/^[\x21-\x7e]*$/, { message: '$property must contain only visible ASCII characters, without spaces' }),
     ApiProperty({
       writeOnly: true,
       description,
@@ -47,13 +47,13 @@ export class CreateModelProviderDto extends DescribedBodyDto {
   @IsName()
   name!: string;
 
-  /** The API that the server offers. Most servers offer that of OpenAI. */
+  /** The API that the server offers. Most servers offer OpenAI's API. */
   @IsOneOf(PROVIDER_KINDS)
   kind!: ProviderKind;
 
   /**
-   * An `http` or `https` URL without user, password, query and fragment, to which paths such as `/chat/completions` are
-   * added. A slash at its end is removed, and a URL without a path gets `/v1`. Defaults to `https://api.openai.com/v1` or
+   * An `http` or `https` URL without user, password, query and fragment. Paths such as `/chat/completions` are appended. A
+   * trailing slash is removed, and a URL without a path gets `/v1`. Default: `https://api.openai.com/v1` or
    * `https://api.anthropic.com/v1`.
    */
   @IsOptional()
@@ -61,10 +61,10 @@ export class CreateModelProviderDto extends DescribedBodyDto {
   @Length(1, BASE_URL_MAX)
   base_url?: string | null;
 
-  @IsApiKey('The key of the provider, for servers that need one. Stored encrypted, and never returned.')
+  @IsApiKey('The API key of the provider, if it needs one. Stored encrypted, and never returned.')
   api_key?: string | null;
 
-  /** Further headers of every request, by name. They must not contain secrets, because everyone who can read the provider reads them. */
+  /** Headers to add to every request, by name. They must not contain secrets, because everyone who can read the provider sees them. */
   @IsOptional()
   @IsObject()
   @HeadersProperty({ nullable: true, required: false })
@@ -100,12 +100,12 @@ export class PatchModelProviderDto extends DescribedPatchDto {
   base_url?: string;
 
   @IsApiKey(
-    'A new key. Absent, the current one stays; null removes it. Required (400) when the origin of the base URL changes, ' +
-      'because keys are never sent to a server that they were not given for.',
+    'A new key. If absent, the current key stays. Null removes it. Required (400) if the origin of the base URL changes, ' +
+      'because a key is never sent to a new origin.',
   )
   api_key?: string | null;
 
-  /** Merged into the current headers: null removes a header. Null instead of the object removes all of them. */
+  /** Merged into the current headers. A header with the value null is removed. Null instead of an object removes all headers. */
   @IsOptional()
   @IsObject()
   @PatchedHeadersProperty()
@@ -117,7 +117,7 @@ export class ModelProviderListQueryDto extends NamedListQueryDto {
   @IsFilter()
   workspace_id?: string;
 
-  /** Only the providers with this name. */
+  /** Only providers with this name. */
   @IsFilter()
   name?: string;
 
@@ -131,7 +131,7 @@ export class ModelProviderListQueryDto extends NamedListQueryDto {
   q?: string;
 }
 
-/** A server that answers calls of models. */
+/** A server that answers model calls. */
 export class ModelProviderDto extends PlacedDto {
   provider_id!: string;
   name!: string;
@@ -139,7 +139,7 @@ export class ModelProviderDto extends PlacedDto {
   @ApiProperty({ enum: PROVIDER_KINDS })
   kind!: ProviderKind;
   base_url!: string;
-  /** Whether there is a key. */
+  /** Whether a key is stored. */
   has_api_key!: boolean;
   @HeadersProperty()
   headers!: object;

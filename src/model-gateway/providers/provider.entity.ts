@@ -3,11 +3,11 @@ import { JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
 import { PlacedEntity } from '../../resources';
 
-/** The API that a provider offers: that of OpenAI, which most servers offer too, or that of Anthropic. */
+/** The API that a provider offers: OpenAI's, which many other servers also offer, or Anthropic's. */
 export const PROVIDER_KINDS = ['openai', 'anthropic'] as const;
 export type ProviderKind = (typeof PROVIDER_KINDS)[number];
 
-/** A server that answers calls of models. */
+/** A server that answers model calls. */
 @Entity('model_providers')
 export class ProviderEntity extends PlacedEntity {
   @PrimaryColumn('text')
@@ -23,15 +23,15 @@ export class ProviderEntity extends PlacedEntity {
   @Column('text')
   kind!: ProviderKind;
 
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   @Column('text')
   base_url!: string;
 
-  /** Sealed for `providerSecretUse`. Null without a key, and for an archived provider. */
+  /** Sealed for `providerSecretUse`. Null if there is no key, and for an archived provider. */
   @Column('text', { nullable: true })
   api_key!: string | null;
 
-  /** The values of further request headers, by name. */
+  /** Values of headers to add to every request, by name. */
   @JsonColumn()
   headers!: RawJson;
 
@@ -39,5 +39,5 @@ export class ProviderEntity extends PlacedEntity {
   metadata!: RawJson;
 }
 
-/** What a sealed API key is authenticated with, so that it can only be opened for its own provider. */
+/** Returns the use to seal a provider's API key for, so that the sealed key is useless in the row of another provider. */
 export const providerSecretUse = (providerId: string): string => `model-provider:${providerId}`;

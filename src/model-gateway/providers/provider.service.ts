@@ -53,10 +53,10 @@ const PROVIDER: ResourceKind<ProviderEntity, ModelProviderDto> = {
   toView: toModelProviderDto,
 };
 
-/** The member of the body that takes the secret. */
+/** The member of the body that contains the secret. */
 const SECRET_MEMBER = 'api_key';
 
-/** Servers that answer calls of models. Admins register and change them. */
+/** Manages the servers that answer model calls. Only admins register and change them. */
 @Injectable()
 export class ProviderService extends OrgResourceService<ProviderEntity, ModelProviderDto> {
   constructor(
@@ -68,7 +68,7 @@ export class ProviderService extends OrgResourceService<ProviderEntity, ModelPro
     super(kit, providers, PROVIDER);
   }
 
-  /** Errors: 400 for an invalid URL, header or key and an unknown workspace; 403; 409 for a name that is taken. */
+  /** Registers a provider. Errors: 400 for an invalid URL, header or key or an unknown workspace; 403; 409 for a name that is taken. */
   create(scope: OrgScope, dto: CreateModelProviderDto): Promise<Versioned<ModelProviderDto>> {
     checkFaults([
       ...urlFaults(dto.base_url),
@@ -82,7 +82,7 @@ export class ProviderService extends OrgResourceService<ProviderEntity, ModelPro
     return this.page(await this.providers.list(scope, query));
   }
 
-  /** Errors: 400 for invalid values and a key that is missing; those of every change. */
+  /** Changes a provider. Errors: 400 for invalid values or a missing key, and those of every change. */
   patch(
     scope: OrgScope,
     id: string,
@@ -147,29 +147,28 @@ export class ProviderService extends OrgResourceService<ProviderEntity, ModelPro
   }
 
   /**
-   * Returns the column `api_key` after a patch. Errors: 400 if the current key would be sent to another origin than it was
-   * given for.
+   * Returns the column `api_key` after a patch. Errors: 400 if the current key would be sent to a new origin.
    */
   private patchedKey(
     row: ProviderEntity,
-    given: string | null | undefined,
+    newKey: string | null | undefined,
     baseUrl: string,
   ): string | null | undefined {
-    if (given === null) return null;
+    if (newKey === null) return null;
     const use = providerSecretUse(row.provider_id);
-    if (given !== undefined) {
-      return this.box.isSame(row.api_key, given, use) ? undefined : this.box.seal(given, use);
+    if (newKey !== undefined) {
+      return this.box.isSame(row.api_key, newKey, use) ? undefined : this.box.seal(newKey, use);
     }
     if (row.api_key !== null && originOf(baseUrl) !== originOf(row.base_url)) {
       const detail =
-        "`api_key` is required because the URL's origin changed. Keys are never sent to a new origin. Null removes the key.";
+        "`api_key` is required because the URL's origin changed. Keys are never sent to a new origin. Send null to remove the key";
       throw problem.invalidFields([{ pointer: '/api_key', detail }]);
     }
     return undefined;
   }
 }
 
-/** Returns a valid base URL as it is stored: without slashes at its end, and with `/v1` if it has no path. */
+/** Returns the stored form of a valid base URL: without trailing slashes, and with `/v1` if it has no path. */
 function versionedBaseUrl(text: string): string {
   const url = storedBaseUrl(text);
   return /^https?:\/\/[^/]+$/i.test(url) ? `${url}/v1` : url;

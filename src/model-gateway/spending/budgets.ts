@@ -8,38 +8,38 @@ import { NO_RETRY } from './no-retry';
 import { costOfCall } from './prices';
 import { SpentCache } from './spent.cache';
 
-/** Bytes of a token, about, for estimates before a call. */
+/** Approximate bytes per token, for estimates before a call. */
 const BYTES_PER_TOKEN = 4;
-/** Tokens of an answer that the client does not limit, for estimates. */
+/** Assumed output tokens of a call without a limit, for estimates. */
 const LIKELY_OUTPUT_TOKENS = 1_024;
 
 /** A budget that a call counts against. */
 interface Budget {
-  /** Whose spending is counted. */
+  /** The id of the model, workspace or service account whose spending counts. */
   subject: string;
   usd: number;
   noun: string;
 }
 
-/** A call to be paid from budgets. */
+/** A call to check against budgets. */
 export interface Spending {
   model: CalledModel;
   requestBytes: number;
-  /** The most tokens of the answer, if the client limits them. */
+  /** Maximum tokens of the answer, if the client limits them. */
   maxTokens: number | null;
-  /** The limits of the key, if the caller is one. */
+  /** The limits of the caller, if it is a gateway key. */
   limits: KeyLimits | null;
 }
 
-/** What a call may do after the budgets were checked. */
+/** The permission for a call, after the budgets were checked. */
 export interface Allowance {
-  /** The model, with the targets whose price is known if a budget counts. */
+  /** The model. If a budget applies, it has only the targets whose price is known. */
   model: CalledModel;
-  /** Ends the reservation of the likely cost. Call it once the call is recorded. */
+  /** Releases the reserved cost. Call it once the call is recorded. */
   release: () => void;
 }
 
-const FREE = (): void => undefined;
+const noop = (): void => undefined;
 
 /** Keeps calls within the budgets of their model, their workspace and their key. */
 @Injectable()
@@ -51,20 +51,20 @@ export class Budgets {
   ) {}
 
   /**
-   * Checks that something is left of each budget, and reserves the likely cost of a call. So calls at the same time exceed a budget
-   * by about one call, and by what other processes spend within a second.
+   * Checks that no budget is exhausted, and reserves the likely cost of a call. Concurrent calls can therefore exceed a budget only
+   * by about one call, plus the amount that other processes spend within a second.
    *
-   * Errors: 429 for a spent budget, 409 if the cost of the call could not be counted.
+   * Errors: 429 for an exhausted budget, 409 if the price of the call is unknown.
    */
   async allow(spending: Spending): Promise<Allowance> {
     const { model } = spending;
     const budgets = await this.budgetsOf(spending);
-    if (budgets.length === 0) return { model, release: FREE };
+    if (budgets.length === 0) return { model, release: noop };
     const priced = model.targets.filter((target) => this.likelyCost(target, spending) !== null);
     if (priced.length === 0) throw unpriced(model.targets, budgets[0]!);
     const subjects = budgets.map(({ subject }) => subject);
     const spent = await this.spent.of(subjects);
-    // nothing waits from here on, so that calls at the same time see what others have reserved
+    // there is no await from here on, so that concurrent calls see each other's reservations
     const exhausted = budgets.find(
       ({ subject, usd }) => (spent.get(subject) ?? 0) + this.spent.reservedBy(subject) >= usd,
     );
@@ -73,7 +73,7 @@ export class Budgets {
     return { model: { ...model, targets: priced }, release: this.spent.reserve(subjects, cost) };
   }
 
-  /** Returns the price of tokens of a model in US dollars, by its first target with a known price; null without one. */
+  /** Returns the cost of a model's tokens in US dollars, at the price of its first target with a known price, or null. */
   costOf(model: CalledModel, inputTokens: number | null, outputTokens: number | null): number | null {
     const usage = { inputTokens, outputTokens, cachedInputTokens: null, cacheWriteTokens: null };
     for (const target of model.targets) {
@@ -86,10 +86,10 @@ export class Budgets {
   private async budgetsOf({ model, limits }: Spending): Promise<Budget[]> {
     const { workspace_id } = model;
     const cached = this.directory.cached(workspace_id);
-    const ofWorkspace = cached === undefined ? await this.directory.find(workspace_id) : cached;
+    const workspaceBudget = cached === undefined ? await this.directory.find(workspace_id) : cached;
     const all: [subject: string | null, usd: number | null, noun: string][] = [
       [model.model_id, model.monthly_budget_usd, `the model ${model.name}`],
-      [workspace_id, ofWorkspace, 'the workspace'],
+      [workspace_id, workspaceBudget, 'the workspace'],
       [limits?.service_account_id ?? null, limits?.monthly_budget_usd ?? null, 'the key'],
     ];
     return all.flatMap(([subject, usd, noun]) =>
@@ -112,7 +112,7 @@ function exhaustedProblem({ noun, usd }: Budget): Problem {
   const now = new Date();
   const next = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1);
   const seconds = Math.ceil((next - now.getTime()) / 1000);
-  const detail = `The monthly budget of ${noun} (${usd} US dollars) is spent. Raise it, or wait until the next month (UTC).`;
+  const detail = `The monthly budget of ${noun} (${usd} US dollars) is spent. Ask an admin to raise it, or wait until next month (UTC).`;
   return problem.rateLimited(detail, seconds).extended({ error_code: 'insufficient_quota' }, NO_RETRY);
 }
 

@@ -1,2 +1,2 @@
-/** The header that tells the clients of OpenAI and Anthropic not to try again by themselves, because nothing would change. */
+/** The header that tells OpenAI's and Anthropic's clients not to retry, because the result would be the same. */
 export const NO_RETRY = { 'X-Should-Retry': 'false' };

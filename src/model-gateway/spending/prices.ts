@@ -4,10 +4,10 @@ import type { CalledTarget } from '../models/model-directory';
 
 type PricedTarget = Pick<CalledTarget, 'upstream_model' | 'price' | 'provider'>;
 
-/** The price tables of targets with a price of their own. Prices are looked up in caches of their tables. */
+/** The price tables of targets with their own price. Each table is created once, because lookups are cached per table. */
 const tables = new WeakMap<object, PriceTable>();
 
-/** Returns the cost of tokens of a target in US dollars, or null if its price or its tokens are unknown. */
+/** Returns the cost of a target's tokens in US dollars, or null if the price or the tokens are unknown. */
 export function costOfCall(target: PricedTarget, usage: Usage, prices: ModelPrices): number | null {
   const { upstream_model: model, provider } = target;
   const own = tableOf(target);

@@ -35,7 +35,7 @@ describe('what was spent', () => {
     let answer!: (rows: SpendRow[]) => void;
     const cache = cacheOn(() => new Promise((resolve) => (answer = resolve)));
     const reading = cache.of(['a']);
-    cache.learn([row('a', 5)]);
+    cache.update([row('a', 5)]);
     answer([row('a', 4)]);
     expect([...(await reading)]).toEqual([['a', 5]]);
     expect([...(await cache.of(['a']))]).toEqual([['a', 5]]);
@@ -43,7 +43,7 @@ describe('what was spent', () => {
 
   it('of another month does not count', async () => {
     const cache = cacheOn(() => Promise.resolve([]));
-    cache.learn([{ subject: 'a', month: '2020-01-01', spent_usd: 9 }]);
+    cache.update([{ subject: 'a', month: '2020-01-01', spent_usd: 9 }]);
     expect([...(await cache.of(['a']))]).toEqual([['a', 0]]);
   });
 });

@@ -3,14 +3,14 @@ import { LRUCache } from 'lru-cache';
 import { UsageWriteRepository } from './usage-write.repository';
 import type { SpendRow } from './usage-write.repository';
 
-/** How long this process may overlook what other processes spend. */
+/** How long this process may miss the spending of other processes. */
 const LIFETIME_MS = 1_000;
 const SUBJECTS_MAX = 10_000;
 
-/** A month as the database has it. */
+/** Returns the month of a time as the database stores it: its first day. */
 export const monthOf = (at: Date): string => `${at.toISOString().slice(0, 7)}-01`;
 
-/** What subjects with a budget have spent this month, and what their calls in flight may still cost. */
+/** Caches the spending of subjects with a budget this month, and reserves the cost of their calls in flight. */
 @Injectable()
 export class SpentCache {
   private readonly spent = new LRUCache<string, number>({ max: SUBJECTS_MAX, ttl: LIFETIME_MS });
@@ -24,12 +24,12 @@ export class SpentCache {
     const spent = new Map(subjects.map((subject) => [subject, this.spent.get(key(subject, month))]));
     const unknown = subjects.filter((subject) => spent.get(subject) === undefined);
     if (unknown.length > 0) {
-      const read = await this.repository.spent(unknown, month);
-      const found = new Map(read.map(({ subject, spent_usd }) => [subject, spent_usd]));
+      const rows = await this.repository.spent(unknown, month);
+      const stored = new Map(rows.map(({ subject, spent_usd }) => [subject, spent_usd]));
       for (const subject of unknown) {
         // a call may have been recorded since the rows were read
-        const known = this.spent.get(key(subject, month)) ?? 0;
-        const usd = Math.max(found.get(subject) ?? 0, known);
+        const cached = this.spent.get(key(subject, month)) ?? 0;
+        const usd = Math.max(stored.get(subject) ?? 0, cached);
         this.spent.set(key(subject, month), usd);
         spent.set(subject, usd);
       }
@@ -37,38 +37,38 @@ export class SpentCache {
     return new Map(subjects.map((subject) => [subject, spent.get(subject) ?? 0]));
   }
 
-  /** Returns the US dollars that the calls of a subject in flight may still cost. */
+  /** Returns the US dollars that are reserved for the calls of a subject in flight. */
   reservedBy(subject: string): number {
     return this.reserved.get(subject)?.usd ?? 0;
   }
 
-  /** Counts the likely cost of a call until it has ended. Returns a function that ends it, once. */
+  /** Reserves the likely cost of a call. Returns a function that releases it. Further calls of the function have no effect. */
   reserve(subjects: readonly string[], costUsd: number): () => void {
     for (const subject of subjects) {
       const { usd, calls } = this.reserved.get(subject) ?? NOTHING_RESERVED;
       this.reserved.set(subject, { usd: usd + costUsd, calls: calls + 1 });
     }
-    let left = subjects;
+    let reserved = subjects;
     return () => {
-      for (const subject of left) this.release(subject, costUsd);
-      left = [];
+      for (const subject of reserved) this.release(subject, costUsd);
+      reserved = [];
     };
   }
 
   private release(subject: string, costUsd: number): void {
     const { usd, calls } = this.reserved.get(subject)!;
-    // the last one ends what rounding has left
+    // the last call also removes rounding errors
     if (calls === 1) this.reserved.delete(subject);
     else this.reserved.set(subject, { usd: usd - costUsd, calls: calls - 1 });
   }
 
-  /** Takes over what the database has returned. */
-  learn(rows: readonly SpendRow[]): void {
+  /** Updates the cache with rows from the database. */
+  update(rows: readonly SpendRow[]): void {
     for (const { subject, month, spent_usd } of rows) this.spent.set(key(subject, month), spent_usd);
   }
 }
 
-/** What is reserved for the calls of a subject in flight. */
+/** The reservation for a subject's calls in flight. */
 interface Reserved {
   usd: number;
   calls: number;

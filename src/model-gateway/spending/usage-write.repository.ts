@@ -28,13 +28,13 @@ const ADDED = USAGE_COUNTS.map((column) => `${column} = model_usage.${column} + 
   ', ',
 );
 
-/** Adds calls to the usage, and to what was spent. */
+/** Adds calls to the usage and to the spending. */
 @Injectable()
 export class UsageWriteRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Adds rows in one statement. Rows with one key must be added up before. They are written in the order of their keys, so that
+   * Adds rows in one statement. There must be at most one row per key. Rows are written in the order of their keys, so that
    * processes do not deadlock.
    *
    * @returns the spending afterwards
@@ -58,7 +58,7 @@ export class UsageWriteRepository {
     );
   }
 
-  /** Returns what subjects have spent in a month. Subjects that have spent nothing are missing. */
+  /** Returns the amounts that subjects have spent in a month, without subjects that have spent nothing. */
   spent(subjects: readonly string[], month: string): Promise<SpendRow[]> {
     return this.database.query<SpendRow>(
       sql`SELECT subject, month::text, spent_usd FROM model_spend

@@ -1,6 +1,6 @@
 import type { Usage } from '../formats/usage';
 
-/** One call, as it is added to the usage. */
+/** One call to add to the usage. */
 export interface UsedCall {
   orgId: string;
   workspaceId: string;

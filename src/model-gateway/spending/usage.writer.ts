@@ -5,24 +5,24 @@ import { SpentCache } from './spent.cache';
 import { type SpendRow, type UsageRow, UsageWriteRepository } from './usage-write.repository';
 import { USAGE_COUNTS, type UsageCounts, type UsedCall } from './usage.types';
 
-/** Calls that one statement adds. */
+/** Maximum calls per statement. */
 const BATCH_MAX = 1_000;
-/** How often a group is written before its calls are only logged. */
+/** Attempts to write a group. After that, its calls are only logged. */
 const ATTEMPTS = 5;
 
-interface Waiting {
+interface PendingCall {
   call: UsedCall;
   at: Date;
   resolve: () => void;
 }
 
 /**
- * Adds calls to the usage in groups: while one group is written, the next one gathers. A call is acknowledged once it is committed.
- * If the connection breaks during a commit, the group may be counted twice, because not to count it would be worse.
+ * Adds calls to the usage in groups: while one group is written, the next one collects. A call is acknowledged once it is committed.
+ * If the connection breaks during a commit, the group may be counted twice, because not counting it would be worse.
  */
 @Injectable()
 export class UsageWriter {
-  private waiting: Waiting[] = [];
+  private pending: PendingCall[] = [];
   private isWriting = false;
 
   constructor(
@@ -31,38 +31,38 @@ export class UsageWriter {
   ) {}
 
   /**
-   * Adds a call. Resolves when it is committed, or when the database has refused it several times: an answer that was paid for is
-   * not withheld. The log then has the call.
+   * Adds a call. Resolves when it is committed. Also resolves if all attempts failed, because the client must still get an answer
+   * that was paid for. The call is then in the log.
    */
   add(call: UsedCall): Promise<void> {
     return new Promise((resolve) => {
-      this.waiting.push({ call, at: new Date(), resolve });
+      this.pending.push({ call, at: new Date(), resolve });
       if (!this.isWriting) void this.write();
     });
   }
 
-  /** Writes until nothing waits. Never rejects. */
+  /** Writes until no call is pending. Never rejects. */
   private async write(): Promise<void> {
     this.isWriting = true;
     // calls that end in the same turn of the event loop are one group
     await Promise.resolve();
-    while (this.waiting.length > 0) {
-      const group = this.waiting.splice(0, BATCH_MAX);
+    while (this.pending.length > 0) {
+      const group = this.pending.splice(0, BATCH_MAX);
       try {
         await retry(() => this.store(group), { attempts: ATTEMPTS });
       } catch (err) {
         rootLogger.error(
           { err, calls: group.map(({ call }) => call) },
-          'the usage of models could not be stored',
+          'the usage of model calls could not be stored',
         );
       }
       group.forEach(({ resolve }) => resolve());
     }
-    // in the same turn as the last look at what waits, so that no call is forgotten
+    // in the same turn of the event loop as the last check of `pending`, so that no call is missed
     this.isWriting = false;
   }
 
-  private async store(group: readonly Waiting[]): Promise<void> {
+  private async store(group: readonly PendingCall[]): Promise<void> {
     const usage = new Map<string, UsageRow>();
     const spending = new Map<string, SpendRow>();
     for (const { call, at } of group) {
@@ -76,12 +76,12 @@ export class UsageWriter {
         row.provider_id,
         row.upstream_model,
       ]);
-      const known = usage.get(key);
-      if (known) for (const count of USAGE_COUNTS) known[count] += row[count];
+      const existing = usage.get(key);
+      if (existing) for (const count of USAGE_COUNTS) existing[count] += row[count];
       else usage.set(key, row);
       addSpending(spending, call, `${day.slice(0, 7)}-01`);
     }
-    this.spent.learn(await this.repository.add([...usage.values()], [...spending.values()]));
+    this.spent.update(await this.repository.add([...usage.values()], [...spending.values()]));
   }
 }
 
@@ -108,7 +108,7 @@ const countsOf = ({ usage, costUsd, isFailed, isCached }: UsedCall): UsageCounts
   cost_usd: costUsd ?? 0,
 });
 
-/** A cost counts for the model, the workspace and the account, whichever of them has a budget now or later. */
+/** Adds a cost to the model, the workspace and the account, because each may get a budget later. */
 function addSpending(spending: Map<string, SpendRow>, call: UsedCall, month: string): void {
   if (!call.costUsd) return;
   for (const subject of [call.modelId, call.workspaceId, call.serviceAccountId]) {

@@ -5,8 +5,8 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
 /**
- * Returns the days (UTC) that a query selects: by default, those of the month of `now`. Errors: 400 for texts that are neither
- * dates nor times, and for an end before the beginning.
+ * Returns the days (UTC) that a query selects. Default: the month of `now`. Errors: 400 for texts that are neither dates nor times,
+ * or an end before the start.
  */
 export function usageRange(
   { since, until }: { since?: string; until?: string },
@@ -15,7 +15,7 @@ export function usageRange(
   const month = (offset: number): number => Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + offset, 1);
   const from = since === undefined ? month(0) : timeOf('since', since);
   const to = until === undefined ? Math.max(month(1), from) : timeOf('until', until);
-  if (to < from) throw problem.invalidQuery('until', 'must not be before since');
+  if (to < from) throw problem.invalidQuery('until', 'must not be before `since`');
   const [first, last] = [Math.floor(from / DAY_MS), Math.ceil(to / DAY_MS)];
   return { since: dayOf('since', first * DAY_MS), until: dayOf('until', last * DAY_MS) };
 }
@@ -29,7 +29,7 @@ function timeOf(parameter: string, text: string): number {
 
 function dayOf(parameter: string, millis: number): string {
   const text = new Date(millis).toISOString();
-  // years below 1 and above 9999 have a sign
+  // years below 0 and above 9999 have a sign
   if (/^\d{4}-/.test(text) && !text.startsWith('0000')) return text.slice(0, 10);
   throw problem.invalidQuery(parameter, 'must be a time from the year 1 to the year 9999');
 }

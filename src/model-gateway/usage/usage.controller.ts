@@ -9,7 +9,11 @@ import { UsageService } from './usage.service';
 export class ModelUsageController {
   constructor(private readonly usage: UsageService) {}
 
-  /** Sum up what calls of models have used and cost. Callers with the role runtime alone see their own usage */
+  /**
+   * Get the usage and cost of model calls
+   *
+   * @remarks Callers who have only the role `runtime` see only their own usage.
+   */
   @Get()
   @RequireRoleSomewhere('viewer', 'runtime')
   @ApiOkResponse({ type: ModelUsagePageDto })

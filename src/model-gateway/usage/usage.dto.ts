@@ -5,7 +5,7 @@ import { PageMetaDto, PageQueryDto } from '#platform/paging';
 import { IsFilter } from '../../resources';
 import { UsdProperty } from '../budgets/is-budget';
 
-/** What usage can be grouped by. */
+/** The groupings of usage. */
 export const USAGE_GROUPS = ['day', 'model', 'principal', 'provider', 'workspace'] as const;
 export type UsageGroup = (typeof USAGE_GROUPS)[number];
 
@@ -25,7 +25,7 @@ export class ModelUsageQueryDto extends OmitType(PageQueryDto, ['cursor']) {
   @IsFilter()
   principal_id?: string;
 
-  /** From this day (UTC) on: a date or a time (RFC 3339). Defaults to the first day of the current month. */
+  /** Only usage on this day (UTC) or later: a date or a time (RFC 3339). Default: the first day of the current month. */
   @NotNull()
   @IsString()
   @MaxLength(TIME_MAX)
@@ -33,8 +33,8 @@ export class ModelUsageQueryDto extends OmitType(PageQueryDto, ['cursor']) {
   since?: string;
 
   /**
-   * Before this day (UTC): a date or a time (RFC 3339). A time within a day includes that day. Defaults to the first day of
-   * the next month.
+   * Only usage before this day (UTC): a date or a time (RFC 3339). A time within a day includes that day. Default: the first day
+   * of the next month.
    */
   @NotNull()
   @IsString()
@@ -42,7 +42,7 @@ export class ModelUsageQueryDto extends OmitType(PageQueryDto, ['cursor']) {
   @ApiProperty({ required: false, maxLength: TIME_MAX, example: '2026-12-01' })
   until?: string;
 
-  /** What to group by, separated by commas: `day`, `model`, `principal`, `provider` and `workspace`. */
+  /** A comma-separated list of groupings: `day`, `model`, `principal`, `provider` and `workspace`. */
   @IsOptional()
   @IsString()
   @MaxLength(GROUPS_MAX)
@@ -53,16 +53,16 @@ export class ModelUsageQueryDto extends OmitType(PageQueryDto, ['cursor']) {
 /** Declares a number of calls or tokens. */
 const Count = () => ApiProperty({ type: 'integer', format: 'int64', minimum: 0 });
 
-/** Sums of usage. */
+/** Totals of usage. */
 export class ModelUsageTotalDto {
   @Count()
   call_count!: number;
   @Count()
   failed_count!: number;
-  /** Calls that were answered from the cache. */
+  /** Calls with a cached response. */
   @Count()
   cached_count!: number;
-  /** Calls without a known price, which `cost_usd` does not contain. */
+  /** Calls without a known price, which `cost_usd` does not include. */
   @Count()
   unpriced_count!: number;
   @Count()
@@ -77,9 +77,9 @@ export class ModelUsageTotalDto {
   cost_usd!: number;
 }
 
-/** Usage of one group. It has only the members that it is grouped by. */
+/** Usage of one group. It contains only the members for the requested groupings. */
 export class ModelUsageDto extends ModelUsageTotalDto {
-  /** In UTC. */
+  /** The day in UTC. */
   @ApiProperty({ format: 'date', required: false })
   day?: string;
   workspace_id?: string;
@@ -88,17 +88,17 @@ export class ModelUsageDto extends ModelUsageTotalDto {
   @ApiProperty({ type: String, nullable: true, required: false })
   model?: string | null;
   principal_id?: string;
-  /** Null for answers from the cache. */
+  /** Null for cached responses. */
   @ApiProperty({ type: String, nullable: true, required: false })
   provider_id?: string | null;
-  /** The name of the model at the provider. Null for answers from the cache. */
+  /** The name of the model at the provider. Null for cached responses. */
   @ApiProperty({ type: String, nullable: true, required: false })
   upstream_model?: string | null;
 }
 
 export class ModelUsagePageDto {
   items!: ModelUsageDto[];
-  /** The sums of all groups, on all pages. */
+  /** The totals of all groups, on all pages. */
   total!: ModelUsageTotalDto;
   page!: PageMetaDto;
 }

@@ -4,24 +4,24 @@ import { Database, join, raw, type Sql, sql, Where } from '#platform/db';
 import { readableWorkspaces } from '../../resources';
 import type { ModelUsageDto, ModelUsageQueryDto, ModelUsageTotalDto, UsageGroup } from './usage.dto';
 
-/** Days of UTC, such as `2026-11-01`; `until` is not part of the range. */
+/** Days in UTC, such as `2026-11-01`. `until` is exclusive. */
 export interface UsageRange {
   since: string;
   until: string;
 }
 
-/** The columns of each group, as they are grouped by and as they are answered. */
-const GROUPS: Record<UsageGroup, { columns: string[]; answered: string[] }> = {
-  day: { columns: ['day'], answered: ["to_char(day, 'YYYY-MM-DD') AS day"] },
-  workspace: { columns: ['workspace_id'], answered: ['workspace_id'] },
+/** The columns of each grouping: for GROUP BY, and for the result. */
+const GROUPS: Record<UsageGroup, { columns: string[]; selected: string[] }> = {
+  day: { columns: ['day'], selected: ["to_char(day, 'YYYY-MM-DD') AS day"] },
+  workspace: { columns: ['workspace_id'], selected: ['workspace_id'] },
   model: {
     columns: ['model_id'],
-    answered: ['model_id', '(SELECT name FROM models m WHERE m.model_id = grouped.model_id) AS model'],
+    selected: ['model_id', '(SELECT name FROM models m WHERE m.model_id = grouped.model_id) AS model'],
   },
-  principal: { columns: ['principal_id'], answered: ['principal_id'] },
+  principal: { columns: ['principal_id'], selected: ['principal_id'] },
   provider: {
     columns: ['provider_id', 'upstream_model'],
-    answered: [
+    selected: [
       "nullif(provider_id, '') AS provider_id",
       "CASE WHEN provider_id <> '' THEN upstream_model END AS upstream_model",
     ],
@@ -35,7 +35,7 @@ const COUNTERS = [
 const SUMS = raw(
   [
     ...COUNTERS.map((counter) => `coalesce(sum(${counter}), 0)::bigint AS ${counter}`),
-    // sums of floating-point numbers end in noise
+    // sums of floating-point numbers have rounding noise
     'round(coalesce(sum(cost_usd), 0)::numeric, 12)::float8 AS cost_usd',
   ].join(', '),
 );
@@ -45,7 +45,7 @@ const SUMS = raw(
 export class UsageRepository {
   constructor(private readonly database: Database) {}
 
-  /** Returns the groups of a page: by day, if they are grouped so, and by cost. */
+  /** Returns the groups of a page, sorted by day (if it is a grouping) and then by cost. */
   groups(
     scope: OrgScope,
     query: ModelUsageQueryDto,
@@ -54,18 +54,18 @@ export class UsageRepository {
     { limit, offset }: { limit: number; offset: number },
   ): Promise<ModelUsageDto[]> {
     const columns = groups.flatMap((group) => GROUPS[group].columns);
-    const answered = [...groups.flatMap((group) => GROUPS[group].answered), ...COUNTERS, 'cost_usd'].join(
+    const selected = [...groups.flatMap((group) => GROUPS[group].selected), ...COUNTERS, 'cost_usd'].join(
       ', ',
     );
     const order = [...(groups.includes('day') ? ['grouped.day'] : []), 'cost_usd DESC', 'call_count DESC'];
     return this.database.query<ModelUsageDto>(
-      sql`SELECT ${raw(answered)} FROM (${this.grouped(scope, query, range, columns)}) grouped
+      sql`SELECT ${raw(selected)} FROM (${this.grouped(scope, query, range, columns)}) grouped
         ORDER BY ${raw([...order, ...columns.map((column) => `grouped.${column}`)].join(', '))}
         LIMIT ${limit} OFFSET ${offset}`,
     );
   }
 
-  /** Returns the sums of all groups, and how many there are. */
+  /** Returns the totals of all groups, and the number of groups. */
   async total(
     scope: OrgScope,
     query: ModelUsageQueryDto,
@@ -97,14 +97,14 @@ export class UsageRepository {
   }
 }
 
-/** Selects the usage in workspaces where the caller is viewer, and the caller's own where they hold the role `runtime`. */
+/** Selects usage in workspaces where the caller is a viewer, and the caller's own usage where they hold the role `runtime`. */
 function visible(scope: OrgScope): Sql {
-  const viewed = readableWorkspaces(scope, ['viewer']);
-  if (viewed === null) return sql`true`;
-  const ran = readableWorkspaces(scope, ['runtime']);
+  const viewerWorkspaces = readableWorkspaces(scope, ['viewer']);
+  if (viewerWorkspaces === null) return sql`true`;
+  const runtimeWorkspaces = readableWorkspaces(scope, ['runtime']);
   const own = [
     sql`principal_id = ${scope.principalId}`,
-    ...(ran === null ? [] : [sql`workspace_id = ANY (${ran}::text[])`]),
+    ...(runtimeWorkspaces === null ? [] : [sql`workspace_id = ANY (${runtimeWorkspaces}::text[])`]),
   ];
-  return sql`(workspace_id = ANY (${viewed}::text[]) OR (${join(own, ' AND ')}))`;
+  return sql`(workspace_id = ANY (${viewerWorkspaces}::text[]) OR (${join(own, ' AND ')}))`;
 }

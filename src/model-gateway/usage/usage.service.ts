@@ -6,7 +6,7 @@ import { usageRange } from './usage-range';
 import { type ModelUsagePageDto, type ModelUsageQueryDto, USAGE_GROUPS, type UsageGroup } from './usage.dto';
 import { UsageRepository } from './usage.repository';
 
-/** What calls of models have used and cost. */
+/** Reads the usage and cost of model calls. */
 @Injectable()
 export class UsageService {
   constructor(private readonly usage: UsageRepository) {}
@@ -25,11 +25,11 @@ export class UsageService {
 }
 
 function groupsOf(text: string): UsageGroup[] {
-  const given = new Set(text.split(',').map((one) => one.trim()));
-  const groups = USAGE_GROUPS.filter((group) => given.has(group));
-  if (groups.length === given.size) return groups;
+  const requested = new Set(text.split(',').map((group) => group.trim()));
+  const groups = USAGE_GROUPS.filter((group) => requested.has(group));
+  if (groups.length === requested.size) return groups;
   throw problem.invalidQuery(
     'group_by',
-    `must be ${USAGE_GROUPS.join(', ')}, or several of them with commas between them`,
+    `must be a comma-separated list of ${USAGE_GROUPS.join(', ')}`,
   );
 }
