@@ -29,7 +29,7 @@ describe('an answer', () => {
     ['chat', 'openai', '<html>', 'did not return a JSON object'],
     ['chat', 'openai', '[]', 'did not return a JSON object'],
     ['chat', 'openai', '', 'did not return a JSON object'],
-  ] as const)('of %s by %s that is %j cannot be used', (format, kind, answer, fault) => {
+  ] as const)('for %s from a provider of kind %s cannot be %j', (format, kind, answer, fault) => {
     expect(shaped(answer, format, kind)).toEqual({ fault });
   });
 
@@ -38,7 +38,7 @@ describe('an answer', () => {
     expect(shaped(text, 'chat')).toMatchObject({ text });
   });
 
-  it('tells its text, its calls and its usage', () => {
+  it('exposes its text, tool calls and usage', () => {
     const parts = [{ type: 'text', text: 'Hel' }, null, { text: 'lo' }];
     const usage = { prompt_tokens: 3, completion_tokens: 4 };
     expect(factsOf(chat({ content: parts, tool_calls: [call, null, 7] }, { usage }), 'chat')).toEqual({
@@ -60,7 +60,7 @@ describe('an answer', () => {
     });
   });
 
-  it.each(['chat', 'responses', 'embeddings'] as const)('of %s may have members of any types', (format) => {
+  it.each(['chat', 'responses', 'embeddings'] as const)('for %s may have members of any types', (format) => {
     for (const value of [null, 7, 'x', [null], { a: 1 }]) {
       const answer = { id: value, model: value, usage: value, choices: [value], output: [value], data: [] };
       expect(factsOf(answer, format).usage.outputTokens).toBeNull();
@@ -78,7 +78,7 @@ describe('an answer', () => {
     });
   });
 
-  it('with 100,000 levels is passed on as it is, and cannot be translated', () => {
+  it('with 100,000 levels is passed on unchanged, but cannot be translated', () => {
     const deep = '['.repeat(100_000) + ']'.repeat(100_000);
     const own = `{"choices":[{"message":{"content":"Hi","tool_calls":[{"id":"1","function":{"arguments":{"a":${deep}}}}]}}]}`;
     expect(shaped(own, 'chat')).toMatchObject({ text: own, facts: { text: 'Hi' } });

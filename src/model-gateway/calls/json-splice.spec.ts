@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { splice } from './json-splice';
 
-/** The texts around the tokens of an object. */
+/** Blanks between the tokens of an object. */
 const blank = fc.stringMatching(/^[ \t\r\n]{0,3}$/);
 /** A JSON text, compact or with line breaks. */
 const valueText = fc
   .tuple(fc.jsonValue({ maxDepth: 4 }), fc.constantFrom(undefined, 2))
   .map(([value, indent]) => JSON.stringify(value, null, indent));
-/** A name as a JSON text: with the letters of `model` escaped or not, so that some names only look different. */
+/** A name as a JSON text. Some texts are `model` with escapes, so that they only look different. */
 const nameText = fc.oneof(
   fc.constantFrom('"model"', '"mod\\u0065l"', '"\\u006dodel"', '"models"', '"__proto__"', '"\\"model"', '""'),
   fc.string().map((name) => JSON.stringify(name)),
@@ -20,7 +20,7 @@ interface Member {
   blanks: [string, string, string, string];
 }
 
-const written = (members: readonly Member[], before: string, after: string): string => {
+const textOf = (members: readonly Member[], before: string, after: string): string => {
   const texts = members.map(
     ({ name, value, blanks: [first, second, third, fourth] }) =>
       `${first}${name}${second}:${third}${value}${fourth}`,
@@ -30,8 +30,8 @@ const written = (members: readonly Member[], before: string, after: string): str
 
 const nameOf = ({ name }: Member): string => JSON.parse(name) as string;
 
-describe('splicing', () => {
-  it('replaces each top-level member of a name, and keeps every other byte', () => {
+describe('splice', () => {
+  it('replaces all top-level members with a name, and keeps every other byte', () => {
     fc.assert(
       fc.property(
         fc.array(member, { maxLength: 8 }),
@@ -41,19 +41,19 @@ describe('splicing', () => {
         (members, before, after, value) => {
           const given = [...members, { ...MODEL, value: '{"model": ["model", "}"]}' }];
           const expected = given.map((one) => (nameOf(one) === 'model' ? { ...one, value } : one));
-          expect(splice(written(given, before, after), { model: value })).toBe(
-            written(expected, before, after),
+          expect(splice(textOf(given, before, after), { model: value })).toBe(
+            textOf(expected, before, after),
           );
         },
       ),
     );
   });
 
-  it('adds members that are missing at the end', () => {
+  it('adds missing members at the end', () => {
     fc.assert(
       fc.property(fc.array(member, { maxLength: 8 }), blank, blank, (members, before, after) => {
         const others = members.filter((one) => nameOf(one) !== 'model' && nameOf(one) !== 'stream_options');
-        const text = written(others, before, after);
+        const text = textOf(others, before, after);
         const spliced = splice(text, { model: '"new"', stream_options: '{"a":1}' });
         expect(Object.entries(JSON.parse(spliced) as object).sort()).toEqual(
           Object.entries({ ...parsed(text), model: 'new', stream_options: { a: 1 } }).sort(),
@@ -65,14 +65,14 @@ describe('splicing', () => {
 
   it.each([
     ['numbers digit for digit', '{"a":12345678901234567890,"b":1.0e+2,"model":1}'],
-    ['members of members', '{"a":{"model":1},"b":[{"model":2}],"model":1}'],
+    ['nested members', '{"a":{"model":1},"b":[{"model":2}],"model":1}'],
     ['texts that look like members', '{"a":"\\"model\\":1","b":"\\\\","c":"{\\"model\\"","model":1}'],
     ['a member named __proto__', '{"__proto__":{"model":1},"constructor":2,"model":1}'],
   ])('keeps %s', (_, text) => {
     expect(splice(text, { model: '"x"' })).toBe(text.replace(/1\}$/, '"x"}'));
   });
 
-  it('takes linear time for a text of backslashes and for deep nesting', () => {
+  it('takes linear time for a string of backslashes and for deep nesting', () => {
     const depth = 100_000;
     const nested = `{"a":${'['.repeat(depth)}${']'.repeat(depth)},"model":1}`;
     expect(splice(nested, { model: '2' })).toBe(nested.replace('"model":1', '"model":2'));

@@ -28,7 +28,7 @@ describe('spans of calls', () => {
 
   const span = (name: string): JsonObject => ({ name });
 
-  it('that end together are one export for each workspace', async () => {
+  it('that end together become one export per workspace', async () => {
     await Promise.all([
       writer.add('org', 'one', span('a')),
       writer.add('org', 'two', span('b')),
@@ -40,7 +40,7 @@ describe('spans of calls', () => {
     ]);
   });
 
-  it('are several exports if they are many or large', async () => {
+  it('become several exports if there are many or large ones', async () => {
     const large = span('x'.repeat(3 * 1024 * 1024));
     await Promise.all([large, large, span('a'), large].map((one) => writer.add('org', 'one', one)));
     expect(exported.map(({ spans }) => spans.length)).toEqual([1, 2, 1]);
@@ -49,10 +49,10 @@ describe('spans of calls', () => {
     expect(exported.map(({ spans }) => spans.length)).toEqual([500, 1]);
   });
 
-  it('that cannot be stored hold up neither their calls nor later ones', async () => {
+  it('that cannot be stored delay neither their calls nor later ones', async () => {
     failures = 1;
     await writer.add('org', 'one', span('lost'));
-    // at once, before anything else runs
+    // synchronously, before any other task runs
     await writer.add('org', 'one', span('stored'));
     expect(exported).toEqual([{ workspaceId: 'one', spans: [span('stored')] }]);
   });

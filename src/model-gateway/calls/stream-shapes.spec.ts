@@ -10,17 +10,17 @@ const REQUEST: StreamRequest = {
   keepsContent: true,
 };
 const SHAPES = [
-  ['a chat completion as it is', {}],
+  ['an untranslated chat completion', {}],
   ['a chat completion as a message', { format: 'messages' }],
-  ['a response as it is', { format: 'responses' }],
-  ['a message as it is', { format: 'messages', kind: 'anthropic' }],
+  ['an untranslated response', { format: 'responses' }],
+  ['an untranslated message', { format: 'messages', kind: 'anthropic' }],
   ['a message as a chat completion', { kind: 'anthropic' }],
   ['a message as a response', { format: 'responses', kind: 'anthropic' }],
 ] as const satisfies readonly [string, Partial<StreamRequest>][];
 
 const shapeOf = (more: Partial<StreamRequest>): StreamShape => streamShapeOf({ ...REQUEST, ...more });
 
-/** Pushes events, given as JSON texts. */
+/** Pushes events with these JSON texts. @returns the bytes for the client */
 const pushed = (shape: StreamShape, ...texts: string[]): string =>
   texts
     .flatMap((text) => new SseReader().push(Buffer.from(`data: ${text}\n\n`)))
@@ -31,7 +31,7 @@ const delta = (members: object, more: object = {}): string =>
   JSON.stringify({ id: 'c', model: 'u', choices: [{ index: 0, delta: members, ...more }] });
 
 describe.each(SHAPES)('%s', (_, more) => {
-  it.each(['not JSON', '[]', 'null', '7', '"text"', '{"a":', ''])('refuses an event that is %j', (text) => {
+  it.each(['not JSON', '[]', 'null', '7', '"text"', '{"a":', ''])('rejects the event %j', (text) => {
     expect(() => pushed(shapeOf(more), text)).toThrow(StreamFailure);
   });
 
@@ -40,15 +40,15 @@ describe.each(SHAPES)('%s', (_, more) => {
     ['nulls', { id: null, choices: [null], delta: null, usage: null, message: null, type: null }],
     ['deltas of wrong types', { choices: [{ delta: { content: {}, tool_calls: [null, 7, {}] } }] }],
     ['an unknown type', { type: 'ping', content: 'x' }],
-    ['usage that is no count', { usage: { prompt_tokens: -1, output_tokens: 1e300, input_tokens: '9' } }],
-  ])('takes %s without a fault, and counts nothing', (_name, event) => {
+    ['usage that is not a count', { usage: { prompt_tokens: -1, output_tokens: 1e300, input_tokens: '9' } }],
+  ])('accepts %s, and counts nothing', (_name, event) => {
     const shape = shapeOf(more);
     pushed(shape, JSON.stringify(event));
     const { usage, text } = shape.facts;
     expect([usage.inputTokens, usage.outputTokens, text]).toEqual([null, null, '']);
   });
 
-  it('does not take __proto__ for a prototype', () => {
+  it('treats __proto__ as an ordinary member', () => {
     const shape = shapeOf(more);
     const text = '{"input_tokens":9,"prompt_tokens":9,"output_tokens":9}';
     pushed(
@@ -62,7 +62,7 @@ describe.each(SHAPES)('%s', (_, more) => {
     expect(({} as { input_tokens?: unknown }).input_tokens).toBeUndefined();
   });
 
-  it('keeps no more of an endless answer than a span has', () => {
+  it('keeps no more of an endless answer than a span contains', () => {
     const shape = shapeOf({ ...more, kind: 'openai', format: 'chat' });
     const text = 'x'.repeat(100_000);
     for (let one = 0; one < 20; one++) pushed(shape, delta({ content: text }));
@@ -75,8 +75,8 @@ describe.each(SHAPES)('%s', (_, more) => {
   });
 });
 
-describe('a chat completion', () => {
-  it('keeps the bytes of its events, and its last ones until the end', () => {
+describe('an untranslated chat completion', () => {
+  it('keeps the bytes of its events, and returns the last ones at the end', () => {
     const shape = shapeOf({});
     const text = delta({ content: 'Hi' });
     expect(pushed(shape, text)).toBe(`data: ${text}\n\n`);
@@ -85,7 +85,7 @@ describe('a chat completion', () => {
     expect(shape.facts).toMatchObject({ id: 'c', model: 'u', text: 'Hi' });
   });
 
-  it('shows a chunk with only the usage if the client asked for it', () => {
+  it('includes the chunk with only the usage if the client requested it', () => {
     const usage = '{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2}}';
     for (const includesUsage of [false, true]) {
       const shape = shapeOf({ includesUsage });
@@ -94,7 +94,7 @@ describe('a chat completion', () => {
     }
   });
 
-  it('fails for an error in place of a chunk', () => {
+  it('fails if an error is sent instead of a chunk', () => {
     const failed = (): string =>
       pushed(shapeOf({}), '{"error":{"message":"full","type":"overloaded_error"}}');
     expect(failed).toThrow(new StreamFailure('overloaded_error', 'full'));
@@ -104,7 +104,7 @@ describe('a chat completion', () => {
 describe('a translated answer', () => {
   const shape = (): StreamShape => shapeOf({ format: 'messages', keepsContent: false });
 
-  it('may not have endless parts', () => {
+  it('cannot have endless parts', () => {
     const calls = Array.from({ length: 1_000 }, (_, at) => ({ id: `c${at}`, function: { name: 'n' } }));
     const flooded = shape();
     const flood = (): void => {
@@ -116,7 +116,7 @@ describe('a translated answer', () => {
     expect(flood).toThrow(/more than 10000 parts/);
   });
 
-  it('may not have endless text', () => {
+  it('cannot have endless text', () => {
     const flooded = shape();
     const content = 'x'.repeat(1024 * 1024);
     const flood = (): void => {
@@ -125,7 +125,7 @@ describe('a translated answer', () => {
     expect(flood).toThrow(/more than 16777216 characters/);
   });
 
-  it('that breaks off has no end', () => {
+  it('that breaks off cannot be ended', () => {
     const broken = shape();
     pushed(broken, delta({ content: 'half' }), '[DONE]');
     expect(() => broken.end()).toThrow(StreamFailure);

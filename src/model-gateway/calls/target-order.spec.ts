@@ -6,8 +6,8 @@ const target = (upstream_model: string, weight: number): CalledTarget =>
 const TARGETS = [target('a', 1), target('b', 2), target('c', 7)];
 const names = (order: readonly CalledTarget[]): string => order.map((one) => one.upstream_model).join('');
 
-describe('the order of targets', () => {
-  it.each(['single', 'fallback'] as const)('is that of the list for %s', (strategy) => {
+describe('targetOrder', () => {
+  it.each(['single', 'fallback'] as const)('keeps the order of the list for %s', (strategy) => {
     const order = targetOrder({ strategy, targets: TARGETS }, () => 0.99);
     expect(names(order)).toBe('abc');
     expect(order).not.toBe(TARGETS);
@@ -19,13 +19,13 @@ describe('the order of targets', () => {
     [0.29, 'bca'],
     [0.3, 'cab'],
     [0.999, 'cba'],
-    // a sum of weights may be rounded, so that no target has the point
+    // a rounded sum of weights may leave the point beyond all targets
     [1, 'cba'],
-  ])('is drawn by weight: at %d', (point, expected) => {
+  ])('draws targets by weight: at %d', (point, expected) => {
     expect(names(targetOrder({ strategy: 'weighted', targets: TARGETS }, () => point))).toBe(expected);
   });
 
-  it('has each target once, and the first as often as its weight says', () => {
+  it('returns each target once, and puts each first as often as its weight says', () => {
     const counts: Record<string, number> = {};
     for (let one = 0; one < 1_000; one++) {
       const order = targetOrder({ strategy: 'weighted', targets: TARGETS }, () => one / 1_000);

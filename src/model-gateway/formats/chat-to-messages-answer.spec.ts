@@ -22,7 +22,7 @@ const eventsOf = (...chunks: any[]) => {
   return [...chunks.flatMap((one) => events.push(one)), ...events.end()] as { event: string; data: any }[];
 };
 
-/** The content as Anthropic's client puts it together. Fails if a block does not follow the one before. */
+/** Returns the content as Anthropic's client assembles it. Fails if blocks are out of order. */
 function contentOf(events: { event: string; data: any }[]) {
   const content: any[] = [];
   let open = -1;
@@ -83,7 +83,7 @@ describe('toMessagesAnswer', () => {
     });
   });
 
-  it('tells why the model stopped', () => {
+  it('translates the reason why the model stopped', () => {
     const reason = (finish_reason: unknown, message = {}) =>
       toMessagesAnswer({ choices: [{ finish_reason, message }] }).stop_reason;
     expect(['stop', 'length', 'tool_calls', 'content_filter', 'x', null].map((one) => reason(one))).toEqual([
@@ -98,7 +98,7 @@ describe('toMessagesAnswer', () => {
     expect(reason('stop', { refusal: 'No.' })).toBe('refusal');
   });
 
-  it('shows a refusal as text, and reads content in parts', () => {
+  it('returns a refusal as text, and reads content in parts', () => {
     const content = (message: unknown) => toMessagesAnswer({ choices: [{ message }] }).content;
     expect(content({ content: null, refusal: 'No.' })).toEqual([{ type: 'text', text: 'No.' }]);
     expect(
@@ -112,7 +112,7 @@ describe('toMessagesAnswer', () => {
     expect(content({ content: '' })).toEqual([]);
   });
 
-  it('accepts whatever a provider sends', () => {
+  it('accepts anything that a provider sends', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (one, other) => {
         const message = { content: one, tool_calls: [{ id: one, function: other }, other], refusal: other };
@@ -182,7 +182,7 @@ describe('MessageEvents', () => {
     ]);
   });
 
-  it('streams calls one after the other, with the arguments as they come', () => {
+  it('streams calls one after the other, with their arguments as they arrive', () => {
     const events = eventsOf(
       chunk({ content: 'I look.' }),
       named(0, 'call_1', 'look'),
@@ -206,7 +206,7 @@ describe('MessageEvents', () => {
     expect(events.at(-2)!.data.delta.stop_reason).toBe('tool_use');
   });
 
-  it('does not lose arguments of calls that arrive mixed', () => {
+  it('loses no arguments of interleaved calls', () => {
     const events = eventsOf(
       named(0, 'a', 'f'),
       named(1, 'b', 'g'),
@@ -221,7 +221,7 @@ describe('MessageEvents', () => {
     expect(contentOf(events)).toEqual([['a', 'f', '{"x":1}'], ['b', 'g', '{"y":2}'], 'Text between']);
   });
 
-  it('tells calls apart that have no index, or all the same', () => {
+  it('distinguishes calls without an index or with the same index', () => {
     const part = (id: string, text: string) =>
       chunk({ tool_calls: [{ id, function: { name: 'f', arguments: text } }] });
     expect(contentOf(eventsOf(part('a', '{"x":1}'), part('b', '{}'), chunk({}, 'stop')))).toEqual([
@@ -242,7 +242,7 @@ describe('MessageEvents', () => {
     expect(events.at(-2)!.data.delta.stop_reason).toBe('refusal');
   });
 
-  it('reports a failure, and a stream that was cut off', () => {
+  it('reports an error, and a stream that was cut off', () => {
     const failure = { error: { type: 'server_error', message: 'Down' } };
     expect(() => new MessageEvents().push(failure)).toThrow(
       expect.objectContaining({ type: 'server_error', message: 'Down' }),
@@ -251,7 +251,7 @@ describe('MessageEvents', () => {
     expect(() => eventsOf(chunk({ content: 'Hel' }))).toThrow(StreamFailure);
   });
 
-  it('accepts whatever a provider sends', () => {
+  it('accepts anything that a provider sends', () => {
     const key = fc.oneof(fc.jsonValue(), fc.nat(2));
     const part = fc.record({
       index: key,

@@ -38,7 +38,7 @@ describe('toMessagesRequest', () => {
     });
   });
 
-  it('sets the limit that Anthropic demands, and treats null as absent', () => {
+  it('sets the limit that Anthropic requires, and treats null as absent', () => {
     const members = {
       max_tokens: null,
       n: null,
@@ -98,7 +98,7 @@ describe('toMessagesRequest', () => {
     ]);
   });
 
-  it('translates calls and their results, and puts the results before other blocks of the turn', () => {
+  it('translates calls and results, and puts results before the other blocks of a turn', () => {
     const call = (id: string, name: string, text: string) => ({
       id,
       type: 'function',
@@ -137,7 +137,7 @@ describe('toMessagesRequest', () => {
     ]);
   });
 
-  it('keeps arguments that a model wrote wrongly', () => {
+  it('keeps invalid arguments that a model wrote', () => {
     const [, assistant] = messagesOf(hello, {
       role: 'assistant',
       content: null,
@@ -146,7 +146,7 @@ describe('toMessagesRequest', () => {
     expect(assistant.content[0].input).toEqual({ INVALID_JSON: '{"x":' });
   });
 
-  it('merges turns of one role, and leaves out empty ones, which Anthropic refuses', () => {
+  it('merges turns of the same role, and leaves out empty turns, which Anthropic rejects', () => {
     expect(
       messagesOf(
         { role: 'user', content: 'a' },
@@ -172,7 +172,7 @@ describe('toMessagesRequest', () => {
     ]);
   });
 
-  it('passes on what clients of Anthropic add', () => {
+  it('passes on members of Anthropic’s own', () => {
     const cache = { type: 'ephemeral' };
     const translated = request({
       messages: [{ role: 'system', content: [{ type: 'text', text: 'Long', cache_control: cache }] }, hello],
@@ -209,7 +209,7 @@ describe('toMessagesRequest', () => {
     ]);
   });
 
-  it('translates the choice of tools', () => {
+  it('translates the tool choice', () => {
     const choice = (tool_choice: unknown, parallel_tool_calls?: boolean) =>
       request({ tools: [{ type: 'function', function: { name: 'f' } }], tool_choice, parallel_tool_calls })
         .tool_choice;
@@ -228,7 +228,7 @@ describe('toMessagesRequest', () => {
     );
   });
 
-  it('translates the format of the answer', () => {
+  it('translates the response format', () => {
     const schema = { type: 'object', properties: {}, additionalProperties: false };
     const json = request({
       response_format: { type: 'json_schema', json_schema: { name: 'x', schema, strict: true } },
@@ -239,7 +239,7 @@ describe('toMessagesRequest', () => {
     expect(request({ response_format: { type: 'text' } })).toEqual(request({}));
   });
 
-  it('thinks as long as the effort says, if there is room', () => {
+  it('sets a thinking budget for the effort, if there is room', () => {
     const budget = (members: Record<string, unknown>) => (request(members) as any).thinking?.budget_tokens;
     expect(budget({ reasoning_effort: 'high', max_tokens: 64_000 })).toBe(16_384);
     expect(budget({ reasoning_effort: 'high' })).toBe(2048);
@@ -248,7 +248,7 @@ describe('toMessagesRequest', () => {
     expect(budget({ reasoning_effort: '__proto__', max_tokens: 64_000 })).toBeUndefined();
   });
 
-  it('does not think where Anthropic would refuse the request for it', () => {
+  it('sets no thinking budget if Anthropic would reject the request', () => {
     const thinking = (members: Record<string, unknown>) =>
       request({ reasoning_effort: 'low', max_tokens: 64_000, ...members }).thinking;
     const tools = [{ type: 'function', function: { name: 'f' } }];

@@ -18,7 +18,7 @@ const completion = (message: unknown, finish_reason: unknown = 'stop') => ({
   usage,
 });
 describe('toResponsesAnswer', () => {
-  it('is a whole Response object with the defaults of the API', () => {
+  it('returns a complete Response object with the defaults of the API', () => {
     const answer = toResponsesAnswer(completion({ role: 'assistant', content: 'Hello', refusal: null }), {
       model: 'gpt',
       input: 'Hi',
@@ -82,7 +82,7 @@ describe('toResponsesAnswer', () => {
     expect(toResponsesAnswer(completion({}), request)).toMatchObject(request);
   });
 
-  it('has an item for every call', () => {
+  it('returns an item for every call', () => {
     const now = { id: 'call_2', type: 'function', function: { name: 'now', arguments: '' } };
     const answer = toResponsesAnswer(
       completion({ content: null, tool_calls: [look, now] }, 'tool_calls'),
@@ -95,7 +95,7 @@ describe('toResponsesAnswer', () => {
     ]);
   });
 
-  it('says why an answer is incomplete', () => {
+  it('reports why an answer is incomplete', () => {
     const outcome = (finish: unknown) => {
       const answer: any = toResponsesAnswer(completion({ content: 'x' }, finish), {});
       return [answer.status, answer.incomplete_details, answer.output[0].status];
@@ -105,13 +105,13 @@ describe('toResponsesAnswer', () => {
     expect(outcome('tool_calls')).toEqual(['completed', null, 'completed']);
   });
 
-  it('shows a refusal as such, and no usage that nobody measured', () => {
+  it('returns a refusal as a refusal, and no usage if it is unknown', () => {
     const answer: any = toResponsesAnswer({ choices: [{ message: { content: null, refusal: 'No.' } }] }, {});
     expect(answer.output[0].content).toEqual([{ type: 'refusal', refusal: 'No.' }]);
     expect(answer.usage).toBeNull();
   });
 
-  it('can be the input of the next request', () => {
+  it('returns items that can be the input of the next request', () => {
     const answer: any = toResponsesAnswer(
       completion({ content: 'I look.', tool_calls: [look] }, 'tool_calls'),
       {},
@@ -123,7 +123,7 @@ describe('toResponsesAnswer', () => {
     ]);
   });
 
-  it('accepts whatever a provider and a client send', () => {
+  it('accepts anything that a provider or a client sends', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (one, other) => {
         const message = { content: one, tool_calls: [{ id: one, function: other }], refusal: other };

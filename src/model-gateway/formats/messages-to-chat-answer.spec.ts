@@ -33,7 +33,7 @@ const messageDelta = (stop_reason: string, members = {}) => ({
 });
 const stop = { type: 'message_stop' };
 
-/** The answer as OpenAI's client puts it together from chunks. */
+/** Returns the answer as OpenAI's client assembles it from chunks. */
 function assembled(chunks: any[]) {
   const answer: any = { content: '', reasoning: '', calls: [] as any[] };
   for (const { choices } of chunks) {
@@ -104,7 +104,7 @@ describe('toChatAnswer', () => {
     });
   });
 
-  it('tells why the model stopped', () => {
+  it('translates the reason why the model stopped', () => {
     const reason = (stop_reason: unknown) => (toChatAnswer({ stop_reason }) as any).choices[0].finish_reason;
     expect(
       ['end_turn', 'max_tokens', 'tool_use', 'stop_sequence', 'refusal', 'pause_turn', '__proto__', null].map(
@@ -113,7 +113,7 @@ describe('toChatAnswer', () => {
     ).toEqual(['stop', 'length', 'tool_calls', 'stop', 'content_filter', 'stop', 'stop', 'stop']);
   });
 
-  it('has null content without text, the explanation of a refusal, and the name that the client used', () => {
+  it('returns null content without text, the explanation of a refusal, and the model name that the client used', () => {
     const answer: any = toChatAnswer(
       {
         model: 'claude-x',
@@ -128,7 +128,7 @@ describe('toChatAnswer', () => {
     expect(answer).not.toHaveProperty('usage');
   });
 
-  it('accepts whatever a provider sends', () => {
+  it('accepts anything that a provider sends', () => {
     const block = fc.record({ type: fc.constantFrom('text', 'thinking', 'tool_use'), text: fc.jsonValue() });
     fc.assert(
       fc.property(fc.oneof(fc.jsonValue(), fc.array(block)), fc.jsonValue(), (content, usage) => {
@@ -210,7 +210,7 @@ describe('ChatChunks', () => {
     expect(chunks[3].choices[0].delta.tool_calls).toEqual([{ index: 0, function: { arguments: '{"at":' } }]);
   });
 
-  it('gives a call without parameters arguments that a client can parse', () => {
+  it('adds arguments that a client can parse to a call without parameters', () => {
     const chunks = chunksOf(
       start,
       blockStart(0, { type: 'tool_use', id: 'toolu_1', name: 'now', input: {} }),
@@ -232,7 +232,7 @@ describe('ChatChunks', () => {
     });
   });
 
-  it('knows whether the stream is complete, and what it used', () => {
+  it('reports whether the stream is complete, and its usage', () => {
     const chunks = new ChatChunks();
     chunks.push(event(start));
     chunks.push(event(messageDelta('end_turn')));
@@ -248,7 +248,7 @@ describe('ChatChunks', () => {
     expect(chunks.push(event(stop))).toEqual([]);
   });
 
-  it('reports the failure of the provider', () => {
+  it('reports an error from the provider', () => {
     const failure = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
     expect(() => chunksOf(start, failure)).toThrow(
       expect.objectContaining({ type: 'overloaded_error', message: 'Overloaded' }),
@@ -257,7 +257,7 @@ describe('ChatChunks', () => {
     expect(() => new ChatChunks().push({ data: '{"type":', raw: Buffer.alloc(0) })).toThrow(StreamFailure);
   });
 
-  it('accepts whatever a provider sends', () => {
+  it('accepts anything that a provider sends', () => {
     const type = fc.constantFrom(
       'message_start',
       'content_block_start',

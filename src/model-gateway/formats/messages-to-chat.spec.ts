@@ -8,7 +8,7 @@ const request = (members: Record<string, unknown>) =>
   toChatRequest({ model: 'gpt', max_tokens: 100, messages: [hello], ...members });
 const messagesOf = (...messages: unknown[]) => request({ messages }).messages;
 
-/** The pointer of the error that the request causes. */
+/** Returns the pointer of the error for a request. */
 function pointerOf(members: Record<string, unknown>): string | undefined {
   try {
     request(members);
@@ -20,7 +20,7 @@ function pointerOf(members: Record<string, unknown>): string | undefined {
 }
 
 describe('toChatRequest', () => {
-  it('translates a plain request, and asks for the usage of a stream', () => {
+  it('translates a plain request, and requests the usage of a stream', () => {
     expect(
       request({
         system: 'Be brief.',
@@ -48,7 +48,7 @@ describe('toChatRequest', () => {
     });
   });
 
-  it('does not send a user id that OpenAI would refuse', () => {
+  it('leaves out a user id that OpenAI would reject', () => {
     expect(request({ metadata: { user_id: 'u'.repeat(65) } })).not.toHaveProperty('user');
   });
 
@@ -131,13 +131,13 @@ describe('toChatRequest', () => {
     ]);
   });
 
-  it('leaves out an assistant turn that only thought', () => {
+  it('leaves out an assistant turn that contains only thinking', () => {
     expect(messagesOf(hello, { role: 'assistant', content: [{ type: 'thinking', thinking: 'x' }] })).toEqual([
       hello,
     ]);
   });
 
-  it('translates tools and their choice', () => {
+  it('translates tools and the tool choice', () => {
     const input_schema = { type: 'object', properties: { at: { type: 'string' } } };
     const tools = [
       { name: 'look', description: 'Looks', input_schema },
@@ -212,7 +212,7 @@ describe('toChatRequest', () => {
     }
   });
 
-  it('keeps a conversation as it is in both directions', () => {
+  it('translates a conversation back to the original', () => {
     const turns = {
       model: 'm',
       max_tokens: 10,
@@ -236,7 +236,7 @@ describe('toChatRequest', () => {
     expect(toMessagesRequest(toChatRequest(turns))).toEqual(turns);
   });
 
-  it('either translates or says what is wrong, whatever the members are', () => {
+  it('either translates a request or names its fault, whatever its members are', () => {
     const json = fc.jsonValue({ maxDepth: 3 });
     const names = [
       'messages',
@@ -258,7 +258,7 @@ describe('toChatRequest', () => {
     );
   });
 
-  it('refuses input that is nested too deeply to be written', () => {
+  it('rejects tool input that is nested too deeply to write', () => {
     let input: Record<string, unknown> = {};
     for (let depth = 0; depth < 100_000; depth++) input = { input };
     expect(

@@ -23,7 +23,7 @@ const eventsOf = (...chunks: any[]) => {
   return [...chunks.flatMap((one) => events.push(one)), ...events.end()] as any[];
 };
 
-/** The response as OpenAI's client puts it together from events. Fails if an event has no place to go. */
+/** Returns the response as OpenAI's client assembles it from events. Fails if an event refers to a missing item. */
 function assembled(events: any[]) {
   let response: any;
   events.forEach((event, index) => {
@@ -146,7 +146,7 @@ describe('ResponseEvents', () => {
     ]);
   });
 
-  it('does not lose arguments of calls that arrive mixed', () => {
+  it('loses no arguments of interleaved calls', () => {
     const events = eventsOf(
       callChunk(0, { id: 'a', function: { name: 'f', arguments: '{"x":' } }),
       callChunk(1, { id: 'b', function: { name: 'g', arguments: '{"y":' } }),
@@ -166,7 +166,7 @@ describe('ResponseEvents', () => {
     expect(assembled(events).output[0].content).toEqual([{ type: 'refusal', refusal: 'No.' }]);
   });
 
-  it('says why an answer is incomplete', () => {
+  it('reports why an answer is incomplete', () => {
     const events = eventsOf(chunk({ content: 'Hel' }), chunk({}, 'length'));
     expect(events.at(-1)).toMatchObject({
       type: 'response.incomplete',
@@ -178,13 +178,13 @@ describe('ResponseEvents', () => {
     });
   });
 
-  it('reports a failure, and a stream that was cut off', () => {
+  it('reports an error, and a stream that was cut off', () => {
     expect(() => new ResponseEvents({}).push({ error: { message: 'Down' } })).toThrow('Down');
     expect(() => eventsOf(chunk({ content: 'Hel' }))).toThrow(StreamFailure);
     expect(() => new ResponseEvents({}).end()).toThrow(StreamFailure);
   });
 
-  it('accepts whatever a provider sends', () => {
+  it('accepts anything that a provider sends', () => {
     const key = fc.oneof(fc.jsonValue(), fc.nat(2));
     const part = fc.record({
       index: key,

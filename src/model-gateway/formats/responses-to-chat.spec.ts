@@ -6,8 +6,8 @@ const request = (members: Record<string, unknown>) =>
   responsesToChatRequest({ model: 'gpt', input: 'Hello', ...members });
 const messagesOf = (...input: unknown[]) => request({ input }).messages;
 
-/** The pointer and the text of the error that the request causes. */
-function refusal(members: Record<string, unknown>): string {
+/** Returns the pointer and the message of the error for a request. */
+function errorOf(members: Record<string, unknown>): string {
   try {
     request(members);
   } catch (error) {
@@ -18,7 +18,7 @@ function refusal(members: Record<string, unknown>): string {
 }
 
 describe('responsesToChatRequest', () => {
-  it('translates a plain request, and asks for the usage of a stream', () => {
+  it('translates a plain request, and requests the usage of a stream', () => {
     expect(
       request({
         instructions: 'Be brief.',
@@ -90,7 +90,7 @@ describe('responsesToChatRequest', () => {
     ]);
   });
 
-  it('translates calls to one message of the assistant, and drops reasoning between them', () => {
+  it('translates calls to one assistant message, and drops reasoning between them', () => {
     const call = (call_id: string, name: string) => ({
       type: 'function_call',
       id: 'fc',
@@ -133,7 +133,7 @@ describe('responsesToChatRequest', () => {
     ]);
   });
 
-  it('translates tools, their choice and the format of the answer', () => {
+  it('translates tools, the tool choice and the response format', () => {
     const parameters = { type: 'object', properties: {}, additionalProperties: false };
     const schema = { type: 'object' };
     const translated = request({
@@ -160,8 +160,8 @@ describe('responsesToChatRequest', () => {
     expect(request({ text: { format: { type: 'text' } } })).not.toHaveProperty('response_format');
   });
 
-  it('says what to change where the provider would need state', () => {
-    expect(refusal({ previous_response_id: 'resp_1' })).toBe(
+  it('says what to change if the provider would need state', () => {
+    expect(errorOf({ previous_response_id: 'resp_1' })).toBe(
       '/previous_response_id Remove `previous_response_id`, and send the whole conversation as `input`: ' +
         'this provider does not store responses.',
     );
@@ -199,19 +199,19 @@ describe('responsesToChatRequest', () => {
       ['/text/format', { text: { format: { type: 'json_schema' } } }],
       ['/temperature', { temperature: '1' }],
     ] as [string, Record<string, unknown>][]) {
-      expect([members, refusal(members).split(' ')[0]]).toEqual([members, pointer]);
+      expect([members, errorOf(members).split(' ')[0]]).toEqual([members, pointer]);
     }
   });
 
-  it('either translates or says what is wrong, whatever the members are', () => {
+  it('either translates a request or names its fault, whatever its members are', () => {
     const json = fc.jsonValue({ maxDepth: 3 });
     const names = ['input', 'instructions', 'tools', 'tool_choice', 'text', 'reasoning', 'metadata'];
     const type = fc.constantFrom('message', 'function_call', 'function_call_output', '__proto__');
     const item = fc.record({ type, role: fc.constant('user'), content: json, output: json, call_id: json });
     fc.assert(
       fc.property(fc.dictionary(fc.constantFrom(...names), json), fc.array(item), (members, input) => {
-        refusal(members);
-        refusal({ input });
+        errorOf(members);
+        errorOf({ input });
       }),
     );
   });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { formatSse, type SseEvent, SseReader, SseTooLarge } from './sse';
 
-/** Reads a stream that arrives in chunks of the given sizes, and the rest in one. */
+/** Reads a stream that arrives in chunks of these sizes, and the rest in one chunk. */
 function read(bytes: Buffer, sizes: readonly number[] = [], maxEventBytes?: number): SseEvent[] {
   const reader = new SseReader(maxEventBytes);
   const events: SseEvent[] = [];
@@ -39,7 +39,7 @@ describe('SseReader', () => {
     ]);
   });
 
-  it('ignores a byte order mark before the first event only', () => {
+  it('ignores a byte order mark only before the first event', () => {
     expect(readText('\uFEFFdata: a\n\n')).toEqual([[undefined, 'a']]);
     expect(readText('data: a\n\n\uFEFFdata: b\n\n')).toEqual([[undefined, 'a']]);
   });
@@ -50,21 +50,21 @@ describe('SseReader', () => {
     expect(read(Buffer.from(first + second)).map(({ raw }) => raw.toString())).toEqual([first, second]);
   });
 
-  it('returns an event whose blank line the server forgot', () => {
+  it('returns a last event without a blank line', () => {
     expect(readText('data: a\n\ndata: [DONE]')).toEqual([
       [undefined, 'a'],
       [undefined, '[DONE]'],
     ]);
   });
 
-  it('returns an event as soon as its blank line is there', () => {
+  it('returns an event as soon as its blank line has arrived', () => {
     const reader = new SseReader();
     expect(reader.push(Buffer.from('data: a\n'))).toEqual([]);
     expect(fields(reader.push(Buffer.from('\n')))).toEqual([[undefined, 'a']]);
     expect(fields(reader.push(Buffer.from('data: b\r\n\r\n')))).toEqual([[undefined, 'b']]);
   });
 
-  it('does not depend on how the stream is cut', () => {
+  it('does not depend on how the stream is split into chunks', () => {
     const piece = fc.constantFrom(
       'data: é€😀',
       'data:',
@@ -91,7 +91,7 @@ describe('SseReader', () => {
     );
   });
 
-  it('gives back what was written', () => {
+  it('reads events that formatSse has written', () => {
     const line = fc.string({ unit: 'binary' }).map((text) => text.replace(/[\r\n]/g, ''));
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.array(line, { minLength: 1 }), line)), (events) => {
@@ -104,7 +104,7 @@ describe('SseReader', () => {
     );
   });
 
-  it('refuses an event over the limit, however it arrives', () => {
+  it('rejects an event over the limit, however it arrives', () => {
     const event = Buffer.from(`data: ${'x'.repeat(92)}\n\n`);
     expect(event.length).toBe(100);
     for (const sizes of [[], [10, 80], Array<number>(100).fill(1)]) {

@@ -6,8 +6,8 @@ const hello = { role: 'user', content: 'Hello' };
 const request = (members: Record<string, unknown>) =>
   toMessagesRequest({ model: 'claude', messages: [hello], ...members });
 
-/** The pointer and the text of the error that the request causes. */
-function refusal(members: Record<string, unknown>): string {
+/** Returns the pointer and the message of the error for a request. */
+function errorOf(members: Record<string, unknown>): string {
   try {
     request(members);
   } catch (error) {
@@ -18,12 +18,12 @@ function refusal(members: Record<string, unknown>): string {
 }
 
 describe('a chat request that Anthropic cannot express', () => {
-  it('is an error that names the member and says what to change', () => {
-    expect(refusal({ n: 2 })).toBe(
+  it('causes an error that names the member and says what to change', () => {
+    expect(errorOf({ n: 2 })).toBe(
       '/n Remove `n`, or set it to 1: providers of kind anthropic return one answer.',
     );
     expect(
-      refusal({ n: 1, logprobs: false, logit_bias: {}, presence_penalty: 0, modalities: ['text'] }),
+      errorOf({ n: 1, logprobs: false, logit_bias: {}, presence_penalty: 0, modalities: ['text'] }),
     ).toBe('no error');
     for (const [pointer, members] of [
       ['/modalities', { modalities: ['text', 'audio'] }],
@@ -60,11 +60,11 @@ describe('a chat request that Anthropic cannot express', () => {
       ['/response_format/type', { response_format: { type: 'grammar' } }],
       ['/response_format/json_schema/schema', { response_format: { type: 'json_schema' } }],
     ] as [string, Record<string, unknown>][]) {
-      expect(refusal(members).split(' ')[0]).toBe(pointer);
+      expect(errorOf(members).split(' ')[0]).toBe(pointer);
     }
   });
 
-  it('is the only reason to fail, whatever the members are', () => {
+  it('is the only kind of request that fails, whatever the members are', () => {
     const json = fc.jsonValue({ maxDepth: 3 });
     const names = [
       'messages',
@@ -87,8 +87,8 @@ describe('a chat request that Anthropic cannot express', () => {
     );
     fc.assert(
       fc.property(fc.dictionary(fc.constantFrom(...names), json), fc.array(message), (members, messages) => {
-        refusal(members);
-        refusal({ messages });
+        errorOf(members);
+        errorOf({ messages });
       }),
     );
   });

@@ -11,7 +11,7 @@ const UNKNOWN = { inputTokens: null, outputTokens: null, cachedInputTokens: null
 const READERS = [usageOfChat, usageOfResponses, usageOfMessages, usageOfEmbeddings];
 
 describe('usage', () => {
-  it('of a chat completion includes the cache', () => {
+  it('of a chat completion includes cache tokens', () => {
     expect(
       usageOfChat({
         usage: {
@@ -24,7 +24,7 @@ describe('usage', () => {
     ).toEqual({ inputTokens: 2006, outputTokens: 300, cachedInputTokens: 1920, cacheWriteTokens: 10 });
   });
 
-  it('of a Response includes the cache', () => {
+  it('of a Response includes cache tokens', () => {
     expect(
       usageOfResponses({
         usage: { input_tokens: 75, output_tokens: 1186, input_tokens_details: { cached_tokens: 64 } },
@@ -32,7 +32,7 @@ describe('usage', () => {
     ).toEqual({ inputTokens: 75, outputTokens: 1186, cachedInputTokens: 64, cacheWriteTokens: null });
   });
 
-  it('of a message is the sum of what Anthropic counts apart', () => {
+  it('of a message is the sum of the tokens that Anthropic counts separately', () => {
     expect(
       usageOfMessages({
         usage: {
@@ -58,7 +58,7 @@ describe('usage', () => {
     });
   });
 
-  it('is unknown where the provider sends no count', () => {
+  it('is unknown if the provider sends no valid count', () => {
     const answers = [undefined, null, 1, 'x', [], {}, { usage: null }, { usage: [1] }, { usage: 'x' }];
     for (const usageOf of READERS) {
       for (const answer of answers) expect(usageOf(answer)).toEqual(UNKNOWN);
@@ -77,7 +77,7 @@ describe('usage', () => {
     }
   });
 
-  it('is written without invented zeros', () => {
+  it('is written without zeros for unknown counts', () => {
     expect(chatUsage(UNKNOWN, null)).toBeUndefined();
     expect(chatUsage({ ...UNKNOWN, inputTokens: 5, outputTokens: 2, cachedInputTokens: 3 }, 1)).toEqual({
       prompt_tokens: 5,
@@ -88,7 +88,7 @@ describe('usage', () => {
     });
   });
 
-  it('is the same after both conversions', () => {
+  it('is the same after a conversion and back', () => {
     const usage = { inputTokens: 100, outputTokens: 4, cachedInputTokens: 60, cacheWriteTokens: 15 };
     expect(messagesUsage(usage)).toEqual({
       input_tokens: 25,

@@ -8,12 +8,12 @@ import type { SpendRow, UsageWriteRepository } from './usage-write.repository';
 const month = monthOf(new Date());
 const row = (subject: string, spent_usd: number): SpendRow => ({ subject, month, spent_usd });
 
-/** A cache on rows that a test gives. */
+/** Returns a cache that reads the rows of a test. */
 function cacheOn(read: (subjects: readonly string[]) => Promise<SpendRow[]>): SpentCache {
   return new SpentCache({ spent: read } as unknown as UsageWriteRepository);
 }
 
-describe('what was spent', () => {
+describe('the spending of a subject', () => {
   it('is read once a second for each subject', async () => {
     const asked: string[][] = [];
     const cache = cacheOn((subjects) => {
@@ -31,7 +31,7 @@ describe('what was spent', () => {
     expect(asked).toEqual([['a', 'b'], ['c']]);
   });
 
-  it('is not taken back by rows that were read before a call was recorded', async () => {
+  it('is not reduced by rows that were read before a call was recorded', async () => {
     let answer!: (rows: SpendRow[]) => void;
     const cache = cacheOn(() => new Promise((resolve) => (answer = resolve)));
     const reading = cache.of(['a']);
@@ -49,7 +49,7 @@ describe('what was spent', () => {
 });
 
 describe('a reservation', () => {
-  it('ends once, and leaves nothing of rounded sums', () => {
+  it('is released once, and leaves no rounding errors', () => {
     const cache = cacheOn(() => Promise.resolve([]));
     const releases = [0.1, 0.2, 1e9, 0.3].map((usd) => cache.reserve(['a', 'b'], usd));
     expect(cache.reservedBy('a')).toBeCloseTo(1e9 + 0.6, 6);
@@ -77,17 +77,17 @@ describe('a budget', () => {
     return { budgets: new Budgets(directory, spent, { table: {} } as ModelPrices), spent };
   };
 
-  it('sees the reservations of calls that asked at the same moment', async () => {
+  it('takes the reservations of concurrent calls into account', async () => {
     const { budgets } = newBudgets();
-    const asked = await Promise.allSettled(
+    const outcomes = await Promise.allSettled(
       Array.from({ length: 20 }, () => budgets.allow(spending(5_000_000))),
     );
-    expect(asked.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
   });
 
-  it('is whole again after calls that have ended', async () => {
+  it('has no reservations left after calls have ended', async () => {
     const { budgets, spent } = newBudgets();
-    for (let one = 0; one < 5; one++) {
+    for (let call = 0; call < 5; call++) {
       const { release } = await budgets.allow(spending(5_000_000));
       release();
     }

@@ -32,14 +32,14 @@ describe('usage', () => {
     writer = new UsageWriter(repository, new SpentCache(repository));
   });
 
-  it('of calls that end together is one row', async () => {
+  it('of calls that end together becomes one row', async () => {
     await Promise.all([writer.add(CALL), writer.add(CALL), writer.add({ ...CALL, isFailed: true })]);
     expect(added).toEqual([[expect.objectContaining({ call_count: 3, failed_count: 1, cost_usd: 3 })]]);
   });
 
-  it('of a call that ends at the moment in which the previous group is done is written too', async () => {
+  it('of a call that ends just as the previous group is done is also written', async () => {
     await writer.add(CALL);
-    // at once, before anything else runs
+    // synchronously, before any other task runs
     await writer.add(CALL);
     expect(added).toHaveLength(2);
   });

@@ -48,14 +48,14 @@ afterEach(() => provider.close());
 const messages = [{ role: 'user' as const, content: 'Hi' }];
 const model = (more: Record<string, unknown> = {}): Promise<string> =>
   modelOf(admin, org.workspaceId, provider, more);
-/** 10 tokens of input and 5 of output, see `USAGE`. */
+/** The cost of 10 input tokens and 5 output tokens. See `USAGE`. */
 const COST = (10 * 2 + 5 * 10) / 1e6;
 
 const usage = async (): Promise<any> =>
   (await admin.get(`/model/v1/usage?workspace_id=${org.workspaceId}&group_by=model,principal`)).body;
 
 describe('usage', () => {
-  it('has the tokens and the cost of each call, as soon as it is answered', async () => {
+  it('includes the tokens and the cost of each call as soon as its response has arrived', async () => {
     const name = await model();
     await client.chat.completions.create({ model: name, messages });
     for await (const one of await client.chat.completions.create({ model: name, messages, stream: true }))
@@ -75,7 +75,7 @@ describe('usage', () => {
     expect(total).toMatchObject({ call_count: 2 });
   });
 
-  it('has failed calls, which cost nothing', async () => {
+  it('includes failed calls, which cost nothing', async () => {
     provider.answer = (_call, response) => json(response, { error: { message: 'no' } }, 500);
     await expect(client.chat.completions.create({ model: await model(), messages })).rejects.toThrow();
     expect((await usage()).total).toMatchObject({
@@ -86,7 +86,7 @@ describe('usage', () => {
     });
   });
 
-  it('has an estimate for a stream whose client has gone before the provider told it', async () => {
+  it('includes an estimate for a stream whose client disconnects before the provider reports the usage', async () => {
     provider.answer = (_call, response) => {
       begin(response);
       for (let one = 0; one < 100; one++) send(response, contentChunk('word '));
@@ -105,7 +105,7 @@ describe('usage', () => {
     expect(total.cost_usd).toBeGreaterThan(0);
   });
 
-  it('counts calls without a known price, and prices of targets before those of the table', async () => {
+  it('counts calls without a known price, and prefers prices of targets to those of the table', async () => {
     const provider_id = await newProvider(admin, org.workspaceId, provider);
     const price = { input_usd_per_million: 100, output_usd_per_million: 0 };
     for (const [name, target] of [
@@ -128,7 +128,7 @@ describe('the span of a call', () => {
     return body.items[0];
   };
 
-  it('is in the trace of the caller, with the conventions for generative AI', async () => {
+  it('is part of the caller’s trace, and follows the conventions for generative AI', async () => {
     const traceId = randomBytes(16).toString('hex');
     const parent = randomBytes(8).toString('hex');
     const name = await model();
@@ -164,7 +164,7 @@ describe('the span of a call', () => {
     expect(JSON.stringify(span)).not.toContain('sk-of-the-provider');
   });
 
-  it('has the messages if the model says so, plain and streamed', async () => {
+  it('contains the messages of plain and streamed calls if the model enables it', async () => {
     const name = await model({ capture_content: true });
     provider.answer = chatStream(['The ans', 'wer']);
     for (const stream of [false, true]) {
@@ -179,7 +179,7 @@ describe('the span of a call', () => {
     }
   });
 
-  it('says what failed', async () => {
+  it('reports the error of a failed call', async () => {
     provider.answer = (_call, response) => json(response, { error: { message: 'no' } }, 500);
     const traceId = randomBytes(16).toString('hex');
     const headers = { traceparent: `00-${traceId}-${'1'.repeat(16)}-01` };
@@ -192,7 +192,7 @@ describe('the span of a call', () => {
     });
   });
 
-  it('is not made if the model says so', async () => {
+  it('is not recorded if the model disables it', async () => {
     const traceId = randomBytes(16).toString('hex');
     const headers = { traceparent: `00-${traceId}-${'1'.repeat(16)}-01` };
     await client.chat.completions.create(
@@ -207,7 +207,7 @@ describe('the span of a call', () => {
 describe('a budget', () => {
   const spend = (name: string): Promise<unknown> => client.chat.completions.create({ model: name, messages });
 
-  it('of a model ends its calls with 429, which clients do not repeat', async () => {
+  it('of a model stops its calls with 429, which clients do not retry', async () => {
     const name = await model({ monthly_budget_usd: COST });
     await spend(name);
     const refused = await app.api(account.key).post('/model/v1/chat/completions', { model: name, messages });
@@ -218,7 +218,7 @@ describe('a budget', () => {
     expect(provider.calls).toHaveLength(1);
   });
 
-  it('of a workspace ends the calls of all its models', async () => {
+  it('of a workspace stops the calls of all its models', async () => {
     await admin.put(`/model/v1/budgets/${org.workspaceId}`, { monthly_budget_usd: COST });
     await spend(await model());
     await expect(spend(await model())).rejects.toMatchObject({ status: 429, code: 'insufficient_quota' });
@@ -228,7 +228,7 @@ describe('a budget', () => {
     await spend(await model());
   });
 
-  it('is not overrun by many calls at once', async () => {
+  it('is not exceeded by many concurrent calls', async () => {
     const name = await model({ monthly_budget_usd: COST * 3 });
     provider.answer = (call, response) => void setTimeout(() => void chat('ok')(call, response), 50);
     const outcomes = await Promise.allSettled(
@@ -242,7 +242,7 @@ describe('a budget', () => {
     expect(provider.calls).toHaveLength(answered);
   });
 
-  it('refuses calls whose cost it could not count', async () => {
+  it('rejects calls whose price is unknown', async () => {
     const provider_id = await newProvider(admin, org.workspaceId, provider);
     await admin.post('/model/v1/models', {
       workspace_id: org.workspaceId,
@@ -270,7 +270,7 @@ describe('a gateway key', () => {
   const call = (key: string, name: string) =>
     app.api(key).post('/model/v1/chat/completions', { model: name, messages });
 
-  it('calls only its models', async () => {
+  it('can call only its models', async () => {
     const [mine, other] = [await model(), await model()];
     const { key } = await newKey({ models: [mine] });
     expect((await call(key, mine)).status).toBe(200);
@@ -278,7 +278,7 @@ describe('a gateway key', () => {
     expect([refused.status, refused.body.code]).toEqual([403, 'forbidden']);
   });
 
-  it('has a budget of its own, and reads what it has spent', async () => {
+  it('has its own budget, and can read the amount it has spent', async () => {
     const name = await model();
     const { key } = await newKey({ monthly_budget_usd: COST });
     expect((await call(key, name)).status).toBe(200);
@@ -293,7 +293,7 @@ describe('a gateway key', () => {
     ).toBe(200);
   });
 
-  it('has requests and tokens per minute', async () => {
+  it('is limited in requests and tokens per minute', async () => {
     const name = await model();
     const requests = await newKey({ requests_per_minute: 1 });
     expect((await call(requests.key, name)).status).toBe(200);
@@ -303,7 +303,7 @@ describe('a gateway key', () => {
     await until(async () => (await call(tokens.key, name)).status === 429);
   });
 
-  it('works no more once it is revoked', async () => {
+  it('stops working once it is revoked', async () => {
     const name = await model();
     const { key, key_id } = await newKey({});
     expect((await call(key, name)).status).toBe(200);
@@ -312,7 +312,7 @@ describe('a gateway key', () => {
   });
 });
 
-describe('kept answers', () => {
+describe('cached responses', () => {
   const ask = (name: string, text: string, more: object = {}) =>
     app.api(account.key).post('/model/v1/chat/completions', {
       model: name,
@@ -326,7 +326,7 @@ describe('kept answers', () => {
     expect(provider.calls).toHaveLength(2);
   });
 
-  it('are given again for the same request, cost nothing, and say so', async () => {
+  it('are returned for the same request with Cache-Status, and cost nothing', async () => {
     const name = await model({ cache_ttl_seconds: 60 });
     const first = await ask(name, 'Hi');
     expect(first.headers.get('cache-status')).toBe('model-gateway; fwd=miss');
@@ -342,7 +342,7 @@ describe('kept answers', () => {
     });
   });
 
-  it('have a span with what they say, without tokens', async () => {
+  it('have a span with their content, without tokens', async () => {
     const name = await model({ cache_ttl_seconds: 60, capture_content: true });
     await ask(name, 'Hi');
     const { headers } = await ask(name, 'Hi');
@@ -356,7 +356,7 @@ describe('kept answers', () => {
     });
   });
 
-  it('are not given for streams, after a change of the model, or to another model', async () => {
+  it('are not used for streams, after a change of the model, or for another model', async () => {
     const name = await model({ cache_ttl_seconds: 60 });
     await ask(name, 'Hi');
     const streamed = await ask(name, 'Hi', { stream: true });

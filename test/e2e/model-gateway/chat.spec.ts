@@ -65,7 +65,7 @@ async function textOf(stream: AsyncIterable<OpenAI.ChatCompletionChunk>): Promis
   return text;
 }
 
-describe('the openai client', () => {
+describe('the OpenAI client', () => {
   it('gets a chat completion', async () => {
     const answer = await client.chat.completions.create({ model: await model(), messages });
     expect(answer.choices[0]!.message.content).toBe('Hello');
@@ -75,7 +75,7 @@ describe('the openai client', () => {
     expect(provider.last.body).toEqual({ model: 'gpt-test', messages });
   });
 
-  it('streams, and gets the usage only if it asks for it', async () => {
+  it('streams, and gets the usage only if it requests it', async () => {
     provider.answer = chatStream(['Hel', 'lo']);
     const name = await model();
     const chunks: OpenAI.ChatCompletionChunk[] = [];
@@ -128,7 +128,7 @@ describe('the openai client', () => {
     expect(parsed.choices[0]!.message.parsed).toEqual({ ok: true });
   });
 
-  it('has members that the gateway does not know passed on, digit for digit', async () => {
+  it('can send unknown members, which are passed on digit for digit', async () => {
     const name = await model();
     const raw = `{"seed": 12345678901234567890, "model": ${JSON.stringify(name)}, "x_new": {"a": 1.0, "model": "inner"}, "messages": [{"role":"user","content":"\\"model\\": \\u00e9 }"}]}`;
     const answer = await app
@@ -138,7 +138,7 @@ describe('the openai client', () => {
     expect(provider.last.text).toBe(raw.replace(JSON.stringify(name), '"gpt-test"'));
   });
 
-  it('asks a model of Anthropic', async () => {
+  it('calls a model of Anthropic', async () => {
     provider.answer = (_call, response) => json(response, message([{ type: 'text', text: 'Bonjour' }]));
     const name = await model({ kind: 'anthropic' });
     const answer = await client.chat.completions.create({
@@ -173,7 +173,7 @@ describe('a model with several targets', () => {
     return name;
   };
 
-  it('falls over to the second provider when the first answers 500 before its first byte', async () => {
+  it('falls back to the second provider if the first returns 500', async () => {
     provider.answer = (_call, response) => json(response, { error: { message: 'broken' } }, 500);
     other.answer = chatStream(['from', ' the second']);
     const stream = await client.chat.completions.create({ model: await fallback(), messages, stream: true });
@@ -182,7 +182,7 @@ describe('a model with several targets', () => {
     expect(other.last.body.model).toBe('up-1');
   });
 
-  it('falls over when the first event is an error, and when the stream ends before it', async () => {
+  it('falls back if the first event is an error, or if the stream ends before it', async () => {
     const name = await fallback();
     other.answer = chatStream(['ok']);
     for (const first of [
@@ -200,7 +200,7 @@ describe('a model with several targets', () => {
     }
   });
 
-  it('shows an error, and calls nobody else, when the first provider fails after its first byte', async () => {
+  it('returns an error, and calls no other provider, if the first one fails after its first byte', async () => {
     provider.answer = (_call, response) => {
       begin(response);
       send(response, contentChunk('half an '));
@@ -222,13 +222,13 @@ describe('a model with several targets', () => {
     ['503', 503],
     ['401', 401],
     ['404', 404],
-  ])('falls over after %s', async (_, status) => {
+  ])('falls back after %s', async (_, status) => {
     provider.answer = (_call, response) => json(response, { error: { message: 'no' } }, status);
     const answer = await client.chat.completions.create({ model: await fallback(), messages });
     expect(answer.choices[0]!.message.content).toBe('Hello');
   });
 
-  it('falls over when the first provider cannot be reached, is too slow, or does not answer with JSON', async () => {
+  it('falls back if the first provider cannot be reached, is too slow, or does not return JSON', async () => {
     const name = await fallback({ timeout_ms: 300 });
     provider.answer = () => undefined;
     expect(
@@ -244,7 +244,7 @@ describe('a model with several targets', () => {
     ).toBe('Hello');
   });
 
-  it('does not call the second provider for a request that the first refuses as invalid', async () => {
+  it('does not call the second provider for a request that the first rejects as invalid', async () => {
     provider.answer = (_call, response) => json(response, { error: { message: 'bad temperature' } }, 400);
     const refused = await app
       .api(key)
@@ -274,7 +274,7 @@ describe('a model with several targets', () => {
 });
 
 describe('a failing provider', () => {
-  it('is asked again after its Retry-After, as often as the model says', async () => {
+  it('is retried after its Retry-After, as often as the model allows', async () => {
     let calls = 0;
     provider.answer = (call, response) =>
       ++calls < 3
@@ -285,7 +285,7 @@ describe('a failing provider', () => {
     expect(calls).toBe(3);
   });
 
-  it('is passed on as 429 with Retry-After when no attempts are left', async () => {
+  it('causes 429 with Retry-After if no attempts are left', async () => {
     provider.answer = (_call, response) =>
       json(response, { error: { message: 'slow down' } }, 429, { 'retry-after': '30' });
     const refused = await app
@@ -306,7 +306,7 @@ describe('a failing provider', () => {
     [500, 503, 'service_unavailable', null],
     [413, 413, 'payload_too_large', null],
     [422, 400, 'invalid_request', null],
-  ])('that answers %i is %i %s, with X-Should-Retry %s', async (status, expected, code, shouldRetry) => {
+  ])('that returns %i causes %i %s with X-Should-Retry %s', async (status, expected, code, shouldRetry) => {
     provider.answer = (_call, response) =>
       json(response, { error: { message: 'sk-of-the-provider is wrong' } }, status);
     const refused = await app.api(key).post('/model/v1/chat/completions', { model: await model(), messages });
@@ -315,7 +315,7 @@ describe('a failing provider', () => {
     expect(JSON.stringify(refused.body)).not.toContain('sk-of-the-provider');
   });
 
-  it('that is too slow is 504, and its request is given up', async () => {
+  it('that is too slow causes 504, and its request is aborted', async () => {
     provider.answer = () => undefined;
     const late = await app
       .api(key)
@@ -324,14 +324,14 @@ describe('a failing provider', () => {
     await until(() => provider.aborted === 1);
   });
 
-  it('at an address that is not public is 403', async () => {
+  it('at an address that is not public causes 403', async () => {
     const name = await modelOf(admin, org.workspaceId, 'http://10.0.0.1/v1');
     const refused = await app.api(key).post('/model/v1/chat/completions', { model: name, messages });
     expect([refused.status, refused.body.code]).toEqual([403, 'forbidden']);
   });
 });
 
-it('uses the connection of a stream again, also if its end comes after its last event', async () => {
+it('reuses the connection of a stream, even if its end arrives after its last event', async () => {
   const name = await model();
   provider.answer = async (_call, response) => {
     begin(response);
@@ -347,7 +347,7 @@ it('uses the connection of a stream again, also if its end comes after its last 
   expect(provider.connections).toBe(1);
 });
 
-it('cancels the request to the provider at once when the client has gone', async () => {
+it('aborts the request to the provider at once if the client disconnects', async () => {
   provider.answer = (_call, response) => {
     begin(response);
     send(response, contentChunk('one'));
@@ -364,13 +364,13 @@ it('cancels the request to the provider at once when the client has gone', async
 
 describe('a request', () => {
   it.each([
-    ['no JSON', 'no json', 400],
-    ['a list', '[]', 400],
+    ['invalid JSON', 'no json', 400],
+    ['an array', '[]', 400],
     ['no model', '{"messages":[]}', 400],
-    ['a model that is no text', '{"model":1}', 400],
-    ['a stream that is no boolean', '{"model":"x","stream":"yes"}', 400],
+    ['a model that is not a string', '{"model":1}', 400],
+    ['a stream that is not a boolean', '{"model":"x","stream":"yes"}', 400],
     ['an unknown model', '{"model":"unknown"}', 404],
-  ])('with %s is refused with an error that clients read', async (_, body, status) => {
+  ])('with %s gets an error that clients understand', async (_, body, status) => {
     const refused = await app
       .api(key)
       .post('/model/v1/chat/completions', body, { 'content-type': 'application/json' });
@@ -378,7 +378,7 @@ describe('a request', () => {
     expect(refused.body.error).toMatchObject({ message: refused.body.detail, type: 'invalid_request_error' });
   });
 
-  it('without a credential is 401 with an error that clients read', async () => {
+  it('without a credential gets 401 with an error that clients understand', async () => {
     const anonymous = new OpenAI({ baseURL: `${app.url}/model/v1`, apiKey: 'rsk_wrong', maxRetries: 0 });
     await expect(anonymous.chat.completions.create({ model: 'x', messages })).rejects.toMatchObject({
       status: 401,
@@ -387,7 +387,7 @@ describe('a request', () => {
     });
   });
 
-  it('of a viewer is 403, and a model of another organization is 404', async () => {
+  it('from a viewer gets 403, and a model of another organization 404', async () => {
     const name = await model();
     const viewer = await (
       await org.member('viewer')

@@ -12,7 +12,7 @@ describe('the directories of the model gateway', () => {
   });
   afterAll(() => app.close());
 
-  it('find models by name and id, with their providers', async () => {
+  it('return models by name and id, with their providers', async () => {
     const models = app.get(ModelDirectory);
     const { orgId, workspaceId } = on.org;
     const provider_id = await on.provider({ name: 'p', api_key: 'key', headers: { 'X-Zone': 'eu' } });
@@ -71,7 +71,7 @@ describe('the directories of the model gateway', () => {
     expect(await found()).toHaveLength(1);
   });
 
-  it('find the limits of keys, and see their changes at once', async () => {
+  it('return the limits of keys, and see changes at once', async () => {
     const keys = app.get(KeyDirectory);
     const { body: model } = created(await on.model({ name: 'limited' }));
     const { body } = created(await on.key({ models: ['limited'], requests_per_minute: 60 }));
@@ -90,7 +90,7 @@ describe('the directories of the model gateway', () => {
     expect([keys.cached('sva_other'), keys.cached('sva_another')]).toEqual([null, undefined]);
   });
 
-  it('find the budgets of workspaces, and see their changes at once', async () => {
+  it('return the budgets of workspaces, and see changes at once', async () => {
     const budgets = app.get(BudgetDirectory);
     const { workspaceId } = on.org;
     const path = `/model/v1/budgets/${workspaceId}`;

@@ -52,7 +52,7 @@ beforeEach(() => {
 const request = () => ({ model: name, max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] });
 const codeOf = ({ status, body }: Answer): unknown[] => [status, body?.code];
 
-describe('the paths at which models are called', () => {
+describe('the paths that call models', () => {
   it.each(PATHS)('%s supports only POST', async (path) => {
     for (const method of ['get', 'put', 'patch', 'delete'] as const) {
       const refused = await caller[method](path);
@@ -62,13 +62,13 @@ describe('the paths at which models are called', () => {
     expect([head.status, head.headers.get('allow')]).toEqual([405, 'POST']);
   });
 
-  it('have no other paths below them, and do not mind a slash at the end', async () => {
+  it('have no subpaths, and accept a trailing slash', async () => {
     expect(codeOf(await caller.post(`${COMPLETIONS}/x`, request()))).toEqual([404, 'not_found']);
     expect(codeOf(await caller.post(COMPLETIONS.toUpperCase(), request()))).toEqual([404, 'not_found']);
     expect((await caller.post(`${COMPLETIONS}/`, request())).status).toBe(200);
   });
 
-  it('refuse query parameters, except for messages, where clients send some', async () => {
+  it('reject query parameters, except `beta` for messages, because clients send it', async () => {
     for (const path of PATHS.filter((one) => one !== MESSAGES)) {
       const refused = await caller.post(`${path}?beta=true`, request());
       expect([path, ...codeOf(refused)]).toEqual([path, 400, 'invalid_query']);
@@ -104,7 +104,7 @@ describe('the paths at which models are called', () => {
     expect((await askIn(elsewhere)).status).toBe(200);
   });
 
-  it('take JSON in UTF-8 alone, also in gzip', async () => {
+  it('accept only JSON in UTF-8, plain or in gzip', async () => {
     const send = (type: string, coding: string, body: string | Buffer) =>
       fetch(app.url + COMPLETIONS, {
         method: 'POST',
@@ -132,13 +132,13 @@ describe('the paths at which models are called', () => {
     expect(refused.status).toBeGreaterThanOrEqual(400);
   });
 
-  it('count towards the limit of their caller, and say what is left', async () => {
+  it('count towards the rate limit of the caller, and return what is left', async () => {
     const answers = [await caller.post(COMPLETIONS, request()), await caller.post(COMPLETIONS, request())];
     const left = answers.map(({ headers }) => Number(/r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1]));
     expect(left[0]! - left[1]!).toBe(1);
   });
 
-  it('answer with the headers of every answer, and let pages of CORS_ORIGINS read theirs', async () => {
+  it('return the usual response headers, and let pages of CORS_ORIGINS read the headers of the gateway', async () => {
     const origin = 'https://app.example';
     const { headers } = await caller.post(COMPLETIONS, request(), { origin });
     const shown = ['x-content-type-options', 'cache-control', 'access-control-allow-origin'];
@@ -154,7 +154,7 @@ describe('the paths at which models are called', () => {
     expect(preflight.headers.get('x-content-type-options')).toBe('nosniff');
   });
 
-  it('count a request in the memory until its stream ends', async () => {
+  it('count the memory of a request until its stream ends', async () => {
     const budget = app.get(BodyBudgets).of(MEMORY_BUDGET);
     let end: () => void = () => undefined;
     provider.answer = (_call, response) => {
@@ -169,20 +169,20 @@ describe('the paths at which models are called', () => {
       body: JSON.stringify({ ...request(), messages, stream: true }),
     });
     expect(answer.status).toBe(200);
-    // as it was received, and as it was sent
+    // once as received, and once as sent
     expect(budget.usedBy(org.orgId)).toBeGreaterThan(10 * MIB);
     end();
     await answer.text();
     await until(() => budget.usedBy(org.orgId) === 0);
   });
 
-  it('do not count the answers of failed attempts', async () => {
+  it('do not count the memory of failed attempts', async () => {
     const models = await modelOf(await org.member('admin'), org.workspaceId, provider, { retries: 2 });
     provider.answer = (call, response) => {
       if (provider.calls.length > 2) return chat('Hello')(call, response);
       response.writeHead(200, { 'content-type': 'application/json' }).end('x'.repeat(20 * MIB));
     };
-    // so that one answer may not exceed the share
+    // so that a single response must not exceed the share
     const lease = app.get(BodyBudgets).of(MEMORY_BUDGET).acquire(org.orgId, 1);
     try {
       expect((await caller.post(COMPLETIONS, { ...request(), model: models })).status).toBe(200);
@@ -192,7 +192,7 @@ describe('the paths at which models are called', () => {
     }
   });
 
-  it('count callers with x-api-key for their organization, however many calls they have in flight', async () => {
+  it('count calls with x-api-key for their organization, even with many in flight', async () => {
     const ends: (() => void)[] = [];
     provider.answer = (call, response) => void ends.push(() => void chat('Hello')(call, response));
     const ask = () =>
@@ -201,14 +201,14 @@ describe('the paths at which models are called', () => {
         headers: { 'x-api-key': key, 'content-type': 'application/json' },
         body: JSON.stringify(request()),
       });
-    // more than one address may have without a credential
+    // more than an address may have without a credential
     const answers = Array.from({ length: 70 }, ask);
     await until(() => ends.length === answers.length);
     ends.forEach((end) => end());
     for (const answer of await Promise.all(answers)) expect(answer.status).toBe(200);
   });
 
-  it('are 503 while the organization holds nearly its share of the memory for bodies', async () => {
+  it('return 503 while the organization uses nearly its share of the memory for bodies', async () => {
     const share = MEMORY_BUDGET_BYTES / 2;
     // a small request would still fit
     const lease = app
@@ -225,7 +225,7 @@ describe('the paths at which models are called', () => {
     expect((await caller.post(COMPLETIONS, request())).status).toBe(200);
   });
 
-  it('reuse the connection of a request that was refused', async () => {
+  it('reuse the connection of a rejected request', async () => {
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
     const ports = new Set<number>();
     const post = (body: string): Promise<number> =>

@@ -63,7 +63,7 @@ const RESPONSE = {
 };
 
 describe('responses', () => {
-  it('come from a provider that offers them, as they are', async () => {
+  it('come unchanged from a provider of the same format', async () => {
     provider.answer = (_call, response) => json(response, RESPONSE);
     const answer = await openai.responses.create({ model: await model('openai'), input: 'Hi', store: false });
     expect(answer.output_text).toBe('Hello');
@@ -71,7 +71,7 @@ describe('responses', () => {
     expect(provider.last.body).toEqual({ model: 'gpt-test', input: 'Hi', store: false });
   });
 
-  it('stream from a provider that offers them', async () => {
+  it('stream from a provider of the same format', async () => {
     provider.answer = (_call, response) => {
       begin(response);
       send(
@@ -95,7 +95,7 @@ describe('responses', () => {
     expect(types.at(-1)).toBe('response.completed');
   });
 
-  it('come from a provider of Anthropic too, plain and streamed', async () => {
+  it('come from a provider of kind anthropic, plain and streamed', async () => {
     const name = await model('anthropic');
     provider.answer = (_call, response) => json(response, message([{ type: 'text', text: 'Bonjour' }]));
     const answer = await openai.responses.create({ model: name, instructions: 'Be brief.', input: 'Hi' });
@@ -111,7 +111,7 @@ describe('responses', () => {
     expect((await stream.finalResponse()).output_text).toBe('Bonjour');
   });
 
-  it('that continue a stored one are refused by a provider that stores none', async () => {
+  it('cannot continue a stored response at a provider that stores none', async () => {
     await expect(
       openai.responses.create({
         model: await model('anthropic'),
@@ -140,7 +140,7 @@ describe('responses', () => {
 describe("Anthropic's client", () => {
   const ask = { max_tokens: 100, messages: [{ role: 'user' as const, content: 'Hi' }] };
 
-  it('gets a message of a provider of Anthropic, as it is', async () => {
+  it('gets an unchanged message from a provider of kind anthropic', async () => {
     provider.answer = (_call, response) => json(response, message([{ type: 'text', text: 'Bonjour' }]));
     const answer = await anthropic.messages.create({ model: await model('anthropic'), ...ask });
     expect(answer.content).toEqual([{ type: 'text', text: 'Bonjour' }]);
@@ -150,7 +150,7 @@ describe("Anthropic's client", () => {
     expect(JSON.stringify(provider.last.headers)).not.toContain('rsk_');
   });
 
-  it('may send its key as x-api-key, which counts nowhere else', async () => {
+  it('may send its key as x-api-key, which works nowhere else', async () => {
     const named = await model('openai');
     const withKey = (apiKey: string) =>
       new Anthropic({ baseURL: `${app.url}/model`, apiKey, maxRetries: 0 }).messages.create({
@@ -168,13 +168,13 @@ describe("Anthropic's client", () => {
     expect((await app.api().get('/model/v1/models', headers)).status).toBe(401);
   });
 
-  it('streams from a provider of Anthropic', async () => {
+  it('streams from a provider of kind anthropic', async () => {
     provider.answer = messageStream(['Bon', 'jour']);
     const stream = anthropic.messages.stream({ model: await model('anthropic'), ...ask });
     expect(await stream.finalText()).toBe('Bonjour');
   });
 
-  it('gets a message, a stream and calls of tools from a provider of OpenAI', async () => {
+  it('gets a message, a stream and tool calls from a provider of kind openai', async () => {
     const name = await model('openai');
     provider.answer = chat('Hello');
     const answer = await anthropic.messages.create({ model: name, system: 'Be brief.', ...ask });
@@ -212,7 +212,7 @@ describe("Anthropic's client", () => {
     expect(called.content).toMatchObject([{ type: 'tool_use', name: 'weather', input: { city: 'Paris' } }]);
   });
 
-  it('sees an image in the format of the provider', async () => {
+  it('can send an image, which the provider gets in its own format', async () => {
     provider.answer = chat('A cat');
     const source = { type: 'base64' as const, media_type: 'image/png' as const, data: 'AAAA' };
     await anthropic.messages.create({
@@ -223,7 +223,7 @@ describe("Anthropic's client", () => {
     expect(JSON.stringify(provider.last.body)).toContain('data:image/png;base64,AAAA');
   });
 
-  it('reads errors, also those within a stream', async () => {
+  it('understands errors, even within a stream', async () => {
     await expect(anthropic.messages.create({ model: 'unknown', ...ask })).rejects.toMatchObject({
       status: 404,
       error: { type: 'error', error: { type: 'not_found_error' } },
@@ -241,7 +241,7 @@ describe("Anthropic's client", () => {
 });
 
 describe('embeddings', () => {
-  it('come from a provider of OpenAI', async () => {
+  it('come from a provider of kind openai', async () => {
     provider.answer = (_call, response) =>
       json(response, {
         object: 'list',
@@ -258,7 +258,7 @@ describe('embeddings', () => {
     expect(provider.last.path).toBe('/v1/embeddings');
   });
 
-  it('do not come from a provider of Anthropic', async () => {
+  it('do not come from a provider of kind anthropic', async () => {
     await expect(
       openai.embeddings.create({ model: await model('anthropic'), input: 'text' }),
     ).rejects.toMatchObject({
@@ -268,7 +268,7 @@ describe('embeddings', () => {
   });
 });
 
-it('passes large requests and answers on, in both formats', async () => {
+it('passes on large requests and responses in both formats', async () => {
   const text = 'x'.repeat(1024 * 1024);
   provider.answer = chat(text);
   const messages = [{ role: 'user' as const, content: text }];

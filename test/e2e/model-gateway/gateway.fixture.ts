@@ -38,7 +38,7 @@ export class GatewayFixture {
     return created(await this.provide(body)).body.provider_id as string;
   }
 
-  /** @param body without targets, has one at a new provider of the workspace */
+  /** Creates a model. @param body without `targets`, it gets a target at a new provider of the workspace */
   async model(body: Record<string, unknown> = {}, by: ApiClient = this.admin): Promise<Answer> {
     const { workspace_id = this.org.workspaceId } = body;
     const targets = body.targets ?? [
@@ -51,7 +51,7 @@ export class GatewayFixture {
     return by.post(KEYS, { workspace_id: this.org.workspaceId, name: this.newName(), ...body });
   }
 
-  /** Returns a client of a user with these roles in one workspace alone. */
+  /** Returns a client for a user with these roles in one workspace only. */
   async memberOf(workspaceId: string, ...roles: string[]): Promise<ApiClient> {
     const owner = await this.org.member('owner');
     const user_id = this.newName();
@@ -61,7 +61,7 @@ export class GatewayFixture {
     return this.app.api(await this.org.tokenOf(user_id));
   }
 
-  /** The audit log of a resource, newest first. */
+  /** Returns the audit log of a resource, newest first. */
   async entriesOf(id: string): Promise<any[]> {
     const { body } = await this.admin.get(`/registry/v1/audit-log?resource_id=${id}&limit=100`);
     return body.items;
@@ -72,7 +72,7 @@ export class GatewayFixture {
   }
 }
 
-/** Returns the answer of a create, or throws. */
+/** Returns the response of a create operation, or throws if it failed. */
 export function created(answer: Answer): Answer {
   if (answer.status !== 201) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`);
   return answer;
@@ -82,6 +82,6 @@ export const pathOf = (answer: Answer): string => created(answer).headers.get('l
 
 export const pointersIn = ({ body }: Answer): string[] => (body.errors ?? []).map((one: any) => one.pointer);
 
-/** The status and the code of answers. */
+/** Returns the status and the code of each response. */
 export const outcomes = (answers: Answer[]): unknown[] =>
   answers.map(({ status, body }) => [status, body.code as unknown]);

@@ -5,7 +5,7 @@ import { describeGuide, Guide, StandaloneService } from '#testing';
 const PAGE = 'docs/guides/call-models-and-apis.md';
 const PROVIDER = 'examples/model-gateway/fake-provider.mjs';
 
-/** What the page says that its commands print, in their order. */
+/** The output that the page documents for its commands, in order. */
 const PRINTED = [
   'gpt-4o-mini answers: Order 7 has shipped.',
   'streamed: Order 7 has shipped.',
@@ -22,7 +22,7 @@ const PRINTED = [
 ];
 
 describeGuide(PAGE, () => {
-  it('runs as written, and prints what it says', async () => {
+  it('runs as written, and prints the documented output', async () => {
     const provider = spawn(process.execPath, [PROVIDER], {
       env: { ...process.env, FAKE_PORT: '0' },
       stdio: ['ignore', 'pipe', 'inherit'],

@@ -61,8 +61,8 @@ const model = (more: Record<string, unknown> = {}): Promise<string> =>
 const ask = (name: string, more: object = {}): Promise<Answer> =>
   app.api(key).post(COMPLETIONS, { model: name, messages, ...more });
 
-/** Sends a body as it is, and returns the status and the text of the answer, which no JSON reader sees. */
-async function exchanged(
+/** Sends a body unchanged, and returns the status and the unparsed text of the response. */
+async function sendRaw(
   path: string,
   body: string | Buffer,
   headers: Record<string, string> = {},
@@ -76,9 +76,9 @@ async function exchanged(
 }
 
 const streamed = (name: string, path = COMPLETIONS) =>
-  exchanged(path, JSON.stringify({ model: name, messages, stream: true, max_tokens: 9 }));
+  sendRaw(path, JSON.stringify({ model: name, messages, stream: true, max_tokens: 9 }));
 
-/** Writes until the connection is closed or full, and goes on when it is empty again. Counts the bytes. */
+/** Writes until the connection is closed, with backpressure. Counts the bytes. */
 function flood(response: ServerResponse, part: Buffer): { readonly bytes: number } {
   const sent = { bytes: 0 };
   const write = (): void => {
@@ -91,7 +91,7 @@ function flood(response: ServerResponse, part: Buffer): { readonly bytes: number
   return sent;
 }
 
-/** Resolves when a response can be written to again, or is closed. */
+/** Resolves when a response can be written again, or is closed. */
 const drained = (response: ServerResponse): Promise<void> =>
   new Promise((resolve) => {
     const done = (): void => {
@@ -101,7 +101,7 @@ const drained = (response: ServerResponse): Promise<void> =>
     response.on('drain', done).on('close', done);
   });
 
-/** The longest time that a probe of the process takes while something else runs, in milliseconds. */
+/** Returns the longest response time of a health check while other work runs, in milliseconds. */
 async function slowestProbe(work: Promise<unknown>): Promise<number> {
   let isDone = false;
   const done = work.finally(() => (isDone = true));
@@ -116,8 +116,8 @@ async function slowestProbe(work: Promise<unknown>): Promise<number> {
   return slowest;
 }
 
-/** Runs a test with another resolver, which is asked for the name of the provider's URL. */
-async function resolving(
+/** Runs a test with another resolver for the host of the provider's URL. */
+async function withResolver(
   resolve: ConstructorParameters<typeof OutboundHttp>[1],
   test: (url: string) => Promise<void>,
 ): Promise<void> {
@@ -139,47 +139,47 @@ const expectUnavailable = ({ status, body }: Answer, detail: RegExp): void => {
   expect(body.detail).toMatch(detail);
 };
 
-describe('an answer', () => {
-  it('without an end is read up to 64 MiB', async () => {
+describe('a response of a provider', () => {
+  it('that does not end is read up to 64 MiB', async () => {
     let sent = { bytes: 0 };
     provider.answer = (_call, response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
       sent = flood(response, Buffer.alloc(64 * 1024, ' '));
     };
-    // not tried again, because it would be no smaller
+    // not retried, because it would be as large again
     expectUnavailable(await ask(await model({ retries: 2 })), /returned more than 67108864 bytes/);
     await until(() => provider.aborted === 1);
     expect(sent.bytes).toBeLessThan(80 * MIB);
     expect(provider.calls).toHaveLength(1);
   });
 
-  it.each([false, true])('that refuses without an end is read up to 64 KiB (stream: %s)', async (stream) => {
+  it.each([false, true])('that is an error and does not end is read up to 64 KiB (stream: %s)', async (stream) => {
     let sent = { bytes: 0 };
     provider.answer = (_call, response) => {
       response.writeHead(500, { 'content-type': 'application/json' });
       sent = flood(response, Buffer.alloc(64 * 1024, 'x'));
     };
     expectUnavailable(await ask(await model(), { stream }), /returned status 500/);
-    // with what the buffers of both sides hold
+    // including the buffers of both sides
     expect(sent.bytes).toBeLessThan(16 * MIB);
     await until(() => provider.aborted === 1);
   });
 
-  it('with 100,000 levels is passed on, and is no fault of the service if it must be translated', async () => {
+  it('with 100,000 levels is passed on, and causes no internal error if it must be translated', async () => {
     const text = `{"choices":[{"message":{"content":"Hi","extra":${DEEP}}}]}`;
     provider.answer = (_call, response) => void response.end(text);
     const body = (name: string): string => JSON.stringify({ model: name, messages });
-    const own = await exchanged(COMPLETIONS, body(await model({ capture_content: true })));
+    const own = await sendRaw(COMPLETIONS, body(await model({ capture_content: true })));
     expect([own.status, own.text === text]).toEqual([200, true]);
     const input = `{"content":[{"type":"tool_use","id":"1","name":"f","input":{"a":${DEEP}}}]}`;
     provider.answer = (_call, response) => void response.end(input);
-    const translated = await exchanged(COMPLETIONS, body(await model({ kind: 'anthropic' })));
+    const translated = await sendRaw(COMPLETIONS, body(await model({ kind: 'anthropic' })));
     expect([200, 503]).toContain(translated.status);
     const called = chatCompletion({
       tool_calls: [{ id: '1', function: { name: 'f', arguments: `{"a":${DEEP}}` } }],
     });
     provider.answer = (_call, response) => json(response, called);
-    const asMessage = await exchanged('/model/v1/messages', body(await model()));
+    const asMessage = await sendRaw('/model/v1/messages', body(await model()));
     expect([asMessage.status, asMessage.text]).toEqual([503, expect.stringContaining('nested too deeply')]);
     expect(await usage()).toMatchObject({ call_count: 3 });
   });
@@ -188,7 +188,7 @@ describe('an answer', () => {
     const text =
       '{"__proto__":{"polluted":1},"choices":[{"__proto__":{"polluted":1},"message":{"content":"Hi"}}],"usage":{"__proto__":{"prompt_tokens":5}}}';
     provider.answer = (_call, response) => void response.end(text);
-    const { status, text: answered } = await exchanged(
+    const { status, text: answered } = await sendRaw(
       COMPLETIONS,
       JSON.stringify({ model: await model(), messages }),
     );
@@ -196,19 +196,19 @@ describe('an answer', () => {
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
   });
 
-  it('with headers over 16 KiB is not read', async () => {
+  it('with headers over 16 KiB is rejected', async () => {
     provider.answer = (_call, response) => json(response, {}, 200, { 'x-long': 'x'.repeat(17 * 1024) });
     expectUnavailable(await ask(await model()), /returned too many bytes/);
   });
 
-  it('that redirects to the metadata of a cloud is not followed', async () => {
+  it('that redirects to a cloud metadata service is not followed', async () => {
     provider.answer = (_call, response) =>
       json(response, {}, 307, { location: 'http://169.254.169.254/latest/meta-data/' });
     expectUnavailable(await ask(await model()), /returned status 307/);
     expect(provider.calls).toHaveLength(1);
   });
 
-  it('in gzip, which was not asked for, is not decoded', async () => {
+  it('in gzip, which was not requested, is not decoded', async () => {
     const body = gzipSync(Buffer.alloc(10 * MIB, ' '));
     provider.answer = (_call, response) =>
       void response
@@ -217,7 +217,7 @@ describe('an answer', () => {
     expectUnavailable(await ask(await model()), /did not return a JSON object/);
   });
 
-  it('that asks to wait for a year is passed on at once', async () => {
+  it('with a Retry-After of a year is passed on at once', async () => {
     provider.answer = (_call, response) => json(response, {}, 429, { 'retry-after': '31536000' });
     const startedAt = performance.now();
     const answer = await ask(await model({ retries: 3 }));
@@ -229,7 +229,7 @@ describe('an answer', () => {
   it.each([
     ['of 60 KiB', 60 * 1024],
     ['of 1 MiB', MIB],
-  ])('with an error %s that repeats the API key is cut, and the key is left out', async (_, size) => {
+  ])('with an error %s that repeats the API key is shortened, and the key is removed', async (_, size) => {
     const said = { error: { message: `${SECRET} is wrong ${'x'.repeat(size)}` } };
     provider.answer = (_call, response) => json(response, said, 500);
     const answer = await ask(await model());
@@ -239,7 +239,7 @@ describe('an answer', () => {
     expect(text.length).toBeLessThan(5_000);
   });
 
-  it('with status 200 that is a page is 503, plain and streamed', async () => {
+  it('with status 200 that is an HTML page causes 503, plain and streamed', async () => {
     provider.answer = (_call, response) =>
       void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Sign in</html>');
     const name = await model();
@@ -247,7 +247,7 @@ describe('an answer', () => {
     expectUnavailable(await ask(name, { stream: true }), /did not return an event stream/);
   });
 
-  it('that closes after its headers is 503', async () => {
+  it('that ends after its headers causes 503', async () => {
     provider.answer = (_call, response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
       response.flushHeaders();
@@ -261,18 +261,18 @@ describe('an answer', () => {
     ['huge', Number.MAX_SAFE_INTEGER],
     ['text', '12'],
     ['broken', 1.5],
-  ])('with usage that is %s is estimated instead, and later calls are still counted', async (_, tokens) => {
+  ])('with usage that is %s gets an estimate, and later calls are still counted', async (_, tokens) => {
     const name = await model();
     provider.answer = chat('Hello', { prompt_tokens: tokens, completion_tokens: tokens });
-    for (let one = 0; one < 3; one++) expect((await ask(name)).status).toBe(200);
+    for (let call = 0; call < 3; call++) expect((await ask(name)).status).toBe(200);
     const { call_count, input_tokens, output_tokens } = await usage();
     expect(call_count).toBe(3);
     expect([input_tokens > 0, input_tokens < 1_000, output_tokens < 1_000]).toEqual([true, true, true]);
   });
 
-  it('of a name that has moved to a private address is not asked for', async () => {
+  it('from a host that has moved to a private address is not requested', async () => {
     const addresses = ['127.0.0.1', '10.0.0.1'];
-    await resolving(
+    await withResolver(
       () => Promise.resolve([{ address: addresses.shift() ?? '10.0.0.1', family: 4 }]),
       async (moving) => {
         const name = await modelOf(admin, org.workspaceId, moving);
@@ -285,11 +285,11 @@ describe('an answer', () => {
     );
   });
 
-  it('of a name whose name server hangs is 504 after timeout_ms, plain and streamed', async () => {
+  it('from a host whose name server hangs causes 504 after timeout_ms, plain and streamed', async () => {
     let end: (error: Error) => void = () => undefined;
     const hanging = new Promise<never>((_resolve, reject) => (end = reject));
     hanging.catch(() => undefined);
-    await resolving(
+    await withResolver(
       () => hanging,
       async (unresolved) => {
         const name = await modelOf(admin, org.workspaceId, unresolved, { timeout_ms: 1_000 });
@@ -298,10 +298,10 @@ describe('an answer', () => {
         end(new Error('the test is over'));
       },
     );
-    // well before the time for a connection is over
+    // well before the connect timeout
   }, 9_000);
 
-  it('that comes byte by byte without an end is 504 after timeout_ms', async () => {
+  it('that arrives byte by byte without an end causes 504 after timeout_ms', async () => {
     provider.answer = (_call, response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
       const timer = setInterval(() => response.write(' '), 50);
@@ -325,7 +325,7 @@ describe('a stream', () => {
     expect(sent.bytes).toBeLessThan(16 * MIB);
   });
 
-  it('that its client does not read is not read from the provider either', async () => {
+  it('that the client does not read is not read from the provider', async () => {
     let sent = { bytes: 0 };
     provider.answer = (_call, response) => {
       begin(response);
@@ -350,7 +350,7 @@ describe('a stream', () => {
     await until(async () => (await usage()).call_count === 1);
   });
 
-  it('of millions of comments is read through, and the process stays responsive', async () => {
+  it('of millions of comments is read, and the process stays responsive', async () => {
     provider.answer = async (_call, response) => {
       begin(response);
       const comments = Buffer.from(':\n\n'.repeat(20_000));
@@ -374,7 +374,7 @@ describe('a stream', () => {
     expect(sent.bytes).toBeLessThan(16 * MIB);
   });
 
-  it('whose events are not JSON is 503 at its beginning, and ends with an error later', async () => {
+  it('whose events are not JSON causes 503 at its start, and ends with an error later', async () => {
     const name = await model();
     provider.answer = (_call, response) => {
       begin(response);
@@ -389,7 +389,7 @@ describe('a stream', () => {
     expect(await received(name)).toContain('not a JSON object');
   });
 
-  it('whose errors repeat the API key does not show it, at its beginning and later', async () => {
+  it('whose errors repeat the API key never reveals it, at its start or later', async () => {
     const name = await model();
     const error = { type: `t-${SECRET}`, message: `${SECRET} is wrong ${'x'.repeat(60_000)}` };
     provider.answer = (_call, response) => {
@@ -415,7 +415,7 @@ describe('a stream', () => {
     }
   });
 
-  it('in which nothing comes for timeout_ms ends with an error', async () => {
+  it('without an event for timeout_ms ends with an error', async () => {
     provider.answer = (_call, response) => {
       begin(response);
       send(response, contentChunk('Hel'));
@@ -427,7 +427,7 @@ describe('a stream', () => {
     await until(async () => (await usage()).failed_count === 1);
   });
 
-  describe('with two million deltas of calls', () => {
+  describe('with two million tool call deltas', () => {
     const floodCalls = async (response: ServerResponse): Promise<void> => {
       begin(response);
       for (let event = 0; event < 2_000 && !response.destroyed; event++) {
@@ -445,7 +445,7 @@ describe('a stream', () => {
         expect([status, text.endsWith('data: [DONE]\n\n')]).toEqual([200, true]);
       });
       expect(await slowestProbe(answering)).toBeLessThan(2_000);
-      // without the text of the answer that the test itself holds, about 40 MB
+      // the test itself holds the text of the response, about 40 MB
       expect(process.memoryUsage().heapUsed - before).toBeLessThan(400 * MIB);
     }, 120_000);
 
@@ -474,18 +474,18 @@ describe('a stream', () => {
 });
 
 describe('a request', () => {
-  it('over BODY_LIMIT_BYTES is 413', async () => {
+  it('over BODY_LIMIT_BYTES returns 413', async () => {
     const body = JSON.stringify({
       model: 'x',
       messages: [{ role: 'user', content: 'x'.repeat(BODY_LIMIT) }],
     });
-    const { status, text } = await exchanged(COMPLETIONS, body);
+    const { status, text } = await sendRaw(COMPLETIONS, body);
     expect([status, (JSON.parse(text) as { code: string }).code]).toEqual([413, 'payload_too_large']);
   });
 
-  it('that is a gzip bomb is 413', async () => {
+  it('that is a gzip bomb returns 413', async () => {
     const bomb = gzipSync(Buffer.alloc(64 * MIB, ' '));
-    const { status, text } = await exchanged(COMPLETIONS, bomb, { 'content-encoding': 'gzip' });
+    const { status, text } = await sendRaw(COMPLETIONS, bomb, { 'content-encoding': 'gzip' });
     expect([status, (JSON.parse(text) as { code: string }).code]).toEqual([
       413,
       'compressed_payload_too_large',
@@ -503,39 +503,39 @@ describe('a request', () => {
     const body = JSON.stringify({ model: name, messages: many });
     expect(body.length).toBeGreaterThan(9 * MIB);
     const run = jest.spyOn(app.get(ShapingPool), 'run');
-    const answering = exchanged(COMPLETIONS, body);
+    const answering = sendRaw(COMPLETIONS, body);
     expect(await slowestProbe(answering)).toBeLessThan(2_000);
     expect((await answering).status).toBe(200);
     expect(run.mock.calls.map(([, , task]) => task)).toEqual(['inspectBytes', 'shapeBytes']);
     run.mockRestore();
   });
 
-  it('with 100,000 levels is passed on, and is 400 if it must be translated', async () => {
+  it('with 100,000 levels is passed on, and returns 400 if it must be translated', async () => {
     const text = (name: string): string =>
       `{"model":"${name}","messages":[{"role":"tool","tool_call_id":"1","content":${DEEP}},{"role":"user","content":[null]}]}`;
-    const own = await exchanged(COMPLETIONS, text(await model({ capture_content: true })));
+    const own = await sendRaw(COMPLETIONS, text(await model({ capture_content: true })));
     expect(own.status).toBe(200);
-    const translated = await exchanged(COMPLETIONS, text(await model({ kind: 'anthropic' })));
+    const translated = await sendRaw(COMPLETIONS, text(await model({ kind: 'anthropic' })));
     expect(translated.status).toBe(400);
     expect(await usage()).toMatchObject({ call_count: 2 });
   });
 
   it.each([
     ['a model name of 256 characters', { model: 'm'.repeat(256) }, '/model'],
-    ['a stream that is a text', { model: 'm', stream: 'true' }, '/stream'],
-  ])('with %s is 400', async (_, body, pointer) => {
+    ['a stream that is a string', { model: 'm', stream: 'true' }, '/stream'],
+  ])('with %s returns 400', async (_, body, pointer) => {
     const answer = await app.api(key).post(COMPLETIONS, { messages, ...body });
     expect([answer.status, pointersIn(answer)]).toEqual([400, [pointer]]);
   });
 
-  it('for embeddings with a stream is answered whole', async () => {
+  it('for embeddings with `stream` is not streamed', async () => {
     provider.answer = (_call, response) => json(response, { object: 'list', data: [] });
     const body = { model: await model(), input: 'x', stream: true };
     const answer = await app.api(key).post('/model/v1/embeddings', body);
     expect([answer.status, answer.body]).toEqual([200, { object: 'list', data: [] }]);
   });
 
-  it('with a model name of 255 characters is 404', async () => {
+  it('with an unknown model name of 255 characters returns 404', async () => {
     expect((await app.api(key).post(COMPLETIONS, { messages, model: 'm'.repeat(255) })).status).toBe(404);
   });
 });

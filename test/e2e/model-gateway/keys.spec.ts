@@ -90,7 +90,7 @@ describe('gateway keys', () => {
     ]);
   });
 
-  it('take models of their workspace alone', async () => {
+  it('accept only models of their workspace', async () => {
     const elsewhere = created(await on.model({ workspace_id: await on.org.newWorkspace() })).body;
     const archived = await on.model();
     await on.admin.post(`${pathOf(archived)}/archive`);
@@ -168,7 +168,7 @@ describe('gateway keys', () => {
     ]);
   });
 
-  it('keep a model that is archived', async () => {
+  it('keep an archived model', async () => {
     const model = await on.model();
     const path = pathOf(await on.key({ models: [model.body.model_id] }));
     await on.admin.post(`${pathOf(model)}/archive`);
@@ -202,7 +202,7 @@ describe('gateway keys', () => {
     ]);
   });
 
-  it('show that their API key was revoked elsewhere', async () => {
+  it('show that their API key was revoked directly', async () => {
     const made = await on.key();
     const { service_account_id, key_id } = made.body as Record<string, string>;
     const etag = made.headers.get('etag')!;
@@ -211,7 +211,7 @@ describe('gateway keys', () => {
     expect([read.status, typeof read.body.revoked_at]).toEqual([200, 'string']);
   });
 
-  it('tell themselves what they have spent', async () => {
+  it('can read the amount they have spent', async () => {
     const made = await on.key({ monthly_budget_usd: 5 });
     const account = made.body.service_account_id as string;
     const bot = app.api(made.body.key as string);
@@ -233,7 +233,7 @@ describe('gateway keys', () => {
     expect(outcomes(others)).toEqual(others.map(() => [404, 'not_found']));
   });
 
-  it('are made and revoked by the admin of their workspace', async () => {
+  it('are created and revoked by admins of their workspace', async () => {
     const workspace_id = await on.org.newWorkspace();
     const admin = await on.memberOf(workspace_id, 'admin');
     const made = await on.key({ workspace_id }, admin);

@@ -53,7 +53,7 @@ describe('models', () => {
     }
   });
 
-  it('keep what was sent, and take nulls as defaults', async () => {
+  it('keep members as sent, and treat null as the default', async () => {
     const members = {
       description: 'For the shop',
       strategy: 'weighted',
@@ -117,7 +117,7 @@ describe('models', () => {
     expect([refused.status, pointersIn(refused)]).toEqual([400, [`/targets/0/${member}`]]);
   });
 
-  it('have targets at live providers of their workspace alone', async () => {
+  it('can only have targets at live providers of their workspace', async () => {
     const archived = await on.provider();
     await on.admin.post(`${PROVIDERS}/${archived}/archive`);
     const elsewhere = await on.provider({ workspace_id: await on.org.newWorkspace() });
@@ -130,7 +130,7 @@ describe('models', () => {
     }
   });
 
-  it('keep a target whose provider is archived, and take no new one', async () => {
+  it('keep a target whose provider is archived, but accept no new one', async () => {
     const archived = await on.provider();
     const targets = [{ provider_id: archived, upstream_model: 'm' }];
     const path = pathOf(await on.model({ targets }));
@@ -142,7 +142,7 @@ describe('models', () => {
     expect([back.status, pointersIn(back)]).toEqual([400, ['/targets/0/provider_id']]);
   });
 
-  it('of the strategy single have one target', async () => {
+  it('with the strategy single have one target', async () => {
     const two = [target(), target({ upstream_model: 'other' })];
     const path = pathOf(await on.model({ targets: [target()] }));
     const refused = [
@@ -160,7 +160,7 @@ describe('models', () => {
     expect(outcomes(unknown)).toEqual(unknown.map(() => [422, 'validation_failed']));
   });
 
-  it('are audited with what decides about calls', async () => {
+  it('are audited with the members that affect calls', async () => {
     const { body } = created(await on.model({ targets: [target()] }));
     const other = [{ provider_id: await on.provider(), upstream_model: 'm', weight: 1, price: null }];
     await on.admin.patch(`${MODELS}/${body.model_id}`, { targets: other, description: 'x' });
@@ -172,7 +172,7 @@ describe('models', () => {
     expect(create.changes.map(({ member }: any) => member as string)).toContain('name');
   });
 
-  it('are found by their filters', async () => {
+  it('are filtered', async () => {
     const workspace_id = await on.org.newWorkspace();
     const provider = await on.provider({ workspace_id });
     const at = (upstream_model: string) => ({ provider_id: provider, upstream_model });
@@ -192,7 +192,7 @@ describe('models', () => {
     expect((await on.viewer.get(`${MODELS}?strategy=random`)).status).toBe(422);
   });
 
-  it('are read by their name, if it is unambiguous', async () => {
+  it('can be read by an unambiguous name', async () => {
     const made = created(await on.model({ name: 'org/unique:1' }));
     const byName = await on.viewer.get(`${MODELS}/${encodeURIComponent('org/unique:1')}`);
     expect([byName.status, byName.headers.get('etag')]).toEqual([200, '"1"']);
@@ -209,7 +209,7 @@ describe('models', () => {
     expect((await member.get(`${MODELS}/org%2Funique:1`)).status).toBe(404);
   });
 
-  it('are listed and read by the client of OpenAI', async () => {
+  it('are listed and read by OpenAI’s client', async () => {
     const gateway = await GatewayFixture.create(app);
     const { body: first } = created(await gateway.model({ name: 'shared' }));
     created(await gateway.model({ name: 'a/b' }));
@@ -230,7 +230,7 @@ describe('models', () => {
     await expect(client.models.retrieve('unknown')).rejects.toMatchObject({ status: 404 });
   });
 
-  it('are changed by admins alone, and seen where the caller may read', async () => {
+  it('are changed only by admins, and visible to callers who may read', async () => {
     const made = await on.model();
     const path = pathOf(made);
     const stranger = await (await newOrganization(app)).member('owner');

@@ -13,10 +13,10 @@ export interface ProviderCall {
 
 export type ProviderAnswer = (call: ProviderCall, response: ServerResponse) => void | Promise<void>;
 
-/** A provider of models in the test: an HTTP server that records what it receives. */
+/** A model provider in the test: an HTTP server that records its requests. */
 export class FakeProvider {
   readonly calls: ProviderCall[] = [];
-  /** Calls whose client has gone before the end of the answer. */
+  /** Number of calls whose client disconnected before the end of the response. */
   aborted = 0;
   connections = 0;
   answer: ProviderAnswer = chat('Hello');
@@ -74,7 +74,7 @@ export const json = (response: ServerResponse, body: object, status = 200, heade
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 };
 
-/** Answers with a chat completion, streamed if the request asks for it. */
+/** Responds with a chat completion, streamed if requested. */
 export const chat =
   (text: string, usage: object | null = USAGE): ProviderAnswer =>
   ({ body }, response) => {
@@ -99,7 +99,7 @@ const chunk = (delta: object, finish_reason: string | null = null): object => ({
   choices: [{ index: 0, delta, finish_reason }],
 });
 
-/** Streams a chat completion, and tells the usage if it is asked to. */
+/** Streams a chat completion, with the usage if requested. */
 export const chatStream =
   (texts: readonly string[], usage: object | null = USAGE): ProviderAnswer =>
   ({ body }, response) => {
@@ -122,7 +122,7 @@ export const send = (response: ServerResponse, data: object, event?: string): vo
 
 export const contentChunk = (content: string): object => chunk({ content });
 
-/** A message of Anthropic. */
+/** Returns an Anthropic message. */
 export const message = (content: object[], more: object = {}): object => ({
   id: 'msg_1',
   type: 'message',
@@ -135,7 +135,7 @@ export const message = (content: object[], more: object = {}): object => ({
   ...more,
 });
 
-/** Streams a message of Anthropic with one text. */
+/** Streams an Anthropic message with one text. */
 export const messageStream =
   (texts: readonly string[]): ProviderAnswer =>
   (_call, response) => {

@@ -4,7 +4,7 @@ import { created, GatewayFixture, outcomes, pathOf, pointersIn, PROVIDERS } from
 
 const SECRET = 'sk-5e1f-not-to-be-told';
 
-describe('providers of models', () => {
+describe('model providers', () => {
   let app: TestApp;
   let on: GatewayFixture;
 
@@ -14,7 +14,7 @@ describe('providers of models', () => {
   });
   afterAll(() => app.close());
 
-  /** The key and the origin as a call would use them. */
+  /** Returns the key and the origin that a call would use. */
   const called = async (providerId: string): Promise<{ key: string | null; base: string }> => {
     const targets = [{ provider_id: providerId, upstream_model: 'm' }];
     const { body } = created(await on.model({ targets }));
@@ -57,7 +57,7 @@ describe('providers of models', () => {
     ['openai', 'https://llm.example.com', 'https://llm.example.com/v1'],
     ['openai', 'https://llm.example.com/', 'https://llm.example.com/v1'],
     ['openai', 'http://llm.example.com:8000/openai/', 'http://llm.example.com:8000/openai'],
-  ])('of the kind %s have the base URL %j as %s', async (kind, sent, base_url) => {
+  ])('of kind %s store the base URL %j as %s', async (kind, sent, base_url) => {
     const made = await on.provide({ kind, base_url: sent });
     expect(made).toMatchObject({ status: 201, body: { kind, base_url } });
     const patched = await on.admin.patch(pathOf(made), { base_url: sent ?? base_url });
@@ -92,13 +92,13 @@ describe('providers of models', () => {
     ]);
   });
 
-  it('name the member that takes the secret when a header or a URL has one', async () => {
+  it('name the member for secrets if a header or a URL contains one', async () => {
     const inHeader = await on.provide({ headers: { 'X-Token': 'x' } });
     const inUrl = await on.provide({ base_url: 'https://ada:x@llm.example.com' });
     for (const { body } of [inHeader, inUrl]) expect(body.detail).toContain('api_key');
   });
 
-  it('have one of the known kinds, which stays', async () => {
+  it('have one of the known kinds, which cannot change', async () => {
     expect(outcomes([await on.provide({ kind: 'llama' })])).toEqual([[422, 'validation_failed']]);
     const path = pathOf(await on.provide());
     expect(outcomes([await on.admin.patch(path, { kind: 'anthropic' })])).toEqual([[422, 'immutable_field']]);
@@ -112,7 +112,7 @@ describe('providers of models', () => {
     expect((await on.admin.patch(path, { headers: null })).body.headers).toEqual({});
   });
 
-  it('keep a key encrypted, which appears in no response, log or table', async () => {
+  it('store their key encrypted, so that it appears in no response, log or table', async () => {
     const made = await on.provide({ api_key: SECRET });
     expect(made.body.has_api_key).toBe(true);
     const id = made.body.provider_id as string;
@@ -150,7 +150,7 @@ describe('providers of models', () => {
     expect(await called(id)).toEqual({ key: null, base: base_url });
   });
 
-  it('keep their ETag when the same key is sent again', async () => {
+  it('keep their ETag if the same key is sent again', async () => {
     const path = pathOf(await on.provide({ api_key: 'same' }));
     const again = await on.admin.patch(path, { api_key: 'same' });
     expect([again.status, again.headers.get('etag')]).toEqual([200, '"1"']);
@@ -162,7 +162,7 @@ describe('providers of models', () => {
     expect((await on.admin.post(`${path}/restore`)).body).toMatchObject({ has_api_key: false });
   });
 
-  it('are found by their filters', async () => {
+  it('are filtered', async () => {
     const workspace_id = await on.org.newWorkspace();
     const one = await on.provider({ workspace_id, name: 'claude', kind: 'anthropic' });
     const other = await on.provider({ workspace_id, name: 'local', base_url: 'https://falcon.example.com' });
@@ -177,7 +177,7 @@ describe('providers of models', () => {
     expect(await found('name=claud')).toEqual([]);
   });
 
-  it('are changed by admins alone, and seen where the caller may read', async () => {
+  it('are changed only by admins, and visible to callers who may read', async () => {
     const made = await on.provide();
     const path = pathOf(made);
     const stranger = await (await newOrganization(app)).member('owner');

@@ -18,10 +18,10 @@ import { begin, chat, contentChunk, FakeProvider, json, message, modelOf, send }
 
 const COMPLETIONS = '/model/v1/chat/completions';
 const messages = [{ role: 'user', content: 'Hi' }];
-/** Costs more than any call here. */
+/** More than any call here costs. */
 const BUDGET = { monthly_budget_usd: 1_000 };
 
-/** However a call ends, it is recorded once, and what was reserved for it is free again. */
+/** However a call ends, it is recorded once, and its reservation is released. */
 describe('a call', () => {
   let app: TestApp;
   let org: TestOrganization;
@@ -58,8 +58,8 @@ describe('a call', () => {
     return app.get(SpentCache).reservedBy(body.model_id as string);
   };
 
-  /** Begins a stream, and waits for the headers of its answer. */
-  async function begun(url: string, name: string) {
+  /** Starts a stream, and waits for its response headers. */
+  async function startStream(url: string, name: string) {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
     const request = http.request(url + COMPLETIONS, { method: 'POST', headers });
     request.on('error', () => undefined).end(JSON.stringify({ model: name, messages, stream: true }));
@@ -80,21 +80,21 @@ describe('a call', () => {
   );
 
   it.each([false, true])(
-    'whose kept answer cannot be looked for is recorded (stream: %s)',
+    'is recorded if the cache cannot be read (stream: %s)',
     async (stream) => {
       const name = await model({ cache_ttl_seconds: 60 });
       const cache = app.get(AnswerCacheRepository);
       jest.spyOn(cache, 'find').mockRejectedValue(new Error('the database is away'));
       provider.answer = chat('Hello');
       const { status } = await ask(name, { stream });
-      // answers of streams are not kept
+      // streams are not cached
       expect(status).toBe(stream ? 200 : 500);
       expect(await reservedOf(name)).toBe(0);
       expect(await total()).toMatchObject({ call_count: 1, failed_count: stream ? 0 : 1 });
     },
   );
 
-  it('with content that has no text is recorded, with its span', async () => {
+  it('without text in its content is recorded, with its span', async () => {
     const name = await model({ capture_content: true });
     const odd = [null, 7, { role: 'user', content: [null, 7] }, { role: 'user', content: {} }];
     expect((await ask(name, { messages: odd })).status).toBe(200);
@@ -102,7 +102,7 @@ describe('a call', () => {
     expect(await total()).toMatchObject({ call_count: 1 });
   });
 
-  it('whose tokens cannot be counted is answered all the same', async () => {
+  it('gets its response even if its tokens cannot be counted', async () => {
     const name = await model();
     const { body } = await admin.post('/model/v1/keys', {
       workspace_id: org.workspaceId,
@@ -128,9 +128,9 @@ describe('a call', () => {
   });
 
   it.each([
-    ['before its provider has answered', () => undefined],
-    ['after the headers of its provider', begin],
-  ] as const)('whose client goes %s is recorded', async (_, answer) => {
+    ['before the provider responds', () => undefined],
+    ['after the headers of the provider', begin],
+  ] as const)('whose client disconnects %s is recorded', async (_, answer) => {
     const name = await model();
     provider.answer = (_call, response) => answer(response);
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
@@ -144,7 +144,7 @@ describe('a call', () => {
       // the span is stored after the usage
       await until(async () => (await reservedOf(name)) === 0);
     }
-    // the providers have the requests, and may charge for them
+    // the providers have received the requests, and may charge for them
     expect(await total()).toMatchObject({ call_count: 2, cost_usd: expect.any(Number) });
     expect((await total()).input_tokens).toBeGreaterThan(2 * 10);
     await until(() => provider.aborted === 2);
@@ -157,14 +157,14 @@ describe('a call', () => {
       send(response, contentChunk('half'));
       setTimeout(() => response.destroy(), 20);
     };
-    const { response } = await begun(app.url, name);
+    const { response } = await startStream(app.url, name);
     await new Promise((resolve) => response.resume().on('close', resolve));
     await until(async () => (await total()).call_count === 1);
     expect(await total()).toMatchObject({ call_count: 1, failed_count: 1 });
     await until(async () => (await reservedOf(name)) === 0);
   });
 
-  it('whose client goes before a provider of Anthropic has told the output pays for what it got', async () => {
+  it('whose client disconnects before Anthropic reports the output is charged for the received part', async () => {
     const name = await model({ kind: 'anthropic' });
     provider.answer = (_call, response) => {
       begin(response);
@@ -173,7 +173,7 @@ describe('a call', () => {
       const delta = { type: 'text_delta', text: 'word '.repeat(400) };
       send(response, { type: 'content_block_delta', index: 0, delta }, 'content_block_delta');
     };
-    const { request, response } = await begun(app.url, name);
+    const { request, response } = await startStream(app.url, name);
     let length = 0;
     response.on('data', (chunk: Buffer) => (length += chunk.length));
     await until(() => length > 2_000);
@@ -182,7 +182,7 @@ describe('a call', () => {
     expect(await total()).toMatchObject({ input_tokens: 7, output_tokens: 500 });
   });
 
-  it('with other headers of its format does not get the kept answer', async () => {
+  it('with other headers of its format does not get the cached response', async () => {
     const name = await model({ cache_ttl_seconds: 60 });
     const by = app.api(key);
     const body = { model: name, messages };
@@ -194,14 +194,14 @@ describe('a call', () => {
     expect(again.headers.get('cache-status')).toMatch(/hit/);
   });
 
-  it('that runs when the process stops is recorded, also if its client goes at that moment', async () => {
+  it('that is running when the process stops is recorded, even if its client disconnects then', async () => {
     const name = await model({ ...BUDGET, monthly_budget_usd: null });
     provider.answer = (_call, response) => {
       begin(response);
       for (let one = 0; one < 100; one++) send(response, contentChunk('word '));
     };
     const stopping = await app.another({ SHUTDOWN_SECONDS: '2' });
-    const streams = await Promise.all([begun(stopping.url, name), begun(stopping.url, name)]);
+    const streams = await Promise.all([startStream(stopping.url, name), startStream(stopping.url, name)]);
     for (const { response } of streams) await once(response, 'readable');
     const closed = stopping.close();
     streams[0]!.request.destroy();
@@ -211,7 +211,7 @@ describe('a call', () => {
     expect(body.items).toHaveLength(2);
   });
 
-  it('whose answer cannot be read counts what its provider has received', async () => {
+  it('whose response cannot be read counts the tokens that the provider received', async () => {
     const name = await model();
     const full = () => Promise.reject(problem.overloaded('The threads are busy.'));
     jest.spyOn(app.get(Shaper), 'answer').mockImplementationOnce(full);
@@ -221,7 +221,7 @@ describe('a call', () => {
     expect(await reservedOf(name)).toBe(0);
   });
 
-  it('whose kept answer cannot be read leaves no reservation', async () => {
+  it('whose cached response cannot be read leaves no reservation', async () => {
     const name = await model({ cache_ttl_seconds: 60 });
     expect((await ask(name)).status).toBe(200);
     const full = () => Promise.reject(problem.overloaded('The threads are busy.'));
@@ -231,7 +231,7 @@ describe('a call', () => {
     expect(await total()).toMatchObject({ call_count: 2, failed_count: 1 });
   });
 
-  it('leaves nothing at the signal of its caller', async () => {
+  it('leaves no listeners on the signal of its caller', async () => {
     const { signal } = new AbortController();
     const calls = app.get(InternalCalls);
     const found = await calls.findIn(org.workspaceId, await model());

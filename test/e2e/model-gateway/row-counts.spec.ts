@@ -4,17 +4,17 @@ import { ModelDirectory } from '../../../src/model-gateway/models/model-director
 import { created, GatewayFixture, KEYS, MODELS, PROVIDERS } from './gateway.fixture';
 
 const ROWS = 20_000;
-/** One of so many rows lies in the workspace of the reader. */
+/** One of this many rows belongs to the workspace of the reader. */
 const WORKSPACES = 200;
 const OWN = ROWS / WORKSPACES;
 const LIMIT = 10;
-/** Rows that the nodes of a plan may go through for each row of a page: its index, its table, its sort, and what it joins. */
+/** Rows that the nodes of a plan may process for each row of a page: index, table, sort and joins. */
 const EACH = 12;
 
-/** The id of a copy. */
+/** The SQL expression for the id of a copy. */
 const COPY = `'copy_' || lpad(n::text, 26, '0')`;
 
-/** The rows that are read stay near those that are returned, also right after the tables were loaded, before they are analyzed. */
+/** Queries read few more rows than they return, even right after tables were loaded and before they are analyzed. */
 describe('on freshly loaded tables', () => {
   let app: TestApp;
   let on: GatewayFixture;
@@ -29,13 +29,13 @@ describe('on freshly loaded tables', () => {
     created(await on.admin.post('/registry/v1/apis', { workspace_id, name: 'one', base_url }));
     created(await on.model());
     created(await on.key());
-    await multiplied('workspaces', 'workspace_id', {}, WORKSPACES);
-    await multiplied('service_accounts', 'service_account_id');
-    await multiplied('apis', 'api_id');
-    await multiplied('model_providers', 'provider_id');
-    await multiplied('models', 'model_id');
-    await multiplied('api_keys', 'key_id', { hash: "decode(md5(n::text), 'hex')", service_account_id: COPY });
-    await multiplied('gateway_keys', 'key_id', { service_account_id: COPY });
+    await copyRows('workspaces', 'workspace_id', {}, WORKSPACES);
+    await copyRows('service_accounts', 'service_account_id');
+    await copyRows('apis', 'api_id');
+    await copyRows('model_providers', 'provider_id');
+    await copyRows('models', 'model_id');
+    await copyRows('api_keys', 'key_id', { hash: "decode(md5(n::text), 'hex')", service_account_id: COPY });
+    await copyRows('gateway_keys', 'key_id', { service_account_id: COPY });
     await app.database.query(
       `INSERT INTO model_usage (workspace_id, day, model_id, principal_id, provider_id, upstream_model, org_id, call_count,
          failed_count, cached_count, unpriced_count, input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, cost_usd)
@@ -55,8 +55,8 @@ describe('on freshly loaded tables', () => {
   });
   afterAll(() => app.close());
 
-  /** Copies a row of a table into many workspaces. @param others the expressions of further columns */
-  async function multiplied(
+  /** Copies a row of a table into many workspaces. @param others the expressions for other columns */
+  async function copyRows(
     table: string,
     id: string,
     others: Record<string, string> = {},
@@ -106,7 +106,7 @@ describe('on freshly loaded tables', () => {
     ['model_providers', PROVIDERS],
     ['models', MODELS],
     ['gateway_keys', KEYS],
-  ])('the list of %s reads few rows more than it returns or counts', async (table, path) => {
+  ])('the list of %s reads few more rows than it returns or counts', async (table, path) => {
     const { workspaceId } = on.org;
     for (const query of [
       '',
@@ -120,12 +120,12 @@ describe('on freshly loaded tables', () => {
       expectLight(counts, (OWN + 1) * EACH);
       const skipped = query.startsWith('offset') ? 50 : 0;
       const pages = works.filter((one) => !counts.includes(one));
-      // a page that is sorted after it was found goes through the rows of the workspace
+      // a page without an index for its sort processes all rows of the workspace
       expectLight(pages, (OWN + LIMIT + skipped) * EACH);
     }
   });
 
-  it('a call finds its model by its name and by its id', async () => {
+  it('a call looks up its model by name and by id', async () => {
     const { model_id, name } = created(await on.model()).body as Record<string, string>;
     const directory = app.get(ModelDirectory);
     for (const one of [name!, model_id!]) {
@@ -136,13 +136,13 @@ describe('on freshly loaded tables', () => {
         let found: unknown;
         const works = await workOf(app.database, async () => (found = await find()));
         expect(found).toBeTruthy();
-        // so few workspaces may be read whole
+        // so few workspaces may be read completely
         expectLight(works, WORKSPACES + EACH);
       }
     }
   });
 
-  it('the usage reads the days that it sums', async () => {
+  it('the usage reads only the days that it sums up', async () => {
     for (const query of ['', 'group_by=day,model,provider&', `workspace_id=${on.org.workspaceId}&`]) {
       const works = await worksOf('model_usage', `/model/v1/usage?${query}limit=${LIMIT}`, LIMIT);
       expectLight(works, OWN * EACH);

@@ -15,7 +15,7 @@ interface Used {
   cost_usd: number;
 }
 
-describe('usage of models', () => {
+describe('model usage', () => {
   let app: TestApp;
   let on: GatewayFixture;
   let workspace: string;
@@ -97,7 +97,7 @@ describe('usage of models', () => {
     });
   });
 
-  it('is grouped by day first, in the order of days', async () => {
+  it('is grouped by day first, in chronological order', async () => {
     const { body } = await read(`${RANGE}&group_by=workspace,day`);
     expect(
       body.items.map(({ day, workspace_id, cost_usd }: any) => [day, workspace_id, cost_usd] as unknown),
@@ -111,7 +111,7 @@ describe('usage of models', () => {
     expect(body.items[0]).not.toHaveProperty('principal_id');
   });
 
-  it('is grouped by provider and principal, without a provider for answers from the cache', async () => {
+  it('is grouped by provider and principal, without a provider for cached responses', async () => {
     const { body } = await read(`${RANGE}&group_by=provider,%20principal`);
     expect(
       body.items.map(
@@ -126,7 +126,7 @@ describe('usage of models', () => {
     ]);
   });
 
-  it('is filtered and paged, with the sums of all pages', async () => {
+  it('is filtered and paged, with the totals of all pages', async () => {
     const costs = async (query: string): Promise<unknown[]> => {
       const { body } = await read(`${RANGE}&group_by=day,model&${query}`);
       return [
@@ -150,11 +150,11 @@ describe('usage of models', () => {
     ['since=2026-02-01T00:30:00%2B01:00&until=2026-02-01', 2],
     ['since=2026-02-01&until=2026-02-01', 0],
     ['', 0],
-  ])('in the days of %j costs %d', async (query, cost) => {
+  ])('in the range %j costs %d', async (query, cost) => {
     expect((await read(query)).body.total.cost_usd).toBe(cost);
   });
 
-  it('of the current month is the default', async () => {
+  it('defaults to the current month', async () => {
     const gateway = await GatewayFixture.create(app);
     const day = new Date().toISOString().slice(0, 10);
     await app.database.query(
@@ -173,12 +173,12 @@ describe('usage of models', () => {
     ['since=2026-02-01&until=2026-01-01', 'until'],
     ['limit=501', 'limit'],
     ['cursor=x', 'cursor'],
-  ])('is refused with the query %s', async (query, parameter) => {
+  ])('rejects the query %s', async (query, parameter) => {
     const { status, body } = await read(query);
     expect([status, body.code, body.errors[0].parameter]).toEqual([400, 'invalid_query', parameter]);
   });
 
-  it('is seen by viewers of its workspace, and by the role runtime where it is its own', async () => {
+  it('is visible to viewers of its workspace, and to the role runtime if it is the caller’s own', async () => {
     const { body: key } = created(await on.key());
     await use({ day: '2026-02-02', principal_id: key.service_account_id as string, cost_usd: 0.5 });
     const cost = async (by: typeof on.viewer, query = RANGE): Promise<number> =>
@@ -229,13 +229,13 @@ describe('budgets of workspaces', () => {
   });
 
   it.each([[{}], [{ monthly_budget_usd: 0 }], [{ monthly_budget_usd: -1 }], [{ monthly_budget_usd: '1' }]])(
-    'are refused as %j',
+    'cannot be %j',
     async (body) => {
       expect(outcomes([await on.admin.put(path, body)])).toEqual([[400, 'invalid_request']]);
     },
   );
 
-  it('are hidden from others, and changed by admins of live workspaces alone', async () => {
+  it('are hidden from others, and changed only by admins of live workspaces', async () => {
     const body = { monthly_budget_usd: 1 };
     const stranger = await (await newOrganization(app)).member('owner');
     const hidden = [
