@@ -22,8 +22,8 @@ export class MeService {
     const { type, id, orgId } = principal;
     const credential = credentialOf(principal.credential);
     if (orgId === null) {
-      const anonymous = { principal_id: id, principal_type: type, name: null };
-      return { principal: anonymous, organization: null, roles: [], workspaces: [], credential };
+      const platform = { principal_id: id, principal_type: type, name: null };
+      return { principal: platform, organization: null, roles: [], workspaces: [], credential };
     }
     const scope = scopeOf({ ...principal, orgId });
     const [org, account, workspaces] = await Promise.all([

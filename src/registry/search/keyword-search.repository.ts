@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { join, raw, type Sql, sql, type SqlExecutor } from '#platform/db';
 import { markOf } from '../../resources';
-import { type NormalizedQuery, type QueryWord, swapped, termOf } from './normalized-query';
+import { letterSwaps, type NormalizedQuery, type QueryWord, termOf } from './normalized-query';
 import type { RankedDocument, Ranking } from './ranking';
 import { documentsBy, type SearchReach } from './search-reach.repository';
 
