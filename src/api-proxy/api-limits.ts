@@ -26,7 +26,10 @@ export class ApiLimits {
     if (max === null) return noop;
     const running = this.inFlight.get(id) ?? 0;
     if (running >= max) {
-      throw problem.rateLimited(`This API accepts ${max} concurrent requests. Try again when one has ended.`, 1);
+      throw problem.rateLimited(
+        `This API accepts ${max} concurrent requests. Try again when one has ended.`,
+        1,
+      );
     }
     this.inFlight.set(id, running + 1);
     return () => {

@@ -133,7 +133,8 @@ function requireAccess(api: ApiTarget | null, principal: Member, apiId: string):
 /** Throws 409 for an archived API or workspace, and 403 for a method that the API does not allow. */
 function checkAllowed(api: ApiTarget, method: string): void {
   if (api.archived_at) throw problem.conflict('The API is archived. Restore it to use it again.');
-  if (api.is_workspace_archived) throw problem.conflict('The workspace of the API is archived. Restore it to use the API again.');
+  if (api.is_workspace_archived)
+    throw problem.conflict('The workspace of the API is archived. Restore it to use the API again.');
   if ((api.allowed_methods as readonly string[]).includes(method)) return;
   throw new Problem('forbidden', `This API allows only ${api.allowed_methods.join(', ')}.`);
 }

@@ -21,7 +21,9 @@ export class Credentials {
    * decrypted.
    */
   applyTo(api: ApiTarget, query: string): AppliedCredential {
-    const ownHeaders = new Map(Object.entries(api.headers).map(([name, value]) => [name.toLowerCase(), value]));
+    const ownHeaders = new Map(
+      Object.entries(api.headers).map(([name, value]) => [name.toLowerCase(), value]),
+    );
     if (api.auth_type === 'none') return { ownHeaders, query };
     const secret = this.secretOf(api);
     const name = api.auth_name ?? '';
@@ -29,7 +31,10 @@ export class Credentials {
       case 'bearer':
         return { ownHeaders: ownHeaders.set('authorization', `Bearer ${secret}`), query };
       case 'basic':
-        return { ownHeaders: ownHeaders.set('authorization', `Basic ${Buffer.from(secret).toString('base64')}`), query };
+        return {
+          ownHeaders: ownHeaders.set('authorization', `Basic ${Buffer.from(secret).toString('base64')}`),
+          query,
+        };
       case 'header':
         return { ownHeaders: ownHeaders.set(name.toLowerCase(), secret), query };
       case 'query':

@@ -103,7 +103,11 @@ function operationOf(method: (typeof FORWARDED_METHODS)[number]) {
     responses: {
       '2XX': { description: 'A response from the API.', headers: API_RESPONSE_HEADERS, content: ANY },
       ...Object.fromEntries(problems),
-      default: { description: 'Any other response from the API.', headers: API_RESPONSE_HEADERS, content: ANY },
+      default: {
+        description: 'Any other response from the API.',
+        headers: API_RESPONSE_HEADERS,
+        content: ANY,
+      },
     },
   };
 }

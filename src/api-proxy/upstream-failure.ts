@@ -92,7 +92,11 @@ const unavailable = (detail: string, type: ProxyError, cause: unknown): Problem 
 
 /** Returns the code of an error, or of its cause. */
 function codeOf(error: unknown): string {
-  for (let current = error, depth = 0; current instanceof Error && depth < 4; current = current.cause, depth++) {
+  for (
+    let current = error, depth = 0;
+    current instanceof Error && depth < 4;
+    current = current.cause, depth++
+  ) {
     const { code, errors } = current as { code?: unknown; errors?: unknown };
     if (typeof code === 'string') return code;
     if (Array.isArray(errors)) return codeOf(errors[0]);

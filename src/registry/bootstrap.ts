@@ -49,7 +49,10 @@ const scopeOf = (orgId: string) => orgScope(orgId, CREATOR, expandRoles(['owner'
  *
  * @param app an application that has the `RegistryModule`
  */
-export async function bootstrap(app: App, { newKey = false }: BootstrapOptions = {}): Promise<BootstrapResult> {
+export async function bootstrap(
+  app: App,
+  { newKey = false }: BootstrapOptions = {},
+): Promise<BootstrapResult> {
   const existing = await find(app, app.get(Database, { strict: false }));
   if (existing && !newKey) return { ...existing, api_key: null };
   const orgId = existing?.org_id ?? newId('org');
@@ -69,7 +72,8 @@ async function find(app: App, on: SqlExecutor): Promise<Ids | null> {
   const workspace = await app.get(WorkspacesRepository, { strict: false }).findFirstBy(scope, CREATOR, on);
   const account = await app.get(ServiceAccountRepository, { strict: false }).findFirstBy(scope, CREATOR, on);
   // They are created in one transaction and never deleted.
-  if (!workspace || !account) throw new Error('The default organization has no default workspace or service account.');
+  if (!workspace || !account)
+    throw new Error('The default organization has no default workspace or service account.');
   return {
     org_id: org.org_id,
     workspace_id: workspace.workspace_id,

@@ -39,7 +39,8 @@ export class AnswerCache {
       .update(body)
       .digest();
     const cached = await this.answers.find(id, key);
-    if (cached) return { body: cached.body, status: `${CACHE_NAME}; hit; ttl=${cached.seconds}`, store: storeNothing };
+    if (cached)
+      return { body: cached.body, status: `${CACHE_NAME}; hit; ttl=${cached.seconds}`, store: storeNothing };
     return {
       body: null,
       status: `${CACHE_NAME}; fwd=miss`,

@@ -92,7 +92,8 @@ export const CALL_OPERATIONS = {
     post: operationOf({
       operationId: 'createEmbeddings',
       summary: 'Create embeddings',
-      description: "Compatible with OpenAI's `POST /v1/embeddings`. Providers of kind `anthropic` do not support embeddings.",
+      description:
+        "Compatible with OpenAI's `POST /v1/embeddings`. Providers of kind `anthropic` do not support embeddings.",
       members: { input: {} },
       required: ['input'],
       isStreamed: false,

@@ -17,7 +17,9 @@ class ModelEmbeddings extends EmbeddingsGateway {
   async embed(modelId: string, body: string, signal: AbortSignal): Promise<unknown> {
     const model = await this.calls.findById(modelId);
     if (!model)
-      throw problem.unavailable(`EMBEDDINGS_MODEL names the model ${modelId}, which does not exist. Set it to the id of a live model.`);
+      throw problem.unavailable(
+        `EMBEDDINGS_MODEL names the model ${modelId}, which does not exist. Set it to the id of a live model.`,
+      );
     const { bytes } = await this.calls.call({
       model,
       format: 'embeddings',

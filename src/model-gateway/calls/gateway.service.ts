@@ -122,9 +122,13 @@ export class GatewayService {
       throw problem.notFound('model', name, 'GET /model/v1/models lists the models that you can call.');
     if (other) throw ambiguous(name, callable);
     if (limits?.model_ids && !limits.model_ids.has(model.model_id)) {
-      throw new Problem('forbidden', `This key may not call the model ${model.name}. Ask an admin to add it to the key's \`models\`.`);
+      throw new Problem(
+        'forbidden',
+        `This key may not call the model ${model.name}. Ask an admin to add it to the key's \`models\`.`,
+      );
     }
-    if (model.is_workspace_archived) throw problem.conflict('The workspace of the model is archived. Restore it to call the model.');
+    if (model.is_workspace_archived)
+      throw problem.conflict('The workspace of the model is archived. Restore it to call the model.');
     return model;
   }
 }

@@ -54,7 +54,8 @@ export class InternalCalls {
 
   /** Calls a model, without the model's retries, because the caller has its own. Errors: as for calls over HTTP. */
   async call({ model: requested, format, body, principalId, signal }: InternalCall): Promise<ModelAnswer> {
-    if (requested.is_workspace_archived) throw problem.conflict('The workspace of the model is archived. Restore it to call the model.');
+    if (requested.is_workspace_archived)
+      throw problem.conflict('The workspace of the model is archived. Restore it to call the model.');
     const bytes = Buffer.from(body);
     const owner = { orgId: requested.org_id, workspaceId: requested.workspace_id };
     const inspected = await this.shaper.inspect(owner, signal, bytes);

@@ -9,7 +9,13 @@ import { type Call, type CallOutcome, NO_FACTS, NO_USAGE, type Recorded } from '
 import { CallRecorder } from './call-recorder';
 import { brokenStream, failureEvent } from './failure-events';
 import { Shaper } from './shaper';
-import { type Answered, InterruptedCall, type StreamAnswer, TargetCaller, UnansweredCall } from './target-caller';
+import {
+  type Answered,
+  InterruptedCall,
+  type StreamAnswer,
+  TargetCaller,
+  UnansweredCall,
+} from './target-caller';
 
 /** The recorded answer of a model. */
 export interface ModelAnswer extends Recorded {
@@ -55,8 +61,11 @@ export class ModelCaller implements OnApplicationShutdown {
   async onApplicationShutdown(): Promise<void> {
     if (this.open === 0) return;
     const allRecorded = new Promise<void>((resolve) => (this.onAllRecorded = resolve));
-    await withDeadline(allRecorded, RECORDING_MS, 'model calls are not recorded yet').catch(
-      (err: unknown) => rootLogger.error({ err, calls: this.open }, 'model calls could not be recorded before the process stopped'),
+    await withDeadline(allRecorded, RECORDING_MS, 'model calls are not recorded yet').catch((err: unknown) =>
+      rootLogger.error(
+        { err, calls: this.open },
+        'model calls could not be recorded before the process stopped',
+      ),
     );
   }
 

@@ -127,8 +127,10 @@ export function firstEventFailure(name: string, { type, message }: StreamFailure
 }
 
 /** Returns a stream failure that clients may see: shortened, and without the API key of the provider. */
-export const sanitizedFailure = ({ type, message }: StreamFailure, { apiKey }: FailedProvider): StreamFailure =>
-  new StreamFailure(sanitize(type, apiKey).slice(0, TYPE_MAX), sanitize(message, apiKey));
+export const sanitizedFailure = (
+  { type, message }: StreamFailure,
+  { apiKey }: FailedProvider,
+): StreamFailure => new StreamFailure(sanitize(type, apiKey).slice(0, TYPE_MAX), sanitize(message, apiKey));
 
 /** Returns the failure for a target that currently cannot be called. */
 export const targetUnavailable = (detail: string): CallFailure => targetFailure(permanent(detail));

@@ -77,10 +77,7 @@ function addAnswer(list: ChatMessageList, text: string): void {
 function textsOf(content: unknown, at: string, separator: string): string {
   const [text, others] = textAndImages(partsOf(content, at), separator);
   if (others.length === 0) return text;
-  throw new UntranslatableError(
-    at,
-    'Use only parts of type text: images and files belong in user messages.',
-  );
+  throw new UntranslatableError(at, 'Use only parts of type text: images and files belong in user messages.');
 }
 
 function partsOf(content: unknown, at: string): JsonObject[] {

@@ -28,7 +28,11 @@ const UNSUPPORTED: readonly [name: string, isUnsupported: (value: unknown) => bo
     (background) => background !== false,
     'Remove `background`: this provider only responds while the client waits.',
   ],
-  ['prompt', () => true, 'Remove `prompt`, and send its text as `input`: this provider does not store prompts.'],
+  [
+    'prompt',
+    () => true,
+    'Remove `prompt`, and send its text as `input`: this provider does not store prompts.',
+  ],
   [
     'top_logprobs',
     (count) => count !== 0,

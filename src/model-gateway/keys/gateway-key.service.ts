@@ -184,7 +184,9 @@ export class GatewayKeyService {
     for (const id of current ?? []) ids.set(id, id);
     const detail = 'must be the name or the id of a live model of the workspace';
     checkFaults(
-      references.flatMap((reference, at) => (ids.has(reference) ? [] : [{ pointer: `/models/${at}`, detail }])),
+      references.flatMap((reference, at) =>
+        ids.has(reference) ? [] : [{ pointer: `/models/${at}`, detail }],
+      ),
     );
     return [...new Set(references.map((reference) => ids.get(reference)!))].sort();
   }

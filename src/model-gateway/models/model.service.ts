@@ -157,7 +157,11 @@ export class ModelService extends OrgResourceService<ModelEntity, ModelDto> {
     return ids ? [...ids] : null;
   }
 
-  private async findByName(scope: OrgScope, name: string, ids: readonly string[] | null): Promise<ModelEntity> {
+  private async findByName(
+    scope: OrgScope,
+    name: string,
+    ids: readonly string[] | null,
+  ): Promise<ModelEntity> {
     const [model, other] = await this.models.findByName(scope, name, ids);
     if (!model) throw problem.notFound('model', name);
     if (!other) return model;

@@ -25,7 +25,9 @@ const IsApiKey = (description: string) =>
     IsOptional(),
     IsString(),
     Length(1, API_KEY_MAX),
-    Matches(/^[\x21-\x7e]*$/, { message: '$property must contain only visible ASCII characters, without spaces' }),
+    Matches(/^[\x21-\x7e]*$/, {
+      message: '$property must contain only visible ASCII characters, without spaces',
+    }),
     ApiProperty({
       writeOnly: true,
       description,

@@ -28,8 +28,5 @@ function groupsOf(text: string): UsageGroup[] {
   const requested = new Set(text.split(',').map((group) => group.trim()));
   const groups = USAGE_GROUPS.filter((group) => requested.has(group));
   if (groups.length === requested.size) return groups;
-  throw problem.invalidQuery(
-    'group_by',
-    `must be a comma-separated list of ${USAGE_GROUPS.join(', ')}`,
-  );
+  throw problem.invalidQuery('group_by', `must be a comma-separated list of ${USAGE_GROUPS.join(', ')}`);
 }

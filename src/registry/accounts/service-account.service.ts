@@ -228,7 +228,10 @@ interface AddedWorkspace {
 /** Throws 409 if a workspace is archived. */
 function checkNoneArchived(added: readonly AddedWorkspace[]): void {
   const archived = added.find((workspace) => workspace.archived);
-  if (archived) throw problem.conflict(`The workspace ${archived.workspace_id} is archived. Restore it first, or leave it out.`);
+  if (archived)
+    throw problem.conflict(
+      `The workspace ${archived.workspace_id} is archived. Restore it first, or leave it out.`,
+    );
 }
 
 /** Returns the roles and workspaces that a service account holds directly, without its memberships. */

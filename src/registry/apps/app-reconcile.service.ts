@@ -101,7 +101,11 @@ export class AppReconcileService implements OnApplicationBootstrap {
     }
   }
 
-  private async buildPlan(tx: Tx, scope: OrgScope, row: AppEntity): Promise<ReconcilePlan & { live: number }> {
+  private async buildPlan(
+    tx: Tx,
+    scope: OrgScope,
+    row: AppEntity,
+  ): Promise<ReconcilePlan & { live: number }> {
     const plan = new ReconcilePlan();
     const { live } = await this.apply(tx, within(scope, row.workspace_id), row, plan);
     return Object.assign(plan, { live });

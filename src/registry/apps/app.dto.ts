@@ -69,7 +69,8 @@ export class CreateAppDto extends DescribedBodyDto {
   /** The slug. Unique among the live apps of the organization (409). It can never change. */
   @IsString()
   @Matches(new RegExp(SLUG), {
-    message: '$property must have 1 to 64 lower-case letters, digits and hyphens, with no hyphen at either end',
+    message:
+      '$property must have 1 to 64 lower-case letters, digits and hyphens, with no hyphen at either end',
   })
   @ApiProperty({ pattern: SLUG })
   app!: string;

@@ -62,7 +62,11 @@ export class AppRepository extends OrgRepository<AppEntity> {
    * Returns the id and the workspace of an app by its id or slug, without its declarations, which may be large. A slug names the
    * live app, or else the one that was archived last.
    */
-  async locate(scope: OrgScope, idOrSlug: string, on: SqlExecutor = this.database): Promise<AppLocation | null> {
+  async locate(
+    scope: OrgScope,
+    idOrSlug: string,
+    on: SqlExecutor = this.database,
+  ): Promise<AppLocation | null> {
     const column = idOrSlug.startsWith('app_') ? 'app_id' : 'app';
     const where = new Where(scope.orgKey).add(sql`${raw(column)} = ${idOrSlug}`);
     const [row] = await on.query<AppLocation>(

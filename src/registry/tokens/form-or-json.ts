@@ -33,7 +33,9 @@ function formOf(bytes: Buffer): Record<string, string> {
   const names = new Set<string>();
   for (const [name] of parameters) {
     if (names.has(name))
-      throw problem.invalidFields([{ pointer: `/${pointerToken(name)}`, detail: 'is sent twice. Send it once' }]);
+      throw problem.invalidFields([
+        { pointer: `/${pointerToken(name)}`, detail: 'is sent twice. Send it once' },
+      ]);
     names.add(name);
   }
   return Object.fromEntries(parameters);

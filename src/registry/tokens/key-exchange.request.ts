@@ -21,7 +21,9 @@ export function readKeyExchange(request: ServiceRequest): KeyExchange {
   const dto = readFormOrJson(TokenRequestDto, request);
   const keys = [dto.client_secret, dto.api_key, inHeader?.apiKey].filter((key) => key !== undefined);
   if (dto.grant_type !== 'client_credentials' && (dto.grant_type !== undefined || !dto.api_key)) {
-    const rejection = problem.invalidFields([{ pointer: '/grant_type', detail: 'must be client_credentials' }]);
+    const rejection = problem.invalidFields([
+      { pointer: '/grant_type', detail: 'must be client_credentials' },
+    ]);
     throw dto.grant_type === undefined ? rejection : rejection.extended({ error: 'unsupported_grant_type' });
   }
   const [apiKey] = keys;
@@ -34,7 +36,10 @@ export function readKeyExchange(request: ServiceRequest): KeyExchange {
   }
   if (inHeader?.clientId && dto.client_id !== undefined && dto.client_id !== inHeader.clientId) {
     throw problem.invalidFields([
-      { pointer: '/client_id', detail: 'differs from the client id in the `Authorization` header. Leave it out, or send the same' },
+      {
+        pointer: '/client_id',
+        detail: 'differs from the client id in the `Authorization` header. Leave it out, or send the same',
+      },
     ]);
   }
   return { apiKey, clientId: dto.client_id ?? (inHeader?.clientId || undefined) };

@@ -33,7 +33,11 @@ beforeEach(() => {
 });
 
 /** Sends a request as a page would. @returns the status and the headers of the response */
-async function sendFromPage(method: string, origin: string, more: readonly string[] = []): Promise<[number, Headers]> {
+async function sendFromPage(
+  method: string,
+  origin: string,
+  more: readonly string[] = [],
+): Promise<[number, Headers]> {
   const head = [`${method} ${path}/x HTTP/1.1`, 'Host: h', `Origin: ${origin}`, ...more, 'Connection: close'];
   const answer = await rawExchange(app, [...head, '', ''].join('\r\n'));
   const [start = '', ...lines] = answer.split('\r\n\r\n')[0]!.split('\r\n');
@@ -60,16 +64,22 @@ describe('a page from an origin in CORS_ORIGINS', () => {
     expect(upstream.received).toEqual([]);
   });
 
-  it.each(['GET', 'POST', 'OPTIONS'])('may read the response to %s, with the CORS headers of the service', async (method) => {
-    const [status, headers] = await sendFromPage(method, PAGE, [`Authorization: Bearer ${key}`, 'Content-Length: 0']);
-    expect(status).toBe(200);
-    expect(upstream.last.method).toBe(method);
-    expect(corsOf(headers)).toEqual({
-      'access-control-allow-origin': PAGE,
-      'access-control-expose-headers': expect.stringMatching(/Proxy-Status(?!.*X-Theirs)/) as string,
-    });
-    expect(headers.get('vary')).toBe('Origin, Accept-Language');
-  });
+  it.each(['GET', 'POST', 'OPTIONS'])(
+    'may read the response to %s, with the CORS headers of the service',
+    async (method) => {
+      const [status, headers] = await sendFromPage(method, PAGE, [
+        `Authorization: Bearer ${key}`,
+        'Content-Length: 0',
+      ]);
+      expect(status).toBe(200);
+      expect(upstream.last.method).toBe(method);
+      expect(corsOf(headers)).toEqual({
+        'access-control-allow-origin': PAGE,
+        'access-control-expose-headers': expect.stringMatching(/Proxy-Status(?!.*X-Theirs)/) as string,
+      });
+      expect(headers.get('vary')).toBe('Origin, Accept-Language');
+    },
+  );
 
   it('may read problems', async () => {
     const [status, headers] = await sendFromPage('GET', PAGE);
@@ -78,7 +88,9 @@ describe('a page from an origin in CORS_ORIGINS', () => {
 });
 
 it.each(['GET', 'OPTIONS'])('a page from another origin may not read the response to %s', async (method) => {
-  const [status, headers] = await sendFromPage(method, 'https://evil.example', [`Authorization: Bearer ${key}`]);
+  const [status, headers] = await sendFromPage(method, 'https://evil.example', [
+    `Authorization: Bearer ${key}`,
+  ]);
   expect(status).toBe(200);
   expect(headers.has('access-control-allow-origin')).toBe(false);
   expect(headers.get('vary')).toBe('Origin, Accept-Language');

@@ -112,7 +112,10 @@ describe('a request to a failing upstream', () => {
     ['an invalid status', 'HTTP/1.1 9 X\r\n\r\n'],
     ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
     ['a NUL in a header', 'HTTP/1.1 200 OK\r\nX-A: a\0b\r\nContent-Length: 0\r\n\r\n'],
-    ['an unrequested upgrade', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'],
+    [
+      'an unrequested upgrade',
+      'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n',
+    ],
   ])('returns 503 if the response has %s', async (_, bytes) => {
     const raw = await rawServer((socket) => socket.end(bytes, 'latin1'));
     try {

@@ -168,10 +168,13 @@ describe('a forwarded request', () => {
       { authorization: `Basic ${Buffer.from('üser:pass:word').toString('base64')}` },
     ],
     ['header', { type: 'header', name: 'X-Api-Key', value: 'k1' }, { 'x-api-key': 'k1' }],
-  ])('carries the stored credential (%s) instead of the header that the client sent', async (_, auth, expected) => {
-    await send(`${await api({ auth })}/x`, { headers: { 'x-api-key': 'from the client' } });
-    expect(upstream.last.headers).toMatchObject(expected);
-  });
+  ])(
+    'carries the stored credential (%s) instead of the header that the client sent',
+    async (_, auth, expected) => {
+      await send(`${await api({ auth })}/x`, { headers: { 'x-api-key': 'from the client' } });
+      expect(upstream.last.headers).toMatchObject(expected);
+    },
+  );
 
   it('carries the stored credential in the query, and is rejected if the client sends that parameter', async () => {
     const path = await api({ auth: { type: 'query', name: 'api[key]', value: 'a&b=c' } });

@@ -79,12 +79,15 @@ describe('a response of an upstream', () => {
     ['to a HEAD', 'Transfer-Encoding: chunked', '', 'HEAD', '1.1'],
     ['of a known length', 'Content-Length: 4', 'body', 'GET', '1.1'],
     ['for a client of HTTP/1.0', 'Transfer-Encoding: chunked', `${CHUNKS}\r\n`, 'GET', '1.0'],
-  ])('%s loses its Trailer header, because no trailers can follow', async (_, framing, body, method, version) => {
-    const head = `HTTP/1.1 200 OK\r\nTrailer: X-Sum\r\n${framing}\r\n\r\n`;
-    const answer = await forwardedResponse(head + body, method, version);
-    expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
-    expect(answer).not.toMatch(/^trailer:/im);
-  });
+  ])(
+    '%s loses its Trailer header, because no trailers can follow',
+    async (_, framing, body, method, version) => {
+      const head = `HTTP/1.1 200 OK\r\nTrailer: X-Sum\r\n${framing}\r\n\r\n`;
+      const answer = await forwardedResponse(head + body, method, version);
+      expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+      expect(answer).not.toMatch(/^trailer:/im);
+    },
+  );
 
   it.each([204, 304])('with status %i loses its Trailer header', async (status) => {
     const answer = await forwardedResponse(`HTTP/1.1 ${status} X\r\nTrailer: X-Sum\r\n\r\n`);

@@ -114,7 +114,8 @@ describe('the memory of an API process that forwards bodies of 1 GiB', () => {
   it.each(FRAMINGS)(
     'grows by less than 64 MiB for a request %s, which arrives intact',
     async (_, headers) => {
-      upstream.answer = (request, response) => void digestFrom(request).then((actual) => response.end(actual));
+      upstream.answer = (request, response) =>
+        void digestFrom(request).then((actual) => response.end(actual));
       const sent = send('PUT', headers);
       const answered = answerOf(sent);
       await pump(sent, SIZE);

@@ -58,7 +58,11 @@ describeWithNginx('an API behind nginx', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  async function send(method: string, target: string, headers: http.OutgoingHttpHeaders = {}): Promise<ForwardedResponse> {
+  async function send(
+    method: string,
+    target: string,
+    headers: http.OutgoingHttpHeaders = {},
+  ): Promise<ForwardedResponse> {
     const sending = http.request(`${app.url}${api}${target}`, {
       method,
       agent: false,

@@ -153,17 +153,20 @@ describe('a response of a provider', () => {
     expect(provider.calls).toHaveLength(1);
   });
 
-  it.each([false, true])('that is an error and does not end is read up to 64 KiB (stream: %s)', async (stream) => {
-    let sent = { bytes: 0 };
-    provider.answer = (_call, response) => {
-      response.writeHead(500, { 'content-type': 'application/json' });
-      sent = flood(response, Buffer.alloc(64 * 1024, 'x'));
-    };
-    expectUnavailable(await ask(await model(), { stream }), /returned status 500/);
-    // including the buffers of both sides
-    expect(sent.bytes).toBeLessThan(16 * MIB);
-    await until(() => provider.aborted === 1);
-  });
+  it.each([false, true])(
+    'that is an error and does not end is read up to 64 KiB (stream: %s)',
+    async (stream) => {
+      let sent = { bytes: 0 };
+      provider.answer = (_call, response) => {
+        response.writeHead(500, { 'content-type': 'application/json' });
+        sent = flood(response, Buffer.alloc(64 * 1024, 'x'));
+      };
+      expectUnavailable(await ask(await model(), { stream }), /returned status 500/);
+      // including the buffers of both sides
+      expect(sent.bytes).toBeLessThan(16 * MIB);
+      await until(() => provider.aborted === 1);
+    },
+  );
 
   it('with 100,000 levels is passed on, and causes no internal error if it must be translated', async () => {
     const text = `{"choices":[{"message":{"content":"Hi","extra":${DEEP}}}]}`;

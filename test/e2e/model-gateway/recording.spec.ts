@@ -79,20 +79,17 @@ describe('a call', () => {
     },
   );
 
-  it.each([false, true])(
-    'is recorded if the cache cannot be read (stream: %s)',
-    async (stream) => {
-      const name = await model({ cache_ttl_seconds: 60 });
-      const cache = app.get(AnswerCacheRepository);
-      jest.spyOn(cache, 'find').mockRejectedValue(new Error('the database is away'));
-      provider.answer = chat('Hello');
-      const { status } = await ask(name, { stream });
-      // streams are not cached
-      expect(status).toBe(stream ? 200 : 500);
-      expect(await reservedOf(name)).toBe(0);
-      expect(await total()).toMatchObject({ call_count: 1, failed_count: stream ? 0 : 1 });
-    },
-  );
+  it.each([false, true])('is recorded if the cache cannot be read (stream: %s)', async (stream) => {
+    const name = await model({ cache_ttl_seconds: 60 });
+    const cache = app.get(AnswerCacheRepository);
+    jest.spyOn(cache, 'find').mockRejectedValue(new Error('the database is away'));
+    provider.answer = chat('Hello');
+    const { status } = await ask(name, { stream });
+    // streams are not cached
+    expect(status).toBe(stream ? 200 : 500);
+    expect(await reservedOf(name)).toBe(0);
+    expect(await total()).toMatchObject({ call_count: 1, failed_count: stream ? 0 : 1 });
+  });
 
   it('without text in its content is recorded, with its span', async () => {
     const name = await model({ capture_content: true });

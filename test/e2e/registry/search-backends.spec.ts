@@ -134,7 +134,11 @@ describe('search with an embeddings backend', () => {
     ['does not respond', () => 'hangs', 'did not respond within 2 s'],
     ['sends an endless response', () => 'floods', 'more bytes than its vectors need'],
     ['returns invalid JSON', () => ({ status: 200, body: '<html>' }), 'invalid JSON'],
-    ['returns too few vectors', () => ({ status: 200, body: '{"data": []}' }), 'did not return the 1 requested vectors'],
+    [
+      'returns too few vectors',
+      () => ({ status: 200, body: '{"data": []}' }),
+      'did not return the 1 requested vectors',
+    ],
     [
       'returns vectors without numbers',
       () => ({ status: 200, body: '{"data": [{"embedding": [null]}]}' }),
@@ -148,26 +152,29 @@ describe('search with an embeddings backend', () => {
     ['redirects', () => ({ status: 302, headers: { location: 'http://127.0.0.1/' } }), 'returned status 302'],
   ] as const;
 
-  it.each(TROUBLES)('falls back to keyword search if the backend %s, and returns 503 for vector search', async (_, reply, reported) => {
-    const other = await app.another();
-    try {
-      const workspace_id = await org.newWorkspace();
-      await register(editor, workspace_id, { name: 'bill of lading' });
-      const by = other.api(await org.token('viewer'));
-      server.reply = reply as EmbeddingsServer['reply'];
-      const alone = await search(by, { mode: 'vector', query: `lading ${reported}`, workspace_id });
-      expect([alone.status, (alone.body as any).code]).toEqual([503, 'service_unavailable']);
-      expect((alone.body as any).detail).toContain(reported);
-      expect(alone.headers.get('retry-after')).toBe('5');
-      const both = await search(by, { query: 'lading', workspace_id });
-      expect([both.status, both.body.vector_unavailable]).toEqual([200, true]);
-      expect(both.body.items.map(({ name, ranks }) => [name, ranks])).toEqual([
-        ['bill of lading', { keyword: 1, vector: null }],
-      ]);
-    } finally {
-      await other.close();
-    }
-  });
+  it.each(TROUBLES)(
+    'falls back to keyword search if the backend %s, and returns 503 for vector search',
+    async (_, reply, reported) => {
+      const other = await app.another();
+      try {
+        const workspace_id = await org.newWorkspace();
+        await register(editor, workspace_id, { name: 'bill of lading' });
+        const by = other.api(await org.token('viewer'));
+        server.reply = reply as EmbeddingsServer['reply'];
+        const alone = await search(by, { mode: 'vector', query: `lading ${reported}`, workspace_id });
+        expect([alone.status, (alone.body as any).code]).toEqual([503, 'service_unavailable']);
+        expect((alone.body as any).detail).toContain(reported);
+        expect(alone.headers.get('retry-after')).toBe('5');
+        const both = await search(by, { query: 'lading', workspace_id });
+        expect([both.status, both.body.vector_unavailable]).toEqual([200, true]);
+        expect(both.body.items.map(({ name, ranks }) => [name, ranks])).toEqual([
+          ['bill of lading', { keyword: 1, vector: null }],
+        ]);
+      } finally {
+        await other.close();
+      }
+    },
+  );
 
   it('goes back to the built-in embedder when a worker starts without a backend', async () => {
     const workspace_id = await org.newWorkspace();

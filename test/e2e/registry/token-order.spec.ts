@@ -75,23 +75,20 @@ describe('authentication', () => {
       suspended: false,
     });
 
-    it.each(FAULTS.map(([code], i) => [code, i] as const))(
-      '%s before all later faults',
-      async (code, i) => {
-        const alone = faulty();
-        FAULTS[i]![1](alone);
-        expect(await send(alone)).toBe(code);
-        for (const [, later] of FAULTS.slice(i + 1)) {
-          const token = faulty();
-          later(token);
-          FAULTS[i]![1](token);
-          expect(await send(token)).toBe(code);
-        }
-        const all = faulty();
-        for (const [, fault] of FAULTS.slice(i).reverse()) fault(all);
-        expect(await send(all)).toBe(code);
-      },
-    );
+    it.each(FAULTS.map(([code], i) => [code, i] as const))('%s before all later faults', async (code, i) => {
+      const alone = faulty();
+      FAULTS[i]![1](alone);
+      expect(await send(alone)).toBe(code);
+      for (const [, later] of FAULTS.slice(i + 1)) {
+        const token = faulty();
+        later(token);
+        FAULTS[i]![1](token);
+        expect(await send(token)).toBe(code);
+      }
+      const all = faulty();
+      for (const [, fault] of FAULTS.slice(i).reverse()) fault(all);
+      expect(await send(all)).toBe(code);
+    });
   });
 
   it('can return each of its 18 codes', async () => {

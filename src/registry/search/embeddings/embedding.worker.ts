@@ -105,7 +105,8 @@ export class EmbeddingWorker implements OnApplicationBootstrap, BeforeApplicatio
     const vectors = await this.remote.embed(texts, this.stopping.signal);
     const dimensions = await this.embeddings.dimensions(this.identity);
     const mismatch = vectors.find((vector) => vector && vector.length !== (dimensions ?? vector.length));
-    if (mismatch) throw new EmbeddingFailure(`returned a vector of ${mismatch.length} numbers instead of ${dimensions}`);
+    if (mismatch)
+      throw new EmbeddingFailure(`returned a vector of ${mismatch.length} numbers instead of ${dimensions}`);
     return vectors;
   }
 

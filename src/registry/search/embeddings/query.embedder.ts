@@ -130,6 +130,8 @@ const SENTENCE_MIN = 4;
 export function withoutStopWords(query: string): string {
   const words = query.trim().split(/\s+/);
   if (words.length < SENTENCE_MIN) return words.join(' ');
-  const remaining = words.filter((word) => !STOP_WORDS.has(word.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')));
+  const remaining = words.filter(
+    (word) => !STOP_WORDS.has(word.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')),
+  );
   return (remaining.some((word) => /[\p{L}\p{N}]/u.test(word)) ? remaining : words).join(' ');
 }

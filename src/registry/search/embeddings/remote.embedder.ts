@@ -103,7 +103,11 @@ export class RemoteEmbedder implements OnApplicationShutdown {
       const seconds = Number(headers['Retry-After'] ?? NaN);
       const isInputRejected = status === 400 || status === 413;
       const retryAfterMs = Number.isFinite(seconds) ? seconds * 1000 : undefined;
-      throw new EmbeddingFailure(`returned status ${status} through the model gateway`, isInputRejected, retryAfterMs);
+      throw new EmbeddingFailure(
+        `returned status ${status} through the model gateway`,
+        isInputRejected,
+        retryAfterMs,
+      );
     }
   }
 
