@@ -22,7 +22,7 @@ export class ModelBudgetDto {
   month!: string;
   @UsdProperty()
   spent_usd!: number;
-  /** The rest of the budget. Null if there is no budget. */
+  /** The remaining budget. Null if there is no budget. */
   @UsdProperty({ nullable: true })
   remaining_usd!: number | null;
 }

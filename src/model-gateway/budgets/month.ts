@@ -1,7 +1,7 @@
 /** Returns the month of a time in UTC, such as `2026-11`. */
 export const monthOf = (time: Date): string => time.toISOString().slice(0, 7);
 
-/** Returns the rest of a budget: null if there is no budget, and 0 if it is exhausted. */
+/** Returns the remaining budget: null if there is no budget, and 0 if it is exhausted. */
 export const remainingOf = (budget: number | null, spent: number): number | null =>
   budget === null ? null : roundedUsd(Math.max(0, budget - spent));
 

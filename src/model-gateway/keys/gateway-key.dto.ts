@@ -140,7 +140,7 @@ export class CurrentGatewayKeyDto extends GatewayKeyDto {
   /** The cost of all calls with the key this month. */
   @UsdProperty()
   spent_usd!: number;
-  /** The rest of the budget. Null if there is no budget. */
+  /** The remaining budget. Null if there is no budget. */
   @UsdProperty({ nullable: true })
   remaining_usd!: number | null;
 }

@@ -26,7 +26,7 @@ import { type ApiEntity, CALL_FIELDS } from './api.entity';
 import { ApiRepository, type ComparedApi } from './api.repository';
 import { API, auditedApiChanges } from './api.service';
 
-/** Reconciles the APIs that an app declares. Unlike other resources, an API can be renamed directly. */
+/** Reconciles the APIs that an app declares. APIs can be renamed directly, so each is matched by its declared name. */
 @Injectable()
 export class ApiReconcileStep extends OwnedReconcileStep<ApiEntity, DeclaredApi, ComparedApi> {
   readonly kind = 'api';
