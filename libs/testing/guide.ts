@@ -88,7 +88,8 @@ export class Guide {
       text: all.reduce((text, [from, to]) => text.replaceAll(from, to), block.text),
     }));
     this.env = { ...process.env, BASE_URL, API_KEY, WORKSPACE };
-    this.shell = spawn('bash', ['-euo', 'pipefail'], { cwd: directory, env: this.env });
+    // A process group of its own, so that nothing that a page starts outlives it.
+    this.shell = spawn('bash', ['-euo', 'pipefail'], { cwd: directory, env: this.env, detached: true });
     this.shell.stdout.setEncoding('utf8');
     this.shell.stderr.setEncoding('utf8');
   }
@@ -200,7 +201,11 @@ export class Guide {
   }
 
   close(): void {
-    this.shell.kill();
+    try {
+      process.kill(-this.shell.pid!, 'SIGKILL');
+    } catch {
+      // the shell has ended, and left nothing
+    }
     rmSync(this.directory, { recursive: true });
   }
 }

@@ -58,6 +58,15 @@ describe('the changelog', () => {
     expect(compare(present, to)).toBeLessThanOrEqual(0);
   });
 
+  it('has one line for each change, under one of four headings', () => {
+    const [, ...rest] = read('CHANGELOG.md').split(/^## .*$/m);
+    const others = rest
+      .join('\n')
+      .split('\n')
+      .filter((line) => line !== '' && !/^### (?:Added|Changed|Fixed|Removed)$|^- .{1,250}\.$/.test(line));
+    expect(others).toEqual([]);
+  });
+
   it('can be read by a program', () => {
     expect(parseChangelog(GOOD)).toEqual([
       { date: '2026-12-01', from: [0, 7, 18], to: [0, 9, 11] },
