@@ -122,7 +122,7 @@ async function read({ scope, direct }: Bench, ids: string[]): Promise<void> {
     for (const id of ids) {
       let last = '';
       await comparisons.readResults(tx, scope, id, ({ resultIds }) => (last = resultIds.at(-1)!));
-      const reading = { results: RESULTS, last, mixing: false };
+      const reading = { results: RESULTS, last, allowMismatch: false };
       await comparisons.readScores(tx, scope, id, chosen, reading, () => undefined);
     }
   });

@@ -89,9 +89,9 @@ export class AgreementDto {
   /** Number of units that both scored. A unit is a trace, else a session, else a result. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   units!: number;
-  /** Whether there may be older scores that were not read. */
+  /** Whether older scores may exist that were not read. */
   is_truncated!: boolean;
-  /** Null, like the next four measures, if scores have more than 20 distinct values and thus no categories. */
+  /** Null, like the next four measures, if the scores have more than 20 distinct values and so no categories. */
   confusion!: ConfusionDto | null;
   /** Share of units on which both agree. */
   observed_agreement!: MeasureDto | null;

@@ -2,11 +2,11 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { arrayParameter, Database, empty, prepared, raw, type Sql, sql } from '#platform/db';
 
-/** Units measured, at most. */
+/** Maximum number of units measured. */
 export const UNITS_MAX = 10_000;
 /** Scores searched for the newest units. The second number applies if units were scored repeatedly. */
 const SCORES_SCANNED = [UNITS_MAX, 100_000];
-/** Newest annotations read for given units. */
+/** Maximum number of annotations read for a list of units, newest first. */
 const ANNOTATIONS_MAX = 100_000;
 
 /** The rated object: a trace if there is one, else a session, else a result. */
@@ -25,31 +25,31 @@ export interface RatedUnit extends Unit {
 export interface Rating extends RatedUnit {
   /** The mean of the annotators' scores; null if there are only labels. */
   score: number | null;
-  /** The score that most annotators gave; of several, the newest. */
+  /** The score that most annotators gave; in a tie, the newest. */
   common_score: number | null;
   label: string | null;
-  /** The distinct versions that rated; null for a score that names no version. */
+  /** The distinct scorer versions of the scores; null for a score that names no version. */
   versions: (number | null)[];
 }
 
 /** A list of limited length. */
-export interface Part<Item> {
+export interface LimitedList<Item> {
   items: Item[];
   /** Whether there may be older items. */
   isTruncated: boolean;
 }
 
 /** A choice in a version of a scorer. */
-export interface ScoredChoice {
+export interface ChoiceScore {
   value: string;
   score: number;
 }
 
-/** Who rates: people, or clients and hosted scoring. Scores of end users are no ratings. */
-export type RatedByWhom = 'people' | 'others';
+/** Who gave the ratings: people, or clients and hosted scoring. Scores by end users are not ratings. */
+export type RaterKind = 'people' | 'others';
 
 /** The scorer whose ratings are read. */
-export interface RatedBy {
+export interface RaterSelection {
   scorerId: string;
   /** Null for all versions. */
   version: number | null;
@@ -64,8 +64,8 @@ const UNIT_OF_ROW = raw(`
   CASE WHEN s.trace_id IS NOT NULL THEN 'trace' WHEN s.session_id IS NOT NULL THEN 'session' ELSE 'result' END AS unit_kind,
   coalesce(s.trace_id, s.session_id, s.result_id) AS unit_id`);
 
-/** Selects the current scores that clients and runs gave. @param from tables, with the scores as `s` */
-const ratings = (scope: Scope, { scorerId, version }: RatedBy, from: Sql): Sql => sql`
+/** Selects the current scores by clients and runs. @param from tables, with the scores as `s` */
+const ratings = (scope: Scope, { scorerId, version }: RaterSelection, from: Sql): Sql => sql`
   SELECT ${UNIT_OF_ROW}, s.score_id AS id, s.score, s.score AS common_score, s.label,
          ARRAY[s.scorer_version] AS versions, s.source = 'hosted' AS is_hosted, s.target_kind = 'result' AS is_of_result
   FROM ${from}
@@ -74,11 +74,11 @@ const ratings = (scope: Scope, { scorerId, version }: RatedBy, from: Sql): Sql =
     AND (s.score IS NOT NULL OR s.label IS NOT NULL)`;
 
 /**
- * Selects current annotations with the output of the scorer's newest annotation.
+ * Selects the current annotations that were made with the same output definition as the scorer's newest annotation.
  *
  * @param from tables, with annotations as `s`
  */
-const annotations = (scope: Scope, { scorerId, version }: RatedBy, from: Sql): Sql => sql`
+const annotations = (scope: Scope, { scorerId, version }: RaterSelection, from: Sql): Sql => sql`
   SELECT ${UNIT_OF_ROW}, s.score_id AS id, s.score, s.label, s.created_by || ' ' || coalesce(s.author, '') AS annotator,
          s.scorer_version AS version
   FROM ${from}
@@ -97,27 +97,27 @@ const unitsOfRatings = (ratings: Sql): Sql => sql`
   SELECT unit_kind, unit_id, max(id) AS id, (sum(count(*)) OVER ())::integer AS searched
   FROM (${ratings}) found GROUP BY unit_kind, unit_id ORDER BY max(id) DESC LIMIT ${UNITS_MAX + 1}`;
 
-/** Reads ratings: the current scores of a scorer. */
+/** Reads the ratings of a scorer, which are its current scores. */
 @Injectable()
 export class AgreementRepository {
   constructor(private readonly database: Database) {}
 
-  /** Returns the newest rated units, up to one more than are measured. */
-  async newest(scope: Scope, by: RatedBy, whom: RatedByWhom): Promise<Part<RatedUnit>> {
+  /** Returns the newest rated units, up to `UNITS_MAX` + 1. */
+  async newest(scope: Scope, by: RaterSelection, raters: RaterKind): Promise<LimitedList<RatedUnit>> {
     const from = sql`scores s`;
-    const rated = whom === 'people' ? annotations(scope, by, from) : ratings(scope, by, from);
-    let found: Part<RatedUnit> = { items: [], isTruncated: false };
+    const rated = raters === 'people' ? annotations(scope, by, from) : ratings(scope, by, from);
+    let units: LimitedList<RatedUnit> = { items: [], isTruncated: false };
     for (const most of SCORES_SCANNED) {
       const items = await this.database.query<CountedUnit>(
         unitsOfRatings(sql`${rated} ORDER BY s.score_id DESC LIMIT ${most + 1}`),
       );
-      found = { items, isTruncated: (items[0]?.searched ?? 0) > most };
-      if (!found.isTruncated || items.length > UNITS_MAX) break;
+      units = { items, isTruncated: (items[0]?.searched ?? 0) > most };
+      if (!units.isTruncated || items.length > UNITS_MAX) break;
     }
-    return found;
+    return units;
   }
 
-  /** Returns the units of an experiment's results, newest first, up to one more than are measured. */
+  /** Returns the units of an experiment's results, newest first, up to `UNITS_MAX` + 1. */
   unitsOf(scope: Scope, experimentId: string): Promise<Unit[]> {
     return this.database.query(
       prepared(
@@ -131,14 +131,14 @@ export class AgreementRepository {
   }
 
   /**
-   * Returns the newest rating of each of these units by runs, or by clients where no run has rated it. Without an experiment,
-   * ratings of a trace itself come before those of results that reference it, whose output may be another.
+   * Returns the newest rating of each unit by a run, else by a client. Without an experiment, ratings of a trace itself take
+   * precedence over ratings of results that reference the trace, because a result's output may differ from the trace's.
    *
-   * @param experimentId leaves out the scores of other experiments' results; null for none
+   * @param experimentId excludes the scores of other experiments' results; null excludes none
    */
   byOthers(
     scope: Scope,
-    by: RatedBy,
+    by: RaterSelection,
     units: readonly Unit[],
     experimentId: string | null,
   ): Promise<Rating[]> {
@@ -153,10 +153,10 @@ export class AgreementRepository {
   }
 
   /**
-   * Returns the combined rating of each of these units by annotators, from the newest 100,000 annotations. PostgreSQL
-   * combines them, because a unit may have a hundred annotations.
+   * Returns the annotators' combined rating of each unit, from the newest 100,000 annotations. PostgreSQL combines them,
+   * because a unit may have a hundred annotations.
    */
-  async byAnnotators(scope: Scope, by: RatedBy, units: readonly Unit[]): Promise<Part<Rating>> {
+  async byAnnotators(scope: Scope, by: RaterSelection, units: readonly Unit[]): Promise<LimitedList<Rating>> {
     const rows = await this.database.query<
       Omit<Rating, 'score'> & { mean: string | null; is_truncated: boolean }
     >(sql`
@@ -185,7 +185,7 @@ export class AgreementRepository {
   choicesOf(
     scope: Scope,
     versions: readonly { scorerId: string; version: number }[],
-  ): Promise<ScoredChoice[]> {
+  ): Promise<ChoiceScore[]> {
     const scorerIds = versions.map(({ scorerId }) => scorerId);
     const numbers = versions.map(({ version }) => version);
     return this.database.query(
@@ -204,7 +204,7 @@ export class AgreementRepository {
 }
 
 /**
- * Selects the scores of these units. Uses a join in statements without a name, because a prepared lookup in an
+ * Selects the scores of these units. Joins the array of ids in an unprepared statement, because a prepared lookup in an
  * array would compare each row with each unit.
  */
 const onUnits = (units: readonly Unit[], select: (from: Sql) => Sql): Sql => {
@@ -221,7 +221,7 @@ const idsOf = (units: readonly Unit[], kind: Unit['unit_kind']): Sql => {
   return sql`unnest(${arrayParameter('text', ids)}::text[]) AS unit(id)`;
 };
 
-/** Selects the most common value of a column of `annotation` per unit; of several, the newest. */
+/** Selects the most common value of a column of `annotation` per unit; in a tie, the newest. */
 const mostCommon = (name: 'score' | 'label'): Sql => {
   const column = raw(name);
   return sql`

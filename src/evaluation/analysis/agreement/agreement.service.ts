@@ -8,8 +8,8 @@ import type { Ratings } from '../computation/agreement-measures';
 import { type AgreementDto, type AgreementQueryDto, toMeasures, toScorer } from './agreement.dto';
 import {
   AgreementRepository,
-  type Part,
-  type RatedBy,
+  type LimitedList,
+  type RaterSelection,
   type RatedUnit,
   type Rating,
   type Unit,
@@ -17,7 +17,7 @@ import {
 } from './agreement.repository';
 
 /** One of the two scorers. */
-interface Side extends RatedBy {
+interface Side extends RaterSelection {
   isHuman: boolean;
 }
 
@@ -36,7 +36,7 @@ export class AgreementService {
    * Measures the agreement of a scorer with a reference on the units that both rated. Errors: 404 for an unknown scorer or
    * experiment; 400 `invalid_query` for a scorer as its own reference; 503 if too many computations wait.
    *
-   * @param signal ends the computation
+   * @param signal aborts the computation
    */
   async agreement(
     scope: Scope,
@@ -48,7 +48,7 @@ export class AgreementService {
     if (!scorer) throw problem.notFound('scorer', scorerId);
     const { reference_scorer_id: referenceId, experiment_id: experimentId = null } = query;
     if (referenceId === scorerId) {
-      throw problem.invalidQuery('reference_scorer_id', 'must be another scorer than this one');
+      throw problem.invalidQuery('reference_scorer_id', 'must be a different scorer');
     }
     const reference = await this.scorers.find(scope, referenceId);
     if (!reference) throw problem.unknownParameter('reference_scorer_id', 'scorer', referenceId);
@@ -104,7 +104,7 @@ export class AgreementService {
     return { pairs, isTruncated: base.isTruncated || own!.isTruncated || other!.isTruncated };
   }
 
-  /** Returns one side's rating of each unit. People's scores take precedence over those that clients gave in their name. */
+  /** Returns one side's rating of each unit. Scores by annotators take precedence over scores by clients. */
   private async ratingsBy(
     scope: Scope,
     side: Side,
@@ -119,7 +119,7 @@ export class AgreementService {
     return { ratings, isTruncated };
   }
 
-  /** Returns the scores of the choices in all versions that rated. Omits choices with different scores. */
+  /** Returns the scores of the choices in all versions that gave ratings. Omits choices whose scores differ. */
   private async choiceScores(
     scope: Scope,
     [scorer, reference]: readonly [ScorerEntity, ScorerEntity],
@@ -146,19 +146,19 @@ export class AgreementService {
   }
 
   /**
-   * Returns the units of one side to look up on the other. Takes the reference, which usually has fewer ratings, unless only
-   * its ratings are truncated.
+   * Returns the units of one side, which are then looked up on the other. Prefers the reference, which usually has fewer
+   * ratings, unless only the reference's ratings are truncated.
    */
-  private async ratedUnits(scope: Scope, sides: readonly [Side, Side]): Promise<Part<Unit>> {
+  private async ratedUnits(scope: Scope, sides: readonly [Side, Side]): Promise<LimitedList<Unit>> {
     const [own, reference] = await Promise.all(sides.map((side) => this.newest(scope, side)));
     return reference!.isTruncated && !own!.isTruncated ? own! : reference!;
   }
 
-  private async newest(scope: Scope, side: Side): Promise<Part<Unit>> {
+  private async newest(scope: Scope, side: Side): Promise<LimitedList<Unit>> {
     const others = await this.ratings.newest(scope, side, 'others');
     if (!side.isHuman) return limited(others.items, others.isTruncated);
-    const people = await this.ratings.newest(scope, side, 'people');
-    return limited(mergeNewest(people.items, others.items), people.isTruncated || others.isTruncated);
+    const human = await this.ratings.newest(scope, side, 'people');
+    return limited(mergeNewest(human.items, others.items), human.isTruncated || others.isTruncated);
   }
 }
 
@@ -168,7 +168,7 @@ const sideOf = ({ scorer_id, scorer_kind }: ScorerEntity, version: number | null
   isHuman: scorer_kind === 'human',
 });
 
-/** Includes the kind, because a session and a trace may have the same id. */
+/** Returns a key that includes the kind, because a session and a trace may have the same id. */
 const unitKey = ({ unit_kind, unit_id }: Unit): string => `${unit_kind} ${unit_id}`;
 
 const isNewer = (one: RatedUnit, other: RatedUnit): boolean => one.id > other.id;
@@ -186,12 +186,12 @@ const distinct = <One extends Unit>(units: readonly One[]): One[] => [
 ];
 
 /** Returns the first `UNITS_MAX` units without repetitions. */
-const limited = (units: readonly Unit[], isTruncated = false): Part<Unit> => ({
+const limited = (units: readonly Unit[], isTruncated = false): LimitedList<Unit> => ({
   items: distinct(units.slice(0, UNITS_MAX)),
   isTruncated: isTruncated || units.length > UNITS_MAX,
 });
 
-/** Returns the versions that rated. A score that names no version counts as the current one. */
+/** Returns the versions that gave ratings. A score that names no version counts as one by the current version. */
 function versionsOf(
   { scorer_id, scorer_version }: ScorerEntity,
   ratings: readonly Rating[],

@@ -10,10 +10,10 @@ import {
   resultsOf,
 } from '../computation/paired-cases';
 
-/** Results shown per case and side. `candidate_count` and `baseline_count` have the full numbers. */
-export const TRIALS_SHOWN = 20;
+/** Maximum number of trials returned per case and side. `candidate_count` and `baseline_count` are the full numbers. */
+export const TRIALS_MAX = 20;
 
-/** By difference: the worst regressions first, or the largest improvements. */
+/** `difference` puts the worst regressions first, `-difference` the largest improvements. */
 export const CASE_SORTS = ['difference', '-difference'] as const;
 export type CaseSort = (typeof CASE_SORTS)[number];
 
@@ -27,8 +27,8 @@ export interface CaseSelection {
   cursor: string | undefined;
 }
 
-/** The cases of a page, each with the indices of the results to show. */
-export interface PlannedPage {
+/** The cases of a page, each with the indices of the results to return. */
+export interface PagePlan {
   cases: { index: number; candidate: number[]; baseline: number[] }[];
   total: number;
   nextCursor: string | null;
@@ -41,8 +41,8 @@ export interface SizedCases extends Pick<PairedCases, 'keys'> {
 }
 
 /**
- * Selects the cases of a page. A page ends before its limit once its results reach `PAGE_BYTES`, and so do the results of
- * a case.
+ * Selects the cases of a page. The page ends early once its results reach `PAGE_BYTES`. So does the list of one case's
+ * results.
  *
  * @param differences one per case; NaN for a case without a difference
  */
@@ -50,23 +50,23 @@ export function planPage(
   cases: SizedCases,
   differences: Float64Array,
   selection: CaseSelection,
-): PlannedPage {
+): PagePlan {
   const { sort, outcome, limit, offset, cursor } = selection;
-  const found = orderCases(differences, sort, outcome);
-  const begin = cursor === undefined ? offset : placeAfter(found, cursor, cases.keys, differences, selection);
-  const page: PlannedPage = { cases: [], total: found.length, nextCursor: null };
+  const ordered = orderCases(differences, sort, outcome);
+  const start = cursor === undefined ? offset : indexAfter(ordered, cursor, cases.keys, differences, selection);
+  const page: PagePlan = { cases: [], total: ordered.length, nextCursor: null };
   let bytes = 0;
-  let next = begin;
-  while (next < found.length && page.cases.length < limit && bytes < PAGE_BYTES) {
-    const index = found[next++]!;
-    const shown = shownResults(cases, index);
-    bytes += shown.bytes;
-    page.cases.push({ index, candidate: shown.candidate, baseline: shown.baseline });
+  let next = start;
+  while (next < ordered.length && page.cases.length < limit && bytes < PAGE_BYTES) {
+    const index = ordered[next++]!;
+    const trials = selectTrials(cases, index);
+    bytes += trials.bytes;
+    page.cases.push({ index, candidate: trials.candidate, baseline: trials.baseline });
   }
   const last = page.cases.at(-1);
-  if (last && next < found.length) {
+  if (last && next < ordered.length) {
     const id = String(differences[last.index]!);
-    page.nextCursor = encodeCursor({ sort: listOf(selection), id, key: cases.keys[last.index]! });
+    page.nextCursor = encodeCursor({ sort: listName(selection), id, key: cases.keys[last.index]! });
   }
   return page;
 }
@@ -104,17 +104,17 @@ const rankOf = (sort: CaseSort, difference: number): number =>
   Number.isNaN(difference) ? Infinity : (sort === 'difference' ? difference : -difference) + 0;
 
 /**
- * Returns the name of the list that a cursor belongs to. Includes a digest of the scorer, because its name may be long and
- * contain line breaks.
+ * Returns the name of the list that a cursor belongs to. The name has a digest of the scorer, because a scorer's name may
+ * be long and contain line breaks.
  */
-const listOf = ({ sort, outcome, scorer }: CaseSelection): string =>
+const listName = ({ sort, outcome, scorer }: CaseSelection): string =>
   [sort, outcome ?? '', scorer === undefined ? '' : digestOf(scorer)].join(' ');
 
 const digestOf = (name: string): string => createHash('sha256').update(name).digest('base64url').slice(0, 16);
 
-/** Returns the place of the first case after the cursor's case, which may no longer exist. */
-function placeAfter(
-  found: Int32Array,
+/** Returns the index of the first case after the cursor's case, even if that case no longer exists. */
+function indexAfter(
+  ordered: Int32Array,
   cursor: string,
   keys: readonly string[],
   differences: Float64Array,
@@ -123,29 +123,29 @@ function placeAfter(
   const position = decodeCursor(cursor);
   const { key } = position;
   const difference = Number(position.id);
-  const isOwn = position.sort === listOf(selection) && key !== null && String(difference) === position.id;
+  const isOwn = position.sort === listName(selection) && key !== null && String(difference) === position.id;
   if (!isOwn) throw problem.invalidQuery('cursor', 'belongs to another list or sort');
   const bound = rankOf(selection.sort, difference);
-  const place = found.findIndex((index) => {
+  const first = ordered.findIndex((index) => {
     const own = rankOf(selection.sort, differences[index]!);
     return own > bound || (own === bound && keys[index]! > key);
   });
-  return place < 0 ? found.length : place;
+  return first < 0 ? ordered.length : first;
 }
 
-/** Returns the first trials, alternating between the sides, until they are too large; at least one of each side. */
-function shownResults(
+/** Selects the first trials, alternating between the sides, until they are too large. Selects at least one per side. */
+function selectTrials(
   cases: SizedCases,
   index: number,
 ): { candidate: number[]; baseline: number[]; bytes: number } {
-  const shown = { candidate: [] as number[], baseline: [] as number[], bytes: 0 };
-  for (let trial = 0; trial < TRIALS_SHOWN; trial++) {
+  const trials = { candidate: [] as number[], baseline: [] as number[], bytes: 0 };
+  for (let trial = 0; trial < TRIALS_MAX; trial++) {
     for (const side of ['candidate', 'baseline'] as const) {
       const result = resultsOf(cases[side], index)[trial];
-      if (result === undefined || (trial > 0 && shown.bytes >= PAGE_BYTES)) continue;
-      shown[side].push(result);
-      shown.bytes += cases[side].sizes[result]!;
+      if (result === undefined || (trial > 0 && trials.bytes >= PAGE_BYTES)) continue;
+      trials[side].push(result);
+      trials.bytes += cases[side].sizes[result]!;
     }
   }
-  return shown;
+  return trials;
 }

@@ -20,12 +20,12 @@ import {
   type Verdict,
   VERDICTS,
 } from '../computation/paired-statistics';
-import type { ReadScorer } from './score-reader';
+import type { SelectedScorer } from './score-reader';
 
 export class CompareQueryDto extends PageQueryDto {
   /**
-   * The completed experiment to compare with. By default, the experiment's own baseline, else the one that its dataset has
-   * for experiments of its name.
+   * The completed experiment to compare with. By default, the experiment's own baseline, else the promoted baseline of its
+   * dataset for experiments of this name.
    */
   @IsOptional()
   @IsString()
@@ -46,7 +46,7 @@ export class CompareQueryDto extends PageQueryDto {
   @ToInteger()
   scorer_version?: number;
 
-  /** Compares despite different scorers, versions of a scorer or numbered CSV rows, instead of answering `not_comparable`. */
+  /** Compares even if the scorers, their versions or the numbered CSV rows differ, instead of returning `not_comparable`. */
   @IsOptional()
   @IsBoolean()
   @ToBoolean()
@@ -102,7 +102,7 @@ export class ComparisonTotalsDto {
   cases_only_in_baseline!: number;
 }
 
-/** Mean and count of an experiment's current scores, those that came after it was finalized included. */
+/** Mean and count of an experiment's current scores, including those that came after it was finalized. */
 export class ComparedMeanDto {
   /** The version of the scorer. Null without scores, and for scores that name no version. */
   @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
@@ -112,7 +112,7 @@ export class ComparedMeanDto {
   mean!: number | null;
   @ApiProperty({ type: 'integer', minimum: 0 })
   count!: number;
-  /** Number of expected cases with a score; without a dataset, of all cases. */
+  /** Number of expected cases with a score. Without a dataset, every case is expected. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   scored_count!: number;
   /** Number of expected cases with a deliberate null. Results with an error do not count. */
@@ -155,7 +155,7 @@ export class ScorerComparisonDto {
   @ApiProperty({
     enum: VERDICTS,
     description:
-      '`improved` or `regressed` if `p_value` is below 0.05 and `confidence_interval` excludes 0, else `inconclusive`. `not_comparable` if the scores or the cases of the experiments cannot be compared, for `reason`; nothing is then computed from the scores.',
+      '`improved` or `regressed` if `p_value` is below 0.05 and `confidence_interval` excludes 0, else `inconclusive`. `not_comparable` if the scores or the cases cannot be compared: `reason` says why, and there is no difference.',
   })
   verdict!: Verdict;
   /** Why the scores are not comparable; null if they are. */
@@ -253,7 +253,7 @@ const toMean = (
   version: number | null,
   lateCount: number,
 ): ComparedMeanDto => ({
-  scorer_version: shownVersion(version),
+  scorer_version: toVersion(version),
   mean,
   count,
   scored_count: scoredCount,
@@ -261,8 +261,8 @@ const toMean = (
   late_count: lateCount,
 });
 
-/** Returns a version as views show it: null for scores without a version. */
-export const shownVersion = (version: number | null): number | null => version || null;
+/** Converts a version to its form in responses: null for scores that name no version. */
+export const toVersion = (version: number | null): number | null => version || null;
 
 export function toTotals({ keys, candidate, baseline }: PairedCases): ComparisonTotalsDto {
   const cases_only_in_candidate = keys.length - countCases(baseline);
@@ -272,7 +272,7 @@ export function toTotals({ keys, candidate, baseline }: PairedCases): Comparison
 }
 
 export const toScorer = (
-  { scorer, versions, reason }: ReadScorer,
+  { scorer, versions, reason }: SelectedScorer,
   late: { candidate: number; baseline: number },
   { candidate, baseline, difference, interval, pValue, cases, outcomes, verdict }: PairedDifference,
 ): ScorerComparisonDto => ({
@@ -288,15 +288,15 @@ export const toScorer = (
   reason,
 });
 
-/** @param difference that sorts the case; NaN for none @param shown results of each side */
+/** @param difference the value that sorts the case; NaN without one @param results rows of each side */
 export function toCase(
   cases: ComparedCases,
   scorers: readonly string[],
   index: number,
   difference: number,
-  shown: { candidate: ComparedRow[]; baseline: ComparedRow[] },
+  results: { candidate: ComparedRow[]; baseline: ComparedRow[] },
 ): ComparedCaseDto {
-  const first = [shown.candidate[0], shown.baseline[0]];
+  const first = [results.candidate[0], results.baseline[0]];
   return {
     key: cases.keys[index]!,
     input: first[0]?.input ?? first[1]?.input ?? null,
@@ -309,8 +309,8 @@ export function toCase(
     ),
     candidate_count: resultsOf(cases.candidate, index).length,
     baseline_count: resultsOf(cases.baseline, index).length,
-    candidate: shown.candidate.map(toResult),
-    baseline: shown.baseline.map(toResult),
+    candidate: results.candidate.map(toResult),
+    baseline: results.baseline.map(toResult),
   };
 }
 

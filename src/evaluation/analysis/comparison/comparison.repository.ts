@@ -15,11 +15,11 @@ import type { RawJson } from '#platform/json';
 import { type ExperimentStatus, SUMMARY_RESULTS_MAX } from '../../experiments';
 import type { OtherVersions, ScoredVersion } from './scorer-versions';
 
-/** Results that are read together. Their ids and keys parse within a few milliseconds. */
+/** Results read per batch. Their ids and keys parse within a few milliseconds. */
 const RESULTS_AT_ONCE = 2_500;
-/** Scores that are read together. */
+/** Scores read per batch. */
 const SCORES_AT_ONCE = 20_000;
-/** Versions of scorers counted per experiment: those with the most scores. */
+/** Maximum number of scorer versions read per experiment, those with the most scores first. */
 const VERSIONS_MAX = 10_000;
 
 /** The members of an experiment that a comparison needs. */
@@ -29,21 +29,21 @@ export interface ComparedExperiment {
   experiment_name: string;
   experiment_status: ExperimentStatus;
   baseline_experiment_id: string | null;
-  /** The baseline of its dataset for experiments of its name. */
+  /** The promoted baseline of its dataset for experiments of this name. */
   promoted_baseline_id: string | null;
   dataset_id: string | null;
   dataset_version: number | null;
   expected_case_count: number | null;
-  /** Whether row numbers identify the cases: the CSV version has no column of ids. */
+  /** Whether row numbers identify the cases, because the CSV version has no id column. */
   has_numbered_cases: boolean;
 }
 
 /** A batch of results as columns. */
 export interface ResultBatch {
   resultIds: string[];
-  /** The key that pairs a result: `trial_group`, else `dataset_record_id`, else `case_id`. */
+  /** The key that pairs each result: `trial_group`, else `dataset_record_id`, else `case_id`. */
   caseKeys: string[];
-  /** The key of its expected case; null if it belongs to none. */
+  /** The key of each result's expected case; null for a result without one. */
   expectedKeys: (string | null)[];
   /** Approximate size of each result as JSON, in bytes. */
   bytes: number[];
@@ -82,7 +82,7 @@ interface ColumnRow {
   late: number;
 }
 
-/** The members of a result that a case of a comparison shows. */
+/** The members of a result that a comparison returns. */
 export interface ComparedRow {
   result_id: string;
   case_id: string;
@@ -99,17 +99,17 @@ export interface ComparedRow {
 }
 
 /**
- * Selects the current score of each result by the chosen versions: a hosted one before one that a client uploaded.
+ * Selects the current score of each result by the chosen versions. Hosted scores take precedence over scores by clients.
  *
  * @param within a condition on `s.result_id`
- * @param mixing whether results without a score by the chosen version take the newest one by another
+ * @param allowMismatch whether a result without a score by the chosen version gets the one by the newest other version
  */
 const currentScores = (
   { workspaceId }: Scope,
   experimentId: string,
   chosen: readonly ChosenScorer[],
   within: Sql,
-  mixing: boolean,
+  allowMismatch: boolean,
 ): Sql => {
   const names = arrayParameter(
     'text',
@@ -120,7 +120,7 @@ const currentScores = (
     CROSS JOIN LATERAL (
       SELECT DISTINCT ON (s.result_id) s.result_id, s.score, s.is_late FROM result_scores s
       WHERE s.experiment_id = ${experimentId} AND s.workspace_id = ${workspaceId} AND s.scorer = chosen.scorer
-        ${mixing ? empty : sql`AND s.scorer_version = chosen.version`} AND ${within}
+        ${allowMismatch ? empty : sql`AND s.scorer_version = chosen.version`} AND ${within}
       ORDER BY s.result_id, s.scorer_version = chosen.version DESC, s.scorer_version DESC, s.source = 'client', s.source
       OFFSET 0) current`;
 };
@@ -131,8 +131,8 @@ export class ComparisonRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Runs `read` on one snapshot of the database, so that scores and counts are consistent. Batches are read in the order of
-   * an index: in an experiment that the statistics do not know, each would else read and sort all results.
+   * Runs `read` on one snapshot of the database, so that scores and counts are consistent. Batches are read in index order.
+   * Otherwise, each batch would read and sort all results of an experiment that is not in PostgreSQL's statistics yet.
    */
   inSnapshot<Result>(read: (tx: Tx) => Promise<Result>): Promise<Result> {
     return this.database.transaction(async (tx) => {
@@ -160,7 +160,7 @@ export class ComparisonRepository {
     return row ?? null;
   }
 
-  /** Returns a digest of the scores that came after an experiment was finalized. It changes with any of them. */
+  /** Returns a digest of the scores that came after an experiment was finalized. Any change of these scores changes it. */
   async lateDigest({ workspaceId }: Scope, experimentId: string): Promise<string> {
     const [row] = await this.database.query<{ digest: string }>(
       prepared(
@@ -227,31 +227,31 @@ export class ComparisonRepository {
    *
    * @param results number of results that were read
    * @param last id of the last of them
-   * @param mixing see `currentScores`
+   * @param allowMismatch see `currentScores`
    */
   async readScores(
     tx: Tx,
     scope: Scope,
     experimentId: string,
     chosen: readonly ChosenScorer[],
-    { results, last, mixing }: { results: number; last: string; mixing: boolean },
+    { results, last, allowMismatch }: { results: number; last: string; allowMismatch: boolean },
     take: (batch: ScorerColumn[]) => void,
   ): Promise<void> {
-    const together = Math.max(1, Math.floor(SCORES_AT_ONCE / Math.max(1, results)));
+    const perBatch = Math.max(1, Math.floor(SCORES_AT_ONCE / Math.max(1, results)));
     const within = sql`s.result_id <= ${last}`;
-    for (let at = 0; at < chosen.length; at += together) {
-      const scorers = chosen.slice(at, at + together);
-      // The results are not joined: for a workspace that the statistics do not know, that would take quadratic time.
+    for (let at = 0; at < chosen.length; at += perBatch) {
+      const scorers = chosen.slice(at, at + perBatch);
+      // no join with the results, which would take quadratic time for a workspace that is not in the statistics yet
       const rows = await tx.query<ColumnRow>(
         sql`SELECT chosen.scorer, json_agg(result_id)::text AS ids, json_agg(score)::text AS scores,
                    count(*) FILTER (WHERE is_late) AS late
-          FROM ${currentScores(scope, experimentId, scorers, within, mixing)} GROUP BY chosen.scorer`,
+          FROM ${currentScores(scope, experimentId, scorers, within, allowMismatch)} GROUP BY chosen.scorer`,
       );
       take(rows.map(toColumn));
     }
   }
 
-  /** Returns for each scorer the results that the chosen version has not scored, but others have. */
+  /** Counts, for each scorer, the results that other versions have scored but the chosen version has not. */
   async otherVersions(
     tx: Tx,
     { workspaceId }: Scope,
@@ -308,13 +308,13 @@ export class ComparisonRepository {
     experimentId: string,
     resultIds: readonly string[],
     chosen: readonly ChosenScorer[],
-    mixing: boolean,
+    allowMismatch: boolean,
   ): Promise<Map<string, Record<string, number | null>>> {
     if (resultIds.length === 0 || chosen.length === 0) return new Map();
     const within = sql`s.result_id = ANY (${arrayParameter('text', resultIds)}::text[])`;
     const rows = await this.database.query<{ result_id: string; scores: Record<string, number | null> }>(
       sql`SELECT result_id, json_object_agg(chosen.scorer, score)::jsonb AS scores
-        FROM ${currentScores(scope, experimentId, chosen, within, mixing)} GROUP BY result_id`,
+        FROM ${currentScores(scope, experimentId, chosen, within, allowMismatch)} GROUP BY result_id`,
     );
     return new Map(rows.map(({ result_id, scores }) => [result_id, scores]));
   }

@@ -5,7 +5,7 @@ import { FairLimiter } from '#platform/concurrency';
 import { PAGE_SIZE_DEFAULT } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { AnalysisPool } from '../computation/analysis.pool';
-import { type PlannedPage, planPage } from './case-page';
+import { type PagePlan, planPage } from './case-page';
 import {
   type ComparedCaseDto,
   type ComparedCasePageDto,
@@ -23,7 +23,7 @@ import {
   type ComparedRow,
 } from './comparison.repository';
 import type { ComparedCases } from '../computation/paired-statistics';
-import { type ExperimentPair, type ExperimentScores, type ReadScorer, ScoreReader } from './score-reader';
+import { type ExperimentPair, type ExperimentScores, ScoreReader, type SelectedScorer } from './score-reader';
 
 interface Pair {
   candidate: ComparedExperiment;
@@ -42,11 +42,11 @@ const STRING_BYTES = 32;
 /** Approximate size of a scorer's name, versions and statistics. */
 const SCORER_BYTES = 2_000;
 
-/** The comparison of two experiments, without their outputs. */
+/** The comparison of two experiments, without the outputs of their results. */
 interface Comparison {
   cases: ComparedCases;
   sides: Record<Side, Omit<ExperimentScores, 'columns'>>;
-  scorers: ReadScorer[];
+  scorers: SelectedScorer[];
   /** Number of scorers found in either experiment. `scorers` has the ones compared. */
   scorerCount: number;
 }
@@ -55,7 +55,7 @@ interface Comparison {
 interface ScoreChoice {
   requested: ChosenScorer | undefined;
   /** Whether scores by different versions are compared. */
-  mixing: boolean;
+  allowMismatch: boolean;
 }
 
 @Injectable()
@@ -65,8 +65,8 @@ export class ComparisonService {
     maxWaiting: PAGES_WAITING,
   });
   /**
-   * Comparisons of frozen experiments, whose results never change, by the scores that came later. Further pages then read
-   * only their own results.
+   * Caches comparisons of frozen experiments, whose results never change, so that further pages read only their own
+   * results. The key has a digest of the late scores.
    */
   private readonly cache = new LRUCache<string, Comparison>({
     maxSize: CACHE_BYTES,
@@ -85,7 +85,7 @@ export class ComparisonService {
    * `scorer_version` without `scorer`; 409 for a baseline that is not completed; 503 if too many comparisons or pages
    * wait.
    *
-   * @param signal ends the computation
+   * @param signal aborts the computation
    */
   async compare(
     scope: Scope,
@@ -105,9 +105,9 @@ export class ComparisonService {
     const withStatistics = !isFurtherPage(query);
     const comparison = await this.comparison(scope, pair, choice, withStatistics, signal);
     const { cases, sides, scorers, scorerCount } = comparison;
-    const lateOf = (place: number): Record<Side, number> => ({
-      candidate: sides.candidate.lateCounts[place]!,
-      baseline: sides.baseline.lateCounts[place]!,
+    const lateCountsOf = (index: number): Record<Side, number> => ({
+      candidate: sides.candidate.lateCounts[index]!,
+      baseline: sides.baseline.lateCounts[index]!,
     });
     return {
       candidate: toExperiment(pair.candidate, sides.candidate),
@@ -115,7 +115,7 @@ export class ComparisonService {
       is_truncated: sides.candidate.isTruncated || sides.baseline.isTruncated,
       totals: toTotals(cases),
       scorers: withStatistics
-        ? cases.statistics!.map((one, i) => toScorer(scorers[i]!, lateOf(i), one))
+        ? cases.statistics!.map((one, i) => toScorer(scorers[i]!, lateCountsOf(i), one))
         : null,
       scorer_count: scorerCount,
       cases: await this.page(scope, pair, comparison, query, signal),
@@ -132,7 +132,7 @@ export class ComparisonService {
   ): Promise<Comparison> {
     const ids = [pair.candidate.experiment_id, pair.baseline.experiment_id] as const;
     const isFrozen = [pair.candidate, pair.baseline].every((one) => one.experiment_status !== 'running');
-    // read before the scores, so that a score that comes between is not taken for one of the digest
+    // read before the scores: a score that is written in between changes the next request's key
     const key = isFrozen ? await this.cacheKey(scope, ids, choice) : '';
     const cached = isFrozen ? this.cache.get(key) : undefined;
     if (cached && (cached.cases.statistics || !withStatistics)) return cached;
@@ -165,10 +165,10 @@ export class ComparisonService {
   private async cacheKey(
     scope: Scope,
     ids: readonly string[],
-    { requested, mixing }: ScoreChoice,
+    { requested, allowMismatch }: ScoreChoice,
   ): Promise<string> {
     const digests = await Promise.all(ids.map((id) => this.comparisons.lateDigest(scope, id)));
-    return JSON.stringify([scope.workspaceId, ids, digests, requested ?? null, mixing]);
+    return JSON.stringify([scope.workspaceId, ids, digests, requested ?? null, allowMismatch]);
   }
 
   private async page(
@@ -178,7 +178,7 @@ export class ComparisonService {
     {
       scorer,
       only,
-      allow_version_mismatch: mixing = false,
+      allow_version_mismatch: allowMismatch = false,
       sort,
       limit = PAGE_SIZE_DEFAULT,
       offset = 0,
@@ -212,12 +212,12 @@ export class ComparisonService {
         pair[side].experiment_id,
         rows.map((row) => row.result_id),
         chosen,
-        mixing,
+        allowMismatch,
       );
       const compared = new Set(readScorers.map(({ scorer: name }) => name));
       return new Map(
         rows.map((row) => {
-          // scores that are not compared are those that the result shows
+          // for scorers outside the comparison, keep the result's own scores
           const others = Object.entries(row.scores).filter(([name]) => !compared.has(name));
           return [
             row.result_id,
@@ -233,8 +233,8 @@ export class ComparisonService {
     const items = planned.cases.map((one): ComparedCaseDto => {
       const rows = (side: Side, from: Map<string, ComparedRow>): ComparedRow[] =>
         one[side].flatMap((result) => from.get(sides[side].resultIds[result]!) ?? []);
-      const shown = { candidate: rows('candidate', candidate), baseline: rows('baseline', baseline) };
-      return toCase(cases, scorers, one.index, differences[one.index]!, shown);
+      const results = { candidate: rows('candidate', candidate), baseline: rows('baseline', baseline) };
+      return toCase(cases, scorers, one.index, differences[one.index]!, results);
     });
     return { items, page: { limit, offset, total: planned.total, next_cursor: planned.nextCursor } };
   }
@@ -243,24 +243,24 @@ export class ComparisonService {
     scope: Scope,
     { experiment_id }: ComparedExperiment,
     ids: readonly string[],
-    { cases }: PlannedPage,
+    { cases }: PagePlan,
     side: Side,
   ): Promise<ComparedRow[]> {
-    const idsOf = (places: number[]): string[] => places.map((place) => ids[place]!);
+    const idsOf = (indexes: number[]): string[] => indexes.map((index) => ids[index]!);
     const all = cases.flatMap((one) => idsOf(one[side]));
     const first = cases.flatMap((one) => idsOf(one[side].slice(0, 1)));
     return this.comparisons.readRows(scope, experiment_id, all, first);
   }
 }
 
-/** Errors: 400 for a version without a scorer. */
+/** Returns the requested choice of scores. Errors: 400 for a version without a scorer. */
 function choiceOf({ scorer, scorer_version, allow_version_mismatch }: CompareQueryDto): ScoreChoice {
   if (scorer_version !== undefined && scorer === undefined) {
-    throw problem.invalidQuery('scorer_version', 'requires scorer');
+    throw problem.invalidQuery('scorer_version', 'requires `scorer`');
   }
   return {
     requested: scorer_version === undefined ? undefined : { scorer: scorer!, version: scorer_version },
-    mixing: allow_version_mismatch === true,
+    allowMismatch: allow_version_mismatch === true,
   };
 }
 

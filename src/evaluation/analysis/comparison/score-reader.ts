@@ -14,12 +14,12 @@ import {
   type ScoredVersion,
 } from './scorer-versions';
 
-/** Scorers compared, at most. */
+/** Maximum number of scorers compared. */
 const SCORERS_MAX = 100;
 
 /** The results of one experiment in order of arrival, and their current scores. */
 export interface ExperimentScores {
-  /** The scores of the scorers that are read, in their order. */
+  /** The scores, in the order of the selected scorers. */
   columns: ScoreColumns;
   resultIds: string[];
   /** Approximate size of each result as JSON, in bytes. */
@@ -39,7 +39,7 @@ export interface ExperimentPair {
 }
 
 /** A scorer whose scores are read. */
-export interface ReadScorer {
+export interface SelectedScorer {
   scorer: string;
   versions: ChosenVersions;
   /** Why the candidate's scores have no single scale; null if they have. */
@@ -53,21 +53,21 @@ export interface ScorePair {
   candidate: ExperimentScores;
   /** Null if there is no baseline. */
   baseline: ExperimentScores | null;
-  scorers: ReadScorer[];
+  scorers: SelectedScorer[];
   /** Number of scorers found in either experiment. `scorers` has those that were read. */
   scorerCount: number;
 }
 
 /** Which scores are read. */
 export interface ScoreSelection {
-  /** Names of the scorers; null for those to compare. */
+  /** Names of the scorers; null selects them by their number of scores. */
   scorers: readonly string[] | null;
   /** Scorers whose baseline scores are not read. */
   withoutBaseline?: ReadonlySet<string>;
   /** A version of one scorer that is read on both sides. */
   requested?: ChosenScorer | undefined;
-  /** Whether results without a score by the chosen version take one by another. */
-  mixing: boolean;
+  /** Whether a result without a score by the chosen version gets one by another version. */
+  allowMismatch: boolean;
 }
 
 /** Reads the scores of two experiments for comparisons and gates. */
@@ -76,9 +76,9 @@ export class ScoreReader {
   constructor(private readonly comparisons: ComparisonRepository) {}
 
   /**
-   * Finds an experiment and its baseline: the requested one, else the experiment's own, else the one that its dataset has
-   * for its name, unless that is the experiment itself. Errors: 404 for an unknown experiment; the error that
-   * `unknownBaseline` returns for an unknown baseline; 409 for a baseline that is not completed.
+   * Finds an experiment and its baseline: the requested one, else the experiment's own, else the promoted baseline of its
+   * dataset, unless that is the experiment itself. Errors: 404 for an unknown experiment; the error that `unknownBaseline`
+   * returns for an unknown baseline; 409 for a baseline that is not completed.
    */
   async find(
     scope: Scope,
@@ -121,7 +121,7 @@ export class ScoreReader {
       };
       const [own, other] = [await versionsOf(candidate), await versionsOf(baseline)];
       const names = selection.scorers ?? scorersToCompare(own, other);
-      const chosen = names.map((scorer): ReadScorer => {
+      const chosen = names.map((scorer): SelectedScorer => {
         const hasBaseline = baseline !== null && selection.withoutBaseline?.has(scorer) !== true;
         const requested = selection.requested?.scorer === scorer ? selection.requested.version : undefined;
         const versions = chooseVersions(
@@ -139,19 +139,19 @@ export class ScoreReader {
         };
       });
       const differingCases = differingCasesReason(candidate, baseline);
-      const side = new SideReading(this.comparisons, tx, scope, selection, signal);
+      const side = new SideReader(this.comparisons, tx, scope, selection, signal);
       const candidateSide = await side.read(candidate, 'candidate', chosen, own);
       const baselineSide = baseline && (await side.read(baseline, 'baseline', chosen, other));
       return {
         candidate: candidateSide.scores,
         baseline: baselineSide && baselineSide.scores,
-        scorers: chosen.map((one, i): ReadScorer => {
-          if (selection.mixing) return { ...one, candidateReason: null, reason: null };
-          const candidateReason = candidateSide.mixed[i] ?? one.candidateReason;
+        scorers: chosen.map((one, i): SelectedScorer => {
+          if (selection.allowMismatch) return { ...one, candidateReason: null, reason: null };
+          const candidateReason = candidateSide.mixedReasons[i] ?? one.candidateReason;
           return {
             ...one,
             candidateReason,
-            reason: candidateReason ?? baselineSide?.mixed[i] ?? one.reason ?? differingCases,
+            reason: candidateReason ?? baselineSide?.mixedReasons[i] ?? one.reason ?? differingCases,
           };
         }),
         scorerCount: new Set([...own, ...other].map(({ scorer }) => scorer)).size,
@@ -161,8 +161,8 @@ export class ScoreReader {
 }
 
 /**
- * Returns why the cases of two experiments cannot be paired, or null. Where the rows of a CSV version have no ids, the same
- * number may be another case in another version.
+ * Returns why the cases of two experiments cannot be paired, or null. If the rows of a CSV version have no ids, the same
+ * row number may be a different case in another version.
  */
 function differingCasesReason(
   candidate: ComparedExperiment,
@@ -172,13 +172,13 @@ function differingCasesReason(
   if (versions.includes(null) || !(candidate.has_numbered_cases || baseline!.has_numbered_cases)) return null;
   if (versions[0] === versions[1] && candidate.dataset_id === baseline!.dataset_id) return null;
   return (
-    `The candidate uses CSV version ${versions[0]}, the baseline version ${versions[1]}, and row numbers identify their ` +
-    'cases, so that a number may stand for different questions. Add a column id to the file.'
+    `The candidate uses CSV version ${versions[0]}, the baseline version ${versions[1]}. Row numbers identify their ` +
+    'cases, so the same number may be a different case in each version. Add an `id` column to the file.'
   );
 }
 
-/** Reads the scores of each side. */
-class SideReading {
+/** Reads the results and the scores of each side. */
+class SideReader {
   constructor(
     private readonly comparisons: ComparisonRepository,
     private readonly tx: Tx,
@@ -190,11 +190,11 @@ class SideReading {
   async read(
     { experiment_id: id, expected_case_count }: ComparedExperiment,
     side: 'candidate' | 'baseline',
-    scorers: readonly ReadScorer[],
-    known: readonly ScoredVersion[],
-  ): Promise<{ scores: ExperimentScores; mixed: (string | null)[] }> {
+    scorers: readonly SelectedScorer[],
+    scoredVersions: readonly ScoredVersion[],
+  ): Promise<{ scores: ExperimentScores; mixedReasons: (string | null)[] }> {
     const { tx, scope, signal, comparisons } = this;
-    const { mixing, requested } = this.selection;
+    const { allowMismatch, requested } = this.selection;
     const [resultIds, caseKeys, sizes]: [string[], string[], number[]] = [[], [], []];
     const expectedKeys: (string | null)[] = [];
     const hasErrors: boolean[] = [];
@@ -203,7 +203,7 @@ class SideReading {
       signal.throwIfAborted();
       resultIds.push(...batch.resultIds);
       caseKeys.push(...batch.caseKeys);
-      // without a dataset, every case counts
+      // without a dataset, every case is expected
       expectedKeys.push(...(expected_case_count === null ? batch.caseKeys : batch.expectedKeys));
       sizes.push(...batch.bytes);
       hasErrors.push(...batch.hasErrors);
@@ -214,32 +214,32 @@ class SideReading {
       caseKeys,
       scores: new Float64Array(scorers.length * count).fill(NaN),
       nulls: new Uint8Array(scorers.length * count),
-      expectedCases: numbered(expectedKeys),
+      expectedCases: numberKeys(expectedKeys),
     };
-    const resultPlaces = new Map(resultIds.map((resultId, place) => [resultId, place]));
-    const places = new Map(scorers.map(({ scorer }, place) => [scorer, place]));
+    const resultIndexes = new Map(resultIds.map((resultId, index) => [resultId, index]));
+    const scorerIndexes = new Map(scorers.map(({ scorer }, index) => [scorer, index]));
     const chosen = scorers.flatMap(({ scorer, versions }): ChosenScorer[] =>
       versions[side] === null ? [] : [{ scorer, version: versions[side] }],
     );
     const lateCounts = scorers.map(() => 0);
-    const reading = { results: count, last, mixing };
+    const reading = { results: count, last, allowMismatch };
     await comparisons.readScores(tx, scope, id, chosen, reading, (batch) => {
       signal.throwIfAborted();
       for (const column of batch) {
-        const place = places.get(column.scorer)!;
-        lateCounts[place] = column.lateCount;
+        const index = scorerIndexes.get(column.scorer)!;
+        lateCounts[index] = column.lateCount;
         column.resultIds.forEach((resultId, i) => {
           const score = column.scores[i]!;
-          const result = resultPlaces.get(resultId)!;
-          if (score !== null) columns.scores[place * count + result] = score;
-          else if (!hasErrors[result]!) columns.nulls[place * count + result] = 1;
+          const result = resultIndexes.get(resultId)!;
+          if (score !== null) columns.scores[index * count + result] = score;
+          else if (!hasErrors[result]!) columns.nulls[index * count + result] = 1;
         });
       }
     });
     const mayMix = chosen.filter(
-      ({ scorer }) => requested?.scorer !== scorer && numbersOf(known, scorer).length > 1,
+      ({ scorer }) => requested?.scorer !== scorer && numbersOf(scoredVersions, scorer).length > 1,
     );
-    const others = mixing
+    const others = allowMismatch
       ? new Map<string, OtherVersions>()
       : await comparisons.otherVersions(tx, scope, id, mayMix, last);
     return {
@@ -252,7 +252,7 @@ class SideReading {
         lateCounts,
         isTruncated,
       },
-      mixed: scorers.map(({ scorer, versions }) => mixedReason(side, versions[side], others.get(scorer))),
+      mixedReasons: scorers.map(({ scorer, versions }) => mixedReason(side, versions[side], others.get(scorer))),
     };
   }
 }
@@ -269,7 +269,7 @@ const versionOf = (
 ): ScoredVersion[] => versions.filter((one) => one.scorer === scorer && one.version === version);
 
 /** Numbers distinct keys in order of appearance; -1 for null. */
-function numbered(keys: readonly (string | null)[]): Int32Array {
+function numberKeys(keys: readonly (string | null)[]): Int32Array {
   const numbers = new Map<string, number>();
   return Int32Array.from(keys, (key) => {
     if (key === null) return -1;
@@ -289,7 +289,8 @@ function scorersToCompare(candidate: readonly ScoredVersion[], baseline: readonl
   }
   return [...counts]
     .sort(
-      ([a, of], [b, other]) => other.sides.size - of.sides.size || other.count - of.count || (a < b ? -1 : 1),
+      ([a, own], [b, other]) =>
+        other.sides.size - own.sides.size || other.count - own.count || (a < b ? -1 : 1),
     )
     .slice(0, SCORERS_MAX)
     .map(([scorer]) => scorer)

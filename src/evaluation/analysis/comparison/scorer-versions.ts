@@ -49,7 +49,7 @@ export interface OtherVersions {
 /** Returns why the scores of two versions cannot be compared, or null. A side without scores has nothing to compare. */
 export function differingReason({ candidate, baseline }: ChosenVersions): string | null {
   if (candidate === null || baseline === null || candidate === baseline) return null;
-  return `The candidate was scored by ${named(candidate)}, the baseline by ${named(baseline)}. Score both with the same version.`;
+  return `The candidate was scored by ${describeVersion(candidate)}, the baseline by ${describeVersion(baseline)}. Score both with the same version.`;
 }
 
 /** Returns why one side has no single scale, or null. */
@@ -61,12 +61,12 @@ export function mixedReason(
   if (chosen === null || !others || others.count === 0) return null;
   const results = others.count === 1 ? '1 result' : `${others.count} results`;
   const have = others.count === 1 ? 'has' : 'have';
-  return `The ${side} mixes versions: ${results} ${have} a score by ${others.versions.map(named).join(' or ')}, but none by ${named(chosen)}. Score all results with one version.`;
+  return `The ${side} mixes versions: ${results} ${have} a score by ${others.versions.map(describeVersion).join(' or ')}, but none by ${describeVersion(chosen)}. Score all results with one version.`;
 }
 
 /**
- * Returns why scores of the chosen versions are by different scorers, or null. A scorer that takes over the name of an
- * archived one begins at version 1 again.
+ * Returns why the chosen versions belong to different scorers, or null. A scorer that reuses the name of an archived one
+ * starts at version 1 again.
  */
 export function differentScorersReason(chosen: readonly ScoredVersion[]): string | null {
   const ids = new Set(
@@ -78,5 +78,5 @@ export function differentScorersReason(chosen: readonly ScoredVersion[]): string
   return `Different scorers had this name: ${[...ids].sort().join(', ')}. Score all results with one of them.`;
 }
 
-const named = (version: number): string =>
-  version === UNVERSIONED ? 'an unnamed version' : `version ${version}`;
+const describeVersion = (version: number): string =>
+  version === UNVERSIONED ? 'an unspecified version' : `version ${version}`;

@@ -7,7 +7,7 @@ import {
 } from '../statistics/agreement-coefficients';
 import { bootstrapInterval, type Interval } from '../statistics/bootstrap';
 import { seedOf } from '../statistics/random';
-import { meanAbsoluteErrorOf, meanOf, type Resampled } from '../statistics/resampled';
+import { meanAbsoluteErrorOf, meanOf, type ResampledStatistic } from '../statistics/resampled-statistic';
 
 /** Scores with more distinct values than this are continuous and have no categories. */
 const VALUES_MAX = 20;
@@ -65,7 +65,7 @@ export interface AgreementMeasures extends CategoryMeasures {
 type Pair<Value> = readonly [scorer: Value, reference: Value];
 
 /** Measures a statistic. The purpose seeds the random numbers. */
-type Measurer = (purpose: string, of: Resampled) => Measure;
+type Measurer = (purpose: string, statistic: ResampledStatistic) => Measure;
 
 /** Measures the agreement of two scorers on the units that both rated. */
 export function measureAgreement({
@@ -75,12 +75,12 @@ export function measureAgreement({
   choiceScores,
 }: AgreementInput): AgreementMeasures {
   const measure = measurerOf(ids);
-  const ofCategories = measureCategories(categorize(scorer, reference), choiceScores, measure);
+  const categoryMeasures = measureCategories(categorize(scorer, reference), choiceScores, measure);
   const pairs = numericPairs(scorer.scores, reference.scores);
-  if (pairs.length === 0) return { ...ofCategories, intervalAlpha: null, meanAbsoluteError: null };
+  if (pairs.length === 0) return { ...categoryMeasures, intervalAlpha: null, meanAbsoluteError: null };
   const column = (side: 0 | 1): Float64Array => Float64Array.from(pairs, (pair) => pair[side]);
   return {
-    ...ofCategories,
+    ...categoryMeasures,
     intervalAlpha: measure('interval alpha', intervalAlphaOf(pairs)),
     meanAbsoluteError: measure('mean absolute error', meanAbsoluteErrorOf(column(0), column(1))),
   };
@@ -95,7 +95,7 @@ export interface AnnotatorRating {
 export interface AnnotatorsInput {
   /** The id of what is rated, which seeds the random numbers. */
   id: string;
-  /** The ratings of each unit. Units with fewer than two are left out. */
+  /** The ratings of each unit. Units with fewer than two are ignored. */
   units: readonly (readonly AnnotatorRating[])[];
 }
 
@@ -109,7 +109,7 @@ export interface AnnotatorMeasures {
   intervalAlpha: Measure | null;
 }
 
-/** Measures the agreement of the raters of each unit, by labels where all ratings have one, else by scores. */
+/** Measures the agreement of the raters of each unit, by labels if all ratings have one, else by scores. */
 export function measureAnnotators({ id, units }: AnnotatorsInput): AnnotatorMeasures {
   const rated = units.filter((ratings) => ratings.length > 1);
   if (rated.length === 0) {
@@ -121,10 +121,10 @@ export function measureAnnotators({ id, units }: AnnotatorsInput): AnnotatorMeas
   const hasLabels = labels.every((unit, index) => unit.length === rated[index]!.length);
   const categories: (string | number)[][] = hasLabels ? labels : scores;
   const isNominal = new Set(categories.flat()).size <= (hasLabels ? LABELS_MAX : VALUES_MAX);
-  const agreed = Float64Array.from(categories, shareOfEqualPairs);
+  const agreement = Float64Array.from(categories, shareOfEqualPairs);
   return {
     units: rated.length,
-    observedAgreement: isNominal ? measure('observed agreement', meanOf(agreed)) : null,
+    observedAgreement: isNominal ? measure('observed agreement', meanOf(agreement)) : null,
     nominalAlpha: isNominal ? measure('nominal alpha', nominalAlphaOf(categories)) : null,
     intervalAlpha: measure('interval alpha', intervalAlphaOf(scores)),
   };
@@ -138,13 +138,13 @@ function shareOfEqualPairs(values: readonly (string | number)[]): number {
   return equal / (values.length * (values.length - 1));
 }
 
-/** @param ids seed the random numbers, in any order */
+/** Returns a function that measures statistics. @param ids seed the random numbers, in any order */
 const measurerOf =
   (ids: readonly string[]): Measurer =>
-  (purpose, of) => ({
-    units: of.units,
-    value: Number.isFinite(of.estimate) ? of.estimate : null,
-    interval: bootstrapInterval(of, seedOf(purpose, ...[...ids].sort())),
+  (purpose, statistic) => ({
+    units: statistic.units,
+    value: Number.isFinite(statistic.estimate) ? statistic.estimate : null,
+    interval: bootstrapInterval(statistic, seedOf(purpose, ...[...ids].sort())),
   });
 
 interface Categorized {
@@ -163,18 +163,18 @@ function measureCategories(
   }
   const { basis, pairs } = categorized;
   const categories = [...new Set(pairs.flat())].sort((a, b) => (a < b ? -1 : 1));
-  const places = new Map(categories.map((category, place) => [category, place]));
+  const indexes = new Map(categories.map((category, index) => [category, index]));
   const counts = categories.map(() => categories.map(() => 0));
-  for (const [own, other] of pairs) counts[places.get(own)!]![places.get(other)!]!++;
+  for (const [own, other] of pairs) counts[indexes.get(own)!]![indexes.get(other)!]!++;
   const cells: Cell[] = counts.flatMap((columns, row) =>
     columns.flatMap((count, column) => (count > 0 ? [{ row, column, count }] : [])),
   );
   const scores = categories.flatMap((one) => (typeof one === 'number' ? one : (choiceScores.get(one) ?? [])));
   const values = scores.length === categories.length ? scores : null;
-  const agreed = Float64Array.from(pairs, ([own, other]) => Number(own === other));
+  const agreement = Float64Array.from(pairs, ([own, other]) => Number(own === other));
   return {
     confusion: { basis, categories, values, counts, units: pairs.length },
-    observedAgreement: measure('observed agreement', meanOf(agreed)),
+    observedAgreement: measure('observed agreement', meanOf(agreement)),
     cohensKappa: measure('kappa', cohensKappaOf(cells, categories.length)),
     weightedKappa: values && measure('weighted kappa', quadraticKappaOf(cells, values)),
     nominalAlpha: measure('nominal alpha', nominalAlphaOf(pairs)),

@@ -5,16 +5,19 @@ import { isExhausted, type Owner, type RunTask, WorkerPool } from '#platform/con
 import { problem } from '#platform/problem';
 import type * as tasks from './analysis.thread';
 
-/** Threads of an organization. One more exists for others. Each may hold the scores of a comparison, up to 30 MiB. */
+/**
+ * Maximum number of threads that one organization uses. One more thread exists for the others. Each may hold the scores of
+ * a comparison, up to 30 MiB.
+ */
 const THREADS = Math.min(4, Math.max(2, availableParallelism() - 1));
 const WAITING_MAX = 128;
-/** Longer than the default time limit of any request. The request's signal ends a task earlier. */
+/** Longer than the default time limit of any request, whose signal normally aborts a task earlier. */
 const DEADLINE_MS = 120_000;
 const HEAP_MIB = 256;
 const EXHAUSTED =
   'Computing these statistics took too much time or memory. Try again later, or use smaller experiments.';
 
-/** The threads in which comparisons, gates and agreement are computed. */
+/** The worker threads that compute comparisons, gates and agreement. */
 @Injectable()
 export class AnalysisPool extends WorkerPool<typeof tasks> {
   constructor() {
@@ -28,7 +31,7 @@ export class AnalysisPool extends WorkerPool<typeof tasks> {
     });
   }
 
-  /** Reserves a thread like every pool. Errors: also 503 for tasks that take too much time or memory. */
+  /** Reserves a thread, as in every pool. Errors: in addition, 503 for tasks that take too much time or memory. */
   override async reserve<Answer>(
     owner: Owner,
     signal: AbortSignal,

@@ -6,7 +6,7 @@ const ROUNDING = 1e-12;
 export const OUTCOMES = ['improved', 'regressed', 'unchanged', 'missing'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** Returns the outcome for a difference candidate - baseline. NaN is a case without a score on one side. */
+/** Returns the outcome for a difference candidate - baseline. NaN means that a side has no score. */
 export function outcomeOf(difference: number): Outcome {
   if (Number.isNaN(difference)) return 'missing';
   if (difference === 0) return 'unchanged';
@@ -21,7 +21,7 @@ export interface ScoreColumns {
   scores: Float64Array;
   /** In the same order: 1 for a result with a deliberate null. */
   nulls: Uint8Array;
-  /** The number of each result's expected case, from 0; -1 for a result of no expected case. */
+  /** The number of each result's expected case, from 0; -1 for a result without one. */
   expectedCases: Int32Array;
 }
 
@@ -45,17 +45,17 @@ export function columnOf({ caseKeys, scores }: ScoreColumns, scorer: number): Fl
 export function totalsOf(columns: ScoreColumns, scorer: number): ScoreTotals {
   const scores = columnOf(columns, scorer);
   const nulls = columns.nulls.subarray(scorer * scores.length, (scorer + 1) * scores.length);
-  // of each expected case: 0 is not covered, 1 a deliberate null, 2 a score
-  const cover = new Uint8Array(scores.length);
+  // for each expected case: 0 if it is not covered, 1 for a deliberate null, 2 for a score
+  const coverage = new Uint8Array(scores.length);
   let count = 0;
   for (let i = 0; i < scores.length; i++) {
     const isScored = !Number.isNaN(scores[i]!);
     if (isScored) count++;
     const expected = columns.expectedCases[i]!;
-    if (expected >= 0) cover[expected] = Math.max(cover[expected]!, isScored ? 2 : nulls[i]!);
+    if (expected >= 0) coverage[expected] = Math.max(coverage[expected]!, isScored ? 2 : nulls[i]!);
   }
-  const of = (kind: number): number => cover.filter((one) => one === kind).length;
-  return { mean: decimalMean(scores), count, scoredCount: of(2), nullCount: of(1) };
+  const countOf = (kind: number): number => coverage.filter((one) => one === kind).length;
+  return { mean: decimalMean(scores), count, scoredCount: countOf(2), nullCount: countOf(1) };
 }
 
 /** The results of one side, grouped by case. Case i has `results[starts[i]]` to `results[starts[i + 1] - 1]`. */
@@ -94,11 +94,11 @@ export function pairCases(candidate: readonly string[], baseline: readonly strin
   };
   const numbered = [candidate, baseline].map((keys) => Int32Array.from(keys, numberOf));
   const keys = [...numbers.keys()].sort();
-  const places = new Int32Array(keys.length);
-  keys.forEach((key, place) => (places[numbers.get(key)!] = place));
+  const indexes = new Int32Array(keys.length);
+  keys.forEach((key, index) => (indexes[numbers.get(key)!] = index));
   const [own, other] = numbered.map((side) =>
     groupResults(
-      side.map((number) => places[number]!),
+      side.map((number) => indexes[number]!),
       keys.length,
     ),
   );
@@ -134,7 +134,7 @@ export function sumByCase(
   return { sums, counts };
 }
 
-/** Returns the difference of each case's mean scores, candidate - baseline, by one scorer; NaN without a score on a side. */
+/** Returns each case's difference of mean scores by one scorer, candidate - baseline; NaN if a side has no score. */
 export function caseDifferences(
   cases: PairedCases,
   candidate: Float64Array,

@@ -2,7 +2,7 @@ import { bootstrapInterval, type Interval } from '../statistics/bootstrap';
 import { sumOf } from '../statistics/numeric';
 import { permutationsOf, signFlipTest } from '../statistics/permutation';
 import { seedOf } from '../statistics/random';
-import { clusteredMeanOf, meanOf } from '../statistics/resampled';
+import { clusteredMeanOf, meanOf } from '../statistics/resampled-statistic';
 import {
   caseDifferences,
   type CaseResults,
@@ -87,7 +87,7 @@ export function compareExperiments(input: ComparisonInput): ComparedCases {
 }
 
 /** The measures of one scorer that the rules of a gate need. */
-export interface MeasuresNeeded {
+export interface RequiredMeasures {
   scorer: string;
   meanInterval: boolean;
   difference: boolean;
@@ -100,7 +100,7 @@ export interface GateInput {
   /** Null if no rule is about regressions. */
   baseline: { experimentId: string; scores: ScoreColumns } | null;
   /** One item per scorer, in the order of the columns. */
-  needed: readonly MeasuresNeeded[];
+  needed: readonly RequiredMeasures[];
 }
 
 export interface GateMeasures {
@@ -110,8 +110,9 @@ export interface GateMeasures {
   /** Number of cases with scores on both sides. */
   sharedCases: number;
   difference: number | null;
-  /** Number of cases that got worse, and the difference of the case that got worse most. Null without shared cases. */
+  /** Number of cases that got worse. Null without shared cases. */
   regressedCases: number | null;
+  /** The lowest difference of any case. Null without shared cases. */
   worstDifference: number | null;
   meanInterval: Interval | null;
   differenceInterval: Interval | null;

@@ -1,7 +1,7 @@
 import type { ScoreTotals } from '../computation/paired-cases';
 import type { GateMeasures } from '../computation/paired-statistics';
 import type { Interval } from '../statistics/bootstrap';
-import { formatBeside } from './gate-report';
+import { formatNumber } from './gate-report';
 import type { CheckKind, CheckStatus, GateCheckDto, GateRuleDto } from './gate.dto';
 
 /** Values with a relative difference below this are equal up to rounding. For example, 0.7 - 0.8 is not below -0.1. */
@@ -9,7 +9,7 @@ const ROUNDING = 1e-12;
 
 /** The measures of one scorer that its rules are checked against. */
 export interface MeasuredScorer extends GateMeasures {
-  /** The versions as views show them. */
+  /** The scorer versions, as responses show them. */
   versions: { candidate: number | null; baseline: number | null };
   /** Why the candidate's scores have no single scale; null if they have. */
   candidateReason: string | null;
@@ -23,36 +23,36 @@ export interface MeasuredScorer extends GateMeasures {
   baselineExpectedCases: number | null;
 }
 
-/** Settings that apply to all checks. */
-export interface GateSetting {
+/** Facts about the request that apply to all checks. */
+export interface GateContext {
   hasBaseline: boolean;
   requiresBaseline: boolean;
   /** Whether the number of expected cases is known. */
   hasDataset: boolean;
 }
 
-export const isGiven = (bound: number | null | undefined): bound is number =>
+export const isSet = (bound: number | null | undefined): bound is number =>
   bound !== null && bound !== undefined;
 
 /** Tells whether a rule compares with a baseline. */
 export const needsBaseline = (rule: GateRuleDto): boolean =>
-  [rule.max_regression, rule.max_regressed_cases, rule.max_case_regression].some(isGiven);
+  [rule.max_regression, rule.max_regressed_cases, rule.max_case_regression].some(isSet);
 
 /** Returns the checks of a rule, one for each of its bounds. */
 export function checksOf(
   rule: GateRuleDto,
-  place: number,
+  ruleIndex: number,
   measured: MeasuredScorer,
-  setting: GateSetting,
+  context: GateContext,
 ): GateCheckDto[] {
-  return new RuleChecks(rule, place, measured, setting).all();
+  return new RuleChecks(rule, ruleIndex, measured, context).all();
 }
 
-/** A value, and what is known about it. */
+/** A measured value. */
 interface Value {
   estimate: number | null;
   interval: Interval | null;
-  /** The interval counts, not the estimate. */
+  /** Whether the lower end of the interval is compared with the bound, instead of the estimate. */
   confident: boolean;
 }
 
@@ -63,11 +63,11 @@ class RuleChecks {
 
   constructor(
     private readonly rule: GateRuleDto,
-    private readonly place: number,
+    private readonly ruleIndex: number,
     private readonly measured: MeasuredScorer,
-    private readonly setting: GateSetting,
+    private readonly context: GateContext,
   ) {
-    this.minCoverage = rule.min_coverage ?? (setting.hasDataset ? 1 : 0);
+    this.minCoverage = rule.min_coverage ?? (context.hasDataset ? 1 : 0);
   }
 
   all(): GateCheckDto[] {
@@ -76,7 +76,7 @@ class RuleChecks {
     const { mean, count } = measured.candidate;
     const checks: GateCheckDto[] = [];
     const add = (kind: CheckKind, bound: number | null | undefined, value: Partial<Value>): void => {
-      if (isGiven(bound)) {
+      if (isSet(bound)) {
         checks.push(this.check(kind, bound, { estimate: null, interval: null, confident: false, ...value }));
       }
     };
@@ -99,38 +99,38 @@ class RuleChecks {
 
   private check(kind: CheckKind, bound: number, { estimate, interval, confident }: Value): GateCheckDto {
     const { versions } = this.measured;
-    const isCompared = COMPARED.has(kind);
+    const usesBaseline = BASELINE_KINDS.has(kind);
     // the interval may have been computed for another rule of the scorer
     const used = confident ? interval : null;
     const actual = !confident || estimate === null ? estimate : (used?.lower ?? null);
     const value = { kind, bound, confident, actual, estimate };
     return {
       scorer: this.rule.scorer,
-      rule: this.place,
+      rule: this.ruleIndex,
       kind,
-      ...(this.obstacle(isCompared) ?? this.outcome(value)),
+      ...(this.obstacle(usesBaseline) ?? this.outcome(value)),
       confident,
       actual,
       bound,
       estimate,
       confidence_interval: used,
       scorer_version: versions.candidate,
-      baseline_scorer_version: isCompared ? versions.baseline : null,
+      baseline_scorer_version: usesBaseline ? versions.baseline : null,
     };
   }
 
   /** Returns the outcome of a check whose value would mislead or cannot be known; null for all others. */
-  private obstacle(isCompared: boolean): Outcome | null {
-    const { measured, setting } = this;
-    if (!isCompared) {
+  private obstacle(usesBaseline: boolean): Outcome | null {
+    const { measured, context } = this;
+    if (!usesBaseline) {
       const reason = measured.candidateReason;
       return reason === null ? null : { status: 'failed', reason };
     }
-    if (!setting.hasBaseline) {
-      return setting.requiresBaseline
+    if (!context.hasBaseline) {
+      return context.requiresBaseline
         ? {
             status: 'failed',
-            reason: 'There is no baseline. Name one, or promote a run in the baselines of the dataset.',
+            reason: 'There is no baseline. Set `baseline_experiment_id`, or promote a run in `baselines` of the dataset.',
           }
         : { status: 'skipped', reason: 'Skipped, because there is no baseline.' };
     }
@@ -157,9 +157,9 @@ class RuleChecks {
 
   private reasonOf({ kind, bound, confident, actual, estimate }: CheckedValue, passed: boolean): string {
     const { candidate, expectedCases, sharedCases, isTruncated } = this.measured;
-    const shown = (number: number | null): string => formatBeside(number, passed ? null : bound);
-    const required = `at least ${formatBeside(bound, passed ? null : actual)} is required`;
-    if (kind === 'min_count') return `${counted(candidate.count, 'score')}; ${required}.`;
+    const format = (number: number | null): string => formatNumber(number, passed ? null : bound);
+    const required = `at least ${formatNumber(bound, passed ? null : actual)} is required`;
+    if (kind === 'min_count') return `${pluralize(candidate.count, 'score')}; ${required}.`;
     if (kind === 'min_coverage') {
       const limit = isTruncated ? ' Only the first 10,000 results count.' : '';
       return `Scores for ${coveredCases(candidate, expectedCases)}; at least ${percent(bound)} is required.${limit}`;
@@ -171,24 +171,24 @@ class RuleChecks {
       return 'No case has a score by this scorer in both experiments.';
     }
     if (kind === 'max_regressed_cases') {
-      return `${shown(estimate)} of ${counted(sharedCases, 'case')} got worse; at most ${bound} may.`;
+      return `${format(estimate)} of ${pluralize(sharedCases, 'case')} got worse; at most ${bound} may.`;
     }
     if (kind === 'max_case_regression') {
-      return `The worst of ${counted(sharedCases, 'case')} differs by ${shown(estimate)}; ${required}.`;
+      return `The worst of ${pluralize(sharedCases, 'case')} differs by ${format(estimate)}; ${required}.`;
     }
     const what =
       kind === 'min_mean'
-        ? `Mean ${shown(estimate)} of ${counted(candidate.count, 'score')}`
-        : `Difference ${shown(estimate)} to the baseline over ${counted(sharedCases, 'case')}`;
+        ? `Mean ${format(estimate)} of ${pluralize(candidate.count, 'score')}`
+        : `Difference ${format(estimate)} from the baseline over ${pluralize(sharedCases, 'case')}`;
     if (!confident) return `${what}; ${required}.`;
     if (actual === null) return `${what}; too few cases for a confidence interval, and ${required}.`;
-    return `${what}, at least ${shown(actual)} with 95 % confidence; ${required}.`;
+    return `${what}, at least ${format(actual)} with 95 % confidence; ${required}.`;
   }
 }
 
 type CheckedValue = Pick<GateCheckDto, 'kind' | 'bound' | 'confident' | 'actual' | 'estimate'>;
 
-const COMPARED: ReadonlySet<CheckKind> = new Set([
+const BASELINE_KINDS: ReadonlySet<CheckKind> = new Set([
   'max_regression',
   'max_regressed_cases',
   'max_case_regression',
@@ -196,17 +196,17 @@ const COMPARED: ReadonlySet<CheckKind> = new Set([
 
 /** Returns the lowest difference that a bound on regressions allows. Never -0. */
 const minus = (bound: number | null | undefined): number | null =>
-  isGiven(bound) ? (bound === 0 ? 0 : -bound) : null;
+  isSet(bound) ? (bound === 0 ? 0 : -bound) : null;
 
 /** Returns the share of the expected cases with a score or a deliberate null. */
 const shareOf = ({ scoredCount, nullCount }: ScoreTotals, expected: number): number =>
   expected === 0 ? 0 : (scoredCount + nullCount) / expected;
 
 const coveredCases = ({ scoredCount, nullCount }: ScoreTotals, expected: number): string => {
-  const nulls = nullCount > 0 ? ` (including ${counted(nullCount, 'deliberate null')})` : '';
-  return `${scoredCount + nullCount} of ${counted(expected, 'case')}${nulls}`;
+  const nulls = nullCount > 0 ? ` (including ${pluralize(nullCount, 'deliberate null')})` : '';
+  return `${scoredCount + nullCount} of ${pluralize(expected, 'case')}${nulls}`;
 };
 
-const percent = (share: number): string => `${formatBeside(100 * share, null)} %`;
+const percent = (share: number): string => `${formatNumber(100 * share, null)} %`;
 
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+const pluralize = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

@@ -14,7 +14,7 @@ export type GateMedia = (typeof GATE_MEDIA)[number];
  * Formats a number with six significant digits, which hides rounding errors. Keeps all digits if the number misses a bound
  * that has the same six digits.
  */
-export function formatBeside(number: number | null, missed: number | null): string {
+export function formatNumber(number: number | null, missed: number | null): string {
   if (number === null) return 'none';
   const few = rounded(number);
   return String(missed !== null && few === rounded(missed) && number !== missed ? number : few);
@@ -22,11 +22,11 @@ export function formatBeside(number: number | null, missed: number | null): stri
 
 const rounded = (number: number): number => Number(number.toPrecision(6));
 
-/** Marks a check against the lower end of an interval. */
+/** Marks a check of the lower end of an interval. */
 const CONFIDENT = ' (confident)';
 
 const titleOf = ({ scorer, kind, bound, confident }: GateCheckDto): string =>
-  `${scorer} ${kind} ${formatBeside(bound, null)}${confident ? CONFIDENT : ''}`;
+  `${scorer} ${kind} ${formatNumber(bound, null)}${confident ? CONFIDENT : ''}`;
 
 /** Formats the result as a JUnit report for CI systems: the experiment is a test suite, and each check a test case. */
 export function toJUnit(result: GateResultDto): string {
@@ -62,7 +62,7 @@ export function toJUnit(result: GateResultDto): string {
 }
 
 /** Characters that are not allowed in XML 1.0 (production 2, `Char`). */
-const NO_XML = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu;
+const XML_INVALID = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu;
 const XML_ESCAPES: Record<string, string> = {
   '&': '&amp;',
   '<': '&lt;',
@@ -76,14 +76,14 @@ const XML_ESCAPES: Record<string, string> = {
 };
 
 const xml = (text: string): string =>
-  text.replace(NO_XML, '\uFFFD').replace(/[&<>"'\t\n\r]/g, (character) => XML_ESCAPES[character]!);
+  text.replace(XML_INVALID, '\uFFFD').replace(/[&<>"'\t\n\r]/g, (character) => XML_ESCAPES[character]!);
 
 /** Formats the result as GitHub Flavored Markdown, for pull request comments and job summaries. */
 export function toMarkdown(result: GateResultDto): string {
   const passed = result.checks.filter((check) => check.status === 'passed').length;
   const rows = result.checks.map(
     (check) =>
-      `| ${MARKS[check.status]} ${check.status} | ${code(check.scorer)} | ${code(check.kind)}${check.confident ? CONFIDENT : ''} | ${numbers(check)} | ${check.reason} |`,
+      `| ${MARKS[check.status]} ${check.status} | ${code(check.scorer)} | ${code(check.kind)}${check.confident ? CONFIDENT : ''} | ${formatComparison(check)} | ${check.reason} |`,
   );
   const notes = [
     result.experiment_status === 'running' && 'The experiment is still running, so the result may change.',
@@ -106,16 +106,16 @@ export function toMarkdown(result: GateResultDto): string {
 
 const MARKS: Record<CheckStatus, string> = { passed: '✅', failed: '❌', skipped: '⏭' };
 
-/** Formats the comparison with the bound. A value that misses it never looks equal to it. */
-function numbers({ kind, status, actual, bound }: GateCheckDto): string {
+/** Formats the comparison of a value with its bound. A value that misses the bound never looks equal to it. */
+function formatComparison({ kind, status, actual, bound }: GateCheckDto): string {
   const isUpper = kind === 'max_regressed_cases';
   const required = isUpper ? '≤' : '≥';
-  if (actual === null) return `none, not ${required} ${formatBeside(bound, null)}`;
+  if (actual === null) return `none, not ${required} ${formatNumber(bound, null)}`;
   const meets = isUpper ? actual <= bound : actual >= bound;
   if (meets || status === 'passed') {
-    return `${formatBeside(actual, null)} ${required} ${formatBeside(bound, null)}`;
+    return `${formatNumber(actual, null)} ${required} ${formatNumber(bound, null)}`;
   }
-  return `${formatBeside(actual, bound)} ${isUpper ? '>' : '<'} ${formatBeside(bound, actual)}`;
+  return `${formatNumber(actual, bound)} ${isUpper ? '>' : '<'} ${formatNumber(bound, actual)}`;
 }
 
 /**

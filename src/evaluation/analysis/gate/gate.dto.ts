@@ -29,18 +29,18 @@ export class GateRuleDto {
   @Length(1, 255)
   scorer!: string;
 
-  /** The mean must be at least this. */
+  /** Minimum mean of the scores. */
   @IsOptional()
   @IsNumber()
   min_mean?: number | null;
 
-  /** The mean difference to the baseline, over the cases with scores on both sides, must be at least minus this. */
+  /** How far the mean may drop below the baseline, over the cases with scores on both sides. */
   @IsOptional()
   @IsNumber()
   @Min(0)
   max_regression?: number | null;
 
-  /** The number of scores that are not null must be at least this. */
+  /** Minimum number of scores that are not null. */
   @IsOptional()
   @ApiProperty({
     type: 'integer',
@@ -56,9 +56,9 @@ export class GateRuleDto {
   min_count?: number | null;
 
   /**
-   * The share of the expected cases that must have a score or a deliberate null. Errors and missing cases do not count.
-   * Expected are the cases of the dataset's snapshot or the pinned CSV version; without a dataset, those with a result. By
-   * default 1 if the experiment has a dataset; 0 turns the check off. The baseline must meet it too.
+   * Minimum share of the expected cases that have a score or a deliberate null. Errors and missing cases do not count. The
+   * expected cases are those of the dataset's snapshot or pinned CSV version; without a dataset, those with a result. The
+   * default is 1 with a dataset, else 0, which turns the check off. The baseline must meet it too.
    */
   @IsOptional()
   @IsNumber()
@@ -66,7 +66,7 @@ export class GateRuleDto {
   @Max(1)
   min_coverage?: number | null;
 
-  /** The number of cases that may get worse than in the baseline. */
+  /** Maximum number of cases that are worse than in the baseline. */
   @IsOptional()
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 0, nullable: true, required: false })
   @IsInt()
@@ -74,7 +74,7 @@ export class GateRuleDto {
   @Max(SUMMARY_RESULTS_MAX)
   max_regressed_cases?: number | null;
 
-  /** No case may be worse than in the baseline by more than this. */
+  /** How far any single case may drop below the baseline. */
   @IsOptional()
   @IsNumber()
   @Min(0)
@@ -91,8 +91,8 @@ export class GateRuleDto {
 
 export class GateDto {
   /**
-   * The completed experiment to compare with. By default, the experiment's own baseline, else the one that its dataset has
-   * for experiments of its name. Without any, the checks that need one are skipped.
+   * The completed experiment to compare with. By default, the experiment's own baseline, else the promoted baseline of its
+   * dataset for experiments of this name. Without a baseline, the checks that need one are skipped.
    */
   @IsOptional()
   @IsString()
@@ -103,12 +103,12 @@ export class GateDto {
   @IsBoolean()
   require_baseline?: boolean | null;
 
-  /** Compares despite different scorers, versions of a scorer or numbered CSV rows, instead of failing the check. */
+  /** Compares even if the scorers, their versions or the numbered CSV rows differ, instead of failing the check. */
   @IsOptional()
   @IsBoolean()
   allow_version_mismatch?: boolean | null;
 
-  /** 1 to 100 rules, all of which must pass. */
+  /** 1 to 100 rules. All must pass. */
   @ApiProperty({ type: [GateRuleDto], minItems: 1, maxItems: RULES_MAX })
   @IsArray()
   @ArrayMinSize(1)
@@ -145,8 +145,8 @@ export class GateCheckDto {
   /** Whether the check compares the lower end of the interval with the bound. */
   confident!: boolean;
   /**
-   * The value compared with the bound. For `max_regression`, candidate - baseline; for `max_case_regression`, that of the
-   * worst case. Null if unknown, which fails the check.
+   * The value compared with the bound. For `max_regression`, candidate - baseline; for `max_case_regression`, this
+   * difference in the worst case. Null if unknown, which fails the check.
    */
   @ApiProperty({ type: 'number', nullable: true })
   actual!: number | null;
@@ -160,7 +160,7 @@ export class GateCheckDto {
   /** The version of the scorer. Null without scores, and for scores that name no version. */
   @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
   scorer_version!: number | null;
-  /** The version that scored the baseline. Null also for checks without a baseline. */
+  /** The version that scored the baseline. Null if it is unknown or the check does not use the baseline. */
   @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
   baseline_scorer_version!: number | null;
 }
@@ -179,9 +179,9 @@ export class GateResultDto {
   baseline_experiment_id!: string | null;
   /** Whether an experiment has more than 10,000 results. Only the first 10,000 count. */
   is_truncated!: boolean;
-  /** What the experiment's results and current scores cover, by the scorers of the rules. */
+  /** Coverage of the experiment by its results and current scores, for the scorers that the rules name. */
   coverage!: CoverageDto;
-  /** The coverage of the baseline; null if no rule needed one, and without one. */
+  /** Coverage of the baseline. Null if there is no baseline or no rule needs one. */
   baseline_coverage!: CoverageDto | null;
   /** One check per bound, in the order of the rules. */
   @ApiProperty({ type: [GateCheckDto] })

@@ -2,21 +2,21 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { type FieldError, problem } from '#platform/problem';
 import type { CoverageDto } from '../../experiments';
-import { shownVersion } from '../comparison/comparison.dto';
+import { toVersion } from '../comparison/comparison.dto';
 import {
   type ExperimentPair,
   type ExperimentScores,
-  type ReadScorer,
   type ScorePair,
   ScoreReader,
+  type SelectedScorer,
 } from '../comparison/score-reader';
 import { AnalysisPool } from '../computation/analysis.pool';
 import type { ScoreTotals } from '../computation/paired-cases';
 import type { GateMeasures } from '../computation/paired-statistics';
-import { checksOf, isGiven, type MeasuredScorer, needsBaseline } from './gate-checks';
+import { checksOf, isSet, type MeasuredScorer, needsBaseline } from './gate-checks';
 import type { GateDto, GateResultDto, GateRuleDto } from './gate.dto';
 
-/** The measures of the scorers that rules name, and what they cover. */
+/** The measures and the coverage of the scorers that the rules name. */
 interface Measured {
   scorers: Map<string, MeasuredScorer>;
   coverage: CoverageDto;
@@ -34,9 +34,10 @@ export class GateService {
   /**
    * Checks a running or frozen experiment against rules. A rule fails if its scorer has no scores, or too few of the
    * expected cases have one. Errors: 400 for a rule without a bound, and for the experiment as its own baseline; 404 for
-   * an unknown experiment; 409 for a failed experiment, and for a baseline that is not completed; 503 if too many comparisons and gates wait.
+   * an unknown experiment; 409 for a failed experiment, and for a baseline that is not completed; 503 if too many
+   * comparisons and gates wait.
    *
-   * @param signal ends the computation
+   * @param signal aborts the computation
    */
   async check(
     scope: Scope,
@@ -50,7 +51,7 @@ export class GateService {
     );
     const { candidate, baseline } = pair;
     if (candidate.experiment_status === 'failed') {
-      throw problem.conflict(`The experiment ${experimentId} is failed, so it cannot pass a gate.`);
+      throw problem.conflict(`The experiment ${experimentId} failed, so it cannot pass a gate.`);
     }
     if (baseline?.experiment_id === candidate.experiment_id) {
       refuse([{ pointer: '/baseline_experiment_id', detail: 'must be a different experiment' }]);
@@ -82,7 +83,7 @@ export class GateService {
     scope: Scope,
     pair: ExperimentPair,
     rules: readonly GateRuleDto[],
-    mixing: boolean,
+    allowMismatch: boolean,
     signal: AbortSignal,
   ): Promise<Measured> {
     const scorers = [...new Set(rules.map((rule) => rule.scorer))];
@@ -91,9 +92,9 @@ export class GateService {
       const confident = own.filter((rule) => rule.confident === true);
       return {
         scorer,
-        meanInterval: confident.some((rule) => isGiven(rule.min_mean)),
+        meanInterval: confident.some((rule) => isSet(rule.min_mean)),
         difference: own.some(needsBaseline),
-        differenceInterval: confident.some((rule) => isGiven(rule.max_regression)),
+        differenceInterval: confident.some((rule) => isSet(rule.max_regression)),
       };
     });
     const baseline = needed.some((one) => one.difference) ? pair.baseline : null;
@@ -102,7 +103,7 @@ export class GateService {
       const read = await this.reader.read(
         scope,
         { candidate: pair.candidate, baseline },
-        { scorers, withoutBaseline, mixing },
+        { scorers, withoutBaseline, allowMismatch },
         signal,
       );
       const measures = await runTask('measureForGate', {
@@ -132,7 +133,7 @@ function toMeasured(
     const measured = measures[i]!;
     return {
       ...measured,
-      versions: { candidate: shownVersion(versions.candidate), baseline: shownVersion(versions.baseline) },
+      versions: { candidate: toVersion(versions.candidate), baseline: toVersion(versions.baseline) },
       candidateReason,
       reason,
       expectedCases: expected(candidate, read.candidate),
@@ -159,7 +160,7 @@ function toMeasured(
 const toCoverage = (
   expectedCaseCount: number | null,
   { resultIds, errorCount }: ExperimentScores,
-  scorers: readonly ReadScorer[],
+  scorers: readonly SelectedScorer[],
   totalsOf: (place: number) => ScoreTotals | null,
 ): CoverageDto => ({
   expected_case_count: expectedCaseCount,
@@ -187,6 +188,6 @@ const BOUNDS = [
 ] as const satisfies (keyof GateRuleDto)[];
 
 const faultsOfRule = (rule: GateRuleDto, place: number): FieldError[] =>
-  BOUNDS.some((bound) => isGiven(rule[bound]))
+  BOUNDS.some((bound) => isSet(rule[bound]))
     ? []
     : [{ pointer: `/rules/${place}`, detail: `must have at least one of ${BOUNDS.join(', ')}` }];

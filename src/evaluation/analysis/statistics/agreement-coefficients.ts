@@ -1,5 +1,5 @@
 import { sumOf } from './numeric';
-import { ofCounts, ofTotals, type Resampled } from './resampled';
+import { ofCounts, ofTotals, type ResampledStatistic } from './resampled-statistic';
 
 /** A relative variation below this is due to rounding. */
 const ROUNDING = 1e-12;
@@ -18,7 +18,7 @@ export interface Cell {
  *
  * @param categories the number of categories; rows and columns are numbered from 0
  */
-export const cohensKappaOf = (cells: readonly Cell[], categories: number): Resampled =>
+export const cohensKappaOf = (cells: readonly Cell[], categories: number): ResampledStatistic =>
   weightedKappa(cells, {
     categories,
     disagreement: (row, column) => (row === column ? 0 : 1),
@@ -37,9 +37,9 @@ export const cohensKappaOf = (cells: readonly Cell[], categories: number): Resam
  * distance of the values. Steps need not be even. Up to 1 / units it is the intraclass correlation of the values (J. L.
  * Fleiss and J. Cohen, Educational and Psychological Measurement 33, 1973).
  *
- * @param values of the categories
+ * @param values the value of each category
  */
-export function quadraticKappaOf(cells: readonly Cell[], values: readonly number[]): Resampled {
+export function quadraticKappaOf(cells: readonly Cell[], values: readonly number[]): ResampledStatistic {
   const categories = values.length;
   const disagreement = (row: number, column: number): number => (values[row]! - values[column]!) ** 2;
   return weightedKappa(cells, {
@@ -69,11 +69,11 @@ interface Disagreement {
   steps: number;
 }
 
-/** 1 - observed / expected disagreement. */
+/** Returns 1 - observed / expected disagreement. */
 function weightedKappa(
   cells: readonly Cell[],
   { categories, disagreement, expected, steps }: Disagreement,
-): Resampled {
+): ResampledStatistic {
   const sizes = Float64Array.from(cells, (cell) => cell.count);
   const weights = Float64Array.from(cells, ({ row, column }) => disagreement(row, column));
   const rowOf = Int32Array.from(cells, ({ row }) => row);
@@ -119,12 +119,12 @@ function weightedKappa(
 
 /**
  * Krippendorff's alpha (K. Krippendorff, "Computing Krippendorff's alpha-reliability", 2011; "Content Analysis", 2004,
- * chapter 11): 1 - observed / expected disagreement, over units rated by any number of raters. It leaves out units with
- * fewer than two values. 1 is complete agreement, 0 is chance. NaN if all values are equal, because there is no variation
- * to agree on. Intervals resample units (A. Zapf and others, "Measuring inter-rater reliability for nominal data", BMC Medical Research
- * Methodology 16:93, 2016).
+ * chapter 11): 1 - observed / expected disagreement, over units rated by any number of raters. It omits units with fewer
+ * than two values. 1 is complete agreement, 0 is chance. NaN if all values are equal, because there is no variation to
+ * agree on. Intervals resample units (A. Zapf and others, "Measuring inter-rater reliability for nominal data", BMC
+ * Medical Research Methodology 16:93, 2016).
  */
-export function nominalAlphaOf(units: readonly (readonly (string | number)[])[]): Resampled {
+export function nominalAlphaOf(units: readonly (readonly (string | number)[])[]): ResampledStatistic {
   const { categories, shapes, counts: sizes } = shapesOf(units);
   // the categories in each shape, and their counts
   const starts = new Int32Array(shapes.length + 1);
@@ -215,7 +215,7 @@ function shapesOf(units: readonly (readonly (string | number)[])[]): {
 }
 
 /** Krippendorff's alpha of numbers, whose disagreement is the square of their distance (the interval metric). */
-export function intervalAlphaOf(units: readonly (readonly number[])[]): Resampled {
+export function intervalAlphaOf(units: readonly (readonly number[])[]): ResampledStatistic {
   const pairable = units.filter((values) => values.length >= 2);
   const counts = new Float64Array(pairable.length);
   // squared distances are the same around any centre; around this one the sums lose no digits

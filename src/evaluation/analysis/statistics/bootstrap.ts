@@ -1,12 +1,12 @@
 import { lowerBound, normalCdf, normalQuantile } from './numeric';
 import { type Seed, Xoshiro128 } from './random';
-import type { Resampled } from './resampled';
+import type { ResampledStatistic } from './resampled-statistic';
 import type { BootstrapDistribution } from './saddlepoint';
 
 /** Confidence level: the share of samples whose interval covers the true value. */
 export const CONFIDENCE = 0.95;
 export const RESAMPLES_MAX = 9_999;
-/** The number that the ends of an interval need (Efron and Tibshirani, section 12.5 and chapter 14: about 1,000). */
+/** The ends of an interval need about 1,000 resamples (Efron and Tibshirani, section 12.5 and chapter 14). */
 export const RESAMPLES_MIN = 999;
 /** The budget of one interval, in draws of single units. Costly statistics get fewer resamples. */
 const DRAWS = 2_000_000;
@@ -22,7 +22,7 @@ export interface Interval {
  * Returns the 95 % bootstrap interval of a statistic, bias-corrected and accelerated (BCa: B. Efron, "Better bootstrap
  * confidence intervals", J. American Statistical Association 82, 1987; Efron and Tibshirani, "An Introduction to the
  * Bootstrap", 1993, section 14.3). Scores often lie at the ends of their scale, so their means are skewed. A plain
- * percentile interval would be centred wrongly; BCa corrects that at the cost of one leave-one-out pass.
+ * percentile interval would be off-centre; BCa corrects that at the cost of one leave-one-out pass.
  *
  * Draws 9,999 resamples, or fewer if they are costly. A statistic with a known distribution needs no resamples.
  *
@@ -30,15 +30,15 @@ export interface Interval {
  * A. H. Welsh, "Bootstrapping clustered data", J. Royal Statistical Society B 69, 2007), so that repeating a case does
  * not narrow the interval.
  *
- * @returns null for a single unit, for a statistic without a value here or on half of the resamples, and if an end is
- *   not finite
+ * @returns null for a single unit, for a statistic without a value on the sample or on half of the resamples, and if an
+ *   end is not finite
  */
-export function bootstrapInterval(of: Resampled, seed: Seed): Interval | null {
-  if (of.units < 2 || !Number.isFinite(of.estimate)) return null;
-  if (of.isConstant) return { lower: of.estimate, upper: of.estimate };
-  const distribution = of.distribution?.() ?? drawnDistribution(of, seed);
+export function bootstrapInterval(statistic: ResampledStatistic, seed: Seed): Interval | null {
+  if (statistic.units < 2 || !Number.isFinite(statistic.estimate)) return null;
+  if (statistic.isConstant) return { lower: statistic.estimate, upper: statistic.estimate };
+  const distribution = statistic.distribution?.() ?? drawDistribution(statistic, seed);
   if (!distribution) return null;
-  const interval = includeEstimate(bcaInterval(distribution), of.estimate);
+  const interval = includeEstimate(bcaInterval(distribution), statistic.estimate);
   return Number.isFinite(interval.lower) && Number.isFinite(interval.upper) ? interval : null;
 }
 
@@ -63,10 +63,11 @@ function includeEstimate({ lower, upper }: Interval, estimate: number): Interval
 }
 
 /** Draws resamples. Returns null if the statistic has no value on half of them. */
-function drawnDistribution(of: Resampled, seed: Seed): BootstrapDistribution | null {
+function drawDistribution(statistic: ResampledStatistic, seed: Seed): BootstrapDistribution | null {
   const random = new Xoshiro128(seed);
-  const resamples = Math.max(RESAMPLES_MIN, Math.min(RESAMPLES_MAX, Math.floor(DRAWS / of.cost)));
-  const replicates = of.replicates?.(random, resamples) ?? oneByOne(of, random, resamples);
+  const resamples = Math.max(RESAMPLES_MIN, Math.min(RESAMPLES_MAX, Math.floor(DRAWS / statistic.cost)));
+  const replicates =
+    statistic.replicates?.(random, resamples) ?? drawOneByOne(statistic, random, resamples);
   let count = 0;
   for (let i = 0; i < resamples; i++) {
     if (Number.isFinite(replicates[i]!)) replicates[count++] = replicates[i]!;
@@ -74,15 +75,15 @@ function drawnDistribution(of: Resampled, seed: Seed): BootstrapDistribution | n
   if (count <= resamples / 2) return null;
   const sorted = replicates.subarray(0, count).sort();
   return {
-    shareBelow: shareBelow(of.estimate, sorted),
-    acceleration: accelerationOf(of),
+    shareBelow: shareBelow(statistic.estimate, sorted),
+    acceleration: accelerationOf(statistic),
     quantile: (p) => quantile(sorted, p),
   };
 }
 
-function oneByOne(of: Resampled, random: Xoshiro128, resamples: number): Float64Array {
+function drawOneByOne(statistic: ResampledStatistic, random: Xoshiro128, resamples: number): Float64Array {
   const replicates = new Float64Array(resamples);
-  for (let i = 0; i < resamples; i++) replicates[i] = of.replicate(random);
+  for (let i = 0; i < resamples; i++) replicates[i] = statistic.replicate(random);
   return replicates;
 }
 
@@ -103,11 +104,11 @@ function quantile(sorted: Float64Array, p: number): number {
   return sorted[below]! + (place - below) * (sorted[above]! - sorted[below]!);
 }
 
-function accelerationOf(of: Resampled): number {
+function accelerationOf(statistic: ResampledStatistic): number {
   const values: { value: number; units: number }[] = [];
   let units = 0;
   let sum = 0;
-  for (const one of of.leaveOneOut()) {
+  for (const one of statistic.leaveOneOut()) {
     if (!Number.isFinite(one.value)) continue;
     values.push(one);
     units += one.units;

@@ -2,7 +2,7 @@ import { cohensKappaOf, intervalAlphaOf, nominalAlphaOf } from './agreement-coef
 import { bootstrapInterval } from './bootstrap';
 import { permutationsOf, signFlipTest } from './permutation';
 import { seedOf } from './random';
-import { meanOf, ofCounts, type Resampled } from './resampled';
+import { meanOf, ofCounts, type ResampledStatistic } from './resampled-statistic';
 
 const SEED = seedOf('a test');
 const of = (...values: number[]): Float64Array => Float64Array.from(values);
@@ -32,7 +32,7 @@ describe('signFlipTest', () => {
 
 describe('bootstrapInterval', () => {
   it('returns null if an end is not finite', () => {
-    const without = (quantile: (p: number) => number): Resampled => ({
+    const without = (quantile: (p: number) => number): ResampledStatistic => ({
       ...meanOf(of(1, 2, 3)),
       units: 3,
       estimate: 2,
@@ -84,7 +84,7 @@ describe('permutationsOf', () => {
 describe('leaveOneOut', () => {
   const pairs = Array.from({ length: 60 }, (_, i): [number, number] => [(i * 7) % 4, (i * 5 + (i % 3)) % 4]);
 
-  it.each<[string, (units: [number, number][]) => Resampled]>([
+  it.each<[string, (units: [number, number][]) => ResampledStatistic]>([
     [
       'kappa',
       (units) => cohensKappaOf(units.map(([row, column]) => ({ row, column, count: 1 })), 4), // prettier-ignore

@@ -37,10 +37,10 @@ export function decimalMean(values: Float64Array): number | null {
 }
 
 function meanOfCounted(counts: ReadonlyMap<number, number>, count: number): number {
-  const sums = new Map<number, bigint>(); // of the digits, by their exponent
+  const sums = new Map<number, bigint>(); // sums of the digits, by exponent
   for (const [value, times] of counts) {
-    const [, whole = '', fraction = '', given = '0'] = DECIMAL.exec(String(value)) ?? [];
-    const exponent = Number(given) - fraction.length;
+    const [, whole = '', fraction = '', power = '0'] = DECIMAL.exec(String(value)) ?? [];
+    const exponent = Number(power) - fraction.length;
     sums.set(exponent, (sums.get(exponent) ?? 0n) + BigInt(whole + fraction) * BigInt(times));
   }
   const lowest = Math.min(...sums.keys());

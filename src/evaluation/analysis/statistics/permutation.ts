@@ -2,7 +2,7 @@ import { fairTail, sumOf } from './numeric';
 import { drawBinomial, type Seed, Xoshiro128 } from './random';
 import { signFlipTail } from './saddlepoint';
 
-/** Random assignments of signs per test, for up to ten tests. */
+/** Number of random sign assignments per test, for up to ten tests. */
 export const PERMUTATIONS = 9_999;
 export const PERMUTATIONS_MIN = 999;
 /** Up to this many tests draw all permutations. More tests share the same time. */
@@ -12,7 +12,7 @@ const ENUMERATED_MAX = 16;
 /** From this many on, differences of one size are drawn together: one binomial draw gives the number of positive ones. */
 const TOGETHER_FROM = 256;
 /** The smallest p-value reported: the smallest that drawing can give. */
-const LEAST = 1 / (PERMUTATIONS + 1);
+const P_MIN = 1 / (PERMUTATIONS + 1);
 /** The relative rounding error of an addition. */
 const ROUNDING = 2 ** -52;
 /** Number of signs per random word. */
@@ -49,13 +49,13 @@ export function signFlipTest(differences: Float64Array, seed: Seed, permutations
     const sums = allSums(own);
     return sums.reduce(isAsFar, 0) / sums.length;
   }
-  const tail = oneSizeTail(own) ?? signFlipTail(own, observed, LEAST / 2);
+  const tail = oneSizeTail(own) ?? signFlipTail(own, observed, P_MIN / 2);
   if (tail !== null) return Math.min(1, 2 * tail);
   const sums = randomSums(own, new Xoshiro128(seed), permutations);
   return (sums.reduce(isAsFar, 0) + 1) / (permutations + 1);
 }
 
-/** Returns the one-sided tail if all differences are of one size, else null. */
+/** Returns the one-sided tail if all differences have the same size, else null. */
 function oneSizeTail(differences: Float64Array): number | null {
   const size = Math.abs(differences[0]!);
   let positive = 0;
@@ -64,7 +64,7 @@ function oneSizeTail(differences: Float64Array): number | null {
     if (differences[i]! > 0) positive++;
   }
   const one = Math.max(positive, differences.length - positive);
-  return Math.max(LEAST / 2, fairTail(differences.length, one));
+  return Math.max(P_MIN / 2, fairTail(differences.length, one));
 }
 
 function withoutZeros(differences: Float64Array): Float64Array {

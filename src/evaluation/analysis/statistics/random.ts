@@ -54,7 +54,7 @@ export class Xoshiro128 {
     return floor(((this.word() >>> 0) * bound) / TWO_32);
   }
 
-  /** Writes the next `count` words to `target`. It skips the words already batched for `word()`. */
+  /** Writes the next `count` words to `target`. Skips the words already batched for `word()`. */
   fill(target: Int32Array, count: number): void {
     const { state } = this;
     let a = state[0]!;

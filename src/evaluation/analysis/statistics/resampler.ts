@@ -1,6 +1,6 @@
 import { drawBinomial, type Xoshiro128 } from './random';
 
-/** From this many on, equal units are drawn together, by one binomial draw. */
+/** A group of at least this many equal units is drawn by one binomial draw. */
 const TOGETHER_FROM = 32;
 /** One random byte draws a unit of a block. */
 const BLOCK_MAX = 256;

@@ -2,7 +2,7 @@ import { bootstrapInterval } from './bootstrap';
 import { sumOf } from './numeric';
 import { signFlipTest } from './permutation';
 import { seedOf, Xoshiro128 } from './random';
-import { meanOf, ofTotals } from './resampled';
+import { meanOf, ofTotals } from './resampled-statistic';
 import { meanDistribution, signFlipTail } from './saddlepoint';
 
 const SEED = seedOf('a test');

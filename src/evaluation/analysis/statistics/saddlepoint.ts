@@ -2,7 +2,7 @@ import { normalCdf, normalQuantile, sumOf } from './numeric';
 
 const { abs, exp, expm1, log, log1p, sqrt } = Math;
 
-/** From this many units on, the distribution of a sum is approximated, which takes a tenth of the time of drawing. */
+/** From this many units on, the distribution of a sum is approximated, which takes a tenth as long as drawing. */
 export const SADDLEPOINT_FROM = 256;
 /** Values closer than this are alike, on a scale on which the largest is 1, because sums do not distinguish them. */
 const ALIKE = 1 / 64;
@@ -14,7 +14,7 @@ const UNLIKE_FROM = 16;
 const STEPS_MAX = 50;
 /** The precision of the solver, in standard deviations. */
 const NEAR = 1e-9;
-/** Closer to the middle than this, in standard deviations, rounding exceeds the correction. */
+/** Within this distance of the middle, in standard deviations, the rounding error exceeds the correction. */
 const MIDDLE = 0.01;
 
 /** The bootstrap distribution of a statistic, as a BCa interval needs it. */
@@ -167,7 +167,7 @@ export function signFlipTail(differences: Float64Array, observed: number, least:
     }
     const w = sqrt(2 * Math.max(0, tilt * first - cumulant));
     const z = w < MIDDLE ? w : rStar(w, tilt * sqrt(variance));
-    // the solver approaches the sum from below, so a tail this small stays small
+    // the solver approaches the sum from below, so the tail can only get smaller
     if (z > farthest) return least;
     if (abs(first - sum) <= NEAR * sqrt(squares) || step === STEPS_MAX) return Math.max(least, normalCdf(-z));
     tilt += (sum - first) / variance;

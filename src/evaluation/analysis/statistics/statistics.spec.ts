@@ -9,7 +9,7 @@ import {
 } from './agreement-coefficients';
 import { signFlipTest } from './permutation';
 import { seedOf } from './random';
-import { clusteredMeanOf, meanAbsoluteErrorOf, meanOf, ofTotals } from './resampled';
+import { clusteredMeanOf, meanAbsoluteErrorOf, meanOf, ofTotals } from './resampled-statistic';
 
 const SEED = seedOf('a test');
 const times = (count: number, value: number): number[] => new Array<number>(count).fill(value);

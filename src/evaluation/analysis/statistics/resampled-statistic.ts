@@ -3,8 +3,8 @@ import type { Xoshiro128 } from './random';
 import { Resampler, type SampledColumn } from './resampler';
 import { type BootstrapDistribution, meanDistribution } from './saddlepoint';
 
-/** A statistic of a sample of units, and its values on resamples. */
-export interface Resampled {
+/** A statistic of a sample of units, which can also be computed on resamples. */
+export interface ResampledStatistic {
   readonly units: number;
   /** The statistic of the sample itself; NaN if it has no value. */
   readonly estimate: number;
@@ -32,8 +32,8 @@ export interface CountsStatistic {
   without(group: number): number;
 }
 
-/** Returns a function of counts as a statistic. @param sizes numbers of units in the groups, at least 1 each */
-export function ofCounts(sizes: Float64Array, statistic: CountsStatistic): Resampled {
+/** Creates a statistic from a function of counts. @param sizes number of units in each group, at least 1 */
+export function ofCounts(sizes: Float64Array, statistic: CountsStatistic): ResampledStatistic {
   const units = sumOf(sizes);
   const resampler = new Resampler(sizes, units);
   const counts = new Float64Array(sizes.length);
@@ -55,20 +55,20 @@ export function ofCounts(sizes: Float64Array, statistic: CountsStatistic): Resam
 }
 
 /**
- * Returns a function of sums over the units as a statistic. A mean is one sum divided by the number of units. A mean of
+ * Creates a statistic from a function of sums over the units. A mean is one sum divided by the number of units. A mean of
  * clusters is a ratio of two sums.
  *
- * @param columns one number per unit each, all of the same length
+ * @param columns columns of the same length, with one number per unit
  * @param distribution returns the distribution if it is known without drawing resamples
  */
 export const ofTotals = (
   columns: readonly Float64Array[],
   statistic: (totals: Float64Array, units: number) => number,
   distribution: () => BootstrapDistribution | null = () => null,
-): Resampled => new TotalsStatistic(columns, statistic, distribution);
+): ResampledStatistic => new TotalsStatistic(columns, statistic, distribution);
 
 /** Returns the arithmetic mean of independent units. */
-export const meanOf = (values: Float64Array): Resampled =>
+export const meanOf = (values: Float64Array): ResampledStatistic =>
   ofTotals(
     [values],
     (totals, units) => totals[0]! / units,
@@ -79,16 +79,16 @@ export const meanOf = (values: Float64Array): Resampled =>
  * Returns the mean over the members of independent clusters, whose members depend on each other: the sum of the clusters'
  * sums divided by the sum of their sizes.
  */
-export const clusteredMeanOf = (sums: Float64Array, sizes: Float64Array): Resampled =>
+export const clusteredMeanOf = (sums: Float64Array, sizes: Float64Array): ResampledStatistic =>
   sizes.every((size) => size === 1)
     ? meanOf(sums)
     : ofTotals([sums, sizes], (totals) => totals[0]! / totals[1]!);
 
 /** Returns the mean of |a - b|, on the scale of the values. */
-export const meanAbsoluteErrorOf = (a: Float64Array, b: Float64Array): Resampled =>
+export const meanAbsoluteErrorOf = (a: Float64Array, b: Float64Array): ResampledStatistic =>
   meanOf(a.map((value, i) => Math.abs(value - b[i]!)));
 
-class TotalsStatistic implements Resampled {
+class TotalsStatistic implements ResampledStatistic {
   readonly units: number;
   readonly estimate: number;
   readonly isConstant: boolean;
@@ -151,13 +151,13 @@ interface Groups {
 /** Groups units with the same numbers in all columns, in order of first appearance. */
 function groupsOf(columns: readonly Float64Array[]): Groups {
   const units = columns[0]!.length;
-  // numbering by one column after the other, because text keys take 20 ms for four columns of 10,000 units
+  // numbers units by one column after the other, because text keys take 20 ms for four columns of 10,000 units
   const numbers = new Float64Array(units);
   let groups = 0;
   for (const column of columns) {
-    const own = numbered(column);
+    const own = numberValues(column);
     for (let unit = 0; unit < units; unit++) numbers[unit] = numbers[unit]! * units + own.numbers[unit]!;
-    const all = own.values === units ? own : numbered(numbers);
+    const all = own.values === units ? own : numberValues(numbers);
     numbers.set(all.numbers);
     groups = all.values;
     // every unit is already a group of its own
@@ -179,7 +179,7 @@ function groupsOf(columns: readonly Float64Array[]): Groups {
 }
 
 /** Numbers distinct values in order of first appearance. */
-function numbered(values: Float64Array): { numbers: Int32Array; values: number } {
+function numberValues(values: Float64Array): { numbers: Int32Array; values: number } {
   const known = new Map<number, number>();
   const numbers = new Int32Array(values.length);
   for (let i = 0; i < values.length; i++) {
