@@ -27,7 +27,7 @@ export class AnnotationItemController {
   /**
    * Claim the next item of an annotation queue
    *
-   * @remarks Claims an item for the caller, or for the `author` behind the caller, for 15 minutes. Without finishing it, the same person gets the same item again, for another 15 minutes. A claim that has expired is kept until another person takes it. `item` is null if there is nothing to do; `reason` says why.
+   * @remarks Claims an item for the caller, or for the `author` behind the caller, for 15 minutes. A person who has not finished an item gets it again, for another 15 minutes. An expired claim stays valid until somebody else takes the item. `item` is null if there is nothing to do; `reason` says why.
    */
   @Post('next')
   @HttpCode(200)
@@ -69,7 +69,7 @@ export class AnnotationItemController {
   /**
    * Score an item of an annotation queue
    *
-   * @remarks Answers all scorers of the queue at once. Each answer becomes a human score, as if it were recorded with `POST /eval/v1/scores`. An expired claim still counts unless another person has taken it (409).
+   * @remarks Answers all scorers of the queue at once. Each answer becomes a human score, as if it were recorded with `POST /eval/v1/scores`. An expired claim still counts unless somebody else has taken the item (409).
    */
   @Post('items/:item_id/scores')
   @HttpCode(200)

@@ -34,7 +34,7 @@ const IsAuthor = (): PropertyDecorator => (target, property) => {
   })(target, property);
 };
 
-/** A person asks for work. */
+/** A request for the next item. */
 export class NextItemDto {
   @IsAuthor()
   author?: string | null;
@@ -73,7 +73,7 @@ export class ItemScoreDto {
   })
   answers?: object | null;
 
-  /** The reason. Cut after 2,000 characters. */
+  /** The reason for the answer. Truncated to 2,000 characters. */
   @IsOptional()
   @IsString()
   comment?: string | null;
@@ -92,9 +92,9 @@ export class ScoreItemDto {
   author?: string | null;
 }
 
-/** A person leaves an item to others. */
+/** A request to skip an item. */
 export class SkipItemDto {
-  /** Why. Shown in the list of items. */
+  /** Why you skip the item. The list of items shows the reason. */
   @IsString()
   @Length(1, REASON_MAX)
   reason!: string;
@@ -111,7 +111,7 @@ export class AnnotationItemListQueryDto extends OrderedListQueryDto {
 
 export class AnnotatorListQueryDto extends OrderedListQueryDto {}
 
-/** A score that an answer consists of, or its correction. `GET /eval/v1/scores/{score_id}` has the rest. */
+/** One score of an answer, or its latest correction. `GET /eval/v1/scores/{score_id}` returns the full score. */
 export class AnsweredScoreDto {
   scorer_id!: string;
   score_id!: string;
@@ -146,7 +146,7 @@ export class AnnotationItemDto {
   trace_id!: string | null;
   @ApiProperty({ type: 'string', nullable: true })
   session_id!: string | null;
-  /** Set for the result of an experiment. */
+  /** Set if the item is a result of an experiment. */
   @ApiProperty({ type: 'string', nullable: true })
   experiment_id!: string | null;
   @ApiProperty({ type: 'string', nullable: true })
@@ -214,7 +214,7 @@ export const toAnnotatorDto = (row: AnnotatorRow): AnnotatorDto => ({
   author: row.author || null,
 });
 
-/** A question to the annotator. */
+/** A scorer of the queue, as a question to the annotator. */
 export class QueueScorerDto {
   scorer_id!: string;
   @ApiProperty({ type: 'integer', minimum: 1 })
@@ -234,10 +234,10 @@ export const toQueueScorerDto = (row: PinnedScorerRow): QueueScorerDto => {
   return { ...pick(row, ['scorer_id', 'scorer_version', 'name', 'description']), rubric, output };
 };
 
-/** A claimed item with its content, and no score of anybody. */
+/** A claimed item and its content, without anyone's scores. */
 export class ClaimedItemDto {
   item_id!: string;
-  /** Until then, nobody else can take the claimed place. */
+  /** When the claim ends. Until then, nobody else can take it. */
   claimed_until!: Date;
   @ApiProperty({ type: 'string', nullable: true })
   trace_id!: string | null;
@@ -249,7 +249,7 @@ export class ClaimedItemDto {
   result_id!: string | null;
   @ApiProperty({ type: 'string', nullable: true })
   case_id!: string | null;
-  /** As scorers see it: the result's, else the trace's. */
+  /** The input of the result, else of the trace, as scorers see it. */
   @AnyJson()
   input!: unknown;
   @AnyJson()
@@ -272,12 +272,12 @@ export class NextItemAnswerDto {
   @ApiProperty({ type: ClaimedItemDto, nullable: true })
   item!: ClaimedItemDto | null;
   /**
-   * Why there is no item: `completed` (all items are), `done` (the person has scored or skipped all that are left), `claimed`
-   * (other people have claimed the rest; ask again at `retry_at`). Null with an item.
+   * Why there is no item. `completed`: all items are completed. `done`: the person has scored or skipped all remaining
+   * items. `claimed`: other people have claimed the remaining items; retry at `retry_at`. Null with an item.
    */
   @ApiProperty({ enum: [...NO_ITEM_REASONS], nullable: true })
   reason!: NoItemReason | null;
-  /** When the first claim of another person ends. Null unless the reason is `claimed`. */
+  /** When the first of the other people's claims ends. Null unless the reason is `claimed`. */
   retry_at!: Date | null;
   scorers!: QueueScorerDto[];
   progress!: QueueProgressDto;

@@ -1,19 +1,19 @@
 import type { RawJson } from '#platform/json';
 
-/** How far an item is, without its claims. */
+/** The status of an item as stored, which ignores claims. */
 export type StoredItemStatus = 'pending' | 'skipped' | 'completed';
 
-/** How far an item is. */
+/** The status of an item. */
 export const ITEM_STATUSES = ['pending', 'in_progress', 'skipped', 'completed'] as const;
 export type ItemStatus = (typeof ITEM_STATUSES)[number];
 
 export const OUTCOMES = ['scored', 'skipped'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** A person who works on a queue: a principal and, where several people share one, their name. */
+/** A person who works on a queue: a principal and, if several people share it, the person's name. */
 export interface Annotator {
   principalId: string;
-  /** Empty for none. */
+  /** Empty without a name. */
   author: string;
 }
 
@@ -24,7 +24,7 @@ export interface AnnotationItemRow {
   queue_id: string;
   trace_id: string | null;
   session_id: string | null;
-  /** These are set if the item is a result. */
+  /** This and the next two members are set if the item is a result. */
   experiment_id: string | null;
   result_id: string | null;
   case_id: string | null;
@@ -52,7 +52,7 @@ export interface Claim {
   claimed_until: Date;
 }
 
-/** A score that an answer consists of. */
+/** One score of an answer. */
 export interface AnsweredScore {
   scorer_id: string;
   score_id: string;

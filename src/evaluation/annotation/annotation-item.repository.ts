@@ -13,8 +13,8 @@ import type {
 import { LAST_CORRECTION } from './queue-agreement.repository';
 
 /**
- * When the last claim of an item `i` ends. Reads the places of the item (OFFSET 0), because the planner would otherwise go
- * through all claims for each item.
+ * When the last claim of an item `i` ends. OFFSET 0 makes PostgreSQL read the places of the item first. Without it, the
+ * planner would go through all claims for each item.
  */
 const CLAIMED_UNTIL = `(SELECT max(p.claimed_until) FROM (
     SELECT claimed_until, is_scored FROM annotation_places
@@ -40,22 +40,22 @@ const LISTED_COLUMNS = `${ITEM_COLUMNS}, ${CLAIMED_UNTIL} AS claimed_until,
    FROM (SELECT * FROM annotation_answers
          WHERE item_id = i.item_id AND workspace_id = i.workspace_id OFFSET 0) a) AS answers`;
 
-/** A finished piece of work on an item. */
+/** A person's work on an item. */
 export interface Work {
   queueId: string;
   itemId: string;
   by: Annotator;
 }
 
-/** How an item and its counts change. */
+/** How a person's work changes the counts of an item. */
 export interface ItemChange {
-  /** People who have scored the item and did not before. */
+  /** Change of the number of people who have scored the item. */
   scored: 0 | 1;
-  /** People who have skipped it and did not before; negative for a skip that a score replaces. */
+  /** Change of the number of people who have skipped the item; -1 if a score replaces a skip. */
   skipped: -1 | 0 | 1;
 }
 
-/** The items of queues, their claims and answers, and the people who give them. */
+/** Stores the items of queues, their claims and answers, and the people who work on them. */
 @Injectable()
 export class AnnotationItemRepository {
   constructor(private readonly database: Database) {}
@@ -137,11 +137,11 @@ export class AnnotationItemRepository {
   }
 
   /** Locks the row of a person until the transaction ends. Returns the last item that the person claimed; empty for none. */
-  async enter(tx: Tx, { workspaceId }: Scope, queueId: string, by: Annotator): Promise<string> {
+  async lockAnnotator(tx: Tx, { workspaceId }: Scope, queueId: string, by: Annotator): Promise<string> {
     const row = await first(
       tx.query<{ last_item_id: string }>(
         prepared(
-          'annotation-annotator.enter',
+          'annotation-annotator.lock',
           sql`INSERT INTO annotation_annotators (queue_id, principal_id, author, workspace_id, created_at, last_active_at)
             VALUES (${queueId}, ${by.principalId}, ${by.author}, ${workspaceId}, now(), now())
             ON CONFLICT (queue_id, principal_id, author) DO UPDATE SET last_active_at = now()
@@ -152,7 +152,7 @@ export class AnnotationItemRepository {
     return row!.last_item_id;
   }
 
-  /** Renews the claim of a person, also an expired one that nobody else has taken. Null without a claim. */
+  /** Renews a person's claim, even an expired one if nobody else has taken it. Returns null without a claim. */
   renew(
     tx: Tx,
     { workspaceId }: Scope,
@@ -165,7 +165,7 @@ export class AnnotationItemRepository {
         prepared(
           'annotation-place.renew',
           sql`UPDATE annotation_places SET claimed_until = now() + ${leaseMs} * interval '1 millisecond',
-              result_version = ${SHOWN_VERSION}
+              result_version = ${RESULT_VERSION}
             WHERE queue_id = ${queueId} AND principal_id = ${by.principalId} AND author = ${by.author}
               AND NOT is_scored AND workspace_id = ${workspaceId}
             RETURNING item_id, claimed_until`,
@@ -175,8 +175,9 @@ export class AnnotationItemRepository {
   }
 
   /**
-   * Claims the first item after another one that needs somebody and that the person has neither scored nor skipped. Skips
-   * places that concurrent requests are claiming. The caller holds the lock of the person's row. Null if no place is left.
+   * Claims the first item after `after` that needs another person and that this person has neither scored nor skipped. Skips
+   * places that concurrent requests are claiming. The caller holds the lock of the person's row. Returns null if no place is
+   * left.
    */
   claim(
     tx: Tx,
@@ -185,14 +186,14 @@ export class AnnotationItemRepository {
     by: Annotator,
     { after, leaseMs }: { after: string; leaseMs: number },
   ): Promise<Claim | null> {
-    // Scalar subqueries are looked up by key for each place, whatever the statistics say.
+    // PostgreSQL looks up scalar subqueries by key for each place, whatever the statistics say.
     return first(
       tx.query<Claim>(
         prepared(
           'annotation-place.claim',
           sql`WITH claimed AS (
               UPDATE annotation_places SET principal_id = ${by.principalId}, author = ${by.author},
-                claimed_until = now() + ${leaseMs} * interval '1 millisecond', result_version = ${SHOWN_VERSION}
+                claimed_until = now() + ${leaseMs} * interval '1 millisecond', result_version = ${RESULT_VERSION}
               WHERE (item_id, place) = (
                 SELECT p.item_id, p.place FROM annotation_places p
                 WHERE p.queue_id = ${queueId} AND p.workspace_id = ${workspaceId} AND NOT p.is_scored
@@ -213,7 +214,7 @@ export class AnnotationItemRepository {
     );
   }
 
-  /** Returns when the next claim by others ends of an item that the person could then have. Null without such a claim. */
+  /** Returns when the next claim of somebody else ends, among the items left for this person. Null without such a claim. */
   async nextRelease({ workspaceId }: Scope, queueId: string, by: Annotator): Promise<Date | null> {
     const row = await first(
       this.database.query<{ claimed_until: Date }>(
@@ -233,9 +234,9 @@ export class AnnotationItemRepository {
   }
 
   /**
-   * Takes a place of an item for good: the person's own, else one that is free or whose claim has expired. The caller holds
-   * the lock of the item. Returns the version of the result that the person's claim showed; null for a trace, and without a
-   * claim. Returns undefined if others have all places.
+   * Fills a place of an item: the person's own, else one that is free or whose claim has expired. The caller holds the lock of
+   * the item. Returns the version of the result that the person's claim showed; null for a trace, and without a claim. Returns
+   * undefined if others have all places.
    */
   async fill(tx: Tx, { workspaceId }: Scope, { itemId, by }: Work): Promise<number | null | undefined> {
     const filled = await first(
@@ -260,7 +261,7 @@ export class AnnotationItemRepository {
     return filled ? filled.result_version : undefined;
   }
 
-  /** Gives up the person's claim of an item, if there is one. */
+  /** Releases the person's claim of an item, if any. */
   async release(tx: Tx, { workspaceId }: Scope, { itemId, by }: Work): Promise<void> {
     await tx.query(
       prepared(
@@ -313,8 +314,8 @@ export class AnnotationItemRepository {
   }
 
   /**
-   * Counts an answer in the item, the person and the queue. The caller holds the locks of the item and the person. Returns
-   * false, and leaves the queue unchanged, if the queue has been archived meanwhile.
+   * Adds an answer to the counts of the item, the person and the queue. The caller holds the locks of the item and the
+   * person. Returns false, and leaves the queue unchanged, if the queue has been archived in the meantime.
    */
   async count(
     tx: Tx,
@@ -356,8 +357,8 @@ export class AnnotationItemRepository {
   }
 }
 
-/** The version of the result that a place of an item shows now. Null for a trace. */
-const SHOWN_VERSION = raw(`(SELECT r.version FROM annotation_items i
+/** The current version of the result that a place belongs to. Null for a trace. */
+const RESULT_VERSION = raw(`(SELECT r.version FROM annotation_items i
   JOIN results r ON r.workspace_id = i.workspace_id AND r.experiment_id = i.experiment_id AND r.result_id = i.result_id
   WHERE i.item_id = annotation_places.item_id AND i.workspace_id = annotation_places.workspace_id)`);
 

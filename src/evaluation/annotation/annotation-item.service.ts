@@ -27,13 +27,13 @@ import { AnnotationItemRepository, type Work } from './annotation-item.repositor
 import { type AnnotationQueueEntity, pinsOf } from './annotation-queue.entity';
 import { AnnotationQueueService } from './annotation-queue.service';
 
-/** How long a claim lasts, unless its person asks for the next item again. */
+/** How long a claim lasts. Asking for the next item renews the claim. */
 const LEASE_MS = 15 * 60_000;
 
-const GONE = 'The trace or result of this item is no longer stored. Skip the item.';
-const ARCHIVED = 'The queue is archived. Restore it before you work on it.';
+const TARGET_DELETED = 'The trace or result of this item is no longer stored. Skip the item.';
+const QUEUE_ARCHIVED = 'The queue is archived. Restore it before you work on it.';
 
-/** The work on the items of queues: people claim, score and skip them. */
+/** Lets people claim, score and skip the items of queues. */
 @Injectable()
 export class AnnotationItemService {
   constructor(
@@ -86,33 +86,33 @@ export class AnnotationItemService {
     const checked = await this.check(scope, queue, item, dto);
     return this.database.transaction(async (tx) => {
       const locked = await this.items.lock(tx, scope, itemId);
-      await this.items.enter(tx, scope, queueId, work.by);
+      await this.items.lockAnnotator(tx, scope, queueId, work.by);
       const earlier = await this.items.outcomeOf(tx, scope, work);
       if (earlier === 'scored') {
         throw problem.conflict(
           'You have already scored this item. To correct a score, record it again with POST /eval/v1/scores.',
         );
       }
-      const shown = await this.items.fill(tx, scope, work);
-      if (shown === undefined) throw problem.conflict(noPlace(locked));
-      if (shown !== null && checked.some(({ row }) => row.result_version !== shown)) {
+      const claimed = await this.items.fill(tx, scope, work);
+      if (claimed === undefined) throw problem.conflict(noPlaceReason(locked));
+      if (claimed !== null && checked.some(({ row }) => row.result_version !== claimed)) {
         throw problem.conflict(
-          'The result has been replaced since you claimed the item. Ask for the next one to see it.',
+          'The result was replaced after you claimed the item. Ask for the next item to get the new result.',
         );
       }
       const scores = await this.store(tx, scope, checked);
       await this.items.answer(tx, scope, work, { scoreIds: scoreIdsOf(queue, scores), reason: null });
       const change = { scored: 1, skipped: earlier === 'skipped' ? -1 : 0 } as const;
-      if (!(await this.items.count(tx, scope, work, change))) throw problem.conflict(ARCHIVED);
+      if (!(await this.items.count(tx, scope, work, change))) throw problem.conflict(QUEUE_ARCHIVED);
       const is_completed = locked.scored_count + 1 >= queue.scores_per_item;
       return { item_id: itemId, outcome: 'scored', is_completed, scores };
     });
   }
 
   /**
-   * Leaves an item to another person: the caller is not offered it again, but can still score it. A repeat changes nothing.
-   * Errors: 404; 403 for a person who is not assigned; 409 for an archived queue, an item that the person has scored, and
-   * one that is complete.
+   * Skips an item. The person is not offered it again, but can still score it. Skipping it twice changes nothing. Errors:
+   * 404; 403 for a person who is not assigned; 409 for an archived queue, an item that the person has scored, and one that
+   * is complete.
    */
   async skip(scope: Scope, queueId: string, itemId: string, dto: SkipItemDto): Promise<ItemWorkDto> {
     const work: Work = { queueId, itemId, by: annotatorOf(scope, dto) };
@@ -120,16 +120,16 @@ export class AnnotationItemService {
     await this.itemOf(scope, queueId, itemId);
     return this.database.transaction(async (tx) => {
       const locked = await this.items.lock(tx, scope, itemId);
-      await this.items.enter(tx, scope, queueId, work.by);
+      await this.items.lockAnnotator(tx, scope, queueId, work.by);
       const earlier = await this.items.outcomeOf(tx, scope, work);
       if (earlier === 'scored') throw problem.conflict('You have already scored this item.');
       const skipped: ItemWorkDto = { item_id: itemId, outcome: 'skipped', is_completed: false, scores: [] };
       if (earlier === 'skipped') return skipped;
-      if (locked.item_status === 'completed') throw problem.conflict(noPlace(locked));
+      if (locked.item_status === 'completed') throw problem.conflict(noPlaceReason(locked));
       await this.items.release(tx, scope, work);
       await this.items.answer(tx, scope, work, { scoreIds: null, reason: dto.reason });
       if (!(await this.items.count(tx, scope, work, { scored: 0, skipped: 1 })))
-        throw problem.conflict(ARCHIVED);
+        throw problem.conflict(QUEUE_ARCHIVED);
       return skipped;
     });
   }
@@ -161,7 +161,7 @@ export class AnnotationItemService {
    * of the person's row keeps concurrent requests of one person from claiming two items.
    */
   private async claim(tx: Tx, scope: Scope, queueId: string, by: Annotator): Promise<Claim | null> {
-    const last = await this.items.enter(tx, scope, queueId, by);
+    const last = await this.items.lockAnnotator(tx, scope, queueId, by);
     const renewed = await this.items.renew(tx, scope, queueId, by, LEASE_MS);
     if (renewed) return renewed;
     const claimAfter = (after: string) =>
@@ -169,7 +169,7 @@ export class AnnotationItemService {
     return (await claimAfter(last)) ?? (last === '' ? null : claimAfter(''));
   }
 
-  /** Reads what a person scores, as scorers see it. */
+  /** Reads the content of a claimed item, as scorers see it. */
   private async contentOf(scope: Scope, queueId: string, claim: Claim): Promise<ClaimedItemDto> {
     const { item_id, claimed_until } = claim;
     const item = await this.itemOf(scope, queueId, item_id);
@@ -185,20 +185,20 @@ export class AnnotationItemService {
     };
     const targets = result_id === null ? await this.selector.withResults(scope, 'trace', [target]) : [target];
     const ids = { trace_id, session_id, experiment_id, result_id, case_id };
-    for await (const { trace, content, expected, target: named } of this.subjects.readContents(
+    for await (const { trace, content, expected, target: selected } of this.subjects.readContents(
       scope,
       targets,
       1,
     )) {
-      const isGone = !trace && named.result_id === null;
-      const known = 'error' in content ? { input: null, output: null } : content;
-      const error = 'error' in content ? content.error : null;
-      return { item_id, claimed_until, ...ids, ...known, expected, content_error: isGone ? GONE : error };
+      const isDeleted = !trace && selected.result_id === null;
+      const values = 'error' in content ? { input: null, output: null } : content;
+      const error = isDeleted ? TARGET_DELETED : 'error' in content ? content.error : null;
+      return { item_id, claimed_until, ...ids, ...values, expected, content_error: error };
     }
     throw new Error('The content of a target was not read.');
   }
 
-  /** Checks the answers to the scorers, which may be at most ten. Errors: those of human scores, and 409 for a lost target. */
+  /** Checks the answers to the scorers, at most ten. Errors: those of human scores; 409 for a target that was deleted. */
   private async check(
     scope: Scope,
     queue: AnnotationQueueEntity,
@@ -212,7 +212,7 @@ export class AnnotationItemService {
         checked.push(await this.scores.check(scope, toScoreBody(queue, item, version, score, dto.author)));
       } catch (error) {
         if (!(error instanceof Problem)) throw error;
-        throw error.code === 'not_found' ? problem.conflict(GONE) : error.within(`/scores/${index}`);
+        throw error.code === 'not_found' ? problem.conflict(TARGET_DELETED) : error.within(`/scores/${index}`);
       }
     }
     return checked;
@@ -235,7 +235,7 @@ export class AnnotationItemService {
         'The queue is assigned to other people. Ask an editor to add you to `assignees`.',
       );
     }
-    if (queue.archived_at) throw problem.conflict(ARCHIVED);
+    if (queue.archived_at) throw problem.conflict(QUEUE_ARCHIVED);
     return queue;
   }
 
@@ -261,26 +261,26 @@ const annotatorOf = (scope: Scope, { author }: { author?: string | null }): Anno
   author: author ?? '',
 });
 
-/** Returns the ids of the scores in the order of the queue's scorers, each of which is answered. */
+/** Returns the ids of the scores in the order of the queue's scorers. There must be one for each scorer. */
 function scoreIdsOf({ scorer_ids }: AnnotationQueueEntity, scores: readonly AnsweredScore[]): string[] {
   const ids = new Map(scores.map(({ scorer_id, score_id }) => [scorer_id, score_id]));
   return scorer_ids.map((id) => ids.get(id)!);
 }
 
-/** Returns why a person cannot have an item, none of whose places is free. */
-const noPlace = ({ item_status }: AnnotationItemRow): string =>
+/** Returns why a person cannot work on an item that has no free place. */
+const noPlaceReason = ({ item_status }: AnnotationItemRow): string =>
   item_status === 'completed'
     ? 'Others have completed this item. Ask for the next one.'
     : 'Somebody else has claimed the item. If it was you, send the `author` with which you claimed it. Otherwise, ask for the next one.';
 
-/** Errors: 400 unless each scorer of the queue is answered exactly once. */
+/** Checks that each scorer of the queue is answered exactly once. Errors: 400. */
 function checkAnswered({ scorer_ids }: AnnotationQueueEntity, scores: readonly ItemScoreDto[]): void {
   const errors: FieldError[] = [];
   const answered = new Set<string>();
   scores.forEach(({ scorer_id }, index) => {
     const pointer = `/scores/${index}/scorer_id`;
-    if (!scorer_ids.includes(scorer_id)) errors.push({ pointer, detail: 'is not a scorer of this queue' });
-    else if (answered.has(scorer_id)) errors.push({ pointer, detail: 'is answered twice' });
+    if (!scorer_ids.includes(scorer_id)) errors.push({ pointer, detail: 'must be a scorer of this queue' });
+    else if (answered.has(scorer_id)) errors.push({ pointer, detail: 'must not be answered twice' });
     answered.add(scorer_id);
   });
   const missing = scorer_ids.filter((id) => !answered.has(id));
@@ -295,7 +295,7 @@ function checkAnswered({ scorer_ids }: AnnotationQueueEntity, scores: readonly I
 
 type ScoreBody = Parameters<ScoreService['check']>[1];
 
-/** Returns the body with which `POST /eval/v1/scores` would record an answer. */
+/** Converts an answer to a body of `POST /eval/v1/scores`. */
 const toScoreBody = (
   queue: AnnotationQueueEntity,
   item: AnnotationItemRow,

@@ -27,7 +27,7 @@ export class AnnotationQueueController {
   /**
    * Create an annotation queue
    *
-   * @remarks Selects the items once: later traces and results do not join the queue. A source that selects nothing, or more than 10,000 items without a `limit`, is 422 with the count.
+   * @remarks Selects the items once: later traces and results do not join the queue. Returns 422 with the count if the source selects no items, or more than 10,000 without a `limit`.
    */
   @Post()
   @Throws('not_found', 'validation_failed')

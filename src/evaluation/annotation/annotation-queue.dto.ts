@@ -26,14 +26,14 @@ import { DescribedBodyDto, DescribedPatchDto, IsName, pick, STAMP_FIELDS, Stamps
 import { IsRuleFilters, type RuleFilterDto, TRACE_ID } from '../../telemetry';
 import { type AnnotationQueueEntity, pinsOf } from './annotation-queue.entity';
 
-/** Items of a queue, at most. */
+/** Maximum number of items of a queue. */
 export const ITEMS_MAX = 10_000;
 const SCORERS_MAX = 10;
 const SCORES_PER_ITEM_MAX = 10;
 const ASSIGNEES_MAX = 100;
 const ID_MAX = 255;
 
-/** Which traces or results become the items of a queue. Give `filters`, `experiment_id` or `trace_ids`. */
+/** Selects the items of a queue: traces or results. Must have exactly one of `filters`, `experiment_id` and `trace_ids`. */
 @ValuesCheckedLater()
 export class AnnotationSourceDto {
   /** Selects the traces that meet all of these conditions. An empty list selects all traces. */
@@ -60,17 +60,17 @@ export class AnnotationSourceDto {
   @Matches(TRACE_ID, { each: true, message: 'must be 32 lower-case hexadecimal digits, not all zeros' })
   trace_ids?: string[] | null;
 
-  /** Selects what started at this time or later (RFC 3339). */
+  /** Selects only traces or results that started at this time or later (RFC 3339). */
   @IsOptional()
   @IsTime({ required: false, nullable: true })
   since?: string | null;
 
-  /** Selects what started before this time (RFC 3339). */
+  /** Selects only traces or results that started before this time (RFC 3339). */
   @IsOptional()
   @IsTime({ required: false, nullable: true })
   until?: string | null;
 
-  /** Takes only the newest. Without a limit, a selection of more than 10,000 is 422. */
+  /** Selects only the newest items. Without a limit, selecting more than 10,000 items returns 422. */
   @ApiProperty({ type: 'integer', minimum: 1, maximum: ITEMS_MAX, nullable: true, required: false })
   @IsOptional()
   @IsInt()
@@ -127,7 +127,7 @@ export class CreateAnnotationQueueDto extends DescribedBodyDto {
   @IsName()
   name!: string;
 
-  /** Scorers of kind `human`. Every person answers all of them, in the versions that are current now. */
+  /** Scorers of kind `human`. Every person answers all of them. The queue pins their current versions. */
   @IsScorerIds(true)
   scorer_ids!: string[];
 
@@ -203,14 +203,14 @@ export class QueueScorerVersionDto {
 
 const COUNT = { type: 'integer', minimum: 0 } as const;
 
-/** How far the work on a queue is. All other items are pending. */
+/** Progress of a queue. Items that are not completed, in progress or skipped are pending. */
 export class QueueProgressDto {
   @ApiProperty(COUNT)
   item_count!: number;
   /** Items that as many people as `scores_per_item` have scored. */
   @ApiProperty(COUNT)
   completed_count!: number;
-  /** Items that someone has claimed now. */
+  /** Items that someone currently has a claim on. */
   @ApiProperty(COUNT)
   in_progress_count!: number;
   /** Other items that someone has skipped. They wait for another person. */
@@ -229,7 +229,7 @@ export class AnnotationQueueDto extends StampsDto implements QueueProgressDto {
   @ApiProperty({ type: 'string', nullable: true })
   description!: string | null;
   scorer_ids!: string[];
-  /** The versions that everybody is shown. Changing a scorer does not change its queues. */
+  /** The pinned versions that everybody answers. New versions of a scorer do not affect the queue. */
   scorers!: QueueScorerVersionDto[];
   source!: AnnotationSourceDto;
   @ApiProperty({ type: [String], nullable: true })
@@ -241,7 +241,7 @@ export class AnnotationQueueDto extends StampsDto implements QueueProgressDto {
   /** Items that as many people as `scores_per_item` have scored. */
   @ApiProperty(COUNT)
   completed_count!: number;
-  /** Items that someone has claimed now. */
+  /** Items that someone currently has a claim on. */
   @ApiProperty(COUNT)
   in_progress_count!: number;
   /** Other items that someone has skipped. They wait for another person. */
@@ -271,7 +271,7 @@ const FIELDS = [
   ...STAMP_FIELDS,
 ] as const;
 
-/** Returns the view of a queue that nobody works on. `withClaims` adds the claims. */
+/** Converts a row to a view without claims. `withClaims` adds them. */
 export const toAnnotationQueueDto = (row: AnnotationQueueEntity): AnnotationQueueDto => ({
   ...pick(row, FIELDS),
   source: row.source as unknown as AnnotationSourceDto,
@@ -279,13 +279,13 @@ export const toAnnotationQueueDto = (row: AnnotationQueueEntity): AnnotationQueu
   in_progress_count: 0,
 });
 
-/** Numbers of the items of a queue that somebody has claimed now: all of them, and those that somebody skipped. */
+/** Numbers of the currently claimed items of a queue: all of them, and those that somebody has skipped. */
 export interface ClaimCounts {
   claimed_count: number;
   claimed_skipped_count: number;
 }
 
-/** Returns the counts of a queue or its view. Items count as skipped only while nobody has claimed them. */
+/** Adds claims to the counts of a queue. Items count as skipped only while nobody has claimed them. */
 export const withClaims = <Counts extends QueueProgressDto>(
   counts: Counts,
   { claimed_count, claimed_skipped_count }: ClaimCounts,

@@ -21,7 +21,7 @@ export class AnnotationQueueEntity extends ArchivableEntity {
   @Column('text', { array: true })
   scorer_ids!: string[];
 
-  /** The version of each scorer that every person is shown, in the order of `scorer_ids`. */
+  /** The pinned version of each scorer, in the order of `scorer_ids`. */
   @Column('integer', { array: true })
   scorer_versions!: number[];
 
@@ -29,11 +29,11 @@ export class AnnotationQueueEntity extends ArchivableEntity {
   @JsonColumn()
   source!: RawJson;
 
-  /** Ids of the principals who may work on the queue. Null for everybody with the role. */
+  /** Ids of the principals who may work on the queue. Null for everyone with the role. */
   @Column('text', { array: true, nullable: true })
   assignees!: string[] | null;
 
-  /** People who score each item. */
+  /** Number of people who score each item. */
   @Column('integer')
   scores_per_item!: number;
 
@@ -51,13 +51,13 @@ export class AnnotationQueueEntity extends ArchivableEntity {
   metadata!: RawJson;
 
   /**
-   * What `If-Match` compares of the ETag, which also has the progress. Incremented by each request that changes the queue,
-   * but not by work on its items.
+   * The part of the ETag that `If-Match` compares. The rest of the ETag is the progress. Each request that changes the queue
+   * increments the generation; work on its items does not.
    */
   @Column('integer')
   generation!: number;
 }
 
-/** Returns the version of each scorer that every person is shown, in the order of `scorer_ids`. */
+/** Returns the scorers of a queue with their pinned versions, in the order of `scorer_ids`. */
 export const pinsOf = ({ scorer_ids, scorer_versions }: AnnotationQueueEntity): PinnedScorer[] =>
   scorer_ids.map((scorer_id, index) => ({ scorer_id, scorer_version: scorer_versions[index]! }));

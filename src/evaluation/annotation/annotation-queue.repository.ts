@@ -49,7 +49,7 @@ export class AnnotationQueueRepository extends WorkspaceRepository<AnnotationQue
     );
   }
 
-  /** Inserts the items of a new queue, and as many places of each as people have to score it. */
+  /** Inserts the items of a new queue. Each item gets one place for each person who has to score it. */
   async insertItems(
     tx: Tx,
     { workspaceId }: Scope,

@@ -110,12 +110,12 @@ export class AnnotationQueueService extends WorkspaceResourceService<
   }
 
   override async get(scope: Scope, id: string): Promise<Versioned<AnnotationQueueDto>> {
-    return this.shown(scope, await super.get(scope, id));
+    return this.withProgress(scope, await super.get(scope, id));
   }
 
   /**
-   * Changes name, description, assignees or metadata. Errors: those of every change; 422 `immutable_field` for other
-   * scorers, another source and another number of scores per item.
+   * Changes name, description, assignees or metadata. Errors: those of every change; 422 `immutable_field` for different
+   * scorers, a different source and a different number of scores per item.
    */
   async patch(
     scope: Scope,
@@ -129,15 +129,15 @@ export class AnnotationQueueService extends WorkspaceResourceService<
       assignees: dto.assignees,
       metadata: patchMetadata(row.metadata, dto.metadata),
     }));
-    return this.shown(scope, changed);
+    return this.withProgress(scope, changed);
   }
 
   override async archive(scope: Scope, id: string, ifMatch?: string): Promise<Versioned<AnnotationQueueDto>> {
-    return this.shown(scope, await super.archive(scope, id, generationsIn(ifMatch)));
+    return this.withProgress(scope, await super.archive(scope, id, generationsIn(ifMatch)));
   }
 
   override async restore(scope: Scope, id: string, ifMatch?: string): Promise<Versioned<AnnotationQueueDto>> {
-    return this.shown(scope, await super.restore(scope, id, generationsIn(ifMatch)));
+    return this.withProgress(scope, await super.restore(scope, id, generationsIn(ifMatch)));
   }
 
   protected override async checkChange(
@@ -159,21 +159,21 @@ export class AnnotationQueueService extends WorkspaceResourceService<
   private async humanScorers(scope: Scope, ids: readonly string[]): Promise<ScorerEntity[]> {
     const known = new Map((await this.scorers.findMany(scope, ids)).map((row) => [row.scorer_id, row]));
     const errors: FieldError[] = [];
-    const found = ids.map((id, index) => {
+    const scorers = ids.map((id, index) => {
       const scorer = known.get(id);
       const pointer = `/scorer_ids/${index}`;
       if (!scorer) throw problem.unknownReference(pointer, 'scorer', id);
       if (scorer.scorer_kind !== 'human') {
-        const detail = `is a scorer of kind ${scorer.scorer_kind}, which the service runs; use a scorer of kind human`;
+        const detail = `must be a scorer of kind \`human\`; this one is of kind \`${scorer.scorer_kind}\`, which the service runs`;
         errors.push({ pointer, detail });
       }
       return scorer;
     });
     if (errors.length > 0) throw problem.invalidFields(errors);
-    return found;
+    return scorers;
   }
 
-  /** Selects the items. Errors: 422 for none, and for more than a queue can have. */
+  /** Selects the items. Errors: 422 for no items, and for more than a queue can have. */
   private async select(
     scope: Scope,
     { source }: CreateAnnotationQueueDto,
@@ -184,24 +184,24 @@ export class AnnotationQueueService extends WorkspaceResourceService<
       throw problem.validationFailed([
         {
           pointer: '/source',
-          detail: `selects ${selected} items, more than ${ITEMS_MAX}. Narrow it, or give a limit to take only the newest`,
+          detail: `selects ${selected} items, but a queue has at most ${ITEMS_MAX}; narrow it, or set \`limit\` to take the newest`,
         },
       ]);
     }
     if (selected.length === 0) {
       throw problem.validationFailed([
-        { pointer: '/source', detail: 'selects nothing: a queue needs an item' },
+        { pointer: '/source', detail: 'selects no items; a queue needs at least one' },
       ]);
     }
     return selected;
   }
 
-  private async shown(
+  private async withProgress(
     scope: Scope,
     { view, version }: Versioned<AnnotationQueueDto>,
   ): Promise<Versioned<AnnotationQueueDto>> {
-    const [shown] = await this.withClaimsOf(scope, [view]);
-    return withProgressInETag(shown!, version);
+    const [current] = await this.withClaimsOf(scope, [view]);
+    return withProgressInETag(current!, version);
   }
 
   private async withClaimsOf(
@@ -226,7 +226,7 @@ const withProgressInETag = (
   return new Versioned(view, [generation, completed_count, in_progress_count, skipped_count].join('-'));
 };
 
-/** Leaves only the generations in a condition, because work on the items does not make an edit stale. */
+/** Reduces the ETags of a condition to their generations, because work on the items does not make an edit stale. */
 const generationsIn = (ifMatch: string | undefined): string | undefined =>
   ifMatch?.replace(/"(\d+)(-\d+){3}"/g, '"$1"');
 
@@ -242,6 +242,6 @@ const toItem = (target: TargetRef): NewItem => ({
 function checkLive(scorers: readonly ScorerEntity[]): void {
   const archived = scorers.find(({ archived_at }) => archived_at !== null);
   if (archived) {
-    throw problem.conflict(`The scorer ${archived.scorer_id} is archived. Restore it, or leave it out.`);
+    throw problem.conflict(`The scorer ${archived.scorer_id} is archived. Restore it, or omit it.`);
   }
 }

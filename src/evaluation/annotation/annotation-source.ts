@@ -8,24 +8,24 @@ const SELECTORS = ['filters', 'experiment_id', 'trace_ids'] as const;
 const MEMBERS = [...SELECTORS, 'since', 'until', 'limit'] as const;
 const POINTER = '/source';
 
-const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
+const isSet = (value: unknown): boolean => value !== undefined && value !== null;
 
-/** Errors: 400 unless exactly one selector is given, for filter values of the wrong type, and for an empty time range. */
+/** Checks a source. Errors: 400 unless it has exactly one selector, for filters of the wrong type, and for an empty time range. */
 export function checkSource(source: AnnotationSourceDto): void {
-  const given = SELECTORS.filter((name) => isGiven(source[name]));
+  const selectors = SELECTORS.filter((name) => isSet(source[name]));
   const errors: FieldError[] = [];
-  if (given.length !== 1) {
+  if (selectors.length !== 1) {
     errors.push({ pointer: '', detail: `must have exactly one of ${SELECTORS.join(', ')}` });
   }
   errors.push(...conditionErrors(source));
   if (errors.length > 0) throw problem.invalidFields(errors).within(POINTER);
 }
 
-/** Errors: 422 for unknown fields, operators, and values of `status`. */
+/** Checks the values of a source. Errors: 422 for unknown fields, operators, and values of `status`. */
 export const checkSourceValues = (source: AnnotationSourceDto): Promise<void> =>
   withinSource(() => checkSelectionValues(source));
 
-/** Runs a check of a source. Its errors point into the whole body. */
+/** Runs a check of a source. The pointers of its errors are relative to the body. */
 export async function withinSource(check: () => Promise<void> | void): Promise<void> {
   try {
     await check();
@@ -47,12 +47,12 @@ export const selectionOf = (source: AnnotationSourceDto): Selection => ({
   unscoredOnly: false,
 });
 
-/** Returns a source as it is stored and shown. */
+/** Converts a source to its stored form, which has only the members that are set. */
 export const storedSource = (source: AnnotationSourceDto): RawJson => {
-  const given = MEMBERS.flatMap((name) => (isGiven(source[name]) ? [[name, source[name]] as const] : []));
-  return new RawJson(JSON.stringify(Object.fromEntries(given)));
+  const members = MEMBERS.flatMap((name) => (isSet(source[name]) ? [[name, source[name]] as const] : []));
+  return new RawJson(JSON.stringify(Object.fromEntries(members)));
 };
 
-/** Tells whether a source selects the same as a stored one. */
+/** Returns whether a source equals a stored one. */
 export const isSameSource = (stored: RawJson, source: AnnotationSourceDto): boolean =>
   sha256OfJson(stored.parse()) === sha256OfJson(storedSource(source).parse());

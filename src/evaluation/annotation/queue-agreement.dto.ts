@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { MeasureDto } from '../analysis';
 
-/** Agreement of the annotators of a queue about one scorer. */
+/** Agreement of the annotators of a queue on the answers to one scorer. */
 export class QueueScorerAgreementDto {
   scorer_id!: string;
   @ApiProperty({ type: 'integer', minimum: 1 })
@@ -12,7 +12,7 @@ export class QueueScorerAgreementDto {
   units!: number;
   /**
    * Share of pairs of people who agree, averaged over the items. Null, like the nominal alpha, without items, and for scores
-   * with more than 20 distinct values, which are no categories.
+   * with more than 20 distinct values, which have no categories.
    */
   observed_agreement!: MeasureDto | null;
   /** Krippendorff's alpha for categories: labels, else scores. */
@@ -21,10 +21,10 @@ export class QueueScorerAgreementDto {
   krippendorffs_alpha_interval!: MeasureDto | null;
 }
 
-/** Agreement of the annotators of a queue, by their answers in it and the corrections of these. */
+/** Agreement of the annotators of a queue, measured on their answers, including later corrections. */
 export class QueueAgreementDto {
   queue_id!: string;
   scorers!: QueueScorerAgreementDto[];
-  /** Whether the queue has more than 100,000 scores, so that only those of its first items were read. */
+  /** Whether the queue has more than 100,000 scores. Only the scores of its first items are then measured. */
   is_truncated!: boolean;
 }

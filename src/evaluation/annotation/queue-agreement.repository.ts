@@ -22,21 +22,21 @@ export const LAST_CORRECTION = `(
 /** A person's score of an item. */
 export interface RatingRow {
   item_id: string;
-  /** Null without a score that counts. */
+  /** Null if the score does not count. */
   score: number | null;
   label: string | null;
 }
 
-/** The scores that the annotators of a queue agree about. */
+/** Reads the scores by the annotators of a queue. */
 @Injectable()
 export class QueueAgreementRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Reads the current scores of answers, item by item in the order of work. The score is null if it is of a result that was
-   * replaced, or on another scale than the answer.
+   * Reads the current scores of answers, item by item in the order of work. The score is null if its result was replaced, or
+   * if its scale differs from the answer's.
    *
-   * @param index of the scorer in the queue's `scorer_ids`
+   * @param index index of the scorer in the queue's `scorer_ids`
    */
   ratings(scope: Scope, queueId: string, index: number, limit: number): Promise<RatingRow[]> {
     return this.database.query<RatingRow>(

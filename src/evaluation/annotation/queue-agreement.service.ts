@@ -7,7 +7,7 @@ import { AnnotationQueueService } from './annotation-queue.service';
 import type { QueueAgreementDto, QueueScorerAgreementDto } from './queue-agreement.dto';
 import { QueueAgreementRepository, type RatingRow } from './queue-agreement.repository';
 
-/** Scores read, at most: of each scorer the same number. */
+/** Maximum number of scores read, divided equally among the scorers. */
 const SCORES_MAX = 100_000;
 
 /** Measures how well the annotators of a queue agree. */
@@ -20,7 +20,11 @@ export class QueueAgreementService {
     private readonly pool: AnalysisPool,
   ) {}
 
-  /** Errors: 404; 503 if too many computations wait. @param signal ends the computation */
+  /**
+   * Measures the agreement on each scorer of a queue. Errors: 404; 503 if too many computations wait.
+   *
+   * @param signal aborts the computation
+   */
   async agreement(scope: Scope, queueId: string, signal: AbortSignal): Promise<QueueAgreementDto> {
     const queue = await this.queues.find(scope, queueId);
     const scorers = await this.scorers.findPinned(scope, pinsOf(queue));

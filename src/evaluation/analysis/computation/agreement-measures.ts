@@ -93,7 +93,7 @@ export interface AnnotatorRating {
 }
 
 export interface AnnotatorsInput {
-  /** The id of what is rated, which seeds the random numbers. */
+  /** The id of the scorer, which seeds the random numbers. */
   id: string;
   /** The ratings of each unit. Units with fewer than two are ignored. */
   units: readonly (readonly AnnotatorRating[])[];
