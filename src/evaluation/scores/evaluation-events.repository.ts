@@ -13,7 +13,7 @@ const SCORES = new BulkColumns<NewScore>([
   { name: 'score_id', type: 'text', value: ({ scoreId }) => scoreId },
   { name: 'workspace_id', type: 'text', value: ({ scope }) => scope.workspaceId },
   { name: 'scorer_name', type: 'text', value: ({ name }) => name },
-  // with the role `runtime` alone, an application sends what its users do
+  // a caller with only the role `runtime` is an application, which sends its users' feedback
   { name: 'source', type: 'text', value: ({ scope }) => (scope.roles.has('editor') ? 'client' : 'end_user') },
   { name: 'trace_id', type: 'text', value: ({ traceId }) => traceId },
   { name: 'span_id', type: 'text', value: ({ spanId }) => spanId },
@@ -26,8 +26,8 @@ const SCORES = new BulkColumns<NewScore>([
 ]);
 
 /**
- * Stores the scores of evaluation events. They are independent measurements, so none supersedes another. The statement is not
- * prepared: a plan made while the traces were few would read all of them for each event.
+ * Stores the scores of evaluation events. Events are independent measurements, so none supersedes another. The statement is
+ * not prepared, because a plan made for few traces would read all traces for each event.
  */
 @Injectable()
 export class EvaluationEventsRepository extends EvaluationEvents {

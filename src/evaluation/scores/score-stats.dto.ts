@@ -3,7 +3,7 @@ import { ArrayMaxSize, ArrayUnique, IsArray, IsNumber, IsOptional, IsString } fr
 import { instantOf, IsOneOf, IsTime, NotBelow, NotNull } from '#platform/http';
 import { ScoreFiltersDto } from './score.dto';
 
-/** What scores can be grouped by. */
+/** The properties that scores can be grouped by. */
 export const SCORE_GROUPS = [
   'scorer',
   'version',
@@ -27,8 +27,8 @@ export class ScoreStatsQueryDto extends ScoreFiltersDto {
 
   /**
    * `scorer` is the scorer's name and `version` the scorer's version. `day` is the day of recording (UTC, YYYY-MM-DD). `tag`
-   * is a tag of the scored result. `model`, `service` and `agent_version` are those of the trace, and `trace_day` is the day
-   * on which it started. A score counts in each of its tags and models. Absent or empty: one row for all scores.
+   * is a tag of the scored result. `model`, `service` and `agent_version` belong to the trace, and `trace_day` is the day
+   * the trace started. A score counts in each of its tags and models. Without groups, one row covers all scores.
    */
   @IsOptional()
   @IsArray()
@@ -43,7 +43,7 @@ export class ScoreStatsQueryDto extends ScoreFiltersDto {
   })
   group_by?: ScoreGroup[] | null;
 
-  /** Scores of traces that started at this time or later (RFC 3339). Sessions have no start. */
+  /** Scores of traces that started at this time or later (RFC 3339). Sessions have no start time. */
   @NotNull()
   @IsTime({ required: false })
   trace_since?: string;
@@ -54,7 +54,7 @@ export class ScoreStatsQueryDto extends ScoreFiltersDto {
   @NotBelow('trace_since', instantOf)
   trace_until?: string;
 
-  /** The least score that counts as passed. Defaults to 0.5. */
+  /** The lowest score that counts as passed. Defaults to 0.5. */
   @ApiProperty({ type: 'number', default: 0.5, required: false, nullable: true })
   @IsOptional()
   @IsNumber()
@@ -62,10 +62,10 @@ export class ScoreStatsQueryDto extends ScoreFiltersDto {
 }
 
 export class ScoreStatsValuesDto {
-  /** Scores that are not null. */
+  /** Number of scores that are not null. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   count!: number;
-  /** Scores without a number: null on purpose, or only a label or a comment. The other members leave them out. */
+  /** Number of scores without a number: a deliberate null, or only a label or a comment. The other members ignore them. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   null_count!: number;
   /** Null, like the members below, without scores. */
@@ -88,7 +88,7 @@ export class ScoreStatsRowDto {
   @ApiProperty({
     type: 'object',
     additionalProperties: { type: ['string', 'integer', 'null'] },
-    description: 'A member for each of `group_by`. Null for scores without a value.',
+    description: 'One member for each item of `group_by`. Null for scores without a value.',
   } as ApiPropertyOptions)
   group!: Record<string, string | number | null>;
 
@@ -98,6 +98,6 @@ export class ScoreStatsRowDto {
 export class ScoreStatsDto {
   /** One row for each group, in the order of the group's values, null last. */
   rows!: ScoreStatsRowDto[];
-  /** Whether `rows` is cut, at 10,000 groups. */
+  /** Whether `rows` is truncated to the first 10,000 groups. */
   is_truncated!: boolean;
 }

@@ -49,7 +49,7 @@ const JOINS: Partial<Record<ScoreGroup, Sql>> = {
   trace_day: joinTraceFact('t', 'started_at'),
 };
 
-/** Joins each table once, also that of the traces' starts for their times. */
+/** Returns the joins that groups and time filters need, each table once. */
 const joinsOf = (groupBy: readonly ScoreGroup[], { trace_since, trace_until }: Filters): Set<Sql> => {
   const isTimed = trace_since !== undefined || trace_until !== undefined;
   const names = isTimed ? [...groupBy, 'trace_day' as const] : groupBy;
@@ -66,7 +66,7 @@ const allOf = (parts: Sql[]): Sql => (parts.length > 0 ? join(parts, ' ') : empt
 /** Computes statistics of current scores in one statement. */
 @Injectable()
 export class ScoreStatsRepository {
-  /** Returns up to one group more than a response has, in the order of the groups. */
+  /** Returns up to `STATS_ROWS_MAX` + 1 groups, in the order of their values. */
   async stats(
     on: SqlExecutor,
     scope: Scope,

@@ -8,7 +8,7 @@ import { ScoreStatsRepository, STATS_ROWS_MAX } from './score-stats.repository';
 const PASS_SCORE = 0.5;
 const HINT = 'Narrow the query with since, until, scorer_name or source.';
 
-/** Statistics of scores. */
+/** Computes statistics of scores. */
 @Injectable()
 export class ScoreStatsService {
   constructor(
@@ -16,7 +16,7 @@ export class ScoreStatsService {
     private readonly stats: ScoreStatsRepository,
   ) {}
 
-  /** Errors: 400 for another workspace than the header names, 503 when the scores cannot be read in time. */
+  /** Returns statistics by group. Errors: 400 for a workspace other than the header's; 503 if reading takes too long. */
   async query(scope: Scope, dto: ScoreStatsQueryDto, signal: AbortSignal): Promise<ScoreStatsDto> {
     checkWorkspaceOfSearch(scope, dto.workspace_id);
     const groups = { groupBy: dto.group_by ?? [], passScore: dto.pass_score ?? PASS_SCORE };

@@ -14,30 +14,30 @@ export type NamedTarget =
   { kind: 'trace' | 'session'; id: string } | { kind: 'result'; id: string; experimentId: string | null };
 
 /** A target as a score stores it. */
-export type FoundTarget = Pick<
+export type ScoreTarget = Pick<
   ScoreRow,
   'target_kind' | 'trace_id' | 'session_id' | 'experiment_id' | 'result_id' | 'result_version' | 'case_id'
 >;
 
 /** Returns the target that a request names. Errors: 400 for none, for several, or an experiment without a result. */
 export function namedTarget(dto: CreateScoreDto): NamedTarget {
-  const given = TARGET_MEMBERS.filter((name) => dto[name] !== undefined && dto[name] !== null);
-  const [name] = given;
+  const names = TARGET_MEMBERS.filter((name) => dto[name] !== undefined && dto[name] !== null);
+  const [name] = names;
   const errors: FieldError[] = [];
   if (name === undefined) {
     errors.push({ pointer: '', detail: `must name a target by one of ${TARGET_MEMBERS.join(', ')}` });
   }
-  for (const other of given.slice(1)) {
+  for (const other of names.slice(1)) {
     errors.push({
       pointer: `/${other}`,
-      detail: `cannot be combined with ${name}: a score has one target`,
+      detail: `cannot be combined with ${name}, because a score has one target`,
     });
   }
   const experimentId = dto.experiment_id ?? null;
   if (experimentId !== null && name !== 'result_id') {
     errors.push({
       pointer: '/experiment_id',
-      detail: 'requires result_id: scores are given to results, not to experiments',
+      detail: 'requires result_id, because results can be scored, but not experiments',
     });
   }
   if (typeof dto.result_version === 'number' && name !== 'result_id') {
@@ -55,11 +55,11 @@ export function namedTarget(dto: CreateScoreDto): NamedTarget {
 }
 
 /**
- * Finds out which traces and sessions exist: those of the trace store, the sessions of agents, and those that results
- * reference, whose spans may never have arrived. Errors: 503 when traces cannot be read.
+ * Looks up traces and sessions: those of the trace store, the sessions of agents, and those that results reference, whose
+ * spans may never have arrived. Errors: 503 if traces cannot be read.
  */
 @Injectable()
-export class KnownTargets {
+export class TargetDirectory {
   constructor(
     private readonly traceStore: TraceStore,
     private readonly agents: SessionDirectory,
@@ -94,26 +94,26 @@ export class KnownTargets {
 @Injectable()
 export class ScoreTargets {
   constructor(
-    private readonly known: KnownTargets,
+    private readonly directory: TargetDirectory,
     private readonly experiments: ExperimentRepository,
     private readonly results: ResultRepository,
   ) {}
 
   /**
-   * Errors: 404 with the reference, for a trace or session that neither the service nor any result knows, and for a result
-   * that is unknown or belongs to another experiment.
+   * Finds a target. Errors: 404 naming the reference, for a trace or session that neither the service nor any result knows,
+   * and for a result that is unknown or belongs to another experiment.
    */
-  async find(scope: Scope, target: NamedTarget): Promise<FoundTarget> {
+  async find(scope: Scope, target: NamedTarget): Promise<ScoreTarget> {
     switch (target.kind) {
       case 'trace': {
-        const known = await this.known.traces(scope, [target.id]);
-        if (!known.has(target.id)) throw problem.unknownReference('/trace_id', 'trace', target.id);
-        const session_id = known.get(target.id)!;
+        const traces = await this.directory.traces(scope, [target.id]);
+        if (!traces.has(target.id)) throw problem.unknownReference('/trace_id', 'trace', target.id);
+        const session_id = traces.get(target.id)!;
         return { ...NO_TARGET, target_kind: 'trace', trace_id: target.id, session_id };
       }
       case 'session': {
-        const known = await this.known.sessions(scope, [target.id]);
-        if (!known.has(target.id)) throw problem.unknownReference('/session_id', 'session', target.id);
+        const sessions = await this.directory.sessions(scope, [target.id]);
+        if (!sessions.has(target.id)) throw problem.unknownReference('/session_id', 'session', target.id);
         return { ...NO_TARGET, target_kind: 'session', session_id: target.id };
       }
       case 'result':
@@ -121,7 +121,7 @@ export class ScoreTargets {
     }
   }
 
-  private async findResult(scope: Scope, id: string, experimentId: string | null): Promise<FoundTarget> {
+  private async findResult(scope: Scope, id: string, experimentId: string | null): Promise<ScoreTarget> {
     const result = await this.results.findKey(scope, id);
     if (result && (experimentId === null || experimentId === result.experiment_id)) {
       const { version, ...ids } = result;

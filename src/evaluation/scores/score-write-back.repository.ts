@@ -23,9 +23,9 @@ interface HumanScoreWriteBack {
 }
 
 /**
- * People's current scores of a row `target` with `id`. OFFSET keeps further conditions out of the lookup: without statistics,
- * PostgreSQL would choose another index for them, and read all scores of a scorer. The workspace is a subquery, because it
- * would take any index for a workspace that its statistics do not know.
+ * The current human scores of a row `target` with `id`. OFFSET keeps further conditions out of the lookup: without
+ * statistics, PostgreSQL would choose another index for them, and read all scores of a scorer. The workspace is a subquery,
+ * because PostgreSQL might choose any index for a workspace that is not in its statistics.
  */
 const scoresOfTarget = (workspaceId: string): Sql =>
   sql`(SELECT * FROM scores own WHERE own.workspace_id = (SELECT ${workspaceId}::text) AND own.target_id = target.id
@@ -38,7 +38,7 @@ const AGGREGATES = raw(`count(*) AS annotation_count, max(scorer_version) AS sco
        (array_agg(comment ORDER BY score_id DESC) FILTER (WHERE comment IS NOT NULL))[1] AS comment,
        (array_agg(score_id ORDER BY score_id DESC))[1:100] AS score_ids`);
 
-/** The mean in a result's `scores`. It is 0 where it is too small for a double. */
+/** The mean in a result's `scores`. It is 0 if it is too small for a double. */
 const MEAN = raw('CASE WHEN abs(aggregated.mean) < 2.5e-324 THEN 0 ELSE aggregated.mean::float8 END');
 
 /** The entry in a result's `score_details`. */
@@ -50,20 +50,19 @@ const DETAIL = raw(`json_strip_nulls(json_build_object(
 /**
  * Writes human scores back into results, in the transaction that stores the score or the result.
  *
- * Statements are not prepared: the same one changes one result or a thousand, and a plan made while tables
- * were small took 25 times as long once they were not. Scores and results are looked up by keys that the rows carry, which
- * `OFFSET 0` and MATERIALIZED keep from being replaced by parameters. PostgreSQL expects no rows for a workspace that
- * its statistics do not know, and would read the whole table for each key.
+ * Statements are not prepared, because a plan made for small tables takes 25 times as long for large ones. Scores and results
+ * are looked up by the keys that the rows carry. `OFFSET 0` and MATERIALIZED keep PostgreSQL from replacing these keys by
+ * parameters: it expects no rows for a workspace that is not in its statistics, and would read the whole table for each key.
  */
 @Injectable()
 export class ScoreWriteBackRepository implements ScoreWriteBack {
   /**
    * Writes the human scores of the traces and sessions that new results reference into these results, as if the newest
-   * human score of each output were recorded now. A score of the same name that the client uploaded stays. Where versions of a scorer
-   * differ in their output, the highest version counts. An archived scorer writes nothing. Returns the results that
-   * changed.
+   * human score of each output were recorded now. A score of the same name that the client uploaded stays. If versions of a
+   * scorer differ in their output, the highest version counts. Scores by archived scorers are not written. Returns the
+   * results that changed.
    *
-   * The caller's transaction holds the locks of `lockForUpload`, so that no score is added meanwhile.
+   * The caller's transaction holds the locks of `lockForUpload`, so that no score is added in the meantime.
    */
   intoNewResults(
     tx: Tx,
@@ -125,13 +124,13 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
   }
 
   /**
-   * Writes human scores back into results, if enough people have scored: into the results themselves while their experiment
-   * is running, and into `result_scores` also later. The results are locked by `lockForScores` before the scores are read,
-   * so that the second of two people who score at once finds both.
+   * Writes human scores back if enough people have scored: into the results themselves while their experiment is running,
+   * and into `result_scores` at any time. `lockForScores` locks the results before the scores are read, so that when two
+   * people score at once, the second transaction finds both scores.
    *
-   * Counts each annotator's newest current score of the result in its present version, its trace or its session. A score
-   * under the scorer's name stays, unless the same or an older version of this scorer wrote it back to this result. The
-   * trace and session ids are passed and not read again, because the planner knows how many rows arrays have.
+   * Counts each annotator's newest current score of the result's current version, its trace or its session. A score under
+   * the scorer's name stays, unless the same or an older version of this scorer wrote it back to this result. The trace and
+   * session ids are passed instead of read again, because the planner knows how many rows arrays have.
    */
   async intoResults(
     tx: Tx,
@@ -199,10 +198,10 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
   }
 
   /**
-   * Counts a client's score of a result that is locked. While the experiment is running, also writes it to the result, unless
-   * hosted scoring or people gave the score that the result shows under this name.
+   * Stores a client's score of a locked result in `result_scores`. While the experiment is running, also writes it to the
+   * result, unless the result shows a hosted or a human score under this name.
    */
-  async ofClient(
+  async writeClientScore(
     tx: Tx,
     { workspaceId }: Scope,
     { experiment_id, result_id, is_frozen }: LockedResult,

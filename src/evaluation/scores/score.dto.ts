@@ -34,8 +34,8 @@ import { type ScoreRow, TARGET_KINDS, type TargetKind } from './score.entity';
 const ID_MAX = 255;
 const VERSION_MAX = 2_147_483_647;
 
-/** Sources that a caller may name. */
-export const GIVEN_SOURCES = ['client', 'human', 'end_user'] as const;
+/** Sources of the scores that callers can record. */
+export const RECORDABLE_SOURCES = ['client', 'human', 'end_user'] as const;
 
 const IsVersion = (): PropertyDecorator =>
   applyDecorators(
@@ -57,7 +57,7 @@ export const IsScore = (): PropertyDecorator => (target, property) =>
     },
   });
 
-/** A score of one trace, session or result: name exactly one of them. Name the scorer by its id or by its name. */
+/** A score of a trace, session or result. Must have exactly one target, and either `scorer_id` or `scorer_name`. */
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ScoreDto)
 export class CreateScoreDto {
@@ -71,15 +71,15 @@ export class CreateScoreDto {
   @Length(1, ID_MAX)
   scorer_id?: string | null;
 
-  /** The name of a scorer, or any other name, which is then listed with `scorer_id` null. */
+  /** The name of a scorer, or any other name. The score's `scorer_id` is null if no scorer has this name. */
   @IsOptional()
   @IsString()
   @Length(1, ID_MAX)
   scorer_name?: string | null;
 
   /**
-   * The version that gave the score, or that the person was shown. Defaults to the current one for a human scorer, else to
-   * none.
+   * The version that gave the score, or that the person answered. Defaults to the current version for a human scorer, else
+   * to none.
    */
   @IsVersion()
   scorer_version?: number | null;
@@ -101,7 +101,7 @@ export class CreateScoreDto {
   @Length(1, ID_MAX)
   result_id?: string | null;
 
-  /** The version of the result that was scored. A result that has been replaced since gives 409. Only with `result_id`. */
+  /** The version of the result that you scored. Returns 409 if the result was replaced since. Allowed only with `result_id`. */
   @IsVersion()
   result_version?: number | null;
 
@@ -115,13 +115,13 @@ export class CreateScoreDto {
     oneOf: [{ type: 'number' }, { type: 'boolean' }, { type: 'null' }],
     required: false,
     description:
-      'A number, or true or false for 1 or 0. Null records that the scorer gave no score on purpose. For an output of type `choice` it follows from `label`, and for `questions` from `answers`.',
+      'A number, or true or false for 1 or 0. Null records that the scorer deliberately gave no score. The score follows from `label` for an output of type `choice`, and from `answers` for `questions`.',
   } as object)
   @IsOptional()
   @IsScore()
   score?: number | boolean | null;
 
-  /** The choice of an output of type `choice`, else any label. */
+  /** One of the choices for an output of type `choice`, else any label. */
   @IsOptional()
   @IsString()
   @Length(1, ID_MAX)
@@ -138,7 +138,7 @@ export class CreateScoreDto {
   })
   answers?: object | null;
 
-  /** The reason. Cut after 2,000 characters. */
+  /** The reason for the score. Truncated to 2,000 characters. */
   @IsOptional()
   @IsString()
   comment?: string | null;
@@ -159,12 +159,12 @@ export class CreateScoreDto {
   author?: string | null;
 
   /**
-   * `end_user` for feedback of an application's users, which never enters comparisons, gates or agreement. By default
-   * `human` for a human scorer and `client` for others. Callers with only the role `runtime` always record `end_user`.
+   * `end_user` is feedback by an application's users, which comparisons, gates and agreement ignore. The default is `human`
+   * for a human scorer, else `client`. Callers with only the role `runtime` always record `end_user`.
    */
   @IsOptional()
-  @IsOneOf(GIVEN_SOURCES, { required: false, nullable: true })
-  source?: (typeof GIVEN_SOURCES)[number] | null;
+  @IsOneOf(RECORDABLE_SOURCES, { required: false, nullable: true })
+  source?: (typeof RECORDABLE_SOURCES)[number] | null;
 }
 
 /** Converts a query parameter into a number. Leaves anything else unchanged, so that validation rejects it. */
@@ -212,7 +212,7 @@ export class ScoreFiltersDto {
   @IsOneOf(SCORE_SOURCES, { required: false })
   source?: ScoreSource;
 
-  /** `trace` leaves out scores of results, such as those that an experiment gives other answers to the same question. */
+  /** `trace` excludes scores of results that reference a trace. */
   @NotNull()
   @IsOneOf(TARGET_KINDS, { required: false })
   target_kind?: TargetKind;
@@ -255,7 +255,7 @@ export class ScoreFiltersDto {
   @IsString()
   score_run_id?: string;
 
-  /** Scores that this principal recorded or ordered. */
+  /** Scores that this principal recorded, or whose run this principal started. */
   @NotNull()
   @IsString()
   created_by?: string;
@@ -282,7 +282,7 @@ export class ScoreFiltersDto {
 /** Query parameters of the list of scores. */
 @SortedBy('created_at', 'score')
 export class ScoreListQueryDto extends IntersectionType(PageQueryDto, ScoreFiltersDto) {
-  // IntersectionType does not copy what the check of values needs.
+  // Declared again, because IntersectionType does not copy the metadata for the check of values.
   @NotNull()
   @IsOneOf(SCORER_KINDS, { required: false })
   declare scorer_kind?: ScorerKind;
@@ -295,7 +295,7 @@ export class ScoreListQueryDto extends IntersectionType(PageQueryDto, ScoreFilte
   @IsOneOf(TARGET_KINDS, { required: false })
   declare target_kind?: TargetKind;
 
-  /** Sorting by `score` requires `scorer_id` or `scorer_name`, and leaves out superseded scores and those that are null. */
+  /** Sorting by `score` requires `scorer_id` or `scorer_name`, and omits superseded scores and nulls. */
   declare sort?: string;
 
   /** Includes superseded scores. */
@@ -319,8 +319,8 @@ export class ScoreDto {
   @ApiProperty({ enum: [...SCORER_KINDS, null], nullable: true, type: 'string' })
   scorer_kind!: ScorerKind | null;
   /**
-   * `client`: computed by a client, and uploaded with a result or alone. `hosted`: by a run of the service. `human`: by a
-   * person, with a human scorer. `end_user`: feedback of an application's user.
+   * `client`: computed by a client, and uploaded with a result or alone. `hosted`: given by a run of the service. `human`:
+   * given by a person, with a human scorer. `end_user`: feedback by an application's user.
    */
   @ApiProperty({ enum: [...SCORE_SOURCES] })
   source!: ScoreSource;
@@ -329,7 +329,7 @@ export class ScoreDto {
   target_kind!: TargetKind;
   /** The scored trace, or the trace that the scored result references. */
   trace_id!: string | null;
-  /** The scored session, or that of the scored trace or result. */
+  /** The scored session, or the session of the scored trace or result. */
   session_id!: string | null;
   /** The scored result. */
   result_id!: string | null;

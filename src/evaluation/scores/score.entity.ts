@@ -2,11 +2,11 @@ import type { RawJson } from '#platform/json';
 import type { ScoreSource } from '../../telemetry';
 import type { ScorerKind } from '../scorers';
 
-/** What can be scored. */
+/** The kinds of targets that can be scored. */
 export const TARGET_KINDS = ['trace', 'session', 'result'] as const;
 export type TargetKind = (typeof TARGET_KINDS)[number];
 
-/** A score of one target. It never changes, except that it is superseded. */
+/** A score of one target. It never changes, except that a newer score may supersede it. */
 export interface ScoreRow {
   score_id: string;
   workspace_id: string;

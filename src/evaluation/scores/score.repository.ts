@@ -51,7 +51,7 @@ const SCANNED = ['scorer_version', 'scorer_kind', 'source', 'target_kind', 'case
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** The scores of clients, hosted scoring, people and end users. */
+/** Stores and lists the scores by clients, hosted scoring, people and end users. */
 @Injectable()
 export class ScoreRepository {
   constructor(
@@ -61,10 +61,10 @@ export class ScoreRepository {
 
   /**
    * Stores a score. It supersedes the current score of the same target by the same scorer, source, principal and author.
-   * Concurrent scores of the same author wait for the transaction, so that each supersedes the one before. Scores of end
+   * Concurrent scores of the same author wait for the transaction, so that each supersedes the one before. Scores by end
    * users without an author supersede nothing, and evaluation events are never superseded.
    *
-   * @param isCommentOnly the score has a comment and no value: it keeps the value of the score that it supersedes
+   * @param isCommentOnly whether the score has only a comment: it then keeps the value of the score that it supersedes
    * @returns the row as it is stored
    */
   async insert(tx: Tx, row: NewScore, { isCommentOnly = false } = {}): Promise<ScoreRow> {
@@ -97,10 +97,11 @@ export class ScoreRepository {
     await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`);
     const isOfTarget =
       result_id === null ? sql`target_id = ${target} AND result_id IS NULL` : sql`result_id = ${result_id}`;
-    // a name may have become that of a scorer since
+    // a scorer may have taken the name since the earlier score
     const isSameScorer = sql`(scorer_id IS NOT DISTINCT FROM ${scorer_id}::text AND ${scorer_id === null ? sql`scorer_name = ${row.scorer_name}` : sql`true`}
       OR scorer_id IS NULL AND scorer_name = ${row.scorer_name})`;
-    // OFFSET keeps the other conditions out of the lookup: another index might be chosen for them, and read all scores of an author
+    // OFFSET keeps the other conditions out of the lookup. PostgreSQL might choose another index for them, and read all
+    // scores of an author.
     const [earlier] = await tx.query<SupersededScore>(
       sql`UPDATE scores SET superseded_by_score_id = ${row.score_id}, superseded_at = ${row.created_at}
         WHERE workspace_id = ${workspace_id} AND superseded_at IS NULL AND score_id = ANY (ARRAY(
@@ -125,8 +126,8 @@ export class ScoreRepository {
   }
 
   /**
-   * Returns a page of scores. An index serves the most selective filter. The others are checked on a bounded number of
-   * scores, see `scanPage`.
+   * Returns a page of scores. An index serves the most selective filter. The other filters are checked on a bounded number
+   * of scores, see `scanPage`.
    */
   list(scope: Scope, query: ScoreListQueryDto): Promise<RowPage<ScoreRow>> {
     const isByScore = query.sort === 'score' || query.sort === '-score';
@@ -164,7 +165,7 @@ export class ScoreRepository {
 const IS_CURRENT = sql`t.superseded_at IS NULL`;
 const HAS_SCORE = sql`t.score IS NOT NULL`;
 
-/** Returns the conditions that the current scores `t` of a workspace meet all filters. */
+/** Returns the conditions on current scores `t` of a workspace that meet all filters. */
 export const conditionsOf = ({ workspaceId }: Scope, filters: ScoreFiltersDto): Sql[] => [
   sql`t.workspace_id = (SELECT ${workspaceId}::text)`,
   ...[...INDEXED, ...SCANNED].flatMap((name) =>
@@ -176,8 +177,8 @@ export const conditionsOf = ({ workspaceId }: Scope, filters: ScoreFiltersDto): 
 ];
 
 /**
- * The source is a subquery, because PostgreSQL would otherwise take an index over all scores of the source, whatever the
- * other filters are.
+ * Returns an equality condition. A source is a subquery, because PostgreSQL would otherwise choose an index over all scores of
+ * the source, whatever the other filters are.
  */
 const isEqual = (name: (typeof INDEXED)[number] | (typeof SCANNED)[number], value: string | number): Sql =>
   name === 'source' ? sql`t.source = (SELECT ${value}::text)` : sql`t.${raw(name)} = ${value}`;
@@ -188,8 +189,8 @@ const boundsOf = ({ min_score, max_score }: ScoreFiltersDto): Sql[] => [
 ];
 
 /**
- * Returns the conditions on the time. Ids contain the time too, unless a clock was set back. The bounds on the ids are a day
- * wider, and let an index skip the rows outside.
+ * Returns the conditions on the time. Ids also contain the time, so that bounds on the ids let an index skip the rows outside.
+ * These bounds are a day wider, because a clock may have been set back.
  */
 function timesOf({ since, until }: ScoreFiltersDto): Sql[] {
   const [from, to] = [since, until].map((time) => (time === undefined ? null : firstMillisecond(time)));

@@ -15,20 +15,20 @@ import {
   ScorerRepository,
 } from '../scorers';
 import { checkWorkspaceOfCreate } from '../../resources';
-import { hasNoValue, readValue, sourceOf } from './given-score';
+import { hasNoValue, readValue, sourceOf } from './score-value';
 import { type CreateScoreDto, type ScoreDto, type ScoreListQueryDto, toScoreDto } from './score.dto';
 import { type NewScore, ScoreRepository } from './score.repository';
 import { namedTarget, ScoreTargets } from './score-targets';
 import { ScoreWriteBackRepository } from './score-write-back.repository';
 
 /** A scorer, and the version whose definition a score uses. */
-interface Pinned {
+interface ScorerPin {
   scorer: ScorerEntity;
   version: number;
   definition: { output?: Output };
 }
 
-/** A checked score, and the scorer's definition that a write-back of people's scores needs. */
+/** A checked score, and the scorer's definition that the write-back of human scores needs. */
 export interface CheckedScore {
   row: NewScore;
   definition: HumanDefinition | null;
@@ -49,8 +49,8 @@ export class ScoreService {
 
   /**
    * Records a score of a trace, a session or a result. It supersedes the earlier score of the same target by the same scorer,
-   * source, caller and author. People's scores are written back to the results of running experiments, and clients' scores
-   * to the scored result. Errors: those of `check`.
+   * source, caller and author. Human scores are written back to the results of running experiments, and clients' scores to
+   * the scored result. Errors: those of `check`.
    */
   async create(scope: Scope, dto: CreateScoreDto): Promise<ScoreDto> {
     const checked = await this.check(scope, dto);
@@ -59,8 +59,9 @@ export class ScoreService {
 
   /**
    * Checks a score. Errors: 400 for no or several targets or scorers, a source that does not fit the scorer, and a value that
-   * does not fit its output; 403 for a source that the caller's role does not allow; 404 naming the unknown reference; 409
-   * for an archived scorer, and for a result that is not in the version that is named; 422 for an unknown choice or source.
+   * does not fit the scorer's output; 403 for a source that the caller's role does not allow; 404 naming the unknown
+   * reference; 409 for an archived scorer, and for a result that is not in the requested version; 422 for an unknown choice
+   * or source.
    */
   async check(scope: Scope, dto: CreateScoreDto): Promise<CheckedScore> {
     checkWorkspaceOfCreate(scope, dto.workspace_id);
@@ -78,10 +79,10 @@ export class ScoreService {
       throw problem.conflict('The scorer is archived. Restore it before you record scores.');
     }
     if (typeof dto.result_version === 'number' && dto.result_version !== target.result_version)
-      throw replaced();
+      throw resultReplaced();
     checkValues(dto);
     const isHuman = pinned?.scorer.scorer_kind === 'human';
-    // A score that a client gives under the name of a scorer that the service runs is of none of its versions.
+    // A client's score under the name of a scorer that the service runs belongs to no version by default.
     const row: NewScore = {
       score_id: newId('score'),
       workspace_id: scope.workspaceId,
@@ -115,10 +116,10 @@ export class ScoreService {
   async store(tx: Tx, scope: Scope, { row, definition, isCommentOnly }: CheckedScore): Promise<ScoreDto> {
     const result = row.result_id !== null && { experiment_id: row.experiment_id!, result_id: row.result_id };
     const [locked] = result ? await this.locks.lockForScores(tx, scope, [result]) : [];
-    if (locked && locked.version !== row.result_version) throw replaced();
+    if (locked && locked.version !== row.result_version) throw resultReplaced();
     const stored = await this.scores.insert(tx, row, { isCommentOnly });
     if (row.source === 'human') await this.writeBackHuman(tx, scope, row, definition!, locked);
-    if (row.source === 'client' && locked) await this.writeBack.ofClient(tx, scope, locked, stored);
+    if (row.source === 'client' && locked) await this.writeBack.writeClientScore(tx, scope, locked, stored);
     return toScoreDto(stored);
   }
 
@@ -128,11 +129,11 @@ export class ScoreService {
     return toScoreDto(row);
   }
 
-  /** Errors: 400 for a sort by score without a scorer. */
+  /** Lists scores. Errors: 400 for a sort by score without a scorer. */
   async list(scope: Scope, query: ScoreListQueryDto): Promise<Page<ScoreDto>> {
     const isByScore = query.sort?.endsWith('score') === true;
     if (isByScore && query.scorer_id === undefined && query.scorer_name === undefined) {
-      const detail = 'score requires scorer_id or scorer_name, because scorers have different scales';
+      const detail = '`score` requires `scorer_id` or `scorer_name`, because scorers have different scales';
       throw problem.invalidQuery('sort', detail);
     }
     const { rows, page } = await this.scores.list(scope, query);
@@ -143,7 +144,7 @@ export class ScoreService {
   private async pin(
     scope: Scope,
     { scorer_id, scorer_name, scorer_version }: CreateScoreDto,
-  ): Promise<Pinned | null> {
+  ): Promise<ScorerPin | null> {
     const scorer =
       typeof scorer_id === 'string'
         ? await this.scorers.find(scope, scorer_id)
@@ -151,7 +152,7 @@ export class ScoreService {
     if (!scorer) {
       if (typeof scorer_id === 'string') throw problem.unknownReference('/scorer_id', 'scorer', scorer_id);
       if (typeof scorer_version !== 'number') return null;
-      throw invalid('/scorer_version', 'must be left out: no scorer has this name, so it has no versions');
+      throw invalid('/scorer_version', 'must be omitted, because no scorer has this name');
     }
     const version = scorer_version ?? scorer.scorer_version;
     const row =
@@ -194,14 +195,14 @@ export class ScoreService {
   }
 }
 
-const replaced = () =>
-  problem.conflict('The result has been replaced since it was scored. Score its current version.');
+const resultReplaced = () =>
+  problem.conflict('The result was replaced after it was scored. Score its current version.');
 
-/** Errors: 400 unless exactly one of the scorer's id and name is given. */
+/** Checks that a request names the scorer either by id or by name. Errors: 400. */
 function checkScorerNamed({ scorer_id, scorer_name }: CreateScoreDto): void {
-  const given = [scorer_id, scorer_name].filter((one) => typeof one === 'string');
-  if (given.length === 1) return;
-  throw given.length === 0
+  const names = [scorer_id, scorer_name].filter((one) => typeof one === 'string');
+  if (names.length === 1) return;
+  throw names.length === 0
     ? invalid('', 'must name a scorer by scorer_id or scorer_name')
     : invalid('/scorer_name', 'cannot be combined with scorer_id');
 }

@@ -14,7 +14,7 @@ export interface SampleSpread {
 
 /** The outcome of scoring one target, as it is stored and returned. */
 export interface ScoredItem {
-  /** Finite; absent where the scorer abstained or failed. */
+  /** Finite; absent if the scorer abstained or failed. */
   score?: number;
   choice?: string;
   confidence?: number;
@@ -30,17 +30,17 @@ export interface ScoredItem {
   cost_usd?: number;
   /** SHA-256 of the request to the judge, hexadecimal. */
   request_sha256?: string;
-  /** All answers came from the cache. */
+  /** Whether all answers came from the cache. */
   is_cached?: boolean;
-  /** How much the samples differ, where there are several. */
+  /** How much the samples differ, if there are several. */
   samples?: SampleSpread;
 }
 
-/** Longest text that is stored, in UTF-16 code units. */
+/** Maximum length of stored texts, in UTF-16 code units. */
 const TEXT_MAX = 100_000;
 const CHOICE_MAX = 255;
 
-/** Returns the item of a target that a code scorer was run on. */
+/** Converts the outcome of a code scorer to an item. */
 export function itemOf(outcome: ScoreOutcome, elapsedMs: number): ScoredItem {
   const elapsed_ms = Math.max(0, Math.round(elapsedMs));
   if ('error' in outcome) return { error: storable(outcome.error, TEXT_MAX), elapsed_ms };

@@ -7,7 +7,7 @@ import { ScoreRepository } from './score.repository';
 import { ScoreService } from './score.service';
 import { ScoreStatsRepository } from './score-stats.repository';
 import { ScoreStatsService } from './score-stats.service';
-import { KnownTargets, ScoreTargets } from './score-targets';
+import { ScoreTargets, TargetDirectory } from './score-targets';
 import { ScoreWriteBackRepository } from './score-write-back.repository';
 
 /** Scores of all sources, their write-back to results, and the targets that can be scored. */
@@ -18,11 +18,11 @@ import { ScoreWriteBackRepository } from './score-write-back.repository';
     ScoreService,
     ScoreStatsRepository,
     ScoreStatsService,
-    KnownTargets,
+    TargetDirectory,
     ScoreTargets,
     ScoreWriteBackRepository,
     { provide: ScoreWriteBack, useExisting: ScoreWriteBackRepository },
   ],
-  exports: [ScoreService, ScoreStatsService, KnownTargets, ScoreWriteBack],
+  exports: [ScoreService, ScoreStatsService, TargetDirectory, ScoreWriteBack],
 })
 export class ScoresModule {}

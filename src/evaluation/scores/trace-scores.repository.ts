@@ -32,8 +32,8 @@ const ofSource = (source: ScoreCondition['source']): Sql =>
 /**
  * The current scores of a trace, and of the results that reference it, which are few. OFFSET keeps further conditions and
  * sorts out of the lookup: without statistics, PostgreSQL would choose another index for them, and read all scores of a
- * scorer for each trace. The workspace is a subquery, because PostgreSQL expects no rows of one that its statistics do not
- * know, and would take any index for it.
+ * scorer for each trace. The workspace is a subquery, because PostgreSQL expects no rows for a workspace that is not in its
+ * statistics, and might choose any index for it.
  *
  * @param trace alias of a row with `trace_id`
  */
@@ -42,7 +42,7 @@ const scoresOf = (workspaceId: string, trace: string): Sql =>
     AND own.superseded_at IS NULL OFFSET 0)`;
 
 /**
- * The scores of a trace by a scorer that count: of several hosted ones, the newest.
+ * The scores of a trace by a scorer that count. Of several hosted scores, only the newest counts.
  *
  * @param trace alias of a row with `trace_id`
  * @param scorer alias of a row with `scorer` and `given_source`
@@ -57,8 +57,8 @@ const countedOf = (workspaceId: string, trace: string, scorer: string): Sql =>
     ) own WHERE NOT is_earlier AND own.score IS NOT NULL)`;
 
 /**
- * The scores of traces, for their lists. Statements are not prepared: a plan made while the table was small would read all
- * scores of a workspace for each trace.
+ * Reads the scores of traces for their lists. Statements are not prepared, because a plan made for a small table would read
+ * all scores of a workspace for each trace.
  */
 @Injectable()
 export class TraceScoresRepository extends TraceScores {
@@ -69,7 +69,7 @@ export class TraceScoresRepository extends TraceScores {
     limit: number,
   ): Promise<string[] | null> {
     const { source } = conditions[0]!;
-    const found = await on.query<{ place: number; ids: string[]; found: number }>(
+    const rows = await on.query<{ place: number; ids: string[]; found: number }>(
       sql`SELECT given.place, f.ids, f.found FROM ${tableOf(conditions)} CROSS JOIN LATERAL (
             SELECT array_agg(DISTINCT trace_id) AS ids, count(*) AS found FROM (
               SELECT s.trace_id FROM scores s
@@ -79,7 +79,7 @@ export class TraceScoresRepository extends TraceScores {
               ORDER BY s.score, s.score_id LIMIT ${limit + 1}) few
           ) f ORDER BY given.place`,
     );
-    const few = found.find((one) => one.found <= limit);
+    const few = rows.find((one) => one.found <= limit);
     return few ? (few.ids ?? []).filter((id) => id !== null) : null;
   }
 
@@ -89,13 +89,13 @@ export class TraceScoresRepository extends TraceScores {
     traceIds: readonly string[],
     conditions: readonly ScoreCondition[],
   ): Promise<Set<string>> {
-    const found = await on.query<{ trace_id: string }>(
+    const rows = await on.query<{ trace_id: string }>(
       sql`SELECT t.trace_id FROM unnest(${traceIds}::text[]) AS t(trace_id)
           WHERE NOT EXISTS (SELECT FROM ${tableOf(conditions)} WHERE NOT EXISTS (
             SELECT FROM ${countedOf(workspaceId, 't', 'given')} s
             WHERE s.score BETWEEN given.low AND given.high) OFFSET 0)`,
     );
-    return new Set(found.map(({ trace_id }) => trace_id));
+    return new Set(rows.map(({ trace_id }) => trace_id));
   }
 
   ordered(
@@ -134,14 +134,14 @@ export class TraceScoresRepository extends TraceScores {
     { workspaceId }: Scope,
     traceIds: readonly string[],
   ): Promise<Map<string, TraceScore[]>> {
-    const found = await on.query<TraceScore & { trace_id: string }>(
+    const rows = await on.query<TraceScore & { trace_id: string }>(
       sql`SELECT s.* FROM unnest(${traceIds}::text[]) AS t(trace_id) CROSS JOIN LATERAL (
             SELECT trace_id, scorer_name, scorer_id, scorer_version, source, score, label, author, target_kind, experiment_id,
                    result_id, score_id, created_at
             FROM ${scoresOf(workspaceId, 't')} s ORDER BY score_id DESC LIMIT ${raw(String(SCORES_SHOWN))}) s`,
     );
     const scores = new Map<string, TraceScore[]>();
-    for (const { trace_id, ...score } of found) {
+    for (const { trace_id, ...score } of rows) {
       const known = scores.get(trace_id);
       if (known) known.push(score);
       else scores.set(trace_id, [score]);

@@ -4,7 +4,7 @@ import { type FieldError, Problem, problem } from '#platform/problem';
 import { SessionDirectory } from '../../../agents';
 import { ExperimentRepository, type ReferencingResult, ResultReferenceRepository } from '../../experiments';
 import type { PinnedScorer } from '../../scorers';
-import { KnownTargets } from '../../scores';
+import { TargetDirectory } from '../../scores';
 import {
   isResult,
   type ScoringTarget,
@@ -32,7 +32,7 @@ interface RequestedIds {
 @Injectable()
 export class TargetSelector {
   constructor(
-    private readonly known: KnownTargets,
+    private readonly known: TargetDirectory,
     private readonly agents: SessionDirectory,
     private readonly experiments: ExperimentRepository,
     private readonly results: ResultReferenceRepository,

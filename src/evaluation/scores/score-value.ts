@@ -6,10 +6,10 @@ import type { ScoreSource } from '../../telemetry';
 import type { CreateScoreDto } from './score.dto';
 import type { ScoreRow } from './score.entity';
 
-/** The scorer of a score. */
-interface GivenScorer {
+/** The scorer that a request names. */
+interface NamedScorer {
   scorer_kind: ScorerKind;
-  /** Null for scorers of kind `code`, which may give any score. */
+  /** The output of the scorer's definition. Null for scorers of kind `code`, which may give any score. */
   output: Output | null;
 }
 
@@ -19,87 +19,87 @@ export type ScoreValue = Pick<ScoreRow, 'score' | 'label' | 'answers'>;
 const VALUES = ['score', 'label', 'answers', 'comment'] as const;
 const NAMES = { choice: 'label', value: 'score', answers: 'answers' };
 
-const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
+const isSet = (value: unknown): boolean => value !== undefined && value !== null;
 
 /**
- * Returns the source of a score. Errors: 403 for another source than `end_user` by a caller with only the role `runtime`, 400
- * for a source that does not fit the scorer.
+ * Returns the source of a score. Errors: 403 for a source other than `end_user` if the caller has only the role `runtime`;
+ * 400 for a source that does not fit the scorer.
  */
 export function sourceOf(
   scope: Scope,
   { source }: Pick<CreateScoreDto, 'source'>,
-  scorer: GivenScorer | null,
+  scorer: NamedScorer | null,
 ): ScoreSource {
   const isHuman = scorer?.scorer_kind === 'human';
   if (!scope.roles.has('annotator')) {
-    if (!isGiven(source) || source === 'end_user') return 'end_user';
+    if (!isSet(source) || source === 'end_user') return 'end_user';
     throw problem.accessDenied(
-      'With only the role runtime you can record scores of source `end_user`. Recording others requires the role annotator.',
+      'With only the role `runtime`, you can record scores of source `end_user`. Other sources require the role `annotator`.',
     );
   }
   if (source === 'human' && !isHuman) {
-    throw invalid('/source', 'must not be human: only scorers of kind human give human scores');
+    throw invalid('/source', 'must not be `human`, because only scorers of kind `human` have human scores');
   }
   if (source === 'client' && isHuman) {
-    throw invalid('/source', 'must be human or end_user for a scorer of kind human');
+    throw invalid('/source', 'must be `human` or `end_user` for a scorer of kind `human`');
   }
   return source ?? (isHuman ? 'human' : 'client');
 }
 
 /**
- * Reads the value of a score. A score by a human scorer must answer its output, except for the comment of an end user. Other
- * scores must lie in the range, and an output of type `choice` or `questions` gives the score where only `label` or
- * `answers` is sent.
+ * Reads the value of a score. A score by a human scorer must answer the scorer's output, except for the comment of an end
+ * user. Other scores must lie in the range of the output. For an output of type `choice` or `questions`, `label` or
+ * `answers` alone determines the score.
  *
- * Throws 400 for a value that is missing, of another type or out of range. The returned function throws 422 for an unknown
- * choice, because a request's 404 and 409 come between 400 and 422.
+ * Throws 400 for a value that is missing, of the wrong type or out of range. The returned function throws 422 for an unknown
+ * choice, because the request's checks for 404 and 409 come between those for 400 and 422.
  */
 export function readValue(
-  scorer: GivenScorer | null,
+  scorer: NamedScorer | null,
   source: ScoreSource,
   dto: CreateScoreDto,
 ): () => ScoreValue {
   const { score = null, label = null, answers = null } = dto;
   const number = score === null ? null : Number(score);
   const output = scorer?.output ?? null;
-  const isComment = source === 'end_user' && hasNoValue(dto) && isGiven(dto.comment);
+  const isComment = source === 'end_user' && hasNoValue(dto) && isSet(dto.comment);
   const isAnswer = scorer?.scorer_kind === 'human' && !isComment;
-  if (output !== null && (isAnswer || isGiven(NAMED_BY[output.type](dto)))) {
+  if (output !== null && (isAnswer || isSet(ANSWER_MEMBERS[output.type](dto)))) {
     return readOutput(output, dto, number);
   }
-  if (dto.score === undefined && !VALUES.some((name) => isGiven(dto[name]))) {
+  if (dto.score === undefined && !VALUES.some((name) => isSet(dto[name]))) {
     throw invalid('', `must have at least one of ${VALUES.join(', ')}`);
   }
   if (output !== null && number !== null) checkRange(output, number);
   return () => ({ score: number, label, answers: toRawJsonOrNull(answers ?? undefined) });
 }
 
-/** Returns whether a score has no value, at most a comment. A null score is one. */
+/** Returns whether a score has no value, only perhaps a comment. A null score is a value. */
 export const hasNoValue = ({ score, label, answers }: CreateScoreDto): boolean =>
-  score === undefined && !isGiven(label) && !isGiven(answers);
+  score === undefined && !isSet(label) && !isSet(answers);
 
-/** The member that alone answers an output. */
-const NAMED_BY: Record<Output['type'], (dto: CreateScoreDto) => unknown> = {
+/** The member that alone answers an output, by the type of the output. */
+const ANSWER_MEMBERS: Record<Output['type'], (dto: CreateScoreDto) => unknown> = {
   choice: (dto) => dto.label,
   questions: (dto) => dto.answers,
   boolean: () => null,
   numeric: () => null,
 };
 
-/** Reads an answer to an output. A score that follows from the answer may be sent too, and must then be equal. */
+/** Reads an answer to an output. If the score follows from the answer, a score that is sent must be equal to it. */
 function readOutput(output: Output, dto: CreateScoreDto, number: number | null): () => ScoreValue {
-  const follows = output.type === 'choice' || output.type === 'questions';
+  const isDerived = output.type === 'choice' || output.type === 'questions';
   const isTruth = output.type === 'boolean' && (number === 0 || number === 1);
-  const given = {
+  const value = {
     choice: dto.label,
-    value: follows ? null : isTruth ? number === 1 : dto.score,
+    value: isDerived ? null : isTruth ? number === 1 : dto.score,
     answers: dto.answers,
   };
-  const reading = readAnswer(output, given, NAMES);
+  const reading = readAnswer(output, value, NAMES);
   return () => {
     const { answer, score } = reading.scored();
-    if (follows && number !== null && number !== score) {
-      throw invalid('/score', `must be ${score}, which follows from the answer, or left out`);
+    if (isDerived && number !== null && number !== score) {
+      throw invalid('/score', `must be ${score}, the score of the answer, or omitted`);
     }
     return {
       score,
