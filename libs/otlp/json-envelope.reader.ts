@@ -38,9 +38,9 @@ export abstract class JsonEnvelopeReader {
    */
   read(): void {
     const { values, names } = this;
-    const request = this.sound(values.element(parse(this.bytes), 'the request'));
+    const request = this.requireValid(values.element(parse(this.bytes), 'the request'));
     for (const item of this.list(request, names.resources)) {
-      this.resourceItems(this.sound(values.element(item, names.resources[0])));
+      this.resourceItems(this.requireValid(values.element(item, names.resources[0])));
     }
   }
 
@@ -50,26 +50,26 @@ export abstract class JsonEnvelopeReader {
   private resourceItems(source: JsonObject): void {
     const { values, names } = this;
     this.counter.countRecord();
-    const resource = this.sound(this.resource(source));
+    const resource = this.requireValid(this.resource(source));
     for (const item of this.list(source, names.scopes)) {
-      this.scopeItems(this.sound(values.element(item, names.scopes[0])), resource);
+      this.scopeItems(this.requireValid(values.element(item, names.scopes[0])), resource);
     }
   }
 
   private scopeItems(source: JsonObject, resource: OtlpResource): void {
     this.counter.countRecord();
-    const scope = this.sound(this.scope(source));
+    const scope = this.requireValid(this.scope(source));
     for (const item of this.list(source, this.names.items)) {
       this.item(item, resource, scope);
     }
   }
 
   private list(source: JsonObject, [name, original]: MemberName): readonly unknown[] {
-    return this.sound(this.values.list(source[name] ?? source[original], name));
+    return this.requireValid(this.values.list(source[name] ?? source[original], name));
   }
 
   /** Returns a part that records share. A fault in it refuses the whole request. */
-  private sound<T>(part: T): T {
+  private requireValid<T>(part: T): T {
     const fault = this.values.takeFault();
     if (fault !== undefined) throw new OtlpDecodeError(`The body is not an ${this.names.message}: ${fault}.`);
     return part;

@@ -1,5 +1,5 @@
 import { decodeLogsRequest, type OtlpLogRecord } from './index';
-import { refusalOf } from './request.fixture';
+import { decodeErrorOf } from './request.fixture';
 
 const IDS = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' };
 
@@ -28,7 +28,7 @@ describe('a JSON logs request', () => {
     ['{"resourceLogs":[{"scopeLogs":["x"]}]}', /scopeLogs must be an object/],
     ['{"resourceLogs":[{"scopeLogs":[{"logRecords":"x"}]}]}', /logRecords must be a list/],
   ])('is refused as a whole if a part that records share is malformed: %s', (body, detail) => {
-    expect(refusalOf(() => decode(body))).toMatch(detail);
+    expect(decodeErrorOf(() => decode(body))).toMatch(detail);
   });
 
   it('accepts the original names of protobuf instead of lowerCamelCase', () => {

@@ -1,6 +1,6 @@
 import { decodeMetricsRequest, type OtlpDataPoint } from './index';
 import { MAX_BUCKETS } from './element.counter';
-import { refusalOf } from './request.fixture';
+import { decodeErrorOf } from './request.fixture';
 
 const IDS = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' };
 
@@ -31,7 +31,7 @@ describe('a JSON metrics request', () => {
     ['{"resourceMetrics":[{"scopeMetrics":["x"]}]}', /scopeMetrics must be an object/],
     ['{"resourceMetrics":[{"scopeMetrics":[{"metrics":"x"}]}]}', /metrics must be a list/],
   ])('is refused as a whole if a part that metrics share is malformed: %s', (body, detail) => {
-    expect(refusalOf(() => decode(body))).toMatch(detail);
+    expect(decodeErrorOf(() => decode(body))).toMatch(detail);
   });
 
   it('accepts the original names of protobuf instead of lowerCamelCase', () => {
@@ -87,7 +87,7 @@ describe('a JSON metrics request', () => {
     const body = JSON.stringify(
       request({ name: 'm', exponentialHistogram: { dataPoints: [{ positive: { bucketCounts: '@' } }] } }),
     );
-    expect(refusalOf(() => decode(body.replace('"@"', counts)))).toMatch(/more than 2097152 attributes/);
+    expect(decodeErrorOf(() => decode(body.replace('"@"', counts)))).toMatch(/more than 2097152 attributes/);
   });
 });
 

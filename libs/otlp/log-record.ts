@@ -1,6 +1,6 @@
 import type { OtlpAttributes, OtlpRejection, OtlpResource, OtlpScope, OtlpValue } from './otlp.types';
 import type { RecordKind } from './record.collector';
-import { knownId } from './stored-value';
+import { normalizeId } from './stored-value';
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
 
@@ -78,6 +78,6 @@ export function newLogRecord(resource: OtlpResource, scope: OtlpScope): OtlpLogR
  * belongs to no trace or span.
  */
 function finishLogRecord(record: OtlpLogRecord): undefined {
-  record.traceId = knownId(record.traceId);
-  record.spanId = knownId(record.spanId);
+  record.traceId = normalizeId(record.traceId);
+  record.spanId = normalizeId(record.spanId);
 }

@@ -1,6 +1,6 @@
 import { METRIC_TYPES, type OtlpDataPoint, type OtlpExemplar, type OtlpMetric } from './metric.types';
 import type { OtlpExponentialHistogram, OtlpHistogram, OtlpMetricType, OtlpSummary } from './metric.types';
-import { knownId } from './stored-value';
+import { normalizeId } from './stored-value';
 import type { OtlpResource, OtlpScope } from './otlp.types';
 import type { RecordKind } from './record.collector';
 
@@ -99,8 +99,8 @@ export const newExemplar = (): OtlpExemplar => ({
 
 /** Normalizes the ids of a filled exemplar, which may belong to no span. */
 export function finishExemplar(exemplar: OtlpExemplar): OtlpExemplar {
-  exemplar.traceId = knownId(exemplar.traceId);
-  exemplar.spanId = knownId(exemplar.spanId);
+  exemplar.traceId = normalizeId(exemplar.traceId);
+  exemplar.spanId = normalizeId(exemplar.spanId);
   return exemplar;
 }
 

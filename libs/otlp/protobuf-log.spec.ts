@@ -12,7 +12,7 @@ import {
 } from '../testing/otlp-bytes';
 import { decodeLogsRequest, OtlpDecodeError, type OtlpLogRecord } from './index';
 import { MAX_RECORDS } from './element.counter';
-import { refusalOf } from './request.fixture';
+import { decodeErrorOf } from './request.fixture';
 
 const decode = (body: Buffer) => decodeLogsRequest(body, 'protobuf');
 const logRecord = (...fields: Buffer[]) => message(2, ...fields);
@@ -76,7 +76,7 @@ describe('a protobuf logs request', () => {
     for (let length = 1; length < wholeRequest.length; length += 1) {
       expect(() => decode(wholeRequest.subarray(0, length))).toThrow(OtlpDecodeError);
     }
-    expect(refusalOf(() => decode(wholeRequest.subarray(0, 9)))).toMatch(
+    expect(decodeErrorOf(() => decode(wholeRequest.subarray(0, 9)))).toMatch(
       /^The body is not a complete protobuf ExportLogsServiceRequest \(read up to byte \d+\)\.$/,
     );
   });
@@ -89,7 +89,7 @@ describe('a protobuf logs request', () => {
     ['flags', '45', bytes(8, 'ab')],
   ])('is refused if %s of a record extends beyond the record', (_, field, behind) => {
     const body = request(logRecord(Buffer.from(field, 'hex')), behind);
-    expect(refusalOf(() => decode(body))).toMatch(/^The body is not a complete protobuf/);
+    expect(decodeErrorOf(() => decode(body))).toMatch(/^The body is not a complete protobuf/);
   });
 
   it('accepts unknown fields, groups included', () => {
@@ -101,7 +101,7 @@ describe('a protobuf logs request', () => {
 
   it('is limited in its number of records, because of their memory', () => {
     const body = request(Buffer.alloc(2 * (MAX_RECORDS + 1), logRecord()));
-    expect(refusalOf(() => decode(body))).toMatch(/more than 100000 resources, scopes and log records/);
+    expect(decodeErrorOf(() => decode(body))).toMatch(/more than 100000 resources, scopes and log records/);
   });
 });
 
@@ -163,7 +163,7 @@ describe('a log record in protobuf', () => {
   it('accepts a body nested up to 64 levels', () => {
     const body = (levels: number) => decodeRecord(message(5, nested(levels, 'list', varint(3, 1)))).body;
     expect(JSON.stringify(body(64))).toBe(`${'['.repeat(64)}1${']'.repeat(64)}`);
-    expect(refusalOf(() => body(65))).toMatch(/deeper than 64 levels/);
-    expect(refusalOf(() => body(10_000))).toMatch(/deeper than 64 levels/);
+    expect(decodeErrorOf(() => body(65))).toMatch(/deeper than 64 levels/);
+    expect(decodeErrorOf(() => body(10_000))).toMatch(/deeper than 64 levels/);
   });
 });

@@ -11,7 +11,7 @@ import {
 } from '../testing/otlp-bytes';
 import { decodeMetricsRequest, OtlpDecodeError, type OtlpDataPoint } from './index';
 import { MAX_BUCKETS, MAX_RECORDS } from './element.counter';
-import { refusalOf } from './request.fixture';
+import { decodeErrorOf } from './request.fixture';
 
 const decode = (body: Buffer) => decodeMetricsRequest(body, 'protobuf');
 const metric = (...fields: Buffer[]) => message(2, bytes(1, 'm'), ...fields);
@@ -203,7 +203,7 @@ describe('a protobuf metrics request', () => {
     for (let length = 1; length < wholeRequest.length; length += 1) {
       expect(() => decode(wholeRequest.subarray(0, length))).toThrow(OtlpDecodeError);
     }
-    expect(refusalOf(() => decode(wholeRequest.subarray(0, 9)))).toMatch(
+    expect(decodeErrorOf(() => decode(wholeRequest.subarray(0, 9)))).toMatch(
       /^The body is not a complete protobuf ExportMetricsServiceRequest \(read up to byte \d+\)\.$/,
     );
   });
@@ -220,7 +220,7 @@ describe('a protobuf metrics request', () => {
       Buffer.concat([message(5, point(Buffer.from('31', 'hex'))), bytes(8, 'abcdefgh')]),
     ],
   ])('is refused when %s', (_, data) => {
-    expect(refusalOf(() => decode(request(metric(data))))).toMatch(/^The body is not a complete protobuf/);
+    expect(decodeErrorOf(() => decode(request(metric(data))))).toMatch(/^The body is not a complete protobuf/);
   });
 
   it('accepts unknown fields at every level, groups included', () => {
@@ -241,7 +241,7 @@ describe('a protobuf metrics request', () => {
     ['exemplars', request(metric(message(5, point(Buffer.alloc(2 * MAX_RECORDS, message(5))))))],
     ['quantiles', request(metric(message(11, point(Buffer.alloc(2 * MAX_RECORDS, message(6))))))],
   ])('is limited in its number of %s, because of their memory', (_, body) => {
-    expect(refusalOf(() => decode(body))).toMatch(
+    expect(decodeErrorOf(() => decode(body))).toMatch(
       /more than 100000 resources, scopes, metrics, data points, exemplars and quantiles/,
     );
   });
@@ -251,6 +251,6 @@ describe('a protobuf metrics request', () => {
     ['each by itself', message(8, Buffer.alloc(2 * (MAX_BUCKETS + 1), varint(2, 0)))],
   ])('is limited in its number of buckets: %s', (_, buckets) => {
     const body = request(metric(message(10, point(buckets))));
-    expect(refusalOf(() => decode(body))).toMatch(/more than 2097152 buckets/);
+    expect(decodeErrorOf(() => decode(body))).toMatch(/more than 2097152 buckets/);
   });
 });

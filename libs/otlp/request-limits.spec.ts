@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { bytes, message } from '../testing/otlp-bytes';
 import { DEFAULT_LIMITS, type OtlpEncoding, type OtlpLimits, REQUEST_DECODERS } from './index';
 import { MAX_ELEMENTS, MAX_RECORD_VALUES } from './element.counter';
-import { attributes, encodersOf, refusalOf, requests } from './request.fixture';
+import { attributes, encodersOf, decodeErrorOf, requests } from './request.fixture';
 
 const LIMITS: OtlpLimits = { attributes: 3, events: 2, links: 1 };
 const IDS = { traceId: '01'.repeat(16), spanId: '02'.repeat(8) };
@@ -195,7 +195,7 @@ describe.each<OtlpEncoding>(['protobuf', 'json'])('the limits of a request in %s
       encoding === 'json'
         ? Buffer.from(`[${'{},'.repeat(MAX_ELEMENTS / 2)}{}]`)
         : Buffer.alloc(2 * (MAX_ELEMENTS + 1), Buffer.from([0x78, 0]));
-    expect(refusalOf(() => REQUEST_DECODERS.traces.decode(hostile, encoding))).toMatch(
+    expect(decodeErrorOf(() => REQUEST_DECODERS.traces.decode(hostile, encoding))).toMatch(
       /more than 2097152 attributes, nested values and unknown fields/,
     );
   });

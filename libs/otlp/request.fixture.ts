@@ -135,7 +135,7 @@ export function describeSignal({ names, item, fields, encoders, decode }: Signal
   const request = requests(names, item);
 
   /** Decodes a body, which may be refused. Any other error is a failure. */
-  const decodeOrRefuse = (body: Uint8Array, encoding: OtlpEncoding): void => {
+  const decodeOrReject = (body: Uint8Array, encoding: OtlpEncoding): void => {
     try {
       decode(Buffer.from(body), encoding);
     } catch (error) {
@@ -148,7 +148,7 @@ export function describeSignal({ names, item, fields, encoders, decode }: Signal
       const bytes = fc.uint8Array({ maxLength: 300, size: 'max' });
       fc.assert(
         fc.property(bytes, (body) => {
-          decodeOrRefuse(body, encoding);
+          decodeOrReject(body, encoding);
         }),
         { numRuns: 200 },
       );
@@ -157,7 +157,7 @@ export function describeSignal({ names, item, fields, encoders, decode }: Signal
     it('decodes or refuses damaged requests', () => {
       fc.assert(
         fc.property(request, damage, (sent, changes) => {
-          decodeOrRefuse(damaged(encoders[encoding](sent), changes), encoding);
+          decodeOrReject(damaged(encoders[encoding](sent), changes), encoding);
         }),
         { numRuns: 100 },
       );
@@ -176,7 +176,7 @@ export function describeSignal({ names, item, fields, encoders, decode }: Signal
     );
     fc.assert(
       fc.property(bodies, (body) => {
-        decodeOrRefuse(encoders.json(body as object), 'json');
+        decodeOrReject(encoders.json(body as object), 'json');
       }),
       { numRuns: 200 },
     );
@@ -206,7 +206,7 @@ export function describeSignal({ names, item, fields, encoders, decode }: Signal
 }
 
 /** Returns why a body is refused. */
-export function refusalOf(decode: () => unknown): string {
+export function decodeErrorOf(decode: () => unknown): string {
   try {
     decode();
   } catch (error) {

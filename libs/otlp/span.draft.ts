@@ -1,4 +1,4 @@
-import { knownId, MALFORMED_ID } from './stored-value';
+import { normalizeId, MALFORMED_ID } from './stored-value';
 import type { OtlpLink, OtlpResource, OtlpScope, OtlpSpan } from './otlp.types';
 import type { RecordKind } from './record.collector';
 
@@ -52,16 +52,16 @@ export function newLink(): OtlpLink {
  * @returns why the span is invalid by OTLP, or undefined
  */
 function finishSpan(span: OtlpSpan): string | undefined {
-  if (knownId(span.traceId) === null) return SpanFault.traceId;
-  if (knownId(span.spanId) === null) return SpanFault.spanId;
+  if (normalizeId(span.traceId) === null) return SpanFault.traceId;
+  if (normalizeId(span.spanId) === null) return SpanFault.spanId;
   if (span.parentSpanId === MALFORMED_ID) return SpanFault.parentSpanId;
-  span.parentSpanId = knownId(span.parentSpanId);
+  span.parentSpanId = normalizeId(span.parentSpanId);
   return undefined;
 }
 
 /** Normalizes the ids of a filled link, which may point nowhere: SDKs record links with an empty context. */
 export function finishLink(link: OtlpLink): OtlpLink {
-  link.traceId = knownId(link.traceId);
-  link.spanId = knownId(link.spanId);
+  link.traceId = normalizeId(link.traceId);
+  link.spanId = normalizeId(link.spanId);
   return link;
 }

@@ -60,6 +60,6 @@ const NO_SPAN_ID = '00'.repeat(SPAN_ID_BYTES);
  * Normalizes an id from a reader: empty, hexadecimal digits of the right length, or {@link MALFORMED_ID}. Returns null for
  * an empty, malformed or all-zero id (W3C Trace Context, section 3.2.2).
  */
-export function knownId(id: string | null): string | null {
+export function normalizeId(id: string | null): string | null {
   return id === '' || id === MALFORMED_ID || id === NO_TRACE_ID || id === NO_SPAN_ID ? null : id;
 }

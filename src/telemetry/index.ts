@@ -24,7 +24,7 @@ export {
   type ScoredTrace,
   type ScoreOrder,
   SCORE_SOURCES,
-  SCORES_SHOWN,
+  TRACE_SCORES_MAX,
   type ScoreSource,
   type TraceScore,
   TraceScores,
@@ -38,7 +38,7 @@ export {
   parseFilters,
   RuleFilterDto,
 } from './stats/rule-filter.dto';
-export type { GivenFilter } from './stats/trace-filters';
+export type { FilterInput } from './stats/trace-filters';
 export {
   FiltersOf,
   GroupsOf,
@@ -49,15 +49,15 @@ export {
 export { checkStatsValues, readStatsQuery } from './stats/trace-stats-query';
 export {
   FILTERS_MAX,
-  STATS_FIGURES,
+  MEASURE_FIELDS,
   STATS_OPERATORS,
   TRACE_GROUPS,
   type TraceFilter,
 } from './traces/trace-stats.types';
 export {
-  toTraceFigures,
+  toBaseTraceDto,
   TraceDto,
-  TraceFiguresDto,
+  BaseTraceDto,
   TracePageDto,
   type TraceRow,
   type TraceSummary,
@@ -66,7 +66,7 @@ export {
   type SessionRef,
   type SpanReading,
   TRACE_ID,
-  type TracesTogether,
+  type TraceBatch,
   type TraceRef,
   type TraceSelection,
   type TraceSpan,

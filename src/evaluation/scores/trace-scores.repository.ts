@@ -5,7 +5,7 @@ import {
   type ScoreCondition,
   type ScoredTrace,
   type ScoreOrder,
-  SCORES_SHOWN,
+  TRACE_SCORES_MAX,
   type TraceScore,
   TraceScores,
 } from '../../telemetry';
@@ -138,7 +138,7 @@ export class TraceScoresRepository extends TraceScores {
       sql`SELECT s.* FROM unnest(${traceIds}::text[]) AS t(trace_id) CROSS JOIN LATERAL (
             SELECT trace_id, scorer_name, scorer_id, scorer_version, source, score, label, author, target_kind, experiment_id,
                    result_id, score_id, created_at
-            FROM ${scoresOf(workspaceId, 't')} s ORDER BY score_id DESC LIMIT ${raw(String(SCORES_SHOWN))}) s`,
+            FROM ${scoresOf(workspaceId, 't')} s ORDER BY score_id DESC LIMIT ${raw(String(TRACE_SCORES_MAX))}) s`,
     );
     const scores = new Map<string, TraceScore[]>();
     for (const { trace_id, ...score } of rows) {

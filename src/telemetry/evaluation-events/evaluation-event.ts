@@ -142,7 +142,7 @@ function* notes<One>(records: readonly One[], eventsOf: (record: One) => Sent[])
   );
 }
 
-export const notesOnLogs = (records: readonly OtlpLogRecord[]): Generator<void, string[]> =>
+export const warningsForLogs = (records: readonly OtlpLogRecord[]): Generator<void, string[]> =>
   notes(records, sentIn);
 
-export const notesOnSpans = (spans: readonly OtlpSpan[]): Generator<void, string[]> => notes(spans, sentWith);
+export const warningsForSpans = (spans: readonly OtlpSpan[]): Generator<void, string[]> => notes(spans, sentWith);

@@ -53,7 +53,7 @@ interface Decoded {
 }
 
 /** An export as it was sent. */
-interface SentExport {
+interface ReceivedExport {
   scope: Scope;
   body: OtlpBody;
   /** The request, if a thread has decoded it. Undefined again once it is unpacked, which frees its memory. */
@@ -61,7 +61,7 @@ interface SentExport {
 }
 
 /** A decoded export. */
-interface DecodedExport<Ready> extends SentExport {
+interface DecodedExport<Ready> extends ReceivedExport {
   ready: Ready;
   rejected: OtlpRejection;
   /** Size in bytes as stored. */
@@ -76,7 +76,7 @@ export interface ExportRules<Request extends Decoded, Ready> {
   /** Returns, in steps, what the response says of records that are stored nevertheless. */
   notes?(request: Request): Generator<void, string[]>;
   /** Returns, in steps, the form in which a request waits for its group to be stored. */
-  prepare(request: Request, sent: SentExport): Generator<void, Ready>;
+  prepare(request: Request, sent: ReceivedExport): Generator<void, Ready>;
   /** Stores all of the exports, or none. When it returns, they are committed. */
   store(exports: readonly DecodedExport<Ready>[]): Promise<void>;
 }
@@ -112,7 +112,7 @@ export class ExportResources {
 
 /** Queues the exports of one signal. Stores small ones together, and large ones alone. */
 export class ExportQueue<Request extends Decoded, Ready> {
-  private readonly groups: GroupCommit<SentExport, DecodedExport<Ready>, OtlpRejection>;
+  private readonly groups: GroupCommit<ReceivedExport, DecodedExport<Ready>, OtlpRejection>;
 
   constructor(
     private readonly resources: ExportResources,
@@ -146,11 +146,11 @@ export class ExportQueue<Request extends Decoded, Ready> {
     const { limiter, limits, jsonReader } = this.resources;
     const { bytes, encoding } = body;
     const isForThread = encoding === 'json' && bytes.length > JSON_AT_ONCE_BYTES;
-    const sent: SentExport = {
+    const sent: ReceivedExport = {
       scope,
       body,
       packed: isForThread
-        ? await refusing(jsonReader.read(scope, signal, { signal: this.rules.signal, bytes, limits }))
+        ? await convertDecodeErrors(jsonReader.read(scope, signal, { signal: this.rules.signal, bytes, limits }))
         : undefined,
     };
     if (bytes.length <= GROUPED_BYTES) {
@@ -173,16 +173,16 @@ export class ExportQueue<Request extends Decoded, Ready> {
     return exports.map(({ rejected }) => rejected);
   }
 
-  private async decode(sent: SentExport): Promise<DecodedExport<Ready>> {
+  private async decode(sent: ReceivedExport): Promise<DecodedExport<Ready>> {
     const { decoder } = this.rules;
     const { bytes, encoding } = sent.body;
     const steps = sent.packed
       ? decoder.unpack(sent.packed)
       : decoder.steps(bytes, encoding, this.resources.limits);
-    const request = await refusing(inSlices(steps));
+    const request = await convertDecodeErrors(inSlices(steps));
     sent.packed = undefined;
     const repeated = new RepeatedBytes();
-    await refusing(inSlices(this.rules.addRepeated(repeated, request)));
+    await convertDecodeErrors(inSlices(this.rules.addRepeated(repeated, request)));
     const { rejected, recordCount } = request;
     if (this.rules.notes) rejected.reasons.push(...(await inSlices(this.rules.notes(request))));
     const weight = bytes.length + repeated.total + RECORD_BYTES * recordCount;
@@ -192,7 +192,7 @@ export class ExportQueue<Request extends Decoded, Ready> {
 }
 
 /** Converts the refusal of a body into a problem. */
-async function refusing<Result>(decoding: Promise<Result>): Promise<Result> {
+async function convertDecodeErrors<Result>(decoding: Promise<Result>): Promise<Result> {
   try {
     return await decoding;
   } catch (error) {

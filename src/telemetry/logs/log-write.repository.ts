@@ -5,7 +5,7 @@ import { type BulkColumn, BulkColumns, inChunks, prepared, sql, type Tx } from '
 import { eventNameOf } from '../evaluation-events/evaluation-event';
 import { TODAY } from '../partitions/day-partition.repository';
 import { serviceNameOf, type Source, SourceCache } from '../sources/source-record';
-import { sentTime } from '../traces/span-record';
+import { microsecondsOrNull } from '../traces/span-record';
 
 /** A log record to store. */
 export interface LogRow {
@@ -35,8 +35,8 @@ export function* toLogRows(scope: Scope, records: readonly OtlpLogRecord[]): Gen
       record,
       source: sources.sourceOf(record),
       serviceName: serviceNameOf(record.resource),
-      happenedAt: sentTime(record.timeUnixNano),
-      observedAt: sentTime(record.observedTimeUnixNano),
+      happenedAt: microsecondsOrNull(record.timeUnixNano),
+      observedAt: microsecondsOrNull(record.observedTimeUnixNano),
       attributes: JSON.stringify(record.attributes),
       body: record.body === null ? null : JSON.stringify(record.body),
     });

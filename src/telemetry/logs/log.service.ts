@@ -3,7 +3,7 @@ import { type DecodedLogsRequest, REQUEST_DECODERS } from '#otlp';
 import type { Scope } from '#platform/auth';
 import type { Page } from '#platform/paging';
 import { ExportQueue, ExportResources } from '../exports/export-queue';
-import { EvaluationEvents, notesOnLogs, scoresInLog } from '../evaluation-events/evaluation-event';
+import { EvaluationEvents, warningsForLogs, scoresInLog } from '../evaluation-events/evaluation-event';
 import { type ExportedRecords, ExportWriter } from '../exports/export.writer';
 import { ReadLimiter } from '../read-limiter';
 import { LogListRepository } from './log-list.repository';
@@ -41,7 +41,7 @@ export class LogExportService extends ExportQueue<DecodedLogsRequest, ExportedRe
       signal: 'logs',
       decoder: REQUEST_DECODERS.logs,
       addRepeated: (repeated, { logRecords }) => repeated.addSources(logRecords),
-      notes: ({ logRecords }) => notesOnLogs(logRecords),
+      notes: ({ logRecords }) => warningsForLogs(logRecords),
       *prepare({ logRecords }, { scope, body }) {
         return {
           workspaceId: scope.workspaceId,

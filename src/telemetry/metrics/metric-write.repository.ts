@@ -3,7 +3,7 @@ import type { OtlpAttributes, OtlpDataPoint, OtlpExemplar, OtlpPointValue } from
 import { type BulkColumn, BulkColumns, inChunks, prepared, sql, type Tx } from '#platform/db';
 import { TODAY } from '../partitions/day-partition.repository';
 import { serviceNameOf, type Source, SourceCache } from '../sources/source-record';
-import { nanosecondTime, sentTime } from '../traces/span-record';
+import { nanosecondTime, microsecondsOrNull } from '../traces/span-record';
 
 /** A data point to store. */
 export interface PointRow {
@@ -34,8 +34,8 @@ export function* toPointRows(
       point,
       source: sources.sourceOf(point.metric),
       serviceName: serviceNameOf(point.metric.resource),
-      measuredAt: sentTime(point.timeUnixNano),
-      startedAt: sentTime(point.startTimeUnixNano),
+      measuredAt: microsecondsOrNull(point.timeUnixNano),
+      startedAt: microsecondsOrNull(point.startTimeUnixNano),
       value: valueJson(point.value),
       attributes: JSON.stringify(point.attributes),
       exemplars: exemplarsJson(point.exemplars),

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DayPartitionRepository, type PartitionedTable } from './day-partition.repository';
 
 /** Days after today for which partitions are created. */
-const AHEAD = 3;
+const DAYS_AHEAD = 3;
 
 /** PostgreSQL's error for a row without a partition: `check_violation`, raised by this routine. */
 const NO_PARTITION = { code: '23514', routine: 'ExecFindPartition' };
@@ -15,7 +15,7 @@ export class DayPartitions {
   /** Creates the missing partitions of today and the next days. Safe to run in any number of processes at once. */
   async createAhead(table: PartitionedTable): Promise<void> {
     const existing = new Set(await this.partitions.list(table));
-    for (const day of await this.partitions.days(AHEAD)) {
+    for (const day of await this.partitions.days(DAYS_AHEAD)) {
       if (!existing.has(day)) await this.partitions.create(table, day);
     }
   }

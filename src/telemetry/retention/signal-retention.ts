@@ -31,9 +31,9 @@ export class SignalRetention {
   private async dropExpired(table: 'log_records' | 'metric_points', days: number | undefined): Promise<void> {
     if (days === undefined) return;
     const [today] = await this.partitions.days(0);
-    const firstKept = daysBefore(today!, days);
+    const firstRetainedDay = daysBefore(today!, days);
     for (const day of await this.partitions.list(table)) {
-      if (day >= firstKept) break;
+      if (day >= firstRetainedDay) break;
       await this.days.drop(table, day);
     }
   }

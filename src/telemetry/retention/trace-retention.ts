@@ -24,9 +24,9 @@ export class TraceRetention {
     const { TRACE_RETENTION_DAYS: days } = this.environment;
     const [today] = await this.partitions.days(0);
     if (days !== undefined) {
-      const firstKept = daysBefore(today!, days);
+      const firstRetainedDay = daysBefore(today!, days);
       for (const day of await this.partitions.list('spans')) {
-        if (day < firstKept) await this.dropDay(day);
+        if (day < firstRetainedDay) await this.dropDay(day);
       }
     }
     await this.traces.deleteSourcesBefore(daysBefore(await this.oldestDay(today!), SOURCE_DAYS));

@@ -2,7 +2,7 @@ import type { Scope } from '#platform/auth';
 import { followIndexes, prepared, raw, sql, type SqlExecutor, Where } from '#platform/db';
 import { listPage, type RowPage, type SortKey } from '#platform/paging';
 import { addTimes } from '../list-conditions.sql';
-import { FIGURES } from '../traces/trace-columns.sql';
+import { MEASURES } from '../traces/trace-columns.sql';
 import type { SessionDto, SessionListQueryDto } from './session.dto';
 
 /** Number of traces, the last ones, that the totals of a session include. */
@@ -65,8 +65,8 @@ export class SessionRepository {
           CROSS JOIN LATERAL (
             WITH read AS MATERIALIZED (
               SELECT t.started_at, t.span_count, t.error_count, t.models, t.service_name,
-                ${raw(FIGURES.input_tokens)} AS input, ${raw(FIGURES.output_tokens)} AS output,
-                ${raw(FIGURES.cost_usd)} AS cost, row_number() OVER (ORDER BY t.started_at DESC, t.trace_id DESC) AS place
+                ${raw(MEASURES.input_tokens)} AS input, ${raw(MEASURES.output_tokens)} AS output,
+                ${raw(MEASURES.cost_usd)} AS cost, row_number() OVER (ORDER BY t.started_at DESC, t.trace_id DESC) AS place
               FROM traces t WHERE t.workspace_id = ${workspaceId} AND t.session_id = s.session_id
               ORDER BY t.started_at DESC, t.trace_id DESC LIMIT ${raw(String(SESSION_TRACES_MAX + 1))}
             ), last AS NOT MATERIALIZED (SELECT * FROM read WHERE read.place <= ${LIMIT})

@@ -5,7 +5,7 @@ import { TODAY } from '../partitions/day-partition.repository';
 import { sourceKey, type WorkspaceSource } from './source-record';
 
 /** Number of stored sources that a process remembers, so that it does not write them again. */
-const REMEMBERED = 10_000;
+const CACHED_SOURCES = 10_000;
 
 const COLUMNS = new BulkColumns<WorkspaceSource>([
   { name: 'workspace_id', type: 'text', value: ({ workspaceId }) => workspaceId },
@@ -18,7 +18,7 @@ const COLUMNS = new BulkColumns<WorkspaceSource>([
 @Injectable()
 export class SourceWriteRepository {
   /** The day on which this process last stored each source. */
-  private readonly storedOn = new LRUCache<string, string>({ max: REMEMBERED });
+  private readonly storedOn = new LRUCache<string, string>({ max: CACHED_SOURCES });
 
   /** Stores missing sources and marks all as used today. Skips those that this process has already marked today. */
   async upsert(tx: Tx, sources: readonly WorkspaceSource[]): Promise<void> {

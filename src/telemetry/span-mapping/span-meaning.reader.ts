@@ -11,7 +11,7 @@ import type {
 } from './span-meaning.types';
 
 /** The figures and names of a span: everything but its content. */
-export type SpanFigures = Omit<SpanMeaning, 'input' | 'output'>;
+export type SpanFields = Omit<SpanMeaning, 'input' | 'output'>;
 
 /** The input and output of a span. */
 export type SpanContent = Pick<SpanMeaning, 'input' | 'output'>;
@@ -32,18 +32,18 @@ const BITS = {
   sessionId: 1 << 11,
   serviceName: 1 << 12,
   agentVersion: 1 << 13,
-} satisfies Record<keyof SpanFigures, number>;
+} satisfies Record<keyof SpanFields, number>;
 
 /** The figures that may be read from an attribute, by its name. */
-const FIGURES_OF = new Map<string, number>();
+const FIELDS_BY_NAME = new Map<string, number>();
 /** The figures that may be found elsewhere than in the span's attributes. */
-let figuresOfAll = 0;
+let alwaysPossible = 0;
 
 for (const [field, bit] of Object.entries(BITS)) {
-  for (const source of MEANING_TABLE[field as keyof SpanFigures].sources) {
+  for (const source of MEANING_TABLE[field as keyof SpanFields].sources) {
     if (source.from === 'attribute' || source.from === 'presence')
-      FIGURES_OF.set(source.name, (FIGURES_OF.get(source.name) ?? 0) | bit);
-    else figuresOfAll |= bit;
+      FIELDS_BY_NAME.set(source.name, (FIELDS_BY_NAME.get(source.name) ?? 0) | bit);
+    else alwaysPossible |= bit;
   }
 }
 
@@ -55,9 +55,9 @@ for (const [field, bit] of Object.entries(BITS)) {
  * Checks the attribute names first, and looks up only the fields that they may fill, because most spans describe HTTP or
  * database calls and have none of the hundred names of the table.
  */
-export function readSpanFigures(span: MeaningfulSpan): SpanFigures {
-  let possible = figuresOfAll;
-  for (const name of Object.keys(span.attributes)) possible |= FIGURES_OF.get(name) ?? 0;
+export function readSpanFields(span: MeaningfulSpan): SpanFields {
+  let possible = alwaysPossible;
+  for (const name of Object.keys(span.attributes)) possible |= FIELDS_BY_NAME.get(name) ?? 0;
   const figure = <T>(bit: number, rule: MeaningRule<T>): T | null =>
     (possible & bit) === 0 ? null : read(rule, span);
   return {

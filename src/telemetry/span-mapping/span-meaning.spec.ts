@@ -1,6 +1,6 @@
 import type { OtlpAttributes, OtlpValue } from '#otlp';
 import { MEANING_TABLE } from './meaning.table';
-import { readSpanContent, readSpanFigures } from './span-meaning.reader';
+import { readSpanContent, readSpanFields } from './span-meaning.reader';
 import type { MeaningAttribute, MeaningfulEvent, SpanMeaning } from './span-meaning.types';
 import { AI_SDK_SPANS } from './spans/ai-sdk.fixture';
 import { OPEN_INFERENCE_SPANS } from './spans/open-inference.fixture';
@@ -28,7 +28,7 @@ const span = (attributes: OtlpAttributes, events: MeaningfulEvent[] = [], resour
   events,
   resource: { attributes: resource },
 });
-const meaningOf = (one: ReturnType<typeof span>) => ({ ...readSpanFigures(one), ...readSpanContent(one) });
+const meaningOf = (one: ReturnType<typeof span>) => ({ ...readSpanFields(one), ...readSpanContent(one) });
 const meaning = (attributes: OtlpAttributes, events?: MeaningfulEvent[]) =>
   meaningOf(span(attributes, events));
 
@@ -228,16 +228,16 @@ describe('the meaning of a span', () => {
 
   it('reads the service from the resource first, and the session from the span first', () => {
     const resource = { 'service.name': 'shop', 'session.id': 'r' };
-    expect(readSpanFigures(span({ 'service.name': 'other' }, [], resource))).toMatchObject({
+    expect(readSpanFields(span({ 'service.name': 'other' }, [], resource))).toMatchObject({
       serviceName: 'shop',
       sessionId: 'r',
     });
-    expect(readSpanFigures(span({ 'service.name': 'other' }))).toMatchObject({ serviceName: 'other' });
+    expect(readSpanFields(span({ 'service.name': 'other' }))).toMatchObject({ serviceName: 'other' });
   });
 
   it('is read in two parts: figures, and content', () => {
     const one = span({ 'gen_ai.request.model': 'gpt-4o', 'input.value': 'x' });
-    expect(readSpanFigures(one)).not.toHaveProperty('input');
+    expect(readSpanFields(one)).not.toHaveProperty('input');
     expect(readSpanContent(one)).not.toHaveProperty('model');
   });
 });

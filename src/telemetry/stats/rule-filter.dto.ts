@@ -1,12 +1,12 @@
 import { IsJson, IsOneOf, parseTime, valueErrors } from '#platform/http';
 import { type FieldError, problem } from '#platform/problem';
 import { FEED_TEXT_FIELDS } from '../traces/trace-feed.repository';
-import { STATS_FIGURES, STATS_OPERATORS, type TraceFilter } from '../traces/trace-stats.types';
-import { type GivenFilter, readFilters, statusErrors } from './trace-filters';
+import { MEASURE_FIELDS, STATS_OPERATORS, type TraceFilter } from '../traces/trace-stats.types';
+import { type FilterInput, readFilters, statusErrors } from './trace-filters';
 import { FiltersOf } from './trace-stats.dto';
 
 /** Fields by which rules and requests select traces. */
-const FILTER_FIELDS = [...FEED_TEXT_FIELDS, ...STATS_FIGURES] as const;
+const FILTER_FIELDS = [...FEED_TEXT_FIELDS, ...MEASURE_FIELDS] as const;
 
 const FILTER_VALUE = {
   description:
@@ -54,7 +54,7 @@ export function checkSelectionValues(dto: TraceConditions): void {
 }
 
 /** Parses filters that were valid when they were checked. */
-export function parseFilters(filters: readonly GivenFilter[]): TraceFilter[] {
+export function parseFilters(filters: readonly FilterInput[]): TraceFilter[] {
   const errors: FieldError[] = [];
   const read = readFilters(filters, FILTER_FIELDS, errors);
   if (errors.length > 0) throw new Error(`Checked filters cannot be read: ${JSON.stringify(errors)}`);

@@ -2,7 +2,7 @@ import { parseTime } from '#platform/http';
 import type { FieldError } from '#platform/problem';
 import {
   FILTER_VALUES_MAX,
-  STATS_FIGURES,
+  MEASURE_FIELDS,
   STATS_OPERATORS,
   TRACE_STATUSES,
   type TraceFilter,
@@ -14,7 +14,7 @@ const TEXT_MAX = 255;
 type Kind = 'number' | 'time' | 'text';
 
 const kindOf = (field: string): Kind =>
-  field === 'started_at' ? 'time' : (STATS_FIGURES as readonly string[]).includes(field) ? 'number' : 'text';
+  field === 'started_at' ? 'time' : (MEASURE_FIELDS as readonly string[]).includes(field) ? 'number' : 'text';
 
 const KINDS: Readonly<
   Record<Kind, { detail: string; read: (value: unknown) => string | number | Date | null }>
@@ -34,7 +34,7 @@ const KINDS: Readonly<
 };
 
 /** A filter as it was sent. */
-export interface GivenFilter {
+export interface FilterInput {
   field: string;
   op: string;
   value: unknown;
@@ -45,7 +45,7 @@ export interface GivenFilter {
  * wrong type, and bounds that no value can meet.
  */
 export function readFilters(
-  filters: readonly GivenFilter[],
+  filters: readonly FilterInput[],
   fields: readonly string[],
   errors: FieldError[],
 ): TraceFilter[] {
@@ -53,12 +53,12 @@ export function readFilters(
     const found = readFilter(filter, fields, `/filters/${index}/value`, errors);
     return found ? [{ ...found, index }] : [];
   });
-  errors.push(...crossedBounds(read));
+  errors.push(...contradictoryBounds(read));
   return read.map(({ index: _index, ...filter }) => filter);
 }
 
 /** Returns the errors of filters by an unknown `status`. */
-export const statusErrors = (filters: readonly GivenFilter[]): FieldError[] =>
+export const statusErrors = (filters: readonly FilterInput[]): FieldError[] =>
   filters.flatMap(({ field, op, value }, index) => {
     if (field !== 'status') return [];
     const values: unknown[] = op === 'in' ? (value as unknown[]) : [value];
@@ -69,7 +69,7 @@ export const statusErrors = (filters: readonly GivenFilter[]): FieldError[] =>
 
 /** Skips unknown fields and operators, which the check of values refuses (422). */
 function readFilter(
-  { field, op, value }: GivenFilter,
+  { field, op, value }: FilterInput,
   fields: readonly string[],
   pointer: string,
   errors: FieldError[],
@@ -99,7 +99,7 @@ function readFilter(
 }
 
 /** Returns the errors of bounds on one field that no value can meet. */
-function crossedBounds(filters: (TraceFilter & { index: number })[]): FieldError[] {
+function contradictoryBounds(filters: (TraceFilter & { index: number })[]): FieldError[] {
   return filters.flatMap(({ field, to, index }) => {
     if (to === undefined) return [];
     const above = filters.find(

@@ -1,20 +1,20 @@
 import { valueErrors } from '#platform/http';
 import { type FieldError, problem } from '#platform/problem';
 import { DEFAULT_METRICS, type TraceMetric, type TraceStatsQuery } from '../traces/trace-stats.types';
-import { type GivenFilter, readFilters, statusErrors } from './trace-filters';
+import { type FilterInput, readFilters, statusErrors } from './trace-filters';
 
 /** A query for statistics as it was sent. */
-export interface GivenStatsQuery {
+export interface StatsQueryInput {
   metrics?: TraceMetric[] | null;
   group_by?: string[] | null;
-  filters?: GivenFilter[] | null;
+  filters?: FilterInput[] | null;
 }
 
 /**
  * Reads a query. Errors: 400 for values of the wrong type, a repeated metric or group, and bounds that no value can meet.
  */
 export function readStatsQuery(
-  { metrics, group_by, filters }: GivenStatsQuery,
+  { metrics, group_by, filters }: StatsQueryInput,
   fields: readonly string[],
 ): Omit<TraceStatsQuery, 'among'> {
   const asked = metrics && metrics.length > 0 ? metrics : DEFAULT_METRICS;
@@ -25,7 +25,7 @@ export function readStatsQuery(
       asked.map(({ measure, aggregation }) => `${measure}.${aggregation}`),
     ),
     ...repeated('/group_by', groupBy),
-    ...asked.flatMap(faultOfCount),
+    ...asked.flatMap(countErrors),
   ];
   const read = readFilters(filters ?? [], fields, errors);
   if (errors.length > 0) throw problem.invalidFields(errors);
@@ -33,7 +33,7 @@ export function readStatsQuery(
 }
 
 /** Throws 422 for unknown measures, aggregations, groups, fields, operators, and values of `status`. */
-export function checkStatsValues(dto: GivenStatsQuery): void {
+export function checkStatsValues(dto: StatsQueryInput): void {
   const errors = [...valueErrors(dto, ''), ...statusErrors(dto.filters ?? [])];
   if (errors.length > 0) throw problem.validationFailed(errors);
 }
@@ -47,7 +47,7 @@ function repeated(pointer: string, names: readonly string[]): FieldError[] {
   });
 }
 
-function faultOfCount({ measure, aggregation }: TraceMetric, index: number): FieldError[] {
+function countErrors({ measure, aggregation }: TraceMetric, index: number): FieldError[] {
   if (measure !== 'count' || aggregation === 'count' || aggregation === 'sum') return [];
   const detail = 'must be count or sum for the measure count, which is the number of traces';
   return [{ pointer: `/metrics/${index}/aggregation`, detail }];

@@ -14,7 +14,7 @@ import {
 import {
   FILTERS_MAX,
   METRICS_MAX,
-  STATS_FIGURES,
+  MEASURE_FIELDS,
   STATS_OPERATORS,
   TRACE_AGGREGATIONS,
   TRACE_GROUPS,
@@ -28,7 +28,7 @@ const GROUPS = [...TRACE_GROUPS, 'session_id', 'day'] as const;
 export const TELEMETRY_STATS_FIELDS = [
   ...TRACE_GROUPS,
   'session_id',
-  ...STATS_FIGURES,
+  ...MEASURE_FIELDS,
   'started_at',
 ] as const;
 

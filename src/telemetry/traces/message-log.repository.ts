@@ -4,7 +4,7 @@ import { followIndexes, sql, type SqlExecutor } from '#platform/db';
 import type { RawJson } from '#platform/json';
 import { MESSAGE_EVENTS } from '../span-mapping/meaning.table';
 import type { MeaningfulEvent } from '../span-mapping/span-meaning.types';
-import type { PlacedTrace } from './trace.types';
+import type { LocatedTrace } from './trace.types';
 
 /** Records that are read, at most. */
 const RECORDS_MAX = 10_000;
@@ -42,7 +42,7 @@ export class MessageLogRepository {
    */
   async ofTraces(
     { workspaceId }: Scope,
-    traces: readonly PlacedTrace[],
+    traces: readonly LocatedTrace[],
     maxBytes: number,
   ): Promise<LoggedEvents> {
     await followIndexes(this.database);
@@ -67,7 +67,7 @@ export class MessageLogRepository {
   }
 }
 
-const earliest = (traces: readonly PlacedTrace[]): string => traces.map(({ day }) => day).sort()[0]!;
+const earliest = (traces: readonly LocatedTrace[]): string => traces.map(({ day }) => day).sort()[0]!;
 
 /** Messages are in the attributes of a record, or in its body, as the conventions had it up to version 1.36. */
 function toEvent({ trace_id, span_id, event_name, body, attributes }: MessageRow): LoggedEvent {

@@ -14,7 +14,7 @@ import { problem } from '#platform/problem';
 import { SUMMARY } from './trace-columns.sql';
 import { checksOf, timesOf, tracesOf } from './trace-filters.sql';
 import type { TraceListQueryDto, TraceSort } from './trace-query.dto';
-import type { ScorePlace, TraceScores } from './trace-scores';
+import type { ScorePosition, TraceScores } from './trace-scores';
 import type { TraceSummary } from './trace.dto';
 
 /** Traces that one statement reads by their scores, at first and at most, and that a page reads at most. */
@@ -26,12 +26,12 @@ const LOOKUP_PAGE_MAX = 2_000;
 
 /** Where a page starts: after a trace, and the traces that remain to be skipped. */
 interface Start {
-  after: ScorePlace | undefined;
+  after: ScorePosition | undefined;
   toSkip: number;
 }
 
 /** The sort of a cursor, and the rows that remain to be skipped. */
-const PLACE = /^(.+?)(?:\+([1-9]\d{0,9}))?$/;
+const CURSOR_SORT = /^(.+?)(?:\+([1-9]\d{0,9}))?$/;
 
 /** Reads the traces with a score of a scorer in the order of the scores. */
 export class ScoreOrderedTraces {
@@ -115,7 +115,7 @@ export class ScoreOrderedTraces {
     return new Map(kept.map((trace) => [trace.page_id, trace as unknown as TraceSummary]));
   }
 
-  private cursorAfter({ score, score_id }: ScorePlace, toSkip: number): string {
+  private cursorAfter({ score, score_id }: ScorePosition, toSkip: number): string {
     const sort = `${this.sort}${toSkip > 0 ? `+${toSkip}` : ''}`;
     return encodeCursor({ sort, key: String(score), id: score_id });
   }
@@ -125,7 +125,7 @@ export class ScoreOrderedTraces {
     if (this.query.offset !== undefined)
       throw problem.invalidQuery('cursor', 'cannot be combined with offset');
     const position = decodeCursor(cursor);
-    const [, sort, skip] = PLACE.exec(position.sort) ?? [];
+    const [, sort, skip] = CURSOR_SORT.exec(position.sort) ?? [];
     const score = Number(position.key ?? NaN);
     if (sort !== this.sort || !Number.isFinite(score)) {
       throw problem.invalidQuery('cursor', 'belongs to another list or sort');

@@ -4,7 +4,7 @@ import { RawJson } from '#platform/json';
 import { readSpanContent, type SpanContent } from '../span-mapping/span-meaning.reader';
 import type { MeaningfulEvent } from '../span-mapping/span-meaning.types';
 import type { LoggedEvent } from './message-log.repository';
-import type { PlacedTrace, StoredSpan, TraceSpan } from './trace.types';
+import type { LocatedTrace, StoredSpan, TraceSpan } from './trace.types';
 
 const NO_RESOURCE = { attributes: {} };
 
@@ -34,10 +34,10 @@ const textsOf = ({ input, output }: SpanContent): Pick<TraceSpan, 'input' | 'out
 });
 
 /** Returns the traces with a model call, or with no call at all, whose messages may be in log records. */
-export function tracesOfSilentCalls(
+export function tracesWithoutMessages(
   spans: readonly TraceSpan[],
-  traces: readonly PlacedTrace[],
-): PlacedTrace[] {
+  traces: readonly LocatedTrace[],
+): LocatedTrace[] {
   return traces.filter(({ trace_id }) => {
     const calls = spans.filter((span) => span.trace_id === trace_id && mayBeCall(span));
     return calls.length === 0 || calls.some(({ input, output }) => input === null || output === null);

@@ -41,9 +41,9 @@ const NAMES = {
 describe('toSpanRecords', () => {
   it.each(Object.entries(NAMES))('reads %s, unless it is too long to be a name', async (field, name) => {
     const longest = 'x'.repeat(NAME_MAX);
-    expect(await record({ [name]: longest })).toHaveProperty(['figures', field], longest);
-    expect(await record({ [name]: `${longest}x` })).toHaveProperty(['figures', field], null);
-    expect(await record({})).toHaveProperty(['figures', field], null);
+    expect(await record({ [name]: longest })).toHaveProperty(['fields', field], longest);
+    expect(await record({ [name]: `${longest}x` })).toHaveProperty(['fields', field], null);
+    expect(await record({})).toHaveProperty(['fields', field], null);
   });
 
   it('reads cache and reasoning tokens, and prices them', async () => {
@@ -64,7 +64,7 @@ describe('toSpanRecords', () => {
       },
     };
     expect(await record(attributes, prices)).toMatchObject({
-      figures: { inputTokens: 1000, outputTokens: 100, cachedInputTokens: 600, reasoningTokens: 90 },
+      fields: { inputTokens: 1000, outputTokens: 100, cachedInputTokens: 600, reasoningTokens: 90 },
       costUsd: expect.closeTo(0.96, 10),
     });
   });

@@ -6,7 +6,7 @@ import { type EvaluationEvent, scoresInSpan } from '../evaluation-events/evaluat
 import { NAME_MAX } from '../span-mapping/field.parser';
 import { AGENT_VERSION } from '../span-mapping/meaning.table';
 import type { ModelPrices } from '../span-mapping/model-prices';
-import { readSpanContent, readSpanFigures, type SpanFigures } from '../span-mapping/span-meaning.reader';
+import { readSpanContent, readSpanFields, type SpanFields } from '../span-mapping/span-meaning.reader';
 import { type Source, SourceCache } from '../sources/source-record';
 
 /** A span without its content. */
@@ -36,12 +36,12 @@ export interface SpanRecord {
   /** Microseconds since 1970, rounded down. */
   startedAt: bigint;
   endedAt: bigint;
-  figures: SpanFigures;
+  fields: SpanFields;
   /** The cost that the span reports, else the price of its tokens. */
   costUsd: number | null;
   /** Its tokens and cost are the sum over the spans below it. */
   repeatsUsage: boolean;
-  /** Whether the span itself names the version in `figures`, rather than its service. */
+  /** Whether the span itself names the version in `fields`, rather than its service. */
   namesVersion: boolean;
   /** Null unless it is a root. */
   root: RootView | null;
@@ -115,7 +115,7 @@ function toSpanRecord(
   source: Source,
   texts: TextSlab,
 ): SpanRecord {
-  const figures = readSpanFigures(span);
+  const fields = readSpanFields(span);
   const startedAt = microseconds(span.startTimeUnixNano);
   const { traceId, spanId, parentSpanId, name, kind, status, startTimeUnixNano } = span;
   const { droppedAttributesCount, droppedEventsCount, droppedLinksCount } = span;
@@ -137,11 +137,11 @@ function toSpanRecord(
     startedAt,
     // 0 if no end was sent
     endedAt: span.endTimeUnixNano === 0n ? startedAt : microseconds(span.endTimeUnixNano),
-    figures,
-    costUsd: figures.costUsd ?? prices.costOf(figures, timeOf(startedAt)),
-    repeatsUsage: repeatsUsage(figures.operation),
+    fields,
+    costUsd: fields.costUsd ?? prices.costOf(fields, timeOf(startedAt)),
+    repeatsUsage: repeatsUsage(fields.operation),
     namesVersion: span.attributes[AGENT_VERSION] !== undefined,
-    root: parentSpanId === null ? rootView(span, figures) : null,
+    root: parentSpanId === null ? rootView(span, fields) : null,
     scores: scoresInSpan(scope, span),
     content: {
       attributes: texts.add(JSON.stringify(span.attributes)),
@@ -152,7 +152,7 @@ function toSpanRecord(
 }
 
 /** Reads what a trace shows of its root. Not done for other spans, because it may parse their messages. */
-function rootView(span: OtlpSpan, { operation, costUsd }: SpanFigures): RootView {
+function rootView(span: OtlpSpan, { operation, costUsd }: SpanFields): RootView {
   const { input, output } = readSpanContent(span);
   return {
     name: shortName(span.name),
@@ -171,7 +171,7 @@ const timeOf = (us: bigint): Date => new Date(Number(us / 1000n));
 const microseconds = (nanoseconds: bigint): bigint => nanoseconds / 1000n;
 
 /** Converts a time to microseconds, rounded down; null for 0, which is an unknown time in OTLP. */
-export const sentTime = (nanoseconds: bigint): bigint | null =>
+export const microsecondsOrNull = (nanoseconds: bigint): bigint | null =>
   nanoseconds === 0n ? null : microseconds(nanoseconds);
 
 const eventsJson = (events: readonly OtlpEvent[]): string =>

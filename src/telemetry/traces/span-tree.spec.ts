@@ -1,10 +1,10 @@
-import { inTreeOrder } from './span-tree';
+import { sortInTreeOrder } from './span-tree';
 
 const span = (span_id: string, parent_span_id: string | null = null) => ({ span_id, parent_span_id });
 const drawn = (...spans: ReturnType<typeof span>[]): string[] =>
-  inTreeOrder(spans).map(({ span_id, depth }) => `${' '.repeat(depth)}${span_id}`);
+  sortInTreeOrder(spans).map(({ span_id, depth }) => `${' '.repeat(depth)}${span_id}`);
 
-describe('inTreeOrder', () => {
+describe('sortInTreeOrder', () => {
   it('places each span before its children, and keeps the order of siblings', () => {
     const spans = [span('root'), span('b', 'root'), span('c', 'root'), span('b1', 'b'), span('c1', 'c')];
     expect(drawn(...spans)).toEqual(['root', ' b', '  b1', ' c', '  c1']);
@@ -34,7 +34,7 @@ describe('inTreeOrder', () => {
 
   it('accepts a chain of any length', () => {
     const chain = Array.from({ length: 100_000 }, (_, n) => span(`${n}`, n === 0 ? null : `${n - 1}`));
-    const tree = inTreeOrder(chain);
+    const tree = sortInTreeOrder(chain);
     expect(tree.map(({ depth }) => depth)).toEqual(chain.map((_, n) => n));
   });
 });

@@ -5,14 +5,14 @@ interface TreeNode {
 }
 
 /** A span, and its depth among the given spans. */
-export type InTree<Span> = Span & { depth: number };
+export type WithDepth<Span> = Span & { depth: number };
 
 /**
  * Sorts spans in the order of their tree: each before its children, and children in the given order. A span whose parent is
  * missing is at the top. A cycle of parents, which only a broken or hostile sender sends, is cut at its first span. Runs in
  * linear time, without recursion.
  */
-export function inTreeOrder<Span extends TreeNode>(spans: readonly Span[]): InTree<Span>[] {
+export function sortInTreeOrder<Span extends TreeNode>(spans: readonly Span[]): WithDepth<Span>[] {
   const known = new Set(spans.map(({ span_id }) => span_id));
   const below = new Map<string, Span[]>();
   const top: Span[] = [];
@@ -22,7 +22,7 @@ export function inTreeOrder<Span extends TreeNode>(spans: readonly Span[]): InTr
     else if (below.has(parent)) below.get(parent)!.push(span);
     else below.set(parent, [span]);
   }
-  const placed = new Map<string, InTree<Span>>();
+  const placed = new Map<string, WithDepth<Span>>();
   // spans that are not below the top are in a cycle, or below one
   for (const span of [...top, ...spans]) placeSubtree(span, below, placed);
   return [...placed.values()];
@@ -31,7 +31,7 @@ export function inTreeOrder<Span extends TreeNode>(spans: readonly Span[]): InTr
 function placeSubtree<Span extends TreeNode>(
   first: Span,
   below: Map<string, Span[]>,
-  placed: Map<string, InTree<Span>>,
+  placed: Map<string, WithDepth<Span>>,
 ): void {
   const waiting = [{ ...first, depth: 0 }];
   for (let span = waiting.pop(); span; span = waiting.pop()) {

@@ -20,15 +20,15 @@ import { cutPage, PAGE_BYTES, type SizedRow } from '../page-budget';
 import { SourceReadRepository } from '../sources/source-read.repository';
 import { bitsOf, type SpanRecord } from './span-record';
 import type { SpanHead, SpanRow } from './span.dto';
-import type { PlacedTrace, SpanReading, StoredSpan, TracePlace } from './trace.types';
+import type { LocatedTrace, SpanReading, StoredSpan, TraceLocation } from './trace.types';
 
 /** A span to store, and the location of its trace. */
-export interface PlacedSpan {
+export interface LocatedSpan {
   record: SpanRecord;
-  place: TracePlace;
+  place: TraceLocation;
 }
 
-const COLUMNS = new BulkColumns<PlacedSpan>([
+const COLUMNS = new BulkColumns<LocatedSpan>([
   { name: 'workspace_id', type: 'text', value: ({ record }) => record.workspaceId },
   { name: 'day', type: 'date', value: ({ place }) => place.day },
   { name: 'trace_no', type: 'int8', value: ({ place }) => place.trace_no },
@@ -36,21 +36,21 @@ const COLUMNS = new BulkColumns<PlacedSpan>([
   { name: 'parent_span_id', type: 'int8', value: ({ record }) => record.span.parentSpanId },
   { name: 'started_at', type: 'timestamptz', value: ({ record }) => record.startedAt },
   { name: 'ended_at', type: 'timestamptz', value: ({ record }) => record.endedAt },
-  { name: 'input_tokens', type: 'int8', value: ({ record }) => record.figures.inputTokens },
-  { name: 'output_tokens', type: 'int8', value: ({ record }) => record.figures.outputTokens },
-  { name: 'cached_input_tokens', type: 'int8', value: ({ record }) => record.figures.cachedInputTokens },
-  { name: 'reasoning_tokens', type: 'int8', value: ({ record }) => record.figures.reasoningTokens },
+  { name: 'input_tokens', type: 'int8', value: ({ record }) => record.fields.inputTokens },
+  { name: 'output_tokens', type: 'int8', value: ({ record }) => record.fields.outputTokens },
+  { name: 'cached_input_tokens', type: 'int8', value: ({ record }) => record.fields.cachedInputTokens },
+  { name: 'reasoning_tokens', type: 'int8', value: ({ record }) => record.fields.reasoningTokens },
   { name: 'cost_usd', type: 'float8', value: ({ record }) => record.costUsd },
   { name: 'source_id', type: 'uuid', value: ({ record }) => record.source.id },
   { name: 'name', type: 'text', value: ({ record }) => record.span.name },
   { name: 'kind', type: 'text', value: ({ record }) => record.span.kind },
   { name: 'status_code', type: 'text', value: ({ record }) => record.span.status.code },
   { name: 'status_message', type: 'text', value: ({ record }) => record.span.status.message || null },
-  { name: 'operation', type: 'text', value: ({ record }) => record.figures.operation },
-  { name: 'provider', type: 'text', value: ({ record }) => record.figures.provider },
-  { name: 'model', type: 'text', value: ({ record }) => record.figures.model },
-  { name: 'agent_name', type: 'text', value: ({ record }) => record.figures.agentName },
-  { name: 'tool_name', type: 'text', value: ({ record }) => record.figures.toolName },
+  { name: 'operation', type: 'text', value: ({ record }) => record.fields.operation },
+  { name: 'provider', type: 'text', value: ({ record }) => record.fields.provider },
+  { name: 'model', type: 'text', value: ({ record }) => record.fields.model },
+  { name: 'agent_name', type: 'text', value: ({ record }) => record.fields.agentName },
+  { name: 'tool_name', type: 'text', value: ({ record }) => record.fields.toolName },
   { name: 'attributes', type: 'json', value: ({ record }) => record.content.attributes },
   { name: 'events', type: 'json', value: ({ record }) => record.content.events },
   { name: 'links', type: 'json', value: ({ record }) => record.content.links },
@@ -106,7 +106,7 @@ const RESPONSE_SIZE = `500 + 6 * (octet_length(s.name) + coalesce(octet_length(s
       WHERE o.workspace_id = s.workspace_id AND o.source_id = s.source_id), 0)`;
 
 /** Statements with this condition are never prepared: only a plan that knows the day reads a single partition. */
-const ofTrace = ({ workspaceId }: Scope, { day, trace_no }: TracePlace): Sql =>
+const ofTrace = ({ workspaceId }: Scope, { day, trace_no }: TraceLocation): Sql =>
   sql`s.workspace_id = ${workspaceId} AND s.day = ${day}::date AND s.trace_no = ${trace_no}`;
 
 const SORTS: Record<string, SortKey> = { started_at: { expression: 's.started_at', type: 'timestamptz' } };
@@ -129,13 +129,13 @@ export class SpanRepository {
   constructor(@Inject(Database) private readonly database: SqlExecutor) {}
 
   /** Inserts the spans of traces that the same transaction has inserted. */
-  async insertNew(tx: Tx, spans: readonly PlacedSpan[]): Promise<void> {
+  async insertNew(tx: Tx, spans: readonly LocatedSpan[]): Promise<void> {
     if (spans.length > 0) await tx.copyIn(COPY, COLUMNS.copyChunks(spans));
   }
 
   /** Inserts missing spans of existing traces, whose rows are locked. @returns the inserted ones */
-  insertMissing(tx: Tx, spans: readonly PlacedSpan[]): Promise<SpanRecord[]> {
-    const insert = async (chunk: readonly PlacedSpan[]): Promise<SpanRecord[]> => {
+  insertMissing(tx: Tx, spans: readonly LocatedSpan[]): Promise<SpanRecord[]> {
+    const insert = async (chunk: readonly LocatedSpan[]): Promise<SpanRecord[]> => {
       const rows = await tx.query<{ trace_no: number; span_id: string }>(
         prepared(
           'span.insert-missing',
@@ -160,7 +160,7 @@ export class SpanRepository {
    */
   async list(
     scope: Scope,
-    trace: PlacedTrace,
+    trace: LocatedTrace,
     query: ListQueryDto,
     maxBytes = PAGE_BYTES,
   ): Promise<RowPage<SpanRow>> {
@@ -186,7 +186,7 @@ export class SpanRepository {
   }
 
   /** Reads spans in the given order. */
-  private async read(scope: Scope, trace: PlacedTrace, spans: readonly SizedRow[]): Promise<SpanRow[]> {
+  private async read(scope: Scope, trace: LocatedTrace, spans: readonly SizedRow[]): Promise<SpanRow[]> {
     if (spans.length === 0) return [];
     const ids = spans.map(({ page_id }) => page_id);
     const stored = await this.database.query<SourcedSpan>(
@@ -208,7 +208,7 @@ export class SpanRepository {
    */
   async ofTraces(
     { workspaceId }: Scope,
-    traces: readonly PlacedTrace[],
+    traces: readonly LocatedTrace[],
     { limit, maxBytes, callsOnly = false, fromEnd = false }: SpanReading,
   ): Promise<StoredSpan[]> {
     const order = raw(fromEnd ? 'started_at DESC, span_id DESC' : 'started_at, span_id');
@@ -239,7 +239,7 @@ export class SpanRepository {
   }
 
   /** Reads the heads of the first spans of a trace, by start, with names up to `nameBytes`. */
-  async firstHeads(scope: Scope, trace: TracePlace, limit: number, nameBytes: number): Promise<SpanHead[]> {
+  async firstHeads(scope: Scope, trace: TraceLocation, limit: number, nameBytes: number): Promise<SpanHead[]> {
     await followIndexes(this.database);
     return this.database.query<SpanHead>(
       sql`SELECT ${HEAD}, ${MEANING}
@@ -250,5 +250,5 @@ export class SpanRepository {
   }
 }
 
-const firstSpans = (scope: Scope, trace: TracePlace, limit: number): Sql =>
+const firstSpans = (scope: Scope, trace: TraceLocation, limit: number): Sql =>
   sql`SELECT * FROM spans s WHERE ${ofTrace(scope, trace)} ORDER BY started_at, span_id LIMIT ${limit}`;

@@ -91,20 +91,20 @@ async function aggregateTrace(
     const record = records[index]!;
     addSpan(trace, record);
     if (isRoot(record)) root = firstOf(root, record);
-    if (record.figures.sessionId !== null) session = firstOf(session, record);
-    if (record.figures.serviceName !== null) service = firstOf(service, record);
-    if (record.figures.agentVersion === null) continue;
+    if (record.fields.sessionId !== null) session = firstOf(session, record);
+    if (record.fields.serviceName !== null) service = firstOf(service, record);
+    if (record.fields.agentVersion === null) continue;
     if (record.namesVersion) ownVersion = firstOf(ownVersion, record);
     else version = firstOf(version, record);
   }
   trace.models = namedModels(trace);
   trace.root = root && { key: orderKey(root), value: root.root! };
-  trace.session = session && { key: orderKey(session), value: session.figures.sessionId! };
-  trace.service = service && { key: orderKey(service), value: service.figures.serviceName! };
+  trace.session = session && { key: orderKey(session), value: session.fields.sessionId! };
+  trace.service = service && { key: orderKey(service), value: service.fields.serviceName! };
   const versioned = ownVersion ?? version;
   trace.agentVersion = versioned && {
     key: `${ownVersion ? 'agent' : 'service'} ${orderKey(versioned)}`,
-    value: versioned.figures.agentVersion!,
+    value: versioned.fields.agentVersion!,
   };
   return trace;
 }
@@ -138,8 +138,8 @@ function addSpan(trace: TraceAggregate, record: SpanRecord): void {
 
 /** Returns the usage to which a span adds; null for a span with neither a model nor usage. */
 function usageOf({ usage }: TraceAggregate, record: SpanRecord): ModelUsage | null {
-  const { figures, costUsd } = record;
-  const { model, inputTokens, outputTokens } = figures;
+  const { fields, costUsd } = record;
+  const { model, inputTokens, outputTokens } = fields;
   if ((model ?? inputTokens ?? outputTokens ?? costUsd) === null) return null;
   const key = model ?? '';
   let ofModel = usage.get(key);
@@ -155,13 +155,13 @@ function addUsage(to: UsageLevels | null, record: SpanRecord): void {
   if (!to) return;
   if (!record.repeatsUsage && isUnpriced(record)) to.unpricedCount += 1;
   const [usage, combine] = record.repeatsUsage ? [to.steps, Math.max] : [to.calls, sum];
-  usage.inputTokens = combined(usage.inputTokens, record.figures.inputTokens, combine);
-  usage.outputTokens = combined(usage.outputTokens, record.figures.outputTokens, combine);
+  usage.inputTokens = combined(usage.inputTokens, record.fields.inputTokens, combine);
+  usage.outputTokens = combined(usage.outputTokens, record.fields.outputTokens, combine);
   usage.costUsd = combined(usage.costUsd, record.costUsd, combine);
 }
 
-const isUnpriced = ({ figures, costUsd }: SpanRecord): boolean =>
-  costUsd === null && (figures.inputTokens ?? 0) + (figures.outputTokens ?? 0) > 0;
+const isUnpriced = ({ fields, costUsd }: SpanRecord): boolean =>
+  costUsd === null && (fields.inputTokens ?? 0) + (fields.outputTokens ?? 0) > 0;
 
 const sum = (one: number, other: number): number => one + other;
 

@@ -30,7 +30,7 @@ export const sumOfKnown = (one: string, other: string): string =>
   `CASE WHEN num_nonnulls(${one}, ${other}) > 0 THEN coalesce(${one}, 0) + coalesce(${other}, 0) END`;
 
 /** Figures of a trace `t`. They stay exact until the result becomes a double, so that sums do not depend on the order. */
-export const FIGURES = {
+export const MEASURES = {
   duration_ms: 'greatest(extract(epoch FROM t.ended_at - t.started_at) * 1000, 0)',
   input_tokens: inputTokens('t.'),
   output_tokens: outputTokens('t.'),
@@ -42,14 +42,14 @@ export const FIGURES = {
 
 /** The columns of a `TraceSummary`, of a trace `t`. */
 export const SUMMARY: Sql = raw(`t.trace_id, t.root_name, t.started_at, t.ended_at,
-  ${FIGURES.duration_ms}::float8 AS duration_ms, t.span_count, t.error_count,
-  ${FIGURES.input_tokens} AS input_tokens, ${FIGURES.output_tokens} AS output_tokens,
-  ${FIGURES.cost_usd}::float8 AS cost_usd, t.models, t.session_id, t.service_name, t.agent_version`);
+  ${MEASURES.duration_ms}::float8 AS duration_ms, t.span_count, t.error_count,
+  ${MEASURES.input_tokens} AS input_tokens, ${MEASURES.output_tokens} AS output_tokens,
+  ${MEASURES.cost_usd}::float8 AS cost_usd, t.models, t.session_id, t.service_name, t.agent_version`);
 
 /** Figures of a trace `t` to sort by. An index has each of these expressions. */
-export const SORT_FIGURES = {
-  duration_ms: { expression: `(${FIGURES.duration_ms})::float8`, isNullable: false },
-  cost_usd: { expression: `(${FIGURES.cost_usd})::float8`, isNullable: true },
+export const SORT_MEASURES = {
+  duration_ms: { expression: `(${MEASURES.duration_ms})::float8`, isNullable: false },
+  cost_usd: { expression: `(${MEASURES.cost_usd})::float8`, isNullable: true },
 } as const;
 
 /** Texts of a trace `t` to group and filter by. */
@@ -75,7 +75,7 @@ export const USAGE_NAMES = Object.keys(USAGE) as (keyof typeof USAGE)[];
 export const FILTERED_COLUMNS: Sql = raw(
   [
     ...['t.workspace_id', 't.trace_id'],
-    ...Object.entries({ ...FIGURES, ...TEXTS, started_at: STARTED_AT }).map(
+    ...Object.entries({ ...MEASURES, ...TEXTS, started_at: STARTED_AT }).map(
       ([name, expression]) => `${expression} AS ${name}`,
     ),
   ].join(', '),
@@ -84,7 +84,7 @@ export const FILTERED_COLUMNS: Sql = raw(
 /** Returns the condition of a filter on a row `f` that has the FILTERED_COLUMNS. */
 export function traceCondition({ field, among, from, to }: TraceFilter): Sql {
   const column = raw(`f.${field}`);
-  if (Object.hasOwn(FIGURES, field)) return compared(sql`${column}::float8`, 'float8', { among, from, to });
+  if (Object.hasOwn(MEASURES, field)) return compared(sql`${column}::float8`, 'float8', { among, from, to });
   if (field === 'started_at') return compared(column, 'timestamptz', { among, from, to });
   if (Object.hasOwn(TEXTS, field)) return compared(sql`${column} COLLATE "C"`, 'text', { among });
   if (field !== 'model') throw new TypeError(`Traces cannot be filtered by ${field}.`);

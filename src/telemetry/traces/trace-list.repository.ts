@@ -3,7 +3,7 @@ import { followIndexes, prepared, raw, type Sql, sql, type SqlExecutor, Where } 
 import { listPage, type RowPage, scanPage, scanRanges, type ScanSpec, type SortKey } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { addTimes } from '../list-conditions.sql';
-import { SORT_FIGURES, SUMMARY } from './trace-columns.sql';
+import { SORT_MEASURES, SUMMARY } from './trace-columns.sql';
 import { checksOf, timesOf, tracesOf, useIndex } from './trace-filters.sql';
 import { readScoreConditions, readTraceSort, type TraceListQueryDto } from './trace-query.dto';
 import { ScoreOrderedTraces } from './score-ordered-traces.repository';
@@ -21,7 +21,7 @@ const BY_START: Record<string, SortKey> = { started_at: { expression: 't.started
 const LIST = { columns: SUMMARY, id: 't.trace_id', sorts: BY_START, defaultSort: '-started_at' };
 
 /** Makes a query count its list. */
-const COUNTED = { sort: undefined, limit: 0, offset: undefined, cursor: undefined };
+const COUNT_ONLY = { sort: undefined, limit: 0, offset: undefined, cursor: undefined };
 
 /** The list and what its parts have read from the query. */
 interface ListRequest {
@@ -54,7 +54,7 @@ export class TraceListRepository {
     }
     const request: ListRequest = { scope, query };
     await followIndexes(this.database);
-    if (conditions.length > 0) request.keep = this.keeping(scope, conditions);
+    if (conditions.length > 0) request.keep = this.scoreFilter(scope, conditions);
     if (sort.by === 'score') {
       const ordered = new ScoreOrderedTraces(this.database, this.scores, scope, query, sort, request.keep);
       const scored = {
@@ -63,8 +63,8 @@ export class TraceListRepository {
         from: -Infinity,
         to: Infinity,
       };
-      const counted = { ...request, keep: this.keeping(scope, [...conditions, scored]) };
-      return ordered.list(await this.fewOf(scope, query), () => this.count(counted));
+      const counted = { ...request, keep: this.scoreFilter(scope, [...conditions, scored]) };
+      return ordered.list(await this.idsByTimesAndNames(scope, query), () => this.count(counted));
     }
     const scored =
       conditions.length > 0 ? await this.scores.matching(this.database, scope, conditions, RARE_MAX) : null;
@@ -75,7 +75,7 @@ export class TraceListRepository {
       request.query = { ...query, model: undefined };
     }
     if (sort.by === 'started_at') return this.byStart(request);
-    return this.byFigure(request, sort.by);
+    return this.byMeasure(request, sort.by);
   }
 
   private async byStart({ scope, query, few, keep }: ListRequest): Promise<RowPage<TraceSummary>> {
@@ -99,12 +99,12 @@ export class TraceListRepository {
    * Reads the traces in the order of an index over the figure, and those without it last. If another index finds few
    * traces, these are sorted instead, because the order might meet them late.
    */
-  private async byFigure(
+  private async byMeasure(
     request: ListRequest,
-    by: keyof typeof SORT_FIGURES,
+    by: keyof typeof SORT_MEASURES,
   ): Promise<RowPage<TraceSummary>> {
     const { scope, query, keep, few } = request;
-    const { expression, isNullable } = SORT_FIGURES[by];
+    const { expression, isNullable } = SORT_MEASURES[by];
     const narrow = addTimes(Where.estimatedByAverage(scope.key), 'started_at', query);
     const others = few ? query : useIndex(narrow, query);
     const isFew = few !== undefined || (await this.isAtMost(narrow, SORTED_MAX));
@@ -126,7 +126,7 @@ export class TraceListRepository {
         };
       }
       const source = sql`${few ?? raw('traces')} t WHERE ${narrow.sql} AND ${known}`;
-      const table = sortedByFigure(source, expression, isKnown, descending);
+      const table = sortedByMeasure(source, expression, isKnown, descending);
       const where = Where.acrossTenants(); // the tenant is a part of the table
       return { ...order, ...checksOf(others), table, where, id: 'sort_id', sorts: key('sort_figure') };
     };
@@ -136,10 +136,10 @@ export class TraceListRepository {
 
   /** Counts the list in the order of starts, where the index that serves its filters counts fastest. */
   private async count(request: ListRequest): Promise<number | null> {
-    return (await this.byStart({ ...request, query: { ...request.query, ...COUNTED } })).page.total;
+    return (await this.byStart({ ...request, query: { ...request.query, ...COUNT_ONLY } })).page.total;
   }
 
-  private keeping(scope: Scope, conditions: readonly ScoreCondition[]): ScanSpec['keep'] {
+  private scoreFilter(scope: Scope, conditions: readonly ScoreCondition[]): ScanSpec['keep'] {
     return async (rows) => {
       const ids = rows.map(({ page_id }) => page_id);
       const kept = await this.scores.among(this.database, scope, ids, conditions);
@@ -160,7 +160,7 @@ export class TraceListRepository {
   }
 
   /** Returns the ids of the traces that the times and names of a query leave; undefined for many, and without any of these. */
-  private async fewOf(scope: Scope, query: TraceListQueryDto): Promise<string[] | undefined> {
+  private async idsByTimesAndNames(scope: Scope, query: TraceListQueryDto): Promise<string[] | undefined> {
     const narrow = addTimes(Where.estimatedByAverage(scope.key), 'started_at', query);
     const others = useIndex(narrow, query);
     if (others === query && query.since === undefined && query.until === undefined) return undefined;
@@ -185,7 +185,7 @@ const ofModel = ({ workspaceId }: Scope, model: string): Sql => sql`(SELECT t.* 
     WHERE m.workspace_id = ${workspaceId} AND m.model = ${model})`;
 
 /** Sorts ids, and looks up their traces in that order, because whole rows are large. */
-function sortedByFigure(source: Sql, figure: string, isKnown: boolean, descending: boolean): Sql {
+function sortedByMeasure(source: Sql, figure: string, isKnown: boolean, descending: boolean): Sql {
   const direction = raw(descending ? 'DESC' : 'ASC');
   const order = isKnown ? sql`sort_figure ${direction}, sort_id ${direction}` : sql`sort_id ${direction}`;
   return sql`(SELECT o.*, k.sort_figure, k.sort_id FROM (

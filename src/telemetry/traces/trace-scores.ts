@@ -20,12 +20,12 @@ export interface ScoreCondition extends ScoreSelection {
 }
 
 /** The position of a trace in the order of a scorer's scores. */
-export interface ScorePlace {
+export interface ScorePosition {
   score: number;
   score_id: string;
 }
 
-export interface ScoredTrace extends ScorePlace {
+export interface ScoredTrace extends ScorePosition {
   trace_id: string;
 }
 
@@ -35,7 +35,7 @@ export interface ScoreOrder extends ScoreSelection {
   traceIds?: readonly string[] | undefined;
   descending: boolean;
   /** Absent: from the beginning. */
-  after?: ScorePlace | undefined;
+  after?: ScorePosition | undefined;
   limit: number;
 }
 
@@ -57,7 +57,7 @@ export interface TraceScore {
 }
 
 /** The scores of each trace that a list shows at most: the newest. */
-export const SCORES_SHOWN = 100;
+export const TRACE_SCORES_MAX = 100;
 
 /**
  * Finds traces by their scores. The area of evaluation provides it. Every method reads with `on`, so that the statements of
@@ -90,7 +90,7 @@ export abstract class TraceScores {
    */
   abstract ordered(on: SqlExecutor, scope: Scope, order: ScoreOrder): Promise<ScoredTrace[]>;
 
-  /** Returns the newest scores of each trace, at most SCORES_SHOWN, the newest first. */
+  /** Returns the newest scores of each trace, at most TRACE_SCORES_MAX, the newest first. */
   abstract ofTraces(
     on: SqlExecutor,
     scope: Scope,

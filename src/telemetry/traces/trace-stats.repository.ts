@@ -3,7 +3,7 @@ import { empty, join, microsecondsToTime, raw, type Sql, sql, type SqlExecutor, 
 import type { RawJson } from '#platform/json';
 import {
   compared,
-  type FIGURES,
+  type MEASURES,
   FILTERED_COLUMNS,
   isAmong,
   sumOfKnown,
@@ -41,7 +41,7 @@ const shareOf = (name: keyof typeof USAGE): string =>
  * A row for each model of each trace, and one for a trace without models. The usage of a step without a model that repeats
  * the model calls below it belongs to no model.
  */
-const MODELS_OF_FOUND = raw(`(
+const MODELS_OF_TRACES = raw(`(
     SELECT * FROM (
       SELECT f.*, nullif(m.model, '') AS model, count(*) OVER of_trace AS model_count, ${USAGE_NAMES.map(shareOf).join(', ')}
       FROM found f LEFT JOIN trace_models m ON m.workspace_id = f.workspace_id AND m.trace_id = f.trace_id
@@ -51,7 +51,7 @@ const MODELS_OF_FOUND = raw(`(
   )`);
 
 /** The figures of a model's share. */
-const USAGE_BY_MODEL: Readonly<Partial<Record<keyof typeof FIGURES, string>>> = {
+const USAGE_BY_MODEL: Readonly<Partial<Record<keyof typeof MEASURES, string>>> = {
   input_tokens: 'f.used_input_tokens',
   output_tokens: 'f.used_output_tokens',
   total_tokens: sumOfKnown('f.used_input_tokens', 'f.used_output_tokens'),
@@ -133,7 +133,7 @@ class StatsStatement {
     return sql`
       WITH ${this.found()},
       groups AS (
-        SELECT ${join([...groups, ...values], ', ')} FROM ${this.isByModel ? MODELS_OF_FOUND : raw('found')} f
+        SELECT ${join([...groups, ...values], ', ')} FROM ${this.isByModel ? MODELS_OF_TRACES : raw('found')} f
         ${this.unnested()} WHERE ${this.conditions()} ${isGrouped ? sql`GROUP BY ${places}` : empty}
       ),
       sized AS (

@@ -38,7 +38,7 @@ export const TRACE_GROUPS = ['model', 'root_name', 'status', 'service_name', 'ag
 export const TRACE_STATUSES = ['ok', 'error'] as const;
 
 /** Fields of filters that take a number. */
-export const STATS_FIGURES = TRACE_MEASURES.filter((measure) => measure !== 'count');
+export const MEASURE_FIELDS = TRACE_MEASURES.filter((measure) => measure !== 'count');
 export const STATS_OPERATORS = ['eq', 'in', 'gte', 'lte'] as const;
 
 /** Limits of a query: metrics, filters, and values of one filter. */

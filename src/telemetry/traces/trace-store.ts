@@ -4,7 +4,7 @@ import type { SqlExecutor } from '#platform/db';
 import { type ListQueryDto, PAGE_SIZE_DEFAULT, type RowPage } from '#platform/paging';
 import { ReadLimiter } from '../read-limiter';
 import { MessageLogRepository } from './message-log.repository';
-import { tracesOfSilentCalls, withContent, withLoggedContent } from './span-content';
+import { tracesWithoutMessages, withContent, withLoggedContent } from './span-content';
 import type { SpanRow } from './span.dto';
 import { SpanRepository } from './span.repository';
 import { TraceListRepository } from './trace-list.repository';
@@ -15,18 +15,18 @@ import { type TraceScore, TraceScores } from './trace-scores';
 import type { TraceRow, TraceSummary, TraceTree } from './trace.dto';
 import type { TraceListQueryDto } from './trace-query.dto';
 import type {
-  PlacedTrace,
+  LocatedTrace,
   SessionPosition,
   SessionRef,
   SpanReading,
   TracePosition,
   TraceRef,
   TraceSelection,
-  TracesTogether,
-  TogetherLimits,
+  TraceBatch,
+  BatchLimits,
   TraceSpan,
   TreeLimits,
-  WantedTraces,
+  BatchRequest,
 } from './trace.types';
 
 /** What to do when a read takes too long. */
@@ -113,7 +113,7 @@ export class TraceStore {
   findTree(scope: Scope, traceId: string, limits: TreeLimits): Promise<TraceTree | undefined> {
     return this.read(scope, HINTS.trace, async ({ traces, spans, on }) => {
       const [trace] = await traces.findMany(scope, [traceId], limits.contentBytes);
-      const place = await traces.findPlace(scope, traceId);
+      const place = await traces.findLocation(scope, traceId);
       if (!trace || !place) return undefined;
       const scores = await this.scores.ofTraces(on, scope, [traceId]);
       return {
@@ -136,7 +136,7 @@ export class TraceStore {
     maxBytes?: number,
   ): Promise<RowPage<SpanRow>> {
     return this.read(scope, HINTS.trace, async ({ spans, traces }) => {
-      const trace = await traces.findPlace(scope, traceId);
+      const trace = await traces.findLocation(scope, traceId);
       return trace ? spans.list(scope, trace, query, maxBytes) : emptyPage(query);
     });
   }
@@ -147,7 +147,7 @@ export class TraceStore {
    */
   readSpans(scope: Scope, traceIds: readonly string[], reading: SpanReading): Promise<TraceSpan[]> {
     return this.read(scope, HINTS.trace, async ({ logs, spans, traces }) => {
-      const places = await traces.findPlaces(scope, traceIds);
+      const places = await traces.findLocations(scope, traceIds);
       return (await spansOf({ logs, spans }, scope, places, reading)).found;
     });
   }
@@ -156,18 +156,18 @@ export class TraceStore {
    * Reads several traces and the first traces of several sessions at once. The smallest traces include their content.
    * Leaves out content, sessions and spans that exceed the limits. Most traces and sessions are small enough.
    */
-  readTogether(scope: Scope, wanted: WantedTraces, limits: TogetherLimits): Promise<TracesTogether> {
+  readBatch(scope: Scope, wanted: BatchRequest, limits: BatchLimits): Promise<TraceBatch> {
     return this.read(scope, HINTS.ids, async ({ logs, spans, traces }) => {
       const { traceIds, ofSessions, withSpansOfSessions } = wanted;
-      const found = traceIds.length > 0 ? await traces.findTogether(scope, traceIds, limits.maxBytes) : [];
+      const found = traceIds.length > 0 ? await traces.findBatch(scope, traceIds, limits.maxBytes) : [];
       const sessionIds = [...new Set(ofSessions(found))];
-      const sessions = await wholeSessions(traces, scope, sessionIds, limits);
+      const sessions = await completeSessions(traces, scope, sessionIds, limits);
       const spoken = withSpansOfSessions ? [...sessions.values()].flat() : [];
       const ids = [...new Set([...found, ...spoken].map(({ trace_id }) => trace_id))];
       return {
         traces: found,
         sessions,
-        spans: await wholeSpans({ logs, spans, traces }, scope, ids, limits),
+        spans: await completeSpans({ logs, spans, traces }, scope, ids, limits),
       };
     });
   }
@@ -232,11 +232,11 @@ export class TraceStore {
 }
 
 /** Reads the traces of sessions, and leaves out sessions that are not read as a whole. */
-async function wholeSessions(
+async function completeSessions(
   traces: TraceRepository,
   scope: Scope,
   sessionIds: readonly string[],
-  { sessionTraces, bytes }: TogetherLimits,
+  { sessionTraces, bytes }: BatchLimits,
 ): Promise<Map<string, TraceRow[]>> {
   const bySession = new Map(sessionIds.map((id) => [id, [] as TraceRow[]]));
   if (sessionIds.length === 0) return bySession;
@@ -252,13 +252,13 @@ async function wholeSessions(
 }
 
 /** Reads the spans of traces, and leaves out traces whose spans, or log records about them, are not read as a whole. */
-async function wholeSpans(
+async function completeSpans(
   { logs, spans, traces }: Pick<Repositories, 'logs' | 'spans' | 'traces'>,
   scope: Scope,
   traceIds: readonly string[],
-  limits: TogetherLimits,
+  limits: BatchLimits,
 ): Promise<Map<string, TraceSpan[]>> {
-  const places = traceIds.length > 0 ? await traces.findPlaces(scope, traceIds) : [];
+  const places = traceIds.length > 0 ? await traces.findLocations(scope, traceIds) : [];
   let left = limits.spans;
   const read = places.filter(({ span_count }) => span_count <= left && (left -= span_count) >= 0);
   const reading = { limit: limits.spans, maxBytes: limits.bytes };
@@ -277,12 +277,12 @@ async function wholeSpans(
 async function spansOf(
   { logs, spans }: Pick<Repositories, 'logs' | 'spans'>,
   scope: Scope,
-  places: readonly PlacedTrace[],
+  places: readonly LocatedTrace[],
   reading: SpanReading,
 ): Promise<{ found: TraceSpan[]; cutOff: ReadonlySet<string> }> {
   if (places.length === 0) return { found: [], cutOff: new Set() };
   const found = await withContent(await spans.ofTraces(scope, places, reading));
-  const silent = tracesOfSilentCalls(found, places);
+  const silent = tracesWithoutMessages(found, places);
   if (silent.length === 0) return { found, cutOff: new Set() };
   const { events, isWhole } = await logs.ofTraces(scope, silent, reading.maxBytes);
   const cutOff = new Set(isWhole ? [] : silent.map(({ trace_id }) => trace_id));

@@ -12,25 +12,25 @@ import {
 } from '#platform/db';
 import type { RootView } from './span-record';
 import { type ModelUsage, MODELS_MAX, type TraceAggregate, type UsageLevels } from './trace-aggregate';
-import type { TracePlace } from './trace.types';
+import type { TraceLocation } from './trace.types';
 
 /** A trace and its location. */
-export interface KeyedPlace extends TracePlace {
+export interface KeyedLocation extends TraceLocation {
   workspace_id: string;
   trace_id: string;
 }
 
 /** The columns of a trace that its session depends on. */
-interface InSession {
+interface SessionColumns {
   session_id: string | null;
   /** Microseconds since 1970. */
   started_us: string;
 }
 
-export type LockedTrace = KeyedPlace & InSession;
-export type MergedTrace = Omit<KeyedPlace, keyof TracePlace> & InSession;
+export type LockedTrace = KeyedLocation & SessionColumns;
+export type MergedTrace = Omit<KeyedLocation, keyof TraceLocation> & SessionColumns;
 
-const IN_SESSION = sql`t.session_id, ${timeToMicroseconds(raw('t.started_at'))}::text AS started_us`;
+const SESSION_COLUMNS = sql`t.session_id, ${timeToMicroseconds(raw('t.started_at'))}::text AS started_us`;
 
 type TraceKey = Pick<TraceAggregate, 'workspaceId' | 'traceId'>;
 
@@ -117,7 +117,7 @@ const insertTraces = (traces: readonly TraceAggregate[]): Sql =>
     SELECT clock_timestamp(), ${SELECTED} FROM ${TRACES.table(traces, 'given')}
     ON CONFLICT (workspace_id, trace_id)`;
 
-const MODELS_KEPT = raw(String(MODELS_MAX));
+const MODELS_LIMIT = raw(String(MODELS_MAX));
 
 /**
  * Writes the rows of traces. Every method takes traces in the order of their keys. Merging spans is commutative, see
@@ -131,7 +131,7 @@ export class TraceWriteRepository {
       tx.query<LockedTrace>(
         prepared(
           'trace.lock-many',
-          sql`SELECT t.workspace_id, t.trace_id, t.trace_no, t.day::text AS day, ${IN_SESSION}
+          sql`SELECT t.workspace_id, t.trace_id, t.trace_no, t.day::text AS day, ${SESSION_COLUMNS}
             FROM ${KEYS.table(chunk, 'given')},
             LATERAL (SELECT * FROM traces t
               WHERE t.workspace_id = given.workspace_id AND t.trace_id = given.trace_id FOR NO KEY UPDATE) t`,
@@ -144,9 +144,9 @@ export class TraceWriteRepository {
    * Inserts the missing traces. If another transaction is inserting one of them, waits for its end and leaves that trace
    * unchanged. @returns the inserted ones
    */
-  insertNew(tx: Tx, traces: readonly TraceAggregate[]): Promise<KeyedPlace[]> {
+  insertNew(tx: Tx, traces: readonly TraceAggregate[]): Promise<KeyedLocation[]> {
     return inChunks(traces, (chunk) =>
-      tx.query<KeyedPlace>(
+      tx.query<KeyedLocation>(
         prepared(
           'trace.insert-new',
           sql`${insertTraces(chunk)} DO NOTHING RETURNING workspace_id, trace_id, trace_no, day::text AS day`,
@@ -170,12 +170,12 @@ export class TraceWriteRepository {
               ${MERGED_USAGE},
               step_unpriced_count = t.step_unpriced_count + excluded.step_unpriced_count,
               models = CASE WHEN excluded.models <@ t.models THEN t.models ELSE ARRAY(
-                SELECT DISTINCT model FROM unnest(t.models || excluded.models) model ORDER BY model LIMIT ${MODELS_KEPT}) END,
+                SELECT DISTINCT model FROM unnest(t.models || excluded.models) model ORDER BY model LIMIT ${MODELS_LIMIT}) END,
               ${fromFirst('root_key', 'root_name', 'input', 'output', 'content_size', 'root_cost_usd')},
               ${fromFirst('session_key', 'session_id')},
               ${fromFirst('service_key', 'service_name')},
               ${fromFirst('version_key', 'agent_version')}
-            RETURNING t.workspace_id, t.trace_id, ${IN_SESSION}`,
+            RETURNING t.workspace_id, t.trace_id, ${SESSION_COLUMNS}`,
         ),
       ),
     );

@@ -3,12 +3,12 @@ import { AnyJson } from '#platform/http';
 import { PageMetaDto } from '#platform/paging';
 import type { RawJson } from '#platform/json';
 import { type SpanHead, SpanHeadDto, SpanMeaningDto } from './span.dto';
-import { inTreeOrder } from './span-tree';
+import { sortInTreeOrder } from './span-tree';
 import type { TraceScore } from './trace-scores';
 import { TRACE_STATUSES } from './trace-stats.types';
 
 /** The members of a trace in every list. */
-export class TraceFiguresDto {
+export class BaseTraceDto {
   /** 32 lower-case hexadecimal digits. */
   trace_id!: string;
   /** Name of the root span; null until it arrives. */
@@ -38,7 +38,7 @@ export class TraceFiguresDto {
   service_name!: string | null;
 }
 
-export class TraceDto extends TraceFiguresDto {
+export class TraceDto extends BaseTraceDto {
   /** `gen_ai.agent.version` of an agent's span, else `service.version`. */
   agent_version!: string | null;
   /** Last end of its spans. */
@@ -130,7 +130,7 @@ export interface TraceTree {
   spans: SpanHead[];
 }
 
-export const toTraceFigures = (trace: TraceSummary): TraceFiguresDto => ({
+export const toBaseTraceDto = (trace: TraceSummary): BaseTraceDto => ({
   trace_id: trace.trace_id,
   root_name: trace.root_name,
   started_at: trace.started_at,
@@ -146,7 +146,7 @@ export const toTraceFigures = (trace: TraceSummary): TraceFiguresDto => ({
 });
 
 export const toTraceDto = (trace: TraceSummary): TraceDto => ({
-  ...toTraceFigures(trace),
+  ...toBaseTraceDto(trace),
   agent_version: trace.agent_version,
   ended_at: trace.ended_at,
   status: trace.error_count > 0 ? 'error' : 'ok',
@@ -162,7 +162,7 @@ export const toTraceTreeDto = ({ trace, scores, spans }: TraceTree): TraceTreeDt
   input: trace.input,
   output: trace.output,
   content_size: trace.content_size,
-  spans: inTreeOrder(spans),
+  spans: sortInTreeOrder(spans),
   is_truncated: spans.length < trace.span_count,
 });
 

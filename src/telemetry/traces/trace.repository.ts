@@ -17,7 +17,7 @@ import { FILTERED_COLUMNS, SUMMARY, traceCondition } from './trace-columns.sql';
 import type { TraceRow, TraceSummary } from './trace.dto';
 import type { TraceFilter } from './trace-stats.types';
 import type {
-  PlacedTrace,
+  LocatedTrace,
   SessionPosition,
   SessionRef,
   TracePosition,
@@ -47,7 +47,7 @@ export class TraceRepository {
   }
 
   /** Reads traces. The smallest of them include content, up to `maxBytes` in total. */
-  findTogether(scope: Scope, traceIds: readonly string[], maxBytes: number): Promise<TraceRow[]> {
+  findBatch(scope: Scope, traceIds: readonly string[], maxBytes: number): Promise<TraceRow[]> {
     return this.database.query<TraceRow>(
       prepared(
         'trace.find-together',
@@ -67,13 +67,13 @@ export class TraceRepository {
   }
 
   /** Returns undefined for an unknown trace. */
-  async findPlace(scope: Scope, traceId: string): Promise<PlacedTrace | undefined> {
-    return (await this.findPlaces(scope, [traceId]))[0];
+  async findLocation(scope: Scope, traceId: string): Promise<LocatedTrace | undefined> {
+    return (await this.findLocations(scope, [traceId]))[0];
   }
 
   /** Returns the places of existing traces, in the order of the ids. */
-  findPlaces({ workspaceId }: Scope, traceIds: readonly string[]): Promise<PlacedTrace[]> {
-    return this.database.query<PlacedTrace>(
+  findLocations({ workspaceId }: Scope, traceIds: readonly string[]): Promise<LocatedTrace[]> {
+    return this.database.query<LocatedTrace>(
       prepared(
         'trace.find-places',
         sql`SELECT t.trace_id, t.day::text AS day, t.trace_no, t.span_count

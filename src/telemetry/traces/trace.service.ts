@@ -3,7 +3,7 @@ import { type DecodedTraceRequest, REQUEST_DECODERS } from '#otlp';
 import type { Scope } from '#platform/auth';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { notesOnSpans } from '../evaluation-events/evaluation-event';
+import { warningsForSpans } from '../evaluation-events/evaluation-event';
 import { ExportQueue, ExportResources } from '../exports/export-queue';
 import type { SpanRecord } from './span-record';
 import type { TraceListQueryDto } from './trace-query.dto';
@@ -43,7 +43,7 @@ export class TraceExportService extends ExportQueue<DecodedTraceRequest, SpanRec
       signal: 'traces',
       decoder: REQUEST_DECODERS.traces,
       addRepeated: (repeated, { spans }) => repeated.addSources(spans),
-      notes: ({ spans }) => notesOnSpans(spans),
+      notes: ({ spans }) => warningsForSpans(spans),
       prepare: ({ spans }, { scope, body }) => writer.prepare(scope, spans, body.bytes.length),
       store: (exports) => writer.write(exports.map(({ ready }) => ready)),
     });

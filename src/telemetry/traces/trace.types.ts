@@ -10,14 +10,14 @@ export const TRACE_ID = /^(?!0{32})[0-9a-f]{32}$/;
  * The location of a trace's spans: the partition of the day on which the trace first arrived, and the trace's number.
  * Stored in the trace's row, which is looked up by workspace and id.
  */
-export interface TracePlace {
+export interface TraceLocation {
   /** Such as `2026-11-20`: UTC, by the clock of the database. */
   day: string;
   trace_no: number;
 }
 
 /** A trace, and the location of its spans. */
-export interface PlacedTrace extends TracePlace {
+export interface LocatedTrace extends TraceLocation {
   trace_id: string;
   span_count: number;
 }
@@ -53,7 +53,7 @@ export interface SpanReading {
 }
 
 /** Traces and sessions to read together. */
-export interface WantedTraces {
+export interface BatchRequest {
   traceIds: readonly string[];
   /** Returns the sessions to read, which may depend on the traces. */
   ofSessions: (traces: readonly TraceRow[]) => string[];
@@ -62,7 +62,7 @@ export interface WantedTraces {
 }
 
 /** Limits of reading traces and sessions together. */
-export interface TogetherLimits {
+export interface BatchLimits {
   /** Size of input and output of all traces that were asked for by their ids. */
   maxBytes: number;
   /** Traces of one session. */
@@ -74,7 +74,7 @@ export interface TogetherLimits {
 }
 
 /** Traces and sessions that were read together. */
-export interface TracesTogether {
+export interface TraceBatch {
   traces: TraceRow[];
   /** The traces by start of each session that was read as a whole. */
   sessions: Map<string, TraceRow[]>;

@@ -10,11 +10,11 @@ import { SessionWriteRepository } from './session-write.repository';
 import { ModelPrices } from '../span-mapping/model-prices';
 import { sourcesOf } from '../sources/source-record';
 import { SourceWriteRepository } from '../sources/source-write.repository';
-import { type PlacedSpan, SpanRepository } from './span.repository';
+import { type LocatedSpan, SpanRepository } from './span.repository';
 import { mergeRecords, type SpanRecord, toSpanRecords, traceKey } from './span-record';
 import { aggregateTraces, type TraceAggregate } from './trace-aggregate';
-import type { TracePlace } from './trace.types';
-import { type KeyedPlace, type MergedTrace, TraceWriteRepository } from './trace-write.repository';
+import type { TraceLocation } from './trace.types';
+import { type KeyedLocation, type MergedTrace, TraceWriteRepository } from './trace-write.repository';
 
 /** Attempts at storing, in case other transactions insert the same traces. */
 const ATTEMPTS = 5;
@@ -24,7 +24,7 @@ class ConcurrentInsert extends Error {}
 
 /** Locked traces, by `traceKey`. */
 interface LockedTraces {
-  places: Map<string, TracePlace>;
+  places: Map<string, TraceLocation>;
   /** The traces that this transaction has inserted. */
   inserted: Set<string>;
   /** The other traces, before this transaction changes them. */
@@ -77,8 +77,8 @@ export class TraceWriter {
     traces: readonly TraceAggregate[],
   ): Promise<void> {
     const { places, inserted, before } = await this.lock(tx, traces);
-    const spansOfNew: PlacedSpan[] = [];
-    const spansOfExisting: PlacedSpan[] = [];
+    const spansOfNew: LocatedSpan[] = [];
+    const spansOfExisting: LocatedSpan[] = [];
     for (let at = 0; at < records.length;) {
       const { workspaceId, span } = records[at]!;
       const key = traceKey(workspaceId, span.traceId);
@@ -117,9 +117,9 @@ export class TraceWriter {
    * @throws ConcurrentInsert if another transaction has inserted one of them since
    */
   private async lock(tx: Tx, traces: readonly TraceAggregate[]): Promise<LockedTraces> {
-    const places = new Map<string, TracePlace>();
+    const places = new Map<string, TraceLocation>();
     const before = new Map<string, SessionTrace>();
-    const addPlace = (row: KeyedPlace): string => {
+    const addPlace = (row: KeyedLocation): string => {
       const key = keyOfRow(row);
       places.set(key, { trace_no: row.trace_no, day: row.day });
       return key;

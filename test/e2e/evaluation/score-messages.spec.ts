@@ -112,9 +112,9 @@ describe('the messages of an agent', () => {
       const subject = () => seen({ session_ids: ['chat'] }, { grain: 'session' });
       const together = await subject();
       const store = app.get(TraceStore);
-      const readTogether = store.readTogether.bind(store);
-      const spy = jest.spyOn(store, 'readTogether').mockImplementation(async (...wanted) => ({
-        ...(await readTogether(...wanted)),
+      const readBatch = store.readBatch.bind(store);
+      const spy = jest.spyOn(store, 'readBatch').mockImplementation(async (...wanted) => ({
+        ...(await readBatch(...wanted)),
         sessions: new Map(),
         spans: new Map(),
       }));

@@ -2,7 +2,7 @@ import { type SqlExecutor, type Statement } from '#platform/db';
 import { createTestApp, newOrganization, newTraceId, type TestApp, type TestOrganization } from '#testing';
 import { workspaceScope, type Scope } from '#platform/auth';
 import { SpanRepository } from '../../../src/telemetry/traces/span.repository';
-import type { PlacedTrace } from '../../../src/telemetry/traces/trace.types';
+import type { LocatedTrace } from '../../../src/telemetry/traces/trace.types';
 import { TraceRepository } from '../../../src/telemetry/traces/trace.repository';
 
 interface Plan {
@@ -16,7 +16,7 @@ describe('reading among many traces', () => {
   let app: TestApp;
   let organization: TestOrganization;
   let scope: Scope;
-  let bigTrace: PlacedTrace;
+  let bigTrace: LocatedTrace;
 
   beforeAll(async () => {
     app = await createTestApp();
@@ -115,7 +115,7 @@ describe('reading among many traces', () => {
   it('finds traces by their ids', async () => {
     const ids = Array.from({ length: 100 }, (_, n) => n.toString(16).padStart(32, '0'));
     await expectIndexes((on) => traces(on).findMany(scope, ids, 1_000_000), 'traces_pkey');
-    await expectIndexes((on) => traces(on).findTogether(scope, ids, 1_000_000), 'traces_pkey');
+    await expectIndexes((on) => traces(on).findBatch(scope, ids, 1_000_000), 'traces_pkey');
     await expectIndexes((on) => traces(on).summarize(scope, ids), 'traces_pkey');
     await expectIndexes((on) => traces(on).count(scope, ids), 'traces_pkey');
     await expectIndexes((on) => traces(on).refs(scope, { trace_ids: ids }, 100), 'traces_pkey');

@@ -1,9 +1,9 @@
 import type { PageMetaDto } from '#platform/paging';
-import { toTraceFigures, TraceFiguresDto, type TraceSummary } from '../../../telemetry';
+import { BaseTraceDto, toBaseTraceDto, type TraceSummary } from '../../../telemetry';
 import type { TraceReference } from './experiment-trace.repository';
 
 /** A trace of an experiment: its totals, and the result that references it. */
-export class ExperimentTraceDto extends TraceFiguresDto {
+export class ExperimentTraceDto extends BaseTraceDto {
   /** The newest result of the experiment that references the trace. Null while no result does. */
   result_id!: string | null;
   case_id!: string | null;
@@ -19,7 +19,7 @@ export const toExperimentTraceDto = (
   trace: TraceSummary,
   reference: TraceReference | null,
 ): ExperimentTraceDto => ({
-  ...toTraceFigures(trace),
+  ...toBaseTraceDto(trace),
   result_id: reference?.result_id ?? null,
   case_id: reference?.case_id ?? null,
 });

@@ -3,7 +3,7 @@ import { IsOneOf, ValuesCheckedLater } from '#platform/http';
 import {
   FiltersOf,
   GroupsOf,
-  STATS_FIGURES,
+  MEASURE_FIELDS,
   TRACE_GROUPS,
   TraceConditionDto,
   TraceMetricsDto,
@@ -14,7 +14,7 @@ import { TRACE_LABELS } from './experiment-trace.repository';
 const STATS_GROUPS = [...TRACE_GROUPS, ...TRACE_LABELS] as const;
 type StatsGroup = (typeof STATS_GROUPS)[number];
 
-export const STATS_FIELDS = [...STATS_GROUPS, ...STATS_FIGURES, 'started_at'] as const;
+export const STATS_FIELDS = [...STATS_GROUPS, ...MEASURE_FIELDS, 'started_at'] as const;
 
 /** A condition on the trace. All filters must match. Measures cover the whole trace. */
 export class TraceFilterDto extends TraceConditionDto {

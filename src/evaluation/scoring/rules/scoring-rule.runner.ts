@@ -6,7 +6,7 @@ import { rootLogger } from '#platform/logging';
 import {
   type FeedEntry,
   type FeedPosition,
-  type GivenFilter,
+  type FilterInput,
   parseFilters,
   TraceFeedRepository,
 } from '../../../telemetry';
@@ -99,7 +99,7 @@ export class ScoringRuleRunner {
       after: { arrived_us: rule.seen_us, trace_id: rule.seen_trace_id },
       before_us: beforeUs,
       grain: rule.grain,
-      filters: parseFilters(rule.filters.parse() as GivenFilter[]),
+      filters: parseFilters(rule.filters.parse() as FilterInput[]),
       limit: ARRIVALS_MAX,
     });
     const batch = nextBatch(arrived, rule);

@@ -68,7 +68,7 @@ export class ChunkReader {
     }
     const wanted = { traceIds, ofSessions: sessionsOf, withSpansOfSessions: grain === 'session' };
     const shares = Math.max(MIN_TARGETS, targets.length);
-    const { traces, sessions, spans } = await this.traces.readTogether(scope, wanted, {
+    const { traces, sessions, spans } = await this.traces.readBatch(scope, wanted, {
       maxBytes: SUBJECT_MAX,
       sessionTraces: SESSION_TRACES_MAX,
       spans: PER_TARGET.spans * shares,

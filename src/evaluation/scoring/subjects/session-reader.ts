@@ -6,7 +6,7 @@ import {
   mayBeCall,
   type TraceRow,
   type TraceSpan,
-  type TracesTogether,
+  type TraceBatch,
   TraceStore,
 } from '../../../telemetry';
 import { Conversation, lastAssistantContent, messagesIn, type SessionMessage } from '../../judges';
@@ -20,7 +20,7 @@ const SESSION_CALLS_MAX = 1_000;
 const LAST_CALLS_MAX = 20;
 
 /** Content that was read ahead for several targets together. */
-export interface PrefetchedContent extends Pick<TracesTogether, 'sessions' | 'spans'> {
+export interface PrefetchedContent extends Pick<TraceBatch, 'sessions' | 'spans'> {
   /** The sessions of the targets that are agents' sessions. Undefined if unknown. */
   agentSessions?: ReadonlySet<string>;
 }
