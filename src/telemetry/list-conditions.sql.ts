@@ -10,12 +10,12 @@ export function addTimes(where: Where, column: string, { since, until }: TimedLi
     .addIf(until, (text) => sql`${raw(column)} < ${time(text)}`);
 }
 
-/** Returns the LIKE pattern for texts that contain this one. */
+/** Returns the LIKE pattern that matches texts containing this one. */
 export const containing = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`;
 
 /**
- * Returns the condition that a JSON column contains a text, either in the JSON text itself or in one of its strings, where
- * JSON escapes quotes and line breaks.
+ * Returns the condition that a JSON column contains a text. Matches the text as it is and with JSON's escapes of quotes and
+ * line breaks, because strings in the column are escaped.
  */
 export function mentionsInJson(column: string, text: string): Sql {
   const escaped = JSON.stringify(text).slice(1, -1);
@@ -26,16 +26,16 @@ export function mentionsInJson(column: string, text: string): Sql {
 }
 
 /**
- * Returns the conditions that a row or its resource has these attributes: pairs `key:value`, whose key ends at the first
- * colon. Strings are compared as they are, anything else as JSON.
+ * Returns the conditions that a row or its resource has these attributes. A pair is `key:value`, and the key ends at the first
+ * colon. Strings are compared verbatim, other values as JSON.
  *
  * @param row alias of a table with `attributes`, `workspace_id` and `source_id`
  */
 export const attributeConditions = (row: string, pairs: readonly string[] = []): Sql[] =>
   pairs.map((pair) => {
-    const [of, colon] = [raw(row), pair.indexOf(':')];
+    const [alias, colon] = [raw(row), pair.indexOf(':')];
     const [key, value] = [pair.slice(0, colon), pair.slice(colon + 1)];
-    return sql`(${of}.attributes ->> ${key}::text = ${value}::text OR EXISTS (
-    SELECT 1 FROM span_sources o WHERE o.workspace_id = ${of}.workspace_id AND o.source_id = ${of}.source_id
+    return sql`(${alias}.attributes ->> ${key}::text = ${value}::text OR EXISTS (
+    SELECT 1 FROM span_sources o WHERE o.workspace_id = ${alias}.workspace_id AND o.source_id = ${alias}.source_id
       AND o.resource -> 'attributes' ->> ${key}::text = ${value}::text OFFSET 0))`;
   });

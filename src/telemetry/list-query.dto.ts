@@ -51,8 +51,8 @@ export class RecordListQueryDto extends TimedListQueryDto {
   service_name?: string;
 
   /**
-   * `key:value` of an attribute of the record or of its resource. The key ends at the first colon. Strings are compared as
-   * they are, anything else as JSON (`retry:true`). Repeatable: all pairs must match.
+   * `key:value` of an attribute of the record or of its resource. The key ends at the first colon. Strings are compared
+   * verbatim, other values as JSON (`retry:true`). Repeatable: all pairs must match.
    */
   @AttributePairs()
   attribute?: string[];

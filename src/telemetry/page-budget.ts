@@ -1,8 +1,8 @@
 import { encodeCursor, type RowPage, withTotal } from '#platform/paging';
 
 /**
- * Size limit of a page as JSON, in bytes. Without it, a page could be huge: a record may be of any size, and a resource that
- * is stored once for many records is repeated in each of them.
+ * Size limit of a page as JSON, in bytes. Without it, a page could be huge, because a record may have any size, and a resource
+ * that is stored once for many records is repeated in each of them.
  */
 export const PAGE_BYTES = 4 * 1024 * 1024;
 

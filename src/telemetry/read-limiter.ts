@@ -6,30 +6,30 @@ import { Problem, problem, problemOfDatabaseError } from '#platform/problem';
 import { FairLimiter, linkedSignal } from '#platform/concurrency';
 
 /**
- * Share of a request's time that a read may take. Less than 1, so that a slow database leads to a 503 with a hint before
- * the request as a whole ends with a 504.
+ * Share of a request's time limit that a read may take. Less than 1, so that a slow database leads to a 503 with a hint
+ * before the request times out with a 504.
  */
 const READ_SHARE = 0.8;
 
 /** Share of a process's connections that reads of one organization may hold at once. */
 const CONNECTION_SHARE = 0.5;
 
-/** Limit of reads that wait for their turn, over all organizations. */
+/** Maximum number of waiting reads of all organizations. */
 const WAITING_MAX = 1_000;
 
-const UNREADABLE = 'Telemetry cannot be read at the moment. Try again.';
+const UNREADABLE = 'Telemetry cannot be read right now. Try again.';
 const RETRY = { 'Retry-After': '1' };
 
 export interface ReadOptions {
-  /** The noun for error messages. Defaults to traces. */
-  what?: string;
+  /** Noun for error messages. Defaults to `traces`. */
+  noun?: string;
   /** Aborted when the result is no longer needed. */
   signal?: AbortSignal;
 }
 
 /**
- * Lets organizations take turns in reading, so that slow reads block neither storing nor one another for long. A turn lasts
- * until its statements have ended in the database, even if the request has already failed.
+ * Lets organizations take turns in reading, so that slow reads block neither writes nor each other for long. A turn lasts until
+ * its statements have ended in the database, even if the request has already failed.
  */
 @Injectable()
 export class ReadLimiter {
@@ -46,20 +46,20 @@ export class ReadLimiter {
   }
 
   /**
-   * Runs a read when its turn comes. Its statements must all use `on`: they see one snapshot and cannot write.
+   * Runs a read when its turn comes. All its statements must use `on`: they see one snapshot and cannot write.
    *
-   * @param hint how to narrow a read that takes too long
+   * @param hint tells the caller how to narrow a read that takes too long
    * @throws Problem 503: `service_unavailable` if the database cannot be reached or the read takes too long;
-   *   `service_overloaded` if too many reads wait. The signal's reason as soon as it is aborted: a waiting read then never
-   *   starts, and a running one starts no further statement
+   *   `service_overloaded` if too many reads wait. On abort, throws the signal's reason: a waiting read then never starts,
+   *   and a running one starts no further statement
    */
   async read<Result>(
     scope: Scope,
     hint: string,
     work: (on: SqlExecutor) => Promise<Result>,
-    { what = 'traces', signal }: ReadOptions = {},
+    { noun = 'traces', signal }: ReadOptions = {},
   ): Promise<Result> {
-    const late = problem.unavailable(`The ${what} could not be read in time. ${hint}`, { headers: RETRY });
+    const late = problem.unavailable(`The ${noun} could not be read in time. ${hint}`, { headers: RETRY });
     const timeout = new AbortController();
     const ending = linkedSignal(signal, timeout.signal);
     const deadline = performance.now() + this.timeoutMs;
@@ -80,7 +80,7 @@ export class ReadLimiter {
   }
 }
 
-/** Rejects on abort. Needed because the statements of a database that does not respond never end. */
+/** Returns a promise that rejects on abort. Needed because statements never end if the database does not respond. */
 const rejectedBy = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });

@@ -11,7 +11,7 @@ import { TelemetryModule } from './telemetry.module';
 const PARTITIONS_MS = 60 * 60_000;
 const RETENTION_MS = 10 * 60_000;
 
-/** Periodic work of a worker: creates partitions in advance, and drops them when their retention ends. */
+/** Periodic tasks of a worker: creates partitions in advance, and drops them when their retention ends. */
 @Module({
   imports: [JobsWorkerModule, TelemetryModule],
   providers: [TraceRetention, TraceRetentionRepository, SignalRetention, DayDropper],

@@ -21,7 +21,7 @@ export class ScoreStatsService {
     checkWorkspaceOfSearch(scope, dto.workspace_id);
     const groups = { groupBy: dto.group_by ?? [], passScore: dto.pass_score ?? PASS_SCORE };
     const rows = await this.limiter.read(scope, HINT, (on) => this.stats.stats(on, scope, dto, groups), {
-      what: 'scores',
+      noun: 'scores',
       signal,
     });
     return { rows: rows.slice(0, STATS_ROWS_MAX), is_truncated: rows.length > STATS_ROWS_MAX };

@@ -29,7 +29,7 @@ export interface ScoreRow {
   case_id: string | null;
   /** The span of an evaluation event, hexadecimal. */
   span_id: string | null;
-  /** Null if the scorer gave no score on purpose. */
+  /** Null if the scorer deliberately gave no score. */
   score: number | null;
   label: string | null;
   /** The answers to an output of type `questions`, by key. */

@@ -62,7 +62,7 @@ const countedOf = (workspaceId: string, trace: string, scorer: string): Sql =>
  */
 @Injectable()
 export class TraceScoresRepository extends TraceScores {
-  async matching(
+  async findMatching(
     on: SqlExecutor,
     { workspaceId }: Scope,
     conditions: readonly ScoreCondition[],
@@ -83,7 +83,7 @@ export class TraceScoresRepository extends TraceScores {
     return few ? (few.ids ?? []).filter((id) => id !== null) : null;
   }
 
-  async among(
+  async filterMatching(
     on: SqlExecutor,
     { workspaceId }: Scope,
     traceIds: readonly string[],
@@ -98,7 +98,7 @@ export class TraceScoresRepository extends TraceScores {
     return new Set(rows.map(({ trace_id }) => trace_id));
   }
 
-  ordered(
+  listByScore(
     on: SqlExecutor,
     { workspaceId }: Scope,
     { scorer, source, traceIds, descending, after, limit }: ScoreOrder,

@@ -4,7 +4,7 @@ import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { cutText } from '#platform/json';
 
-/** The event by which OpenTelemetry reports the score of a model's output, as a log record or as an event of a span. */
+/** The event with which OpenTelemetry reports the score of a model's output: a log record, or an event of a span. */
 export const EVALUATION_EVENT = 'gen_ai.evaluation.result';
 
 const ATTRIBUTES = {
@@ -34,19 +34,20 @@ export interface EvaluationEvent {
   key: string;
 }
 
-/** Stores the scores of evaluation events. The area of evaluation provides it. */
+/** Stores the scores of evaluation events. The evaluation area implements it. */
 export abstract class EvaluationEvents {
-  /** Stores each event once, whatever is sent again or at the same time. Locks the scores in the order of their keys. */
+  /** Stores each event once, even if it is sent repeatedly or concurrently. Locks the scores in the order of their keys. */
   abstract store(tx: Tx, events: readonly EvaluationEvent[]): Promise<void>;
 }
 
 /** A score without its sender. */
-type SentScore = Omit<EvaluationEvent, 'scope'>;
+type ParsedScore = Omit<EvaluationEvent, 'scope'>;
 
 /** Why an evaluation event is not a score, as the end of a sentence. */
 type Fault = string;
 
-interface Sent {
+/** An evaluation event as sent. */
+interface RawEvent {
   attributes: OtlpAttributes;
   traceId: string | null;
   spanId: string | null;
@@ -55,20 +56,20 @@ interface Sent {
 
 /** Returns the name of a log record's event. It was an attribute before records had a field for it. */
 export const eventNameOf = ({ eventName, attributes }: OtlpLogRecord): string | null => {
-  const named = attributes['event.name'];
-  return eventName || (typeof named === 'string' && named !== '' ? named : null);
+  const attribute = attributes['event.name'];
+  return eventName || (typeof attribute === 'string' && attribute !== '' ? attribute : null);
 };
 
-/** The evaluation event that a log record is, as it was sent: its members are in the attributes, or in the body. */
-function sentIn(record: OtlpLogRecord): Sent[] {
+/** Returns the evaluation event of a log record, if it is one. Its members are in the attributes or in the body. */
+function eventsInLog(record: OtlpLogRecord): RawEvent[] {
   if (eventNameOf(record) !== EVALUATION_EVENT) return [];
   const { traceId, spanId, timeUnixNano, observedTimeUnixNano, body } = record;
   const attributes = isMap(body) ? { ...body, ...record.attributes } : record.attributes;
   return [{ attributes, traceId, spanId, timeUnixNano: timeUnixNano || observedTimeUnixNano }];
 }
 
-/** The evaluation events of a span, as they were sent. */
-function sentWith({ traceId, spanId, events }: OtlpSpan): Sent[] {
+/** Returns the evaluation events of a span. */
+function eventsInSpan({ traceId, spanId, events }: OtlpSpan): RawEvent[] {
   if (events.length === 0) return [];
   return events
     .filter(({ name }) => name === EVALUATION_EVENT)
@@ -81,13 +82,13 @@ const isMap = (value: OtlpValue): value is OtlpAttributes =>
 const textOf = (value: OtlpValue | undefined): string | null =>
   typeof value === 'string' && value !== '' ? value : null;
 
-function read({ attributes, traceId, spanId, timeUnixNano }: Sent): SentScore | Fault {
+function parseScore({ attributes, traceId, spanId, timeUnixNano }: RawEvent): ParsedScore | Fault {
   const name = textOf(attributes[ATTRIBUTES.name]);
   if (name === null) return `without ${ATTRIBUTES.name}`;
   if (name.length > NAME_MAX) return `with a ${ATTRIBUTES.name} of more than ${NAME_MAX} characters`;
   if (traceId === null) return 'without a trace';
   const value = attributes[ATTRIBUTES.value] ?? null;
-  // NaN and the infinities are texts
+  // NaN and the infinities are strings
   if (value !== null && typeof value !== 'number') return `whose ${ATTRIBUTES.value} is not a finite number`;
   const label = textOf(attributes[ATTRIBUTES.label]);
   if (value === null && label === null) return `without ${ATTRIBUTES.value} and ${ATTRIBUTES.label}`;
@@ -109,29 +110,32 @@ function read({ attributes, traceId, spanId, timeUnixNano }: Sent): SentScore | 
   };
 }
 
-const isScore = (read: SentScore | Fault): read is SentScore => typeof read !== 'string';
+const isScore = (parsed: ParsedScore | Fault): parsed is ParsedScore => typeof parsed !== 'string';
 
-const scoresOf = (scope: Scope, events: Sent[]): EvaluationEvent[] =>
+const scoresOf = (scope: Scope, events: RawEvent[]): EvaluationEvent[] =>
   events.flatMap((event) => {
-    const found = read(event);
-    return isScore(found) ? [{ scope, ...found }] : [];
+    const parsed = parseScore(event);
+    return isScore(parsed) ? [{ scope, ...parsed }] : [];
   });
 
 /** Returns the scores that a log record of a sender reports. */
 export const scoresInLog = (scope: Scope, record: OtlpLogRecord): EvaluationEvent[] =>
-  scoresOf(scope, sentIn(record));
+  scoresOf(scope, eventsInLog(record));
 
 /** Returns the scores that a span of a sender reports. */
 export const scoresInSpan = (scope: Scope, span: OtlpSpan): EvaluationEvent[] =>
-  scoresOf(scope, sentWith(span));
+  scoresOf(scope, eventsInSpan(span));
 
-/** Says how many evaluation events of an export are not scores, one sentence for each reason. */
-function* notes<One>(records: readonly One[], eventsOf: (record: One) => Sent[]): Generator<void, string[]> {
+/** Returns, in steps, how many evaluation events of an export are not scores: one sentence for each reason. */
+function* warnings<One>(
+  records: readonly One[],
+  eventsOf: (record: One) => RawEvent[],
+): Generator<void, string[]> {
   const counts = new Map<Fault, number>();
   for (const record of records) {
     for (const event of eventsOf(record)) {
-      const found = read(event);
-      if (!isScore(found)) counts.set(found, (counts.get(found) ?? 0) + 1);
+      const parsed = parseScore(event);
+      if (!isScore(parsed)) counts.set(parsed, (counts.get(parsed) ?? 0) + 1);
     }
     yield;
   }
@@ -143,6 +147,7 @@ function* notes<One>(records: readonly One[], eventsOf: (record: One) => Sent[])
 }
 
 export const warningsForLogs = (records: readonly OtlpLogRecord[]): Generator<void, string[]> =>
-  notes(records, sentIn);
+  warnings(records, eventsInLog);
 
-export const warningsForSpans = (spans: readonly OtlpSpan[]): Generator<void, string[]> => notes(spans, sentWith);
+export const warningsForSpans = (spans: readonly OtlpSpan[]): Generator<void, string[]> =>
+  warnings(spans, eventsInSpan);

@@ -16,47 +16,47 @@ import type { OtlpBody } from '../otlp-http/otlp-body.decorator';
 import { ExportMetrics, type Signal } from './export.metrics';
 import { JsonReaderPool } from './json-reader.pool';
 
-/** Weight of a group: about two thousand spans of a KiB. A group is written as a whole, and the next one waits for it. */
+/** Maximum weight of a group: about two thousand spans of a KiB. A group is written at once, and the next one waits for it. */
 const GROUP_BYTES = 4 * 1024 * 1024;
 
-/** Minimum weight of a record, however few bytes it has: a single span may be a whole trace, with a row of its own. */
+/** Minimum weight of a record, however few bytes it has, because a single span may be a trace with its own row. */
 const RECORD_BYTES = 1024;
 
 /**
- * Limit of the parts of an export that are sent once and stored repeatedly, in characters of JSON: a resource for each of
- * its scopes, a metric for each of its points. Without a limit, a few compressed bytes could expand to gigabytes. Exporters
- * send a few kilobytes.
+ * Limit of the parts of an export that are sent once and stored repeatedly, in characters of JSON. A resource is stored for
+ * each of its scopes, and a metric for each of its points. Without a limit, a few compressed bytes could expand to
+ * gigabytes. Exporters send a few kilobytes.
  */
 const REPEATED_MAX = 16 * 1024 * 1024;
 
-/** JSON bodies above this size are decoded in a thread, in bytes. Smaller ones take a few milliseconds. */
+/** Size in bytes above which JSON bodies are decoded in a worker thread. Smaller ones take a few milliseconds. */
 const JSON_AT_ONCE_BYTES = 256 * 1024;
 
 /**
- * Bodies above this size are stored alone, in bytes. A batch of 512 spans has about half of it. A body of 16 MiB may take
- * seconds, and no other export should wait for it in the same transaction.
+ * Size in bytes above which bodies are stored alone. A batch of 512 spans has about half of this size. A body of 16 MiB may
+ * take seconds, and no other export should wait for it in the same transaction.
  */
 const GROUPED_BYTES = 1024 * 1024;
 
-/** Share of a process's connections that may store groups, and that may store large exports. */
+/** Share of a process's connections for storing groups. Large exports get the same share. */
 const CONNECTION_SHARE = 1 / 4;
 
 /** Owners in the limiter. */
 const GROUPS = 'telemetry groups';
 const LARGE = 'large exports';
 
-/** The members that requests of every signal have besides their records. */
-interface Decoded {
+/** The members that decoded requests of all signals have in addition to their records. */
+interface DecodedRequest {
   rejected: OtlpRejection;
   /** Includes parts of records, such as events. */
   recordCount: number;
 }
 
-/** An export as it was sent. */
+/** A received export. */
 interface ReceivedExport {
   scope: Scope;
   body: OtlpBody;
-  /** The request, if a thread has decoded it. Undefined again once it is unpacked, which frees its memory. */
+  /** The request, if a worker thread has decoded it. Cleared when it is unpacked, to free its memory. */
   packed: PackedRequest | undefined;
 }
 
@@ -68,23 +68,23 @@ interface DecodedExport<Ready> extends ReceivedExport {
   weight: number;
 }
 
-export interface ExportRules<Request extends Decoded, Ready> {
+export interface ExportRules<Request extends DecodedRequest, Ready> {
   signal: Signal;
   decoder: Pick<RequestDecoder<never, Request>, 'steps' | 'unpack'>;
   /** Adds the parts of an export that are stored more often than sent, in steps. */
   addRepeated(repeated: RepeatedBytes, request: Request): Generator<void, void>;
-  /** Returns, in steps, what the response says of records that are stored nevertheless. */
-  notes?(request: Request): Generator<void, string[]>;
+  /** Returns, in steps, the warnings of the response about records that are stored nevertheless. */
+  warnings?(request: Request): Generator<void, string[]>;
   /** Returns, in steps, the form in which a request waits for its group to be stored. */
   prepare(request: Request, sent: ReceivedExport): Generator<void, Ready>;
-  /** Stores all of the exports, or none. When it returns, they are committed. */
+  /** Stores all exports or none. When it returns, they are committed. */
   store(exports: readonly DecodedExport<Ready>[]): Promise<void>;
 }
 
 /**
  * Limits how many exports of traces, logs and metrics are stored at once, so that a flood of exports leaves most
- * connections to readers and to all other areas. Groups and large exports each get all slots but one: the large exports of
- * one organization never take the last slot from the others' small ones.
+ * connections to readers and to all other areas. Groups and large exports each get all slots but one, so that large exports
+ * of one organization never take the last slot from the others' small ones.
  */
 @Injectable()
 export class ExportLimiter extends FairLimiter {
@@ -94,7 +94,7 @@ export class ExportLimiter extends FairLimiter {
   }
 }
 
-/** What the queues of all signals share. */
+/** The resources that the queues of all signals share. */
 @Injectable()
 export class ExportResources {
   constructor(
@@ -110,8 +110,8 @@ export class ExportResources {
   }
 }
 
-/** Queues the exports of one signal. Stores small ones together, and large ones alone. */
-export class ExportQueue<Request extends Decoded, Ready> {
+/** Queues the exports of one signal. Stores small exports in groups, and large ones alone. */
+export class ExportQueue<Request extends DecodedRequest, Ready> {
   private readonly groups: GroupCommit<ReceivedExport, DecodedExport<Ready>, OtlpRejection>;
 
   constructor(
@@ -126,17 +126,17 @@ export class ExportQueue<Request extends Decoded, Ready> {
       maxWeight: GROUP_BYTES,
       weightOf: ({ weight }) => weight,
       write: (exports) => this.write(exports),
-      // a lock timeout may concern a single export, so that the others can be stored
+      // a lock timeout may concern only one export, and the others can be stored
       isOutage: (error) => error instanceof Problem && error.status === 503 && !isLockTimeout(error),
     });
   }
 
   /**
-   * Stores an export. When it returns, it is committed. Errors: 400 for a body that cannot be decoded; none of it is
-   * stored. 503 if the database is unavailable or too slow.
+   * Stores an export. When it returns, the export is committed. Errors: 400 for a body that cannot be decoded, of which
+   * nothing is stored; 503 if the database is unavailable or too slow.
    *
-   * @param signal ends the wait for a turn; an export that is already being written is stored
-   * @returns the invalid records, which were left out, and what was dropped from the others
+   * @param signal aborts waiting for a turn; an export that is already being written is stored
+   * @returns the invalid records, which are not stored, and the parts that were dropped from the others
    */
   export(scope: Scope, body: OtlpBody, signal: AbortSignal): Promise<OtlpRejection> {
     return this.resources.metrics.count(this.rules.signal, this.storeExport(scope, body, signal));
@@ -184,14 +184,14 @@ export class ExportQueue<Request extends Decoded, Ready> {
     const repeated = new RepeatedBytes();
     await convertDecodeErrors(inSlices(this.rules.addRepeated(repeated, request)));
     const { rejected, recordCount } = request;
-    if (this.rules.notes) rejected.reasons.push(...(await inSlices(this.rules.notes(request))));
+    if (this.rules.warnings) rejected.reasons.push(...(await inSlices(this.rules.warnings(request))));
     const weight = bytes.length + repeated.total + RECORD_BYTES * recordCount;
     const ready = await inSlices(this.rules.prepare(request, sent));
     return { ...sent, ready, rejected, weight };
   }
 }
 
-/** Converts the refusal of a body into a problem. */
+/** Converts decoding errors to 400. */
 async function convertDecodeErrors<Result>(decoding: Promise<Result>): Promise<Result> {
   try {
     return await decoding;
@@ -210,7 +210,7 @@ export class RepeatedBytes {
   /**
    * Counts a part once more.
    *
-   * @throws OtlpDecodeError when the sum exceeds REPEATED_MAX
+   * @throws OtlpDecodeError if the sum exceeds REPEATED_MAX
    */
   add(part: object, textOf: (part: never) => string = JSON.stringify): void {
     let size = this.sizes.get(part);
@@ -237,19 +237,19 @@ export class RepeatedBytes {
 }
 
 /**
- * Converts an error of the database: 503 if it is unreachable or too slow, else 500. Never 4xx, which an exporter would
- * not retry: the records were validated before, so the error is not the sender's.
+ * Converts an error of the database: to 503 if the database is unreachable or too slow, else to 500. Never to 4xx, which an
+ * exporter would not retry. The records have been validated before, so the error is not the sender's.
  */
 function storeProblem(error: unknown): unknown {
   const known = error instanceof Problem ? error : problemOfDatabaseError(error);
   if (!known) return error;
   if (known.code === 'service_unavailable' || known.code === 'request_timeout') {
-    return problem.unavailable('Telemetry cannot be stored at the moment. Try again later.', {
+    return problem.unavailable('Telemetry cannot be stored right now. Try again later.', {
       headers: { 'Retry-After': '1' },
       cause: error,
     });
   }
   return error instanceof Problem
     ? error
-    : new Problem('internal_error', 'It could not be stored.', { cause: error });
+    : new Problem('internal_error', 'The export could not be stored.', { cause: error });
 }

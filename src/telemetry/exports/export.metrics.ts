@@ -6,7 +6,7 @@ export type Signal = 'traces' | 'logs' | 'metrics';
 
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** Metrics about exports and how they are stored. */
+/** Metrics about storing exports. */
 @Injectable()
 export class ExportMetrics {
   private readonly exports: Counter<'signal' | 'outcome'>;

@@ -24,13 +24,13 @@ const KEYS = new BulkColumns<ExportKey>([
   { name: 'export_id', type: 'uuid', value: ({ exportId }) => exportId },
 ]);
 
-/** Remembers which exports are stored. */
+/** Records which exports are stored. */
 @Injectable()
 export class ExportRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Inserts exports, given in the order of their keys. Waits for a transaction that is storing the same export.
+   * Inserts exports, which must be in the order of their keys. Waits for a transaction that is storing the same export.
    *
    * @returns the exports that were not stored before
    */

@@ -12,14 +12,14 @@ import { type ExportKey, ExportRepository } from './export.repository';
 export interface ExportedRecords<Row> {
   workspaceId: string;
   body: OtlpBody;
-  /** Whether every record has a time. Only then do identical bytes mean that the export was sent again. */
+  /** Whether every record has a time. Only then do identical bytes mean that the export is a retry. */
   isTimed: boolean;
   rows: readonly Row[];
 }
 
 /**
- * Stores records that have no ids, each export once. An export that is sent again, because its response was lost, is
- * recognised by its body: identical bytes that contain times are the same export.
+ * Stores records that have no ids, each export once. Recognizes an export that is sent again, because its response was lost, by
+ * its body: identical bytes that contain times are the same export.
  */
 @Injectable()
 export class ExportWriter {
@@ -35,7 +35,7 @@ export class ExportWriter {
    * the order of their keys.
    *
    * @param insert writes the rows of the exports that are not stored yet, in their order
-   * @param finish writes what belongs to these rows elsewhere, after everything else is locked
+   * @param finish writes related rows of other tables, after everything else is locked
    */
   async write<Row extends Sourced>(
     table: PartitionedTable,
@@ -63,7 +63,7 @@ export class ExportWriter {
   }
 }
 
-/** Hashes the encoding and the table as well, because the same bytes may be a different export there. */
+/** Includes the encoding and the table in the hash, because the same bytes may be a different export there. */
 const exportIdOf = (table: PartitionedTable, { bytes, encoding }: OtlpBody): string =>
   createHash('sha256').update(`${table} ${encoding}\n`).update(bytes).digest('hex').slice(0, 32);
 

@@ -6,16 +6,16 @@ import { isExhausted, WorkerPool } from '#platform/concurrency';
 import { problem } from '#platform/problem';
 import type * as tasks from './json-reader.thread';
 
-/** Each may take some 300 MB for a hostile body of 16 MiB. One organization uses one of them at a time. */
+/** Each thread may take some 300 MB for a hostile body of 16 MiB. One organization uses one thread at a time. */
 const THREADS = 2;
 const SHARE = 1;
-/** `TELEMETRY_QUEUE_BYTES` bounds the bodies that wait. */
+/** `TELEMETRY_QUEUE_BYTES` also bounds the bodies that wait. */
 const WAITING_MAX = 1_000;
-/** Longer than the default time limit of any request. The request's signal ends a task earlier. */
+/** Longer than the default time limit of any request, whose signal normally aborts a task earlier. */
 const DEADLINE_MS = 60_000;
 const HEAP_MIB = 512;
 
-/** The threads that decode large exports in JSON, which cannot be parsed in slices. */
+/** The worker threads that decode large exports in JSON, which cannot be parsed in slices. */
 @Injectable()
 export class JsonReaderPool extends WorkerPool<typeof tasks> {
   constructor() {
@@ -32,8 +32,8 @@ export class JsonReaderPool extends WorkerPool<typeof tasks> {
   /**
    * Decodes a body in a thread.
    *
-   * @throws OtlpDecodeError if it cannot be decoded; 503 if it takes too much time or memory, or if too many bodies wait;
-   *   the signal's reason when it is aborted
+   * @throws OtlpDecodeError if the body cannot be decoded; 503 if decoding takes too much time or memory, or if too many
+   *   bodies wait; the signal's reason on abort
    */
   async read(
     scope: Scope,
@@ -50,7 +50,7 @@ export class JsonReaderPool extends WorkerPool<typeof tasks> {
         cause: error,
       });
     }
-    if ('refusal' in read) throw new OtlpDecodeError(read.refusal);
+    if ('error' in read) throw new OtlpDecodeError(read.error);
     return read;
   }
 }

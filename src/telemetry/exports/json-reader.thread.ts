@@ -13,12 +13,12 @@ export interface JsonBody {
   limits: OtlpLimits;
 }
 
-/** Decodes an export in JSON. Returns why it is refused, if the body cannot be decoded. */
-export function readJson({ signal, bytes, limits }: JsonBody): PackedRequest | { refusal: string } {
+/** Decodes an export in JSON. Returns the error if the body cannot be decoded. */
+export function readJson({ signal, bytes, limits }: JsonBody): PackedRequest | { error: string } {
   try {
     return REQUEST_DECODERS[signal].pack(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), limits);
   } catch (error) {
-    if (error instanceof OtlpDecodeError) return { refusal: error.detail };
+    if (error instanceof OtlpDecodeError) return { error: error.detail };
     throw error;
   }
 }

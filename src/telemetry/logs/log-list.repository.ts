@@ -28,7 +28,7 @@ export class LogListRepository {
   list(scope: Scope, query: LogListQueryDto): Promise<RowPage<LogRecordRow>> {
     const { trace_id, service_name, q } = query;
     const severity = severityNumberOf(query);
-    // an index serves the first of them, so the most selective comes first
+    // an index serves only the first condition, so the most selective comes first
     const [indexed, ...columns] = [
       ...(trace_id === undefined ? [] : [equals('trace_id', trace_id)]),
       ...(service_name === undefined ? [] : [equals('service_name', service_name)]),
@@ -40,5 +40,5 @@ export class LogListRepository {
   }
 }
 
-/** A literal, because PostgreSQL uses the partial index only if it knows the value when it plans. */
+/** Returns a condition with a literal, because PostgreSQL uses the partial index only if it knows the value when planning. */
 const isAtLeast = (severity: number): Sql => raw(`t.severity_number >= ${Math.trunc(severity)}`);

@@ -9,16 +9,16 @@ import { microsecondsOrNull } from '../traces/span-record';
 
 /** A log record to store. */
 export interface LogRow {
-  /** Who sent it. */
+  /** The sender. */
   scope: Scope;
   workspaceId: string;
   record: OtlpLogRecord;
   source: Source;
   serviceName: string | null;
-  /** Microseconds since 1970; null if it was not sent. */
+  /** Microseconds since 1970; null if the sender sent none. */
   happenedAt: bigint | null;
   observedAt: bigint | null;
-  /** JSON texts, prepared beforehand because building a statement cannot pause. */
+  /** JSON texts, prepared in advance because building a statement cannot pause. */
   attributes: string;
   body: string | null;
 }

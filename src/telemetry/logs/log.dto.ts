@@ -8,23 +8,23 @@ import { RecordDto } from '../records/record.dto';
 
 /** A log record. It has no id, because OpenTelemetry defines none. */
 export class LogRecordDto extends RecordDto {
-  /** The time by which lists are sorted: `occurred_at`, else `observed_at`, else the time of arrival. */
+  /** The time that lists are sorted by: `occurred_at`, else `observed_at`, else the time of arrival. */
   logged_at!: Date;
-  /** When it happened; null if the sender did not say. */
+  /** When the event happened; null if the sender sent no time. */
   occurred_at!: Date | null;
-  /** When it was observed; null if the sender did not say. */
+  /** When the event was observed; null if the sender sent no time. */
   observed_at!: Date | null;
-  /** Severity number of OpenTelemetry, 1 to 24; 0 if none was sent. */
+  /** Severity number of OpenTelemetry, 1 to 24; 0 if the sender sent none. */
   @ApiProperty({ type: 'integer', minimum: 0, maximum: 24 })
   severity_number!: number;
   /** Short name of the severity. */
   @ApiProperty({ enum: [...SEVERITIES] })
   severity!: string;
-  /** The severity as its source calls it. */
+  /** The severity in the words of its source. */
   severity_text!: string | null;
   /** Name of the event that the record describes, else its attribute `event.name`. */
   event_name!: string | null;
-  @AnyJson({ description: 'The body as it was sent; null if there is none.' })
+  @AnyJson({ description: 'The body as sent; null without a body.' })
   body!: unknown;
   /** 32 lower-case hexadecimal digits. */
   trace_id!: string | null;
@@ -79,18 +79,18 @@ export function severityNumberOf({ severity }: LogListQueryDto): number {
   return SEVERITY_NUMBERS.includes(severity) ? Number(severity) : SEVERITY_NAMES.indexOf(severity) + 1;
 }
 
-/** The invalid items of an export, which are not stored. */
+/** The invalid records of an export, which are not stored. */
 export class ExportLogsPartialSuccessDto {
-  /** Number of invalid log records, a 64-bit integer as text. */
+  /** Number of invalid log records: a 64-bit integer as a string. */
   @ApiProperty({ pattern: '^[0-9]+$' })
   rejectedLogRecords!: string;
 
-  /** Why they are invalid. */
+  /** Why records are invalid, and warnings about records that are stored. */
   errorMessage!: string;
 }
 
 /** The response to an export: ExportLogsServiceResponse of OTLP, in the encoding of the request. */
 export class ExportLogsResponseDto {
-  /** Present only if items are invalid. */
+  /** Present only if records are invalid or there are warnings. */
   partialSuccess?: ExportLogsPartialSuccessDto;
 }

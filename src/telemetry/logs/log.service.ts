@@ -3,7 +3,7 @@ import { type DecodedLogsRequest, REQUEST_DECODERS } from '#otlp';
 import type { Scope } from '#platform/auth';
 import type { Page } from '#platform/paging';
 import { ExportQueue, ExportResources } from '../exports/export-queue';
-import { EvaluationEvents, warningsForLogs, scoresInLog } from '../evaluation-events/evaluation-event';
+import { EvaluationEvents, scoresInLog, warningsForLogs } from '../evaluation-events/evaluation-event';
 import { type ExportedRecords, ExportWriter } from '../exports/export.writer';
 import { ReadLimiter } from '../read-limiter';
 import { LogListRepository } from './log-list.repository';
@@ -12,7 +12,7 @@ import { type LogListQueryDto, type LogRecordDto, toLogRecordDto } from './log.d
 
 const HINT = 'Narrow the times (since, until) or the filters.';
 
-/** Reads logs. Errors: 503 when they cannot be read in time. */
+/** Reads logs. Errors: 503 if reading takes too long. */
 @Injectable()
 export class LogService {
   constructor(private readonly limiter: ReadLimiter) {}
@@ -22,7 +22,7 @@ export class LogService {
       scope,
       HINT,
       (on) => new LogListRepository(on).list(scope, query),
-      { what: 'logs', signal },
+      { noun: 'logs', signal },
     );
     return { items: rows.map(toLogRecordDto), page };
   }
@@ -41,7 +41,7 @@ export class LogExportService extends ExportQueue<DecodedLogsRequest, ExportedRe
       signal: 'logs',
       decoder: REQUEST_DECODERS.logs,
       addRepeated: (repeated, { logRecords }) => repeated.addSources(logRecords),
-      notes: ({ logRecords }) => warningsForLogs(logRecords),
+      warnings: ({ logRecords }) => warningsForLogs(logRecords),
       *prepare({ logRecords }, { scope, body }) {
         return {
           workspaceId: scope.workspaceId,

@@ -3,7 +3,7 @@ import type { OtlpAttributes, OtlpDataPoint, OtlpExemplar, OtlpPointValue } from
 import { type BulkColumn, BulkColumns, inChunks, prepared, sql, type Tx } from '#platform/db';
 import { TODAY } from '../partitions/day-partition.repository';
 import { serviceNameOf, type Source, SourceCache } from '../sources/source-record';
-import { nanosecondTime, microsecondsOrNull } from '../traces/span-record';
+import { microsecondsOrNull, nanosecondTime } from '../traces/span-record';
 
 /** A data point to store. */
 export interface PointRow {
@@ -11,10 +11,10 @@ export interface PointRow {
   point: OtlpDataPoint;
   source: Source;
   serviceName: string | null;
-  /** Microseconds since 1970; null if it was not sent. */
+  /** Microseconds since 1970; null if the sender sent none. */
   measuredAt: bigint | null;
   startedAt: bigint | null;
-  /** JSON texts, prepared beforehand because building a statement cannot pause. */
+  /** JSON texts, prepared in advance because building a statement cannot pause. */
   value: string | null;
   attributes: string;
   exemplars: string | null;
@@ -46,11 +46,11 @@ export function* toPointRows(
   return rows;
 }
 
-/** Returns a point's value as JSON; null for none. */
+/** Returns a point's value as JSON; null without a value. */
 const valueJson = (value: OtlpPointValue | null): string | null =>
   value === null ? null : JSON.stringify(typeof value === 'object' ? distribution(value) : value);
 
-/** Renames the members of a distribution to the names in the service's own JSON. */
+/** Converts the members of a distribution to the names of the service's API. */
 function distribution(value: Exclude<OtlpPointValue, string | number>): object {
   const { count, sum } = value;
   if ('quantiles' in value) return { count, sum, quantiles: value.quantiles };
@@ -71,7 +71,7 @@ function distribution(value: Exclude<OtlpPointValue, string | number>): object {
   };
 }
 
-/** Returns a point's exemplars as JSON; null for none. */
+/** Returns a point's exemplars as JSON; null without exemplars. */
 const exemplarsJson = (exemplars: readonly OtlpExemplar[]): string | null =>
   exemplars.length === 0
     ? null
@@ -88,7 +88,7 @@ const exemplarsJson = (exemplars: readonly OtlpExemplar[]): string | null =>
 const metadataJson = (metadata: OtlpAttributes): string | null =>
   Object.keys(metadata).length === 0 ? null : JSON.stringify(metadata);
 
-/** Returns an integer that the statement converts into a boolean. */
+/** Converts a boolean to an integer, which the statement converts back. */
 const bit = (value: boolean | null): number | null => (value === null ? null : Number(value));
 
 const COLUMNS: BulkColumn<PointRow>[] = [

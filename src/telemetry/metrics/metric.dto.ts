@@ -12,11 +12,11 @@ export class ExemplarDto {
   /** Time with nanoseconds. */
   @ApiProperty({ format: 'date-time' })
   timestamp!: string;
-  @AnyJson({ description: 'A number, or a text if a double cannot represent it, or null.' })
+  @AnyJson({ description: 'A number, a string if a double cannot represent the number, or null.' })
   value!: unknown;
   trace_id!: string | null;
   span_id!: string | null;
-  @AnyJsonObject({ description: 'Attributes of the measurement that the data point does not have.' })
+  @AnyJsonObject({ description: 'Attributes of the measurement that are not attributes of the data point.' })
   attributes!: unknown;
 }
 
@@ -33,15 +33,15 @@ export class MetricPointDto extends RecordDto {
   temporality!: string | null;
   /** Null for types other than sum. */
   is_monotonic!: boolean | null;
-  /** The time by which lists are sorted: when it was measured, else when it arrived. */
+  /** The time that lists are sorted by: when the point was measured, else when it arrived. */
   measured_at!: Date;
-  /** Start of the measured period; null if the sender did not say. */
+  /** Start of the measured period; null if the sender sent none. */
   started_at!: Date | null;
   @AnyJson({
     description:
       `A number for a gauge or a sum. For other types, an object with members named as in OpenTelemetry: \`count\`,
 \`sum\`, \`min\`, \`max\`, \`bucket_counts\`, \`explicit_bounds\`, \`scale\`, \`zero_count\`, \`zero_threshold\`, \`positive\`, \`negative\`, \`quantiles\`.
-A number that a double cannot represent is a text. Null if no value was recorded.`.replaceAll('\n', ' '),
+A number that a double cannot represent is a string. Null if no value was recorded.`.replaceAll('\n', ' '),
   })
   value!: unknown;
   @ApiProperty({ type: [ExemplarDto] })
@@ -69,18 +69,18 @@ export class MetricListQueryDto extends RecordListQueryDto {
   type?: string;
 }
 
-/** The invalid items of an export, which are not stored. */
+/** The invalid records of an export, which are not stored. */
 export class ExportMetricsPartialSuccessDto {
-  /** Number of invalid data points, a 64-bit integer as text. */
+  /** Number of invalid data points: a 64-bit integer as a string. */
   @ApiProperty({ pattern: '^[0-9]+$' })
   rejectedDataPoints!: string;
 
-  /** Why they are invalid. */
+  /** Why records are invalid, and warnings about records that are stored. */
   errorMessage!: string;
 }
 
 /** The response to an export: ExportMetricsServiceResponse of OTLP, in the encoding of the request. */
 export class ExportMetricsResponseDto {
-  /** Present only if items are invalid. */
+  /** Present only if records are invalid or there are warnings. */
   partialSuccess?: ExportMetricsPartialSuccessDto;
 }

@@ -11,7 +11,7 @@ import type { MetricListQueryDto, MetricPointDto } from './metric.dto';
 
 const HINT = 'Narrow the times (since, until) or the filters.';
 
-/** Reads metrics. Errors: 503 when they cannot be read in time. */
+/** Reads metrics. Errors: 503 if reading takes too long. */
 @Injectable()
 export class MetricService {
   constructor(private readonly limiter: ReadLimiter) {}
@@ -21,7 +21,7 @@ export class MetricService {
       scope,
       HINT,
       (on) => new MetricListRepository(on).list(scope, query),
-      { what: 'metrics', signal },
+      { noun: 'metrics', signal },
     );
     return { items: rows, page };
   }

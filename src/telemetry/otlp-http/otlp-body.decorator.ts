@@ -25,7 +25,7 @@ const JSON_MEDIA = 'application/json';
 /** The media types of OTLP/HTTP. A response has the media type of its request. */
 const OTLP_MEDIA: readonly string[] = [PROTOBUF_MEDIA, JSON_MEDIA];
 
-/** Returns the encoding of a request: protobuf or, for any other media type, JSON, in which its error is sent. */
+/** Returns the encoding of a request. Media types other than protobuf's count as JSON, so that errors are sent as JSON. */
 export const otlpEncodingOf = (request: Pick<IncomingMessage, 'headers'>): OtlpEncoding =>
   mediaTypeOf(request) === PROTOBUF_MEDIA ? 'protobuf' : 'json';
 
@@ -38,22 +38,22 @@ export interface OtlpBody {
 const BINARY = { schema: { type: 'string', format: 'binary' } };
 const PROBLEM = { schema: { $ref: getSchemaPath('ProblemDto') } };
 
-/** Byte budget of all exports together, from their headers until they are stored. */
+/** Byte budget of all exports together, from receiving the headers until the export is stored. */
 export const EXPORT_BUDGET: BudgetRule = {
   name: 'telemetry',
   bytes: (environment) => environment.TELEMETRY_QUEUE_BYTES,
-  detail: 'The service receives more telemetry than it can store at the moment. Try again later.',
+  detail: 'The service is receiving more telemetry than it can store right now. Try again later.',
 };
 
-/** Error responses, in the encoding of the request. Only 429 needs a description of its own. */
+/** Error responses, in the encoding of the request. Only 429 needs its own description. */
 const ERRORS: [status: number, description: string][] = [
   ...[400, 401, 403, 408, 409, 413, 415, 422, 500, 503, 504].map((status): [number, string] => [status, '']),
   [429, 'Too many requests. Wait for `Retry-After` seconds.'],
 ];
 
 /**
- * Declares an OTLP/HTTP export route. Its body is protobuf or JSON, plain or gzip, and at most `TELEMETRY_LIMIT_BYTES`
- * long, both before and after decompression.
+ * Declares an OTLP/HTTP export route. The body is protobuf or JSON, plain or gzip, and has at most `TELEMETRY_LIMIT_BYTES`
+ * bytes, both before and after decompression.
  *
  * @param message name of the OTLP message in the body
  * @param response the response in JSON
@@ -87,7 +87,7 @@ export const AcceptsOtlp = (message: string, response: new () => object) =>
     ),
   );
 
-/** The body of a route that `AcceptsOtlp`. Error: 415 for JSON in a charset other than UTF-8. */
+/** Injects the body of a route with `AcceptsOtlp`. Errors: 415 for JSON in a charset other than UTF-8. */
 export const OtlpContent = createParamDecorator((_: unknown, context: ExecutionContext): OtlpBody => {
   const request = context.switchToHttp().getRequest<ServiceRequest>();
   const encoding = otlpEncodingOf(request);

@@ -3,19 +3,19 @@ import { encodeStatus, rpcCodeOf } from '#otlp';
 import { PROBLEM_WRITER, type ProblemWriter } from '#platform/http';
 import { otlpEncodingOf, PROTOBUF_MEDIA } from './otlp-body.decorator';
 
-/** Statuses that OTLP exporters retry, with the default `Retry-After` in seconds. */
+/** Statuses that OTLP exporters retry, each with its default `Retry-After` in seconds. */
 const RETRY_SECONDS: Readonly<Record<number, string>> = { 429: '1', 503: '1' };
 
 /**
- * Sends the errors of export routes as OTLP/HTTP requires: the problem body for a JSON request, a google.rpc.Status for a
- * protobuf request. Runs before everything else, so that it covers errors before routing and authentication.
+ * Sends the errors of export routes as OTLP/HTTP requires: a problem body for a JSON request, a google.rpc.Status for a
+ * protobuf request. Runs first, so that it also covers errors before routing and authentication.
  */
 export function otlpProblems(request: Request, response: Response, next: NextFunction): void {
   const writer = otlpEncodingOf(request) === 'protobuf' ? writeStatus : writeProblem;
-  const write: ProblemWriter = (answer, body) => {
+  const write: ProblemWriter = (target, body) => {
     const retryAfter = RETRY_SECONDS[body.status];
-    if (retryAfter && !answer.hasHeader('Retry-After')) answer.setHeader('Retry-After', retryAfter);
-    writer(answer, body);
+    if (retryAfter && !target.hasHeader('Retry-After')) target.setHeader('Retry-After', retryAfter);
+    writer(target, body);
   };
   response.locals[PROBLEM_WRITER] = write;
   next();

@@ -5,7 +5,7 @@ import { Database, raw, sql, type Tx } from '#platform/db';
 export const PARTITIONED_TABLES = ['spans', 'log_records', 'metric_points'] as const;
 export type PartitionedTable = (typeof PARTITIONED_TABLES)[number];
 
-/** Today, UTC, by the clock of the database. */
+/** The current UTC day, by the clock of the database. */
 export const TODAY = raw(`(clock_timestamp() AT TIME ZONE 'UTC')::date`);
 
 /** Key of the advisory lock for creating partitions: an arbitrary number, the same in every process. */
@@ -50,12 +50,12 @@ export class DayPartitionRepository {
     });
   }
 
-  /** Makes the transaction fail when it waits longer than this for a lock. */
+  /** Makes the transaction fail if it waits longer than this for a lock. */
   async setLockTimeout(tx: Tx, milliseconds: number): Promise<void> {
     await tx.query(`SET LOCAL lock_timeout = ${milliseconds}`);
   }
 
-  /** Drops the partition of a day. Waits until nobody uses the table, and blocks new statements meanwhile. */
+  /** Drops the partition of a day. Waits until no statement uses the table, and blocks new statements in the meantime. */
   async drop(tx: Tx, table: PartitionedTable, day: string): Promise<void> {
     await tx.query(`DROP TABLE IF EXISTS ${nameOf(table, day)}`);
   }

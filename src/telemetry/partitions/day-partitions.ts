@@ -21,8 +21,8 @@ export class DayPartitions {
   }
 
   /**
-   * Runs `work`, a transaction that stores rows of today. If no worker has created the day's partition, creates it and
-   * repeats the work, which is safe because the failed transaction has stored nothing.
+   * Runs `work`, a transaction that stores rows of today. If today's partition is missing, creates it and retries the work,
+   * which is safe because the failed transaction has stored nothing.
    */
   async withPartitions<Result>(table: PartitionedTable, work: () => Promise<Result>): Promise<Result> {
     try {

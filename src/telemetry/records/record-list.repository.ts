@@ -24,9 +24,9 @@ export interface RecordTable {
   columns: string;
 }
 
-/** Conditions on a record `t`, besides those on times and attributes. */
+/** Conditions on a record `t`, in addition to those on times and attributes. */
 export interface RecordConditions {
-  /** A condition that an index serves whose last columns are the time and the number. */
+  /** A condition served by an index whose last columns are the time and the number. */
   indexed?: Sql | undefined;
   /** Other conditions on its columns. */
   columns: readonly Sql[];
@@ -55,8 +55,8 @@ export class RecordListRepository<Row> {
   ) {}
 
   /**
-   * Reads a page of the selected records. Ends the page early, after at least one record, when it exceeds PAGE_BYTES. Reads
-   * the sizes first, and the content only of the records on the page. Checks conditions that no index serves on a bounded
+   * Reads a page of the selected records. Ends the page early, after at least one record, if it exceeds PAGE_BYTES. Reads the
+   * sizes first, and then only the content of the records on the page. Checks conditions that no index serves on a bounded
    * number of records, see `scanPage`.
    */
   async list(
@@ -106,21 +106,21 @@ export class RecordListRepository<Row> {
   }
 
   /**
-   * Reads records in the given order, each by its keys. The list of days repeats some of them, so that PostgreSQL neither
-   * plans for nor locks the partitions of other days. Never prepared, because the plan must know the days.
+   * Reads records in the given order, each by its keys. Days are both joined and listed, so that PostgreSQL neither plans for
+   * nor locks the partitions of other days. Never prepared, because the plan must know the days.
    */
   private async read(scope: Scope, records: readonly SizedRecord[]): Promise<(Row & SourceParts)[]> {
     if (records.length === 0) return [];
     const { name, time, number, columns } = this.table;
     const [table, timeColumn, numberColumn] = [raw(name), raw(`t.${time}`), raw(`t.${number}`)];
-    const places = arrayParameter(
+    const times = arrayParameter(
       'timestamptz',
       records.map(({ page_key }) => BigInt(page_key)),
     );
     const stored = await this.database.query<Row & { source_id: string; record_no: string }>(
       sql`SELECT ${raw(columns)}, t.source_id, ${numberColumn}::text AS record_no
       FROM unnest(${records.map(() => scope.workspaceId)}::text[], ${records.map(({ day }) => day)}::date[],
-        ${places}::timestamptz[], ${records.map(({ page_id }) => page_id)}::int8[]) AS wanted(workspace_id, day, time, number),
+        ${times}::timestamptz[], ${records.map(({ page_id }) => page_id)}::int8[]) AS wanted(workspace_id, day, time, number),
       LATERAL (SELECT * FROM ${table} t WHERE t.workspace_id = wanted.workspace_id
         AND t.day = wanted.day AND t.day = ANY(${[...new Set(records.map(({ day }) => day))]}::date[])
         AND ${timeColumn} = wanted.time AND ${numberColumn} = wanted.number OFFSET 0) t`,

@@ -6,9 +6,9 @@ import { SpanResourceDto, SpanScopeDto } from '../traces/span.dto';
 export class RecordDto {
   /** `service.name` of the resource; null if it is missing or longer than 255 characters. */
   service_name!: string | null;
-  @AnyJsonObject({ description: 'Attributes as they were sent.' })
+  @AnyJsonObject({ description: 'Attributes as sent.' })
   attributes!: unknown;
-  /** OTLP flags as they were sent, an unsigned 32-bit integer. */
+  /** OTLP flags as sent: an unsigned 32-bit integer. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
   flags!: number;
   @ApiProperty({ type: SpanResourceDto })
@@ -19,7 +19,7 @@ export class RecordDto {
 
 /** Describes the pages of lists of records. */
 export const RECORD_PAGE = [
-  'At most `limit` records. A page ends early when it exceeds 4 MiB, or when it has checked the maximum number of records',
-  'against filters that no index serves. `next_cursor` then continues, and carries the rest of an `offset`. `total` is null',
-  'if counting would check more records than that.',
+  'At most `limit` records. A page ends early if it exceeds 4 MiB, or if it has checked the maximum number of records',
+  'against filters that no index serves. Continue with `next_cursor`, which includes the rest of an `offset`. `total` is',
+  'null if counting would check more records than that.',
 ].join(' ');

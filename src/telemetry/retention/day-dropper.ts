@@ -5,7 +5,7 @@ import { rootLogger } from '#platform/logging';
 import { isLockTimeout } from '#platform/problem';
 import { DayPartitionRepository, type PartitionedTable } from '../partitions/day-partition.repository';
 
-/** How long dropping a partition may wait for running statements, and block new ones. */
+/** How long dropping a partition may wait for running statements and block new ones. */
 const LOCK_MS = 500;
 
 /** Steps in the transaction that drops a partition. */
@@ -23,8 +23,8 @@ export class DayDropper {
   ) {}
 
   /**
-   * Drops the partition of a day, in one transaction with the steps before and after. Leaves a day to the next run if its
-   * lock is not free in time.
+   * Drops the partition of a day, in one transaction with the steps before and after. If the lock is not free in time, leaves
+   * the day to the next run.
    */
   async drop(table: PartitionedTable, day: string, { before, after }: DropSteps = {}): Promise<void> {
     try {
@@ -36,12 +36,12 @@ export class DayDropper {
       });
     } catch (error) {
       if (!isLockTimeout(error)) throw error;
-      rootLogger.info({ day }, `a partition of ${table} is in use and will be dropped later`);
+      rootLogger.info({ day }, `a partition of ${table} is in use; the next run drops it`);
     }
   }
 }
 
-/** Returns how many days after its arrival each kind of row is kept. Undefined: for ever. */
+/** Returns for how many days each kind of row is stored after its arrival; undefined means forever. */
 export const retentionDays = (environment: Environment): Record<PartitionedTable, number | undefined> => ({
   spans: environment.TRACE_RETENTION_DAYS,
   log_records: environment.LOG_RETENTION_DAYS ?? environment.TRACE_RETENTION_DAYS,

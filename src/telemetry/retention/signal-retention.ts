@@ -8,8 +8,8 @@ import { DayDropper, daysBefore, retentionDays } from './day-dropper';
 const EXPORT_DAYS = 2;
 
 /**
- * Drops logs and metrics that arrived more than `LOG_RETENTION_DAYS` and `METRIC_RETENTION_DAYS` ago, day by day, the oldest
- * first. Safe to run in any number of workers at once.
+ * Drops logs that arrived more than `LOG_RETENTION_DAYS` ago, and metrics that arrived more than `METRIC_RETENTION_DAYS` ago:
+ * day by day, the oldest first. Safe to run in any number of workers at once.
  */
 @Injectable()
 export class SignalRetention {

@@ -2,9 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { Database, DELETE_BATCH, deleteInBatches, prepared, raw, type Sql, sql, type Tx } from '#platform/db';
 import { SessionWriteRepository } from '../traces/session-write.repository';
 
-/** How many traces of a session were deleted; null for traces without a session. */
+/** Number of deleted traces of one session. */
 export interface DeletedTraces {
   workspace_id: string;
+  /** Null for traces without a session. */
   session_id: string | null;
   count: number;
 }
@@ -21,7 +22,7 @@ const deleteTraces = (day: string, selected: Sql): Sql => sql`WITH deleted AS (
   )
   SELECT workspace_id, session_id, count(*) AS count FROM deleted GROUP BY workspace_id, session_id`;
 
-/** Deletes the rows that old traces have outside the partitions of their spans, in all workspaces. */
+/** Deletes the rows of expired traces outside the partitions of spans, in all workspaces. */
 @Injectable()
 export class TraceRetentionRepository {
   constructor(
@@ -47,8 +48,8 @@ export class TraceRetentionRepository {
   }
 
   /**
-   * Deletes the remaining traces of a day, once their writers have ended. Locks them in a separate statement, because a
-   * statement that waits for a lock does not see the rows it waited for.
+   * Deletes the remaining traces of a day, after their writers have ended. Locks them in a separate statement, because a
+   * statement that waits for a lock does not see the rows that it waited for.
    */
   async deleteRemaining(tx: Tx, day: string): Promise<DeletedTraces[]> {
     await tx.query(

@@ -4,7 +4,7 @@ import { DayPartitionRepository, PARTITIONED_TABLES } from '../partitions/day-pa
 import { DayDropper, daysBefore } from './day-dropper';
 import { type DeletedTraces, TraceRetentionRepository } from './trace-retention.repository';
 
-/** Sources are kept longer than their records, because a process that stored a source does not write it again that day. */
+/** Sources outlive their records by this many days, because a process writes a source only once a day. */
 const SOURCE_DAYS = 2;
 
 /**
@@ -33,9 +33,9 @@ export class TraceRetention {
   }
 
   /**
-   * Deletes the rows of the traces in batches. From then on their spans cannot be found, and a late span creates its trace
-   * again, today. Then drops the partition together with the rows that were locked by writers: locks these rows before the
-   * partition, and their sessions after it, in the order of all writers.
+   * Deletes the rows of the traces in batches. After that, nobody finds their spans, and a late span creates its trace again,
+   * in today's partition. Then drops the partition together with the rows that writers had locked. Locks these rows before
+   * the partition, and their sessions after it, in the order that all writers use.
    */
   private async dropDay(day: string): Promise<void> {
     await this.traces.deleteUnlocked(day);
@@ -46,7 +46,7 @@ export class TraceRetention {
     });
   }
 
-  /** Returns the oldest day with records of any signal, at most the given day. All signals share the sources. */
+  /** Returns the oldest day with records of any signal, but no later than `day`. All signals share the sources. */
   private async oldestDay(day: string): Promise<string> {
     const tables = await Promise.all(PARTITIONED_TABLES.map((table) => this.partitions.list(table)));
     return tables

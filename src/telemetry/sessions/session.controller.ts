@@ -11,8 +11,8 @@ import { SessionDto, SessionListQueryDto, SessionPageDto } from './session.dto';
 import { SessionService } from './session.service';
 
 /**
- * Reads the session id from the path: any text of 1 to 255 characters, because agents name sessions themselves. Error: 404
- * for anything else.
+ * Reads the session id from the path: any text of 1 to 255 characters, because agents choose the ids. Errors: 404 for
+ * anything else.
  */
 const SessionId = createParamDecorator((_: unknown, context: ExecutionContext): string => {
   const id = String(context.switchToHttp().getRequest<ServiceRequest>().params.session_id);
@@ -24,7 +24,7 @@ const SessionId = createParamDecorator((_: unknown, context: ExecutionContext): 
 const ApiSessionId = () =>
   ApiParam({
     name: 'session_id',
-    description: 'The session id as agents send it, percent-encoded.',
+    description: 'The session id that the agent sends, percent-encoded.',
     schema: { type: 'string', minLength: 1, maxLength: NAME_MAX },
   });
 

@@ -16,7 +16,7 @@ export class SessionDto {
   /** Number of spans with an error. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
   error_count!: number;
-  /** Sum over the traces that report it; null if none does. */
+  /** Sum over the traces that report input tokens; null if none does. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
   input_tokens!: number | null;
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
@@ -37,6 +37,6 @@ export class SessionPageDto {
   page!: PageMetaDto;
 }
 
-/** Query of a list of sessions. `since` and `until` apply to the start of their last trace. */
+/** Query of a list of sessions. `since` and `until` apply to the start of a session's last trace. */
 @SortedBy('last_started_at')
 export class SessionListQueryDto extends StartedListQueryDto {}

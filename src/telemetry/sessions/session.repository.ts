@@ -5,10 +5,10 @@ import { addTimes } from '../list-conditions.sql';
 import { MEASURES } from '../traces/trace-columns.sql';
 import type { SessionDto, SessionListQueryDto } from './session.dto';
 
-/** Number of traces, the last ones, that the totals of a session include. */
+/** The totals of a session include at most this many traces: the last ones. */
 export const SESSION_TRACES_MAX = 10_000;
 
-/** Limit of the model names, and of the service names, of a session. */
+/** Maximum number of model names, and of service names, of a session. */
 const NAMES_MAX = 100;
 
 const SORTS: Record<string, SortKey> = {
@@ -48,8 +48,8 @@ export class SessionRepository {
   }
 
   /**
-   * Reads sessions with their totals, in the order of distinct ids, and omits unknown ones. Reads the traces of each session
-   * once, and one more than the totals include, to detect truncation.
+   * Reads sessions with their totals, in the order of the distinct ids. Omits unknown ids. Reads the traces of each session
+   * once, and one more trace than the totals include, to detect truncation.
    */
   async totals({ workspaceId }: Scope, ids: readonly string[]): Promise<SessionDto[]> {
     if (ids.length === 0) return [];

@@ -9,7 +9,7 @@ import type { StartedListQueryDto } from '../traces/trace-query.dto';
 import type { SessionDto, SessionListQueryDto } from './session.dto';
 import { SessionRepository } from './session.repository';
 
-/** Reads sessions from their traces. Errors: 404 for a session that no trace names, 503 if it cannot be read in time. */
+/** Reads sessions from their traces. Errors: 404 for a session that no trace names; 503 if reading takes too long. */
 @Injectable()
 export class SessionService {
   constructor(
@@ -49,7 +49,7 @@ export class SessionService {
     return traces;
   }
 
-  /** Lists the traces of a session that exists whether or not a trace names it. */
+  /** Lists the traces of a session. The list may be empty, because a session of an agent exists without traces. */
   async tracesOf(
     scope: Scope,
     sessionId: string,

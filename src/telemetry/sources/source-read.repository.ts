@@ -14,20 +14,20 @@ const UNKNOWN: SourceParts = { resource: new RawJson('null'), scope: new RawJson
 export class SourceReadRepository {
   constructor(private readonly database: SqlExecutor) {}
 
-  /** Replaces the `source_id` of each row by its source. Reads each source once; rows with the same source share it. */
+  /** Replaces the `source_id` of each row with its source. Reads each source once; rows with the same source share it. */
   async join<Row extends { source_id: string }>(
     scope: Scope,
     rows: readonly Row[],
   ): Promise<(Omit<Row, 'source_id'> & SourceParts)[]> {
     const ids = [...new Set(rows.map(({ source_id }) => source_id))];
-    const found = await this.database.query<SourceParts & { source_id: string }>(
+    const stored = await this.database.query<SourceParts & { source_id: string }>(
       prepared(
         'span-source.by-ids',
         sql`SELECT source_id, resource, scope FROM span_sources
           WHERE workspace_id = ${scope.workspaceId} AND source_id = ANY(${ids}::uuid[])`,
       ),
     );
-    const sources = new Map(found.map(({ source_id, ...parts }) => [source_id, parts]));
+    const sources = new Map(stored.map(({ source_id, ...parts }) => [source_id, parts]));
     return rows.map(({ source_id, ...row }) => ({ ...row, ...(sources.get(source_id) ?? UNKNOWN) }));
   }
 }

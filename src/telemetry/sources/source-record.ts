@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { OtlpResource, OtlpScope } from '#otlp';
 import { isName } from '../span-mapping/field.parser';
 
-/** The resource and instrumentation scope of records. Many records share them, so they are stored once. */
+/** The resource and the instrumentation scope of records. Stored once, because many records share them. */
 export interface Source {
   /** The first 128 bits of the SHA-256 of both, in hexadecimal. */
   id: string;
@@ -16,13 +16,13 @@ export interface WorkspaceSource extends Source {
   workspaceId: string;
 }
 
-/** A record with its source. */
+/** A record that has a source. */
 export interface Sourced {
   workspaceId: string;
   source: Source;
 }
 
-/** Returns the sources of records, creating each once. A scope object belongs to one resource, so it identifies both. */
+/** Creates each source of an export once. A scope object belongs to one resource, so it identifies both. */
 export class SourceCache {
   private readonly sources = new Map<OtlpScope, Source>();
   private readonly resources = new Map<OtlpResource, string>();
@@ -58,7 +58,7 @@ export function sourcesOf(records: readonly Sourced[]): WorkspaceSource[] {
   return [...sources].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, source]) => source);
 }
 
-/** Returns a text that sorts like the pair of ids. */
+/** Returns a key that sorts like the pair of ids. */
 export const sourceKey = (workspaceId: string, sourceId: string): string => `${workspaceId} ${sourceId}`;
 
 const resourceJson = (resource: OtlpResource): string =>
@@ -77,7 +77,7 @@ const scopeJson = (scope: OtlpScope): string =>
     schema_url: scope.schemaUrl,
   });
 
-/** Returns the `service.name` of a resource; null if it is missing or longer than a name may be. */
+/** Returns the `service.name` of a resource; null if it is missing or too long for a name. */
 export function serviceNameOf({ attributes }: OtlpResource): string | null {
   const name = attributes['service.name'];
   return typeof name === 'string' && isName(name) ? name : null;

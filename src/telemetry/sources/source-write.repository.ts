@@ -4,7 +4,7 @@ import { BulkColumns, inChunks, prepared, sql, type Tx } from '#platform/db';
 import { TODAY } from '../partitions/day-partition.repository';
 import { sourceKey, type WorkspaceSource } from './source-record';
 
-/** Number of stored sources that a process remembers, so that it does not write them again. */
+/** Number of stored sources that a process caches, so that it does not write them again. */
 const CACHED_SOURCES = 10_000;
 
 const COLUMNS = new BulkColumns<WorkspaceSource>([
@@ -20,7 +20,7 @@ export class SourceWriteRepository {
   /** The day on which this process last stored each source. */
   private readonly storedOn = new LRUCache<string, string>({ max: CACHED_SOURCES });
 
-  /** Stores missing sources and marks all as used today. Skips those that this process has already marked today. */
+  /** Stores missing sources and marks all as used today. Skips sources that this process has already marked today. */
   async upsert(tx: Tx, sources: readonly WorkspaceSource[]): Promise<void> {
     const today = new Date().toISOString().slice(0, 10);
     const unmarked = sources.filter(

@@ -10,7 +10,7 @@ const FILTER_FIELDS = [...FEED_TEXT_FIELDS, ...MEASURE_FIELDS] as const;
 
 const FILTER_VALUE = {
   description:
-    'A text, or a number for a measure. Null matches traces without a value. For `in`, a list of 1 to 100 values.',
+    'A string, or a number for a measure. Null matches traces without a value. For `in`, a list of 1 to 100 values.',
 };
 
 /** A condition on a field of a trace, in the form of the filters of trace statistics. */
@@ -42,26 +42,26 @@ export function conditionErrors(dto: TraceConditions): FieldError[] {
   readFilters(dto.filters ?? [], FILTER_FIELDS, errors);
   const [since, until] = [timeOf(dto.since), timeOf(dto.until)];
   if (since && until && since >= until) {
-    errors.push({ pointer: '/since', detail: 'must be earlier than until' });
+    errors.push({ pointer: '/since', detail: 'must be earlier than `until`' });
   }
   return errors;
 }
 
-/** Errors: 422 for unknown values of enumerated members, of fields and operators, and of `status`. */
+/** Checks the values of a selection. Errors: 422 for unknown enumeration values, fields, operators, and values of `status`. */
 export function checkSelectionValues(dto: TraceConditions): void {
   const errors = [...valueErrors(dto, ''), ...statusErrors(dto.filters ?? [])];
   if (errors.length > 0) throw problem.validationFailed(errors);
 }
 
-/** Parses filters that were valid when they were checked. */
+/** Parses filters that have been checked before. */
 export function parseFilters(filters: readonly FilterInput[]): TraceFilter[] {
   const errors: FieldError[] = [];
-  const read = readFilters(filters, FILTER_FIELDS, errors);
-  if (errors.length > 0) throw new Error(`Checked filters cannot be read: ${JSON.stringify(errors)}`);
-  return read;
+  const parsed = readFilters(filters, FILTER_FIELDS, errors);
+  if (errors.length > 0) throw new Error(`Checked filters are invalid: ${JSON.stringify(errors)}`);
+  return parsed;
 }
 
-/** Parses conditions that were valid when they were checked. */
+/** Parses conditions that have been checked before. */
 export const parseConditions = ({ filters, since, until }: TraceConditions) => ({
   filters: filters?.length ? parseFilters(filters) : undefined,
   since: timeOf(since),

@@ -33,7 +33,7 @@ const KINDS: Readonly<
   },
 };
 
-/** A filter as it was sent. */
+/** A filter as sent by the client. */
 export interface FilterInput {
   field: string;
   op: string;
@@ -41,20 +41,20 @@ export interface FilterInput {
 }
 
 /**
- * Translates filters for the trace store. Skips those with an unknown field or operator. Adds the errors of their values: a
- * wrong type, and bounds that no value can meet.
+ * Translates filters for the trace store. Skips filters with an unknown field or operator. Adds an error for each value of the
+ * wrong type, and for bounds that no value can meet.
  */
 export function readFilters(
   filters: readonly FilterInput[],
   fields: readonly string[],
   errors: FieldError[],
 ): TraceFilter[] {
-  const read = filters.flatMap((filter, index) => {
-    const found = readFilter(filter, fields, `/filters/${index}/value`, errors);
-    return found ? [{ ...found, index }] : [];
+  const parsed = filters.flatMap((filter, index) => {
+    const one = readFilter(filter, fields, `/filters/${index}/value`, errors);
+    return one ? [{ ...one, index }] : [];
   });
-  errors.push(...contradictoryBounds(read));
-  return read.map(({ index: _index, ...filter }) => filter);
+  errors.push(...contradictoryBounds(parsed));
+  return parsed.map(({ index: _index, ...filter }) => filter);
 }
 
 /** Returns the errors of filters by an unknown `status`. */
@@ -67,7 +67,7 @@ export const statusErrors = (filters: readonly FilterInput[]): FieldError[] =>
       : [{ pointer: `/filters/${index}/value`, detail: `must be one of ${TRACE_STATUSES.join(', ')}` }];
   });
 
-/** Skips unknown fields and operators, which the check of values refuses (422). */
+/** Reads a filter. Skips unknown fields and operators, which the check of values rejects (422). */
 function readFilter(
   { field, op, value }: FilterInput,
   fields: readonly string[],
@@ -83,7 +83,7 @@ function readFilter(
   const { detail, read } = KINDS[kind];
   if (op === 'gte' || op === 'lte') {
     if (kind === 'text') {
-      return fault(`must be eq or in for ${field}, which is a string`, pointer.replace(/value$/, 'op'));
+      return fault(`must be eq or in, because ${field} is a string`, pointer.replace(/value$/, 'op'));
     }
     const bound = read(value) as number | Date | null;
     return bound === null ? fault(detail) : op === 'gte' ? { field, from: bound } : { field, to: bound };
@@ -91,9 +91,9 @@ function readFilter(
   if (op === 'in' && (!Array.isArray(value) || value.length < 1 || value.length > FILTER_VALUES_MAX)) {
     return fault(`must be a list of 1 to ${FILTER_VALUES_MAX} values for the operator in`);
   }
-  const given: unknown[] = op === 'in' ? (value as unknown[]) : [value];
-  const values = given.map((one) => (one === null ? null : read(one)));
-  const wrong = values.findIndex((one, index) => one === null && given[index] !== null);
+  const inputs: unknown[] = op === 'in' ? (value as unknown[]) : [value];
+  const values = inputs.map((one) => (one === null ? null : read(one)));
+  const wrong = values.findIndex((one, index) => one === null && inputs[index] !== null);
   if (wrong >= 0) return fault(detail, op === 'in' ? `${pointer}/${wrong}` : pointer);
   return { field, among: values };
 }
@@ -109,7 +109,7 @@ function contradictoryBounds(filters: (TraceFilter & { index: number })[]): Fiel
       ? [
           {
             pointer: `/filters/${index}/value`,
-            detail: `is less than the lower bound in filters/${above.index}`,
+            detail: `must not be less than the lower bound in filters/${above.index}`,
           },
         ]
       : [];

@@ -3,7 +3,7 @@ import { type FieldError, problem } from '#platform/problem';
 import { DEFAULT_METRICS, type TraceMetric, type TraceStatsQuery } from '../traces/trace-stats.types';
 import { type FilterInput, readFilters, statusErrors } from './trace-filters';
 
-/** A query for statistics as it was sent. */
+/** A query for statistics as sent by the client. */
 export interface StatsQueryInput {
   metrics?: TraceMetric[] | null;
   group_by?: string[] | null;
@@ -17,38 +17,38 @@ export function readStatsQuery(
   { metrics, group_by, filters }: StatsQueryInput,
   fields: readonly string[],
 ): Omit<TraceStatsQuery, 'among'> {
-  const asked = metrics && metrics.length > 0 ? metrics : DEFAULT_METRICS;
+  const requested = metrics && metrics.length > 0 ? metrics : DEFAULT_METRICS;
   const groupBy = group_by ?? [];
   const errors = [
-    ...repeated(
+    ...duplicateErrors(
       '/metrics',
-      asked.map(({ measure, aggregation }) => `${measure}.${aggregation}`),
+      requested.map(({ measure, aggregation }) => `${measure}.${aggregation}`),
     ),
-    ...repeated('/group_by', groupBy),
-    ...asked.flatMap(countErrors),
+    ...duplicateErrors('/group_by', groupBy),
+    ...requested.flatMap(countErrors),
   ];
-  const read = readFilters(filters ?? [], fields, errors);
+  const parsed = readFilters(filters ?? [], fields, errors);
   if (errors.length > 0) throw problem.invalidFields(errors);
-  return { metrics: asked, groupBy, filters: read };
+  return { metrics: requested, groupBy, filters: parsed };
 }
 
-/** Throws 422 for unknown measures, aggregations, groups, fields, operators, and values of `status`. */
+/** Checks the values of a query. Errors: 422 for unknown measures, aggregations, groups, fields, operators, and `status`. */
 export function checkStatsValues(dto: StatsQueryInput): void {
   const errors = [...valueErrors(dto, ''), ...statusErrors(dto.filters ?? [])];
   if (errors.length > 0) throw problem.validationFailed(errors);
 }
 
-function repeated(pointer: string, names: readonly string[]): FieldError[] {
+function duplicateErrors(pointer: string, names: readonly string[]): FieldError[] {
   return names.flatMap((name, index) => {
     const first = names.indexOf(name);
     return first < index
-      ? [{ pointer: `${pointer}/${index}`, detail: `is the same as ${pointer.slice(1)}/${first}` }]
+      ? [{ pointer: `${pointer}/${index}`, detail: `must not repeat ${pointer.slice(1)}/${first}` }]
       : [];
   });
 }
 
 function countErrors({ measure, aggregation }: TraceMetric, index: number): FieldError[] {
   if (measure !== 'count' || aggregation === 'count' || aggregation === 'sum') return [];
-  const detail = 'must be count or sum for the measure count, which is the number of traces';
+  const detail = 'must be count or sum, because the measure count is the number of traces';
   return [{ pointer: `/metrics/${index}/aggregation`, detail }];
 }

@@ -32,7 +32,7 @@ export const TELEMETRY_STATS_FIELDS = [
   'started_at',
 ] as const;
 
-/** A statistic of each group. Traces without a value of the measure are left out. */
+/** A statistic of each group. Ignores traces without a value of the measure. */
 export class TraceMetricDto {
   /** `total_tokens` is input plus output tokens. `count` counts traces; combine it with `count` or `sum`. */
   @IsOneOf(TRACE_MEASURES)
@@ -77,7 +77,7 @@ export const FiltersOf = (type: () => new () => TraceConditionDto) =>
 export abstract class TraceConditionDto {
   abstract field: string;
 
-  /** `gte` and `lte` are for measures and times. */
+  /** `gte` and `lte` apply only to measures and times. */
   @IsOneOf(STATS_OPERATORS)
   op!: (typeof STATS_OPERATORS)[number];
 
@@ -87,7 +87,7 @@ export abstract class TraceConditionDto {
 
 /** The metrics of a query. */
 export class TraceMetricsDto {
-  /** Absent or empty: count, duration p50 and p95, and sums of tokens, cost and errors. */
+  /** By default: count, p50 and p95 of the duration, and sums of tokens, cost and errors. */
   @ApiProperty({ type: [TraceMetricDto], maxItems: METRICS_MAX, nullable: true, required: false })
   @IsOptional()
   @IsArray()
@@ -105,18 +105,18 @@ export class TelemetryTraceFilterDto extends TraceConditionDto {
 /** A query for statistics of a workspace's traces. */
 @ValuesCheckedLater()
 export class TelemetryTraceStatsQueryDto extends TraceMetricsDto {
-  /** Inclusive lower bound of the start (RFC 3339). Absent: seven days before `until`. */
+  /** Inclusive lower bound of the start (RFC 3339). Defaults to seven days before `until`. */
   @NotNull()
   @IsTime({ required: false })
   since?: string;
 
-  /** Exclusive upper bound of the start (RFC 3339). Absent: now, or `since` if that is later. */
+  /** Exclusive upper bound of the start (RFC 3339). Defaults to now, or to `since` if that is later. */
   @NotNull()
   @IsTime({ required: false })
   @NotBelow('since', instantOf)
   until?: string;
 
-  /** Absent or empty: one row for all traces. `day` is the date of the start, in UTC. */
+  /** Without groups, one row covers all traces. `day` is the date of the start, in UTC. */
   @GroupsOf(GROUPS)
   group_by?: (typeof GROUPS)[number][] | null;
 
@@ -128,7 +128,7 @@ const VALUES_BY_NAME = (description: string, type: string): ApiPropertyOptions =
   ({ type: 'object', additionalProperties: { type: [type, 'null'] }, description }) as ApiPropertyOptions;
 
 export class TraceStatsRowDto {
-  @ApiProperty(VALUES_BY_NAME('A member for each of `group_by`. Null for traces without a value.', 'string'))
+  @ApiProperty(VALUES_BY_NAME('One member for each item of `group_by`. Null for traces without a value.', 'string'))
   group!: Record<string, string | null>;
 
   @ApiProperty(
@@ -142,9 +142,9 @@ export class TelemetryTraceStatsDto {
   /** One row for each group, in the order of the group's values, null last. */
   @ApiProperty({ type: [TraceStatsRowDto] })
   rows!: unknown;
-  /** The time range of the query, also where it states none. */
+  /** The time range of the query, including defaults. */
   since!: Date;
   until!: Date;
-  /** Whether `rows` is cut, at 10,000 groups or 32 MiB. */
+  /** Whether `rows` is truncated, to the first 10,000 groups or to 32 MiB. */
   is_truncated!: boolean;
 }

@@ -12,14 +12,14 @@ import { checkStatsValues, readStatsQuery } from './trace-stats-query';
 /** The time range of a query without `since`, in microseconds. */
 const PERIOD_US = 7n * 86_400_000_000n;
 
-/** Statistics of the traces of a workspace. */
+/** Computes statistics of the traces of a workspace. */
 @Injectable()
 export class TelemetryTraceStatsService {
   constructor(private readonly store: TraceStore) {}
 
   /**
-   * Returns statistics of the traces that started in a time range. Errors: 400 for a query that contradicts itself, 422 for
-   * unknown names, 503 when the traces cannot be read in time.
+   * Returns statistics of the traces that started in a time range. Errors: 400 for a query that contradicts itself; 422 for
+   * unknown names; 503 if reading takes too long.
    */
   async query(
     scope: Scope,

@@ -6,13 +6,13 @@ import { MESSAGE_EVENTS } from '../span-mapping/meaning.table';
 import type { MeaningfulEvent } from '../span-mapping/span-meaning.types';
 import type { LocatedTrace } from './trace.types';
 
-/** Records that are read, at most. */
+/** Maximum number of records read. */
 const RECORDS_MAX = 10_000;
 
-/** Events, and whether all were read. */
 export interface LoggedEvents {
   events: LoggedEvent[];
-  isWhole: boolean;
+  /** Whether all events were read. */
+  isComplete: boolean;
 }
 
 /** An event of a model call that was sent as a log record. */
@@ -37,8 +37,8 @@ export class MessageLogRepository {
   constructor(private readonly database: SqlExecutor) {}
 
   /**
-   * Reads the records of traces in their order, up to `maxBytes`. Records are stored by the day of their arrival, and those
-   * of a trace do not arrive a day before its first span does, which is exported when it ends.
+   * Reads the records of traces in their order, up to `maxBytes`. Records are stored by the day of their arrival. The search
+   * starts one day before the trace's day, because records may arrive before the first span, which is exported when it ends.
    */
   async ofTraces(
     { workspaceId }: Scope,
@@ -62,14 +62,15 @@ export class MessageLogRepository {
           ) first
         ) l WHERE l.contents - l.content_size <= ${maxBytes} ORDER BY l.logged_at, l.log_no`,
     );
-    const read = rows.filter(({ fits }) => fits);
-    return { events: read.map(toEvent), isWhole: read.length === rows.length && rows.length < RECORDS_MAX };
+    const fitting = rows.filter(({ fits }) => fits);
+    const isComplete = fitting.length === rows.length && rows.length < RECORDS_MAX;
+    return { events: fitting.map(toEvent), isComplete };
   }
 }
 
 const earliest = (traces: readonly LocatedTrace[]): string => traces.map(({ day }) => day).sort()[0]!;
 
-/** Messages are in the attributes of a record, or in its body, as the conventions had it up to version 1.36. */
+/** Reads messages from the attributes of a record, and from its body, which conventions up to version 1.36 used. */
 function toEvent({ trace_id, span_id, event_name, body, attributes }: MessageRow): LoggedEvent {
   const content = body?.parse() as OtlpValue | undefined;
   const isObject = typeof content === 'object' && content !== null && !Array.isArray(content);

@@ -17,23 +17,26 @@ import type { TraceListQueryDto, TraceSort } from './trace-query.dto';
 import type { ScorePosition, TraceScores } from './trace-scores';
 import type { TraceSummary } from './trace.dto';
 
-/** Traces that one statement reads by their scores, at first and at most, and that a page reads at most. */
+/** Number of traces that the first statement of a page reads by their scores. Each further statement reads twice as many. */
 const FIRST_BATCH = 100;
+/** Maximum number of traces per statement. */
 const BATCH_MAX = 2_000;
+/** Maximum number of traces per page. */
 const PAGE_MAX = 20_000;
-/** The last, if the filters also read spans. */
+/** Maximum number of traces per page if the filters also read spans. */
 const LOOKUP_PAGE_MAX = 2_000;
 
-/** Where a page starts: after a trace, and the traces that remain to be skipped. */
+/** Where a page starts. */
 interface Start {
   after: ScorePosition | undefined;
+  /** Number of traces that remain to be skipped. */
   toSkip: number;
 }
 
-/** The sort of a cursor, and the rows that remain to be skipped. */
+/** The sort in a cursor, with the number of rows that remain to be skipped. */
 const CURSOR_SORT = /^(.+?)(?:\+([1-9]\d{0,9}))?$/;
 
-/** Reads the traces with a score of a scorer in the order of the scores. */
+/** Lists the traces with a score by a scorer, in the order of the scores. */
 export class ScoreOrderedTraces {
   private readonly sort: string;
   private readonly descending: boolean;
@@ -51,8 +54,8 @@ export class ScoreOrderedTraces {
   }
 
   /**
-   * @param traceIds all traces that the times and names of the query leave, if they are few: the order of all scores might
-   *   meet them late
+   * @param traceIds all traces that match the times and names of the query, if they are few, because a scan in the order of
+   *   all scores might meet them late
    * @param total counts the traces of all pages
    */
   async list(
@@ -79,25 +82,25 @@ export class ScoreOrderedTraces {
     traceIds: readonly string[] | undefined,
   ): Promise<string | null> {
     const checks = checksOf(this.query, timesOf(this.query));
-    const most = 'lookup' in checks ? LOOKUP_PAGE_MAX : PAGE_MAX;
-    const until = scanEnd(this.database);
+    const readMax = 'lookup' in checks ? LOOKUP_PAGE_MAX : PAGE_MAX;
+    const deadline = scanEnd(this.database);
     const selection = { scorer: this.by.scorer, source: this.query.score_source ?? null, traceIds };
     let { after } = start;
-    const goesOn = (read: number): boolean =>
-      read < most || (rows.length === 0 && start.toSkip === 0 && performance.now() < until);
-    for (let read = 0, batch = FIRST_BATCH; goesOn(read); batch = Math.min(batch * 2, BATCH_MAX)) {
+    const mayContinue = (read: number): boolean =>
+      read < readMax || (rows.length === 0 && start.toSkip === 0 && performance.now() < deadline);
+    for (let read = 0, batch = FIRST_BATCH; mayContinue(read); batch = Math.min(batch * 2, BATCH_MAX)) {
       const order = { ...selection, descending: this.descending, after, limit: batch };
-      const places = await this.scores.ordered(this.database, this.scope, order);
-      const found = await this.read(places.map(({ trace_id }) => trace_id), checks); // prettier-ignore
-      for (const place of places) {
-        const trace = found.get(place.trace_id);
+      const scored = await this.scores.listByScore(this.database, this.scope, order);
+      const traces = await this.read(scored.map(({ trace_id }) => trace_id), checks); // prettier-ignore
+      for (const position of scored) {
+        const trace = traces.get(position.trace_id);
         if (trace && rows.length === limit) return this.cursorAfter(after!, 0);
         if (trace && start.toSkip > 0) start.toSkip -= 1;
         else if (trace) rows.push(trace);
-        after = place;
+        after = position;
       }
-      if (places.length < batch) return null;
-      read += places.length;
+      if (scored.length < batch) return null;
+      read += scored.length;
     }
     return this.cursorAfter(after!, start.toSkip);
   }
@@ -108,11 +111,11 @@ export class ScoreOrderedTraces {
   ): Promise<Map<string, TraceSummary>> {
     const checks = [condition, lookup].filter((one): one is Sql => one !== undefined);
     const where = checks.length > 0 ? sql`WHERE ${join(checks, ' AND ')}` : sql``;
-    const found = await this.database.query<TraceSummary & { page_key: null; page_id: string }>(
+    const traces = await this.database.query<TraceSummary & { page_key: null; page_id: string }>(
       sql`SELECT ${SUMMARY}, t.trace_id AS page_id FROM ${tracesOf(this.scope, traceIds)} t ${where}`,
     );
-    const kept = this.keep ? await this.keep(found) : found;
-    return new Map(kept.map((trace) => [trace.page_id, trace as unknown as TraceSummary]));
+    const matching = this.keep ? await this.keep(traces) : traces;
+    return new Map(matching.map((trace) => [trace.page_id, trace as unknown as TraceSummary]));
   }
 
   private cursorAfter({ score, score_id }: ScorePosition, toSkip: number): string {

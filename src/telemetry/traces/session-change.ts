@@ -4,7 +4,7 @@ export interface SessionChange {
   sessionId: string;
   /** Start of the trace in microseconds since 1970; null if the trace has left the session. */
   startedAt: bigint | null;
-  /** A trace that may have been its last one has left the session, or now starts earlier. */
+  /** Whether a trace that may have been the last one has left the session or now starts earlier. */
   isShrunk: boolean;
 }
 

@@ -19,15 +19,15 @@ const upsertLater = (sessions: readonly SessionChange[]) =>
   );
 
 /**
- * The last trace of a session. A range condition in the order of the index, so that only that index fits: if the
- * statistics know a single session only, PostgreSQL would otherwise search all traces.
+ * The last trace of a session. Uses a range condition in the order of the index, so that only this index fits. Otherwise,
+ * PostgreSQL would search all traces if its statistics contain only one session.
  */
 const LAST_OF =
   raw(`t.workspace_id = given.workspace_id AND t.session_id BETWEEN given.session_id AND given.session_id
       ORDER BY t.session_id DESC, t.started_at DESC, t.trace_id DESC LIMIT 1`);
 
 /**
- * Sets the start of each session's last trace. A separate statement after the lock, so that it sees the traces of
+ * Sets the start of each session's last trace. Runs in a separate statement after the lock, so that it sees the traces of the
  * transactions that the lock waited for.
  */
 const recomputeLast = (sessions: readonly SessionChange[]) =>
@@ -49,7 +49,7 @@ const deleteEmpty = (sessions: readonly SessionChange[]) =>
     WHERE (SELECT t.trace_id FROM traces t WHERE ${LAST_OF}) IS NULL))`,
   );
 
-/** Stores which sessions exist and when the last trace of each started. */
+/** Stores which sessions exist, and when the last trace of each session started. */
 @Injectable()
 export class SessionWriteRepository {
   /**

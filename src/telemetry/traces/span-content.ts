@@ -8,15 +8,15 @@ import type { LocatedTrace, StoredSpan, TraceSpan } from './trace.types';
 
 const NO_RESOURCE = { attributes: {} };
 
-/** Adds to spans the input and output in their attributes and events. */
+/** Adds input and output to spans, read from their attributes and events. */
 export async function withContent(spans: readonly StoredSpan[]): Promise<TraceSpan[]> {
   const pace = new Pace();
-  const found: TraceSpan[] = [];
+  const result: TraceSpan[] = [];
   for (const span of spans) {
     if (pace.isDue()) await pace.rest();
-    found.push({ ...span, ...textsOf(contentOf(span)) });
+    result.push({ ...span, ...textsOf(contentOf(span)) });
   }
-  return found;
+  return result;
 }
 
 function contentOf({ attributes, events }: StoredSpan): SpanContent {
@@ -33,7 +33,7 @@ const textsOf = ({ input, output }: SpanContent): Pick<TraceSpan, 'input' | 'out
   output: output === null ? null : new RawJson(JSON.stringify(output)),
 });
 
-/** Returns the traces with a model call, or with no call at all, whose messages may be in log records. */
+/** Returns the traces with a model call without messages, or without any model call: their messages may be in log records. */
 export function tracesWithoutMessages(
   spans: readonly TraceSpan[],
   traces: readonly LocatedTrace[],
@@ -44,13 +44,13 @@ export function tracesWithoutMessages(
   });
 }
 
-/** Tells whether a span may be a call of a model: instrumentations name one of these for every call. */
+/** Returns whether a span may be a model call. Instrumentations send an operation, provider or model for every call. */
 export const mayBeCall = ({ operation, provider, model, tool_name }: TraceSpan): boolean =>
   tool_name === null && (operation ?? provider ?? model) !== null;
 
 /**
- * Adds the input and output in log records to the spans that have none. A record that names none of a trace's calls is about
- * its first call, so that reading only calls finds the same messages. Without calls, the same holds for all spans.
+ * Adds the input and output from log records to the spans that have none. A record that names none of a trace's calls belongs
+ * to its first call, so that reading only the calls finds the same messages. Without calls, it belongs to the first span.
  */
 export function withLoggedContent(spans: readonly TraceSpan[], events: readonly LoggedEvent[]): TraceSpan[] {
   if (events.length === 0) return [...spans];

@@ -15,19 +15,19 @@ export type SpanHeader = Omit<
   'attributes' | 'events' | 'links' | 'resource' | 'scope' | 'traceState' | 'flags' | 'endTimeUnixNano'
 >;
 
-/** The parts of a trace's root span that its trace shows. */
+/** The parts of a root span that its trace returns. */
 export interface RootView {
   name: string;
   /** JSON texts; null if the span has none. */
   input: string | null;
   output: string | null;
-  /** The cost that it reports for the calls below it; null if it reports none or is itself a call. */
+  /** The cost that the span reports for the calls below it; null if it reports none or is itself a call. */
   costUsd: number | null;
 }
 
 /**
- * A span to store, with the fields that its trace aggregates. It does not hold the attributes as they were decoded, which
- * take several times as much memory as all the rest.
+ * A span to store, with the fields that its trace aggregates. It does not hold the decoded attributes, which take several times
+ * as much memory as all the rest.
  */
 export interface SpanRecord {
   workspaceId: string;
@@ -39,19 +39,19 @@ export interface SpanRecord {
   fields: SpanFields;
   /** The cost that the span reports, else the price of its tokens. */
   costUsd: number | null;
-  /** Its tokens and cost are the sum over the spans below it. */
+  /** Whether the span's tokens and cost are the sum over the spans below it. */
   repeatsUsage: boolean;
   /** Whether the span itself names the version in `fields`, rather than its service. */
   namesVersion: boolean;
-  /** Null unless it is a root. */
+  /** Null unless the span is a root. */
   root: RootView | null;
-  /** The scores that it reports. */
+  /** The scores that the span reports. */
   scores: readonly EvaluationEvent[];
-  /** Its content as JSON texts; null for none. Prepared beforehand because building a statement cannot pause. */
+  /** The content as JSON texts; null if empty. Prepared in advance because building a statement cannot pause. */
   content: { attributes: TextSlice; events: TextSlice | null; links: TextSlice | null };
 }
 
-/** Size of the buffers that hold the content of an export, in bytes. Smaller exports take smaller ones. */
+/** Size of the buffers that hold the content of an export, in bytes. Smaller exports use smaller buffers. */
 const SLAB_BYTES = 64 * 1024;
 
 /**
@@ -76,8 +76,8 @@ export function* toSpanRecords(
 }
 
 /**
- * Returns the spans of several exports in the order of their traces' keys, in which all writers lock traces. If a span was
- * sent twice, the first one is kept.
+ * Returns the spans of several exports in the order of their traces' keys, in which all writers lock traces. Of a span that was
+ * sent twice, keeps the first.
  */
 export async function mergeRecords(lists: readonly (readonly SpanRecord[])[]): Promise<SpanRecord[]> {
   const pace = new Pace();
@@ -102,10 +102,10 @@ export async function mergeRecords(lists: readonly (readonly SpanRecord[])[]): P
     .flatMap(([, spans]) => [...spans.values()]);
 }
 
-/** Returns a text that sorts like the pair of ids. */
+/** Returns a key that sorts like the pair of ids. */
 export const traceKey = (workspaceId: string, traceId: string): string => `${workspaceId} ${traceId}`;
 
-/** Converts a span's id into the 64-bit integer that PostgreSQL stores. */
+/** Converts a span id to the 64-bit integer that PostgreSQL stores. */
 export const bitsOf = (spanId: string): bigint => BigInt.asIntN(64, BigInt(`0x${spanId}`));
 
 function toSpanRecord(
@@ -135,7 +135,7 @@ function toSpanRecord(
     },
     source,
     startedAt,
-    // 0 if no end was sent
+    // 0 if the sender sent no end
     endedAt: span.endTimeUnixNano === 0n ? startedAt : microseconds(span.endTimeUnixNano),
     fields,
     costUsd: fields.costUsd ?? prices.costOf(fields, timeOf(startedAt)),
@@ -151,7 +151,7 @@ function toSpanRecord(
   };
 }
 
-/** Reads what a trace shows of its root. Not done for other spans, because it may parse their messages. */
+/** Reads the parts of a root span that its trace returns. Not used for other spans, because it may parse messages. */
 function rootView(span: OtlpSpan, { operation, costUsd }: SpanFields): RootView {
   const { input, output } = readSpanContent(span);
   return {
@@ -170,7 +170,7 @@ const timeOf = (us: bigint): Date => new Date(Number(us / 1000n));
 
 const microseconds = (nanoseconds: bigint): bigint => nanoseconds / 1000n;
 
-/** Converts a time to microseconds, rounded down; null for 0, which is an unknown time in OTLP. */
+/** Converts nanoseconds to microseconds, rounded down; null for 0, which is an unknown time in OTLP. */
 export const microsecondsOrNull = (nanoseconds: bigint): bigint | null =>
   nanoseconds === 0n ? null : microseconds(nanoseconds);
 
@@ -202,8 +202,8 @@ export function nanosecondTime(nanoseconds: bigint): string {
 }
 
 /**
- * Operations that consist of model calls rather than being one, as the conventions name them, in lower case.
- * Instrumentations report the summed usage of the calls below on such a span, so adding both would count it twice.
+ * Operations that consist of model calls instead of being one, as the conventions name them, in lower case. On such a span,
+ * instrumentations report the summed usage of the calls below it, so adding both would count the usage twice.
  */
 const STEPS_OF_CALLS = new Set([
   // gen_ai.operation.name
@@ -226,6 +226,6 @@ const STEPS_OF_CALLS = new Set([
   'ai.embedmany',
 ]);
 
-/** Whether a span of this operation repeats the tokens and cost of the model calls below it. */
+/** Returns whether a span of this operation repeats the tokens and cost of the model calls below it. */
 export const repeatsUsage = (operation: string | null): boolean =>
   operation !== null && STEPS_OF_CALLS.has(operation.toLowerCase());

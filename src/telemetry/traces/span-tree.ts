@@ -4,11 +4,11 @@ interface TreeNode {
   parent_span_id: string | null;
 }
 
-/** A span, and its depth among the given spans. */
+/** A span, and its depth in the tree of the passed spans. */
 export type WithDepth<Span> = Span & { depth: number };
 
 /**
- * Sorts spans in the order of their tree: each before its children, and children in the given order. A span whose parent is
+ * Sorts spans in the order of their tree: each before its children, and children in the passed order. A span whose parent is
  * missing is at the top. A cycle of parents, which only a broken or hostile sender sends, is cut at its first span. Runs in
  * linear time, without recursion.
  */
@@ -22,22 +22,22 @@ export function sortInTreeOrder<Span extends TreeNode>(spans: readonly Span[]): 
     else if (below.has(parent)) below.get(parent)!.push(span);
     else below.set(parent, [span]);
   }
-  const placed = new Map<string, WithDepth<Span>>();
+  const visited = new Map<string, WithDepth<Span>>();
   // spans that are not below the top are in a cycle, or below one
-  for (const span of [...top, ...spans]) placeSubtree(span, below, placed);
-  return [...placed.values()];
+  for (const span of [...top, ...spans]) visitSubtree(span, below, visited);
+  return [...visited.values()];
 }
 
-function placeSubtree<Span extends TreeNode>(
+function visitSubtree<Span extends TreeNode>(
   first: Span,
   below: Map<string, Span[]>,
-  placed: Map<string, WithDepth<Span>>,
+  visited: Map<string, WithDepth<Span>>,
 ): void {
-  const waiting = [{ ...first, depth: 0 }];
-  for (let span = waiting.pop(); span; span = waiting.pop()) {
-    if (placed.has(span.span_id)) continue;
-    placed.set(span.span_id, span);
+  const stack = [{ ...first, depth: 0 }];
+  for (let span = stack.pop(); span; span = stack.pop()) {
+    if (visited.has(span.span_id)) continue;
+    visited.set(span.span_id, span);
     const children = below.get(span.span_id) ?? [];
-    for (let n = children.length - 1; n >= 0; n--) waiting.push({ ...children[n]!, depth: span.depth + 1 });
+    for (let n = children.length - 1; n >= 0; n--) stack.push({ ...children[n]!, depth: span.depth + 1 });
   }
 }

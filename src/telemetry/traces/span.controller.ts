@@ -17,13 +17,13 @@ import { SPAN_MEDIA, SpanService } from './span.service';
 export class SpanController {
   constructor(private readonly spans: SpanService) {}
 
-  /** List a trace's spans, by start */
+  /** List the spans of a trace, by start */
   @Get()
   @RequireRole('viewer')
   @ApiOkResponse({
     type: TelemetrySpanPageDto,
     description:
-      'At most `limit` spans. A page ends early when it exceeds 4 MiB; `next_cursor` then continues.',
+      'At most `limit` spans. A page ends early if it exceeds 4 MiB. Continue with `next_cursor`.',
   })
   list(
     @CurrentScope() scope: Scope,
@@ -34,12 +34,12 @@ export class SpanController {
     return this.spans.list(scope, traceId, query, signal);
   }
 
-  /** Export all of a trace's spans, by start */
+  /** Export all spans of a trace, by start */
   @Get('export')
   @RequireRole('viewer')
   @ApiOkResponse({
     description:
-      'One span per line, with the members of the list. The response is streamed; it breaks off if reading fails.',
+      'One span per line, with the same members as in the list. The response is streamed, and is cut off if reading fails.',
     content: { [SPAN_MEDIA]: { schema: { type: 'string' } } },
     headers: {
       'Content-Disposition': { description: 'The name of the file.', schema: { type: 'string' } },

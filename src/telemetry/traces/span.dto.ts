@@ -10,9 +10,9 @@ export class SpanStatusDto {
 }
 
 class WithAttributesDto {
-  @AnyJsonObject({ description: 'Attributes as they were sent.' })
+  @AnyJsonObject({ description: 'Attributes as sent.' })
   attributes!: unknown;
-  /** Number of attributes that the sender, or the service beyond its limit, dropped. */
+  /** Number of attributes that were dropped by the sender, or by the service beyond its limit. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   dropped_attributes_count!: number;
 }
@@ -61,20 +61,20 @@ export class SpanHeadDto {
   ended_at!: Date;
   @ApiProperty({ type: 'number', minimum: 0 })
   duration_ms!: number;
-  /** Number of attributes that the sender, or the service beyond its limit, dropped. */
+  /** Number of attributes that were dropped by the sender, or by the service beyond its limit. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
   dropped_attributes_count!: number;
-  /** The same for events. */
+  /** Number of dropped events. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
   dropped_events_count!: number;
-  /** The same for links. */
+  /** Number of dropped links. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
   dropped_links_count!: number;
 }
 
-/** A span as it was sent. */
+/** A span as sent. */
 export class SpanDto extends SpanHeadDto {
-  @AnyJsonObject({ description: 'Attributes as they were sent.' })
+  @AnyJsonObject({ description: 'Attributes as sent.' })
   attributes!: unknown;
   @ApiProperty({ type: [SpanEventDto] })
   events!: unknown;
@@ -91,9 +91,9 @@ export class SpanPageDto {
   page!: PageMetaDto;
 }
 
-/** Fields that the service reads from a span's attributes; null if they have no such field. */
+/** Fields that the service reads from a span's attributes. Null if the attributes have no such field. */
 export class SpanMeaningDto {
-  /** Kind of step, as its instrumentation names it: `chat`, `execute_tool`, `LLM`. */
+  /** Kind of step, as the instrumentation names it: `chat`, `execute_tool`, `LLM`. */
   operation!: string | null;
   provider!: string | null;
   /** The model that responded, else the requested one. */
@@ -104,18 +104,18 @@ export class SpanMeaningDto {
   input_tokens!: number | null;
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
   output_tokens!: number | null;
-  /** Input tokens that were read from a cache. */
+  /** Input tokens read from a cache. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
   cached_input_tokens!: number | null;
-  /** Output tokens that were used for reasoning. */
+  /** Output tokens used for reasoning. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
   reasoning_tokens!: number | null;
-  /** Cost in US dollars: what the span reports, else computed from its tokens and the price of the model. */
+  /** Cost in US dollars: as reported by the span, else computed from its tokens and the price of the model. */
   @ApiProperty({ type: 'number', minimum: 0, nullable: true })
   cost_usd!: number | null;
 }
 
-/** A span as it was sent, with the fields that the service reads from its attributes. */
+/** A span as sent, with the fields that the service reads from its attributes. */
 export class TelemetrySpanDto extends IntersectionType(SpanDto, SpanMeaningDto) {}
 
 export class TelemetrySpanPageDto {

@@ -25,13 +25,13 @@ import type { LocatedTrace, SpanReading, StoredSpan, TraceLocation } from './tra
 /** A span to store, and the location of its trace. */
 export interface LocatedSpan {
   record: SpanRecord;
-  place: TraceLocation;
+  location: TraceLocation;
 }
 
 const COLUMNS = new BulkColumns<LocatedSpan>([
   { name: 'workspace_id', type: 'text', value: ({ record }) => record.workspaceId },
-  { name: 'day', type: 'date', value: ({ place }) => place.day },
-  { name: 'trace_no', type: 'int8', value: ({ place }) => place.trace_no },
+  { name: 'day', type: 'date', value: ({ location }) => location.day },
+  { name: 'trace_no', type: 'int8', value: ({ location }) => location.trace_no },
   { name: 'span_id', type: 'int8', value: ({ record }) => record.span.spanId },
   { name: 'parent_span_id', type: 'int8', value: ({ record }) => record.span.parentSpanId },
   { name: 'started_at', type: 'timestamptz', value: ({ record }) => record.startedAt },
@@ -74,15 +74,15 @@ const COLUMNS = new BulkColumns<LocatedSpan>([
 const lengthOf = (...texts: (TextSlice | null)[]): number =>
   texts.reduce((sum, text) => sum + (text ? text.end - text.start : 0), 0);
 
-/** Returns null for none, which takes no space. */
+/** Returns null for 0, because null takes no space. */
 const dropped = (count: number): number | null => count || null;
 
 const hex = (bits: string): string => `lpad(to_hex(${bits}), 16, '0')`;
 
-/** The hot path, for traces that the same transaction has inserted: they have no spans yet that could conflict. */
+/** The hot path, for traces that the same transaction has inserted. They have no spans yet that could conflict. */
 const COPY = `COPY spans (${COLUMNS.names}) FROM STDIN (FORMAT binary)`;
 
-/** The columns of a `SpanHeadDto`, of a span `s`. */
+/** The columns of a span `s` for a `SpanHeadDto`. */
 const HEAD =
   raw(`${hex('s.span_id')} AS span_id, ${hex('s.parent_span_id')} AS parent_span_id, s.name, s.kind,
   s.started_at, s.ended_at, json_build_object('code', s.status_code, 'message', s.status_message) AS status,
@@ -91,14 +91,14 @@ const HEAD =
   coalesce(s.dropped_events_count, 0) AS dropped_events_count,
   coalesce(s.dropped_links_count, 0) AS dropped_links_count`);
 
-/** The columns of a `SpanMeaningDto`, of a span `s`. */
+/** The columns of a span `s` for a `SpanMeaningDto`. */
 const MEANING =
   raw(`s.operation, s.provider, s.model, s.agent_name, s.tool_name, s.input_tokens, s.output_tokens,
   s.cached_input_tokens, s.reasoning_tokens, s.cost_usd`);
 
 /**
  * An upper bound of a span's size as JSON, in bytes: members of a fixed size, names (JSON may escape one character as six)
- * and content. Looks up sources in a subquery, because in a workspace without statistics a join would read all sources for
+ * and content. Looks up sources in a subquery, because in a workspace without statistics, a join would read all sources for
  * each span.
  */
 const RESPONSE_SIZE = `500 + 6 * (octet_length(s.name) + coalesce(octet_length(s.status_message), 0))
@@ -113,7 +113,7 @@ const SORTS: Record<string, SortKey> = { started_at: { expression: 's.started_at
 
 const DEFAULT_SORT = 'started_at';
 
-/** Whether a span may be a call of a model: instrumentations name one of these for every call. */
+/** Whether a span may be a model call. Instrumentations send an operation, provider or model for every call. */
 const MAY_BE_CALL = raw('AND s.tool_name IS NULL AND num_nonnulls(s.operation, s.provider, s.model) > 0');
 
 /** The window of a running total, by start. */
@@ -133,7 +133,7 @@ export class SpanRepository {
     if (spans.length > 0) await tx.copyIn(COPY, COLUMNS.copyChunks(spans));
   }
 
-  /** Inserts missing spans of existing traces, whose rows are locked. @returns the inserted ones */
+  /** Inserts missing spans of existing traces, whose rows are locked. @returns the inserted spans */
   insertMissing(tx: Tx, spans: readonly LocatedSpan[]): Promise<SpanRecord[]> {
     const insert = async (chunk: readonly LocatedSpan[]): Promise<SpanRecord[]> => {
       const rows = await tx.query<{ trace_no: number; span_id: string }>(
@@ -145,8 +145,8 @@ export class SpanRepository {
         ),
       );
       const inserted = new Set(rows.map(({ trace_no, span_id }) => `${trace_no} ${span_id}`));
-      return chunk.flatMap(({ record, place }) =>
-        inserted.has(`${place.trace_no} ${record.span.spanId}`) ? record : [],
+      return chunk.flatMap(({ record, location }) =>
+        inserted.has(`${location.trace_no} ${record.span.spanId}`) ? record : [],
       );
     };
     return inChunks(spans, insert, ({ record: { content } }) =>
@@ -155,8 +155,8 @@ export class SpanRepository {
   }
 
   /**
-   * Reads a page of a trace's spans, by start. Ends the page early, after at least one span, when it exceeds `maxBytes`.
-   * Reads the sizes first, and the content only of the spans on the page.
+   * Reads a page of a trace's spans, by start. Ends the page early, after at least one span, if it exceeds `maxBytes`. Reads
+   * the sizes first, and then only the content of the spans on the page.
    */
   async list(
     scope: Scope,
@@ -204,7 +204,7 @@ export class SpanRepository {
 
   /**
    * Reads spans of traces: trace by trace, each by start, with content up to `maxBytes` in this order. Reads no content that
-   * exceeds the limit. The list of days repeats those of the traces, so that only their partitions are planned for.
+   * exceeds the limit. Days are both joined and listed, so that PostgreSQL plans only for their partitions.
    */
   async ofTraces(
     { workspaceId }: Scope,

@@ -8,14 +8,14 @@ import { TraceStore } from './trace-store';
 import { type SpanRow, type TelemetrySpanDto, toTelemetrySpanDto } from './span.dto';
 import { TRACE_ID } from './trace.types';
 
-/** Spans and bytes that an export reads at once, and holds in memory. */
+/** Maximum number of spans and bytes that an export reads at once and holds in memory. */
 const BATCH_SPANS = 500;
 const BATCH_BYTES = 1024 * 1024;
 
 /** The media type that most tools use for JSON Lines; none is registered. */
 export const SPAN_MEDIA = 'application/x-ndjson';
 
-/** Reads the spans of traces. Errors: 404 for an unknown trace, 503 if they cannot be read in time. */
+/** Reads the spans of traces. Errors: 404 for an unknown trace; 503 if reading takes too long. */
 @Injectable()
 export class SpanService {
   constructor(private readonly store: TraceStore) {}
@@ -33,7 +33,7 @@ export class SpanService {
 
   /**
    * Streams all spans by start, with backpressure from the client. Holds no connection between two batches. Includes a span
-   * that arrives meanwhile if it starts after the spans already read. Aborts when the trace is deleted.
+   * that arrives in the meantime if it starts after the spans already read. Aborts if the trace is deleted.
    */
   async export(scope: Scope, traceId: string, signal: AbortSignal): Promise<Reply> {
     const first = await this.page(scope, traceId, { limit: BATCH_SPANS }, signal, BATCH_BYTES);

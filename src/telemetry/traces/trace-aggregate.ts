@@ -1,7 +1,7 @@
 import { Pace } from '#platform/concurrency';
 import type { RootView, SpanRecord } from './span-record';
 
-/** Models kept per trace: the first by name. A trace with more models is a mistake of the sender. */
+/** Maximum number of models per trace, the first by name. A trace with more models is a mistake of the sender. */
 export const MODELS_MAX = 100;
 
 /** Tokens and cost; null if no span reports them. */
@@ -11,19 +11,19 @@ export interface Usage {
   costUsd: number | null;
 }
 
-/** A value of a trace, with the sort key of its span. The span with the smallest key gives the value. */
+/** A value of a trace, with the sort key of its span. The span with the smallest key determines the value. */
 export interface FirstOf<Value> {
   key: string;
   value: Value;
 }
 
-/** Usage as model calls report it, and as the steps that consist of these calls repeat it. */
+/** Usage as reported by model calls, and as repeated by the steps that consist of these calls. */
 export interface UsageLevels {
   /** The sum over model calls. */
   calls: Usage;
-  /** Calls with tokens but without a cost. Unless it is 0, the sum of the known costs is not the total cost. */
+  /** Number of calls with tokens but without a cost. Unless it is 0, the sum of the known costs is not the total cost. */
   unpricedCount: number;
-  /** The largest step that repeats the usage of the calls below it. */
+  /** The largest usage of a step that repeats the usage of the calls below it. */
   steps: Usage;
 }
 
@@ -34,11 +34,11 @@ export interface ModelUsage extends UsageLevels {
 }
 
 /**
- * The contribution of some spans to their trace. Merging is commutative and associative, so the result depends neither on
- * the order of spans nor on how they are spread over requests.
+ * The contribution of some spans to their trace. Merging is commutative and associative, so the result depends neither on the
+ * order of spans nor on their distribution over requests.
  */
 export interface TraceAggregate extends UsageLevels {
-  /** Steps with tokens but without a cost. */
+  /** Number of steps with tokens but without a cost. */
   unpricedStepCount: number;
   workspaceId: string;
   traceId: string;
@@ -54,7 +54,7 @@ export interface TraceAggregate extends UsageLevels {
   root: FirstOf<RootView> | null;
   session: FirstOf<string> | null;
   service: FirstOf<string> | null;
-  /** A version that an agent's span gives comes before those of services. */
+  /** A version from an agent's span takes precedence over versions of services. */
   agentVersion: FirstOf<string> | null;
 }
 
@@ -136,7 +136,7 @@ function addSpan(trace: TraceAggregate, record: SpanRecord): void {
   addUsage(usageOf(trace, record), record);
 }
 
-/** Returns the usage to which a span adds; null for a span with neither a model nor usage. */
+/** Returns the usage that a span adds to; null for a span with neither a model nor usage. */
 function usageOf({ usage }: TraceAggregate, record: SpanRecord): ModelUsage | null {
   const { fields, costUsd } = record;
   const { model, inputTokens, outputTokens } = fields;

@@ -1,7 +1,7 @@
 import { join, raw, type Sql, sql } from '#platform/db';
 import type { TraceFilter } from './trace-stats.types';
 
-// SQL that the repositories of traces share: figures computed from the columns of a trace `t`, and conditions on them.
+// SQL that the repositories of traces share: measures computed from the columns of a trace `t`, and conditions on them.
 
 /**
  * The cost of the calls of a row, in US dollars. Null if a call used tokens without a known price, because the sum of the
@@ -25,11 +25,11 @@ const costOf = (row: string): string =>
 const inputTokens = (row: string): string => `coalesce(${row}input_tokens, ${row}step_input_tokens)`;
 const outputTokens = (row: string): string => `coalesce(${row}output_tokens, ${row}step_output_tokens)`;
 
-/** The sum of two figures; if only one is known, that one. */
+/** The sum of two measures; if only one is known, that one. */
 export const sumOfKnown = (one: string, other: string): string =>
   `CASE WHEN num_nonnulls(${one}, ${other}) > 0 THEN coalesce(${one}, 0) + coalesce(${other}, 0) END`;
 
-/** Figures of a trace `t`. They stay exact until the result becomes a double, so that sums do not depend on the order. */
+/** Measures of a trace `t`. They stay exact until the result becomes a double, so that sums do not depend on the order. */
 export const MEASURES = {
   duration_ms: 'greatest(extract(epoch FROM t.ended_at - t.started_at) * 1000, 0)',
   input_tokens: inputTokens('t.'),
@@ -40,19 +40,19 @@ export const MEASURES = {
   error_count: 't.error_count',
 } as const;
 
-/** The columns of a `TraceSummary`, of a trace `t`. */
+/** The columns of a trace `t` for a `TraceSummary`. */
 export const SUMMARY: Sql = raw(`t.trace_id, t.root_name, t.started_at, t.ended_at,
   ${MEASURES.duration_ms}::float8 AS duration_ms, t.span_count, t.error_count,
   ${MEASURES.input_tokens} AS input_tokens, ${MEASURES.output_tokens} AS output_tokens,
   ${MEASURES.cost_usd}::float8 AS cost_usd, t.models, t.session_id, t.service_name, t.agent_version`);
 
-/** Figures of a trace `t` to sort by. An index has each of these expressions. */
+/** Measures of a trace `t` to sort by. Each of these expressions has an index. */
 export const SORT_MEASURES = {
   duration_ms: { expression: `(${MEASURES.duration_ms})::float8`, isNullable: false },
   cost_usd: { expression: `(${MEASURES.cost_usd})::float8`, isNullable: true },
 } as const;
 
-/** Texts of a trace `t` to group and filter by. */
+/** Text columns of a trace `t` to group and filter by. */
 export const TEXTS: Readonly<Record<string, string>> = {
   root_name: 't.root_name',
   status: `CASE WHEN t.error_count > 0 THEN 'error' ELSE 'ok' END`,

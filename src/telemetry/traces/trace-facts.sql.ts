@@ -12,10 +12,10 @@ const SELECTS = {
 type TraceFact = keyof typeof SELECTS;
 
 /**
- * Joins a fact of the trace that a row references, under the name of the fact. A row without a trace has null, and one whose
- * trace has several models comes once for each. OFFSET keeps PostgreSQL from joining the tables as a whole.
+ * Joins a fact of the trace that a row references, under the name of the fact. A row without a trace gets null, and a row whose
+ * trace has several models is returned once for each. OFFSET keeps PostgreSQL from joining the whole tables.
  *
- * @param alias of the table with the columns `workspace_id` and `trace_id`
+ * @param alias alias of the table with the columns `workspace_id` and `trace_id`
  */
 export const joinTraceFact = (alias: string, fact: TraceFact): Sql =>
   raw(`LEFT JOIN LATERAL (

@@ -17,13 +17,13 @@ import { FILTERED_COLUMNS, traceCondition } from './trace-columns.sql';
 import type { TraceFilter } from './trace-stats.types';
 
 /**
- * A position in the trace feed, which orders traces by the time at which their last span was stored, by the clock of the
- * database, and then by id. A trace that gets another span moves to the end.
+ * A position in the trace feed. The feed orders traces by the time at which their last span was stored (by the clock of the
+ * database), and then by id. A trace that gets another span moves to the end.
  */
 export interface FeedPosition {
   /** Microseconds since 1970. */
   arrived_us: number;
-  /** Empty: before all traces of that microsecond. */
+  /** Empty for the position before all traces of that microsecond. */
   trace_id: string;
 }
 
@@ -37,13 +37,13 @@ export interface FeedRange {
 /** The clock of the database, in microseconds since 1970. */
 export interface FeedClock {
   now_us: number;
-  /** The watermark: everything that arrived earlier is committed or rolled back, and no open transaction can add to it. */
+  /** The watermark: all earlier arrivals are committed or rolled back, and no open transaction can add to them. */
   settled_us: number;
 }
 
 export interface FeedQuery extends FeedRange {
   grain: 'trace' | 'session';
-  /** The trace must meet all of them; by session, one trace of the session must. */
+  /** A trace must meet all filters; with the grain `session`, one trace of the session must. */
   filters: readonly TraceFilter[];
   limit: number;
 }
@@ -51,7 +51,7 @@ export interface FeedQuery extends FeedRange {
 /** A trace in the feed. */
 export interface FeedEntry extends FeedPosition {
   session_id: string | null;
-  /** The trace's id. By session: the session's id if this is the session's last entry, else null. */
+  /** The trace's id. With the grain `session`: the session's id if this is the session's last entry, else null. */
   target_id: string | null;
   /** Whether the target meets the filters. */
   is_met: boolean;
@@ -76,8 +76,8 @@ const IS_LAST_OF_SESSION = raw(`(SELECT true FROM traces o
 
 /**
  * The start of the oldest transaction that has written. A transaction without a transaction id has not written yet, and
- * stamps its rows after this statement began. No transaction of the service stays open for ten minutes, because its
- * statements and pauses are limited. The bound keeps a foreign transaction that stays open longer from delaying the feed.
+ * stamps its rows after the start of this statement. No transaction of the service stays open for ten minutes, because its
+ * statements and pauses are limited. The bound keeps other programs' longer transactions from delaying the feed.
  */
 const SETTLED = raw(
   `greatest(least(statement_timestamp(), min(xact_start)), statement_timestamp() - interval '10 minutes')`,
@@ -103,25 +103,25 @@ export class TraceFeedRepository {
   }
 
   /**
-   * Returns the ranges that contain a trace. For the service itself, which watches all workspaces. Reads one row for each
-   * range: a scalar subquery uses the index, whereas a join could be planned to read every trace.
+   * Returns the ranges that contain a trace. Only for the service itself, which watches all workspaces. Reads one row for each
+   * range: a scalar subquery uses the index, while PostgreSQL could plan a join that reads every trace.
    */
   async nonEmptyRanges<Range extends FeedRange & { workspace_id: string }>(
     ranges: readonly Range[],
   ): Promise<Range[]> {
-    const given = ranges.map((range, index) => ({ ...range, index }));
-    const found = await this.database.query<{ place: number }>(
+    const numbered = ranges.map((range, index) => ({ ...range, index }));
+    const nonEmpty = await this.database.query<{ place: number }>(
       prepared(
         'trace-feed.non-empty-ranges',
-        sql`SELECT r.place FROM ${RANGES.table(given, 'r')}
+        sql`SELECT r.place FROM ${RANGES.table(numbered, 'r')}
           WHERE (SELECT true FROM traces t WHERE t.workspace_id = r.workspace_id
                    AND (t.arrived_at, t.trace_id) > (${microsecondsToTime(raw('r.arrived_us'))}, r.trace_id)
                    AND t.arrived_at < ${microsecondsToTime(raw('r.before_us'))}
                  ORDER BY t.arrived_at, t.trace_id LIMIT 1)`,
       ),
     );
-    const places = new Set(found.map(({ place }) => place));
-    return ranges.filter((_, index) => places.has(index));
+    const indexes = new Set(nonEmpty.map(({ place }) => place));
+    return ranges.filter((_, index) => indexes.has(index));
   }
 
   /** Reads the first entries of a range. */
@@ -145,7 +145,7 @@ export class TraceFeedRepository {
   }
 }
 
-/** A scalar subquery, so that filters are checked for the rows of the page only, and for each by an index. */
+/** Returns the condition as a scalar subquery, so that filters are checked only for the rows of the page, each by an index. */
 const andMeets = (filters: readonly TraceFilter[], ofTarget: Sql): Sql =>
   filters.length === 0
     ? empty

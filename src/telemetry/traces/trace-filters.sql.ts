@@ -28,40 +28,40 @@ export function useIndex<Filters extends TraceFilters>(where: Where, filters: Fi
   return { ...filters, status: undefined };
 }
 
-/** The row of a trace lists only its first models. */
+/** Returns the condition that a trace has a model. Also looks at `trace_models`, because the row lists only the first models. */
 const hasModel = (model: string): Sql =>
   sql`(${model} = ANY (t.models) OR cardinality(t.models) = ${raw(String(MODELS_MAX))} AND EXISTS (
     SELECT 1 FROM trace_models m WHERE m.workspace_id = t.workspace_id AND m.trace_id = t.trace_id AND m.model = ${model}
     OFFSET 0))`;
 
-/** Conditions on a trace's own row. */
+/** Returns the conditions on a trace's own row. */
 export function conditionsOf(filters: TraceFilters): Sql[] {
   const { status, model, agent_version, min_duration_ms, max_duration_ms } = filters;
-  const given = <Value>(value: Value | undefined, condition: (value: Value) => Sql): Sql[] =>
+  const ifSet = <Value>(value: Value | undefined, condition: (value: Value) => Sql): Sql[] =>
     value === undefined ? [] : [condition(value)];
   return [
-    ...NAMES.flatMap((name) => given(filters[name], (value) => sql`t.${raw(name)} = ${value}`)),
-    ...given(status, (value) => HAS_STATUS[value]),
-    ...given(model, hasModel),
-    ...given(agent_version, (version) => sql`t.agent_version = ${version}`),
-    ...given(min_duration_ms, (ms) => sql`${DURATION} >= ${ms}::float8 * interval '1 millisecond'`),
-    ...given(max_duration_ms, (ms) => sql`${DURATION} <= ${ms}::float8 * interval '1 millisecond'`),
+    ...NAMES.flatMap((name) => ifSet(filters[name], (value) => sql`t.${raw(name)} = ${value}`)),
+    ...ifSet(status, (value) => HAS_STATUS[value]),
+    ...ifSet(model, hasModel),
+    ...ifSet(agent_version, (version) => sql`t.agent_version = ${version}`),
+    ...ifSet(min_duration_ms, (ms) => sql`${DURATION} >= ${ms}::float8 * interval '1 millisecond'`),
+    ...ifSet(max_duration_ms, (ms) => sql`${DURATION} <= ${ms}::float8 * interval '1 millisecond'`),
   ];
 }
 
-/** Conditions on a trace's spans or content. */
+/** Returns the conditions on a trace's spans or content. */
 const lookupsOf = ({ attribute, q }: TraceFilters): Sql[] => [
   ...(q === undefined ? [] : [mentions(q)]),
   ...attributeConditions('s', attribute).map(hasSpan),
 ];
 
-/** The cost of the lookups, in spans read: each lookup reads all spans. A KiB of content costs as much as a span. */
+/** Returns the cost of the lookups, in spans read. Each lookup reads all spans. A KiB of content costs as much as a span. */
 const lookupCost = (filters: TraceFilters): Sql =>
   raw(
     `(${lookupsOf(filters).length} * t.span_count::int8${filters.q === undefined ? '' : ' + t.content_size / 1024'})`,
   );
 
-/** The parts of a scan that check filters, see `ScanSpec`. */
+/** Returns the parts of a scan that check filters, see `ScanSpec`. */
 export function checksOf(filters: TraceFilters, further: readonly Sql[] = []) {
   const [conditions, lookups] = [[...further, ...conditionsOf(filters)], lookupsOf(filters)];
   return {
@@ -70,7 +70,7 @@ export function checksOf(filters: TraceFilters, further: readonly Sql[] = []) {
   };
 }
 
-/** The times of a list as conditions, for a list in another order than that of the starts. */
+/** Returns the times of a query as conditions, for lists that are not in the order of starts. */
 export function timesOf({ since, until }: TraceFilters): Sql[] {
   const time = (text: string): Sql => microsecondsToTime(sql`${firstMicrosecond(text)}`);
   return [
@@ -79,13 +79,13 @@ export function timesOf({ since, until }: TraceFilters): Sql[] {
   ];
 }
 
-/** The table of the traces with these ids. OFFSET keeps PostgreSQL from joining the tables as a whole. */
+/** Returns a table of the traces with these ids. OFFSET keeps PostgreSQL from joining the whole tables. */
 export const tracesOf = ({ workspaceId }: Scope, traceIds: readonly string[]): Sql => sql`(SELECT t.*
     FROM unnest(${traceIds}::text[]) given(trace_id)
     CROSS JOIN LATERAL (
       SELECT * FROM traces o WHERE o.workspace_id = ${workspaceId} AND o.trace_id = given.trace_id OFFSET 0) t)`;
 
-/** Whether a span `s` of a trace `t` meets a condition. OFFSET keeps PostgreSQL from joining the tables as a whole. */
+/** Returns the condition that a span `s` of a trace `t` meets a condition. OFFSET keeps PostgreSQL from joining whole tables. */
 const hasSpan = (condition: Sql): Sql =>
   sql`EXISTS (SELECT 1 FROM spans s WHERE s.workspace_id = t.workspace_id AND s.day = t.day
      AND s.trace_no = t.trace_no AND ${condition} OFFSET 0)`;

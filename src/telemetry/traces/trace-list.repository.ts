@@ -10,27 +10,27 @@ import { ScoreOrderedTraces } from './score-ordered-traces.repository';
 import type { ScoreCondition, TraceScores } from './trace-scores';
 import type { TraceSummary } from './trace.dto';
 
-/** Traces up to which those of a model or of a score are looked up. A scan soon meets traces of a more frequent one. */
+/** Up to this many traces of a model or a score are looked up. A scan soon meets traces of a more frequent one. */
 const RARE_MAX = 1_000;
 
-/** Traces up to which those that an index finds are sorted. A scan in the order of another index soon meets more. */
+/** Up to this many traces that an index finds are sorted. If there are more, a scan in the order of another index soon meets some. */
 const SORTED_MAX = 20_000;
 
 const BY_START: Record<string, SortKey> = { started_at: { expression: 't.started_at', type: 'timestamptz' } };
 
 const LIST = { columns: SUMMARY, id: 't.trace_id', sorts: BY_START, defaultSort: '-started_at' };
 
-/** Makes a query count its list. */
+/** Changes a query so that it only counts. */
 const COUNT_ONLY = { sort: undefined, limit: 0, offset: undefined, cursor: undefined };
 
-/** The list and what its parts have read from the query. */
+/** A requested list. */
 interface ListRequest {
   scope: Scope;
   query: TraceListQueryDto;
-  /** Checks the conditions on scores. Absent if there are none. */
+  /** Checks the conditions on scores. Absent without such conditions. */
   keep?: ScanSpec['keep'];
-  /** At most RARE_MAX traces that include all of the list. Absent: all traces. */
-  few?: Sql;
+  /** A table of at most RARE_MAX traces that include all traces of the list. Absent: the table of all traces. */
+  superset?: Sql;
 }
 
 /** Lists traces by start, duration, cost or score. */
@@ -44,13 +44,14 @@ export class TraceListRepository {
    * Reads a page of the traces that meet all filters. An index serves the sort, or the times and one filter. The remaining
    * filters are checked on a bounded number of traces, see `scanPage`.
    *
-   * Errors: 400 for a malformed `score` and for `score_source` without a score, 422 for its unknown operator and for an unknown sort.
+   * Errors: 400 for a malformed `score` and for `score_source` without a score; 422 for an unknown operator in `score` and for an
+   * unknown sort.
    */
   async list(scope: Scope, query: TraceListQueryDto): Promise<RowPage<TraceSummary>> {
     const sort = readTraceSort(query.sort);
     const conditions = readScoreConditions(query);
     if (query.score_source !== undefined && conditions.length === 0 && sort.by !== 'score') {
-      throw problem.invalidQuery('score_source', 'requires score, or a sort by a score');
+      throw problem.invalidQuery('score_source', 'requires `score` or a sort by a score');
     }
     const request: ListRequest = { scope, query };
     await followIndexes(this.database);
@@ -63,25 +64,27 @@ export class TraceListRepository {
         from: -Infinity,
         to: Infinity,
       };
-      const counted = { ...request, keep: this.scoreFilter(scope, [...conditions, scored]) };
-      return ordered.list(await this.idsByTimesAndNames(scope, query), () => this.count(counted));
+      const countRequest = { ...request, keep: this.scoreFilter(scope, [...conditions, scored]) };
+      return ordered.list(await this.idsByTimesAndNames(scope, query), () => this.count(countRequest));
     }
     const scored =
-      conditions.length > 0 ? await this.scores.matching(this.database, scope, conditions, RARE_MAX) : null;
+      conditions.length > 0
+        ? await this.scores.findMatching(this.database, scope, conditions, RARE_MAX)
+        : null;
     const { model, session_id } = query;
-    if (scored) request.few = tracesOf(scope, scored);
+    if (scored) request.superset = tracesOf(scope, scored);
     else if (model !== undefined && session_id === undefined && (await this.isRare(scope, model))) {
-      request.few = ofModel(scope, model);
+      request.superset = ofModel(scope, model);
       request.query = { ...query, model: undefined };
     }
     if (sort.by === 'started_at') return this.byStart(request);
     return this.byMeasure(request, sort.by);
   }
 
-  private async byStart({ scope, query, few, keep }: ListRequest): Promise<RowPage<TraceSummary>> {
+  private async byStart({ scope, query, superset, keep }: ListRequest): Promise<RowPage<TraceSummary>> {
     const where = addTimes(Where.estimatedByAverage(scope.key), 'started_at', query);
     const spec = { ...LIST, where, ...(keep && { keep }) };
-    if (few) return scanPage(this.database, { ...spec, ...checksOf(query), table: few }, query);
+    if (superset) return scanPage(this.database, { ...spec, ...checksOf(query), table: superset }, query);
     const others = useIndex(where, query);
     const checks = checksOf(others);
     if (Object.keys(checks).length > 0 || keep) {
@@ -96,18 +99,18 @@ export class TraceListRepository {
   }
 
   /**
-   * Reads the traces in the order of an index over the figure, and those without it last. If another index finds few
-   * traces, these are sorted instead, because the order might meet them late.
+   * Reads the traces in the order of an index on the measure, and traces without the measure last. If another index finds few
+   * traces, sorts these instead, because a scan in the order of the measure might meet them late.
    */
   private async byMeasure(
     request: ListRequest,
     by: keyof typeof SORT_MEASURES,
   ): Promise<RowPage<TraceSummary>> {
-    const { scope, query, keep, few } = request;
+    const { scope, query, keep, superset } = request;
     const { expression, isNullable } = SORT_MEASURES[by];
     const narrow = addTimes(Where.estimatedByAverage(scope.key), 'started_at', query);
-    const others = few ? query : useIndex(narrow, query);
-    const isFew = few !== undefined || (await this.isAtMost(narrow, SORTED_MAX));
+    const others = superset ? query : useIndex(narrow, query);
+    const isSmall = superset !== undefined || (await this.isAtMost(narrow, SORTED_MAX));
     const descending = query.sort?.startsWith('-') === true;
     const range = (isKnown: boolean): ScanSpec => {
       const known = raw(isNullable ? `(${expression}) IS ${isKnown ? 'NOT NULL' : 'NULL'}` : 'true');
@@ -115,7 +118,7 @@ export class TraceListRepository {
       const key = (one: string): Record<string, SortKey> => ({
         [by]: isKnown ? { expression: one, type: 'float8' } : { expression: '' },
       });
-      if (!isFew) {
+      if (!isSmall) {
         const where = Where.estimatedByAverage(scope.key).add(known);
         return {
           ...order,
@@ -125,10 +128,10 @@ export class TraceListRepository {
           sorts: key(expression),
         };
       }
-      const source = sql`${few ?? raw('traces')} t WHERE ${narrow.sql} AND ${known}`;
+      const source = sql`${superset ?? raw('traces')} t WHERE ${narrow.sql} AND ${known}`;
       const table = sortedByMeasure(source, expression, isKnown, descending);
-      const where = Where.acrossTenants(); // the tenant is a part of the table
-      return { ...order, ...checksOf(others), table, where, id: 'sort_id', sorts: key('sort_figure') };
+      const where = Where.acrossTenants(); // the table contains only this tenant's rows
+      return { ...order, ...checksOf(others), table, where, id: 'sort_id', sorts: key('sort_measure') };
     };
     const ranges = isNullable ? [range(true), range(false)] : [range(true)];
     return scanRanges(this.database, ranges, query, () => this.count(request));
@@ -142,8 +145,8 @@ export class TraceListRepository {
   private scoreFilter(scope: Scope, conditions: readonly ScoreCondition[]): ScanSpec['keep'] {
     return async (rows) => {
       const ids = rows.map(({ page_id }) => page_id);
-      const kept = await this.scores.among(this.database, scope, ids, conditions);
-      return rows.filter(({ page_id }) => kept.has(page_id));
+      const matching = await this.scores.filterMatching(this.database, scope, ids, conditions);
+      return rows.filter(({ page_id }) => matching.has(page_id));
     };
   }
 
@@ -159,15 +162,15 @@ export class TraceListRepository {
     return row!.found <= RARE_MAX;
   }
 
-  /** Returns the ids of the traces that the times and names of a query leave; undefined for many, and without any of these. */
+  /** Returns the ids of the traces that match a query's times and names; undefined for too many, and without such filters. */
   private async idsByTimesAndNames(scope: Scope, query: TraceListQueryDto): Promise<string[] | undefined> {
     const narrow = addTimes(Where.estimatedByAverage(scope.key), 'started_at', query);
     const others = useIndex(narrow, query);
     if (others === query && query.since === undefined && query.until === undefined) return undefined;
-    const found = await this.database.query<{ trace_id: string }>(
+    const rows = await this.database.query<{ trace_id: string }>(
       sql`SELECT trace_id FROM traces WHERE ${narrow.sql} LIMIT ${SORTED_MAX + 1}`,
     );
-    return found.length > SORTED_MAX ? undefined : found.map(({ trace_id }) => trace_id);
+    return rows.length > SORTED_MAX ? undefined : rows.map(({ trace_id }) => trace_id);
   }
 
   private async isAtMost(where: Where, limit: number): Promise<boolean> {
@@ -178,18 +181,18 @@ export class TraceListRepository {
   }
 }
 
-/** The traces of a model. OFFSET keeps PostgreSQL from joining the tables as a whole. */
+/** Returns a table of the traces of a model. OFFSET keeps PostgreSQL from joining the whole tables. */
 const ofModel = ({ workspaceId }: Scope, model: string): Sql => sql`(SELECT t.* FROM trace_models m
     CROSS JOIN LATERAL (
       SELECT * FROM traces o WHERE o.workspace_id = m.workspace_id AND o.trace_id = m.trace_id OFFSET 0) t
     WHERE m.workspace_id = ${workspaceId} AND m.model = ${model})`;
 
-/** Sorts ids, and looks up their traces in that order, because whole rows are large. */
-function sortedByMeasure(source: Sql, figure: string, isKnown: boolean, descending: boolean): Sql {
+/** Returns a sorted table of traces. Sorts only the ids, and looks up their traces in that order, because rows are large. */
+function sortedByMeasure(source: Sql, measure: string, isKnown: boolean, descending: boolean): Sql {
   const direction = raw(descending ? 'DESC' : 'ASC');
-  const order = isKnown ? sql`sort_figure ${direction}, sort_id ${direction}` : sql`sort_id ${direction}`;
-  return sql`(SELECT o.*, k.sort_figure, k.sort_id FROM (
-      SELECT t.workspace_id, t.trace_id AS sort_id, ${raw(figure)} AS sort_figure FROM ${source} ORDER BY ${order}
+  const order = isKnown ? sql`sort_measure ${direction}, sort_id ${direction}` : sql`sort_id ${direction}`;
+  return sql`(SELECT o.*, k.sort_measure, k.sort_id FROM (
+      SELECT t.workspace_id, t.trace_id AS sort_id, ${raw(measure)} AS sort_measure FROM ${source} ORDER BY ${order}
     ) k CROSS JOIN LATERAL (
       SELECT * FROM traces o WHERE o.workspace_id = k.workspace_id AND o.trace_id = k.sort_id LIMIT 1) o)`;
 }

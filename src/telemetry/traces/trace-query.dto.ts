@@ -17,10 +17,10 @@ const SCORE_FILTERS_MAX = 10;
 const SCORE_OPERATORS = ['gte', 'lte', 'eq'] as const;
 const NUMBER = /^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
-/** Sorts by a member of every trace. */
+/** Members of a trace that lists can be sorted by. */
 const TRACE_SORTS = ['started_at', 'duration_ms', 'cost_usd'] as const;
 
-/** Converts a query parameter into a number. Leaves anything else unchanged, so that validation rejects it. */
+/** Converts a query parameter to a number. Leaves other values unchanged, so that validation rejects them. */
 const ToNumber = () =>
   Transform(({ value }: { value: unknown }) =>
     typeof value === 'string' && /^\d{1,15}(\.\d{1,6})?$/.test(value) ? Number(value) : value,
@@ -35,9 +35,8 @@ export class StartedListQueryDto extends TimedListQueryDto {}
 /** Query of a list of traces. Traces must meet all filters. Names are compared exactly. */
 export class TraceListQueryDto extends OmitType(TimedListQueryDto, ['sort']) {
   /**
-   * `started_at` (the default is `-started_at`), `duration_ms`, `cost_usd` or `score:<scorer>`. Ascending; a leading `-`
-   * sorts descending. `<scorer>` is the name of a scorer. Traces without a cost come last, and those without a score are left
-   * out.
+   * `started_at`, `duration_ms`, `cost_usd` or `score:<scorer>`, where `<scorer>` is the name of a scorer. A leading `-` sorts
+   * in descending order. The default is `-started_at`. Traces without a cost come last; traces without a score are omitted.
    */
   @ApiProperty({
     type: 'string',
@@ -50,8 +49,8 @@ export class TraceListQueryDto extends OmitType(TimedListQueryDto, ['sort']) {
   sort?: string;
 
   /**
-   * `<scorer>:<gte|lte|eq>:<number>`: the trace has a current score of the scorer that meets the condition. Repeatable; all
-   * must match.
+   * `<scorer>:<gte|lte|eq>:<number>`: the trace has a current score by the scorer that meets the condition. Repeatable: all
+   * conditions must match.
    */
   @ApiProperty({ type: 'array', items: { type: 'string' }, maxItems: SCORE_FILTERS_MAX, required: false })
   @NotNull()
@@ -110,37 +109,38 @@ export class TraceListQueryDto extends OmitType(TimedListQueryDto, ['sort']) {
   max_duration_ms?: number;
 
   /**
-   * `key:value` of an attribute of a span or of its resource. The key ends at the first colon. Strings are compared as they
-   * are, anything else as JSON (`llm.is_streaming:true`). Repeatable: for each pair, at least one span must match.
+   * `key:value` of an attribute of a span or of its resource. The key ends at the first colon. Strings are compared verbatim,
+   * other values as JSON (`llm.is_streaming:true`). Repeatable: for each pair, at least one span must match.
    */
   @AttributePairs()
   attribute?: string[];
 
   /**
-   * Only scores of this source count for `score` and for the sort by a score: `hosted` for those of the service's own runs. Only with one of these.
+   * Counts only scores of this source for `score` and for a sort by a score. `hosted` means scores of the service's own runs.
+   * Allowed only with `score` or a sort by a score.
    */
   @NotNull()
   @IsOneOf(SCORE_SOURCES, { required: false })
   score_source?: ScoreSource;
 
-  /** Text that a span's name, or the input or output of the root span, contains. Case-insensitive. */
+  /** Text that the name of a span, or the input or output of the root span, must contain. Case-insensitive. */
   @NotNull()
   @IsString()
   @Length(1, TEXT_MAX)
   q?: string;
 }
 
-/** What a list of traces is sorted by. */
+/** The sort of a list of traces. */
 export type TraceSort =
   | { by: (typeof TRACE_SORTS)[number] }
   | {
       by: 'score';
       scorer: string;
-      /** Names the sort in cursors, whose length is limited. */
+      /** Identifies the sort in cursors, whose length is limited. */
       key: string;
     };
 
-/** Reads the sort of a list. Errors: 422 for an unknown one. */
+/** Reads the sort of a list. Errors: 422 for an unknown sort. */
 export function readTraceSort(text = '-started_at'): TraceSort {
   const name = text.replace(/^-/, '');
   const by = TRACE_SORTS.find((one) => one === name);
@@ -157,13 +157,13 @@ export function readTraceSort(text = '-started_at'): TraceSort {
   };
 }
 
-/** Reads `score` filters. Errors: 400 `invalid_query` for another form, 422 for an unknown operator. */
+/** Reads `score` filters. Errors: 400 `invalid_query` for a malformed filter; 422 for an unknown operator. */
 export const readScoreConditions = ({
   score = [],
   score_source,
 }: Pick<TraceListQueryDto, 'score' | 'score_source'>): ScoreCondition[] =>
   score.map((text) => {
-    // from the right, because the name of a scorer may contain colons
+    // split from the right, because the name of a scorer may contain colons
     const parts = text.split(':');
     const [operator, number] = [parts.at(-2), parts.at(-1)!];
     const scorer = parts.slice(0, -2).join(':');

@@ -13,7 +13,7 @@ export interface ScoreSelection {
   source: ScoreSource | null;
 }
 
-/** A condition that a trace has such a score within inclusive bounds, which may be infinite. */
+/** A condition that a trace has such a score within bounds, which are inclusive and may be infinite. */
 export interface ScoreCondition extends ScoreSelection {
   from: number;
   to: number;
@@ -31,10 +31,10 @@ export interface ScoredTrace extends ScorePosition {
 
 /** A part of the traces in the order of a scorer's scores. */
 export interface ScoreOrder extends ScoreSelection {
-  /** Only these traces. Absent: all. */
+  /** Restricts the order to these traces. Absent: all traces. */
   traceIds?: readonly string[] | undefined;
   descending: boolean;
-  /** Absent: from the beginning. */
+  /** Absent: from the start. */
   after?: ScorePosition | undefined;
   limit: number;
 }
@@ -56,28 +56,28 @@ export interface TraceScore {
   created_at: Date;
 }
 
-/** The scores of each trace that a list shows at most: the newest. */
+/** Maximum number of scores of each trace in a list, the newest first. */
 export const TRACE_SCORES_MAX = 100;
 
 /**
- * Finds traces by their scores. The area of evaluation provides it. Every method reads with `on`, so that the statements of
- * a page see one snapshot. The current scores of a trace count, and those of the results that reference it. Of several
- * hosted ones by a scorer, such as those of its versions, only the newest counts.
+ * Finds traces by their scores. The evaluation area implements it. Every method reads with `on`, so that the statements of a
+ * page see one snapshot. The current scores of a trace and of the results that reference it count. If a scorer has several
+ * hosted scores, such as one per version, only the newest counts.
  */
 export abstract class TraceScores {
   /**
-   * Returns the ids of the traces that meet one of the conditions: the first that at most `limit` traces meet.
-   * Null if more traces meet each of them. All conditions are on scores of the same source.
+   * Returns the ids of the traces that meet one of the conditions: the first condition that at most `limit` traces meet.
+   * Returns null if more traces meet every condition. All conditions must have the same source.
    */
-  abstract matching(
+  abstract findMatching(
     on: SqlExecutor,
     scope: Scope,
     conditions: readonly ScoreCondition[],
     limit: number,
   ): Promise<string[] | null>;
 
-  /** Returns those of these traces that meet all conditions. */
-  abstract among(
+  /** Returns the ids among `traceIds` that meet all conditions. */
+  abstract filterMatching(
     on: SqlExecutor,
     scope: Scope,
     traceIds: readonly string[],
@@ -85,12 +85,12 @@ export abstract class TraceScores {
   ): Promise<Set<string>>;
 
   /**
-   * Returns traces in the order of a scorer's scores. A trace with several scores is where its first one is: the highest
-   * in descending order, else the lowest.
+   * Returns traces in the order of a scorer's scores. A trace with several scores is at the position of its first score: the
+   * highest in descending order, else the lowest.
    */
-  abstract ordered(on: SqlExecutor, scope: Scope, order: ScoreOrder): Promise<ScoredTrace[]>;
+  abstract listByScore(on: SqlExecutor, scope: Scope, order: ScoreOrder): Promise<ScoredTrace[]>;
 
-  /** Returns the newest scores of each trace, at most TRACE_SCORES_MAX, the newest first. */
+  /** Returns the newest scores of each trace, at most TRACE_SCORES_MAX, newest first. */
   abstract ofTraces(
     on: SqlExecutor,
     scope: Scope,

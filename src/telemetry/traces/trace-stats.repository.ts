@@ -22,14 +22,15 @@ import type {
   TraceStatsQuery,
 } from './trace-stats.types';
 
-/** Limits of a response: number of groups, and their size as JSON in bytes. */
+/** Maximum number of groups in a response. */
 export const STATS_ROWS_MAX = 10_000;
+/** Maximum size of the groups as JSON, in bytes. */
 export const STATS_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
- * The share of a model `m` in the usage of a trace `f`: the usage of its calls. If the trace's figure is that of a step, it
- * belongs to the model of that step; among equal steps, to the first model by name. A model's calls have a cost even if
- * the cost of another model is unknown.
+ * The share of a model `m` in the usage of a trace `f`: the usage of its calls. If the trace's usage is the usage of a step, it
+ * belongs to the model of that step; among equal steps, to the first model by name. A model's calls have a cost even if the
+ * cost of another model is unknown.
  */
 const shareOf = (name: keyof typeof USAGE): string =>
   `CASE WHEN f.calls_${name} IS NOT NULL OR f.${name} IS NULL OR count(*) FILTER (WHERE m.step_${name} = f.${name}) OVER of_trace = 0
@@ -38,8 +39,8 @@ const shareOf = (name: keyof typeof USAGE): string =>
      END AS used_${name}`;
 
 /**
- * A row for each model of each trace, and one for a trace without models. The usage of a step without a model that repeats
- * the model calls below it belongs to no model.
+ * One row per model of each trace, and one row for a trace without models. The usage of a step without a model that repeats the
+ * model calls below it belongs to no model.
  */
 const MODELS_OF_TRACES = raw(`(
     SELECT * FROM (
@@ -50,7 +51,7 @@ const MODELS_OF_TRACES = raw(`(
     WHERE model IS NOT NULL OR model_count = 1 OR num_nonnulls(${USAGE_NAMES.map((name) => `used_${name}`).join(', ')}) > 0
   )`);
 
-/** The figures of a model's share. */
+/** The measures of a model's share. */
 const USAGE_BY_MODEL: Readonly<Partial<Record<keyof typeof MEASURES, string>>> = {
   input_tokens: 'f.used_input_tokens',
   output_tokens: 'f.used_output_tokens',
@@ -60,30 +61,30 @@ const USAGE_BY_MODEL: Readonly<Partial<Record<keyof typeof MEASURES, string>>> =
 
 const percentile =
   (share: number) =>
-  (figure: string): string =>
-    `percentile_cont(${share}) WITHIN GROUP (ORDER BY (${figure})::float8)`;
+  (measure: string): string =>
+    `percentile_cont(${share}) WITHIN GROUP (ORDER BY (${measure})::float8)`;
 
 /**
  * A mean of costs is rounded first, because PostgreSQL cannot convert a numeric that is too small for a double.
- * `percentile_cont` is definition 7 of Hyndman & Fan; the percentiles of one figure share one sort.
+ * `percentile_cont` is definition 7 of Hyndman & Fan; the percentiles of one measure share one sort.
  */
-const AGGREGATES: Readonly<Record<TraceAggregation, (figure: string) => string>> = {
-  sum: (figure) => `sum(${figure})::float8`,
-  avg: (figure) => `round(avg(${figure}), 320)::float8`,
-  min: (figure) => `min(${figure})::float8`,
-  max: (figure) => `max(${figure})::float8`,
+const AGGREGATES: Readonly<Record<TraceAggregation, (measure: string) => string>> = {
+  sum: (measure) => `sum(${measure})::float8`,
+  avg: (measure) => `round(avg(${measure}), 320)::float8`,
+  min: (measure) => `min(${measure})::float8`,
+  max: (measure) => `max(${measure})::float8`,
   p50: percentile(0.5),
   p75: percentile(0.75),
   p90: percentile(0.9),
   p95: percentile(0.95),
   p99: percentile(0.99),
-  count: (figure) => `count(${figure})`,
+  count: (measure) => `count(${measure})`,
 };
 
-/** Names that an index of traces begins with. */
+/** Columns that are first in an index of traces, after the workspace. */
 const INDEXED = new Set(['session_id', 'root_name', 'service_name']);
 
-/** Labels become column names. */
+/** The form of labels, which become column names. */
 const LABEL = /^[a-z_]+$/;
 
 interface StatsRow {
@@ -97,17 +98,17 @@ export class TraceStatsRepository {
   constructor(private readonly database: SqlExecutor) {}
 
   async stats(scope: Scope, query: TraceStatsQuery): Promise<TraceStats> {
-    const found = await this.database.query<StatsRow>(new StatsStatement(scope, query).build());
-    const rows = found.flatMap(({ row }) => row ?? []);
-    const { groups_found = 0, traces_found = null } = found[0] ?? {};
+    const results = await this.database.query<StatsRow>(new StatsStatement(scope, query).build());
+    const rows = results.flatMap(({ row }) => row ?? []);
+    const { groups_found = 0, traces_found = null } = results[0] ?? {};
     return { rows, isTruncated: groups_found > rows.length, tracesFound: traces_found };
   }
 }
 
 /**
  * Builds the statement of a query. Joins traces and models by all their keys, including the workspace, so that PostgreSQL
- * looks them up. If the workspace were a parameter and had no statistics yet, it would read all rows for each trace.
- * Column names come from constants of the code: the known columns and the caller's labels. Client values are parameters.
+ * looks them up. If the workspace were a parameter and had no statistics yet, PostgreSQL would read all rows for each trace.
+ * Column names come from constants: the columns of traces, and the caller's labels. Client values are parameters.
  */
 class StatsStatement {
   private readonly isByModel: boolean;
@@ -131,10 +132,10 @@ class StatsStatement {
     const order = raw(groupBy.map((_, index) => `group_${index} NULLS LAST`).join(', '));
     const isGrouped = groupBy.length > 0;
     return sql`
-      WITH ${this.found()},
+      WITH ${this.foundTraces()},
       groups AS (
         SELECT ${join([...groups, ...values], ', ')} FROM ${this.isByModel ? MODELS_OF_TRACES : raw('found')} f
-        ${this.unnested()} WHERE ${this.conditions()} ${isGrouped ? sql`GROUP BY ${places}` : empty}
+        ${this.unnestedLabels()} WHERE ${this.conditions()} ${isGrouped ? sql`GROUP BY ${places}` : empty}
       ),
       sized AS (
         SELECT *, sum(octet_length(row::text)) OVER (ORDER BY place ROWS UNBOUNDED PRECEDING) AS bytes
@@ -146,17 +147,17 @@ class StatsStatement {
       FROM (VALUES (1)) one LEFT JOIN sized s ON s.bytes <= ${STATS_BYTES_MAX} ORDER BY s.place`;
   }
 
-  /** The traces of the query, before its filters. */
-  private found(): Sql {
+  /** Returns the CTEs of the query's traces, before its filters. */
+  private foundTraces(): Sql {
     const { among } = this.query;
-    return 'labels' in among ? this.given(among) : this.started(among);
+    return 'labels' in among ? this.labelledTraces(among) : this.tracesOfPeriod(among);
   }
 
-  private given({ labels, traces }: LabelledTraces): Sql {
-    const given = raw(['trace_id text', ...labels.map((label) => `${label} text[]`)].join(', '));
+  private labelledTraces({ labels, traces }: LabelledTraces): Sql {
+    const columns = raw(['trace_id text', ...labels.map((label) => `${label} text[]`)].join(', '));
     return sql`given AS MATERIALIZED (
         SELECT ${this.scope.workspaceId}::text AS workspace_id, g.*
-        FROM json_to_recordset(${traces.text}::json) AS g(${given})
+        FROM json_to_recordset(${traces.text}::json) AS g(${columns})
       ),
       found AS MATERIALIZED (
         SELECT ${this.columns()} FROM given JOIN traces t USING (workspace_id, trace_id)
@@ -164,10 +165,10 @@ class StatsStatement {
   }
 
   /**
-   * The traces of a period are only materialized for the join with their models, because a million rows would go to disk.
-   * Filters by names are repeated here, where an index may serve them.
+   * Materializes the traces of a period only for the join with their models, because a million rows would be written to disk.
+   * Repeats the filters by names, because an index may serve them here.
    */
-  private started({ since_us, until_us }: TracePeriod): Sql {
+  private tracesOfPeriod({ since_us, until_us }: TracePeriod): Sql {
     const where = new Where(this.scope.key, 't')
       .add(sql`t.started_at >= ${microsecondsToTime(sql`${since_us}`)}`)
       .add(sql`t.started_at < ${microsecondsToTime(sql`${until_us}`)}`);
@@ -194,7 +195,7 @@ class StatsStatement {
     return this.labels.includes(field);
   }
 
-  /** The expression of a group, over a row `f`. */
+  /** Returns the expression of a group, over a row `f`. */
   private groupOf(field: string): string {
     if (this.isLabel(field)) return `of_${field}.value COLLATE "C"`;
     if (field === 'model') return 'f.model';
@@ -203,8 +204,8 @@ class StatsStatement {
     return `f.${field} COLLATE "C"`;
   }
 
-  /** Produces a row for each value of the labels that a trace is grouped by. */
-  private unnested(): Sql {
+  /** Returns joins that produce one row for each value of the labels in `group_by`. */
+  private unnestedLabels(): Sql {
     const labels = this.query.groupBy.filter((field) => this.isLabel(field));
     return raw(
       labels.map((label) => `LEFT JOIN LATERAL unnest(f.${label}) AS of_${label}(value) ON true`).join(' '),

@@ -1,6 +1,6 @@
 import type { RawJson } from '#platform/json';
 
-/** Figures of a trace. `total_tokens` adds input and output, or is the one that is known; `count` counts traces. */
+/** Measures of a trace. `total_tokens` is the sum of input and output, or the known one of them. `count` counts traces. */
 export const TRACE_MEASURES = [
   'duration_ms',
   'input_tokens',
@@ -14,7 +14,7 @@ export const TRACE_MEASURES = [
 export type TraceMeasure = (typeof TRACE_MEASURES)[number];
 
 /**
- * Aggregations of a measure over traces, ignoring those whose measure is null; `count` counts the others.
+ * Aggregations of a measure over traces. All ignore traces whose measure is null; `count` counts the others.
  * Percentiles follow Hyndman & Fan (Sample Quantiles in Statistical Packages, 1996), definition 7: linear interpolation
  * between the two nearest values.
  */
@@ -37,7 +37,7 @@ export const TRACE_GROUPS = ['model', 'root_name', 'status', 'service_name', 'ag
 
 export const TRACE_STATUSES = ['ok', 'error'] as const;
 
-/** Fields of filters that take a number. */
+/** Filter fields that take a number. */
 export const MEASURE_FIELDS = TRACE_MEASURES.filter((measure) => measure !== 'count');
 export const STATS_OPERATORS = ['eq', 'in', 'gte', 'lte'] as const;
 
@@ -46,7 +46,7 @@ export const METRICS_MAX = 20;
 export const FILTERS_MAX = 20;
 export const FILTER_VALUES_MAX = 100;
 
-/** The metrics of a query that names none. */
+/** The metrics of a query without `metrics`. */
 export const DEFAULT_METRICS: readonly TraceMetric[] = [
   { measure: 'count', aggregation: 'count' },
   { measure: 'duration_ms', aggregation: 'p50' },
@@ -63,19 +63,21 @@ export interface TraceMetric {
   aggregation: TraceAggregation;
 }
 
-/** The traces of a workspace that started in a period. Microseconds since 1970: inclusive, exclusive. */
+/** The traces of a workspace that started in a period. */
 export interface TracePeriod {
+  /** Microseconds since 1970, inclusive. */
   since_us: bigint;
+  /** Microseconds since 1970, exclusive. */
   until_us: bigint;
 }
 
-/** Traces by id, each with labels that the caller groups and filters by. */
+/** Traces by id, with labels to group and filter by. */
 export interface LabelledTraces {
   /** Names of the labels, in lower-case letters and underscores. */
   labels: readonly string[];
   /**
-   * A JSON list of objects, one per distinct trace: its `trace_id`, and for each label a list of texts. It is JSON so that
-   * the result of one statement becomes the parameter of another without being parsed in between.
+   * A JSON list of objects, one per distinct trace, with its `trace_id` and a list of texts per label. It is JSON so that the
+   * result of one statement becomes the parameter of another without parsing.
    */
   traces: RawJson;
 }
@@ -90,24 +92,24 @@ export interface TraceFilter {
 }
 
 /**
- * A query for statistics over traces. Without `groupBy`, the result is one row. A trace with several models or labels
- * belongs to several groups. By model, tokens and cost are those of the model, so that they add up to those of the traces.
- * A filter selects traces; on a field of `groupBy`, it selects groups.
+ * A query for statistics over traces. Without `groupBy`, the result is one row. A trace with several models or labels belongs
+ * to several groups. Grouped by model, only the model's own tokens and cost count, so that the groups add up to the totals of
+ * the traces. A filter selects traces; on a field of `groupBy`, it selects groups.
  */
 export interface TraceStatsQuery {
   among: LabelledTraces | TracePeriod;
   metrics: readonly TraceMetric[];
   /** Distinct fields of TRACE_GROUPS, `session_id`, `day` (of the start, UTC) and labels. */
   groupBy: readonly string[];
-  /** All of them must hold. */
+  /** All filters must match. */
   filters: readonly TraceFilter[];
 }
 
 export interface TraceStats {
   /** Objects `{"group": {"model": …}, "values": {"duration_ms.p95": …}}`, sorted by group, null last. */
   rows: RawJson[];
-  /** Whether there are more groups than `rows`. */
+  /** Whether there are more groups than in `rows`. */
   isTruncated: boolean;
-  /** Number of the given traces that are stored, whether or not they meet the filters. Null for a period. */
+  /** Number of the labelled traces that are stored, whether or not they meet the filters. Null for a period. */
   tracesFound: number | null;
 }

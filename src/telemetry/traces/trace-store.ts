@@ -29,9 +29,9 @@ import type {
   BatchRequest,
 } from './trace.types';
 
-/** What to do when a read takes too long. */
+/** Hints for reads that take too long. */
 const HINTS = {
-  ids: 'Ask for fewer of them at once, such as with a smaller limit.',
+  ids: 'Ask for fewer traces at once, for example with a smaller limit.',
   trace: 'Read its spans page by page, with a smaller limit.',
   selection: 'Narrow the times (since, until) or the filters.',
   again: 'Try again.',
@@ -48,10 +48,10 @@ const repositoriesOn = (on: SqlExecutor, scores: TraceScores) => ({
 type Repositories = ReturnType<typeof repositoriesOn>;
 
 /**
- * Reads traces and their spans from PostgreSQL, for this area and for those above it. Every method reads one workspace, that
- * of the scope. Callers pass ids and filters, never SQL.
+ * Reads traces and their spans from PostgreSQL, for this area and the areas above it. Every method reads only the workspace of
+ * the scope. Callers pass ids and filters, never SQL.
  *
- * Errors of every method: 503 `service_unavailable` when the database cannot be reached or does not answer in time.
+ * Errors of every method: 503 `service_unavailable` if the database cannot be reached or does not respond in time.
  */
 @Injectable()
 export class TraceStore {
@@ -63,8 +63,8 @@ export class TraceStore {
   ) {}
 
   /**
-   * Returns a store whose reads fail with the signal's reason as soon as it is aborted. A read that waits for its turn then
-   * never starts.
+   * Returns a store whose reads fail with the signal's reason as soon as the signal is aborted. A read that waits for its turn
+   * then never starts.
    */
   withSignal(signal: AbortSignal): TraceStore {
     const store = new TraceStore(this.limiter, this.scores);
@@ -72,7 +72,7 @@ export class TraceStore {
     return store;
   }
 
-  /** Reads existing traces in no particular order, without input and output of more than `maxBytes`. */
+  /** Reads existing traces in no particular order, without input and output if they exceed `maxBytes`. */
   findTraces(scope: Scope, traceIds: readonly string[], maxBytes: number): Promise<TraceRow[]> {
     return this.read(scope, HINTS.ids, ({ traces }) => traces.findMany(scope, traceIds, maxBytes));
   }
@@ -88,14 +88,14 @@ export class TraceStore {
   }
 
   /**
-   * Reads a page of the traces that meet all filters, in the order of `sort`. If no index
-   * serves a filter, a page may end early and the total may be null: only `next_cursor` tells whether there are more.
+   * Reads a page of the traces that meet all filters, in the order of `sort`. If no index serves a filter, a page may end early
+   * and the total may be null. Only `next_cursor` tells whether there are more traces.
    */
   listTraces(scope: Scope, query: TraceListQueryDto): Promise<RowPage<TraceSummary>> {
     return this.read(scope, HINTS.selection, ({ lists }) => lists.list(scope, query));
   }
 
-  /** Reads a page of such a list, and the scores of its traces. */
+  /** Reads a page as `listTraces` does, and the scores of its traces. */
   listScoredTraces(
     scope: Scope,
     query: TraceListQueryDto,
@@ -113,13 +113,13 @@ export class TraceStore {
   findTree(scope: Scope, traceId: string, limits: TreeLimits): Promise<TraceTree | undefined> {
     return this.read(scope, HINTS.trace, async ({ traces, spans, on }) => {
       const [trace] = await traces.findMany(scope, [traceId], limits.contentBytes);
-      const place = await traces.findLocation(scope, traceId);
-      if (!trace || !place) return undefined;
+      const location = await traces.findLocation(scope, traceId);
+      if (!trace || !location) return undefined;
       const scores = await this.scores.ofTraces(on, scope, [traceId]);
       return {
         trace,
         scores: scores.get(traceId) ?? [],
-        spans: await spans.firstHeads(scope, place, limits.spans, limits.nameBytes),
+        spans: await spans.firstHeads(scope, location, limits.spans, limits.nameBytes),
       };
     });
   }
@@ -142,37 +142,37 @@ export class TraceStore {
   }
 
   /**
-   * Reads spans of existing traces: trace by trace, each by start, as many as have names of up to `maxBytes` in total. The
-   * first of them include content, up to `maxBytes` in total, and input and output, also from the log records about them.
+   * Reads spans of existing traces: trace by trace, each by start, with names of up to `maxBytes` in total. The first spans
+   * include content of up to `maxBytes` in total, with input and output, which may come from log records.
    */
   readSpans(scope: Scope, traceIds: readonly string[], reading: SpanReading): Promise<TraceSpan[]> {
     return this.read(scope, HINTS.trace, async ({ logs, spans, traces }) => {
-      const places = await traces.findLocations(scope, traceIds);
-      return (await spansOf({ logs, spans }, scope, places, reading)).found;
+      const located = await traces.findLocations(scope, traceIds);
+      return (await spansOf({ logs, spans }, scope, located, reading)).spans;
     });
   }
 
   /**
-   * Reads several traces and the first traces of several sessions at once. The smallest traces include their content.
-   * Leaves out content, sessions and spans that exceed the limits. Most traces and sessions are small enough.
+   * Reads several traces and the first traces of several sessions at once. The smallest traces include their content. Omits
+   * content, sessions and spans that exceed the limits. Most traces and sessions are small enough.
    */
-  readBatch(scope: Scope, wanted: BatchRequest, limits: BatchLimits): Promise<TraceBatch> {
+  readBatch(scope: Scope, request: BatchRequest, limits: BatchLimits): Promise<TraceBatch> {
     return this.read(scope, HINTS.ids, async ({ logs, spans, traces }) => {
-      const { traceIds, ofSessions, withSpansOfSessions } = wanted;
-      const found = traceIds.length > 0 ? await traces.findBatch(scope, traceIds, limits.maxBytes) : [];
-      const sessionIds = [...new Set(ofSessions(found))];
+      const { traceIds, ofSessions, withSpansOfSessions } = request;
+      const rows = traceIds.length > 0 ? await traces.findBatch(scope, traceIds, limits.maxBytes) : [];
+      const sessionIds = [...new Set(ofSessions(rows))];
       const sessions = await completeSessions(traces, scope, sessionIds, limits);
-      const spoken = withSpansOfSessions ? [...sessions.values()].flat() : [];
-      const ids = [...new Set([...found, ...spoken].map(({ trace_id }) => trace_id))];
+      const sessionRows = withSpansOfSessions ? [...sessions.values()].flat() : [];
+      const ids = [...new Set([...rows, ...sessionRows].map(({ trace_id }) => trace_id))];
       return {
-        traces: found,
+        traces: rows,
         sessions,
         spans: await completeSpans({ logs, spans, traces }, scope, ids, limits),
       };
     });
   }
 
-  /** Reads the first traces of a session by start. The first of them include content, up to `maxBytes` in total. */
+  /** Reads the first traces of a session, by start. The first ones include content, up to `maxBytes` in total. */
   sessionTraces(scope: Scope, sessionId: string, limit: number, maxBytes: number): Promise<TraceRow[]> {
     return this.read(scope, HINTS.again, ({ traces }) =>
       traces.ofSessions(scope, [sessionId], limit, maxBytes),
@@ -215,7 +215,7 @@ export class TraceStore {
     );
   }
 
-  /** Computes statistics over traces. Limits: 10,000 groups, and 8 MiB of JSON. */
+  /** Computes statistics over traces. Limits: 10,000 groups, and 32 MiB of JSON. */
   stats(scope: Scope, query: TraceStatsQuery): Promise<TraceStats> {
     return this.read(scope, HINTS.selection, ({ stats }) => stats.stats(scope, query));
   }
@@ -231,7 +231,7 @@ export class TraceStore {
   }
 }
 
-/** Reads the traces of sessions, and leaves out sessions that are not read as a whole. */
+/** Reads the traces of sessions. Omits sessions that cannot be read completely. */
 async function completeSessions(
   traces: TraceRepository,
   scope: Scope,
@@ -243,53 +243,53 @@ async function completeSessions(
   for (const trace of await traces.ofSessions(scope, sessionIds, sessionTraces + 1, bytes)) {
     bySession.get(trace.session_id!)!.push(trace);
   }
-  const isWhole = (trace: TraceRow): boolean =>
+  const isComplete = (trace: TraceRow): boolean =>
     trace.content_size === 0 || trace.input !== null || trace.output !== null;
-  for (const [id, found] of bySession) {
-    if (found.length > sessionTraces || !found.every(isWhole)) bySession.delete(id);
+  for (const [id, rows] of bySession) {
+    if (rows.length > sessionTraces || !rows.every(isComplete)) bySession.delete(id);
   }
   return bySession;
 }
 
-/** Reads the spans of traces, and leaves out traces whose spans, or log records about them, are not read as a whole. */
+/** Reads the spans of traces. Omits traces whose spans, or log records about them, cannot be read completely. */
 async function completeSpans(
   { logs, spans, traces }: Pick<Repositories, 'logs' | 'spans' | 'traces'>,
   scope: Scope,
   traceIds: readonly string[],
   limits: BatchLimits,
 ): Promise<Map<string, TraceSpan[]>> {
-  const places = traceIds.length > 0 ? await traces.findLocations(scope, traceIds) : [];
+  const located = traceIds.length > 0 ? await traces.findLocations(scope, traceIds) : [];
   let left = limits.spans;
-  const read = places.filter(({ span_count }) => span_count <= left && (left -= span_count) >= 0);
+  const selected = located.filter(({ span_count }) => span_count <= left && (left -= span_count) >= 0);
   const reading = { limit: limits.spans, maxBytes: limits.bytes };
-  const { found, cutOff } = await spansOf({ logs, spans }, scope, read, reading);
-  const byTrace = new Map(read.map(({ trace_id }) => [trace_id, [] as TraceSpan[]]));
-  for (const span of found) byTrace.get(span.trace_id)!.push(span);
-  for (const { trace_id, span_count } of read) {
+  const read = await spansOf({ logs, spans }, scope, selected, reading);
+  const byTrace = new Map(selected.map(({ trace_id }) => [trace_id, [] as TraceSpan[]]));
+  for (const span of read.spans) byTrace.get(span.trace_id)!.push(span);
+  for (const { trace_id, span_count } of selected) {
     const own = byTrace.get(trace_id)!;
-    const isWhole = own.length === span_count && own.every(({ attributes }) => attributes !== null);
-    if (!isWhole || cutOff.has(trace_id)) byTrace.delete(trace_id);
+    const isComplete = own.length === span_count && own.every(({ attributes }) => attributes !== null);
+    if (!isComplete || read.incomplete.has(trace_id)) byTrace.delete(trace_id);
   }
   return byTrace;
 }
 
-/** Reads spans of traces, with content. Also returns the traces with log records that were not read. */
+/** Reads spans of traces, with content. Also returns the ids of traces whose log records were not all read. */
 async function spansOf(
-  { logs, spans }: Pick<Repositories, 'logs' | 'spans'>,
+  repositories: Pick<Repositories, 'logs' | 'spans'>,
   scope: Scope,
-  places: readonly LocatedTrace[],
+  traces: readonly LocatedTrace[],
   reading: SpanReading,
-): Promise<{ found: TraceSpan[]; cutOff: ReadonlySet<string> }> {
-  if (places.length === 0) return { found: [], cutOff: new Set() };
-  const found = await withContent(await spans.ofTraces(scope, places, reading));
-  const silent = tracesWithoutMessages(found, places);
-  if (silent.length === 0) return { found, cutOff: new Set() };
-  const { events, isWhole } = await logs.ofTraces(scope, silent, reading.maxBytes);
-  const cutOff = new Set(isWhole ? [] : silent.map(({ trace_id }) => trace_id));
-  return { found: withLoggedContent(found, events), cutOff };
+): Promise<{ spans: TraceSpan[]; incomplete: ReadonlySet<string> }> {
+  if (traces.length === 0) return { spans: [], incomplete: new Set() };
+  const spans = await withContent(await repositories.spans.ofTraces(scope, traces, reading));
+  const lacking = tracesWithoutMessages(spans, traces);
+  if (lacking.length === 0) return { spans, incomplete: new Set() };
+  const { events, isComplete } = await repositories.logs.ofTraces(scope, lacking, reading.maxBytes);
+  const incomplete = new Set(isComplete ? [] : lacking.map(({ trace_id }) => trace_id));
+  return { spans: withLoggedContent(spans, events), incomplete };
 }
 
-/** The page of an unknown trace. */
+/** Returns the page of an unknown trace. */
 const emptyPage = ({ limit = PAGE_SIZE_DEFAULT, offset = 0 }: ListQueryDto): RowPage<never> => ({
   rows: [],
   page: { limit, offset, total: 0, next_cursor: null },

@@ -14,7 +14,7 @@ import type { RootView } from './span-record';
 import { type ModelUsage, MODELS_MAX, type TraceAggregate, type UsageLevels } from './trace-aggregate';
 import type { TraceLocation } from './trace.types';
 
-/** A trace and its location. */
+/** The key and the location of a trace. */
 export interface KeyedLocation extends TraceLocation {
   workspace_id: string;
   trace_id: string;
@@ -85,7 +85,7 @@ const MODELS = new BulkColumns<ModelUsage & TraceKey>([
   ...USAGE_COLUMNS,
 ]);
 
-/** Adds to a column that may be null. */
+/** Returns an assignment that adds to a column, which may be null. */
 const added = (column: string) =>
   `${column} = CASE WHEN excluded.${column} IS NULL THEN t.${column}
     ELSE coalesce(t.${column}, 0) + excluded.${column} END`;
@@ -96,7 +96,7 @@ const MERGED_USAGE = raw(`${added('input_tokens')}, ${added('output_tokens')}, $
       step_output_tokens = greatest(t.step_output_tokens, excluded.step_output_tokens),
       step_cost_usd = greatest(t.step_cost_usd, excluded.step_cost_usd)`);
 
-/** Takes the columns of the span with the smaller key. */
+/** Returns assignments that take the columns from the span with the smaller key. */
 const fromFirst = (key: string, ...columns: string[]) =>
   raw(
     [
@@ -109,7 +109,7 @@ const fromFirst = (key: string, ...columns: string[]) =>
     ].join(', '),
   );
 
-/** Converts `models` from JSON into an array. */
+/** The columns of traces, with `models` converted from JSON to an array. */
 const SELECTED = raw(TRACES.names.replace(', models,', ', ARRAY(SELECT json_array_elements_text(models)),'));
 
 const insertTraces = (traces: readonly TraceAggregate[]): Sql =>
@@ -125,7 +125,7 @@ const MODELS_LIMIT = raw(String(MODELS_MAX));
  */
 @Injectable()
 export class TraceWriteRepository {
-  /** Locks the existing traces one by one, in the order that all writers use. @returns their current state */
+  /** Locks the existing traces one by one, in the order that all writers use. @returns the locked traces */
   lock(tx: Tx, traces: readonly TraceAggregate[]): Promise<LockedTrace[]> {
     return inChunks(traces, (chunk) =>
       tx.query<LockedTrace>(
@@ -141,8 +141,8 @@ export class TraceWriteRepository {
   }
 
   /**
-   * Inserts the missing traces. If another transaction is inserting one of them, waits for its end and leaves that trace
-   * unchanged. @returns the inserted ones
+   * Inserts the missing traces. If another transaction is inserting one of them, waits for that transaction and leaves the trace
+   * unchanged. @returns the inserted traces
    */
   insertNew(tx: Tx, traces: readonly TraceAggregate[]): Promise<KeyedLocation[]> {
     return inChunks(traces, (chunk) =>

@@ -9,7 +9,7 @@ import { TraceListQueryDto } from './trace-query.dto';
 import { TraceExportService, TraceService } from './trace.service';
 
 const LIST_DESCRIPTION =
-  'With filters that no index serves, a page checks a bounded number of traces. It may then contain fewer than `limit` traces, or none; `next_cursor` continues, and carries the rest of an `offset`. `total` is null if counting would check more traces than that.';
+  'With filters that no index serves, a page checks a bounded number of traces. It may then contain fewer than `limit` traces, or none. Continue with `next_cursor`, which includes the rest of an `offset`. `total` is null if counting would check more traces than that.';
 
 @Controller('telemetry/v1/traces')
 @RequireWorkspace()
@@ -33,7 +33,7 @@ export class TraceController {
     return exportReply(body, 'traces', await this.exports.export(scope, body, signal));
   }
 
-  /** List traces, newest first unless `sort` says otherwise */
+  /** List traces, by default newest first */
   @Get()
   @ApiTags('Traces')
   @RequireRole('viewer')
@@ -46,7 +46,7 @@ export class TraceController {
     return this.traces.list(scope, query, signal);
   }
 
-  /** Get a trace, with the tree of its first 1,000 spans */
+  /** Get a trace with the tree of its first 1,000 spans */
   @Get(':trace_id')
   @ApiTags('Traces')
   @RequireRole('viewer')

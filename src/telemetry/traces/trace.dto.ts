@@ -22,14 +22,14 @@ export class BaseTraceDto {
   /** Number of spans with an error. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   error_count!: number;
-  /** Sum over all model calls; null if no span reports it. */
+  /** Sum over all model calls; null if no span reports input tokens. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
   input_tokens!: number | null;
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
   output_tokens!: number | null;
   /**
-   * Cost in US dollars: what model calls report, else computed from their tokens and the prices of the models. Null if the
-   * cost of a call is unknown and the root span does not report the total.
+   * Cost in US dollars: as reported by model calls, else computed from their tokens and the prices of the models. Null if
+   * the cost of a call is unknown and the root span does not report the total.
    */
   @ApiProperty({ type: 'number', minimum: 0, nullable: true })
   cost_usd!: number | null;
@@ -41,7 +41,7 @@ export class BaseTraceDto {
 export class TraceDto extends BaseTraceDto {
   /** `gen_ai.agent.version` of an agent's span, else `service.version`. */
   agent_version!: string | null;
-  /** Last end of its spans. */
+  /** When the last of its spans ended. */
   ended_at!: Date;
   /** `error` if at least one span has an error. */
   @ApiProperty({ enum: TRACE_STATUSES })
@@ -53,12 +53,12 @@ export class TraceScoreDto {
   scorer_name!: string;
   /** Null if no scorer has the name. */
   scorer_id!: string | null;
-  /** Null if it is unknown. */
+  /** Null if the version is unknown. */
   @ApiProperty({ type: 'integer', nullable: true })
   scorer_version!: number | null;
   /** `client`, `hosted`, `human` or `end_user`. */
   source!: string;
-  /** Null if the scorer gave no score on purpose. */
+  /** Null if the scorer deliberately gave no score. */
   @ApiProperty({ type: 'number', nullable: true })
   score!: number | null;
   label!: string | null;
@@ -86,7 +86,7 @@ export class TreeSpanDto extends IntersectionType(SpanHeadDto, SpanMeaningDto) {
   depth!: number;
 }
 
-/** A trace with its input, its output and its span tree. */
+/** A trace with its input, output and span tree. */
 export class TraceTreeDto extends ScoredTraceDto {
   @AnyJson({ description: 'Input of the root span; null if it has none.' })
   input!: unknown;
@@ -166,18 +166,18 @@ export const toTraceTreeDto = ({ trace, scores, spans }: TraceTree): TraceTreeDt
   is_truncated: spans.length < trace.span_count,
 });
 
-/** The invalid items of an export, which are not stored. */
+/** The invalid records of an export, which are not stored. */
 export class ExportTracePartialSuccessDto {
-  /** Number of invalid spans, a 64-bit integer as text. */
+  /** Number of invalid spans: a 64-bit integer as a string. */
   @ApiProperty({ pattern: '^[0-9]+$' })
   rejectedSpans!: string;
 
-  /** Why they are invalid. */
+  /** Why records are invalid, and warnings about records that are stored. */
   errorMessage!: string;
 }
 
 /** The response to an export: ExportTraceServiceResponse of OTLP, in the encoding of the request. */
 export class ExportTraceResponseDto {
-  /** Present only if items are invalid. */
+  /** Present only if records are invalid or there are warnings. */
   partialSuccess?: ExportTracePartialSuccessDto;
 }

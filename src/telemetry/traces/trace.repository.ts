@@ -25,11 +25,11 @@ import type {
   TraceSelection,
 } from './trace.types';
 
-/** The columns of a `TraceRow`, of a trace `t`, with content if a condition holds. */
+/** Returns the columns of a trace `t` for a `TraceRow`, with content if a condition holds. */
 const columnsWhere = (fits: Sql): Sql => sql`${SUMMARY}, t.content_size,
   CASE WHEN ${fits} THEN t.input END AS input, CASE WHEN ${fits} THEN t.output END AS output`;
 
-/** The traces `t` with these ids. `OFFSET 0` has each looked up, also in a workspace that the statistics do not know. */
+/** Returns a table `t` of these traces. `OFFSET 0` makes PostgreSQL look up each, even in a workspace without statistics. */
 const withIds = ({ workspaceId }: Scope, ids: readonly string[] | Buffer): Sql =>
   sql`(SELECT DISTINCT unnest(${ids}::text[]) AS trace_id) given CROSS JOIN LATERAL (
     SELECT * FROM traces WHERE workspace_id = ${workspaceId} AND trace_id = given.trace_id OFFSET 0) t`;
@@ -38,7 +38,7 @@ const withIds = ({ workspaceId }: Scope, ids: readonly string[] | Buffer): Sql =
 export class TraceRepository {
   constructor(private readonly database: SqlExecutor) {}
 
-  /** Reads traces without content of more than `maxBytes`. */
+  /** Reads traces, without content if it exceeds `maxBytes`. */
   findMany(scope: Scope, traceIds: readonly string[], maxBytes: number): Promise<TraceRow[]> {
     const columns = columnsWhere(sql`t.content_size <= ${maxBytes}`);
     return this.database.query<TraceRow>(
@@ -46,7 +46,7 @@ export class TraceRepository {
     );
   }
 
-  /** Reads traces. The smallest of them include content, up to `maxBytes` in total. */
+  /** Reads traces. The smallest traces include content, up to `maxBytes` in total. */
   findBatch(scope: Scope, traceIds: readonly string[], maxBytes: number): Promise<TraceRow[]> {
     return this.database.query<TraceRow>(
       prepared(
@@ -71,7 +71,7 @@ export class TraceRepository {
     return (await this.findLocations(scope, [traceId]))[0];
   }
 
-  /** Returns the places of existing traces, in the order of the ids. */
+  /** Returns the locations of existing traces, in the order of the ids. */
   findLocations({ workspaceId }: Scope, traceIds: readonly string[]): Promise<LocatedTrace[]> {
     return this.database.query<LocatedTrace>(
       prepared(
@@ -101,13 +101,13 @@ export class TraceRepository {
     limit: number,
     after?: TracePosition,
   ): Promise<TraceRef[]> {
-    const where = selected(scope, selection);
+    const where = whereSelected(scope, selection);
     if (after) {
       where.add(
         sql`(started_at, trace_id) < (${microsecondsToTime(sql`${after.started_us}`)}, ${after.trace_id})`,
       );
     }
-    // with times alone the index on starts is right, whatever the statistics say
+    // with only times, the index on starts is right, whatever the statistics say
     if (!selection.trace_ids && !selection.session_ids) await followIndexes(this.database);
     return this.database.query<TraceRef>(
       sql`SELECT trace_id, session_id, started_at, ${timeToMicroseconds(raw('started_at'))}::text AS started_us
@@ -126,7 +126,7 @@ export class TraceRepository {
     const next = after
       ? sql`HAVING (${last}, session_id) < (${microsecondsToTime(sql`${after.last_started_us}`)}, ${after.session_id})`
       : empty;
-    const where = selected(scope, selection).add(sql`session_id IS NOT NULL`);
+    const where = whereSelected(scope, selection).add(sql`session_id IS NOT NULL`);
     return this.database.query<SessionRef>(
       sql`SELECT session_id, ${last} AS last_started_at, ${timeToMicroseconds(last)}::text AS last_started_us
         FROM traces WHERE ${where.sql}
@@ -137,19 +137,19 @@ export class TraceRepository {
   async countSelected(
     scope: Scope,
     selection: TraceSelection,
-    of: 'trace_id' | 'session_id',
+    column: 'trace_id' | 'session_id',
   ): Promise<number> {
-    const counted = raw(of === 'trace_id' ? '*' : 'DISTINCT session_id');
+    const counted = raw(column === 'trace_id' ? '*' : 'DISTINCT session_id');
     const [row] = await this.database.query<{ found: number }>(
-      sql`SELECT count(${counted}) AS found FROM traces WHERE ${selected(scope, selection).sql}`,
+      sql`SELECT count(${counted}) AS found FROM traces WHERE ${whereSelected(scope, selection).sql}`,
     );
     return row?.found ?? 0;
   }
 
   /**
-   * Reads the first traces of each of these sessions, by start, with content up to `maxBytes` in total.
+   * Reads the first traces of each session, by start, with content up to `maxBytes` in total.
    *
-   * @param limit traces of each session, at most
+   * @param limit maximum number of traces of each session
    */
   async ofSessions(
     { workspaceId }: Scope,
@@ -173,7 +173,7 @@ export class TraceRepository {
   }
 }
 
-const selected = (
+const whereSelected = (
   scope: Scope,
   { trace_ids, session_ids, since, until, filters = [] }: TraceSelection,
 ): Where => {
@@ -185,7 +185,7 @@ const selected = (
   return filters.length === 0 ? where : where.add(meets(filters));
 };
 
-/** A scalar subquery, so that the models of each trace are looked up by key. A join could be planned to read all models. */
+/** Returns a scalar subquery, so that PostgreSQL looks up the models of each trace by key. A join might read all models. */
 const meets = (filters: readonly TraceFilter[]): Sql =>
   sql`coalesce((SELECT true FROM (SELECT ${FILTERED_COLUMNS} FROM (SELECT traces.*) t OFFSET 0) f
     WHERE ${join(filters.map(traceCondition), ') AND (', '(', ')')} LIMIT 1), false)`;

@@ -15,7 +15,7 @@ import { TraceWriter } from './trace.writer';
 const MIB = 1024 * 1024;
 const LIMITS: TreeLimits = { spans: 1_000, nameBytes: 4 * MIB, contentBytes: 8 * MIB };
 
-/** Reads traces. Errors: 503 when they cannot be read in time. */
+/** Reads traces. Errors: 503 if reading takes too long. */
 @Injectable()
 export class TraceService {
   constructor(private readonly store: TraceStore) {}
@@ -43,7 +43,7 @@ export class TraceExportService extends ExportQueue<DecodedTraceRequest, SpanRec
       signal: 'traces',
       decoder: REQUEST_DECODERS.traces,
       addRepeated: (repeated, { spans }) => repeated.addSources(spans),
-      notes: ({ spans }) => warningsForSpans(spans),
+      warnings: ({ spans }) => warningsForSpans(spans),
       prepare: ({ spans }, { scope, body }) => writer.prepare(scope, spans, body.bytes.length),
       store: (exports) => writer.write(exports.map(({ ready }) => ready)),
     });

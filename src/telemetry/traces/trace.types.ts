@@ -7,11 +7,11 @@ import type { TraceFilter } from './trace-stats.types';
 export const TRACE_ID = /^(?!0{32})[0-9a-f]{32}$/;
 
 /**
- * The location of a trace's spans: the partition of the day on which the trace first arrived, and the trace's number.
- * Stored in the trace's row, which is looked up by workspace and id.
+ * The location of a trace's spans: the partition of the day on which the trace first arrived, and the trace's number. Stored in
+ * the trace's row, which is looked up by workspace and id.
  */
 export interface TraceLocation {
-  /** Such as `2026-11-20`: UTC, by the clock of the database. */
+  /** The UTC day by the clock of the database, such as `2026-11-20`. */
   day: string;
   trace_no: number;
 }
@@ -22,76 +22,76 @@ export interface LocatedTrace extends TraceLocation {
   span_count: number;
 }
 
-/** A span as it is stored, for scoring. */
+/** A span as stored, for scoring. */
 export interface StoredSpan extends SpanHeadDto, SpanMeaningDto {
   trace_id: string;
-  /** These three are null if they exceed the reader's limit. */
+  /** Null, like the events and links, if they exceed the reader's limit. */
   attributes: RawJson | null;
   events: RawJson | null;
   links: RawJson | null;
-  /** Size of these three as JSON, in bytes. */
+  /** Size of attributes, events and links as JSON, in bytes. */
   content_size: number;
 }
 
-/** A span as scoring reads it: with its input and output, from its attributes, its events, or the log records about it. */
+/** A span for scoring, with input and output from its attributes, its events, or the log records about it. */
 export interface TraceSpan extends StoredSpan {
-  /** Null if there is none, or it exceeds the reader's limit. */
+  /** Null if the span has none, or if it exceeds the reader's limit. */
   input: RawJson | null;
   output: RawJson | null;
 }
 
-/** Which spans of traces to read. */
+/** Selects the spans to read. */
 export interface SpanReading {
-  /** At most. */
+  /** Maximum number of spans. */
   limit: number;
-  /** Size of names, and of content, at most. */
+  /** Maximum size of names, and of content. */
   maxBytes: number;
-  /** Reads only spans that may be calls of models. */
+  /** Whether to read only spans that may be model calls. */
   callsOnly?: boolean;
-  /** Reads the last spans by start, instead of the first. */
+  /** Whether to read the last spans by start, instead of the first. */
   fromEnd?: boolean;
 }
 
-/** Traces and sessions to read together. */
+/** Selects the traces and sessions of a batch. */
 export interface BatchRequest {
   traceIds: readonly string[];
   /** Returns the sessions to read, which may depend on the traces. */
   ofSessions: (traces: readonly TraceRow[]) => string[];
-  /** Whether to read the spans of the sessions' traces too. */
+  /** Whether to also read the spans of the sessions' traces. */
   withSpansOfSessions: boolean;
 }
 
-/** Limits of reading traces and sessions together. */
+/** Limits of a batch. */
 export interface BatchLimits {
-  /** Size of input and output of all traces that were asked for by their ids. */
+  /** Total size of input and output of the traces in `traceIds`. */
   maxBytes: number;
-  /** Traces of one session. */
+  /** Number of traces per session. */
   sessionTraces: number;
-  /** Spans in total. */
+  /** Total number of spans. */
   spans: number;
-  /** Size of the content of all sessions, of all spans, and of all log records. */
+  /** Total size of the content of sessions, of the content of spans, and of log records: each may have this size. */
   bytes: number;
 }
 
-/** Traces and sessions that were read together. */
+/** Traces and sessions that were read as a batch. */
 export interface TraceBatch {
   traces: TraceRow[];
-  /** The traces by start of each session that was read as a whole. */
+  /** The traces of each session that was read completely, by start. */
   sessions: Map<string, TraceRow[]>;
-  /** The spans by start of each trace whose spans were read as a whole. */
+  /** The spans of each trace whose spans were read completely, by start. */
   spans: Map<string, TraceSpan[]>;
 }
 
 /** Limits of reading one trace. */
 export interface TreeLimits {
   spans: number;
-  /** Size of the names and status messages of the spans. */
+  /** Total size of the names and status messages of the spans. */
   nameBytes: number;
-  /** Size of input and output, both of which are omitted if they exceed it. */
+  /** Total size of input and output. If they exceed it, both are omitted. */
   contentBytes: number;
 }
 
-/** Conditions that traces must all meet. */
+/** Conditions on traces. A trace must meet all of them. */
 export interface TraceSelection {
   trace_ids?: string[] | undefined;
   session_ids?: string[] | undefined;

@@ -16,15 +16,15 @@ import { aggregateTraces, type TraceAggregate } from './trace-aggregate';
 import type { TraceLocation } from './trace.types';
 import { type KeyedLocation, type MergedTrace, TraceWriteRepository } from './trace-write.repository';
 
-/** Attempts at storing, in case other transactions insert the same traces. */
+/** Maximum number of attempts if other transactions insert the same traces. */
 const ATTEMPTS = 5;
 
-/** Another transaction has inserted some of the traces. Locking them now would violate the lock order. */
+/** Thrown if another transaction has inserted some of the traces. Locking them now would violate the lock order. */
 class ConcurrentInsert extends Error {}
 
 /** Locked traces, by `traceKey`. */
 interface LockedTraces {
-  places: Map<string, TraceLocation>;
+  locations: Map<string, TraceLocation>;
   /** The traces that this transaction has inserted. */
   inserted: Set<string>;
   /** The other traces, before this transaction changes them. */
@@ -32,9 +32,9 @@ interface LockedTraces {
 }
 
 /**
- * Stores spans, each once, and updates their traces. All writers lock traces, then sessions, then sources, then scores, each
- * in the order of their keys, so they cannot deadlock. Spans and model usage are written under the lock of their trace's
- * row: of two transactions with the same spans, the second waits and finds the spans of the first.
+ * Stores spans, each once, and updates their traces. All writers lock traces, then sessions, then sources, then scores, each in
+ * the order of their keys, so they cannot deadlock. Spans and model usage are written under the lock of their trace's row, so
+ * that of two transactions with the same spans, the second waits and finds the spans of the first.
  */
 @Injectable()
 export class TraceWriter {
@@ -76,17 +76,17 @@ export class TraceWriter {
     records: readonly SpanRecord[],
     traces: readonly TraceAggregate[],
   ): Promise<void> {
-    const { places, inserted, before } = await this.lock(tx, traces);
+    const { locations, inserted, before } = await this.lock(tx, traces);
     const spansOfNew: LocatedSpan[] = [];
     const spansOfExisting: LocatedSpan[] = [];
     for (let at = 0; at < records.length;) {
       const { workspaceId, span } = records[at]!;
       const key = traceKey(workspaceId, span.traceId);
-      const place = places.get(key)!;
-      const placed = inserted.has(key) ? spansOfNew : spansOfExisting;
+      const location = locations.get(key)!;
+      const spans = inserted.has(key) ? spansOfNew : spansOfExisting;
       const isSame = (record: SpanRecord | undefined): boolean =>
         record?.span.traceId === span.traceId && record.workspaceId === workspaceId;
-      for (; isSame(records[at]); at++) placed.push({ record: records[at]!, place });
+      for (; isSame(records[at]); at++) spans.push({ record: records[at]!, location });
     }
     await this.spans.insertNew(tx, spansOfNew);
     const missing = await this.spans.insertMissing(tx, spansOfExisting);
@@ -117,18 +117,18 @@ export class TraceWriter {
    * @throws ConcurrentInsert if another transaction has inserted one of them since
    */
   private async lock(tx: Tx, traces: readonly TraceAggregate[]): Promise<LockedTraces> {
-    const places = new Map<string, TraceLocation>();
+    const locations = new Map<string, TraceLocation>();
     const before = new Map<string, SessionTrace>();
-    const addPlace = (row: KeyedLocation): string => {
+    const addLocation = (row: KeyedLocation): string => {
       const key = keyOfRow(row);
-      places.set(key, { trace_no: row.trace_no, day: row.day });
+      locations.set(key, { trace_no: row.trace_no, day: row.day });
       return key;
     };
-    for (const row of await this.traces.lock(tx, traces)) before.set(addPlace(row), toSessionTrace(row));
-    const missing = traces.filter((trace) => !places.has(keyOf(trace)));
-    const inserted = new Set((await this.traces.insertNew(tx, missing)).map(addPlace));
+    for (const row of await this.traces.lock(tx, traces)) before.set(addLocation(row), toSessionTrace(row));
+    const missing = traces.filter((trace) => !locations.has(keyOf(trace)));
+    const inserted = new Set((await this.traces.insertNew(tx, missing)).map(addLocation));
     if (inserted.size < missing.length) throw new ConcurrentInsert();
-    return { places, inserted, before };
+    return { locations, inserted, before };
   }
 }
 
