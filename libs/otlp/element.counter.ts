@@ -1,6 +1,6 @@
 import { OtlpDecodeError } from './otlp.types';
 
-/** What a request may hold for each part. Anything beyond is dropped and counted, and the rest is kept. */
+/** Limits on the parts of a request. Parts beyond a limit are dropped and counted; the rest is stored. */
 export interface OtlpLimits {
   /** Attributes of a span, event, link, resource, scope, log record, data point, exemplar or metric. */
   attributes: number;
@@ -13,39 +13,39 @@ export interface OtlpLimits {
 export const DEFAULT_LIMITS: OtlpLimits = { attributes: 4_096, events: 1_024, links: 1_024 };
 
 /**
- * Limit of resources, scopes, records and their parts other than attributes. An empty event takes two bytes of protobuf and
- * a hundred of memory: without this limit a body of 16 MiB could take a gigabyte and seconds of CPU time. Exporters send 512
- * spans or log records at a time, collectors 8,192.
+ * Maximum number of resources, scopes, records and their parts other than attributes. An empty event takes two bytes of
+ * protobuf, but a hundred bytes of memory. Without this limit, a body of 16 MiB could take a gigabyte and seconds of CPU time.
+ * Exporters send 512 spans or log records at a time, collectors 8,192.
  */
 export const MAX_RECORDS = 100_000;
 
 /**
- * Limit of histogram buckets in one request: 16 MiB of eight bytes each. An empty bucket of an exponential histogram takes
- * a single byte, but also eight in memory.
+ * Maximum number of histogram buckets in one request: 16 MiB of eight bytes each. An empty bucket of an exponential histogram
+ * takes a single byte in the body, but eight bytes in memory.
  */
 export const MAX_BUCKETS = 2_097_152;
 
 /**
- * Limit of attributes, values nested in them, and unknown fields in one request, dropped ones included. A body of 16 MiB
- * with real names and values holds at most half of it, but it could hold eight million empty ones.
+ * Maximum number of attributes, nested values and unknown fields in one request, including dropped ones. A body of 16 MiB with
+ * real names and values has at most half as many, but it could have eight million empty ones.
  */
 export const MAX_ELEMENTS = 2_097_152;
 
 /**
- * Values that one record keeps: its attributes with everything nested in them, also those of its events and links. Bounds
- * the time for which one record blocks the event loop. The SDKs' own limits allow 33,024 (128 attributes of a span, and of
- * each of its 128 events and 128 links).
+ * Maximum number of values of one record: its attributes with all nested values, including the attributes of its events and
+ * links. Bounds the time for which one record blocks the event loop. The SDKs' own limits allow 33,024 (128 attributes of a
+ * span, and of each of its 128 events and 128 links).
  */
 export const MAX_RECORD_VALUES = 65_536;
 
 /** Work between two pauses, in elements: less than a millisecond. */
 const PAUSE_AFTER = 4_000;
-/** Work of a record compared with an element. */
+/** Work of a record, in elements. */
 const RECORD_WORK = 8;
 
-/** Counts the parts of one request against their limits. */
+/** Counts the parts of one request, and enforces their limits. */
 export class ElementCounter {
-  /** Attributes, and values nested in them, that were dropped so far. */
+  /** Number of attributes and nested values that were dropped so far. */
   droppedValues = 0;
   private records = 0;
   private buckets = 0;
@@ -55,13 +55,13 @@ export class ElementCounter {
   private droppedEvents = 0;
   private droppedLinks = 0;
 
-  /** @param counted names everything that counts against {@link MAX_RECORDS}, for the error */
+  /** @param countedParts the parts that count toward {@link MAX_RECORDS}, as text for the error */
   constructor(
-    private readonly counted: string,
+    private readonly countedParts: string,
     readonly limits: OtlpLimits,
   ) {}
 
-  /** The records and their parts so far. */
+  /** Number of records and their parts so far. */
   get recordCount(): number {
     return this.records;
   }
@@ -71,17 +71,17 @@ export class ElementCounter {
     this.valuesLeft = MAX_RECORD_VALUES;
   }
 
-  /** Counts a record or part against the limit, before it is read. */
+  /** Counts a record or part, before it is read. Throws if there are too many. */
   countRecord(): void {
     this.records += 1;
     if (this.records > MAX_RECORDS) {
       throw new OtlpDecodeError(
-        `The request holds more than ${MAX_RECORDS} ${this.counted}. Send smaller batches.`,
+        `The request has more than ${MAX_RECORDS} ${this.countedParts}. Send smaller batches.`,
       );
     }
   }
 
-  /** Counts a bucket of a histogram against the limit, before it is read. */
+  /** Counts a bucket of a histogram, before it is read. Throws if there are too many. */
   countBucket(): void {
     this.buckets += 1;
     if (this.buckets > MAX_BUCKETS) {
@@ -91,7 +91,7 @@ export class ElementCounter {
     }
   }
 
-  /** Counts an attribute, a nested value or an unknown field against the limit, whether it is kept or not. */
+  /** Counts an attribute, a nested value or an unknown field, whether or not it is dropped. Throws if there are too many. */
   countElement(): void {
     this.elements += 1;
     if (this.elements > MAX_ELEMENTS) throw tooManyElements();
@@ -100,8 +100,8 @@ export class ElementCounter {
   /**
    * Counts a value of the current record, before it is read.
    *
-   * @param index its position among the attributes of its owner; none for a value nested in an attribute
-   * @returns whether it is kept; if not, it is counted as dropped
+   * @param index position among the attributes of its owner; omitted for a value nested in an attribute
+   * @returns whether the value is kept; if not, counts it as dropped
    */
   keepsValue(index = 0): boolean {
     this.countElement();
@@ -127,7 +127,7 @@ export class ElementCounter {
     return false;
   }
 
-  /** Returns whether enough was read since the last call that returned true for other work to take a turn. */
+  /** Returns whether other work should take a turn, because enough was read since the last pause. */
   isPauseDue(): boolean {
     const work = this.records * RECORD_WORK + this.elements + this.buckets;
     if (work - this.workAtPause < PAUSE_AFTER) return false;
@@ -135,8 +135,8 @@ export class ElementCounter {
     return true;
   }
 
-  /** Describes what was dropped, a sentence for each kind. */
-  dropped(): string[] {
+  /** Describes the dropped parts, with a sentence for each kind. */
+  describeDropped(): string[] {
     const { attributes, events, links } = this.limits;
     const kinds: [name: string, count: number, limit: string][] = [
       [
@@ -155,5 +155,5 @@ export class ElementCounter {
 
 export const tooManyElements = (): OtlpDecodeError =>
   new OtlpDecodeError(
-    `The request holds more than ${MAX_ELEMENTS} attributes, nested values and unknown fields. Send smaller batches.`,
+    `The request has more than ${MAX_ELEMENTS} attributes, nested values and unknown fields. Send smaller batches.`,
   );

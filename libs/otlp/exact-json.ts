@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto';
 
 /**
- * Matches an integer of 16 to 20 digits in the position of a value, which may fit into 64 bits and not into a double. It may
- * also match inside a string.
+ * Matches an integer of 16 to 20 digits in the position of a value, which may fit into 64 bits but not into a double. May also
+ * match inside a string.
  */
 const LONG_INTEGERS = /(?<![^:,[\s])-?[1-9]\d{15,19}(?![\d.eE]|\s*:)/g;
 
-/** A pre-check for `LONG_INTEGERS`, four times as fast. */
+/** A check before `LONG_INTEGERS`, which is four times as fast. */
 const LONG_INTEGER = /(?:^|[:,[\s])-?\d{16}/;
 
-/** The member of the object that replaces such an integer. Random, so that no sender can forge one. */
+/** The member of the object that replaces such an integer. Random, so that no sender can forge it. */
 const DIGITS = randomBytes(8).toString('hex');
 
 /**
- * Parses JSON like `JSON.parse`, but keeps integers of 16 to 20 digits exact: as numbers they would lose their last digits,
- * a time in nanoseconds its microsecond. Each is replaced by an object that {@link longDigits} reads.
+ * Parses JSON like `JSON.parse`, but keeps integers of 16 to 20 digits exact. As numbers, they would lose their last digits, so
+ * that a time in nanoseconds would not be exact to the microsecond. Replaces each by an object that {@link longDigits} reads.
  *
  * @throws SyntaxError for invalid JSON
  */
@@ -23,11 +23,11 @@ export function parseExactly(text: string): unknown {
   try {
     return JSON.parse(wrapLongIntegers(text));
   } catch {
-    return JSON.parse(text); // throws too, with positions in the original text
+    return JSON.parse(text); // also throws, with positions in the original text
   }
 }
 
-/** Returns the digits of an integer that was too long for a number, with its sign; undefined for anything else. */
+/** Returns the digits, with the sign, of an integer that was too long for a number; undefined for other values. */
 export function longDigits(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   return (value as Record<string, string | undefined>)[DIGITS];

@@ -14,7 +14,7 @@ import { RecordCollector, type RecordKind } from './record.collector';
 import type { OtlpSignal } from './response.encoder';
 import { SPANS } from './span.draft';
 
-/** What requests of every signal have besides their records. */
+/** The members that requests of all signals have in addition to their records. */
 interface RequestSummary {
   rejected: OtlpRejection;
   recordCount: number;
@@ -22,7 +22,7 @@ interface RequestSummary {
 
 /** A decoded request in the form in which a worker thread returns it. */
 export interface PackedRequest extends RequestSummary {
-  /** The records, one after the other, in the format of `node:v8`. */
+  /** The serialized records, one after the other, in the format of `node:v8`. */
   records: Uint8Array;
   count: number;
 }
@@ -37,12 +37,12 @@ interface Rules<Item, Request> {
 /**
  * Decodes the bodies of one signal in both encodings of OTLP/HTTP.
  *
- * An invalid record is left out and counted in `rejected`; the others are returned. Attributes, events and links beyond the
- * limits are dropped, and `rejected` says so. The caller inflates the body and limits its size. Memory and time are
- * proportional to it. It may hold at most 100,000 records and parts of them (`MAX_RECORDS`), and 2,097,152 attributes,
- * nested values and unknown fields (`MAX_ELEMENTS`).
+ * Invalid records are omitted and counted in `rejected`; the others are returned. Attributes, events and links beyond the limits
+ * are dropped and also reported in `rejected`. The caller inflates the body and limits its size. Memory and time are
+ * proportional to the size. A body may have at most 100,000 records and parts of records (`MAX_RECORDS`), and 2,097,152
+ * attributes, nested values and unknown fields (`MAX_ELEMENTS`).
  *
- * All methods throw `OtlpDecodeError` if the whole body is unreadable: it is truncated or in another encoding, its envelope
+ * All methods throw `OtlpDecodeError` if the body as a whole is unreadable: it is truncated or in another encoding, its envelope
  * (resources, scopes and the lists around the records) is malformed, a value is nested deeper than 64 levels, or it exceeds
  * one of these limits.
  */
@@ -79,7 +79,7 @@ export class RequestDecoder<Item extends object, Request> {
     };
   }
 
-  /** Returns a packed request, with pauses for other work. Records share their resources and scopes as before. */
+  /** Unpacks a request, with pauses for other work. Records share their resources and scopes as before packing. */
   *unpack({ records, count, rejected, recordCount }: PackedRequest): Generator<void, Request> {
     const deserializer = new Deserializer(records);
     deserializer.readHeader();
@@ -113,8 +113,8 @@ const traces = new RequestDecoder<OtlpSpan, DecodedTraceRequest>({
 });
 
 /**
- * Requests to `POST /v1/logs` (ExportLogsServiceRequest). A log record is left out only if one of its fields is malformed,
- * which is possible in JSON only. OTLP has no invalid log records.
+ * Requests to `POST /v1/logs` (ExportLogsServiceRequest). A log record is omitted only if one of its fields is malformed, which
+ * is possible only in JSON. OTLP does not define invalid log records.
  */
 const logs = new RequestDecoder<OtlpLogRecord, DecodedLogsRequest>({
   kind: LOG_RECORDS,
@@ -126,9 +126,9 @@ const logs = new RequestDecoder<OtlpLogRecord, DecodedLogsRequest>({
 /**
  * Requests to `POST /v1/metrics` (ExportMetricsServiceRequest), with at most 2,097,152 buckets.
  *
- * Data points are left out if they are malformed or have no value, or if the counts of a histogram do not match its bounds.
- * All points of a metric are left out if it is malformed, has no name, or has data of an unknown kind. Such a metric counts
- * once if it has no points.
+ * Data points are omitted if they are malformed or have no value, or if the counts of a histogram do not match its bounds. All
+ * points of a metric are omitted if the metric is malformed, has no name, or has data of an unknown kind. If such a metric has
+ * no points, it counts as one rejected point.
  */
 const metrics = new RequestDecoder<OtlpDataPoint, DecodedMetricsRequest>({
   kind: DATA_POINTS,

@@ -16,9 +16,9 @@ export interface EnvelopeNames {
 }
 
 /**
- * Reads an export request in JSON. Handles everything that the requests for traces, logs and metrics share, which is all
- * but the innermost records. Bytes that are not UTF-8 become U+FFFD. V8's parser does not recurse, so nesting is limited
- * only where values are read.
+ * Reads an export request in JSON. Handles everything that the requests for traces, logs and metrics share: all but the
+ * innermost records. Bytes that are not UTF-8 become U+FFFD. V8's parser does not recurse, so nesting is limited only when
+ * values are read.
  */
 export abstract class JsonEnvelopeReader {
   protected readonly values: JsonValueReader;
@@ -34,7 +34,7 @@ export abstract class JsonEnvelopeReader {
   /**
    * Reads the request at once. Call it in a worker thread if the body is large.
    *
-   * @throws OtlpDecodeError if the whole body is unreadable
+   * @throws OtlpDecodeError if the body as a whole is unreadable
    */
   read(): void {
     const { values, names } = this;
@@ -68,7 +68,7 @@ export abstract class JsonEnvelopeReader {
     return this.requireValid(this.values.list(source[name] ?? source[original], name));
   }
 
-  /** Returns a part that records share. A fault in it refuses the whole request. */
+  /** Returns a part that records share. Throws if it has a fault, because the whole request is then invalid. */
   private requireValid<T>(part: T): T {
     const fault = this.values.takeFault();
     if (fault !== undefined) throw new OtlpDecodeError(`The body is not an ${this.names.message}: ${fault}.`);
@@ -103,7 +103,7 @@ function parse(bytes: Buffer): unknown {
   try {
     return parseExactly(bytes.toString('utf8'));
   } catch (error) {
-    // The message of V8 may quote the body; only the position is passed on.
+    // V8's message may quote the body, so only the position is passed on.
     const position = error instanceof Error ? /at position \d+/.exec(error.message)?.[0] : undefined;
     throw new OtlpDecodeError(`The body is not valid JSON${position ? ` (${position})` : ''}.`);
   }
@@ -116,8 +116,8 @@ const BRACKET = 0x5b;
 const BRACE = 0x7b;
 
 /**
- * Counts objects, lists and commas before they are parsed. V8 takes up to 100 bytes for each, and ends the whole process,
- * not only the thread, if a parse exceeds the heap of its thread.
+ * Counts objects, lists and commas before parsing. V8 takes up to 100 bytes for each. If a parse exceeds the heap of its thread,
+ * V8 ends the whole process, not only the thread.
  */
 function checkElements(bytes: Buffer): void {
   let elements = 0;

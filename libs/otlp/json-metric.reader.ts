@@ -42,7 +42,7 @@ export class JsonMetricReader extends JsonEnvelopeReader {
     }
   }
 
-  /** Reads all of a metric but its points, which it answers as they were sent. */
+  /** Reads a metric except its points. Returns the points as sent. */
   private metric(source: JsonObject, metric: MetricDraft): readonly unknown[] {
     const { values } = this;
     metric.name = values.text(source.name, 'name');
@@ -65,7 +65,7 @@ export class JsonMetricReader extends JsonEnvelopeReader {
   }
 }
 
-/** The data of a metric, with its type. Of several that should exclude one another, the first in this order. */
+/** Returns the data of a metric, with its type. If several are set, although they exclude each other, the first counts. */
 function dataOf(source: JsonObject): [type: OtlpMetricType, content: unknown] | [] {
   const members: [OtlpMetricType, unknown][] = [
     ['gauge', source.gauge],

@@ -133,7 +133,7 @@ describe('a data point in JSON', () => {
     [number({ asInt: 1, timeUnixNano: '-1' }), 'timeUnixNano must be'],
     [histogram({ count: -1 }), 'count must be an unsigned 64-bit integer'],
     [histogram({ bucketCounts: [null] }), 'a bucket count must be'],
-    [histogram({ bucketCounts: [1, 2] }), 'bucketCounts must be one more than explicitBounds'],
+    [histogram({ bucketCounts: [1, 2] }), 'bucketCounts must have one more item than explicitBounds'],
     [histogram({ bucketCounts: [1, 2], explicitBounds: [null] }), 'a bound must be'],
     [exponential({ scale: 2 ** 31 }), 'scale must be an integer from -2147483648 to 2147483647'],
     [exponential({ positive: [] }), 'positive must be an object'],

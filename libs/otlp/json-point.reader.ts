@@ -31,7 +31,7 @@ export class JsonPointReader {
     point.timeUnixNano = values.uint64(source.timeUnixNano ?? source.time_unix_nano, 'timeUnixNano');
     point.attributes = values.attributes(source.attributes);
     point.flags = values.uint32(source.flags, 'flags');
-    // A point of a summary has none.
+    // Points of a summary have no exemplars.
     const exemplars = metric.type === 'summary' ? undefined : source.exemplars;
     point.exemplars = values.list(exemplars, 'exemplars').map((exemplar) => this.exemplar(exemplar));
     return point;
@@ -50,7 +50,7 @@ export class JsonPointReader {
     }
   }
 
-  /** Prefers `asDouble` where both exclusive members are present. */
+  /** Reads a number. Prefers `asDouble` if both exclusive members are present. */
   private number(source: JsonObject): OtlpNumber | null {
     const asDouble = this.optionalDouble(source.asDouble ?? source.as_double, 'asDouble');
     const asInt = source.asInt ?? source.as_int;
@@ -64,7 +64,7 @@ export class JsonPointReader {
     return {
       ...this.distribution(source),
       bucketCounts: this.bucketCounts(source),
-      explicitBounds: bounds.map((bound) => values.double(this.present(bound), 'a bound')),
+      explicitBounds: bounds.map((bound) => values.double(this.requireNumber(bound), 'a bound')),
     };
   }
 
@@ -102,7 +102,7 @@ export class JsonPointReader {
     const counts = values.list(source.bucketCounts ?? source.bucket_counts, 'bucketCounts');
     return counts.map((count) => {
       this.counter.countBucket();
-      return values.integer(this.present(count), UINT64, 'a bucket count');
+      return values.integer(this.requireNumber(count), UINT64, 'a bucket count');
     });
   }
 
@@ -140,8 +140,8 @@ export class JsonPointReader {
     return value === undefined || value === null ? null : this.values.double(value, field);
   }
 
-  /** Turns null in a list, where it is not a default, into something else that is not a number. */
-  private present(value: unknown): unknown {
+  /** Replaces null with a value that is not a number, because null in a list does not mean the default. */
+  private requireNumber(value: unknown): unknown {
     return value ?? '';
   }
 }

@@ -18,7 +18,7 @@ export const UINT64: IntegerRange = [0n, 0xffff_ffff_ffff_ffffn];
 export const INT64: IntegerRange = [-0x8000_0000_0000_0000n, 0x7fff_ffff_ffff_ffffn];
 
 const INTEGER = /^-?\d{1,20}$/;
-/** Slightly more than the longest decimal form of a double. V8's matching of much longer texts overflows its stack. */
+/** Slightly more than the longest decimal form of a double. On much longer texts, V8's matching overflows its stack. */
 const DECIMAL_LENGTH_MAX = 2_000;
 const DECIMAL = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
 const DOUBLE_NAMES = new Set(['NaN', 'Infinity', '-Infinity']);
@@ -26,15 +26,15 @@ const DOUBLE_NAMES = new Set(['NaN', 'Infinity', '-Infinity']);
 const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
 const HEXADECIMAL = /^[0-9a-fA-F]*$/;
 
-/** Escapes of a NUL character or a lone surrogate in JSON. Raw bytes cannot hold either. */
+/** JSON escapes of a NUL character or a lone surrogate. Raw bytes cannot contain either. */
 const UNSTORABLE_ESCAPES = ['\\u0000', '\\ud', '\\uD'];
 
 /**
- * Reads fields by the JSON mapping of protobuf as restricted by OTLP (OTLP specification, "JSON Protobuf Encoding"), and is
- * more lenient: 64-bit integers may be strings or numbers, enumerations may have names, and a field may have its original
- * name (`start_time_unix_nano`). null means the default, and unknown members are ignored.
+ * Reads fields by the JSON mapping of protobuf as restricted by OTLP (OTLP specification, "JSON Protobuf Encoding"). It is more
+ * lenient: 64-bit integers may be strings or numbers, enumerations may be names, and a field may have its original name
+ * (`start_time_unix_nano`). null means the default, and unknown members are ignored.
  *
- * A malformed value reads as the default and records a fault that names the field, see {@link takeFault}.
+ * For a malformed value, returns the default and records a fault that names the field, see {@link takeFault}.
  */
 export class JsonValueReader {
   private readonly clean: (text: string) => string;
@@ -80,7 +80,7 @@ export class JsonValueReader {
     return this.clean(value);
   }
 
-  /** Reads an id of `length` bytes as lower-case hexadecimal digits. It may be empty; else {@link MALFORMED_ID}. */
+  /** Reads an id of `length` bytes as lower-case hexadecimal digits. Returns '' if empty, {@link MALFORMED_ID} if malformed. */
   id(value: unknown, length: number, field: string): string {
     const text = this.text(value, field);
     if (text === '') return text;
@@ -127,8 +127,8 @@ export class JsonValueReader {
   }
 
   /**
-   * Reads an enumeration by number or by name. The standard name is `prefix` and one of `names` in upper case; the prefix is
-   * optional and the case is ignored. Unknown values are the first of `names`.
+   * Reads an enumeration by number or by name. The standard name is `prefix` plus one of `names` in upper case. The prefix is
+   * optional, and the case is ignored. Returns the first of `names` for unknown values.
    */
   enumeration<Name extends string>(
     value: unknown,
@@ -173,7 +173,7 @@ export class JsonValueReader {
     setMember(target, this.text(keyValue.key, 'key'), this.value(keyValue.value, depth));
   }
 
-  /** Reads an AnyValue. If it has several members, the first in the order below counts. */
+  /** Reads an AnyValue. If it has several members, the first in the following order counts. */
   value(value: unknown, depth = 0): OtlpValue {
     const any = this.object(value, 'value');
     const text = any.stringValue ?? any.string_value;
@@ -213,34 +213,34 @@ export class JsonValueReader {
     }
   }
 
-  /** Reads both alphabets of RFC 4648, padded or not. Returns the standard alphabet with padding. */
+  /** Reads base64 in both alphabets of RFC 4648, padded or not. Returns the standard alphabet with padding. */
   private base64(value: unknown): string {
     if (typeof value !== 'string' || !BASE64.test(value)) return this.fail('bytesValue must be base64', '');
     return Buffer.from(value, 'base64').toString('base64');
   }
 
-  /** Records a fault, and returns the value to use instead. Faults never quote the body. */
-  private fail<T>(fault: string, instead: T): T {
+  /** Records a fault, and returns the fallback. Faults never quote the body. */
+  private fail<T>(fault: string, fallback: T): T {
     this.fault ??= fault;
-    return instead;
+    return fallback;
   }
 }
 
-/** Returns the digits of a 64-bit integer, from a string or from the substitute of a long number. */
+/** Returns the digits of a 64-bit integer, from a string or from the object that replaces a long number. */
 function digitsOf(value: unknown): string | undefined {
   const text = longDigits(value) ?? value;
   return typeof text === 'string' && INTEGER.test(text) ? text : undefined;
 }
 
-/** Returns an integer that a double holds exactly, from a string or a number; undefined for anything else. */
+/** Returns an integer that a double represents exactly, from a string or a number; undefined for other values. */
 function smallInteger(value: unknown, least: number, greatest: number): number | undefined {
   const number = typeof value === 'number' ? value : Number(digitsOf(value) ?? NaN);
   return Number.isInteger(number) && number >= least && number <= greatest ? number + 0 : undefined;
 }
 
 /**
- * Returns a 64-bit integer from a string or a number; undefined for anything else. A number with a fraction or an exponent
- * has the precision of a double.
+ * Returns a 64-bit integer from a string or a number; undefined for other values. A number with a fraction or an exponent has
+ * the precision of a double.
  */
 function largeInteger(value: unknown, [least, greatest]: IntegerRange): bigint | undefined {
   const exact = typeof value === 'number' && Number.isInteger(value) ? value : digitsOf(value);
@@ -251,7 +251,7 @@ function largeInteger(value: unknown, [least, greatest]: IntegerRange): bigint |
 
 /** Like `largeInteger`: a number if exact, else its decimal text. */
 function storableInteger(value: unknown, range: IntegerRange): number | string | undefined {
-  // Most integers are exact as numbers, which is much faster than a bigint.
+  // Most integers are exact as numbers, which are much faster than bigints.
   const least = range === UINT64 ? 0 : Number.MIN_SAFE_INTEGER;
   return smallInteger(value, least, Number.MAX_SAFE_INTEGER) ?? largeInteger(value, range)?.toString();
 }

@@ -15,13 +15,13 @@ export const SEVERITIES: readonly [string, ...string[]] = [
 
 /** A log record. Missing fields have the default of protobuf: empty string, 0, empty list; a missing body is null. */
 export interface OtlpLogRecord {
-  /** When it happened: nanoseconds since 1970, unsigned 64 bits; 0 when unknown. */
+  /** When the event happened: nanoseconds since 1970, unsigned 64 bits; 0 if unknown. */
   timeUnixNano: bigint;
-  /** When OpenTelemetry observed it: nanoseconds since 1970, unsigned 64 bits; 0 when not sent. */
+  /** When OpenTelemetry observed the event: nanoseconds since 1970, unsigned 64 bits; 0 if not sent. */
   observedTimeUnixNano: bigint;
   /** 0 (not sent) to 24, an index of {@link SEVERITIES}. */
   severityNumber: number;
-  /** The level in the words of its source. */
+  /** The severity in the words of its source. */
   severityText: string;
   /** The kind of event; empty for a record that is not an event. */
   eventName: string;
@@ -30,9 +30,9 @@ export interface OtlpLogRecord {
   droppedAttributesCount: number;
   /** Unsigned 32 bits; the low 8 are the W3C trace flags. */
   flags: number;
-  /** 32 lower-case hexadecimal digits; null when empty, all zero or malformed: it then belongs to no trace. */
+  /** 32 lower-case hexadecimal digits; null if empty, all zero or malformed: the record then belongs to no trace. */
   traceId: string | null;
-  /** 16 lower-case hexadecimal digits; null when empty, all zero or malformed: it then belongs to no span. */
+  /** 16 lower-case hexadecimal digits; null if empty, all zero or malformed: the record then belongs to no span. */
   spanId: string | null;
   resource: OtlpResource;
   scope: OtlpScope;
@@ -42,7 +42,7 @@ export interface DecodedLogsRequest {
   /** The valid log records, in the order of the request. */
   logRecords: OtlpLogRecord[];
   rejected: OtlpRejection;
-  /** The records and their parts, valid or not, see `MAX_RECORDS`. */
+  /** Number of records and their parts, valid or not, see `MAX_RECORDS`. */
   recordCount: number;
 }
 
@@ -50,7 +50,7 @@ export interface DecodedLogsRequest {
 export const LOG_RECORDS: RecordKind<OtlpLogRecord> = {
   one: 'log record',
   many: 'log records',
-  counted: 'resources, scopes and log records',
+  countedParts: 'resources, scopes and log records',
   finish: finishLogRecord,
 };
 
@@ -74,8 +74,8 @@ export function newLogRecord(resource: OtlpResource, scope: OtlpScope): OtlpLogR
 }
 
 /**
- * Normalizes the ids of a filled record. No id makes it invalid: by logs.proto, a record with an invalid trace_id or span_id
- * belongs to no trace or span.
+ * Normalizes the ids of a filled record. Invalid ids do not make the record invalid: by logs.proto, such a record belongs to no
+ * trace or span.
  */
 function finishLogRecord(record: OtlpLogRecord): undefined {
   record.traceId = normalizeId(record.traceId);

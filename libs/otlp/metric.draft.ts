@@ -7,19 +7,19 @@ import type { RecordKind } from './record.collector';
 /** DataPointFlags.DATA_POINT_FLAGS_NO_RECORDED_VALUE_MASK */
 const NO_RECORDED_VALUE = 1;
 
-/** Faults, which are part of the response to the sender. */
+/** Texts of faults. The response to the sender contains them. */
 const MetricFault = {
   name: 'a metric must have a name',
   data: `a metric must have data of a known kind: ${METRIC_TYPES.join(', ')}`,
   value: 'a data point must have a value (asDouble or asInt), or the flag for no recorded value',
-  buckets: 'bucketCounts must be one more than explicitBounds, or both must be empty',
+  buckets: 'bucketCounts must have one more item than explicitBounds, or both must be empty',
 } as const;
 
 /** The records of a metrics request. */
 export const DATA_POINTS: RecordKind<OtlpDataPoint> = {
   one: 'data point',
   many: 'data points',
-  counted: 'resources, scopes, metrics, data points, exemplars and quantiles',
+  countedParts: 'resources, scopes, metrics, data points, exemplars and quantiles',
   finish: faultOfPoint,
 };
 

@@ -4,7 +4,7 @@ import type { OtlpAttributes, OtlpRejection, OtlpResource, OtlpScope } from './o
 export const METRIC_TYPES = ['gauge', 'sum', 'histogram', 'exponential_histogram', 'summary'] as const;
 export type OtlpMetricType = (typeof METRIC_TYPES)[number];
 
-/** In the order of the enumeration AggregationTemporality. Unknown values are 'unspecified'. */
+/** Temporalities, in the order of the enumeration AggregationTemporality. Unknown values are 'unspecified'. */
 export const TEMPORALITIES = ['unspecified', 'delta', 'cumulative'] as const;
 export type OtlpTemporality = (typeof TEMPORALITIES)[number];
 
@@ -14,15 +14,15 @@ export type OtlpTemporality = (typeof TEMPORALITIES)[number];
  */
 export type OtlpNumber = number | string;
 
-/** The shared part of a metric's data points. One object for all of them. */
+/** The part that the data points of a metric share: one object for all of them. */
 export interface OtlpMetric {
   /** Not empty. */
   name: string;
   description: string;
-  /** In the notation of UCUM; empty when not sent. */
+  /** In UCUM notation; empty if not sent. */
   unit: string;
   type: OtlpMetricType;
-  /** null for a gauge and a summary, which have none. */
+  /** Null for a gauge and a summary, which have no temporality. */
   temporality: OtlpTemporality | null;
   /** Null unless it is a sum. */
   isMonotonic: boolean | null;
@@ -33,28 +33,28 @@ export interface OtlpMetric {
 
 /** One of the measurements behind a data point. */
 export interface OtlpExemplar {
-  /** Nanoseconds since 1970, unsigned 64 bits; 0 when not sent. */
+  /** Nanoseconds since 1970, unsigned 64 bits; 0 if not sent. */
   timeUnixNano: bigint;
-  /** null when not sent. */
+  /** Null if not sent. */
   value: OtlpNumber | null;
-  /** 32 lower-case hexadecimal digits; null when empty, all zero or malformed. */
+  /** 32 lower-case hexadecimal digits; null if empty, all zero or malformed. */
   traceId: string | null;
-  /** 16 lower-case hexadecimal digits; null when empty, all zero or malformed. */
+  /** 16 lower-case hexadecimal digits; null if empty, all zero or malformed. */
   spanId: string | null;
-  /** Attributes of the measurement that the data point does not have. */
+  /** Attributes of the measurement that are not attributes of the data point. */
   attributes: OtlpAttributes;
 }
 
 interface Distribution {
   count: OtlpNumber;
-  /** null when not sent, as the next two. */
+  /** Null if not sent, like the next two. */
   sum: OtlpNumber | null;
   min: OtlpNumber | null;
   max: OtlpNumber | null;
 }
 
 export interface OtlpHistogram extends Distribution {
-  /** One more than the bounds, or empty with them. */
+  /** One more item than the bounds, or both are empty. */
   bucketCounts: OtlpNumber[];
   explicitBounds: OtlpNumber[];
 }
@@ -67,7 +67,7 @@ export interface OtlpBuckets {
 }
 
 export interface OtlpExponentialHistogram extends Distribution {
-  /** 32 bits, signed: the bucket of an index ends at the power index + 1 of 2^(2^-scale). */
+  /** 32 bits, signed. The bucket with an index ends at the power index + 1 of 2^(2^-scale). */
   scale: number;
   zeroCount: OtlpNumber;
   zeroThreshold: OtlpNumber;
@@ -88,9 +88,9 @@ export type OtlpPointValue = OtlpNumber | OtlpHistogram | OtlpExponentialHistogr
 export interface OtlpDataPoint {
   metric: OtlpMetric;
   attributes: OtlpAttributes;
-  /** Nanoseconds since 1970, unsigned 64 bits; 0 when unknown. */
+  /** Nanoseconds since 1970, unsigned 64 bits; 0 if unknown. */
   startTimeUnixNano: bigint;
-  /** Nanoseconds since 1970, unsigned 64 bits; 0 when not sent. */
+  /** Nanoseconds since 1970, unsigned 64 bits; 0 if not sent. */
   timeUnixNano: bigint;
   /** Unsigned 32 bits; bit 0 means no recorded value. */
   flags: number;
@@ -103,6 +103,6 @@ export interface DecodedMetricsRequest {
   /** The valid data points, in the order of the request. */
   dataPoints: OtlpDataPoint[];
   rejected: OtlpRejection;
-  /** The records and their parts, valid or not, see `MAX_RECORDS`. */
+  /** Number of records and their parts, valid or not, see `MAX_RECORDS`. */
   recordCount: number;
 }

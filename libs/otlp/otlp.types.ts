@@ -10,41 +10,41 @@ export type OtlpEncoding = 'protobuf' | 'json';
  */
 export type OtlpValue = string | number | boolean | null | OtlpValue[] | OtlpAttributes;
 
-/** Attributes by key. The last value of a repeated key counts. `__proto__` is an ordinary key. */
+/** Attributes by key. Of a repeated key, the last value counts. `__proto__` is an ordinary key. */
 export interface OtlpAttributes {
   [key: string]: OtlpValue;
 }
 
-/** Whatever has attributes. */
+/** An object that has attributes. */
 export interface AttributeOwner {
   attributes: OtlpAttributes;
-  /** What the sender dropped, and what the limits of a request drop; absent where OTLP has no such count. */
+  /** Number of attributes dropped by the sender or by the limits; absent if OTLP has no such count. */
   droppedAttributesCount?: number;
 }
 
-/** The entity that produced the records. One object, shared by all records of a ResourceSpans. */
+/** The entity that produced the records. All records of a ResourceSpans share one object. */
 export interface OtlpResource {
   attributes: OtlpAttributes;
   droppedAttributesCount: number;
-  /** Schema of the resource's attributes; empty when not sent. */
+  /** Schema of the resource's attributes; empty if not sent. */
   schemaUrl: string;
 }
 
-/** The instrumentation library. One object, shared by all records of a ScopeSpans. */
+/** The instrumentation library. All records of a ScopeSpans share one object. */
 export interface OtlpScope {
   name: string;
   version: string;
   attributes: OtlpAttributes;
   droppedAttributesCount: number;
-  /** Schema of the attributes of the scope's spans and events; empty when not sent. */
+  /** Schema of the attributes of the scope's spans and events; empty if not sent. */
   schemaUrl: string;
 }
 
-/** In the order of the enumeration Span.SpanKind of trace.proto. Unknown kinds are 'unspecified'. */
+/** Span kinds, in the order of the enumeration Span.SpanKind of trace.proto. Unknown kinds are 'unspecified'. */
 export const SPAN_KINDS = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer'] as const;
 export type OtlpSpanKind = (typeof SPAN_KINDS)[number];
 
-/** In the order of the enumeration Status.StatusCode of trace.proto. Unknown codes are 'unset'. */
+/** Status codes, in the order of the enumeration Status.StatusCode of trace.proto. Unknown codes are 'unset'. */
 export const STATUS_CODES = ['unset', 'ok', 'error'] as const;
 export type OtlpStatusCode = (typeof STATUS_CODES)[number];
 
@@ -62,9 +62,9 @@ export interface OtlpEvent {
 }
 
 export interface OtlpLink {
-  /** 32 lower-case hexadecimal digits; null when empty, all zero or malformed: a link may point nowhere. */
+  /** 32 lower-case hexadecimal digits; null if empty, all zero or malformed, because a link may point nowhere. */
   traceId: string | null;
-  /** 16 lower-case hexadecimal digits; null when empty, all zero or malformed: a link may point nowhere. */
+  /** 16 lower-case hexadecimal digits; null if empty, all zero or malformed, because a link may point nowhere. */
   spanId: string | null;
   traceState: string;
   flags: number;
@@ -87,9 +87,9 @@ export interface OtlpSpan {
   /** May be empty, which OTLP treats as an unknown name. */
   name: string;
   kind: OtlpSpanKind;
-  /** Nanoseconds since 1970, unsigned 64 bits; 0 when not sent. */
+  /** Nanoseconds since 1970, unsigned 64 bits; 0 if not sent. */
   startTimeUnixNano: bigint;
-  /** Nanoseconds since 1970, unsigned 64 bits; may be before the start when clocks disagree. */
+  /** Nanoseconds since 1970, unsigned 64 bits; may be before the start if clocks disagree. */
   endTimeUnixNano: bigint;
   status: OtlpStatus;
   attributes: OtlpAttributes;
@@ -102,13 +102,13 @@ export interface OtlpSpan {
   scope: OtlpScope;
 }
 
-/** The invalid records of a request, and what was dropped from the others, for the `partialSuccess` of the response. */
+/** The invalid records of a request, and the parts dropped from the others, for the `partialSuccess` of the response. */
 export interface OtlpRejection {
   /** Number of invalid records. */
   count: number;
   /**
-   * Plain English sentences: at most 10 about invalid records, one per kind of fault with their number, and at most 3 about
-   * what was dropped.
+   * Plain English sentences: at most 10 about invalid records (one per kind of fault, with the number of records), and at most
+   * 3 about dropped parts.
    */
   reasons: string[];
 }
@@ -117,11 +117,11 @@ export interface DecodedTraceRequest {
   /** The valid spans, in the order of the request. */
   spans: OtlpSpan[];
   rejected: OtlpRejection;
-  /** The records and their parts, valid or not, see `MAX_RECORDS`. */
+  /** Number of records and their parts, valid or not, see `MAX_RECORDS`. */
   recordCount: number;
 }
 
-/** The request body cannot be decoded, and nothing of it is stored. Answered with 400. */
+/** Thrown if a request body cannot be decoded. Nothing of the body is stored, and the response is 400. */
 export class OtlpDecodeError extends Error {
   override readonly name = 'OtlpDecodeError';
 

@@ -4,10 +4,10 @@ import type { OtlpResource, OtlpScope } from './otlp.types';
 import { ProtobufValueReader } from './protobuf-value.reader';
 
 /**
- * Reads an export request in protobuf in one pass, without building the messages first. Handles everything that the
- * requests for traces, logs and metrics share, which is all but the innermost records (trace_service.proto,
- * logs_service.proto, metrics_service.proto and resource.proto of opentelemetry-proto). The numbers of the cases are the
- * encoded tags: field number times 8, plus the wire type.
+ * Reads an export request in protobuf in one pass, without building the messages first. Handles everything that the requests
+ * for traces, logs and metrics share: all but the innermost records (trace_service.proto, logs_service.proto,
+ * metrics_service.proto and resource.proto of opentelemetry-proto). The numbers of the cases are the encoded tags: the field
+ * number times 8, plus the wire type.
  */
 export abstract class ProtobufEnvelopeReader {
   protected readonly values: ProtobufValueReader;
@@ -24,13 +24,13 @@ export abstract class ProtobufEnvelopeReader {
   /**
    * Reads the request, and pauses between records so that the caller can do other work.
    *
-   * @throws OtlpDecodeError if the whole body is unreadable
+   * @throws OtlpDecodeError if the body as a whole is unreadable
    */
   *read(): Generator<void, void> {
     try {
       yield* this.request();
     } catch (error) {
-      // The reader of protobufjs throws RangeError and plain Error. Anything else is a bug.
+      // The reader of protobufjs throws RangeError and plain Error. All other errors are bugs.
       if (error instanceof RangeError || (error instanceof Error && error.constructor === Error)) {
         const detail = `The body is not a complete protobuf ${this.message} (read up to byte ${this.values.reader.pos}).`;
         throw new OtlpDecodeError(detail, { cause: error });
@@ -39,7 +39,7 @@ export abstract class ProtobufEnvelopeReader {
     }
   }
 
-  /** Reads one record: a span, a log record or a metric. Returns the steps of reading it, if it may take long. */
+  /** Reads one record: a span, a log record or a metric. Returns the steps of reading if they may take long. */
   protected abstract item(resource: OtlpResource, scope: OtlpScope): Generator<void, void> | void;
 
   private *request(): Generator<void, void> {

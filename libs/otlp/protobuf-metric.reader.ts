@@ -77,7 +77,7 @@ export class ProtobufMetricReader extends ProtobufEnvelopeReader {
     return points;
   }
 
-  /** Appends to the points of data of the same kind, and replaces those of another kind, as protobuf requires. */
+  /** Reads the data of a metric. Appends to points of the same type, and replaces points of another type, as protobuf requires. */
   private *data(
     metric: MetricDraft,
     type: OtlpMetricType,

@@ -7,8 +7,8 @@ import type { AttributeOwner, OtlpAttributes, OtlpValue } from './otlp.types';
 import { MAX_VALUE_DEPTH, setMember, storableDouble, storableInteger, withoutNul } from './stored-value';
 
 /**
- * ASCII strings up to this length are built byte by byte, which is faster than a call into the runtime. V8 builds flat
- * strings from concatenations below 13 characters, and trees from longer ones.
+ * ASCII strings up to this length are built byte by byte, which is faster than a call into the runtime. V8 builds flat strings
+ * from concatenations below 13 characters, and trees from longer concatenations.
  */
 const SHORT_TEXT = 12;
 
@@ -72,7 +72,7 @@ export class ProtobufValueReader {
     return withoutNul(reader.string());
   }
 
-  /** Reads an id as lower-case hexadecimal digits. It may be empty; {@link MALFORMED_ID} if it has another length. */
+  /** Reads an id as lower-case hexadecimal digits. Returns '' if empty, {@link MALFORMED_ID} for any other wrong length. */
   id(length: number): string {
     const start = this.skipBytes();
     const end = this.reader.pos;
@@ -91,7 +91,7 @@ export class ProtobufValueReader {
     return start;
   }
 
-  /** Reads a double: a number if it is finite, else its name. */
+  /** Reads a double: a number if finite, else its name. */
   double(): number | string {
     return storableDouble(this.reader.double());
   }
@@ -132,7 +132,7 @@ export class ProtobufValueReader {
   /**
    * Reads one KeyValue into the attributes of its owner, or drops it beyond the limit.
    *
-   * @param index number of attributes that the owner had before, dropped ones included
+   * @param index number of attributes that the owner had before, including dropped ones
    */
   attribute(owner: AttributeOwner, index: number): void {
     const { counter } = this;
@@ -164,7 +164,7 @@ export class ProtobufValueReader {
     setMember(target, key, value);
   }
 
-  /** Reads an AnyValue. `before` is the value of an earlier part of the same field, with which lists are merged. */
+  /** Reads an AnyValue. `before` is the value of an earlier part of the same field, which lists are merged with. */
   value(before: OtlpValue = null, depth = 0): OtlpValue {
     const reader = this.reader;
     const outerEnd = this.enter();

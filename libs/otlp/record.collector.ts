@@ -1,15 +1,15 @@
 import { DEFAULT_LIMITS, ElementCounter, type OtlpLimits } from './element.counter';
 import type { OtlpRejection } from './otlp.types';
 
-/** Distinct reasons to report; further ones are only counted. */
+/** Maximum number of distinct reasons in a response. Further reasons are only counted. */
 export const MAX_REASONS = 10;
 
-/** The kind of records in a request. The names are part of responses. */
+/** The kind of records in a request. Responses contain the names. */
 export interface RecordKind<Item> {
   one: string;
   many: string;
-  /** Everything that counts against `MAX_RECORDS`. */
-  counted: string;
+  /** The parts that count toward `MAX_RECORDS`. */
+  countedParts: string;
   /** Normalizes an item from a reader. Returns why it is invalid, or undefined. */
   finish: (item: Item) => string | undefined;
 }
@@ -19,7 +19,7 @@ interface Tally {
   first: number;
 }
 
-/** Collects the valid records of one request, and counts the invalid ones and what was dropped from the others. */
+/** Collects the valid records of one request, and counts invalid records and dropped parts. */
 export class RecordCollector<Item> extends ElementCounter {
   /** The valid records so far, in the order of the request. */
   readonly items: Item[] = [];
@@ -30,14 +30,14 @@ export class RecordCollector<Item> extends ElementCounter {
     private readonly kind: RecordKind<Item>,
     limits: OtlpLimits = DEFAULT_LIMITS,
   ) {
-    super(kind.counted, limits);
+    super(kind.countedParts, limits);
   }
 
   /**
    * Adds an item from a reader, or rejects it.
    *
-   * @param fault the fault that the reader found, if any. Faults are texts and not exceptions, because a body can hold
-   *   hundreds of thousands of them, and each exception would cost the time of a valid item or more.
+   * @param fault the fault that the reader found, if any. Faults are texts instead of exceptions, because a body can have
+   *   hundreds of thousands of them, and an exception takes at least as long as reading a valid item.
    */
   collect(item: Item, fault?: string): void {
     const reason = fault ?? this.kind.finish(item);
@@ -60,7 +60,7 @@ export class RecordCollector<Item> extends ElementCounter {
     }
   }
 
-  /** The rejected items so far. The reasons include what was dropped from other items. */
+  /** Returns the rejected items so far. The reasons also describe the parts that were dropped from other items. */
   rejection(): OtlpRejection {
     const { one, many } = this.kind;
     const reasons = [...this.tallies].map(([reason, { count, first }]) =>
@@ -68,6 +68,6 @@ export class RecordCollector<Item> extends ElementCounter {
         ? `${reason} (the ${one} at index ${first}).`
         : `${reason} (${count} ${many}, the first at index ${first}).`,
     );
-    return { count: this.rejected, reasons: [...reasons, ...this.dropped()] };
+    return { count: this.rejected, reasons: [...reasons, ...this.describeDropped()] };
   }
 }

@@ -22,11 +22,12 @@ const COMMON = `
 
 const ID_FIELDS = new Set(['traceId', 'spanId', 'parentSpanId']);
 
-/** A request in the JSON mapping. */
+/** Encodes a request, which is in the JSON mapping. */
 export type Encoders = Record<OtlpEncoding, (request: object) => Buffer>;
 
 /**
- * @param messages of the signal, starting with the request. They may use the messages of common.proto and resource.proto.
+ * @param messages the messages of the signal, starting with the request. They may use messages of common.proto and
+ *   resource.proto.
  */
 export function encodersOf(messages: string): Encoders {
   const { root } = protobuf.parse(`syntax = "proto3"; ${messages} ${COMMON}`);
@@ -61,7 +62,7 @@ export const double = fc.oneof(
   fc.constantFrom('NaN', 'Infinity', '-Infinity'),
 );
 
-/** Ids of this length, most of them valid. */
+/** Generates ids of this length, most of them valid. */
 export const hex = (bytes: number) =>
   fc
     .oneof(
@@ -91,7 +92,7 @@ export const { attributes, value } = fc.letrec<{ value: unknown; attributes: unk
 const resource = fc.record({ attributes, droppedAttributesCount: count }, optional);
 const scope = fc.record({ name: text, version: text, attributes, droppedAttributesCount: count }, optional);
 
-/** Requests with such items, in lists with these names. */
+/** Generates requests with such items, in lists with these names. */
 export function requests(names: [string, string, string], item: fc.Arbitrary<unknown>) {
   const [resources, scopes, items] = names;
   const scopeItems = fc.record(
@@ -134,7 +135,7 @@ export interface Signal {
 export function describeSignal({ names, item, fields, encoders, decode }: Signal): void {
   const request = requests(names, item);
 
-  /** Decodes a body, which may be refused. Any other error is a failure. */
+  /** Decodes a body, which may be rejected. Any other error is a failure. */
   const decodeOrReject = (body: Uint8Array, encoding: OtlpEncoding): void => {
     try {
       decode(Buffer.from(body), encoding);
@@ -144,7 +145,7 @@ export function describeSignal({ names, item, fields, encoders, decode }: Signal
   };
 
   describe.each(['protobuf', 'json'] as const)('in %s', (encoding) => {
-    it('decodes or refuses arbitrary bytes', () => {
+    it('decodes or rejects arbitrary bytes', () => {
       const bytes = fc.uint8Array({ maxLength: 300, size: 'max' });
       fc.assert(
         fc.property(bytes, (body) => {
@@ -154,7 +155,7 @@ export function describeSignal({ names, item, fields, encoders, decode }: Signal
       );
     });
 
-    it('decodes or refuses damaged requests', () => {
+    it('decodes or rejects damaged requests', () => {
       fc.assert(
         fc.property(request, damage, (sent, changes) => {
           decodeOrReject(damaged(encoders[encoding](sent), changes), encoding);
@@ -164,7 +165,7 @@ export function describeSignal({ names, item, fields, encoders, decode }: Signal
     });
   });
 
-  it('decodes or refuses arbitrary JSON, even inside a request', () => {
+  it('decodes or rejects arbitrary JSON, even inside a request', () => {
     const anything = fc.jsonValue({ maxDepth: 4 });
     const itemLike = fc.dictionary(fc.constantFrom(...fields), anything);
     const [resources, scopes, items] = names;
@@ -205,7 +206,7 @@ export function describeSignal({ names, item, fields, encoders, decode }: Signal
   });
 }
 
-/** Returns why a body is refused. */
+/** Returns why a body is rejected. */
 export function decodeErrorOf(decode: () => unknown): string {
   try {
     decode();
@@ -215,5 +216,5 @@ export function decodeErrorOf(decode: () => unknown): string {
     }
     throw error;
   }
-  return 'it was not refused';
+  return 'not rejected';
 }

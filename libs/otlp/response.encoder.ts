@@ -1,7 +1,7 @@
 import { Writer } from 'protobufjs/minimal';
 import type { OtlpEncoding, OtlpRejection } from './otlp.types';
 
-/** Names of the number of rejected items in JSON, the only difference between the responses. */
+/** JSON names of the number of rejected items: the only difference between the responses. */
 const REJECTED = {
   traces: 'rejectedSpans',
   logs: 'rejectedLogRecords',
@@ -10,7 +10,7 @@ const REJECTED = {
 
 export type OtlpSignal = keyof typeof REJECTED;
 
-/** `domain` of the ErrorInfo in an {@link encodeStatus}: the owner of the problem codes in `reason`. */
+/** `domain` of the ErrorInfo in {@link encodeStatus}: the owner of the problem codes in `reason`. */
 export const ERROR_DOMAIN = 'agent-registry-service';
 
 const ERROR_INFO_TYPE = 'type.googleapis.com/google.rpc.ErrorInfo';
@@ -19,8 +19,8 @@ const BAD_REQUEST_TYPE = 'type.googleapis.com/google.rpc.BadRequest';
 const INVALID_ARGUMENT = 3;
 
 /**
- * The codes of google.rpc.Code by HTTP status, from the comments of google/rpc/code.proto. Statuses that it does not mention
- * have the code with the closest meaning.
+ * The codes of google.rpc.Code by HTTP status, from the comments in google/rpc/code.proto. Statuses that the comments do not
+ * mention have the code with the closest meaning.
  */
 const RPC_CODES: Readonly<Record<number, number>> = {
   400: INVALID_ARGUMENT,
@@ -50,7 +50,7 @@ export function rpcCodeOf(httpStatus: number): number {
 
 /**
  * Encodes the body of a 200 (ExportTraceServiceResponse, ExportLogsServiceResponse, ExportMetricsServiceResponse).
- * `partialSuccess` is unset if nothing was rejected, as OTLP requires. Reasons without rejected items are a warning.
+ * `partialSuccess` is unset if nothing was rejected, as OTLP requires. Reasons without rejected items are warnings.
  */
 export function encodeExportResponse(
   encoding: OtlpEncoding,
@@ -84,9 +84,9 @@ export interface RpcStatus {
 }
 
 /**
- * Encodes the body of every 4xx and 5xx to a protobuf request: google.rpc.Status (google/rpc/status.proto), with the
- * problem code as the `reason` of an ErrorInfo. For invalid data (INVALID_ARGUMENT) OTLP also requires a BadRequest; its
- * only violation names no field.
+ * Encodes the body of every 4xx and 5xx response to a protobuf request: google.rpc.Status (google/rpc/status.proto), with the
+ * problem code as the `reason` of an ErrorInfo. For invalid data (INVALID_ARGUMENT), OTLP also requires a BadRequest. Its only
+ * violation names no field.
  */
 export function encodeStatus({ code, message, problemCode }: RpcStatus): Buffer {
   const writer = Writer.create();

@@ -1,8 +1,8 @@
-import { normalizeId, MALFORMED_ID } from './stored-value';
+import { MALFORMED_ID, normalizeId } from './stored-value';
 import type { OtlpLink, OtlpResource, OtlpScope, OtlpSpan } from './otlp.types';
 import type { RecordKind } from './record.collector';
 
-/** Faults, which are part of the response to the sender. */
+/** Texts of faults. The response to the sender contains them. */
 const SpanFault = {
   traceId: 'traceId must be 16 bytes (32 hexadecimal digits in JSON) that are not all zero',
   spanId: 'spanId must be 8 bytes (16 hexadecimal digits in JSON) that are not all zero',
@@ -13,7 +13,7 @@ const SpanFault = {
 export const SPANS: RecordKind<OtlpSpan> = {
   one: 'span',
   many: 'spans',
-  counted: 'resources, scopes, spans, events and links',
+  countedParts: 'resources, scopes, spans, events and links',
   finish: finishSpan,
 };
 

@@ -35,7 +35,7 @@ export function setMember(target: OtlpAttributes, key: string, value: OtlpValue)
   }
 }
 
-/** Returns the number; for NaN and the infinities their name in the JSON mapping of protobuf. */
+/** Returns the number, or the name of NaN and the infinities in the JSON mapping of protobuf. */
 export function storableDouble(value: number): number | string {
   return Number.isFinite(value) ? value : String(value);
 }
@@ -46,7 +46,7 @@ export function storableInteger(high: number, low: number): number | string {
   return Number.isSafeInteger(value) ? value : ((BigInt(high) << 32n) | BigInt(low >>> 0)).toString();
 }
 
-/** Replaces an id of the wrong length, or one that is not hexadecimal. */
+/** Replaces an id that has the wrong length or is not hexadecimal. */
 export const MALFORMED_ID = 'malformed';
 
 /** Lengths of ids in bytes. */

@@ -8,25 +8,26 @@ import {
   storableText,
 } from '#otlp';
 
-/** Objects, lists and commas of a JSON text that is parsed. A text of a few MiB could hold a million. */
+/** Maximum number of objects, lists and commas in a JSON text to parse. A text of a few MiB could contain a million. */
 const ELEMENTS_MAX = 65_536;
 
-/** Maximum length of texts whose integers are parsed exactly, which may take ten times as long. */
+/** Maximum length of texts whose long integers are parsed exactly, which may take ten times as long. */
 const EXACT_MAX = 1024 * 1024;
 
 /**
- * Reads the value of a message attribute. JSON texts are parsed, because instrumentations that cannot send structured
- * attributes send JSON (gen_ai.input.messages: "MAY be recorded as a JSON string").
+ * Reads the value of a message attribute. Parses JSON texts, because instrumentations that cannot send structured attributes
+ * send JSON (gen_ai.input.messages: "MAY be recorded as a JSON string").
  *
- * @param mimeType the media type that the span names; without one, only objects and lists are read as JSON
- * @returns null for an absent value or an empty text. Invalid JSON, and JSON nested deeper than 64 levels or with more than
- *   65,536 objects, lists and commas, stays a text. An integer beyond 2^53 becomes its decimal text, as in attributes; in texts over a MiB it is rounded to a double.
+ * @param mimeType the media type that the span names; without it, only objects and lists are parsed as JSON
+ * @returns null for an absent value or an empty text. A text stays a text if it is invalid JSON, is nested deeper than 64
+ *   levels, or has more than 65,536 objects, lists and commas. An integer beyond 2^53 becomes its decimal text, as in
+ *   attributes; in texts over a MiB, it is rounded to a double.
  */
 export function contentOf(value: OtlpValue | undefined, mimeType?: OtlpValue): OtlpValue {
   if (typeof value !== 'string') return value ?? null;
   if (value === '') return null;
   const isJson = typeof mimeType === 'string' ? /[/+]json\b/i.test(mimeType) : /^\s*[[{]/.test(value);
-  return isJson && !isTooLarge(value) ? parsed(value) : value;
+  return isJson && !isTooLarge(value) ? parseJson(value) : value;
 }
 
 const QUOTE = 0x22;
@@ -35,7 +36,7 @@ const COMMA = 0x2c;
 const BRACKET = 0x5b;
 const BRACE = 0x7b;
 
-/** Counts the elements of a JSON text without parsing it. */
+/** Returns whether a JSON text has too many elements. Counts them without parsing. */
 function isTooLarge(text: string): boolean {
   if (text.length <= ELEMENTS_MAX) return false;
   let elements = 0;
@@ -50,8 +51,8 @@ function isTooLarge(text: string): boolean {
 }
 
 /**
- * Reads a message attribute like {@link contentOf}, and puts `gen_ai.system_instructions` before the messages as a system
- * message. Up to version 1.36 instructions were the first message, so readers of a trace see the same for both.
+ * Reads a message attribute like {@link contentOf}, and adds `gen_ai.system_instructions` before the messages as a system
+ * message. Up to version 1.36, instructions were the first message, so readers of a trace see the same for both.
  */
 export function instructedContentOf(
   value: OtlpValue | undefined,
@@ -65,39 +66,39 @@ export function instructedContentOf(
   return [{ role: 'system', parts }, ...content];
 }
 
-function parsed(text: string): OtlpValue {
+function parseJson(text: string): OtlpValue {
   let value: OtlpValue;
   try {
     value = (text.length > EXACT_MAX ? JSON.parse(text) : parseExactly(text)) as OtlpValue;
   } catch {
     return text;
   }
-  const stored = storable(value, 0);
+  const stored = toStorable(value, 0);
   return stored === undefined ? text : stored;
 }
 
-/** Copies a value, replacing characters that PostgreSQL cannot store. Returns undefined if it is nested too deeply. */
-function storable(value: OtlpValue, depth: number): OtlpValue | undefined {
+/** Copies a value, replacing characters that PostgreSQL cannot store. Returns undefined if the value is nested too deeply. */
+function toStorable(value: OtlpValue, depth: number): OtlpValue | undefined {
   if (typeof value === 'string') return storableText(value);
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
   if (value === null || typeof value !== 'object') return value;
   const digits = longDigits(value);
   if (digits !== undefined) return Number.isSafeInteger(Number(digits)) ? Number(digits) : digits;
   if (depth === MAX_VALUE_DEPTH) return undefined;
-  if (Array.isArray(value)) return storableList(value, depth + 1);
+  if (Array.isArray(value)) return toStorableList(value, depth + 1);
   const copy: OtlpAttributes = {};
   for (const [key, member] of Object.entries(value)) {
-    const stored = storable(member, depth + 1);
+    const stored = toStorable(member, depth + 1);
     if (stored === undefined) return undefined;
     setMember(copy, storableText(key), stored);
   }
   return copy;
 }
 
-function storableList(items: readonly OtlpValue[], depth: number): OtlpValue[] | undefined {
+function toStorableList(items: readonly OtlpValue[], depth: number): OtlpValue[] | undefined {
   const copy: OtlpValue[] = [];
   for (const item of items) {
-    const stored = storable(item, depth);
+    const stored = toStorable(item, depth);
     if (stored === undefined) return undefined;
     copy.push(stored);
   }

@@ -3,8 +3,8 @@ import type { ModelInfo, Provider, Usage } from '@pydantic/genai-prices';
 import { LRUCache } from 'lru-cache';
 import { createRequire } from 'node:module';
 
-// Prices of the models of public providers, from the data that the library brings along. The library could also fetch newer
-// data (`updatePrices`). The service does not call that, so no lookup opens a connection.
+// Prices of the models of public providers, from the data that the library includes. The library could also fetch newer data
+// (`updatePrices`). The service does not call that, so no lookup opens a connection.
 
 /** The tokens of a call; null or absent if they are unknown. */
 export interface TokenCounts {
@@ -17,7 +17,7 @@ export interface TokenCounts {
   readonly reasoningTokens?: number | null;
 }
 
-/** Who is asked for a price. A known provider has prices of its own for the models of others. */
+/** A model to look up. Known providers have their own prices for the models of others. */
 export interface PricedModel {
   model: string;
   /** The provider as a span or a setting names it, such as `openai`, `aws.bedrock` or `google.vertex.chat`. */
@@ -26,29 +26,30 @@ export interface PricedModel {
   apiUrl?: string | null;
 }
 
-/** Lookups that are cached, also those without a price. Most spans name one of a few models. */
+/** Number of cached lookups, including those that found no price. Most spans name one of a few models. */
 const CACHED_MODELS = 1_000;
 
-/** Longer names of providers are none. */
+/** Longer texts are not names of providers. */
 const MAX_PROVIDER_LENGTH = 256;
 
 /** Loaded by the first lookup, because it takes 20 MiB. */
 const library = (): typeof genaiPrices =>
   createRequire(__filename)('@pydantic/genai-prices') as typeof genaiPrices;
 
-/** The name by which the only model of a cached provider is found. */
-const FOUND = 'found';
+/** The name of the only model of a cached provider. */
+const CACHED_MODEL = 'cached';
 
-/** Prices usage at a time. */
+/** Returns the price of usage at a time. */
 type Price = (usage: CallUsage, at: Date) => number;
 
 /** The price of a model, or null if it is unknown. */
 const cache = new LRUCache<string, { price: Price | null }>({ max: CACHED_MODELS });
 
 /**
- * Prices tokens of a model as the library does, in US dollars: with tiers, with the prices of cached input and of reasoning,
- * and with the prices that were valid at a time. The library takes 15 µs for a model, and 5 µs once that is found. As a call
- * of every span, the latter would still cost a tenth of the throughput, so prices that never change are cached as factors.
+ * Returns the cost of a model's tokens in US dollars, as the library computes it: with tiers, with the prices of cached input
+ * and of reasoning, and with the prices that were valid at a time. The library takes 15 µs to find a model, and 5 µs for the
+ * price of a known one. Called for every span, even the latter would cost a tenth of the throughput, so prices that never
+ * change are cached as factors.
  *
  * @returns null if the library does not know the model
  */
@@ -56,7 +57,7 @@ export function defaultCostOf(model: PricedModel, tokens: TokenCounts, at: Date)
   return cachedPriceOf(model)?.(usageOf(tokens), at) ?? null;
 }
 
-/** Tokens as the library counts them. */
+/** Token counts in the form that the library uses. */
 interface CallUsage extends Usage {
   input_tokens: number;
   cache_read_tokens: number;
@@ -66,8 +67,8 @@ interface CallUsage extends Usage {
 }
 
 /**
- * The library counts cache tokens as input and reasoning tokens as output, and refuses a part that is larger than the whole.
- * Cache tokens that exceed the input were counted separately by the sender.
+ * Converts token counts for the library, which counts cache tokens as input and reasoning tokens as output, and rejects a part
+ * that is larger than the total. If the cache tokens exceed the input, the sender counted them separately.
  */
 function usageOf(tokens: TokenCounts): CallUsage {
   const cached = tokens.cachedInputTokens ?? 0;
@@ -91,8 +92,9 @@ function cachedPriceOf({ model, provider, apiUrl }: PricedModel): Price | null {
 }
 
 /**
- * A known provider has its own price for a model. Without one, the model's name tells the provider. A prefix may tell it too:
- * gateways name models like `openai/gpt-4o`, and the library reads such names for the provider `litellm`.
+ * Looks up the price of a model. A known provider has its own price. Otherwise, the name of the model implies the provider. A
+ * prefix may also imply it: gateways name models like `openai/gpt-4o`, and the library parses such names for the provider
+ * `litellm`.
  */
 function lookUp({ model, provider, apiUrl }: PricedModel): Price | null {
   const { calcPrice } = library();
@@ -100,7 +102,7 @@ function lookUp({ model, provider, apiUrl }: PricedModel): Price | null {
   const found =
     (known && calcPrice({}, model, { providerId: known.id })) ??
     (known && !model.includes('/') ? null : calcPrice({}, model, { providerId: 'litellm' }));
-  return found && priceOf(narrowed(found.provider, found.model), found.model);
+  return found && priceOf(withOnlyModel(found.provider, found.model), found.model);
 }
 
 const ofName = (provider: string): Provider | undefined =>
@@ -111,29 +113,29 @@ const ofName = (provider: string): Provider | undefined =>
 const ofUrl = (apiUrl: string | null | undefined): Provider | undefined =>
   apiUrl == null ? undefined : library().findProvider({ providerApiUrl: apiUrl });
 
-/** Matching a name against all models takes longer than the price itself. */
-const narrowed = (provider: Provider, model: ModelInfo): Provider => ({
+/** Returns a provider with a single model, because matching a name against all models takes longer than pricing. */
+const withOnlyModel = (provider: Provider, model: ModelInfo): Provider => ({
   id: provider.id,
   name: provider.name,
   api_pattern: provider.api_pattern,
-  models: [{ id: model.id, match: { equals: FOUND }, prices: model.prices }],
+  models: [{ id: model.id, match: { equals: CACHED_MODEL }, prices: model.prices }],
 });
 
 function priceOf(provider: Provider, { prices }: ModelInfo): Price {
   const { calcPrice } = library();
-  const price: Price = (usage, timestamp) => calcPrice(usage, FOUND, { provider, timestamp })!.total_price;
+  const price: Price = (usage, timestamp) => calcPrice(usage, CACHED_MODEL, { provider, timestamp })!.total_price;
   const isConstant = !Array.isArray(prices) && Object.values(prices).every((one) => typeof one !== 'object');
-  return isConstant ? factored(price) : price;
+  return isConstant ? toFactors(price) : price;
 }
 
-/** The same price, as a sum with constant factors, which the library is asked for once. */
-function factored(price: Price): Price {
+/** Returns the same price as a sum with constant factors, which are computed once with the library. */
+function toFactors(price: Price): Price {
   const now = new Date();
-  const of = (tokens: TokenCounts): number => price(usageOf(tokens), now);
+  const costOf = (tokens: TokenCounts): number => price(usageOf(tokens), now);
   const million = 1e6;
-  const perCall = of({ inputTokens: 0, outputTokens: 0 });
+  const perCall = costOf({ inputTokens: 0, outputTokens: 0 });
   const factor = (tokens: Partial<TokenCounts>): number =>
-    (of({ inputTokens: 0, outputTokens: 0, ...tokens }) - perCall) / million;
+    (costOf({ inputTokens: 0, outputTokens: 0, ...tokens }) - perCall) / million;
   const input = factor({ inputTokens: million });
   const cached = factor({ inputTokens: million, cachedInputTokens: million });
   const written = factor({ inputTokens: million, cacheWriteTokens: million });

@@ -1,13 +1,13 @@
 import type { OtlpValue } from '#otlp';
 
-/** Limit of a span's tokens. No model uses more; a larger count is a mistake that would distort every sum. */
+/** Maximum number of tokens of a span. No model uses more. A larger count is a mistake that would distort every sum. */
 const MAX_TOKENS = 1e9;
 const MAX_DOLLARS = 1e6;
 
-/** Maximum length of names that traces are filtered by, in characters. A longer text is kept only as an attribute. */
+/** Maximum length of names that traces are filtered by, in characters. A longer text is stored only as an attribute. */
 export const NAME_MAX = 255;
 
-/** Tells whether a text has the length of a name. */
+/** Returns whether a text has the length of a name. */
 export const isName = (text: string): boolean =>
   // a character beyond U+FFFF counts twice in `length`
   text !== '' && (text.length <= NAME_MAX || (text.length <= 2 * NAME_MAX && [...text].length <= NAME_MAX));
@@ -30,7 +30,7 @@ export function dollarsOf(value: OtlpValue | undefined): number | null {
   return number >= 0 && number <= MAX_DOLLARS ? number : null;
 }
 
-/** Length limit of decimals, because the regular expression overflows the stack on long texts. */
+/** Maximum length of decimals, because the regular expression overflows the stack on long texts. */
 const DECIMAL_LENGTH_MAX = 64;
 const DECIMAL = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?\s*$/i;
 

@@ -5,17 +5,16 @@ type Branch = Map<string, Branch | OtlpValue>;
 /** Maximum length of a path. Longer names are not split into steps, which could be millions. */
 const PATH_MAX = 1_024;
 
-/** An index. A step with more digits is a name. */
+/** A step that is an index. A step with more digits is a name. */
 const INDEX = /^\d{1,9}$/;
 
 /**
  * Rebuilds a list that was flattened into attributes `<name>.<index>.<path>`, such as `llm.input_messages.0.message.role`,
  * because attributes of OpenTelemetry could not hold objects.
  *
- * Items are sorted by index, without gaps. A step named in `itemNames` right after an index is dropped: `message.role`
- * becomes `role`.
+ * Items are sorted by index, without gaps. A step in `itemNames` right after an index is dropped: `message.role` becomes `role`.
  *
- * @returns undefined when there is no such attribute
+ * @returns undefined if there is no such attribute
  */
 export function flattenedList(
   attributes: OtlpAttributes,
@@ -43,7 +42,7 @@ function stepsOf(path: string, itemNames: readonly string[]): string[] {
     );
 }
 
-/** Adds a value to a tree. If its place is taken, the earlier value or branch stays. */
+/** Adds a value to a tree. If the path is taken, the earlier value or branch stays. */
 function addTo(root: Branch, steps: readonly string[], value: OtlpValue): void {
   let branch = root;
   for (const step of steps.slice(0, -1)) {

@@ -2,10 +2,10 @@ import { contentOf, instructedContentOf } from './content.parser';
 import { dollarsOf, textOf, tokensOf } from './field.parser';
 import type { Convention, MeaningSource, MeaningTable } from './span-meaning.types';
 
-/** The attribute that gives the version of an agent. */
+/** The attribute with the version of an agent. */
 export const AGENT_VERSION = 'gen_ai.agent.version';
 
-/** Events that recorded one message each (up to version 1.36), and the role of the message. */
+/** Events that recorded one message each (up to version 1.36), with the role of the message. */
 const ROLES_OF_INPUT = {
   'gen_ai.system.message': 'system',
   'gen_ai.user.message': 'user',
@@ -14,7 +14,7 @@ const ROLES_OF_INPUT = {
 };
 const ROLES_OF_OUTPUT = { 'gen_ai.choice': 'assistant' };
 
-/** Names of the events that carry messages. Instrumentations send them as events of the span, or as log records. */
+/** Names of the events that contain messages. Instrumentations send them as events of the span, or as log records. */
 export const MESSAGE_EVENTS: readonly string[] = [
   'gen_ai.client.inference.operation.details',
   ...Object.keys(ROLES_OF_INPUT),
@@ -31,23 +31,23 @@ export const MESSAGE_EVENTS: readonly string[] = [
  * The conventions:
  * - OpenTelemetry: its semantic conventions for generative AI, current names
  *   (https://github.com/open-telemetry/semantic-conventions-genai, docs/registry/attributes/gen-ai.md).
- * - OpenTelemetry, earlier: the names up to version 1.36, which instrumentations still send
+ * - OpenTelemetry, earlier: names up to version 1.36, which instrumentations still send
  *   (https://opentelemetry.io/docs/specs/semconv/registry/attributes/gen-ai/, "Deprecated GenAI Attributes"), and names
  *   that changed since (its CHANGELOG.md). Messages were events of the span (gen_ai.user.message, gen_ai.choice)
  *   and before that one event each (gen_ai.content.prompt, gen_ai.content.completion; version 1.27).
  * - OpenInference (https://github.com/Arize-ai/openinference, spec/semantic_conventions.md), which flattens lists into
  *   attributes with an index (`llm.input_messages.0.message.role`).
  * - OpenLLMetry (https://github.com/traceloop/openllmetry, opentelemetry-semantic-conventions-ai, and its MIGRATION.md
- *   for what changed in 0.5), which flattened `gen_ai.prompt.0.content`, and before that wrote `llm.*`.
- * - AI SDK (https://ai-sdk.dev/docs/ai-sdk-core/telemetry), `ai.*`; from version 7 on it writes OpenTelemetry's names,
- *   where `gen_ai.agent.name` was `ai.telemetry.functionId`.
- * - Pydantic AI (https://ai.pydantic.dev/logfire/), besides OpenTelemetry's names.
+ *   for the changes in 0.5), which flattened `gen_ai.prompt.0.content`, and earlier wrote `llm.*`.
+ * - AI SDK (https://ai-sdk.dev/docs/ai-sdk-core/telemetry), `ai.*`; from version 7 on it writes OpenTelemetry's names, and
+ *   `ai.telemetry.functionId` is now `gen_ai.agent.name`.
+ * - Pydantic AI (https://ai.pydantic.dev/logfire/), in addition to OpenTelemetry's names.
  * - OpenLIT (https://github.com/openlit/openlit), for the cost, which the OpenTelemetry conventions do not know.
  * - Strands (https://github.com/strands-agents/sdk-python, telemetry/tracer.py), for tokens written to a cache.
  *
- * Messages take precedence over whole values: in an OpenInference LLM span, `input.value` is the raw request with all its
- * parameters, and `llm.input_messages` holds the messages. Tool calls and searches come last, because only their spans have
- * them.
+ * Messages take precedence over raw values: in an OpenInference LLM span, `input.value` is the raw request with all its
+ * parameters, and `llm.input_messages` has the messages. Attributes of tool calls and searches come last, because only the
+ * spans of these have them.
  */
 export const MEANING_TABLE: MeaningTable = {
   model: {
@@ -77,7 +77,7 @@ export const MEANING_TABLE: MeaningTable = {
       ...attributes('OpenInference', 'openinference.span.kind'),
       ...attributes('OpenLLMetry', 'traceloop.span.kind', 'llm.request.type'),
       ...attributes('AI SDK', 'ai.operationId'),
-      // its agent runs repeat the usage of their calls, but earlier versions send no operation name
+      // agent runs repeat the usage of their calls, but earlier versions send no operation name
       present('Pydantic AI', 'pydantic_ai.all_messages', 'invoke_agent'),
       present('Pydantic AI', 'all_messages_events', 'invoke_agent'),
     ],
@@ -168,7 +168,7 @@ export const MEANING_TABLE: MeaningTable = {
   sessionId: {
     as: textOf,
     sources: [
-      ...attributes('OpenTelemetry', 'session.id', 'gen_ai.conversation.id'), // OpenInference uses the first as well
+      ...attributes('OpenTelemetry', 'session.id', 'gen_ai.conversation.id'), // OpenInference also uses the first
       ...attributes('OpenLLMetry', 'traceloop.association.properties.session_id'),
       ...attributes('AI SDK', 'ai.telemetry.metadata.sessionId', 'ai.settings.context.sessionId'),
       { from: 'resource', convention: 'OpenTelemetry', name: 'session.id' },
@@ -265,7 +265,7 @@ function attributes(convention: Convention, ...names: string[]): MeaningSource[]
   return names.map((name) => ({ from: 'attribute', convention, name }));
 }
 
-/** An attribute whose meaning depends on the kind of the span. */
+/** Returns an attribute whose meaning depends on the kind of the span. */
 function where(convention: Convention, name: string, kind: string, is: string): MeaningSource {
   return { from: 'attribute', convention, name, where: { name: kind, is } };
 }
@@ -274,7 +274,7 @@ function flattened(convention: Convention, name: string, ...itemNames: string[])
   return { from: 'flattened', convention, name, itemNames };
 }
 
-/** A value that follows from the presence of an attribute. */
+/** Returns a value that follows from the presence of an attribute. */
 function present(convention: Convention, name: string, value: string): MeaningSource {
   return { from: 'presence', convention, name, value };
 }

@@ -2,12 +2,12 @@ import { type OtlpAttributes, type OtlpValue, setMember } from '#otlp';
 import { contentOf } from './content.parser';
 import type { MeaningfulEvent } from './span-meaning.types';
 
-/** The attribute with the whole message as JSON (Azure AI Inference and its followers). */
-const WHOLE_MESSAGE = 'gen_ai.event.content';
+/** The attribute with the message as JSON (Azure AI Inference and similar instrumentations). */
+const MESSAGE_JSON = 'gen_ai.event.content';
 
 /** Attributes that identify the event and are not part of the message. */
-const NO_CONTENT = new Set([
-  WHOLE_MESSAGE,
+const METADATA = new Set([
+  MESSAGE_JSON,
   'event.name',
   'gen_ai.system',
   'gen_ai.provider.name',
@@ -20,7 +20,7 @@ const NO_CONTENT = new Set([
  * JSON texts are parsed.
  *
  * @param roles the role of the message by event name; a `role` attribute of the event takes precedence
- * @returns undefined when the span has no such event
+ * @returns undefined if the span has no such event
  */
 export function messagesOf(
   events: readonly MeaningfulEvent[],
@@ -35,17 +35,17 @@ export function messagesOf(
 function message(role: string, attributes: OtlpAttributes): OtlpAttributes {
   const result: OtlpAttributes = { role };
   for (const [name, value] of Object.entries(attributes)) {
-    if (!NO_CONTENT.has(name)) {
+    if (!METADATA.has(name)) {
       setMember(result, name, contentOf(value));
     }
   }
-  const whole = contentOf(attributes[WHOLE_MESSAGE]);
-  if (whole !== null && typeof whole === 'object' && !Array.isArray(whole)) {
-    for (const [name, value] of Object.entries(whole)) {
+  const content = contentOf(attributes[MESSAGE_JSON]);
+  if (content !== null && typeof content === 'object' && !Array.isArray(content)) {
+    for (const [name, value] of Object.entries(content)) {
       setMember(result, name, value);
     }
-  } else if (whole !== null) {
-    result.content = whole;
+  } else if (content !== null) {
+    result.content = content;
   }
   return result;
 }

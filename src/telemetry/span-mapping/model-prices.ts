@@ -20,13 +20,13 @@ export interface PricedCall extends TokenCounts, Omit<PricedModel, 'model'> {
 }
 
 /**
- * Prices by model name. An entry also prices the versions of its model: `gpt-4o` prices `gpt-4o-2024-08-06` and
- * `gpt-4o:latest`, but not `gpt-4o-mini`, which costs a sixteenth: an unknown price is better than a wrong one. An entry
- * that ends in one of `-`, `:`, `@`, `_` and `/` prices all names with that prefix.
+ * Prices by model name. An entry also applies to the versions of its model: `gpt-4o` applies to `gpt-4o-2024-08-06` and
+ * `gpt-4o:latest`. It does not apply to `gpt-4o-mini`, which costs a sixteenth, because an unknown price is better than a wrong
+ * one. An entry that ends in `-`, `:`, `@`, `_` or `/` applies to all names with that prefix.
  */
 export type PriceTable = Readonly<Record<string, ModelPrice>>;
 
-/** The members of a price, and whether an entry must have them. */
+/** The members of a price, and whether they are required. */
 const MEMBERS: Readonly<Record<keyof ModelPrice, 'required' | 'optional'>> = {
   input_usd_per_million: 'required',
   output_usd_per_million: 'required',
@@ -35,8 +35,8 @@ const MEMBERS: Readonly<Record<keyof ModelPrice, 'required' | 'optional'>> = {
 };
 
 /**
- * The prices of models: those of `MODEL_PRICES`, else those of public providers. An invalid `MODEL_PRICES` stops the start,
- * and the error names the invalid member.
+ * The prices of models: from `MODEL_PRICES`, else from public providers. If `MODEL_PRICES` is invalid, the service does not
+ * start, and the error names the invalid member.
  */
 @Injectable()
 export class ModelPrices {
@@ -48,7 +48,7 @@ export class ModelPrices {
   }
 
   /**
-   * Prices a call of a model, in US dollars. Returns null if the price or both counts are unknown.
+   * Returns the cost of a model call in US dollars; null if the price or both token counts are unknown.
    *
    * @param at the time of the call, because providers change their prices
    */
@@ -59,7 +59,7 @@ export class ModelPrices {
   }
 }
 
-/** Validates `MODEL_PRICES`: a JSON object of prices by model. */
+/** Validates `MODEL_PRICES`, a JSON object of prices by model. */
 function readPriceTable(value: unknown): PriceTable {
   if (!isJsonObject(value)) throw invalid('must be a JSON object of prices by model');
   for (const [model, price] of Object.entries(value)) {
@@ -68,11 +68,11 @@ function readPriceTable(value: unknown): PriceTable {
       if (need === 'optional' && !Object.hasOwn(price, member)) continue;
       const amount = price[member];
       if (typeof amount !== 'number' || !Number.isFinite(amount) || amount < 0) {
-        throw invalid(`${quoted(model)} needs ${member}, a number that is 0 or more`);
+        throw invalid(`${member} of ${quoted(model)} must be a number of 0 or more`);
       }
     }
     const unknown = Object.keys(price).find((member) => !Object.hasOwn(MEMBERS, member));
-    if (unknown !== undefined) throw invalid(`${quoted(model)} has no member ${quoted(unknown)}`);
+    if (unknown !== undefined) throw invalid(`${quoted(model)} must not have the member ${quoted(unknown)}`);
   }
   return value as unknown as PriceTable;
 }
@@ -91,10 +91,10 @@ const SEPARATORS = new Set(['-', ':', '@', '_', '/']);
 const VERSION = /^[-:@_/](?:v?\d+|latest)(?:[-:@_/.](?:v?\d+|latest))*$/;
 
 /**
- * Prices tokens of a model, in US dollars. Uses the longest entry that matches the name; if none does, the one that matches
- * the part after the last slash (gateways name models like `openai/gpt-4o`). Reasoning tokens are output tokens.
+ * Returns the cost of a model's tokens in US dollars. Uses the longest entry that matches the name, else the longest that
+ * matches the part after the last slash (gateways name models like `openai/gpt-4o`). Reasoning tokens are output tokens.
  *
- * @returns null if the model is not in the table or both counts are unknown; a single known count is priced alone
+ * @returns null if the model is not in the table or both counts are unknown; if one count is known, the cost of that one
  */
 export function costOf(model: string | null, tokens: TokenCounts, prices: PriceTable): number | null {
   if (!isPriceable(model, tokens)) return null;
@@ -109,8 +109,9 @@ const isPriceable = (model: string | null, tokens: TokenCounts): model is string
   (tokens.inputTokens !== null || tokens.outputTokens !== null);
 
 /**
- * Cache tokens are part of the input tokens (OpenTelemetry, OpenInference). If they exceed the input, the sender forwarded
- * the counts of a provider that reports them separately, such as Anthropic; then they are added to the input.
+ * Returns the cost of input. Cache tokens are part of the input tokens (OpenTelemetry, OpenInference). If they exceed the input,
+ * the sender forwarded the counts of a provider that reports them separately, such as Anthropic. They are then added to the
+ * input.
  */
 function inputCost(tokens: TokenCounts, price: ModelPrice): number {
   const input = tokens.inputTokens ?? 0;
@@ -124,7 +125,7 @@ function inputCost(tokens: TokenCounts, price: ModelPrice): number {
   );
 }
 
-/** Caches prices by name for each table, because most spans name one of a few models. */
+/** Cached prices by name for each table. Most spans name one of a few models. */
 const caches = new WeakMap<PriceTable, LRUCache<string, { price: ModelPrice | undefined }>>();
 const CACHED_NAMES = 1_000;
 
@@ -139,7 +140,7 @@ function cachedPriceOf(model: string, prices: PriceTable): ModelPrice | undefine
   return cached.price;
 }
 
-/** Tries the name and its prefixes, the longest first. */
+/** Returns the price of the name or of its longest prefix in the table. */
 function priceOf(model: string, prices: PriceTable): ModelPrice | undefined {
   for (let end = model.length; end > 0; end -= 1) {
     const isWhole = end === model.length || SEPARATORS.has(model[end - 1] as string);

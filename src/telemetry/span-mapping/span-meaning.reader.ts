@@ -10,13 +10,13 @@ import type {
   SpanMeaning,
 } from './span-meaning.types';
 
-/** The figures and names of a span: everything but its content. */
+/** The measures and names of a span: all fields except its content. */
 export type SpanFields = Omit<SpanMeaning, 'input' | 'output'>;
 
 /** The input and output of a span. */
 export type SpanContent = Pick<SpanMeaning, 'input' | 'output'>;
 
-/** A bit for each figure. */
+/** One bit per field. */
 const BITS = {
   model: 1,
   provider: 1 << 1,
@@ -34,9 +34,9 @@ const BITS = {
   agentVersion: 1 << 13,
 } satisfies Record<keyof SpanFields, number>;
 
-/** The figures that may be read from an attribute, by its name. */
+/** The bits of the fields that an attribute may fill, by the name of the attribute. */
 const FIELDS_BY_NAME = new Map<string, number>();
-/** The figures that may be found elsewhere than in the span's attributes. */
+/** The bits of the fields that may also come from elsewhere, such as events or the resource. */
 let alwaysPossible = 0;
 
 for (const [field, bit] of Object.entries(BITS)) {
@@ -48,46 +48,46 @@ for (const [field, bit] of Object.entries(BITS)) {
 }
 
 /**
- * Reads the figures and names of a span: for each field, the first place of the {@link MEANING_TABLE} with a valid value.
- * Numbers may be strings; negative, invalid and absurdly large ones are ignored. Usage that an agent's span repeats from
- * the model calls below it is included.
+ * Reads the measures and names of a span: for each field, the first source in the {@link MEANING_TABLE} with a valid value.
+ * Numbers may be strings. Ignores negative, invalid and absurdly large numbers. Includes usage that an agent's span repeats
+ * from the model calls below it.
  *
  * Checks the attribute names first, and looks up only the fields that they may fill, because most spans describe HTTP or
- * database calls and have none of the hundred names of the table.
+ * database calls and have none of the hundred names in the table.
  */
 export function readSpanFields(span: MeaningfulSpan): SpanFields {
   let possible = alwaysPossible;
   for (const name of Object.keys(span.attributes)) possible |= FIELDS_BY_NAME.get(name) ?? 0;
-  const figure = <T>(bit: number, rule: MeaningRule<T>): T | null =>
+  const field = <T>(bit: number, rule: MeaningRule<T>): T | null =>
     (possible & bit) === 0 ? null : read(rule, span);
   return {
-    model: figure(BITS.model, MEANING_TABLE.model),
-    provider: figure(BITS.provider, MEANING_TABLE.provider),
-    operation: figure(BITS.operation, MEANING_TABLE.operation),
-    agentName: figure(BITS.agentName, MEANING_TABLE.agentName),
-    toolName: figure(BITS.toolName, MEANING_TABLE.toolName),
-    inputTokens: figure(BITS.inputTokens, MEANING_TABLE.inputTokens),
-    outputTokens: figure(BITS.outputTokens, MEANING_TABLE.outputTokens),
-    cachedInputTokens: figure(BITS.cachedInputTokens, MEANING_TABLE.cachedInputTokens),
-    cacheWriteTokens: figure(BITS.cacheWriteTokens, MEANING_TABLE.cacheWriteTokens),
-    reasoningTokens: figure(BITS.reasoningTokens, MEANING_TABLE.reasoningTokens),
-    costUsd: figure(BITS.costUsd, MEANING_TABLE.costUsd),
-    sessionId: figure(BITS.sessionId, MEANING_TABLE.sessionId),
-    serviceName: figure(BITS.serviceName, MEANING_TABLE.serviceName),
-    agentVersion: figure(BITS.agentVersion, MEANING_TABLE.agentVersion),
+    model: field(BITS.model, MEANING_TABLE.model),
+    provider: field(BITS.provider, MEANING_TABLE.provider),
+    operation: field(BITS.operation, MEANING_TABLE.operation),
+    agentName: field(BITS.agentName, MEANING_TABLE.agentName),
+    toolName: field(BITS.toolName, MEANING_TABLE.toolName),
+    inputTokens: field(BITS.inputTokens, MEANING_TABLE.inputTokens),
+    outputTokens: field(BITS.outputTokens, MEANING_TABLE.outputTokens),
+    cachedInputTokens: field(BITS.cachedInputTokens, MEANING_TABLE.cachedInputTokens),
+    cacheWriteTokens: field(BITS.cacheWriteTokens, MEANING_TABLE.cacheWriteTokens),
+    reasoningTokens: field(BITS.reasoningTokens, MEANING_TABLE.reasoningTokens),
+    costUsd: field(BITS.costUsd, MEANING_TABLE.costUsd),
+    sessionId: field(BITS.sessionId, MEANING_TABLE.sessionId),
+    serviceName: field(BITS.serviceName, MEANING_TABLE.serviceName),
+    agentVersion: field(BITS.agentVersion, MEANING_TABLE.agentVersion),
   };
 }
 
-/** Reads input and output. It may parse them, which costs about as much as JSON.parse. */
+/** Reads input and output. May parse them, which takes about as long as JSON.parse. */
 export function readSpanContent(span: MeaningfulSpan): SpanContent {
   return { input: read(MEANING_TABLE.input, span), output: read(MEANING_TABLE.output, span) };
 }
 
 function read<T>(rule: MeaningRule<T>, span: MeaningfulSpan): T | null {
   for (const source of rule.sources) {
-    const found = find(source, span);
-    if (found !== undefined) {
-      const value = rule.as(found, mimeType(source, span), instructions(source, span));
+    const raw = find(source, span);
+    if (raw !== undefined) {
+      const value = rule.as(raw, mimeType(source, span), instructions(source, span));
       if (value !== null) return value;
     }
   }
@@ -127,7 +127,7 @@ function mimeType(source: MeaningSource, span: MeaningfulSpan): OtlpValue | unde
   return source.from === 'attribute' && source.mimeType ? span.attributes[source.mimeType] : undefined;
 }
 
-/** System instructions are next to the messages: in the span, or in the same event. */
+/** Returns the system instructions, which are next to the messages: in the span, or in the same event. */
 function instructions(source: MeaningSource, span: MeaningfulSpan): OtlpValue | undefined {
   if ((source.from !== 'attribute' && source.from !== 'event') || !source.instructions) return undefined;
   const attributes = source.from === 'event' ? attributesOf(source.event, span) : span.attributes;

@@ -1,6 +1,6 @@
 import type { OtlpAttributes, OtlpValue } from '#otlp';
 
-/** Fields about the work of a model or an agent, read from a span. Null if the span has no such field. */
+/** Fields about the work of a model or an agent, read from a span. A field is null if the span does not have it. */
 export interface SpanMeaning {
   /** The model that responded, else the requested one. */
   model: string | null;
@@ -59,7 +59,7 @@ export type Convention =
   | 'OpenLIT'
   | 'Strands';
 
-/** A place in a span where a field of its meaning may be found. */
+/** A part of a span that may have a field of its meaning. */
 export type MeaningSource = MeaningPlace & { readonly convention: Convention };
 
 export type MeaningPlace =
@@ -67,8 +67,8 @@ export type MeaningPlace =
   /** An attribute of the span's resource. */
   | { readonly from: 'resource'; readonly name: string }
   /**
-   * A list that was flattened into attributes `<name>.<index>.<path>`. `itemNames` are steps of the path that
-   * only repeat the item's kind; they are dropped.
+   * A list that was flattened into attributes `<name>.<index>.<path>`. `itemNames` are steps of the path that only repeat the
+   * item's kind. They are dropped.
    */
   | { readonly from: 'flattened'; readonly name: string; readonly itemNames: readonly string[] }
   /** An attribute of the first event of that name. */
@@ -79,8 +79,8 @@ export type MeaningPlace =
       readonly instructions?: string;
     }
   /**
-   * One message per event; the name of the event determines the role. The events are those of the span or, if `attribute`
-   * is set, the list in that attribute, whose items carry their name as `event.name`.
+   * One message per event. The name of the event determines the role. The events are the span's or, if `attribute` is set, the
+   * list in that attribute, whose items have their name as `event.name`.
    */
   | {
       readonly from: 'messages';
@@ -103,16 +103,16 @@ export interface MeaningAttribute {
 }
 
 /**
- * Parses the value of a field; returns null if it is invalid. `mimeType` and `instructions` are the values of the
- * attributes that the source names.
+ * Parses the value of a field. Returns null if it is invalid. `mimeType` and `instructions` are the values of the attributes
+ * that the source names.
  */
 export type MeaningParser<T> = (
-  found: OtlpValue | undefined,
+  raw: OtlpValue | undefined,
   mimeType?: OtlpValue,
   instructions?: OtlpValue,
 ) => T | null;
 
-/** The places of one field. The first with a valid value wins. */
+/** The sources of one field. The first source with a valid value wins. */
 export interface MeaningRule<T> {
   readonly as: MeaningParser<T>;
   readonly sources: readonly MeaningSource[];

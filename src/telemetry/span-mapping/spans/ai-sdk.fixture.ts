@@ -69,7 +69,7 @@ export const AI_SDK_SPANS: readonly InstrumentedSpan[] = [
     },
   },
   {
-    sentBy: 'the AI SDK up to version 4, of a whole generation',
+    sentBy: 'the AI SDK up to version 4, of a complete generation',
     attributes: {
       'ai.operationId': 'ai.generateText',
       'ai.model.id': 'gpt-4o',

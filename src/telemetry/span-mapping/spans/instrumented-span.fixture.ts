@@ -6,7 +6,7 @@ export interface InstrumentedSpan {
   sentBy: string;
   attributes: OtlpAttributes;
   events?: MeaningfulEvent[];
-  /** Fields that are not null. */
+  /** The fields that are not null. */
   meaning: Partial<SpanMeaning>;
 }
 

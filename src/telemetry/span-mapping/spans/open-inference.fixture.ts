@@ -57,7 +57,7 @@ export const OPEN_INFERENCE_SPANS: readonly InstrumentedSpan[] = [
     meaning: { operation: 'TOOL', toolName: 'get_weather', input: { city: 'Paris' }, output: 'rain' },
   },
   {
-    sentBy: 'OpenInference for LangChain, of a node of a graph that is no agent',
+    sentBy: 'OpenInference for LangChain, of a graph node that is not an agent',
     attributes: {
       'openinference.span.kind': 'CHAIN',
       'graph.node.id': 'route',

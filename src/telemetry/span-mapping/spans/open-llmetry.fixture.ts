@@ -101,7 +101,7 @@ export const OPEN_LLMETRY_SPANS: readonly InstrumentedSpan[] = [
     meaning: { operation: 'task' },
   },
   {
-    sentBy: 'OpenLLMetry before it took names of OpenTelemetry',
+    sentBy: 'OpenLLMetry before it adopted names of OpenTelemetry',
     attributes: {
       'llm.vendor': 'OpenAI',
       'llm.request.type': 'chat',

@@ -71,7 +71,7 @@ export const PYDANTIC_AI_SPANS: readonly InstrumentedSpan[] = [
     },
   },
   {
-    sentBy: 'Pydantic AI with version 1 of its instrumentation, of a run of an agent',
+    sentBy: 'Pydantic AI with version 1 of its instrumentation, of an agent run',
     attributes: {
       model_name: 'gpt-4o',
       agent_name: 'guide',
