@@ -80,7 +80,7 @@ describe('parseExactly', () => {
     '{"a": 1, 12345678901234567: 1}',
     '["a, 12345678901234567',
     '[--12345678901234567]',
-  ])('refuses %s like JSON.parse, at the same position', (written) => {
+  ])('rejects %s like JSON.parse, at the same position', (written) => {
     let refusal: unknown;
     try {
       JSON.parse(written);

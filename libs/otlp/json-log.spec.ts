@@ -27,7 +27,7 @@ describe('a JSON logs request', () => {
     ['{"resourceLogs":{}}', /resourceLogs must be a list/],
     ['{"resourceLogs":[{"scopeLogs":["x"]}]}', /scopeLogs must be an object/],
     ['{"resourceLogs":[{"scopeLogs":[{"logRecords":"x"}]}]}', /logRecords must be a list/],
-  ])('is refused as a whole if a part that records share is malformed: %s', (body, detail) => {
+  ])('is rejected as a whole if a part that records share is malformed: %s', (body, detail) => {
     expect(decodeErrorOf(() => decode(body))).toMatch(detail);
   });
 
@@ -122,7 +122,7 @@ describe('a log record in JSON', () => {
     [{ attributes: {} }, 'attributes must be a list'],
     [{ flags: -1 }, 'flags must be an integer'],
     [null, 'a log record must be an object'],
-  ])('is left out if it is %j, and the others are kept', (record, reason) => {
+  ])('is omitted if it is %j, without affecting the others', (record, reason) => {
     const { logRecords, rejected } = decode(request({}, record, {}));
     expect([logRecords.length, rejected.count]).toEqual([2, 1]);
     expect(rejected.reasons).toEqual([expect.stringContaining(reason)]);

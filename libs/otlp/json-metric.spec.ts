@@ -30,7 +30,7 @@ describe('a JSON metrics request', () => {
     ['{"resourceMetrics":{}}', /resourceMetrics must be a list/],
     ['{"resourceMetrics":[{"scopeMetrics":["x"]}]}', /scopeMetrics must be an object/],
     ['{"resourceMetrics":[{"scopeMetrics":[{"metrics":"x"}]}]}', /metrics must be a list/],
-  ])('is refused as a whole if a part that metrics share is malformed: %s', (body, detail) => {
+  ])('is rejected as a whole if a part that metrics share is malformed: %s', (body, detail) => {
     expect(decodeErrorOf(() => decode(body))).toMatch(detail);
   });
 
@@ -146,7 +146,7 @@ describe('a data point in JSON', () => {
     [{ gauge: { dataPoints: [{ asInt: 1 }] } }, 'a metric must have a name'],
     [{ ...number({ asInt: 1 }), unit: 1 }, 'unit must be a string'],
     [null, 'a metric must be an object'],
-  ])('is left out in the metric %j, and the others are kept', (metric, reason) => {
+  ])('is omitted in the metric %j, without affecting the others', (metric, reason) => {
     const good = number({ asInt: 1 });
     const { dataPoints, rejected } = decode(request(good, metric, good));
     expect(dataPoints.length).toBe(2);

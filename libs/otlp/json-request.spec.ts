@@ -45,7 +45,7 @@ describe('a JSON trace request', () => {
     ['{"resourceSpans":[{"scopeSpans":["x"]}]}', /scopeSpans must be an object/],
     ['{"resourceSpans":[{"scopeSpans":[{"scope":{"name":1}}]}]}', /name must be a string/],
     ['{"resourceSpans":[{"scopeSpans":[{"spans":"x"}]}]}', /spans must be a list/],
-  ])('is refused as a whole if a part that spans share is malformed: %s', (body, detail) => {
+  ])('is rejected as a whole if a part that spans share is malformed: %s', (body, detail) => {
     expect(detailOf(body)).toMatch(detail);
     expect(detailOf(body)).not.toContain('secret');
   });

@@ -1,6 +1,6 @@
 import { decodeTraceRequest, OtlpDecodeError, type OtlpSpan } from './index';
 
-/** A number with too many digits to be read as one. */
+/** A text with too many digits for a number. */
 const LONG = 1_234_567_890_123_456;
 
 const IDS = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' };
@@ -75,7 +75,7 @@ describe('a span in JSON', () => {
     [{ ...IDS, status: 'ok' }, 'status must be an object'],
     [null, 'a span must be an object'],
     [[IDS], 'a span must be an object'],
-  ])('is left out if it is %j, and the others are kept', (span, reason) => {
+  ])('is omitted if it is %j, without affecting the others', (span, reason) => {
     expect(reasonAgainst(span)).toContain(reason);
     expect(reasonAgainst(span)).toContain('(the span at index 1).');
   });
@@ -239,7 +239,7 @@ describe('an attribute value in JSON', () => {
     }
   });
 
-  it('is refused in another shape nested 10,000 levels deep', () => {
+  it('is rejected in another shape that is nested 10,000 levels deep', () => {
     expect(detailOf('['.repeat(10_000) + ']'.repeat(10_000))).toMatch(/must be an object/);
     expect(detailOf(`{"resourceSpans":${'['.repeat(10_000)}${']'.repeat(10_000)}}`)).toMatch(
       /must be an object/,

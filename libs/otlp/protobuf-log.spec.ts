@@ -72,7 +72,7 @@ describe('a protobuf logs request', () => {
     expect(decode(Buffer.alloc(0))).toMatchObject({ logRecords: [], rejected: { count: 0, reasons: [] } });
   });
 
-  it('is refused if it is truncated at any byte', () => {
+  it('is rejected if it is truncated at any byte', () => {
     for (let length = 1; length < wholeRequest.length; length += 1) {
       expect(() => decode(wholeRequest.subarray(0, length))).toThrow(OtlpDecodeError);
     }
@@ -87,12 +87,12 @@ describe('a protobuf logs request', () => {
     ['an id', '4a10', bytes(8, 'abcdefghijklmn')],
     ['a time', '09', bytes(8, 'abcdef')],
     ['flags', '45', bytes(8, 'ab')],
-  ])('is refused if %s of a record extends beyond the record', (_, field, behind) => {
+  ])('is rejected if %s of a record extends beyond the record', (_, field, behind) => {
     const body = request(logRecord(Buffer.from(field, 'hex')), behind);
     expect(decodeErrorOf(() => decode(body))).toMatch(/^The body is not a complete protobuf/);
   });
 
-  it('accepts unknown fields, groups included', () => {
+  it('accepts unknown fields, including groups', () => {
     const group = Buffer.from('bb0608019b060a0161' + '9c06' + 'bc06', 'hex');
     const more = Buffer.concat([varint(99, 5), fixed64(13, 1n), bytes(97, 'x'), group]);
     const record = decodeRecord(more, bytes(3, 'INFO'), more, message(5, more, varint(3, 1), more), more);

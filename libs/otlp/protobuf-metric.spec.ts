@@ -27,7 +27,7 @@ describe('a metric in protobuf', () => {
       'bucketCounts',
     ],
     ['bounds without counts', metric(message(9, point(bytes(7, doubles(1))))), 1, 'bucketCounts'],
-  ])('loses its points, and no others, with %s', (_, bad, count, reason) => {
+  ])('loses only its own points with %s', (_, bad, count, reason) => {
     const { dataPoints, rejected } = decode(request(good, bad, good));
     expect(dataPoints.map(({ value }) => value).filter((value) => value === 1).length).toBeGreaterThanOrEqual(
       2,

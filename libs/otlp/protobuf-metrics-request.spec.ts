@@ -199,7 +199,7 @@ describe('a protobuf metrics request', () => {
     expect(pointsOf(message(5))).toEqual([]);
   });
 
-  it('is refused if it is truncated at any byte', () => {
+  it('is rejected if it is truncated at any byte', () => {
     for (let length = 1; length < wholeRequest.length; length += 1) {
       expect(() => decode(wholeRequest.subarray(0, length))).toThrow(OtlpDecodeError);
     }
@@ -219,11 +219,11 @@ describe('a protobuf metrics request', () => {
       'a value reaches beyond its point',
       Buffer.concat([message(5, point(Buffer.from('31', 'hex'))), bytes(8, 'abcdefgh')]),
     ],
-  ])('is refused when %s', (_, data) => {
+  ])('is rejected if %s', (_, data) => {
     expect(decodeErrorOf(() => decode(request(metric(data))))).toMatch(/^The body is not a complete protobuf/);
   });
 
-  it('accepts unknown fields at every level, groups included', () => {
+  it('accepts unknown fields at every level, including groups', () => {
     const group = Buffer.from('bb0608019b060a0161' + '9c06' + 'bc06', 'hex');
     const more = Buffer.concat([varint(99, 5), fixed64(15, 1n), bytes(97, 'x'), group]);
     const exemplar = message(5, more, ...SENT_EXEMPLAR, more);

@@ -109,7 +109,7 @@ describe('a protobuf trace request', () => {
     expect(decode(request())).toMatchObject({ spans: [], rejected: { count: 0, reasons: [] } });
   });
 
-  it('is refused if it is truncated at any byte', () => {
+  it('is rejected if it is truncated at any byte', () => {
     for (let length = 1; length < wholeRequest.length; length += 1) {
       expect(() => decode(wholeRequest.subarray(0, length))).toThrow(OtlpDecodeError);
     }
@@ -128,7 +128,7 @@ describe('a protobuf trace request', () => {
     ['a double', '4a03120121', bytes(8, 'abcdef')],
     ['a varint', '30', bytes(8, '').subarray(0, 1)],
     ['an unknown field', 'a20605', bytes(8, 'abc')],
-  ])('is refused if %s of a span extends beyond the span', (_, field, behind) => {
+  ])('is rejected if %s of a span extends beyond the span', (_, field, behind) => {
     const body = request(span(...IDS, Buffer.from(field, 'hex')), behind, span(...IDS));
     expect(catchDetail(() => decode(body))).toMatch(
       /^The body is not a complete protobuf ExportTraceServiceRequest \(read up to byte \d+\)\.$/,
@@ -146,7 +146,7 @@ describe('a protobuf trace request', () => {
       'with a kind of 80 bits',
       request(span(...IDS, Buffer.from(`30${'ff'.repeat(10)}00`, 'hex'))).toString('hex'),
     ],
-  ])('is refused for a field %s', (_, field) => {
+  ])('is rejected for a field %s', (_, field) => {
     expect(catchDetail(() => decode(Buffer.from(field, 'hex')))).toMatch(
       /^The body is not a complete protobuf/,
     );
@@ -160,7 +160,7 @@ describe('a protobuf trace request', () => {
       Buffer.from('0d01000000', 'hex').fill(0xb5, 0, 1),
     ];
     unknown[3] = Buffer.from('b50601000000', 'hex'); // field 102, 32 bits
-    const group = Buffer.from('bb0608019b060a0161' + '9c06' + 'bc06', 'hex'); // groups 103 and, in it, 99
+    const group = Buffer.from('bb0608019b060a0161' + '9c06' + 'bc06', 'hex'); // group 103, with group 99 inside
     const more = Buffer.concat([...unknown, group]);
     const body = Buffer.concat([
       more,

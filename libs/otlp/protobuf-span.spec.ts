@@ -33,7 +33,7 @@ describe('a span in protobuf', () => {
     ['a span id of zeros', [bytes(1, TRACE_ID), bytes(2, Buffer.alloc(8))], 'spanId'],
     ['a span id of 9 bytes', [bytes(1, TRACE_ID), bytes(2, Buffer.alloc(9, 1))], 'spanId'],
     ['a parent of 7 bytes', [...IDS, bytes(4, Buffer.alloc(7, 1))], 'parentSpanId'],
-  ])('is left out with %s, and the others are kept', (_, fields, field) => {
+  ])('is omitted with %s, without affecting the others', (_, fields, field) => {
     const good = span(...IDS, bytes(5, 'good'));
     const { spans, rejected } = decode(request(good, span(...fields), good));
     expect(spans.map(({ name }) => name)).toEqual(['good', 'good']);

@@ -56,7 +56,7 @@ describe.each<OtlpEncoding>(['protobuf', 'json'])('the limits of a request in %s
   const traces = (request: object, limits = LIMITS) =>
     REQUEST_DECODERS.traces.decode(ENCODERS.traces[encoding](request), encoding, limits);
 
-  it('keeps the first attributes, events and links of a span, and adds the others to what the SDK dropped', () => {
+  it('keeps the first attributes, events and links of a span, and adds the others to the counts of the SDK', () => {
     const { spans, rejected } = traces(
       spansOf({
         ...IDS,
@@ -90,7 +90,7 @@ describe.each<OtlpEncoding>(['protobuf', 'json'])('the limits of a request in %s
     });
   });
 
-  it('keeps what is exactly at the limits', () => {
+  it('drops nothing at exactly the limits', () => {
     const { spans, rejected } = traces(
       spansOf({ ...IDS, attributes: keys(3), events: [{}, {}], links: [{}] }),
     );
@@ -126,7 +126,7 @@ describe.each<OtlpEncoding>(['protobuf', 'json'])('the limits of a request in %s
     });
   });
 
-  it('limits the attributes of log records, and those of data points and exemplars, which have no count', () => {
+  it('limits the attributes of log records, data points and exemplars, of which the last two have no counts', () => {
     const logs = REQUEST_DECODERS.logs.decode(
       ENCODERS.logs[encoding]({
         resourceLogs: [{ scopeLogs: [{ logRecords: [{ attributes: keys(5), droppedAttributesCount: 1 }] }] }],
@@ -190,7 +190,7 @@ describe.each<OtlpEncoding>(['protobuf', 'json'])('the limits of a request in %s
     expect(rejected).toEqual({ count: 0, reasons: [expect.stringMatching(/^Dropped attributes: \d+ /)] });
   });
 
-  it('refuses a request with too many elements, even if they would be dropped', () => {
+  it('rejects a request with too many elements, even if they would be dropped', () => {
     const hostile =
       encoding === 'json'
         ? Buffer.from(`[${'{},'.repeat(MAX_ELEMENTS / 2)}{}]`)
@@ -204,14 +204,14 @@ describe.each<OtlpEncoding>(['protobuf', 'json'])('the limits of a request in %s
 const textOf = (request: object): string =>
   JSON.stringify(request, (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value));
 
-describe('a request that a thread decodes', () => {
+describe('a request that a worker thread decodes', () => {
   const span = fc.record({
     name: fc.string(),
     attributes,
     startTimeUnixNano: fc.bigInt(0n, 2n ** 64n - 1n).map(String),
   });
 
-  it('is the same as one that is decoded at once, and shares its resources and scopes', () => {
+  it('equals one that is decoded at once, and shares its resources and scopes', () => {
     const request = requests(
       ['resourceSpans', 'scopeSpans', 'spans'],
       span.map((one) => ({ ...one, ...IDS })),
@@ -234,7 +234,7 @@ describe('a request that a thread decodes', () => {
 });
 
 describe('decoding in steps', () => {
-  it('pauses within a request, so that other work gets its turn', async () => {
+  it('pauses within a request, so that other work gets a turn', async () => {
     const body = ENCODERS.traces.protobuf(
       spansOf(...Array.from({ length: 2_000 }, () => ({ ...IDS, attributes: keys(20) }))),
     );

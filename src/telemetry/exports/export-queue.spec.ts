@@ -74,7 +74,7 @@ describe('ExportQueue', () => {
     expect(groups).toEqual([['first'], ['a', 'b', 'c', 'd'], ['e']]);
   });
 
-  it('stores a large export alone, and the small ones beside it', async () => {
+  it('stores a large export alone, concurrently with small ones', async () => {
     const { groups, send } = queue();
     const large = ['large', 'larger'].map((name) => send(JSON.stringify({ name }).padEnd(2 * MiB)));
     await Promise.all([...large, ...['a', 'b', 'c'].map((name) => send(JSON.stringify({ name })))]);
@@ -87,12 +87,12 @@ describe('ExportQueue', () => {
     [2, 2],
     [4, 2],
     [10, 3],
-  ])('stores with a quarter of %i connections and one more: %i', (size, expected) => {
+  ])('uses a quarter of %i connections plus one: %i', (size, expected) => {
     const environment = readEnvironment({ DATABASE_POOL_SIZE: String(size) });
     expect(new ExportLimiter(environment).concurrency).toBe(expected);
   });
 
-  it('rejects only the export that cannot be decoded, and returns what was left out of the others', async () => {
+  it('rejects only the export that cannot be decoded, and returns the rejected records of the others', async () => {
     const { groups, send } = queue();
     const body = JSON.stringify({ name: 'a' });
     const answers = await Promise.allSettled([send('torn'), send(body)]);

@@ -53,7 +53,7 @@ describe('flattenedList', () => {
     expect(list({ 'llm.input_messages.9999999999.message.role': 'user' })).toBeUndefined();
   });
 
-  it('keeps the first of two values for the same place', () => {
+  it('keeps the first of two values for the same path', () => {
     expect(list({ 'llm.input_messages.0.a': 1, 'llm.input_messages.0.a.b': 2 })).toEqual([{ a: 1 }]);
     expect(list({ 'llm.input_messages.0.a.b': 2, 'llm.input_messages.0.a': 1 })).toEqual([{ a: { b: 2 } }]);
   });

@@ -16,7 +16,7 @@ const PRICES: PriceTable = {
   cached: { ...price(10, 20), cached_input_usd_per_million: 1, cache_write_usd_per_million: 12.5 },
 };
 
-describe('the cost of tokens', () => {
+describe('the cost', () => {
   it.each([
     ['gpt-4o', 12.5],
     ['gpt-4o-2024-08-06', 12.5],
@@ -43,7 +43,7 @@ describe('the cost of tokens', () => {
     ['__proto__', null],
     ['constructor', null],
     [null, null],
-  ])('of a million tokens each of the model %j is %j dollars', (model, dollars) => {
+  ])('of a million input and a million output tokens of %j is %j dollars', (model, dollars) => {
     expect(costOf(model, tokens(1e6, 1e6), PRICES)).toBe(dollars);
   });
 
@@ -126,7 +126,7 @@ describe('without an entry in MODEL_PRICES', () => {
     expect(prices.costOf(call(model, provider), on)).toBeNull();
   });
 
-  it('the URL of an API tells its provider', () => {
+  it('the URL of an API implies the provider', () => {
     const apiUrl = 'https://api.anthropic.com/v1';
     expect(prices.costOf({ model: 'gpt-4o', apiUrl, ...tokens(1, 1) }, on)).toBeNull();
     expect(
@@ -156,7 +156,7 @@ describe('without an entry in MODEL_PRICES', () => {
     );
   });
 
-  it('parts that exceed the whole do not make a call fail', () => {
+  it('token counts of parts that exceed the total do not cause an error', () => {
     const cached = { ...tokens(1e4, 1e5), cachedInputTokens: 4e4 };
     expect(prices.costOf(call('gpt-4o', null, cached), on)).toBeCloseTo(
       library({ input_tokens: 5e4, output_tokens: 1e5, cache_read_tokens: 4e4 }, 'gpt-4o'),
@@ -171,7 +171,7 @@ describe('without an entry in MODEL_PRICES', () => {
     ).toBeNull();
   });
 
-  it('the price is the one at the time of the call', () => {
+  it('the price is the one that is valid at the time of the call', () => {
     const at = (day: string): number =>
       calcPrice(long, model, { providerId: 'anthropic', timestamp: new Date(day) })!.total_price;
     const [model, long] = ['claude-opus-4-6', { input_tokens: 3e5, output_tokens: 1e5 }];

@@ -39,7 +39,7 @@ describe('MODEL_PRICES', () => {
       '{"a": {"input_usd_per_million": 1, "output_usd_per_million": 1, "cache_write_usd_per_million": null}}',
     ],
     ['a price as text', '{"gpt-4o": {"input_usd_per_million": "1", "output_usd_per_million": 1}}'],
-  ])('stops the start with an error that names it if it contains %s', (_, text) => {
+  ])('is rejected with an error that names the variable if it contains %s', (_, text) => {
     expect(() => read(text)).toThrow('MODEL_PRICES');
   });
 });

@@ -235,7 +235,7 @@ describe('the meaning of a span', () => {
     expect(readSpanFields(span({ 'service.name': 'other' }))).toMatchObject({ serviceName: 'other' });
   });
 
-  it('is read in two parts: figures, and content', () => {
+  it('is read in two parts: fields and content', () => {
     const one = span({ 'gen_ai.request.model': 'gpt-4o', 'input.value': 'x' });
     expect(readSpanFields(one)).not.toHaveProperty('input');
     expect(readSpanContent(one)).not.toHaveProperty('model');

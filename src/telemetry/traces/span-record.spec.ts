@@ -85,7 +85,7 @@ describe('toSpanRecords', () => {
     );
   });
 
-  it('recognises agent runs of Pydantic AI without an operation as steps that repeat usage', async () => {
+  it('recognizes agent runs of Pydantic AI without an operation as steps that repeat usage', async () => {
     expect(await record({ all_messages_events: '[]', 'gen_ai.usage.input_tokens': 1 })).toHaveProperty(
       'repeatsUsage',
       true,

@@ -55,7 +55,7 @@ const recordsOf = async (sent: OtlpSpan[], table: PriceTable = {}): Promise<Span
 const aggregate = async (sketches: Sketch[]): Promise<TraceAggregate> =>
   (await aggregateTraces(await recordsOf(spans(sketches))))[0]!;
 
-/** Counts the turns of the event loop that other work gets meanwhile. */
+/** Counts the turns of the event loop that other work gets in the meantime. */
 async function turnsWhile(work: () => Promise<unknown>): Promise<number> {
   let turns = 0;
   const count = (): void => {
@@ -117,7 +117,7 @@ describe('aggregateTraces', () => {
     ]);
   });
 
-  it('prefers names of the root to those of earlier spans, and of the earlier of two roots', async () => {
+  it('prefers names of the root over names of earlier spans, and names of the earlier of two roots', async () => {
     const name = (text: string) => ({ 'session.id': text });
     const { root, session } = await aggregate([
       { id: 1, parent: 9, start: 1, attributes: name('early') },
@@ -206,7 +206,7 @@ describe('aggregateTraces', () => {
     ]);
   });
 
-  it('recognises the steps of every convention that consist of calls', () => {
+  it('recognizes the steps of every convention that consist of calls', () => {
     for (const step of ['invoke_agent', 'AGENT', 'CHAIN', 'workflow', 'ai.generateText', 'ai.streamObject']) {
       expect([step, repeatsUsage(step)]).toEqual([step, true]);
     }
@@ -215,7 +215,7 @@ describe('aggregateTraces', () => {
     }
   });
 
-  it(`keeps ${MODELS_MAX} models at most`, async () => {
+  it(`keeps at most ${MODELS_MAX} models`, async () => {
     const many = Array.from({ length: MODELS_MAX + 20 }, (_, id) => ({
       id: id + 1,
       attributes: { 'gen_ai.response.model': `model ${hex(id, 4)}` },

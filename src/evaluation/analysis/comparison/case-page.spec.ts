@@ -8,7 +8,7 @@ describe('orderCases', () => {
     fc.double({ noNaN: false, noDefaultInfinity: true }).map((one) => (one === 0 ? 0 : one)),
   );
 
-  it('sorts by difference, then by key, with missing differences last, for each outcome too', () => {
+  it('sorts by difference, then by key, with missing differences last, also within each outcome', () => {
     fc.assert(
       fc.property(fc.array(difference, { maxLength: 40 }), (given) => {
         const differences = Float64Array.from(given);

@@ -13,7 +13,7 @@ describe('AnalysisPool', () => {
   it.each([
     ['time', new TaskTimeout('compareExperiments', 120_000)],
     ['memory', Object.assign(new Error('out of memory'), { code: 'ERR_WORKER_OUT_OF_MEMORY' })],
-  ])('answers 503 if a computation takes too much %s', async (_, cause) => {
+  ])('returns 503 if a computation takes too much %s', async (_, cause) => {
     await expect(outcomeOf(cause)).rejects.toMatchObject({
       status: 503,
       code: 'service_unavailable',

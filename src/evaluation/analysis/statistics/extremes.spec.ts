@@ -9,9 +9,9 @@ const of = (...values: number[]): Float64Array => Float64Array.from(values);
 
 describe('signFlipTest', () => {
   it('distinguishes sums that differ by more than rounding', () => {
-    // the sums are 1 + 1e-13, 1 - 1e-13 and their opposites, of which the observed one and its own are as far
+    // the sums are ±(1 + 1e-13) and ±(1 - 1e-13); only the observed sum and its opposite are as far from 0
     expect(signFlipTest(of(1, 1e-13), SEED)).toBe(2 / 4);
-    // 1e9 twice and 1e9 + 2e-3, either way
+    // of the four sums of each sign, two equal 1e9 and one is 1e9 + 2e-3
     expect(signFlipTest(of(1e9, -1e-3, 1e-3), SEED)).toBe(6 / 8);
   });
 
@@ -44,7 +44,7 @@ describe('bootstrapInterval', () => {
     for (const nothing of [Infinity, -Infinity, NaN]) {
       expect(bootstrapInterval(without((p) => (p < 0.5 ? 1 : nothing)), SEED)).toBeNull(); // prettier-ignore
     }
-    // half of the sums of two are beyond all numbers
+    // many sums of resamples overflow
     expect(bootstrapInterval(meanOf(of(1.7e308, -1.7e308, 0)), SEED)).not.toEqual(
       expect.objectContaining({ lower: -Infinity }),
     );
@@ -61,9 +61,9 @@ describe('bootstrapInterval', () => {
         },
         without: (group: number) => (group === 0 ? 9 : 10),
       };
-      const made = ofCounts(of(10, 10), statistic);
+      const resampled = ofCounts(of(10, 10), statistic);
       draws = 0;
-      bootstrapInterval(made, SEED);
+      bootstrapInterval(resampled, SEED);
       return draws;
     };
     expect(drawsOf(2)).toBe(9_999);
@@ -76,7 +76,7 @@ describe('permutationsOf', () => {
   it('shares the permutations of ten tests among more tests, with at least 999 each', () => {
     expect([1, 10, 20, 50, 100, 1_000].map(permutationsOf)).toEqual([9_999, 9_999, 4_999, 1_999, 999, 999]);
     const alike = new Float64Array(500).fill(1);
-    alike[0] = 2; // of one size alone, they would be counted
+    alike[0] = 2; // with a single size, it would be the sign test
     expect(signFlipTest(alike, SEED, 999)).toBe(1 / 1_000);
   });
 });
@@ -92,8 +92,10 @@ describe('leaveOneOut', () => {
     ['nominal alpha', nominalAlphaOf],
     ['interval alpha', intervalAlphaOf],
   ])('matches the estimate without each unit: %s', (_, measure) => {
-    const made = measure(pairs);
-    const found = [...made.leaveOneOut()].flatMap(({ value, units }) => new Array<number>(units).fill(value));
+    const statistic = measure(pairs);
+    const found = [...statistic.leaveOneOut()].flatMap(({ value, units }) =>
+      new Array<number>(units).fill(value),
+    );
     const expected = pairs.map((_unit, left) => measure(pairs.filter((_other, i) => i !== left)).estimate);
     const ascending = (values: number[]): number[] => [...values].sort((a, b) => a - b);
     expect(found).toHaveLength(expected.length);

@@ -4,7 +4,7 @@ import { Resampler } from './resampler';
 
 describe('xoshiro128**', () => {
   it('generates the numbers of the published algorithm', () => {
-    // from the state 1, 2, 3, 4, as the authors' C code gives them
+    // the output of the authors' C code for the state 1, 2, 3, 4
     const published = [
       11520, 0, 5927040, 70819200, 2031721883, 1637235492, 1287239034, 3734860849, 3729100597, 4258142804,
     ];
@@ -65,7 +65,7 @@ describe('drawBinomial', () => {
     const draws = 100_000;
     const seen = new Float64Array(n + 1);
     for (let i = 0; i < draws; i++) seen[drawBinomial(random, n, p)]!++;
-    // outcomes expected fewer than 10 times are taken together
+    // pools the outcomes that are expected fewer than 10 times
     const observed: number[] = [0];
     const expected: number[] = [0];
     let probability = Math.exp(n * Math.log1p(-p));
@@ -93,7 +93,7 @@ describe('drawBinomial', () => {
 });
 
 describe('Resampler', () => {
-  // alike in large groups, in small ones, and alone: each way of drawing
+  // large groups, small groups and single units, to cover each way of drawing
   const sizes = [400, 40, 31, 31, 7, ...new Array<number>(300).fill(1)];
   const total = sizes.reduce((sum, size) => sum + size, 0);
 
@@ -113,7 +113,7 @@ describe('Resampler', () => {
   });
 
   it.each(sizes.slice(0, 6).map((size, group) => [size, group]))(
-    'has a group of %d units as often, and varies as much, where the sums of many are drawn at once',
+    'draws a group of %d units with the right mean and variance in drawSums',
     (size, group) => {
       const resampler = new Resampler(sizes, total);
       const isOfGroup = Float64Array.from(sizes, (_, other) => Number(other === group));
@@ -122,7 +122,7 @@ describe('Resampler', () => {
       const sums = resampler.drawSums(random, resampler.column(isOfGroup), samples);
       const mean = sums.reduce((sum, one) => sum + one, 0) / samples;
       const variance = sums.reduce((sum, one) => sum + (one - mean) ** 2, 0) / samples;
-      // binomial
+      // the variance of the binomial distribution
       const expected = size * (1 - size / total);
       expect(Math.abs(mean - size)).toBeLessThan(4 * Math.sqrt(expected / samples));
       expect(Math.abs(variance / expected - 1)).toBeLessThan(4 * Math.sqrt((2 + 1 / expected) / samples));
@@ -130,7 +130,7 @@ describe('Resampler', () => {
   );
 
   it('draws all pairs of units of a block with the same probability in drawSums', () => {
-    // two units: both of a sample are the first in a quarter of the samples, and in a half one of them is
+    // with two units, a sample has the second unit twice in a quarter of the samples, and once in half of them
     const resampler = new Resampler([1, 1], 2);
     const column = resampler.column(Float64Array.of(0, 1));
     const sums = resampler.drawSums(new Xoshiro128(seedOf('pairs')), column, 10_000);

@@ -8,11 +8,11 @@ import { meanDistribution, signFlipTail } from './saddlepoint';
 const SEED = seedOf('a test');
 const PROBABILITIES = [0.0005, 0.005, 0.025, 0.1, 0.5, 0.9, 0.975, 0.995, 0.9995];
 
-/** Integers, the nth of them so many times. */
+/** Returns integers, each `times[n]` times: the nth is `first + n`. */
 const repeated = (times: readonly number[], first = 0): Float64Array =>
   Float64Array.from(times.flatMap((count, n) => new Array<number>(count).fill(first + n)));
 
-/** The distribution of the sum of two independent integers, by their probabilities from 0 on. */
+/** Returns the distribution of the sum of two independent integers, from their probabilities from 0 on. */
 function convolved(a: Float64Array, b: Float64Array): Float64Array {
   const sum = new Float64Array(a.length + b.length - 1);
   for (let i = 0; i < a.length; i++) {
@@ -23,7 +23,7 @@ function convolved(a: Float64Array, b: Float64Array): Float64Array {
   return sum;
 }
 
-/** P(sum < s) and half of P(sum = s) for each s: what a curve through the steps goes by. */
+/** Returns P(sum < s) + P(sum = s) / 2 for each s: the middle of each step, which a smooth approximation goes through. */
 function halfway(probabilities: Float64Array): Float64Array {
   let below = 0;
   return probabilities.map((probability) => {
@@ -32,12 +32,12 @@ function halfway(probabilities: Float64Array): Float64Array {
   });
 }
 
-/** Spread evenly from 0 to 1: fractions of the multiples of the golden ratio. */
+/** Returns values spread evenly from 0 to 1: the fractional parts of the multiples of the golden ratio. */
 const spread = (count: number, step = 0.6180339887498949): Float64Array =>
   Float64Array.from({ length: count }, (_, i) => ((i + 1) * step) % 1);
 
 describe('meanDistribution', () => {
-  /** The exact distribution of the sum of a bootstrap sample of integers. */
+  /** Returns the exact distribution of the sum of a bootstrap sample of integers. */
   function exactSums(values: Float64Array): Float64Array {
     let power = new Float64Array(Math.max(...values) + 1);
     for (const value of values) power[value]! += 1 / values.length;
@@ -62,7 +62,7 @@ describe('meanDistribution', () => {
       const below = Math.floor(sum);
       const found = exact[below]! + (sum - below) * (exact[below + 1]! - exact[below]!);
       expect(Math.abs(found - p)).toBeLessThan(0.0005);
-      // in the tails, where it counts, also for their size
+      // in the tails, where precision matters most, the relative error is also small
       expect(Math.abs(found - p) / Math.min(p, 1 - p)).toBeLessThan(0.02);
     }
     const mean = values.reduce((sum, value) => sum + value, 0);
@@ -82,7 +82,7 @@ describe('meanDistribution', () => {
     }
   }, 60_000); // prettier-ignore
 
-  it('is mirrored with the values, and independent of their scale', () => {
+  it('is mirrored if the values are, and does not depend on their scale', () => {
     const values = spread(800).map((one) => one ** 2);
     const distribution = meanDistribution(values)!;
     const mirrored = meanDistribution(values.map((one) => -one))!;
@@ -97,7 +97,7 @@ describe('meanDistribution', () => {
     ]);
   });
 
-  it('returns null if values are few, alike, or dominated by a few', () => {
+  it('returns null if the values are few or alike, or if a few dominate', () => {
     expect(meanDistribution(spread(255))).toBeNull();
     expect(meanDistribution(repeated([500, 500]))).toBeNull();
     expect(meanDistribution(new Float64Array(1_000))).toBeNull();
@@ -121,7 +121,7 @@ describe('meanDistribution', () => {
 });
 
 describe('signFlipTail', () => {
-  /** Of sums of integers with random signs: the probability of each, from the least, by steps of 1. */
+  /** Returns the probability of each sum of integers with random signs, from the lowest sum, in steps of 1. */
   function exactSums(sizes: Float64Array): Float64Array {
     let sums = Float64Array.of(1);
     for (const size of sizes) {
@@ -144,12 +144,12 @@ describe('signFlipTail', () => {
       const sum = 2 * Math.round((z * deviation - (most % 2)) / 2) + (most % 2);
       const tail = exact.subarray(most + sum).reduce((p, one) => p + one, 0);
       const found = signFlipTail(sizes, sum, 1e-6)!;
-      // of the sum itself, a step, the curve has half
+      // the approximation includes only half of the step at the sum itself
       expect(Math.abs(found - tail)).toBeLessThan(exact[most + sum]! / 2 + 0.0002);
     }
   });
 
-  /** P(|S| >= |sum of differences|) for S with random signs, of 100,000: known to 0.0007 about 0.05. */
+  /** Estimates P(|S| >= |sum of differences|) from 100,000 random sums S. The standard error at 0.05 is 0.0007. */
   function bruteForce(differences: Float64Array, random: Xoshiro128): number {
     const words = new Int32Array(Math.ceil(differences.length / 32));
     const bound = Math.abs(sumOf(differences)) - 1e-9;
@@ -170,7 +170,7 @@ describe('signFlipTail', () => {
     for (let i = 0; i < 12; i++) sum += random.uniform();
     return sum;
   };
-  /** The first `positive` of sizes as they are, the others negative. */
+  /** Returns values of these sizes, of which the first `positive` are positive and the others negative. */
   const signed = (count: number, positive: number, size: (i: number) => number): Float64Array =>
     Float64Array.from({ length: count }, (_, i) => (i < positive ? size(i) : -size(i)));
 
@@ -198,7 +198,7 @@ describe('signFlipTail', () => {
     expect(Math.abs(signFlipTest(differences, SEED) - truth)).toBeLessThan(0.006);
   }); // prettier-ignore
 
-  it('approximates drawn p-values, also with the sides swapped', () => {
+  it('approximates drawn p-values, and gives the same value for swapped sides', () => {
     const differences = spread(2_000).map((one) => one - 0.49);
     const p = signFlipTest(differences, SEED);
     // the normal distribution function at 0.01 sqrt(2,000 * 12)
@@ -214,7 +214,7 @@ describe('signFlipTail', () => {
     expect(signFlipTest(balanced, SEED)).toBeCloseTo(1, 9);
   });
 
-  it('returns null if differences are few, alike, or dominated by a few', () => {
+  it('returns null if the differences are few or alike, or if a few dominate', () => {
     const tail = (differences: Float64Array) => signFlipTail(differences, 1, 1e-6);
     expect(tail(spread(255))).toBeNull();
     expect(tail(repeated([0, 500, 500]))).toBeNull();

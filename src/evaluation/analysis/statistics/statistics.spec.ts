@@ -29,7 +29,7 @@ const SPATIAL = [
 ];
 
 describe('bootstrapInterval', () => {
-  // the ends, by scipy.stats.bootstrap 1.17.1 (method BCa) with 400,000 resamples
+  // the ends are from scipy.stats.bootstrap 1.17.1 (method BCa) with 400,000 resamples
   it.each<[string, number[], [number, number], number]>([
     ['the sleep of ten patients', SLEEP, [1.05, 2.63], 0.03],
     ['the plants of Darwin', DARWIN, [-1.5333, 36.3667], 0.7],
@@ -56,16 +56,16 @@ describe('bootstrapInterval', () => {
   });
 
   it('matches the enumeration of all 27 samples of three units', () => {
-    // The mean of a sample of 0, 0, 1 is 0 in 8 of them, 1/3 in 12, 2/3 in 6 and 1 in 1. Half of the ties counted, 14 of
-    // 27 are below 1/3, so the bias is 0.0464; the acceleration is 1 / (6 sqrt 6) = 0.0680. The ends are then the 5.0 %
-    // and the 99.1 % quantile, and 29.6 % of the means are 0, 3.7 % are 1.
+    // The mean of a sample of 0, 0, 1 is 0 in 8 samples, 1/3 in 12, 2/3 in 6 and 1 in 1. If ties count half, 14 of 27 are
+    // below 1/3, so the bias is 0.0464; the acceleration is 1 / (6 sqrt 6) = 0.0680. The ends are then the 5.0 % and the
+    // 99.1 % quantile. 29.6 % of the means are 0, and 3.7 % are 1.
     near(bootstrapInterval(meanOf(of([0, 0, 1])), SEED)!, [0, 1], 1e-12);
   });
 
   it('covers the mean of a known population at about the confidence level', () => {
     let covered = 0;
     for (let i = 0; i < 100; i++) {
-      // cases 1 to 60 of which 1 in 5 fail, by a fixed scramble
+      // 60 cases, of which a fixed pseudorandom formula fails one in five
       const sample = Array.from({ length: 60 }, (_, j) => ((i * 61 + j * 37 + i * j * 13) % 101) % 5 !== 0);
       const { lower, upper } = bootstrapInterval(meanOf(of(sample.map(Number))), seedOf(`${i}`))!;
       if (lower <= 80 / 101 && upper >= 80 / 101) covered++;
@@ -79,7 +79,7 @@ describe('bootstrapInterval', () => {
     near(bootstrapInterval(meanOf(of(times(40, 0.7))), SEED)!, [0.7, 0.7], 1e-12);
   });
 
-  it('is not narrowed by repeated trials of the cases', () => {
+  it('does not get narrower with repeated trials of the cases', () => {
     const cases = SLEEP.map((value) => [value, value + 0.1, value - 0.1, value, value]);
     const single = bootstrapInterval(meanOf(of(SLEEP)), SEED)!;
     const repeated = bootstrapInterval(
@@ -106,16 +106,16 @@ describe('signFlipTest', () => {
     [[5], 1],
     [[1, 1], 2 / 4],
     [[1, 2, 3], 2 / 8],
-    [[-1, 2, 3], 4 / 8], // sums of at least 4: 4 and 6, either way
+    [[-1, 2, 3], 4 / 8], // sums at least 4 away from 0: ±4 and ±6
     [[0.1, 0.2, -0.3], 1],
     [times(6, -0.25), 2 / 64],
-    [[...times(9, 1), -1, 0, 0], 22 / 1024], // of ten coins one or none falls otherwise, either way
+    [[...times(9, 1), -1, 0, 0], 22 / 1024], // at most one of ten coins differs from the others
   ])('matches the value computed by hand for %j', (differences, p) => {
     expect(signFlipTest(of(differences), SEED)).toBeCloseTo(p, 14);
   });
 
   it('equals the sign test for differences of one size', () => {
-    // of 40 coins 12 or fewer fall one way, either way
+    // at most 12 of 40 coins show one of the two sides
     const coins = 2 * [...Array(13).keys()].reduce((sum, k) => sum + choose(40, k) / 2 ** 40, 0);
     const of40 = [...times(12, -0.25), ...times(28, 0.25)];
     expect(signFlipTest(of(of40), SEED)).toBeCloseTo(coins, 12);
@@ -126,11 +126,11 @@ describe('signFlipTest', () => {
   });
 
   it('approximates the exact p-value for many differences', () => {
-    // drawn one by one and drawn together, the same 2,000 coins
+    // the same 2,000 coins, drawn together and one by one
     const many = [...times(953, -1), ...times(1_046, 1), 1 + 1e-13];
     const together = signFlipTest(of(many), SEED);
     const singly = signFlipTest(of(many.map((one, i) => one * (1 + i * 1e-13))), SEED);
-    const exact = 0.0377; // 2 P(X >= 1047) for X of 2,000 coins
+    const exact = 0.0377; // 2 P(X >= 1047), where X is the number of heads among 2,000 coins
     expect(Math.abs(together - exact)).toBeLessThan(0.006);
     expect(Math.abs(singly - exact)).toBeLessThan(0.006);
   });
@@ -153,7 +153,7 @@ describe('cohensKappaOf and quadraticKappaOf', () => {
     [[[11, 3, 1], [2, 7, 4], [0, 1, 9]], 274 / 483, 0.7321248741188319],
     [[[10, 0], [0, 10]], 1, 1],
     [[[0, 10], [10, 0]], -1, -1],
-  ])('for %j are %d and %d', (counts, kappa, weighted) => {
+  ])('for the table %j return %d and %d', (counts, kappa, weighted) => {
     const cells = table(...counts);
     expect(cohensKappaOf(cells, counts.length).estimate).toBeCloseTo(kappa, 14);
     expect(quadraticKappaOf(cells, [...counts.keys()]).estimate).toBeCloseTo(weighted, 14);
@@ -172,7 +172,7 @@ describe('cohensKappaOf and quadraticKappaOf', () => {
 });
 
 describe('nominalAlphaOf and intervalAlphaOf', () => {
-  // the four observers of Krippendorff 2011, part D; 0 is a value that is missing
+  // the four observers of Krippendorff 2011, part D; 0 is a missing value
   const observers = [
     [1, 2, 3, 3, 2, 1, 4, 1, 2, 0, 0, 0],
     [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, 0, 3],
@@ -182,12 +182,12 @@ describe('nominalAlphaOf and intervalAlphaOf', () => {
   const units = observers[0]!.map((_, unit) => observers.map((own) => own[unit]!).filter((one) => one > 0));
   const pairs = (a: string, b: string): string[][] => [...a].map((one, i) => [one, b[i]!]);
 
-  it('return 0.743 (nominal) and 0.849 (interval) for four observers of Krippendorff', () => {
+  it("return 0.743 (nominal) and 0.849 (interval) for Krippendorff's four observers", () => {
     expect(nominalAlphaOf(units).estimate).toBeCloseTo(0.743421052631579, 12);
     expect(intervalAlphaOf(units).estimate).toBeCloseTo(0.8491071428571428, 12);
   });
 
-  it('return 0.095 and 0.692 for pairs of observers of Krippendorff', () => {
+  it("return 0.095 and 0.692 for Krippendorff's pairs of observers", () => {
     expect(nominalAlphaOf(pairs('0100000010', '1110010000')).estimate).toBeCloseTo(0.095238, 6);
     expect(nominalAlphaOf(pairs('aabbdccceddA'.toLowerCase(), 'babbbccceddd')).estimate).toBeCloseTo(
       0.691964,
@@ -257,7 +257,7 @@ describe('for any differences', () => {
       runs,
     ));
 
-  it('shifting or scaling them does the same to the interval', () =>
+  it('shifting or scaling them shifts or scales the interval', () =>
     fc.assert(
       fc.property(differences, (values) => {
         const { lower, upper } = interval(values);
