@@ -1,13 +1,13 @@
 import { createTestApp, newOrganization, type TestApp } from '#testing';
-import { Holder } from '../telemetry/holder.fixture';
+import { LockHolder } from '../telemetry/lock-holder.fixture';
 
 describe('database connections', () => {
   let app: TestApp;
-  let holder: Holder;
+  let holder: LockHolder;
 
   beforeAll(async () => {
     app = await createTestApp({ env: { DATABASE_POOL_SIZE: '5', LOCK_TIMEOUT_MS: '1500' } });
-    holder = await Holder.connect(app.databaseUrl);
+    holder = await LockHolder.connect(app.databaseUrl);
   });
   afterAll(async () => {
     await holder.end();

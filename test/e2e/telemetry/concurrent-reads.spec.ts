@@ -1,7 +1,7 @@
 import { type Scope, workspaceScope } from '#platform/auth';
 import { type Answer, type ApiClient, createTestApp, type TestApp, until } from '#testing';
 import { ReadLimiter } from '../../../src/telemetry/read-limiter';
-import { Holder } from './holder.fixture';
+import { LockHolder } from './lock-holder.fixture';
 import { TRACES } from './otlp.harness';
 import { ReadingWorkspace, SESSIONS } from './reading.fixture';
 
@@ -13,7 +13,7 @@ describe('reads of a slow trace store', () => {
   let hasty: TestApp;
   let space: ReadingWorkspace;
   let viewer: ApiClient;
-  let holder: Holder;
+  let holder: LockHolder;
   let traceId: string;
   let experiment: string;
   let editor: ApiClient;
@@ -21,7 +21,7 @@ describe('reads of a slow trace store', () => {
   beforeAll(async () => {
     app = await createTestApp({ env: { DATABASE_POOL_SIZE: String(POOL) } });
     space = await ReadingWorkspace.open(app);
-    holder = await Holder.connect(app.databaseUrl);
+    holder = await LockHolder.connect(app.databaseUrl);
     [traceId] = (await space.send([{ name: 'root', attributes: { 'session.id': 's' } }])) as [string];
     editor = await space.organization.as('editor');
     const made = await editor.post('/eval/v1/experiments', { workspace_id: space.id, name: 'e' });
@@ -48,17 +48,17 @@ describe('reads of a slow trace store', () => {
 
   it.each<[string, () => string, RegExp]>([
     ['a list', () => TRACES, /since, until/],
-    ['a list that is searched', () => `${TRACES}?q=root`, /since, until/],
+    ['a searched list', () => `${TRACES}?q=root`, /since, until/],
     ['a trace', () => `${TRACES}/${traceId}`, /smaller limit/],
-    ['its spans', () => `${TRACES}/${traceId}/spans`, /smaller limit/],
-    ['an export of them', () => `${TRACES}/${traceId}/spans/export`, /smaller limit/],
+    ['the spans of a trace', () => `${TRACES}/${traceId}/spans`, /smaller limit/],
+    ['an export of spans', () => `${TRACES}/${traceId}/spans/export`, /smaller limit/],
     ['the sessions', () => SESSIONS, /since, until/],
     ['a session', () => `${SESSIONS}/s`, /again/],
-    ['its traces', () => `${SESSIONS}/s/traces`, /since, until/],
+    ['the traces of a session', () => `${SESSIONS}/s/traces`, /since, until/],
     ['the traces of an experiment', () => experiment, /smaller limit/],
-    ['one of them', () => `${experiment}/${traceId}`, /smaller limit/],
-    ['its spans', () => `${experiment}/${traceId}/spans`, /smaller limit/],
-  ])('are 503 with a hint: %s', async (_, path, hint) => {
+    ['a trace of an experiment', () => `${experiment}/${traceId}`, /smaller limit/],
+    ['the spans of a trace of an experiment', () => `${experiment}/${traceId}/spans`, /smaller limit/],
+  ])('return 503 with a hint: %s', async (_, path, hint) => {
     await holder.lock('traces');
     const answer = await viewer.get(path());
     await holder.release();
@@ -66,33 +66,33 @@ describe('reads of a slow trace store', () => {
     expect((await viewer.get(path())).status).toBe(200);
   });
 
-  it('are 503 for trace stats, too', async () => {
+  it('return 503 for trace statistics', async () => {
     await holder.lock('traces');
     const answer = await editor.post(`${experiment}/stats/query`, {});
     await holder.release();
     expectTooSlow(answer, /filters/);
   });
 
-  it('pass the time left to PostgreSQL with each statement', async () => {
+  it('pass the remaining time to PostgreSQL with each statement', async () => {
     const left = `SELECT setting::int AS ms FROM pg_settings WHERE name = 'statement_timeout'`;
     const reported = await hasty.get(ReadLimiter).read(scopeOf(space), 'Wait.', async (on) => {
       const first = await on.query<{ ms: number }>(left);
       await on.query('SELECT pg_sleep(0.2)');
       return [...first, ...(await on.query<{ ms: number }>(left))];
     });
-    // of 2.5 s for a request
+    // a request has 2.5 s
     expect(reported[0]!.ms).toBeLessThanOrEqual(2_000);
     expect(reported[1]!.ms).toBeLessThanOrEqual(1_800);
   });
 
-  it('cancel their statements, and free the connections', async () => {
+  it('cancel their statements and free the connections', async () => {
     await holder.lock('traces');
     await Promise.all(Array.from({ length: READS_AT_ONCE }, () => viewer.get(TRACES)));
     await holder.until(({ statements, transactions }) => statements + transactions === 0);
     await holder.release();
   });
 
-  it('hold their place until they have really ended', async () => {
+  it('hold their slot until they have really ended', async () => {
     const reading = hasty.get(ReadLimiter);
     const scope = scopeOf(space);
     let release!: () => void;
@@ -101,26 +101,26 @@ describe('reads of a slow trace store', () => {
     for (const { reason } of (await Promise.allSettled(hanging)) as PromiseRejectedResult[]) {
       expect(reason).toMatchObject({ code: 'service_unavailable' });
     }
-    let isBegun = false;
-    const next = reading.read(scope, 'Wait.', () => Promise.resolve((isBegun = true)));
+    let isStarted = false;
+    const next = reading.read(scope, 'Wait.', () => Promise.resolve((isStarted = true)));
     await expect(next).rejects.toMatchObject({ detail: 'The traces could not be read in time. Wait.' });
-    expect(isBegun).toBe(false);
+    expect(isStarted).toBe(false);
     release();
-    await reading.read(scope, 'Wait.', () => Promise.resolve((isBegun = true)));
-    expect(isBegun).toBe(true);
+    await reading.read(scope, 'Wait.', () => Promise.resolve((isStarted = true)));
+    expect(isStarted).toBe(true);
   });
 });
 
-/** With enough time, so that nothing times out. */
+/** Runs with enough time, so that nothing times out. */
 describe('concurrent reads of traces', () => {
   let app: TestApp;
   let space: ReadingWorkspace;
-  let holder: Holder;
+  let holder: LockHolder;
 
   beforeAll(async () => {
     app = await createTestApp({ env: { DATABASE_POOL_SIZE: String(POOL) } });
     space = await ReadingWorkspace.open(app);
-    holder = await Holder.connect(app.databaseUrl);
+    holder = await LockHolder.connect(app.databaseUrl);
     await space.send([{ name: 'root' }]);
   });
   afterAll(async () => {
@@ -141,7 +141,7 @@ describe('concurrent reads of traces', () => {
     expect((await Promise.all(reads)).map(({ status }) => status)).toEqual(reads.map(() => 200));
   });
 
-  it('leave a place to other organizations, which then take turns', async () => {
+  it('leave a slot to other organizations, which then take turns', async () => {
     const [other, third] = [await ReadingWorkspace.open(app), await ReadingWorkspace.open(app)];
     const reading = app.get(ReadLimiter);
     const ends: (() => void)[] = [];
@@ -150,18 +150,18 @@ describe('concurrent reads of traces', () => {
       new Promise((resolve) => (isOver ? resolve() : void ends.push(resolve)));
     const much = Array.from({ length: 30 }, () => reading.read(scopeOf(space), 'Wait.', hold));
     await until(() => ends.length === READS_AT_ONCE);
-    const place = reading.read(scopeOf(third), 'Wait.', hold);
+    const slot = reading.read(scopeOf(third), 'Wait.', hold);
     await until(() => ends.length === READS_AT_ONCE + 1);
     const little = reading.read(scopeOf(other), 'Wait.', () => Promise.resolve('its turn'));
-    // first come, first served, both free places would go to the reads that wait since before
+    // if reads were served in order of arrival, both free slots would go to the reads that have waited longer
     for (const end of ends.slice(0, 2)) end();
     expect(await little).toBe('its turn');
     isOver = true;
     for (const end of ends) end();
-    await Promise.all([...much, place]);
+    await Promise.all([...much, slot]);
   });
 
-  it('are refused when too many wait', async () => {
+  it('are rejected if too many wait', async () => {
     const reading = app.get(ReadLimiter);
     let release!: () => void;
     const held = new Promise<void>((resolve) => (release = resolve));

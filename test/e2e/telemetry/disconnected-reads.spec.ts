@@ -6,7 +6,7 @@ import { workspaceScope } from '#platform/auth';
 import type { Problem } from '#platform/problem';
 import { createTestApp, type TestApp } from '#testing';
 import { ReadLimiter } from '../../../src/telemetry/read-limiter';
-import { Holder } from './holder.fixture';
+import { LockHolder } from './lock-holder.fixture';
 import { TRACES } from './otlp.harness';
 import { ReadingWorkspace, SESSIONS } from './reading.fixture';
 
@@ -17,7 +17,7 @@ describe('telemetry reads of disconnected clients', () => {
   let app: TestApp;
   let server: http.Server;
   let space: ReadingWorkspace;
-  let holder: Holder;
+  let holder: LockHolder;
   let traceId: string;
   let experiment: string;
   let headers: http.OutgoingHttpHeaders;
@@ -26,7 +26,7 @@ describe('telemetry reads of disconnected clients', () => {
     app = await createTestApp({ env: { DATABASE_POOL_SIZE: String(2 * READS_AT_ONCE) } });
     server = app.get(HttpAdapterHost).httpAdapter.getHttpServer() as http.Server;
     space = await ReadingWorkspace.open(app);
-    holder = await Holder.connect(app.databaseUrl);
+    holder = await LockHolder.connect(app.databaseUrl);
     [traceId] = (await space.send([{ name: 'root', attributes: { 'session.id': 's' } }])) as [string];
     const editor = await space.organization.as('editor');
     const made = await editor.post('/eval/v1/experiments', { workspace_id: space.id, name: 'e' });
@@ -50,7 +50,7 @@ describe('telemetry reads of disconnected clients', () => {
     return request.end();
   };
 
-  /** Asks, and reads what is answered. */
+  /** Sends a request and reads the response. */
   async function ask(method: string, path: string): Promise<void> {
     const [answer] = (await once(requestOf(method, path), 'response')) as [http.IncomingMessage];
     await answer.resume().toArray();
@@ -60,19 +60,19 @@ describe('telemetry reads of disconnected clients', () => {
   it.each<[string, string, () => string]>([
     ['traces', 'GET', () => TRACES],
     ['a trace', 'GET', () => `${TRACES}/${traceId}`],
-    ['its spans', 'GET', () => `${TRACES}/${traceId}/spans`],
-    ['an export of them', 'GET', () => `${TRACES}/${traceId}/spans/export`],
+    ['the spans of a trace', 'GET', () => `${TRACES}/${traceId}/spans`],
+    ['an export of spans', 'GET', () => `${TRACES}/${traceId}/spans/export`],
     ['sessions', 'GET', () => SESSIONS],
     ['a session', 'GET', () => `${SESSIONS}/s`],
-    ['its traces', 'GET', () => `${SESSIONS}/s/traces`],
+    ['the traces of a session', 'GET', () => `${SESSIONS}/s/traces`],
     ['logs', 'GET', () => '/telemetry/v1/logs'],
     ['metrics', 'GET', () => '/telemetry/v1/metrics'],
     ['the traces of an experiment', 'GET', () => experiment],
-    ['one of them', 'GET', () => `${experiment}/${traceId}`],
-    ['its spans, too', 'GET', () => `${experiment}/${traceId}/spans`],
-    ['figures', 'POST', () => `${experiment}/stats/query`],
+    ['a trace of an experiment', 'GET', () => `${experiment}/${traceId}`],
+    ['the spans of a trace of an experiment', 'GET', () => `${experiment}/${traceId}/spans`],
+    ['trace statistics of an experiment', 'POST', () => `${experiment}/stats/query`],
   ])('leave the queue without a query: %s', async (_, method, path) => {
-    await ask(method, path()); // by somebody who is known from then on
+    await ask(method, path()); // caches the caller's permissions
     const transactions = jest.spyOn(app.database, 'transaction');
     await ask(method, path());
     const ofOne = transactions.mock.calls.length;
@@ -92,7 +92,7 @@ describe('telemetry reads of disconnected clients', () => {
     server.off('request', note);
     await holder.release();
 
-    await ask(method, path()); // comes behind all that waits
+    await ask(method, path()); // queues behind all waiting reads
     expect(transactions).toHaveBeenCalledTimes(READS_AT_ONCE + ofOne);
     const statuses = await Promise.all(
       reads.mock.results
@@ -102,7 +102,7 @@ describe('telemetry reads of disconnected clients', () => {
     expect(statuses).toEqual(Array(CLIENTS).fill(408));
   });
 
-  it('run no further statement', async () => {
+  it('run no further statements', async () => {
     const ending = new AbortController();
     const reported = new Error('gone');
     let next: Promise<unknown> | undefined;

@@ -13,7 +13,7 @@ const EVENT = 'gen_ai.evaluation.result';
 /** 2026-11-20T00:00:00Z */
 const TIME = 1_795_132_800_000_000_000n;
 
-/** The attributes of a score of a scorer. */
+/** Returns the attributes of a score by a scorer. */
 export const evaluation = (
   name: string,
   value: number | string,
@@ -27,7 +27,7 @@ export const evaluation = (
 const jsonAttributes = (attributes: SentEvaluation['attributes']) =>
   Object.entries(attributes).map(([key, value]) => ({
     key,
-    // NaN and the infinities are doubles that JSON writes as texts
+    // NaN and the infinities are doubles that JSON encodes as strings
     value:
       typeof value === 'number' || /^(NaN|-?Infinity)$/.test(value)
         ? { doubleValue: value }

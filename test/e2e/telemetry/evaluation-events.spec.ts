@@ -44,7 +44,7 @@ describe('evaluation events sent by OTLP', () => {
   const scoresOf = async (traceId: string): Promise<any[]> =>
     (await reader.get(`${SCORES}?trace_id=${traceId}`)).body.items;
 
-  it.each(FORMS)('are scores of their trace and span: %s', async (_, form) => {
+  it.each(FORMS)('become scores of their trace and span: %s', async (_, form) => {
     const traceId = newTraceId();
     const attributes = evaluation('relevance', 0.25, {
       'gen_ai.evaluation.score.label': 'bad',
@@ -67,8 +67,8 @@ describe('evaluation events sent by OTLP', () => {
     });
   });
 
-  // a span that is sent again is not stored again, with whatever events
-  it.each(FORMS.slice(0, 2))('without a time are the same only if their content is: %s', async (_, form) => {
+  // only log records, because a repeated span is not stored again, whatever its events are
+  it.each(FORMS.slice(0, 2))('are duplicates without a time only if their content is equal: %s', async (_, form) => {
     const traceId = newTraceId();
     for (const value of [0.1, 0.9, 0.1]) {
       await send(form, [{ traceId, spanId: SPAN, time: 0n, attributes: evaluation('relevance', value) }]);
@@ -76,13 +76,13 @@ describe('evaluation events sent by OTLP', () => {
     expect((await scoresOf(traceId)).map(({ score }) => score)).toEqual([0.9, 0.1]);
   });
 
-  it.each(FORMS)('from a key with only the role runtime are of end users: %s', async (_, form) => {
+  it.each(FORMS)('have the source end_user if the key has only the role runtime: %s', async (_, form) => {
     const traceId = newTraceId();
     await send(form, [{ traceId, spanId: SPAN, attributes: evaluation('thumbs', 1) }], runtime);
     expect(await scoresOf(traceId)).toMatchObject([{ scorer_name: 'thumbs', score: 1, source: 'end_user' }]);
   });
 
-  it('have the scorer with their name, if there is one', async () => {
+  it('reference the scorer with their name, if there is one', async () => {
     const traceId = newTraceId();
     const definition = { checks: [{ type: 'contains', path: 'output', value: 'x' }], aggregate: 'all' };
     const { body: scorer } = await (
@@ -98,14 +98,14 @@ describe('evaluation events sent by OTLP', () => {
     expect(await scoresOf(traceId)).toMatchObject([{ scorer_id: scorer.scorer_id, scorer_kind: 'code' }]);
   });
 
-  it('may have a label alone', async () => {
+  it('may have only a label', async () => {
     const traceId = newTraceId();
     const attributes = { 'gen_ai.evaluation.name': 'tone', 'gen_ai.evaluation.score.label': 'rude' };
     await send(LOGS, [{ traceId, attributes }]);
     expect(await scoresOf(traceId)).toMatchObject([{ scorer_name: 'tone', score: null, label: 'rude' }]);
   });
 
-  it.each(FORMS)('count once when an export is sent again, and once among others: %s', async (_, form) => {
+  it.each(FORMS)('count once if their export is repeated, or if they are in another export: %s', async (_, form) => {
     const traceId = newTraceId();
     const one = { traceId, spanId: SPAN, attributes: evaluation('twice', 1) };
     await send(form, [one]);
@@ -117,7 +117,7 @@ describe('evaluation events sent by OTLP', () => {
     ]);
   });
 
-  it('count once when they are sent by two exporters at once, as log records and as span events', async () => {
+  it('count once if two exporters send them concurrently, as log records and as span events', async () => {
     const traceId = newTraceId();
     const events = Array.from({ length: 20 }, (_, n) => ({
       traceId,
@@ -135,7 +135,7 @@ describe('evaluation events sent by OTLP', () => {
     );
   });
 
-  it('are apart by span, name and time, and none supersedes another', async () => {
+  it('are distinct by span, name and time, and none supersedes another', async () => {
     const traceId = newTraceId();
     const one = { traceId, spanId: SPAN, attributes: evaluation('apart', 1) };
     await send(LOGS, [
@@ -156,7 +156,7 @@ describe('evaluation events sent by OTLP', () => {
     ['with a text as value', { attributes: evaluation('odd', '1') }, 'not a finite number'],
     ['with neither value nor label', { attributes: { 'gen_ai.evaluation.name': 'odd' } }, 'without gen_ai.evaluation.score.value'],
   ]; // prettier-ignore
-  it.each(faults)('%s are stored, but are no scores, and the response says so', async (_, fault, reason) => {
+  it.each(faults)('%s are stored, but not as scores, and the response says so', async (_, fault, reason) => {
     for (const [name, form] of FORMS) {
       const traceId = newTraceId();
       const good = { traceId, spanId: '00f067aa0ba902b8', attributes: evaluation('good', 1) };
@@ -179,7 +179,7 @@ describe('evaluation events sent by OTLP', () => {
     }
   });
 
-  it('stay current when a client records a score of the same name', async () => {
+  it('stay current if a client records a score with the same name', async () => {
     const traceId = newTraceId();
     const sent = ['1', '2', '3'].map((span) => ({ traceId, spanId: span.repeat(16), attributes: evaluation('twice', 1) }));
     await send(LOGS, sent);
@@ -191,7 +191,7 @@ describe('evaluation events sent by OTLP', () => {
     expect((await scoresOf(traceId)).map((one) => one.score)).toEqual([0, 1, 1, 1]);
   }); // prettier-ignore
 
-  it('without a trace are log records and no scores, and the response says so', async () => {
+  it('without a trace are stored as log records but not as scores, and the response says so', async () => {
     const name = `lost ${newTraceId()}`;
     const answer = await send(LOGS, [
       { attributes: evaluation(name, 1) },
@@ -205,7 +205,7 @@ describe('evaluation events sent by OTLP', () => {
     expect(body.items).toEqual([]);
   });
 
-  it('say nothing where all are scores, and leave other log records alone', async () => {
+  it('cause no warning if all are scores, and do not affect other log records', async () => {
     const traceId = newTraceId();
     const answer = await send(LOGS, [{ traceId, attributes: evaluation('fine', 1) }]);
     expect(answered.json(answer)).toEqual({});
@@ -238,7 +238,7 @@ describe('evaluation events sent by OTLP', () => {
     expect(await scoresOf(traceId)).toHaveLength(1);
   });
 
-  it('of another workspace stay there', async () => {
+  it('stay in their workspace', async () => {
     const other = await newOrganization(app);
     const traceId = newTraceId();
     await send(LOGS, [{ traceId, attributes: evaluation('mine', 1) }]);

@@ -2,15 +2,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createTestApp, newOrganization, newSpanId, newTraceId, type TestApp } from '#testing';
 import { BodyBudgets } from '#platform/http';
 import { EXPORT_BUDGET } from '../../../src/telemetry/otlp-http/otlp-body.decorator';
-import { Holder } from './holder.fixture';
+import { LockHolder } from './lock-holder.fixture';
 import { JSON_MEDIA, RawExporter } from './otlp.harness';
 
-/** What a small export has in it: with 3,000 of something, one weighs 3 of the 4 MiB that a group may. */
+/** Number of parts in a small export. With 3,000 parts, it weighs 3 of the 4 MiB that a group may have. */
 const PARTS = 3_000;
 const EXPORTS = 6;
 
 const parts = <Part>(part: Part): Part[] => Array<Part>(PARTS).fill(part);
-/** Three spans with a third of the parts each, because a span keeps 1,024. */
+/** Returns three spans with a third of the parts each, because a span keeps at most 1,024. */
 const thirds = <Part>(spanOf: (some: Part[]) => object, part: Part): object[] =>
   Array.from({ length: 3 }, () => spanOf(Array<Part>(PARTS / 3).fill(part)));
 const span = (more: object) => ({
@@ -26,8 +26,8 @@ const metrics = (more: object) => ({
   resourceMetrics: [{ scopeMetrics: [{ metrics: [{ name: 'm', ...more }] }] }],
 });
 
-/** Exports of each kind of what takes memory and time of its own, and few bytes. */
-const SMALL: [what: string, path: string, table: string, body: () => object][] = [
+/** Exports with many parts that take memory and time, but few bytes. */
+const SMALL: [parts: string, path: string, table: string, body: () => object][] = [
   ['events', 'traces', 'traces', () => traces(thirds((events) => span({ events }), {}))],
   ['links', 'traces', 'traces', () => traces(thirds((links) => span({ links }), { traceId: '1'.repeat(32), spanId: '2'.repeat(16) }))],
   ['scopes', 'traces', 'traces', () => ({ resourceSpans: [{ scopeSpans: [{ spans: [span({})] }, ...parts({})] }] })],
@@ -39,19 +39,19 @@ const SMALL: [what: string, path: string, table: string, body: () => object][] =
 
 describe('group commits', () => {
   let app: TestApp;
-  let holder: Holder;
+  let holder: LockHolder;
 
   beforeAll(async () => {
-    // one transaction at once
+    // only one transaction at a time
     app = await createTestApp({ env: { DATABASE_POOL_SIZE: '4' } });
-    holder = await Holder.connect(app.databaseUrl);
+    holder = await LockHolder.connect(app.databaseUrl);
   });
   afterAll(async () => {
     await holder.end();
     await app.close();
   });
 
-  it.each(SMALL)('contain few exports with many %s', async (_, signal, table, bodyOf) => {
+  it.each(SMALL)('have few exports if these have many %s', async (_, signal, table, bodyOf) => {
     const organization = await newOrganization(app);
     const exporter = new RawExporter(app.url, await organization.token('runtime'), organization.workspaceId);
     const send = (body: object) =>
@@ -72,7 +72,7 @@ describe('group commits', () => {
       `SELECT DISTINCT xmin::text FROM ${table} WHERE workspace_id = $1`,
       [organization.workspaceId],
     );
-    // the first by itself, and never more than two together
+    // the first export is alone, and no group has more than two
     expect(groups.length).toBeGreaterThanOrEqual(1 + EXPORTS / 2);
   });
 });

@@ -1,9 +1,9 @@
 /**
- * A program that is instrumented with OpenTelemetry, as users have it: records an agent's run of three spans, exports
+ * A program that is instrumented with OpenTelemetry, like a user's: records an agent run of three spans, exports
  * it and prints the trace id. A process of its own, because the exporters load their transport by a dynamic import,
  * which jest's loader does not know.
  *
- * Arguments: `proto` or `http` (JSON), and the exporter's configuration as JSON, empty for that of the environment.
+ * Arguments: `proto` or `http` (JSON), and the exporter's configuration as JSON. If it is empty, the environment applies.
  */
 import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http';

@@ -36,7 +36,7 @@ describe('the official OpenTelemetry exporters, unchanged', () => {
   });
   afterAll(() => app.close());
 
-  /** Runs an instrumented program, and answers the id of the trace it has exported when it ends. */
+  /** Runs an instrumented program. Returns the id of the trace that it has exported when it ends. */
   async function record(kind: string, config: object | undefined, env = process.env): Promise<string> {
     const program = path.join(__dirname, 'exporter.child.js');
     const { stdout } = await run(process.execPath, [program, kind, config ? JSON.stringify(config) : ''], {
@@ -45,7 +45,7 @@ describe('the official OpenTelemetry exporters, unchanged', () => {
     return stdout;
   }
 
-  it.each(EXPORTERS)('deliver whole traces: %s', async (_, kind, compression) => {
+  it.each(EXPORTERS)('deliver complete traces: %s', async (_, kind, compression) => {
     const id = await record(kind, {
       url: `${app.url}/telemetry/v1/traces`,
       headers: {
@@ -112,7 +112,7 @@ describe('the official OpenTelemetry exporters, unchanged', () => {
     expect(tool.status).toEqual({ code: 'error', message: 'no such city' });
   });
 
-  it('find the service by OTEL_EXPORTER_OTLP_ENDPOINT alone', async () => {
+  it('need only OTEL_EXPORTER_OTLP_ENDPOINT to find the service', async () => {
     const id = await record('proto', undefined, {
       ...process.env,
       OTEL_EXPORTER_OTLP_ENDPOINT: `${app.url}/telemetry`,

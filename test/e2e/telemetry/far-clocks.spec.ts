@@ -4,12 +4,12 @@ import { ReadingWorkspace } from './reading.fixture';
 
 const PAGE = 3;
 
-/** The last nanosecond of 64 bits with a sign, in 2262, and of those without, in 2554; and the first. */
+/** The first nanosecond, and the last ones of signed (2262) and unsigned (2554) 64-bit integers. */
 describe.each([
   ['1970', 0n, 1n],
   ['2262', 2n ** 63n - 1n, -1n],
   ['2554', 2n ** 64n - 1n, -1n],
-])('telemetry of a clock of %s', (_, clock, direction) => {
+])('telemetry from a clock in %s', (_, clock, direction) => {
   let app: TestApp;
   let space: ReadingWorkspace;
 
@@ -19,10 +19,10 @@ describe.each([
   });
   afterAll(() => app.close());
 
-  /** So many microseconds away from where the clock ends, two by two at the same. */
+  /** Returns a time at a distance from the end of the clock. Each microsecond has two records. */
   const at = (n: number): bigint => clock + direction * 1000n * BigInt(Math.floor(n / 2));
 
-  /** Pages of a list, one after the other, as long as there are any. */
+  /** Reads all pages of a list. Returns the ids. */
   async function pages(path: string, id: string): Promise<string[]> {
     const found: string[] = [];
     let cursor: string | null = '';
@@ -36,7 +36,7 @@ describe.each([
     return found;
   }
 
-  it('is paged without gaps and repeats: spans, traces and sessions', async () => {
+  it('is paged without gaps or repeats: spans, traces and sessions', async () => {
     const traceId = newTraceId();
     const spans: Partial<TestSpan>[] = Array.from({ length: 10 }, (_unused, n) => ({
       traceId,
@@ -60,7 +60,7 @@ describe.each([
     expect(sessions.sort()).toEqual(traces.map((_trace, n) => `session ${n}`));
   });
 
-  it('is exported whole, and once', async () => {
+  it('is exported completely and without repeats', async () => {
     const traceId = newTraceId();
     const spans = Array.from({ length: 1_200 }, (_unused, n) => ({ traceId, start: at(n), end: at(n) }));
     await space.send(spans);

@@ -1,4 +1,4 @@
-/** Bodies of up to 16 MiB that are cheap to make and were expensive to read. */
+/** Bodies of up to 16 MiB that are cheap to create and were expensive to read. */
 import { bytes, message } from '../../../libs/testing/otlp-bytes';
 import { type ExportOptions, JSON_MEDIA } from './otlp.harness';
 
@@ -11,7 +11,7 @@ const MIB = 1024 * 1024;
 const LIMIT = 16 * MIB;
 const IDS = Buffer.concat([bytes(1, Buffer.alloc(16, 1)), bytes(2, Buffer.alloc(8, 2))]);
 
-/** Repeats a field as often as it fits into a body. */
+/** Repeats a field as often as fits into a body. */
 const filled = (field: Buffer, size = LIMIT - 1_024): Buffer =>
   Buffer.alloc(Math.floor(size / field.length) * field.length, field);
 const spanWith = (fields: Buffer): Buffer => message(1, message(2, message(2, IDS, fields)));
@@ -25,7 +25,7 @@ const json = (text: string): HostileBody => ({ body: Buffer.from(text), options:
 const inSpans = (spans: string): HostileBody =>
   json(`{"resourceSpans":[{"scopeSpans":[{"spans":[${spans}]}]}]}`);
 
-/** By what they hold. Made one at a time, because together they take a gigabyte. */
+/** The bodies by their content. Created one at a time, because together they take a gigabyte. */
 export const HOSTILE_BODIES: Record<string, () => HostileBody> = {
   '900,000 attributes in one span': () => ({ body: spanWith(attributesOf(9, 900_000)) }),
   'eight million empty attributes': () => ({ body: spanWith(filled(message(9))) }),

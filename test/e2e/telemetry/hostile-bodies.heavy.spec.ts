@@ -10,10 +10,10 @@ import { RawExporter } from './otlp.harness';
 
 const MIB = 1024 * 1024;
 const SENDERS = 6;
-/** The process, the budget of exports, and their decoded forms. */
+/** Memory limit for the process, the budget of exports and their decoded forms. */
 const RESIDENT_MAX = 1_536 * MIB;
 
-/** Answers that an exporter may get for such a body. */
+/** Statuses that an exporter may receive for such a body. */
 const DOCUMENTED = [200, 400, 429, 503, 504];
 
 /** One organization sends bodies that are expensive to read, from six connections at once. */
@@ -51,7 +51,7 @@ describe('bodies that are expensive to read', () => {
     return (await answered)[0];
   }
 
-  /** Exports a span of the other organization and reads it. Returns what it was answered. */
+  /** Exports a span of the other organization and reads it. Returns the statuses. */
   async function exportAndRead(): Promise<[exported: number, read: number, spans: number]> {
     const span = newSpan();
     const { status } = await other.protobuf([span]);
@@ -59,7 +59,7 @@ describe('bodies that are expensive to read', () => {
     return [status, answer.status, answer.body.span_count];
   }
 
-  /** Sends a body from all connections, twice, while the other organization works. Returns the attacker's answers. */
+  /** Sends a body twice from all connections while the other organization works. Returns the attacker's statuses. */
   async function attack({ body, options }: HostileBody): Promise<number[]> {
     const statuses: number[] = [];
     let isOver = false;

@@ -59,7 +59,7 @@ describe('POST /telemetry/v1/traces', () => {
     return Number(rows[0]!.count);
   };
 
-  describe('an answer of 200', () => {
+  describe('a 200 response', () => {
     it('means that the spans are visible everywhere', async () => {
       for (let round = 0; round < 20; round++) {
         const span = newSpan();
@@ -68,7 +68,7 @@ describe('POST /telemetry/v1/traces', () => {
       }
     });
 
-    it('is not given before the transaction has committed', async () => {
+    it('is not sent before the transaction has committed', async () => {
       const span = newSpan();
       await database.query('BEGIN');
       await database.query('LOCK TABLE traces IN EXCLUSIVE MODE');
@@ -85,7 +85,7 @@ describe('POST /telemetry/v1/traces', () => {
       expect(await countSpans(span.traceId)).toBe(1);
     });
 
-    it('is all or nothing: a failed export is stored when it is sent again', async () => {
+    it('is sent for a retry of a failed export, which was not stored partially', async () => {
       const span = newSpan();
       await database.query(`
         CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'broken'; END $$;
@@ -100,7 +100,7 @@ describe('POST /telemetry/v1/traces', () => {
     it.each([
       ['protobuf', PROTOBUF, ''],
       ['JSON', JSON_MEDIA, '{}'],
-    ])('is the empty response of OTLP in the encoding of the request: %s', async (_, media, body) => {
+    ])('is the empty OTLP response in the encoding of the request: %s', async (_, media, body) => {
       const bytes = media === PROTOBUF ? protobufExport([newSpan()]) : jsonExport([newSpan()]);
       const answer = await exporter.send(bytes, { media });
       expect(answer.status).toBe(200);
@@ -108,12 +108,12 @@ describe('POST /telemetry/v1/traces', () => {
       expect(answer.bytes.toString()).toBe(body);
     });
 
-    it('is given to an export without spans', async () => {
+    it('is sent for an export without spans', async () => {
       expect((await exporter.send(Buffer.alloc(0))).status).toBe(200);
       expect((await exporter.send(Buffer.from('{}'), { media: JSON_MEDIA })).status).toBe(200);
     });
 
-    it('is given to gzip, x-gzip and identity', async () => {
+    it('is sent for gzip, x-gzip and identity', async () => {
       for (const encoding of ['gzip', 'GZIP', 'x-gzip', 'identity, gzip', 'identity', '']) {
         const span = newSpan();
         const body = protobufExport([span]);
@@ -123,7 +123,7 @@ describe('POST /telemetry/v1/traces', () => {
       }
     });
 
-    it('is given whatever the parameters of the media type', async () => {
+    it('does not depend on parameters of the media type', async () => {
       const answer = await exporter.send(jsonExport([newSpan()]), {
         media: 'Application/JSON; charset=utf-8',
       });
@@ -178,7 +178,7 @@ describe('POST /telemetry/v1/traces', () => {
       );
       const before = await deadlocks();
       for (let round = 0; round < 4; round++) {
-        // every request has the spans in another order: without an order of the locks, some would wait crosswise
+        // every request has the spans in a different order: without a lock order, there would be deadlocks
         const requests = Array.from({ length: 6 }, (_, i) =>
           exporter.protobuf(shuffled(spans, round * 10 + i)),
         );
@@ -192,7 +192,7 @@ describe('POST /telemetry/v1/traces', () => {
       expect(await deadlocks()).toBe(before);
     });
 
-    /** Deadlocks that PostgreSQL has broken in this database so far. */
+    /** Returns the number of deadlocks in this database so far. */
     async function deadlocks(): Promise<number> {
       await delay(1100); // a connection reports its statistics at most once a second
       await app.database.query('SELECT 1');
@@ -243,7 +243,7 @@ describe('POST /telemetry/v1/traces', () => {
     });
   });
 
-  it('takes 10,000 spans in one request', async () => {
+  it('accepts 10,000 spans in one request', async () => {
     const traceId = newTraceId();
     const spans = Array.from({ length: 10_000 }, (_, i) =>
       newSpan({ traceId, start: START + BigInt(i), attributes: { index: i, text: 'x'.repeat(500) } }),
@@ -255,7 +255,7 @@ describe('POST /telemetry/v1/traces', () => {
   });
 
   describe('spans of a workspace', () => {
-    it('are invisible to others', async () => {
+    it('are invisible to other workspaces', async () => {
       const span = newSpan();
       await exporter.protobuf([span]);
       const otherWorkspace = await organization.newWorkspace();
@@ -274,7 +274,7 @@ describe('POST /telemetry/v1/traces', () => {
       }
     });
 
-    it('are separate from the same ids elsewhere', async () => {
+    it('are separate from spans with the same ids in other workspaces', async () => {
       const span = newSpan({ name: 'mine' });
       await exporter.protobuf([span]);
       const stranger = await newOrganization(app);
@@ -285,7 +285,7 @@ describe('POST /telemetry/v1/traces', () => {
   });
 
   describe('hostile spans', () => {
-    it('with an overlong session, service or model are stored, but not found by it', async () => {
+    it('with an overlong session, service or model are stored, but cannot be found by it', async () => {
       const long = 'x'.repeat(5_000);
       const span = newSpan({ attributes: { 'session.id': long, 'gen_ai.response.model': long } });
       const answer = await exporter.send(protobufExport([span], { 'service.name': long }));
@@ -296,7 +296,7 @@ describe('POST /telemetry/v1/traces', () => {
       expect(stored.resource.attributes['service.name']).toBe(long);
     });
 
-    it('with many models keep the trace’s row small', async () => {
+    it('with many models do not make the row of the trace large', async () => {
       const traceId = newTraceId();
       for (let round = 0; round < 3; round++) {
         const spans = Array.from({ length: 80 }, (_, i) =>
@@ -341,7 +341,7 @@ describe('POST /telemetry/v1/traces', () => {
   describe('the spans of a trace', () => {
     it('are paged in start order, without gaps or repeats, with the exact total', async () => {
       const traceId = newTraceId();
-      // many with the same start: the page must go on within them
+      // many spans have the same start, so a page must continue among them
       const spans = Array.from({ length: 25 }, (_, i) =>
         newSpan({ traceId, name: String(i), start: START + BigInt(Math.floor(i / 10)) * MS }),
       );
@@ -361,7 +361,7 @@ describe('POST /telemetry/v1/traces', () => {
       expect(backwards.map((span: { span_id: string }) => span.span_id)).toEqual([...seen].reverse());
     });
 
-    it('refuse an unknown sort and a foreign cursor', async () => {
+    it('reject an unknown sort and a cursor of another list', async () => {
       const span = newSpan();
       await exporter.protobuf([span]);
       for (const query of ['?cursor=nonsense', '?limit=501', '?colour=red']) {

@@ -115,7 +115,7 @@ describe('the limits of telemetry', () => {
       ['a small body', 0],
       ['a body that is decoded in a thread if it is JSON', 300 * 1024],
       ['a body that is stored alone', 1_200 * 1024],
-    ])('drop and count what a span has beyond them, and keep the rest: %s', async (_, padding) => {
+    ])('drop and count the excess parts of a span, and keep the rest: %s', async (_, padding) => {
       const span = newLargeSpan({ attributes: 12, events: 7, links: 5, padding: 'x'.repeat(padding) });
       const answer = await send[encoding](span);
       expect(answer.status).toBe(200);
@@ -131,7 +131,7 @@ describe('the limits of telemetry', () => {
       expect(page.items[0].links).toHaveLength(2);
     });
 
-    it('say nothing about a span within them', async () => {
+    it('cause no warning for a span within them', async () => {
       const span = newLargeSpan({ attributes: 5, events: 3, links: 2 });
       const answer = await send[encoding](span);
       expect([answer.status, partialSuccess[encoding](answer)]).toEqual([200, undefined]);
@@ -140,7 +140,7 @@ describe('the limits of telemetry', () => {
     });
   });
 
-  it('keep the counts of a span that arrives for an existing trace', async () => {
+  it('preserve the counts of a span that arrives for an existing trace', async () => {
     const first = newLargeSpan();
     await send.protobuf(first);
     const second = newLargeSpan({ traceId: first.traceId, attributes: 9 });
@@ -151,7 +151,7 @@ describe('the limits of telemetry', () => {
     );
   });
 
-  it('refuse a large body that is not JSON or not OTLP with 400', async () => {
+  it('reject a large body that is not JSON or not OTLP with 400', async () => {
     const torn = jsonBody(newLargeSpan({ padding: 'x'.repeat(400 * 1024) })).subarray(0, -1);
     for (const body of [torn, Buffer.from(`[${'{},'.repeat(200_000)}{}]`)]) {
       const answer = await exporter.send(body, { media: JSON_MEDIA });

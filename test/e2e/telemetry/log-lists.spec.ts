@@ -20,7 +20,7 @@ const text = (stringValue: string) => ({ stringValue });
 const attributes = (given: Record<string, object>) =>
   Object.entries(given).map(([key, value]) => ({ key, value }));
 
-/** In the order of their times. */
+/** The records, in the order of their times. */
 const SHOP = [
   {
     severityNumber: 5,
@@ -159,7 +159,7 @@ describe('GET /telemetry/v1/logs', () => {
     }
   });
 
-  it('sorts a record without a time by its observation or arrival', async () => {
+  it('sorts a record without a time by its time of observation or arrival', async () => {
     const organization = await newOrganization(app);
     const own = new RawExporter(app.url, await organization.token('runtime'), organization.workspaceId);
     const logRecords = [{ body: text('a'), observedTimeUnixNano: String(START) }, { body: text('b') }];
@@ -178,7 +178,7 @@ describe('GET /telemetry/v1/logs', () => {
     ]);
   });
 
-  it('ends a page early when records are large', async () => {
+  it('ends a page early if records are large', async () => {
     const organization = await newOrganization(app);
     const own = new RawExporter(app.url, await organization.token('runtime'), organization.workspaceId);
     const large = 'x'.repeat(1.5 * 1024 * 1024);
@@ -210,7 +210,7 @@ describe('GET /telemetry/v1/logs', () => {
     ['limit=501', 400, 'invalid_query'],
     ['cursor=x', 400, 'invalid_query'],
     ['sort=severity', 422, 'validation_failed'],
-  ])('refuses %s', async (query, status, code) => {
+  ])('rejects %s', async (query, status, code) => {
     const answer = await reader.get(`${LOGS}?${query}`);
     expect([answer.status, answer.body.code]).toEqual([status, code]);
   });
@@ -220,7 +220,7 @@ describe('GET /telemetry/v1/logs', () => {
     expect((await app.api().in(organization.workspaceId).get(LOGS)).status).toBe(401);
   });
 
-  it('is 503 with a hint when it takes too long', async () => {
+  it('returns 503 with a hint if reading takes too long', async () => {
     const hasty = await app.another({ REQUEST_TIMEOUT_MS: '4000' });
     const caller = hasty.api(await organization.token('viewer')).in(organization.workspaceId);
     expect((await caller.get(LOGS)).status).toBe(200);

@@ -199,7 +199,7 @@ describe('GET /telemetry/v1/metrics', () => {
     ['severity=error', 400, 'invalid_query'],
     ['attribute=:a', 400, 'invalid_query'],
     ['sort=name', 422, 'validation_failed'],
-  ])('refuses %s', async (query, status, code) => {
+  ])('rejects %s', async (query, status, code) => {
     const answer = await reader.get(`${METRICS}?${query}`);
     expect([answer.status, answer.body.code]).toEqual([status, code]);
   });

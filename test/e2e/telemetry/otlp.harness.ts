@@ -6,7 +6,7 @@ export const PROTOBUF = 'application/x-protobuf';
 export const JSON_MEDIA = 'application/json';
 export const TRACES = '/telemetry/v1/traces';
 
-/** google/rpc/status.proto and error_details.proto, and trace_service.proto, as far as answers need them. */
+/** The parts of google/rpc/status.proto, error_details.proto and trace_service.proto that responses need. */
 const { root } = parse(`
   syntax = "proto3";
   message Any { string type_url = 1; bytes value = 2; }
@@ -17,15 +17,15 @@ const { root } = parse(`
 `);
 
 const decode = <Decoded>(type: string, bytes: Uint8Array): Decoded => {
-  const found: Type = root.lookupType(type);
-  return found.toObject(found.decode(bytes), { longs: Number, bytes: Buffer }) as Decoded;
+  const message: Type = root.lookupType(type);
+  return message.toObject(message.decode(bytes), { longs: Number, bytes: Buffer }) as Decoded;
 };
 
 /** An error as google.rpc.Status. */
 export interface RpcError {
   code: number;
   message: string;
-  /** The reason of its ErrorInfo. */
+  /** The reason in its ErrorInfo. */
   reason?: string;
 }
 
@@ -45,7 +45,7 @@ export interface ExportAnswer {
   bytes: Buffer;
 }
 
-/** The body of an answer, in whichever of the two forms it is. */
+/** Decoders of response bodies. */
 export const answered = {
   json: <Body = any>({ bytes }: ExportAnswer): Body => JSON.parse(bytes.toString()) as Body,
   status: ({ bytes }: ExportAnswer): RpcError => decodeStatus(bytes),
@@ -60,11 +60,11 @@ export interface ExportOptions {
   path?: string;
   method?: string;
   headers?: Record<string, string>;
-  /** Sent without a length. */
+  /** Whether to send without a length. */
   isChunked?: boolean;
 }
 
-/** An exporter made by hand: sends the very bytes it is given. */
+/** A minimal exporter that sends bytes unchanged. */
 export class RawExporter {
   constructor(
     readonly url: string,
@@ -116,7 +116,7 @@ export class RawExporter {
   }
 }
 
-/** The same items in an order that the seed decides. */
+/** Returns the items in an order that depends on the seed. */
 export function shuffled<Item>(items: readonly Item[], seed: number): Item[] {
   let state = seed + 1;
   const random = (): number => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;

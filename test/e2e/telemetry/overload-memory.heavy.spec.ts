@@ -8,12 +8,12 @@ import type { MemoryUse } from '../evaluation/upload-memory.child';
 import { RawExporter } from './otlp.harness';
 
 const MIB = 1024 * 1024;
-const ROOM = 16 * MIB;
+const BUDGET = 16 * MIB;
 const EXPORT_BYTES = 2 * MIB;
-/** What is sent while nothing can be stored: sixteen times the room. */
+/** Number of exports while nothing can be stored: sixteen times the budget. */
 const EXPORTS = 128;
 
-/** Exporters that send faster than the database stores must not exhaust the memory. */
+/** Exporters that send faster than the database can store must not exhaust the memory. */
 describe('the memory of a process with a slow database', () => {
   let app: TestApp;
   let database: Client;
@@ -27,7 +27,7 @@ describe('the memory of a process with a slow database', () => {
       env: {
         PATH: process.env.PATH,
         ...app.env,
-        TELEMETRY_QUEUE_BYTES: String(ROOM),
+        TELEMETRY_QUEUE_BYTES: String(BUDGET),
         REQUEST_TIMEOUT_MS: '120000',
       },
       execArgv: ['--expose-gc'],
@@ -74,11 +74,11 @@ describe('the memory of a process with a slow database', () => {
       answers.push(answer);
       await Promise.race([answer, delay(20)]);
     }
-    for (let looks = 0; looks < 500 && refused < EXPORTS - ROOM / EXPORT_BYTES; looks++) await delay(20);
+    for (let looks = 0; looks < 500 && refused < EXPORTS - BUDGET / EXPORT_BYTES; looks++) await delay(20);
     const { held } = await use();
     await database.query('COMMIT');
-    // what was taken, twice where it is decoded, and what was refused and is not yet cleared away
-    expect(Math.round((held[1] - held[0]) / MIB)).toBeLessThan((6 * ROOM) / MIB);
+    // accepted exports (twice, if decoded), and rejected exports that are not yet garbage-collected
+    expect(Math.round((held[1] - held[0]) / MIB)).toBeLessThan((6 * BUDGET) / MIB);
     const statuses = await Promise.all(answers);
     const taken = statuses.filter((status) => status === 200).length;
     expect([taken + refused, taken > 1]).toEqual([EXPORTS, true]);

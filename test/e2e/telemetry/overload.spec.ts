@@ -18,8 +18,8 @@ import { EXPORT_BUDGET } from '../../../src/telemetry/otlp-http/otlp-body.decora
 import { answered, type ExportAnswer, JSON_MEDIA, PROTOBUF, RawExporter, TRACES } from './otlp.harness';
 
 const MIB = 1024 * 1024;
-/** The least that TELEMETRY_QUEUE_BYTES may be. */
-const ROOM = MIB;
+/** The minimum of TELEMETRY_QUEUE_BYTES. */
+const BUDGET = MIB;
 
 describe('telemetry overload', () => {
   let app: TestApp;
@@ -31,7 +31,7 @@ describe('telemetry overload', () => {
     app = await createTestApp({
       env: {
         DATABASE_POOL_SIZE: '8',
-        TELEMETRY_QUEUE_BYTES: String(ROOM),
+        TELEMETRY_QUEUE_BYTES: String(BUDGET),
         TELEMETRY_LIMIT_BYTES: String(2 * MIB),
       },
     });
@@ -49,13 +49,13 @@ describe('telemetry overload', () => {
   const exporterOf = async (of: TestOrganization): Promise<RawExporter> =>
     new RawExporter(app.url, await of.token('runtime'), of.workspaceId);
 
-  /** From now on nothing can be stored, until `letGo`. */
-  const holdUp = (): Promise<unknown> =>
+  /** Blocks storing until `unblockWrites`. */
+  const blockWrites = (): Promise<unknown> =>
     database.query('BEGIN; LOCK TABLE traces IN SHARE ROW EXCLUSIVE MODE');
-  const letGo = (): Promise<unknown> => database.query('COMMIT');
+  const unblockWrites = (): Promise<unknown> => database.query('COMMIT');
 
-  /** Until exports take so much of the memory, or an answer comes. */
-  async function held(bytes: number, answer?: Promise<ExportAnswer>): Promise<ExportAnswer | undefined> {
+  /** Waits until exports take this many bytes of the budget, or until a response arrives. */
+  async function waitForBytes(bytes: number, answer?: Promise<ExportAnswer>): Promise<ExportAnswer | undefined> {
     for (;;) {
       const first = await Promise.race([...(answer ? [answer] : []), delay(10)]);
       if (first) return first;
@@ -63,16 +63,16 @@ describe('telemetry overload', () => {
     }
   }
 
-  /** Exports that fail. */
-  async function failures(): Promise<number> {
+  /** Returns the number of failed exports so far. */
+  async function failureCount(): Promise<number> {
     const reported = await app.get(Metrics).text();
     return Number(
       /telemetry_exports_total\{signal="traces",outcome="failed"\} (\d+)/.exec(reported)?.[1] ?? 0,
     );
   }
 
-  /** Waits until this many groups are being written and blocked. */
-  async function writing(groups: number): Promise<void> {
+  /** Waits until this many groups are being written, and are blocked. */
+  async function waitForBlockedGroups(groups: number): Promise<void> {
     const waiting = `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
     while (Number((await database.query<{ count: string }>(waiting)).rows[0]!.count) < groups)
       await delay(10);
@@ -81,10 +81,10 @@ describe('telemetry overload', () => {
   const lengthOf = (spans: readonly TestSpan[]): number =>
     spans.reduce((length, span) => length + protobufExport([span]).length, 0);
 
-  /** A span of about this many bytes. */
+  /** Returns a span of about this many bytes. */
   const sized = (bytes: number): TestSpan => newSpan({ attributes: { text: 'x'.repeat(bytes) } });
 
-  const stored = async (spans: readonly TestSpan[]): Promise<boolean[]> => {
+  const areStored = async (spans: readonly TestSpan[]): Promise<boolean[]> => {
     const { rows } = await database.query<{ trace_id: string }>(
       'SELECT trace_id FROM traces JOIN spans USING (workspace_id, day, trace_no) WHERE trace_id = ANY($1)',
       [spans.map(({ traceId }) => traceId)],
@@ -92,30 +92,30 @@ describe('telemetry overload', () => {
     return spans.map(({ traceId }) => rows.some((row) => row.trace_id === traceId));
   };
 
-  /** Sends until an export is refused. @returns those before it, and the refusal. */
+  /** Sends until an export is rejected. @returns the exports before it, and the rejection */
   async function fill(
     by: RawExporter,
     bytes: number,
-  ): Promise<{ spans: TestSpan[]; taken: Promise<ExportAnswer>[]; refused: ExportAnswer }> {
+  ): Promise<{ spans: TestSpan[]; accepted: Promise<ExportAnswer>[]; refused: ExportAnswer }> {
     const spans: TestSpan[] = [];
-    const taken: Promise<ExportAnswer>[] = [];
+    const accepted: Promise<ExportAnswer>[] = [];
     for (;;) {
       const span = sized(bytes);
       const answer = by.protobuf([span]);
-      const first = await held((spans.length + 1) * bytes, answer);
-      if (first) return { spans, taken, refused: first };
+      const first = await waitForBytes((spans.length + 1) * bytes, answer);
+      if (first) return { spans, accepted, refused: first };
       spans.push(span);
-      taken.push(answer);
-      if (spans.length * bytes > 2 * ROOM) throw new Error('Nothing is refused.');
+      accepted.push(answer);
+      if (spans.length * bytes > 2 * BUDGET) throw new Error('Nothing was rejected.');
     }
   }
 
   const statuses = async (answers: Promise<ExportAnswer>[]): Promise<number[]> =>
     (await Promise.all(answers)).map(({ status }) => status);
 
-  it('is refused with 503 and Retry-After, and accepted exports are stored', async () => {
-    await holdUp();
-    const { spans, taken, refused } = await fill(exporter, 100_000);
+  it('is rejected with 503 and Retry-After, and accepted exports are stored', async () => {
+    await blockWrites();
+    const { spans, accepted, refused } = await fill(exporter, 100_000);
     expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1']);
     expect(answered.status(refused)).toMatchObject({ code: 14, reason: 'service_overloaded' });
     const inJson = await exporter.send(jsonExport([sized(100_000)]), { media: JSON_MEDIA });
@@ -124,36 +124,36 @@ describe('telemetry overload', () => {
       '1',
       'service_overloaded',
     ]);
-    // one organization has half of the room
-    expect(taken).toHaveLength(Math.floor(ROOM / 2 / 100_300));
-    await letGo();
-    expect(await statuses(taken)).toEqual(taken.map(() => 200));
-    expect(await stored(spans)).toEqual(spans.map(() => true));
+    // one organization may use half of the budget
+    expect(accepted).toHaveLength(Math.floor(BUDGET / 2 / 100_300));
+    await unblockWrites();
+    expect(await statuses(accepted)).toEqual(accepted.map(() => 200));
+    expect(await areStored(spans)).toEqual(spans.map(() => true));
     expect((await exporter.protobuf([sized(100_000)])).status).toBe(200);
   });
 
   it('of one organization leaves capacity to another', async () => {
     const other = await exporterOf(await newOrganization(app));
-    await holdUp();
-    const { taken } = await fill(exporter, 100_000);
+    await blockWrites();
+    const { accepted } = await fill(exporter, 100_000);
     const span = sized(100_000);
     const taking = other.protobuf([span]);
-    expect(await held((taken.length + 1) * 100_000, taking)).toBeUndefined();
-    await letGo();
-    expect(await statuses([...taken, taking])).toEqual([...taken.map(() => 200), 200]);
-    expect(await stored([span])).toEqual([true]);
+    expect(await waitForBytes((accepted.length + 1) * 100_000, taking)).toBeUndefined();
+    await unblockWrites();
+    expect(await statuses([...accepted, taking])).toEqual([...accepted.map(() => 200), 200]);
+    expect(await areStored([span])).toEqual([true]);
   });
 
   it.each([
     ['compressed', (body: Buffer) => exporter.send(gzipSync(body), { encoding: 'gzip' })],
     ['without a length', (body: Buffer) => exporter.send(body, { isChunked: true })],
   ])('is measured in memory: %s', async (_, send) => {
-    await holdUp();
+    await blockWrites();
     const first = exporter.protobuf([sized(400_000)]);
-    await held(400_000);
+    await waitForBytes(400_000);
     const refused = await send(protobufExport([sized(200_000)]));
     expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1']);
-    await letGo();
+    await unblockWrites();
     expect(await statuses([first])).toEqual([200]);
     expect((await send(protobufExport([sized(200_000)]))).status).toBe(200);
   });
@@ -169,12 +169,12 @@ describe('telemetry overload', () => {
   });
 
   it('frees its bytes when the client disconnects, and stores nothing', async () => {
-    await holdUp();
-    const begun = [newSpan(), newSpan()].map((span) => exporter.protobuf([span]));
-    await writing(2);
+    await blockWrites();
+    const blocked = [newSpan(), newSpan()].map((span) => exporter.protobuf([span]));
+    await waitForBlockedGroups(2);
     const span = sized(400_000);
     const body = protobufExport([span]);
-    const gone = http.request(app.url + TRACES, {
+    const disconnecting = http.request(app.url + TRACES, {
       method: 'POST',
       agent: false,
       headers: {
@@ -184,50 +184,50 @@ describe('telemetry overload', () => {
         'content-length': body.length,
       },
     });
-    gone.on('error', () => undefined);
-    gone.end(body);
-    await held(400_000);
+    disconnecting.on('error', () => undefined);
+    disconnecting.end(body);
+    await waitForBytes(400_000);
     expect((await exporter.protobuf([sized(400_000)])).status).toBe(503);
-    gone.destroy();
+    disconnecting.destroy();
     while (app.get(BodyBudgets).of(EXPORT_BUDGET).used >= 400_000) await delay(10);
     const next = sized(400_000);
     const taking = exporter.protobuf([next]);
-    expect(await held(400_000, taking)).toBeUndefined();
-    await letGo();
-    expect(await statuses([...begun, taking])).toEqual([200, 200, 200]);
-    expect(await stored([span, next])).toEqual([false, true]);
+    expect(await waitForBytes(400_000, taking)).toBeUndefined();
+    await unblockWrites();
+    expect(await statuses([...blocked, taking])).toEqual([200, 200, 200]);
+    expect(await areStored([span, next])).toEqual([false, true]);
   });
 
   it('is committed in groups across workspaces', async () => {
     const other = await exporterOf(await newOrganization(app));
-    await holdUp();
+    await blockWrites();
     const spans = Array.from({ length: 60 }, () => newSpan());
     const answers = spans.map((span, index) => (index % 2 === 0 ? exporter : other).protobuf([span]));
-    await held(lengthOf(spans));
-    await letGo();
+    await waitForBytes(lengthOf(spans));
+    await unblockWrites();
     expect(await statuses(answers)).toEqual(spans.map(() => 200));
     const { rows } = await database.query<{ transactions: string }>(
       'SELECT count(DISTINCT xmin::text) AS transactions FROM traces WHERE trace_id = ANY($1)',
       [spans.map(({ traceId }) => traceId)],
     );
-    // the first two alone; those that came while they were blocked, together
+    // the first two are alone, and those that arrived while the first were blocked are grouped
     expect(Number(rows[0]!.transactions)).toBeLessThanOrEqual(5);
   });
 
   it('stores the rest of a group when one export fails', async () => {
-    const before = await failures();
+    const before = await failureCount();
     await database.query(`
       CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN IF NEW.name = 'cannot be stored' THEN RAISE 'it cannot be stored'; END IF; RETURN NEW; END $$;
       CREATE TRIGGER refuse BEFORE INSERT ON spans FOR EACH ROW EXECUTE FUNCTION refuse()`);
-    await holdUp();
+    await blockWrites();
     const spans = Array.from({ length: 9 }, (_, n) => newSpan(n === 4 ? { name: 'cannot be stored' } : {}));
     const answers = spans.map((span) => exporter.protobuf([span]));
-    await held(lengthOf(spans));
-    await letGo();
+    await waitForBytes(lengthOf(spans));
+    await unblockWrites();
     expect(await statuses(answers)).toEqual(spans.map((_, n) => (n === 4 ? 500 : 200)));
-    expect(await stored(spans)).toEqual(spans.map((_, n) => n !== 4));
-    expect((await failures()) - before).toBe(1);
+    expect(await areStored(spans)).toEqual(spans.map((_, n) => n !== 4));
+    expect((await failureCount()) - before).toBe(1);
     await database.query('DROP TRIGGER refuse ON spans; DROP FUNCTION refuse');
   });
 });

@@ -5,7 +5,7 @@ import { RawExporter } from './otlp.harness';
 
 const MINUTE = 60_000_000_000n;
 
-describe('spans by the day on which their trace arrived', () => {
+describe('spans, partitioned by the day their trace arrived', () => {
   let app: TestApp;
   let exporter: RawExporter;
 
@@ -20,7 +20,7 @@ describe('spans by the day on which their trace arrived', () => {
   const partitions = (): Promise<string[]> => app.get(DayPartitionRepository).list('spans');
   const today = async (): Promise<string> => (await app.get(DayPartitionRepository).days(0))[0]!;
 
-  /** The partition of each span of a trace, and the trace's row. */
+  /** Returns the partition of each span of a trace, and the trace's row. */
   async function placesOf(traceId: string): Promise<{ day: string; partition: string; counted: number }[]> {
     return app.database.query(
       `SELECT t.day::text AS day, s.tableoid::regclass::text AS partition, t.span_count AS counted
@@ -29,7 +29,7 @@ describe('spans by the day on which their trace arrived', () => {
     );
   }
 
-  /** As if it had arrived on another day. */
+  /** Moves a trace to another day, as if it had arrived then. */
   async function moveTo(day: string, traceId: string): Promise<void> {
     await app.get(DayPartitionRepository).create('spans', day);
     await app.database.transaction(async (tx) => {
@@ -62,7 +62,7 @@ describe('spans by the day on which their trace arrived', () => {
     expect(await placesOf(first.traceId)).toEqual([place, place]);
   });
 
-  it('get a missing partition, also for concurrent exports', async () => {
+  it('get a missing partition, even with concurrent exports', async () => {
     for (const day of await partitions()) {
       await app.database.query(`DROP TABLE spans_${day.replaceAll('-', '')}`);
     }

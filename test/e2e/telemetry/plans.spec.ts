@@ -48,7 +48,7 @@ describe('reading among many traces', () => {
   });
   afterAll(() => app.close());
 
-  /** The plans of the statements that some work sends. */
+  /** Returns the plans of the statements that `work` sends. */
   async function plansOf(work: (on: SqlExecutor) => Promise<unknown>): Promise<Plan[]> {
     const plans: Plan[] = [];
     const explaining: SqlExecutor = {
@@ -56,7 +56,7 @@ describe('reading among many traces', () => {
       query: async <Row>(statement: Statement, given?: readonly unknown[]) => {
         const { text, values = given } =
           typeof statement === 'string' ? { text: statement, values: undefined } : statement;
-        if (text.startsWith('SET LOCAL')) return []; // it plans well also without
+        if (text.startsWith('SET LOCAL')) return []; // the plans are good even without it
         const [row] = await app.database.query<{ 'QUERY PLAN': { parse(): [{ Plan: Plan }] } }>(
           `EXPLAIN (FORMAT JSON) ${text}`,
           values,
@@ -85,7 +85,7 @@ describe('reading among many traces', () => {
   const spans = (on: SqlExecutor): SpanRepository => new SpanRepository(on as never);
   const traces = (on: SqlExecutor): TraceRepository => new TraceRepository(on as never);
 
-  it('costs the same for every page of spans', async () => {
+  it('takes the same effort for every page of spans', async () => {
     let cursor: string | undefined;
     for (let page = 0; page < 3; page++) {
       const nodes = await expectIndexes(
@@ -101,7 +101,7 @@ describe('reading among many traces', () => {
     }
   });
 
-  it('reads the first and the last spans of a trace in order, and no further than the limit', async () => {
+  it('reads the first and the last spans of a trace in order, and stops at the limit', async () => {
     for (const fromEnd of [false, true]) {
       const nodes = await expectIndexes(
         (on) => spans(on).ofTraces(scope, [bigTrace], { limit: 100, maxBytes: 1_000_000, fromEnd }),

@@ -3,12 +3,12 @@ import { createTestApp, type TestApp } from '#testing';
 import { nodesOf, type Plan, planOf } from '../evaluation/plans.harness';
 import { watchStatements } from '../evaluation/work.harness';
 import { TRACES } from './otlp.harness';
-import { keepSessions, ReadingWorkspace, SESSIONS } from './reading.fixture';
+import { addMissingSessions, ReadingWorkspace, SESSIONS } from './reading.fixture';
 
 const SPANS_OF_BIG = 20_000;
 const BIG = '1'.padStart(32, '0');
 
-/** Answers do not slow down as more is stored. */
+/** Reads must not slow down as more is stored. */
 describe('reading among many traces and sessions', () => {
   let app: TestApp;
   let space: ReadingWorkspace;
@@ -45,12 +45,12 @@ describe('reading among many traces and sessions', () => {
        VALUES ($1, '00000000-0000-0000-0000-000000000001', $2, $3)`,
       [space.id, SOURCE, LIBRARY],
     );
-    await keepSessions(app.database);
+    await addMissingSessions(app.database);
     await app.database.query('ANALYZE traces, trace_models, trace_sessions, spans');
   });
   afterAll(() => app.close());
 
-  /** The plans of the statements by which a path is answered, as they are made in their transaction. */
+  /** Returns the plans of the statements for a path, as made in their transaction. */
   async function plans(path: string): Promise<Plan[]> {
     const made: Plan[] = [];
     const explain = async (query: SqlExecutor['query'], text: string, values: readonly unknown[]) => {
@@ -68,21 +68,21 @@ describe('reading among many traces and sessions', () => {
 
   const paths: [string, string, string[]][] = [
     ['all traces', TRACES, ['traces_by_start']],
-    ['the oldest', `${TRACES}?sort=started_at`, ['traces_by_start']],
-    ['those of some minutes', `${TRACES}?since=2026-11-20T01:00:00Z&until=2026-11-20T01:05:00Z`, ['traces_by_start']],
-    ['those of a session', `${TRACES}?session_id=ses%207`, ['traces_by_session']],
-    ['those of a service', `${TRACES}?service_name=service%207`, ['traces_by_service']],
-    ['those of a root', `${TRACES}?root_name=root%207`, ['traces_by_root']],
-    ['those in error', `${TRACES}?status=error`, ['traces_in_error']],
-    ['those of a usual model', `${TRACES}?model=usual%203`, ['trace_models_by_model', 'traces_by_start']],
-    ['slow ones', `${TRACES}?min_duration_ms=39999000`, ['traces_by_start']],
-    ['slow ones of a root', `${TRACES}?root_name=root%207&min_duration_ms=39999000`, ['traces_by_root']],
-    ['those with an attribute', `${TRACES}?attribute=a:b`, ['traces_by_start', 'spans_by_start']],
-    ['those with a text', `${TRACES}?q=step`, ['traces_by_start', 'spans_by_start']],
+    ['the oldest traces', `${TRACES}?sort=started_at`, ['traces_by_start']],
+    ['the traces of some minutes', `${TRACES}?since=2026-11-20T01:00:00Z&until=2026-11-20T01:05:00Z`, ['traces_by_start']],
+    ['traces by session', `${TRACES}?session_id=ses%207`, ['traces_by_session']],
+    ['traces by service', `${TRACES}?service_name=service%207`, ['traces_by_service']],
+    ['traces by root', `${TRACES}?root_name=root%207`, ['traces_by_root']],
+    ['traces with errors', `${TRACES}?status=error`, ['traces_in_error']],
+    ['traces of a frequent model', `${TRACES}?model=usual%203`, ['trace_models_by_model', 'traces_by_start']],
+    ['slow traces', `${TRACES}?min_duration_ms=39999000`, ['traces_by_start']],
+    ['slow traces by root', `${TRACES}?root_name=root%207&min_duration_ms=39999000`, ['traces_by_root']],
+    ['traces with an attribute', `${TRACES}?attribute=a:b`, ['traces_by_start', 'spans_by_start']],
+    ['traces with a text', `${TRACES}?q=step`, ['traces_by_start', 'spans_by_start']],
     ['a trace', `${TRACES}/${BIG}`, ['traces_pkey', 'spans_by_start']],
     ['the traces of a session', `${SESSIONS}/ses%207/traces`, ['traces_by_session']],
   ]; // prettier-ignore
-  it.each(paths)('uses indexes, unsorted: %s', async (_, path, indexes) => {
+  it.each(paths)('uses indexes without sorting: %s', async (_, path, indexes) => {
     const nodes = (await plans(path)).flatMap(nodesOf);
     expect(nodes.filter((node) => node['Node Type'] === 'Seq Scan')).toEqual([]);
     expect(nodes.filter(isSort)).toEqual([]);
@@ -126,7 +126,7 @@ describe('reading among many traces and sessions', () => {
     }
   });
 
-  /** Partitions have indexes of their own, by names that PostgreSQL makes. */
+  /** Each partition has its own indexes, with names that PostgreSQL generates. */
   const isOf = (name: string, index: string): boolean =>
     name === index ||
     (index === 'spans_by_start' && /^spans_\d+_trace_no_started_at_span_id_idx$/.test(name));

@@ -16,23 +16,23 @@ export const SESSIONS = '/telemetry/v1/sessions';
 export const MS = 1_000_000n;
 export const MINUTE = 60_000n * MS;
 
-const KEPT_OTHERWISE = `
+const INCONSISTENT = `
   SELECT workspace_id, session_id, t.last, s.last_started_at FROM (
     SELECT workspace_id, session_id, max(started_at) AS last FROM traces WHERE session_id IS NOT NULL GROUP BY 1, 2
   ) t FULL JOIN trace_sessions s USING (workspace_id, session_id) WHERE t.last IS DISTINCT FROM s.last_started_at`;
 
 /** Returns sessions whose row differs from their traces; there should be none. */
-export const sessionsKeptOtherwise = (database: SqlExecutor): Promise<object[]> =>
-  database.query(KEPT_OTHERWISE);
+export const inconsistentSessions = (database: SqlExecutor): Promise<object[]> =>
+  database.query(INCONSISTENT);
 
-/** Keeps the sessions of traces that were stored without them. */
-export const keepSessions = (database: SqlExecutor): Promise<object[]> =>
+/** Adds the missing sessions of traces. */
+export const addMissingSessions = (database: SqlExecutor): Promise<object[]> =>
   database.query(
     `INSERT INTO trace_sessions (workspace_id, session_id, last_started_at)
-     SELECT workspace_id, session_id, last FROM (${KEPT_OTHERWISE}) missing`,
+     SELECT workspace_id, session_id, last FROM (${INCONSISTENT}) missing`,
   );
 
-/** A workspace with somebody who sends traces and somebody who reads them. */
+/** A workspace with a sender and a reader of traces. */
 export class ReadingWorkspace {
   private constructor(
     readonly organization: TestOrganization,
@@ -65,24 +65,24 @@ export class ReadingWorkspace {
     return body;
   }
 
-  /** The names of the roots that a list has. */
+  /** Returns the root names of the listed traces. */
   async names(query = ''): Promise<string[]> {
     return (await this.list(query)).items.map((trace) => trace.root_name);
   }
 
   /**
-   * The items of all pages, as `next_cursor` leads from one to the next, and how many pages there are.
+   * Follows `next_cursor`, and returns the items of all pages and the number of pages.
    *
-   * @param further what further pages are asked for by, where that is not the path of the first
+   * @param further path of further pages, if it differs from the path of the first page
    */
   async pages(path: string, further = path): Promise<{ items: any[]; count: number }> {
     const items: any[] = [];
-    for (let count = 1, asked = path; ; count++) {
-      const { status, body }: Answer = await this.viewer.get(asked);
+    for (let count = 1, next = path; ; count++) {
+      const { status, body }: Answer = await this.viewer.get(next);
       expect(status).toBe(200);
       items.push(...body.items);
       if (body.page.next_cursor === null) return { items, count };
-      asked = `${further}${further.includes('?') ? '&' : '?'}cursor=${body.page.next_cursor}`;
+      next = `${further}${further.includes('?') ? '&' : '?'}cursor=${body.page.next_cursor}`;
     }
   }
 }

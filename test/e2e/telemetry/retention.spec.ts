@@ -14,7 +14,7 @@ import { jsonExport } from '#testing';
 import { DayPartitionRepository } from '../../../src/telemetry/partitions/day-partition.repository';
 import { TraceRetention } from '../../../src/telemetry/retention/trace-retention';
 import { JSON_MEDIA, RawExporter } from './otlp.harness';
-import { sessionsKeptOtherwise } from './reading.fixture';
+import { inconsistentSessions } from './reading.fixture';
 
 const KEPT_DAYS = 30;
 
@@ -133,7 +133,7 @@ describe('expired traces', () => {
     for (const { traceId } of [over, last]) expect((await spansOf(traceId))[0]).toBe(404);
     expect((await spansOf(kept.traceId))[0]).toBe(200);
     expect(await sessions()).toEqual([['of two', '2026-11-20T00:00:00.000Z']]);
-    expect(await sessionsKeptOtherwise(app.database)).toEqual([]);
+    expect(await inconsistentSessions(app.database)).toEqual([]);
   });
 
   it('start anew with a late span', async () => {
@@ -207,7 +207,7 @@ describe('expired traces', () => {
     await Promise.all([writing, swept]);
     expect(await partitions()).not.toContain(await daysAgo(KEPT_DAYS + 13));
     expect(await keptOf(over)).toMatchObject({ traces: 0, models: 0 });
-    expect(await sessionsKeptOtherwise(app.database)).toEqual([]);
+    expect(await inconsistentSessions(app.database)).toEqual([]);
     expect((await exporter.protobuf([another])).status).toBe(200);
     expect(await spansOf(over.traceId)).toEqual([200, [another.spanId]]);
   });

@@ -1,6 +1,6 @@
 import { createTestApp, newTraceId, SPAN_START, type TestApp } from '#testing';
 import { workOf } from '../evaluation/work.harness';
-import { keepSessions, MINUTE, ReadingWorkspace } from './reading.fixture';
+import { addMissingSessions, MINUTE, ReadingWorkspace } from './reading.fixture';
 
 const TRACES = 20_000;
 const SESSIONS = 20;
@@ -25,7 +25,7 @@ describe('updating sessions with skewed statistics', () => {
        FROM generate_series(1, ${TRACES}) n`,
       [space.id],
     );
-    await keepSessions(app.database);
+    await addMissingSessions(app.database);
     await app.database.query('ANALYZE traces, trace_sessions');
   });
   afterAll(() => app.close());

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createTestApp, newSpan, newTraceId, SPAN_START, type TestApp, type TestSpan } from '#testing';
 import { shuffled } from './otlp.harness';
-import { MINUTE, ReadingWorkspace, SESSIONS, sessionsKeptOtherwise } from './reading.fixture';
+import { MINUTE, ReadingWorkspace, SESSIONS, inconsistentSessions } from './reading.fixture';
 
 describe('the table of sessions', () => {
   let app: TestApp;
@@ -15,7 +15,7 @@ describe('the table of sessions', () => {
     space = await ReadingWorkspace.open(app);
   });
   afterEach(async () => {
-    expect(await sessionsKeptOtherwise(app.database)).toEqual([]);
+    expect(await inconsistentSessions(app.database)).toEqual([]);
   });
   afterAll(() => app.close());
 

@@ -1,5 +1,5 @@
 import { createTestApp, SPAN_START, type TestApp, type TestSpan } from '#testing';
-import { keepSessions, MINUTE, MS, ReadingWorkspace, SESSIONS } from './reading.fixture';
+import { addMissingSessions, MINUTE, MS, ReadingWorkspace, SESSIONS } from './reading.fixture';
 
 describe('sessions', () => {
   let app: TestApp;
@@ -119,7 +119,7 @@ describe('sessions', () => {
        FROM generate_series(1, 22000) n`,
       [own.id],
     );
-    await keepSessions(app.database);
+    await addMissingSessions(app.database);
     const first = await list(own, '?limit=3');
     expect([ids(first), first.page.total]).toEqual([['default', 'old 3', 'old 2'], 4]);
     expect(first.items[0]).toMatchObject({

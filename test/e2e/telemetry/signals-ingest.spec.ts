@@ -20,7 +20,7 @@ describe.each(['logs', 'metrics'] as const)('POST /telemetry/v1/%s', (name) => {
   let organization: TestOrganization;
   let exporter: RawExporter;
   let reader: ApiClient;
-  /** The same, by another process. */
+  /** An exporter that sends to another process. */
   let elsewhere: ApiClient;
 
   beforeAll(async () => {
@@ -39,7 +39,7 @@ describe.each(['logs', 'metrics'] as const)('POST /telemetry/v1/%s', (name) => {
   const send = (body: Buffer, media = JSON_MEDIA, through = exporter): Promise<ExportAnswer> =>
     through.send(body, { media, path: signal.path });
 
-  /** How often each of these is stored. */
+  /** Returns how often each of these records is stored. */
   async function countsOf(texts: readonly string[], by: ApiClient = reader): Promise<number[]> {
     const items: any[] = (await by.get(`${signal.path}?limit=500`)).body.items;
     return texts.map((text) => items.filter((item) => signal.textOf(item) === text).length);
@@ -51,7 +51,7 @@ describe.each(['logs', 'metrics'] as const)('POST /telemetry/v1/%s', (name) => {
   it.each([
     ['protobuf', PROTOBUF, ''],
     ['JSON', JSON_MEDIA, '{}'],
-  ])('answers once everything is readable: %s', async (_, media, empty) => {
+  ])('returns 200 once everything is readable: %s', async (_, media, empty) => {
     for (const encoding of [undefined, 'gzip']) {
       const texts = some(3);
       const records = texts.map((text) => ({ text }));
@@ -67,7 +67,7 @@ describe.each(['logs', 'metrics'] as const)('POST /telemetry/v1/%s', (name) => {
     }
   });
 
-  it('is not answered before the transaction has committed', async () => {
+  it('does not respond before the transaction has committed', async () => {
     const database = new Client({ connectionString: app.databaseUrl });
     await database.connect();
     await database.query('BEGIN');
@@ -91,7 +91,7 @@ describe.each(['logs', 'metrics'] as const)('POST /telemetry/v1/%s', (name) => {
 
   it('stores valid records, and reports rejected ones each time', async () => {
     const [text] = some();
-    const body = signal.halfBad(text!);
+    const body = signal.partlyInvalid(text!);
     for (let attempt = 0; attempt < 2; attempt++) {
       const answer = await send(body);
       expect(answer.status).toBe(200);
@@ -111,14 +111,14 @@ describe.each(['logs', 'metrics'] as const)('POST /telemetry/v1/%s', (name) => {
       expect(await countsOf(texts)).toEqual([1, 1]);
     });
 
-    it('differs when a record has no time', async () => {
+    it('counts as a new one if a record has no time', async () => {
       const [timed, untimed] = some(2) as [string, string];
       const body = signal.json([{ text: timed }, { text: untimed, time: 0n }]);
       for (let attempt = 0; attempt < 3; attempt++) expect((await send(body)).status).toBe(200);
       expect(await countsOf([timed, untimed])).toEqual([3, 3]);
     });
 
-    it('is stored once when two processes get it at once', async () => {
+    it('is stored once if two processes receive it concurrently', async () => {
       const through = new RawExporter(other.url, exporter.token, organization.workspaceId);
       const groups = Array.from({ length: 6 }, () => some(2));
       const bodies = groups.map(bodyOf);
@@ -144,7 +144,7 @@ describe.each(['logs', 'metrics'] as const)('POST /telemetry/v1/%s', (name) => {
       expect(await countsOf(texts)).toEqual([1]);
     });
 
-    it('differs by workspace', async () => {
+    it('counts as a new one in another workspace', async () => {
       const stranger = await newOrganization(app);
       const texts = some();
       const body = bodyOf(texts);

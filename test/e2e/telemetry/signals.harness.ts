@@ -1,12 +1,12 @@
-/** Exports of logs and of metrics, for the tests that both share. */
+/** Exports of logs and metrics, for tests that both signals share. */
 import { bytes, double, fixed64, keyValue, message, varint } from '../../../libs/testing/otlp-bytes';
 
-/** When records of tests are from: 2026-11-20T00:00:00Z, and a nanosecond for each that was made before. */
+/** The time of the first record: 2026-11-20T00:00:00Z. Each further record is a nanosecond later. */
 const START = 1_795_132_800_000_000_000n;
-let made = 0n;
+let recordCount = 0n;
 
 export interface SentRecord {
-  /** What it is known by: the body of a log record, the name of a metric. */
+  /** Identifies the record: the body of a log record, or the name of a metric. */
   text: string;
   /** Nanoseconds since 1970. */
   time?: bigint;
@@ -20,18 +20,18 @@ export interface TestSignal {
   rejected: string;
   json: (records: readonly SentRecord[]) => Buffer;
   protobuf: (records: readonly SentRecord[]) => Buffer;
-  /** An export of a good record, and of one that is invalid. */
-  halfBad: (text: string) => Buffer;
+  /** Returns an export of one valid and one invalid record. */
+  partlyInvalid: (text: string) => Buffer;
   textOf: (item: any) => string;
 }
 
-const timeOf = ({ time }: SentRecord): bigint => time ?? START + made++;
+const timeOf = ({ time }: SentRecord): bigint => time ?? START + recordCount++;
 
 const attributes = (service: string) => [{ key: 'service.name', value: { stringValue: service } }];
 const resource = (service: string): Buffer =>
   message(1, message(1, ...keyValue('service.name', bytes(1, service))));
 
-/** Each record in a resource of its own. */
+/** Returns a function that encodes each record in its own resource. */
 const jsonOf = (names: [string, string, string], items: (record: SentRecord) => object[]) => {
   const [resources, scopes, list] = names;
   return (records: readonly SentRecord[]): Buffer => {
@@ -77,7 +77,7 @@ export const SIGNALS: Record<'logs' | 'metrics', TestSignal> = {
     protobuf: protobufOf((record) =>
       message(2, fixed64(1, timeOf(record)), varint(2, 9), message(5, bytes(1, record.text))),
     ),
-    halfBad: (text) => jsonOf(LOG_NAMES, (record) => [{ severityText: 1 }, jsonLog(record)])([{ text }]),
+    partlyInvalid: (text) => jsonOf(LOG_NAMES, (record) => [{ severityText: 1 }, jsonLog(record)])([{ text }]),
     textOf: (item) => item.body,
   },
   metrics: {
@@ -88,7 +88,7 @@ export const SIGNALS: Record<'logs' | 'metrics', TestSignal> = {
     protobuf: protobufOf((record) =>
       message(2, bytes(1, record.text), message(5, message(1, fixed64(3, timeOf(record)), double(4, 1.5)))),
     ),
-    halfBad: (text) => jsonOf(METRIC_NAMES, (record) => [{ name: 'empty' }, jsonGauge(record)])([{ text }]),
+    partlyInvalid: (text) => jsonOf(METRIC_NAMES, (record) => [{ name: 'empty' }, jsonGauge(record)])([{ text }]),
     textOf: (item) => item.name,
   },
 };

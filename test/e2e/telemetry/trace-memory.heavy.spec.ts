@@ -10,7 +10,7 @@ import { ReadingWorkspace } from './reading.fixture';
 const MIB = 1024 * 1024;
 const SPANS = 50_000;
 /** What the spans come to as they are exported, at least: to hold that takes more than the bounds below. */
-const EXPORTED = 350 * MIB;
+const EXPORT_BYTES = 350 * MIB;
 
 /** A trace of 50,000 spans must not exhaust the memory of the process. */
 describe('the memory of the process that a trace of 50,000 spans is read from', () => {
@@ -87,7 +87,7 @@ describe('the memory of the process that a trace of 50,000 spans is read from', 
     const held = await growth(async () => {
       const { bytes, lines } = await exported(traceId);
       expect(lines).toBe(SPANS);
-      expect(bytes).toBeGreaterThan(EXPORTED);
+      expect(bytes).toBeGreaterThan(EXPORT_BYTES);
     });
     // the most of it is what was let go of, and not yet cleared away
     expect(held).toBeLessThan(320);

@@ -145,7 +145,7 @@ describe('the row of a trace', () => {
       'gen_ai.operation.name': 'invoke_agent',
       ...more,
     });
-    const saying = (dollars: number): TestAttributes => step({ 'gen_ai.usage.cost': dollars });
+    const reporting = (dollars: number): TestAttributes => step({ 'gen_ai.usage.cost': dollars });
     /** The first is the root, the others are below it; each is sent by itself, the last one first. */
     const trace = async (first: TestAttributes, ...below: TestAttributes[]): Promise<string> => {
       const root = newSpan({ attributes: first });
@@ -175,23 +175,23 @@ describe('the row of a trace', () => {
     it('is known when calls report their own cost, or used nothing', async () => {
       expect(await costOf(root, priced, { ...unpriced, 'gen_ai.usage.cost': 0.5 })).toBe(1.5);
       expect(await costOf(root, priced, call('own-model', 0))).toBe(1);
-      expect(await costOf(saying(4), priced)).toBe(1);
+      expect(await costOf(reporting(4), priced)).toBe(1);
       expect(await costOf(root, priced, step(call('own-model', 9)), step(unpriced))).toBeNull();
     });
 
     it('is the root’s own if that is no less than the calls’', async () => {
-      expect(await costOf(saying(4), priced, unpriced)).toBe(4);
-      expect(await costOf(saying(1), priced, unpriced)).toBe(1);
-      expect(await costOf(saying(0.5), priced, unpriced)).toBeNull();
-      expect(await costOf(saying(0.5), unpriced)).toBe(0.5);
+      expect(await costOf(reporting(4), priced, unpriced)).toBe(4);
+      expect(await costOf(reporting(1), priced, unpriced)).toBe(1);
+      expect(await costOf(reporting(0.5), priced, unpriced)).toBeNull();
+      expect(await costOf(reporting(0.5), unpriced)).toBe(0.5);
       // a step that may be above some of them, and a root whose tokens are reckoned by the price of one model
-      expect(await costOf(root, priced, saying(4), unpriced)).toBeNull();
+      expect(await costOf(root, priced, reporting(4), unpriced)).toBeNull();
       expect(await costOf({ ...priced, ...root }, unpriced)).toBeNull();
     });
 
     it('is that of the most expensive step without calls', async () => {
-      expect(await costOf({ ...priced, ...root }, saying(0.5))).toBe(1);
-      expect(await costOf(saying(0.5), {})).toBe(0.5);
+      expect(await costOf({ ...priced, ...root }, reporting(0.5))).toBe(1);
+      expect(await costOf(reporting(0.5), {})).toBe(0.5);
       expect(await costOf({ ...unpriced, ...root }, { ...call('gpt-4o', 1_000), ...root })).toBeNull();
     });
 

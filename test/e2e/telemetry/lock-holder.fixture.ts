@@ -1,17 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 
-/** Somebody else's session in the database, which can hold what the service needs. */
-export class Holder {
+/** A separate database session, which can hold locks that the service needs. */
+export class LockHolder {
   private constructor(private readonly client: Client) {}
 
-  static async connect(url: string): Promise<Holder> {
+  static async connect(url: string): Promise<LockHolder> {
     const client = new Client({ connectionString: url });
     await client.connect();
-    return new Holder(client);
+    return new LockHolder(client);
   }
 
-  /** Nobody else reads or writes the tables until the release. */
+  /** Keeps everyone else from reading and writing the tables until the release. */
   async lock(...tables: string[]): Promise<void> {
     await this.client.query('BEGIN');
     await this.client.query(`LOCK TABLE ${tables.join(', ')}`);
@@ -21,9 +21,9 @@ export class Holder {
     await this.client.query('ROLLBACK');
   }
 
-  /** Statements of the service that wait for a lock, and connections that are in a transaction. */
+  /** Counts the service's statements that wait for a lock, and its connections that are in a transaction. */
   async waiting(): Promise<{ statements: number; transactions: number }> {
-    // within a transaction, the statistics would not change
+    // within a transaction, the statistics would otherwise not change
     await this.client.query('SELECT pg_stat_clear_snapshot()');
     const { rows } = await this.client.query<{ statements: number; transactions: number }>(
       `SELECT count(*) FILTER (WHERE wait_event_type = 'Lock')::int AS statements,
@@ -34,8 +34,8 @@ export class Holder {
     return rows[0]!;
   }
 
-  async until(isThere: (waiting: Awaited<ReturnType<Holder['waiting']>>) => boolean): Promise<void> {
-    while (!isThere(await this.waiting())) await delay(10);
+  async until(isReached: (waiting: Awaited<ReturnType<LockHolder['waiting']>>) => boolean): Promise<void> {
+    while (!isReached(await this.waiting())) await delay(10);
   }
 
   end(): Promise<void> {
