@@ -25,17 +25,17 @@ import {
 const LIMIT = 64 * 1024;
 
 interface Refusal {
-  what: string;
+  title: string;
   status: number;
   code: string;
-  /** google.rpc.Code of the same. */
+  /** The google.rpc.Code. */
   rpcCode: number;
-  /** Headers of the answer. */
+  /** Headers of the response. */
   headers?: Record<string, string | RegExp>;
   send: (media: string) => Promise<ExportAnswer>;
 }
 
-describe('a refused export', () => {
+describe('a rejected export', () => {
   let app: TestApp;
   let organization: TestOrganization;
   let token: string;
@@ -52,7 +52,7 @@ describe('a refused export', () => {
   const bodyOf = (media: string): Buffer =>
     media === PROTOBUF ? protobufExport([newSpan()]) : jsonExport([newSpan()]);
 
-  /** An export of one good span, as somebody else or with other headers. */
+  /** Sends an export of one valid span, as another caller or with other headers. */
   const sendAs = async (
     media: string,
     caller: { token?: string; workspaceId?: string },
@@ -66,7 +66,7 @@ describe('a refused export', () => {
 
   const REFUSALS: Refusal[] = [
     {
-      what: 'without a token',
+      title: 'without a token',
       status: 401,
       code: 'token_missing',
       rpcCode: 16,
@@ -74,7 +74,7 @@ describe('a refused export', () => {
       send: (media) => sendAs(media, { workspaceId: workspaceId() }),
     },
     {
-      what: 'with an API key that is none',
+      title: 'with an invalid API key',
       status: 401,
       code: 'invalid_api_key',
       rpcCode: 16,
@@ -82,7 +82,7 @@ describe('a refused export', () => {
       send: (media) => sendAs(media, { token: 'rsk_nobody', workspaceId: workspaceId() }),
     },
     {
-      what: 'by somebody who may only read',
+      title: 'by a reader',
       status: 403,
       code: 'access_denied',
       rpcCode: 7,
@@ -90,7 +90,7 @@ describe('a refused export', () => {
         sendAs(media, { token: await organization.token('viewer'), workspaceId: workspaceId() }),
     },
     {
-      what: 'into a workspace out of reach',
+      title: 'into a workspace without access',
       status: 403,
       code: 'access_denied',
       rpcCode: 7,
@@ -100,21 +100,21 @@ describe('a refused export', () => {
       },
     },
     {
-      what: 'without the workspace header',
+      title: 'without the workspace header',
       status: 400,
       code: 'invalid_request',
       rpcCode: 3,
       send: (media) => sendAs(media, { token }),
     },
     {
-      what: 'into a workspace of another organization',
+      title: 'into a workspace of another organization',
       status: 409,
       code: 'conflict',
       rpcCode: 10,
       send: async (media) => sendAs(media, { token, workspaceId: (await newOrganization(app)).workspaceId }),
     },
     ...['deflate', 'br', 'zstd', 'gzip, gzip', 'gzip, deflate'].map((encoding) => ({
-      what: `in the coding ${encoding}`,
+      title: `with the content encoding ${encoding}`,
       status: 415,
       code: 'unsupported_content_encoding',
       rpcCode: 3,
@@ -122,35 +122,35 @@ describe('a refused export', () => {
       send: (media: string) => exporter.send(bodyOf(media), { media, encoding }),
     })),
     {
-      what: 'of more bytes than the limit',
+      title: 'with more bytes than the limit',
       status: 413,
       code: 'payload_too_large',
       rpcCode: 3,
       send: (media) => exporter.send(Buffer.alloc(LIMIT + 1), { media }),
     },
     {
-      what: 'of more bytes than the limit, unannounced',
+      title: 'with more bytes than the limit, without a Content-Length',
       status: 413,
       code: 'payload_too_large',
       rpcCode: 3,
       send: (media) => exporter.send(Buffer.alloc(LIMIT + 1), { media, isChunked: true }),
     },
     {
-      what: 'that inflates to more bytes than the limit',
+      title: 'that inflates to more bytes than the limit',
       status: 413,
       code: 'compressed_payload_too_large',
       rpcCode: 3,
       send: (media) => exporter.send(gzipSync(Buffer.alloc(LIMIT + 1)), { media, encoding: 'gzip' }),
     },
     {
-      what: 'that inflates to a thousand times its size',
+      title: 'that inflates to a thousand times its size',
       status: 413,
       code: 'compressed_payload_too_large',
       rpcCode: 3,
       send: (media) => exporter.send(gzipSync(Buffer.alloc(900 * LIMIT)), { media, encoding: 'gzip' }),
     },
     {
-      what: 'of corrupt gzip',
+      title: 'with corrupt gzip',
       status: 400,
       code: 'invalid_request',
       rpcCode: 3,
@@ -161,35 +161,35 @@ describe('a refused export', () => {
       },
     },
     {
-      what: 'of gzip that is cut off',
+      title: 'with truncated gzip',
       status: 400,
       code: 'invalid_request',
       rpcCode: 3,
       send: (media) => exporter.send(gzipSync(bodyOf(media)).subarray(0, -9), { media, encoding: 'gzip' }),
     },
     {
-      what: 'of what is no gzip at all',
+      title: 'with a body that is not gzip',
       status: 400,
       code: 'invalid_request',
       rpcCode: 3,
       send: (media) => exporter.send(bodyOf(media), { media, encoding: 'gzip' }),
     },
     {
-      what: 'that cannot be decoded',
+      title: 'that cannot be decoded',
       status: 400,
       code: 'invalid_request',
       rpcCode: 3,
       send: (media) => exporter.send(bodyOf(media).subarray(0, -3), { media }),
     },
     {
-      what: 'to a path that does not exist',
+      title: 'to an unknown path',
       status: 404,
       code: 'not_found',
       rpcCode: 5,
       send: (media) => exporter.send(bodyOf(media), { media, path: '/telemetry/v1/nothing' }),
     },
     {
-      what: 'by another method',
+      title: 'with another method',
       status: 405,
       code: 'method_not_allowed',
       rpcCode: 12,
@@ -197,7 +197,7 @@ describe('a refused export', () => {
       send: (media) => exporter.send(bodyOf(media), { media, method: 'PUT' }),
     },
     {
-      what: 'while the database is lost',
+      title: 'during loss of the database',
       status: 503,
       code: 'service_unavailable',
       rpcCode: 14,
@@ -210,8 +210,8 @@ describe('a refused export', () => {
     ['protobuf', PROTOBUF],
     ['JSON', JSON_MEDIA],
   ])('in %s', (_, media) => {
-    it.each(REFUSALS.map((refusal) => [refusal.what, refusal] as const))(
-      '%s is answered in its own encoding',
+    it.each(REFUSALS.map((refusal) => [refusal.title, refusal] as const))(
+      '%s gets an error in its own encoding',
       async (__, { status, code, rpcCode, headers, send }) => {
         const answer = await send(media);
         if (media === PROTOBUF) {
@@ -236,7 +236,7 @@ describe('a refused export', () => {
   });
 
   it.each(['', 'text/plain', 'application/protobuf', 'application/x-protobuf2'])(
-    'of media type "%s" gets the supported ones in JSON',
+    'with the media type "%s" gets the supported ones in JSON',
     async (media) => {
       const answer = await exporter.send(protobufExport([newSpan()]), { media });
       expect(answer.status).toBe(415);
@@ -247,7 +247,7 @@ describe('a refused export', () => {
     },
   );
 
-  it('of JSON that is not UTF-8 is 415', async () => {
+  it('with JSON in another charset than UTF-8 gets 415', async () => {
     const media = `${JSON_MEDIA}; charset=utf-16`;
     const answer = await exporter.send(jsonExport([newSpan()]), { media });
     expect([answer.status, answered.json(answer).code]).toEqual([415, 'unsupported_media_type']);
@@ -255,7 +255,7 @@ describe('a refused export', () => {
     expect(utf8.status).toBe(200);
   });
 
-  it('as a whole stores none of its spans', async () => {
+  it('stores none of its spans', async () => {
     const good = newSpan();
     const body = Buffer.concat([protobufExport([good]), Buffer.from([0x0a, 0xff])]);
     expect((await exporter.send(body)).status).toBe(400);
@@ -266,7 +266,7 @@ describe('a refused export', () => {
     expect(rows).toEqual([]);
   });
 
-  it('is refused before its body is read', async () => {
+  it('without a token is rejected before its body is read', async () => {
     const { hostname, port } = new URL(app.url);
     const socket = connect(Number(port), hostname);
     socket.write(
@@ -284,10 +284,10 @@ describe('a refused export', () => {
     socket.destroy();
   });
 
-  it('is accepted at exactly the limit, before and after decoding', async () => {
+  it('is accepted at exactly the limit, before and after decompression', async () => {
     const body = protobufExport([newSpan()]);
     const rest = LIMIT - body.length;
-    // an unknown field of bytes, number 15: a tag of one byte, a length of three
+    // an unknown bytes field with number 15: one byte of tag, three bytes of length
     const filler = Buffer.concat([Buffer.from([0x7a]), varint(rest - 4), Buffer.alloc(rest - 4)]);
     const full = Buffer.concat([body, filler]);
     expect(full.length).toBe(LIMIT);
@@ -295,7 +295,7 @@ describe('a refused export', () => {
     expect((await exporter.send(gzipSync(full), { encoding: 'gzip' })).status).toBe(200);
   });
 
-  /** Sends an export, and ends the connection that its transaction runs on. */
+  /** Sends an export, and terminates the connection of its transaction. */
   async function sendWhileDatabaseEnds(media: string): Promise<ExportAnswer> {
     const database = new Client({ connectionString: app.databaseUrl });
     await database.connect();

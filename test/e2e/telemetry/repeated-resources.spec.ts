@@ -8,8 +8,8 @@ const text = (length: number) => ({
 const ids = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: '00f067aa0ba902b7' };
 const many = <Item>(count: number, item: Item): Item[] => Array.from({ length: count }, () => item);
 
-/** Some thousand bytes of gzip each, which would be gigabytes where they are stored. */
-const BOMBS: [path: string, what: string, body: object][] = [
+/** Exports of some thousand bytes of gzip that would take gigabytes if they were stored. */
+const BOMBS: [path: string, content: string, body: object][] = [
   [
     'traces',
     'a resource with many scopes',
@@ -22,7 +22,7 @@ const BOMBS: [path: string, what: string, body: object][] = [
   ],
   [
     'metrics',
-    'a metric that says much, with many points',
+    'a metric with a long description and many points',
     {
       resourceMetrics: [
         {
@@ -43,7 +43,7 @@ const BOMBS: [path: string, what: string, body: object][] = [
   ],
 ];
 
-describe('an export whose resource is stored many times', () => {
+describe('an export with repeated resources', () => {
   let app: TestApp;
   let exporter: RawExporter;
 
@@ -61,16 +61,16 @@ describe('an export whose resource is stored many times', () => {
       path: `/telemetry/v1/${path}`,
     });
 
-  it.each(BOMBS)('is refused before it grows to gigabytes: %s, %s', async (path, _what, body) => {
+  it.each(BOMBS)('is rejected before it grows to gigabytes: %s, %s', async (path, _content, body) => {
     const answer = await send(path, body);
     expect([answer.status, answered.json(answer)]).toMatchObject([
       400,
       { code: 'invalid_request', detail: expect.stringContaining('Send smaller batches') as string },
     ]);
-    const [kept] = await app.database.query<{ sources: number }>(
+    const [row] = await app.database.query<{ sources: number }>(
       'SELECT count(*) AS sources FROM span_sources',
     );
-    expect(kept!.sources).toBe(0);
+    expect(row!.sources).toBe(0);
   });
 
   it('is accepted at the size of real exporters', async () => {

@@ -16,7 +16,7 @@ import { TraceRetention } from '../../../src/telemetry/retention/trace-retention
 import { JSON_MEDIA, RawExporter } from './otlp.harness';
 import { inconsistentSessions } from './reading.fixture';
 
-const KEPT_DAYS = 30;
+const RETENTION_DAYS = 30;
 
 describe('expired traces', () => {
   let app: TestApp;
@@ -27,7 +27,7 @@ describe('expired traces', () => {
 
   beforeAll(async () => {
     app = await createTestApp();
-    worker = await createTestWorker(app, { TRACE_RETENTION_DAYS: String(KEPT_DAYS) });
+    worker = await createTestWorker(app, { TRACE_RETENTION_DAYS: String(RETENTION_DAYS) });
     const organization = await newOrganization(app);
     exporter = new RawExporter(app.url, await organization.token('runtime'), organization.workspaceId);
     reader = await organization.as('editor');
@@ -40,7 +40,7 @@ describe('expired traces', () => {
   });
 
   const partitions = (): Promise<string[]> => app.get(DayPartitionRepository).list('spans');
-  const sweep = (by: TestWorker = worker): Promise<void> => by.get(TraceRetention).deleteExpired();
+  const dropExpired = (by: TestWorker = worker): Promise<void> => by.get(TraceRetention).deleteExpired();
   const spansOf = async (traceId: string): Promise<[number, string[]]> => {
     const { status, body } = await reader.get(`/eval/v1/experiments/${experiment}/traces/${traceId}/spans`);
     return [status, (body.items ?? []).map((span: { span_id: string }) => span.span_id)];
@@ -54,8 +54,8 @@ describe('expired traces', () => {
     return row!.day;
   }
 
-  /** Stores a span of its own source whose trace arrived this many days ago. */
-  async function arrived(days: number, overrides: Partial<TestSpan> = {}): Promise<TestSpan> {
+  /** Stores a span with its own source whose trace arrived this many days ago. */
+  async function traceFrom(days: number, overrides: Partial<TestSpan> = {}): Promise<TestSpan> {
     const span = newSpan({ attributes: { 'gen_ai.request.model': 'm' }, ...overrides });
     await exporter.send(jsonExport([span], { 'service.name': span.traceId }), { media: JSON_MEDIA });
     const day = await daysAgo(days);
@@ -76,44 +76,44 @@ describe('expired traces', () => {
     return span;
   }
 
-  /** Until a statement waits for a lock. */
-  async function waiting(): Promise<void> {
+  /** Waits until a statement waits for a lock. */
+  async function waitForLock(): Promise<void> {
     const waits = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
     while ((await app.database.query(waits)).length === 0) await delay(10);
   }
 
-  /** How much is kept of what belongs to a trace. */
-  async function keptOf({ traceId }: TestSpan): Promise<object> {
-    const [kept] = await app.database.query<object>(
+  /** Counts the remaining rows of a trace. */
+  async function remainingRowsOf({ traceId }: TestSpan): Promise<object> {
+    const [row] = await app.database.query<object>(
       `SELECT (SELECT count(*) FROM traces WHERE trace_id = $1) AS traces,
          (SELECT count(*) FROM trace_models WHERE trace_id = $1) AS models,
          (SELECT count(*) FROM span_sources WHERE resource::text LIKE '%' || $1 || '%') AS sources`,
       [traceId],
     );
-    return kept!;
+    return row!;
   }
 
   it('are dropped by day, with all their data', async () => {
-    const last = await arrived(KEPT_DAYS);
-    const [over, longOver] = [await arrived(KEPT_DAYS + 1), await arrived(400)];
-    await sweep();
+    const last = await traceFrom(RETENTION_DAYS);
+    const [over, longOver] = [await traceFrom(RETENTION_DAYS + 1), await traceFrom(400)];
+    await dropExpired();
     const days = await partitions();
-    expect(days).toContain(await daysAgo(KEPT_DAYS));
-    for (const day of [await daysAgo(KEPT_DAYS + 1), await daysAgo(400)]) expect(days).not.toContain(day);
+    expect(days).toContain(await daysAgo(RETENTION_DAYS));
+    for (const day of [await daysAgo(RETENTION_DAYS + 1), await daysAgo(400)]) expect(days).not.toContain(day);
     expect(await spansOf(last.traceId)).toEqual([200, [last.spanId]]);
-    expect(await keptOf(last)).toEqual({ traces: 1, models: 1, sources: 1 });
+    expect(await remainingRowsOf(last)).toEqual({ traces: 1, models: 1, sources: 1 });
     for (const { traceId } of [over, longOver]) expect((await spansOf(traceId))[0]).toBe(404);
-    // sources are kept a little longer than what came from them
-    expect(await keptOf(over)).toEqual({ traces: 0, models: 0, sources: 1 });
-    expect(await keptOf(longOver)).toEqual({ traces: 0, models: 0, sources: 0 });
+    // sources are stored a little longer than their records
+    expect(await remainingRowsOf(over)).toEqual({ traces: 0, models: 0, sources: 1 });
+    expect(await remainingRowsOf(longOver)).toEqual({ traces: 0, models: 0, sources: 0 });
   });
 
-  it('take their sessions along, and update those with traces left', async () => {
+  it('are dropped with their sessions, and update sessions that have other traces', async () => {
     const day = { 'session.id': 'of a day' };
     const [over, kept, last] = [
-      await arrived(KEPT_DAYS + 3, { attributes: day }),
-      await arrived(1, { attributes: { 'session.id': 'of two' } }),
-      await arrived(KEPT_DAYS + 3, {
+      await traceFrom(RETENTION_DAYS + 3, { attributes: day }),
+      await traceFrom(1, { attributes: { 'session.id': 'of two' } }),
+      await traceFrom(RETENTION_DAYS + 3, {
         attributes: { 'session.id': 'of two' },
         start: SPAN_START + 3_600_000_000_000n,
       }),
@@ -129,42 +129,42 @@ describe('expired traces', () => {
       ['of two', '2026-11-20T01:00:00.000Z'],
       ['of a day', '2026-11-20T00:00:00.000Z'],
     ]);
-    await sweep();
+    await dropExpired();
     for (const { traceId } of [over, last]) expect((await spansOf(traceId))[0]).toBe(404);
     expect((await spansOf(kept.traceId))[0]).toBe(200);
     expect(await sessions()).toEqual([['of two', '2026-11-20T00:00:00.000Z']]);
     expect(await inconsistentSessions(app.database)).toEqual([]);
   });
 
-  it('start anew with a late span', async () => {
-    const over = await arrived(KEPT_DAYS + 5);
-    await sweep();
+  it('are created again by a late span', async () => {
+    const over = await traceFrom(RETENTION_DAYS + 5);
+    await dropExpired();
     expect((await exporter.protobuf([over])).status).toBe(200);
     expect(await spansOf(over.traceId)).toEqual([200, [over.spanId]]);
-    await sweep();
+    await dropExpired();
     expect(await spansOf(over.traceId)).toEqual([200, [over.spanId]]);
   });
 
   it('are dropped once by concurrent workers', async () => {
-    const over = await Promise.all([7, 8, 9].map((days) => arrived(KEPT_DAYS + days)));
-    const other = await createTestWorker(app, { TRACE_RETENTION_DAYS: String(KEPT_DAYS) });
+    const over = await Promise.all([7, 8, 9].map((days) => traceFrom(RETENTION_DAYS + days)));
+    const other = await createTestWorker(app, { TRACE_RETENTION_DAYS: String(RETENTION_DAYS) });
     try {
-      await Promise.all([sweep(), sweep(other)]);
+      await Promise.all([dropExpired(), dropExpired(other)]);
     } finally {
       await other.close();
     }
-    for (const span of over) expect(await keptOf(span)).toMatchObject({ traces: 0, models: 0 });
+    for (const span of over) expect(await remainingRowsOf(span)).toMatchObject({ traces: 0, models: 0 });
   });
 
   it('wait for exports in progress, and lose no acknowledged span', async () => {
-    const over = await arrived(KEPT_DAYS + 11);
+    const over = await traceFrom(RETENTION_DAYS + 11);
     const another = newSpan({ traceId: over.traceId });
     let release!: () => void;
     const held = new Promise<void>((resolve) => (release = resolve));
     const locked = new Promise<void>((resolve, reject) => {
       app.database
         .transaction(async (tx) => {
-          // an export finds the trace, and has to wait with its spans
+          // an export finds the trace, and must wait before it stores its spans
           await tx.query('LOCK TABLE spans IN SHARE MODE');
           resolve();
           await held;
@@ -173,20 +173,20 @@ describe('expired traces', () => {
     });
     await locked;
     const stored = exporter.protobuf([another]);
-    await waiting();
-    await sweep();
-    expect(await keptOf(over)).toMatchObject({ traces: 1 });
-    expect(await partitions()).toContain(await daysAgo(KEPT_DAYS + 11));
+    await waitForLock();
+    await dropExpired();
+    expect(await remainingRowsOf(over)).toMatchObject({ traces: 1 });
+    expect(await partitions()).toContain(await daysAgo(RETENTION_DAYS + 11));
     release();
     expect((await stored).status).toBe(200);
     expect((await spansOf(over.traceId))[1].sort()).toEqual([over.spanId, another.spanId].sort());
-    await sweep();
+    await dropExpired();
     expect((await spansOf(over.traceId))[0]).toBe(404);
-    expect(await partitions()).not.toContain(await daysAgo(KEPT_DAYS + 11));
+    expect(await partitions()).not.toContain(await daysAgo(RETENTION_DAYS + 11));
   });
 
   it('are dropped after exports in progress have ended', async () => {
-    const over = await arrived(KEPT_DAYS + 13, { attributes: { 'session.id': 'of the rest' } });
+    const over = await traceFrom(RETENTION_DAYS + 13, { attributes: { 'session.id': 'of the rest' } });
     const another = newSpan({ traceId: over.traceId });
     let release!: () => void;
     const held = new Promise<void>((resolve) => (release = resolve));
@@ -194,29 +194,29 @@ describe('expired traces', () => {
     await new Promise<void>((resolve, reject) => {
       writing = app.database
         .transaction(async (tx) => {
-          // what an export does to the row of a trace that it adds to
+          // like an export that adds to the trace
           await tx.query('UPDATE traces SET span_count = span_count + 1 WHERE trace_id = $1', [over.traceId]);
           resolve();
           await held;
         })
         .catch(reject);
     });
-    const swept = sweep();
-    await waiting();
+    const swept = dropExpired();
+    await waitForLock();
     release();
     await Promise.all([writing, swept]);
-    expect(await partitions()).not.toContain(await daysAgo(KEPT_DAYS + 13));
-    expect(await keptOf(over)).toMatchObject({ traces: 0, models: 0 });
+    expect(await partitions()).not.toContain(await daysAgo(RETENTION_DAYS + 13));
+    expect(await remainingRowsOf(over)).toMatchObject({ traces: 0, models: 0 });
     expect(await inconsistentSessions(app.database)).toEqual([]);
     expect((await exporter.protobuf([another])).status).toBe(200);
     expect(await spansOf(over.traceId)).toEqual([200, [another.spanId]]);
   });
 
-  it('are kept forever by default', async () => {
-    const old = await arrived(5_000);
+  it('are stored forever by default', async () => {
+    const old = await traceFrom(5_000);
     const keeping = await createTestWorker(app);
     try {
-      await sweep(keeping);
+      await dropExpired(keeping);
     } finally {
       await keeping.close();
     }

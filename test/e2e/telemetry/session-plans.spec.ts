@@ -4,10 +4,10 @@ import { addMissingSessions, MINUTE, ReadingWorkspace } from './reading.fixture'
 
 const TRACES = 20_000;
 const SESSIONS = 20;
-/** Rows that a statement may go through for them: some for each, where it would be all traces for each. */
+/** Maximum number of rows that a statement may read: some per session, instead of all traces per session. */
 const SOME = 15 * SESSIONS;
 
-/** Exports and retention stay quick when the statistics are outdated. */
+/** Exports and retention must stay fast if the statistics are outdated. */
 describe('updating sessions with skewed statistics', () => {
   let app: TestApp;
   let space: ReadingWorkspace;

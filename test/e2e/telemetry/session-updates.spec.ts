@@ -8,7 +8,7 @@ describe('the table of sessions', () => {
   let space: ReadingWorkspace;
 
   beforeAll(async () => {
-    // a quarter of them stores traces: ten transactions at once
+    // a quarter of the connections stores traces: ten transactions at a time
     app = await createTestApp({ env: { DATABASE_POOL_SIZE: '40' } });
   });
   beforeEach(async () => {
@@ -35,7 +35,7 @@ describe('the table of sessions', () => {
     attributes: session === undefined ? {} : { 'session.id': session },
   });
 
-  it('follows a trace that turns out to be of another session', async () => {
+  it('follows a trace that turns out to belong to another session', async () => {
     const traceId = newTraceId();
     await space.send([span(traceId, 5, 'guessed'), span(newTraceId(), 1, 'other')]);
     expect(await sessions()).toEqual([
@@ -46,7 +46,7 @@ describe('the table of sessions', () => {
     expect(await sessions()).toEqual([['other', '00:04', 2]]);
   });
 
-  it('follows a trace that turns out to have begun earlier', async () => {
+  it('follows a trace that turns out to have started earlier', async () => {
     const traceId = newTraceId();
     await space.send([
       span(traceId, 9, 'late'),
@@ -65,9 +65,9 @@ describe('the table of sessions', () => {
   });
 
   it.each([
-    ['have begun earlier', undefined, 1, [['shared', '00:07', 2]]],
+    ['have started earlier', undefined, 1, [['shared', '00:07', 2]]],
     [
-      'be of another session',
+      'belong to another session',
       'other',
       8,
       [
@@ -76,7 +76,7 @@ describe('the table of sessions', () => {
       ],
     ],
   ] as const)(
-    'finds concurrently stored traces when a trace turns out to %s',
+    'includes concurrently stored traces if a trace turns out to %s',
     async (_, session, minute, reported) => {
       const traceId = newTraceId();
       await space.send([span(traceId, 9, 'shared')]);
@@ -86,7 +86,7 @@ describe('the table of sessions', () => {
       await new Promise<void>((resolve, reject) => {
         writing = app.database
           .transaction(async (tx) => {
-            // another trace of the session, by a writer that is not done yet
+            // another trace of the session, by a writer that has not committed yet
             await tx.query(
               `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, session_id)
              VALUES ($1, $2, '2026-11-20T00:07:00Z', '2026-11-20T00:07:00Z', 1, 0, '{}', 'shared')`,

@@ -74,7 +74,7 @@ describe('sessions', () => {
     expect(ids(await list(space, '?sort=last_started_at'))).toEqual(['a', 'b']);
   });
 
-  it('have a cost only if that of every trace is known', async () => {
+  it('have a cost only if the cost of every trace is known', async () => {
     const own = await ReadingWorkspace.open(app);
     await own.send([
       turn(1, 'unknown', usage(1, 1, 0.1)),
@@ -109,7 +109,7 @@ describe('sessions', () => {
     expect(ids(await list(own, '?offset=39'))).toEqual(ids(whole).slice(39));
   });
 
-  it('are listed and counted when one has most of the traces', async () => {
+  it('are listed and counted if one session has most of the traces', async () => {
     const own = await ReadingWorkspace.open(app);
     await app.database.query(
       `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, session_id)
@@ -133,7 +133,7 @@ describe('sessions', () => {
     expect([ids(second), second.page.total]).toEqual([['old 1'], 4]);
   });
 
-  it('are found by any id', async () => {
+  it('can have any id', async () => {
     const own = await ReadingWorkspace.open(app);
     const names = ['a/b/c', 'with blanks', '漢字 🚀', '%2F', 'a?b#c', 'x'.repeat(255), '..%2f..', '0'];
     await own.send(names.map((name, n) => turn(n, name)));
@@ -160,7 +160,7 @@ describe('sessions', () => {
     expect((await space.viewer.get(`${path}?session_id=b`)).status).toBe(400);
   });
 
-  it('are 404 without traces, and for others', async () => {
+  it('return 404 without traces, and in other workspaces', async () => {
     const elsewhere = space.viewer.in(await space.organization.newWorkspace());
     for (const rest of ['', '/traces']) {
       for (const id of ['c', 'x'.repeat(256), 'a%00', 'A']) {

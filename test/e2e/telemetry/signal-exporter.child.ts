@@ -1,9 +1,9 @@
 /**
- * A program that is instrumented with OpenTelemetry, as users have it: records logs or metrics, exports them and ends. A
+ * A program that is instrumented with OpenTelemetry, like a user's: records logs or metrics, exports them and ends. A
  * process of its own, because the exporters load their transport by a dynamic import, which jest's loader does not know.
  *
- * Arguments: `logs` or `metrics`; `proto` or `http` (JSON); and the exporter's configuration as JSON, empty for that of
- * the environment.
+ * Arguments: `logs` or `metrics`; `proto` or `http` (JSON); and the exporter's configuration as JSON. If it is empty, the
+ * environment applies.
  */
 import { ROOT_CONTEXT, trace, TraceFlags } from '@opentelemetry/api';
 import { SeverityNumber } from '@opentelemetry/api-logs';

@@ -26,7 +26,7 @@ describe('the official OpenTelemetry exporters of logs and metrics, unchanged', 
   });
   afterAll(() => app.close());
 
-  /** Runs an instrumented program. @returns who reads what it has exported when it ends. */
+  /** Runs an instrumented program. @returns a client that can read the exported records */
   async function record(signal: string, kind: string, compression?: string): Promise<ApiClient> {
     const organization = await newOrganization(app);
     const token = await organization.token('runtime');
@@ -53,7 +53,7 @@ describe('the official OpenTelemetry exporters of logs and metrics, unchanged', 
     return new Map(items.map((item: any) => [item.name, item]));
   };
 
-  it.each(EXPORTERS)('deliver whole logs: %s', async (_, kind, compression) => {
+  it.each(EXPORTERS)('deliver complete logs: %s', async (_, kind, compression) => {
     const logs = await logsOf(await record('logs', kind, compression));
     expect(logs).toEqual([
       {
@@ -75,7 +75,7 @@ describe('the official OpenTelemetry exporters of logs and metrics, unchanged', 
     ]);
   });
 
-  it.each(EXPORTERS)('deliver whole metrics: %s', async (_, kind, compression) => {
+  it.each(EXPORTERS)('deliver complete metrics: %s', async (_, kind, compression) => {
     const points = await pointsOf(await record('metrics', kind, compression));
     expect([...points.keys()].sort()).toEqual(['calls', 'duration', 'temperature']);
     const times = { measured_at: expect.any(String), started_at: expect.any(String) };
@@ -100,7 +100,7 @@ describe('the official OpenTelemetry exporters of logs and metrics, unchanged', 
     expect(points.get('temperature')).toMatchObject({ type: 'gauge', temporality: null, value: 21.5 });
   });
 
-  it('find the service by OTEL_EXPORTER_OTLP_ENDPOINT alone', async () => {
+  it('need only OTEL_EXPORTER_OTLP_ENDPOINT to find the service', async () => {
     expect(await logsOf(await record('logs', 'proto'))).toHaveLength(2);
     expect((await pointsOf(await record('metrics', 'http'))).size).toBe(3);
   });

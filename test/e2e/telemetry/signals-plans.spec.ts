@@ -17,15 +17,15 @@ interface Plan {
 const RECORDS = 20_000;
 const DAY = 86_400_000;
 
-/** Partitions of yesterday and of today, each filled. */
+/** The days of the filled partitions: yesterday and today. */
 const DAYS = [1, 0];
 
-/** The UTC day this many days ago. */
+/** Returns the UTC day this many days ago. */
 const dayOf = (back: number): string => new Date(Date.now() - back * DAY).toISOString().slice(0, 10);
 
 const partitionOf = (table: string, back: number): string => `${table}_${dayOf(back).replaceAll('-', '')}`;
 
-describe.each(['that the statistics know', 'that they do not know'])('a workspace %s', (statistics) => {
+describe.each(['with', 'without'])('a workspace %s statistics', (statistics) => {
   let app: TestApp;
   let scope: Scope;
 
@@ -39,9 +39,9 @@ describe.each(['that the statistics know', 'that they do not know'])('a workspac
     const of = async (workspaceId: string): Promise<void> => {
       for (const back of DAYS) await fill(workspaceId, dayOf(back));
     };
-    await of(statistics === 'that they do not know' ? 'wsp_other' : scope.workspaceId);
+    await of(statistics === 'without' ? 'wsp_other' : scope.workspaceId);
     await app.database.query('ANALYZE log_records, metric_points, span_sources');
-    if (statistics === 'that they do not know') await of(scope.workspaceId);
+    if (statistics === 'without') await of(scope.workspaceId);
   });
   afterAll(() => app.close());
 
@@ -52,7 +52,7 @@ describe.each(['that the statistics know', 'that they do not know'])('a workspac
     );
   }
 
-  /** One in a hundred is from another service, severe, of a trace of its own, and of another metric. */
+  /** Fills a day. One in a hundred records has another service, is severe, and has its own trace and another metric. */
   async function fill(workspaceId: string, day: string): Promise<void> {
     const common = `timestamptz '2026-11-20' + n * interval '1 second', 0, gen_random_uuid(), $2::date,
       CASE WHEN n % 100 = 0 THEN 'bank' ELSE 'shop' END, '{}'`;
@@ -73,14 +73,14 @@ describe.each(['that the statistics know', 'that they do not know'])('a workspac
     );
   }
 
-  /** How PostgreSQL does what a list asks for. */
+  /** Returns PostgreSQL's plans for the statements of a list. */
   async function plansOf(list: (on: SqlExecutor) => Promise<unknown>): Promise<Plan[][]> {
     const plans: Plan[] = [];
     await readWithin(app.get(Database), performance.now() + 60_000, (reads) => {
       const query = async (statement: Statement, given?: readonly unknown[]) => {
         const { text, values = given } =
           typeof statement === 'string' ? { text: statement, values: undefined } : statement;
-        // all that a workspace has may be counted along any index
+        // counts of a workspace may use any index
         if (/^\s*SELECT (?!count)/.test(text)) {
           const [row] = await reads.query<any>(`EXPLAIN (FORMAT JSON) ${text}`, values);
           plans.push(row['QUERY PLAN'].parse?.()[0].Plan ?? row['QUERY PLAN'][0].Plan);
@@ -93,7 +93,7 @@ describe.each(['that the statistics know', 'that they do not know'])('a workspac
     return plans.map(nodesIn);
   }
 
-  /** Columns of the indexes of partitions that are used. */
+  /** Returns the names of the partitions' indexes in a plan, without their days. */
   const indexesOf = (nodes: readonly Plan[]): string[] => {
     const names = nodes.flatMap((node) => node['Index Name'] ?? []);
     const days = names.filter((name) => /^(log_records|metric_points)_/.test(name));
@@ -113,7 +113,7 @@ describe.each(['that the statistics know', 'that they do not know'])('a workspac
       logs({ trace_id: `${'0'.repeat(29)}064` }),
       'log_records workspace_id_trace_id_logged_at_log_no_idx',
     ],
-    ['what is severe', logs({ severity: '17' }), 'log_records workspace_id_logged_at_log_no_idx1'],
+    ['severe records', logs({ severity: '17' }), 'log_records workspace_id_logged_at_log_no_idx1'],
     ['an attribute', logs({ attribute: ['a:b'] }), 'log_records workspace_id_logged_at_log_no_idx'],
     ['a text', logs({ q: 'nothing' }), 'log_records workspace_id_logged_at_log_no_idx'],
     ['points', points({}), 'metric_points workspace_id_measured_at_point_no_idx'],
@@ -123,7 +123,7 @@ describe.each(['that the statistics know', 'that they do not know'])('a workspac
       points({ service_name: 'bank', type: 'gauge', attribute: ['unit:s'] }),
       'metric_points workspace_id_service_name_measured_a_idx',
     ],
-  ] as const)('has %s listed along an index in each partition, without sorting', async (_, list, index) => {
+  ] as const)('lists %s by an index in each partition, without sorting', async (_, list, index) => {
     const plans = await plansOf(list);
     const nodes = plans.flat();
     const tables = nodes.filter((node) => /^(log_records|metric_points)/.test(node['Relation Name'] ?? ''));
@@ -133,7 +133,7 @@ describe.each(['that the statistics know', 'that they do not know'])('a workspac
     expect(indexesOf(pages.flat())).toEqual([index]);
   });
 
-  it('has the messages of a trace found along their own index in each partition', async () => {
+  it('finds the messages of a trace by their own index in each partition', async () => {
     const trace = { trace_id: `${'0'.repeat(29)}064`, day: dayOf(0), trace_no: 1, span_count: 1 };
     const plans = await plansOf((on) => new MessageLogRepository(on).ofTraces(scope, [trace], 1_000_000));
     expect(plans.flat().map((node) => node['Node Type'])).not.toContain('Seq Scan');
@@ -143,7 +143,7 @@ describe.each(['that the statistics know', 'that they do not know'])('a workspac
   it.each([
     ['log_records', logs({})],
     ['metric_points', points({})],
-  ] as const)('reads the %s of a page from their own partitions', async (table, list) => {
+  ] as const)('reads the %s of a page only from their partitions', async (table, list) => {
     for (let back = DAYS.length; back < DAYS.length + 50; back++) await makePartition(table, back);
     const plans = await plansOf(list);
     const reads = plans.filter((plan) => plan.some((node) => node['Node Type'] === 'Function Scan'));

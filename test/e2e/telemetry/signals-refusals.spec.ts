@@ -14,7 +14,7 @@ import { SIGNALS } from './signals.harness';
 
 const LIMIT = 64 * 1024;
 
-describe.each(['logs', 'metrics'] as const)('a refused export of %s', (name) => {
+describe.each(['logs', 'metrics'] as const)('a rejected export of %s', (name) => {
   const { path, table, json, protobuf } = SIGNALS[name];
   let app: TestApp;
   let organization: TestOrganization;
@@ -60,8 +60,8 @@ describe.each(['logs', 'metrics'] as const)('a refused export of %s', (name) => 
       10,
       async () => ({ workspaceId: (await newOrganization(app)).workspaceId }),
     ],
-    ['in another coding', 415, 'unsupported_content_encoding', 3, () => ({ encoding: 'zstd' })],
-    ['of too many bytes', 413, 'payload_too_large', 3, () => ({ body: Buffer.alloc(LIMIT + 1) })],
+    ['with an unknown content encoding', 415, 'unsupported_content_encoding', 3, () => ({ encoding: 'zstd' })],
+    ['with too many bytes', 413, 'payload_too_large', 3, () => ({ body: Buffer.alloc(LIMIT + 1) })],
     [
       'that inflates to too many bytes',
       413,
@@ -69,20 +69,20 @@ describe.each(['logs', 'metrics'] as const)('a refused export of %s', (name) => 
       3,
       () => ({ body: gzipSync(Buffer.alloc(LIMIT + 1)), encoding: 'gzip' }),
     ],
-    ['of broken gzip', 400, 'invalid_request', 3, (media) => ({ body: good(media), encoding: 'gzip' })],
-    ['that is cut off', 400, 'invalid_request', 3, (media) => ({ body: good(media).subarray(0, -3) })],
-    ['by another method', 405, 'method_not_allowed', 12, () => ({ method: 'PUT' })],
+    ['with invalid gzip', 400, 'invalid_request', 3, (media) => ({ body: good(media), encoding: 'gzip' })],
+    ['with a truncated body', 400, 'invalid_request', 3, (media) => ({ body: good(media).subarray(0, -3) })],
+    ['with another method', 405, 'method_not_allowed', 12, () => ({ method: 'PUT' })],
   ];
 
   describe.each([
     ['protobuf', PROTOBUF],
     ['JSON', JSON_MEDIA],
   ])('in %s', (_, media) => {
-    it.each(REFUSALS)('%s is answered in its own encoding', async (__, status, code, rpcCode, sent) => {
+    it.each(REFUSALS)('%s gets an error in its own encoding', async (__, status, code, rpcCode, sent) => {
       expectRefusal(await send(media, await sent(media)), media, status, code, rpcCode);
     });
 
-    it('while the database is away has Retry-After', async () => {
+    it('gets Retry-After if the database is unavailable', async () => {
       const answer = await sendWhileDatabaseEnds(media);
       expectRefusal(answer, media, 503, 'service_unavailable', 14);
       expect(answer.headers['retry-after']).toMatch(/^\d+$/);
@@ -106,7 +106,7 @@ describe.each(['logs', 'metrics'] as const)('a refused export of %s', (name) => 
     }
   }
 
-  it('of another media type gets the supported ones in JSON', async () => {
+  it('with another media type gets the supported ones in JSON', async () => {
     const answer = await send('text/plain', { body: good(JSON_MEDIA) });
     expect([answer.status, answered.json(answer).code]).toEqual([415, 'unsupported_media_type']);
   });
@@ -122,7 +122,7 @@ describe.each(['logs', 'metrics'] as const)('a refused export of %s', (name) => 
     expect((await reader.get(path)).body.page.total).toBe(1);
   });
 
-  /** Sends an export, and ends the connection that its transaction runs on. */
+  /** Sends an export, and terminates the connection of its transaction. */
   async function sendWhileDatabaseEnds(media: string): Promise<ExportAnswer> {
     const database = new Client({ connectionString: app.databaseUrl });
     await database.connect();

@@ -15,7 +15,7 @@ import { JSON_MEDIA, RawExporter } from './otlp.harness';
 import { SIGNALS, type TestSignal } from './signals.harness';
 
 const DAYS = { TRACE_RETENTION_DAYS: '5', LOG_RETENTION_DAYS: '10' };
-/** Metrics have no number of their own. */
+/** The retention in days. Metrics have no setting of their own. */
 const KEPT = { logs: 10, metrics: 5 };
 
 describe('expired logs and metrics', () => {
@@ -44,8 +44,8 @@ describe('expired logs and metrics', () => {
     return row!.day;
   }
 
-  /** Stores a record of its own service that arrived this many days ago. */
-  async function arrived({ path, json, table }: TestSignal, days: number): Promise<string> {
+  /** Stores a record with its own service that arrived this many days ago. */
+  async function recordFrom({ path, json, table }: TestSignal, days: number): Promise<string> {
     const text = randomUUID();
     const body = json([{ text, service: text }]);
     expect((await exporter.send(body, { media: JSON_MEDIA, path })).status).toBe(200);
@@ -64,8 +64,8 @@ describe('expired logs and metrics', () => {
 
   it.each(['logs', 'metrics'] as const)('are dropped by day: %s', async (name) => {
     const signal = SIGNALS[name];
-    const kept = await arrived(signal, KEPT[name]);
-    const over = await arrived(signal, KEPT[name] + 1);
+    const kept = await recordFrom(signal, KEPT[name]);
+    const over = await recordFrom(signal, KEPT[name] + 1);
     await worker.get(SignalRetention).deleteExpired();
     const days = await app.get(DayPartitionRepository).list(signal.table);
     expect(days).toContain(await dayBefore(KEPT[name]));
@@ -74,14 +74,14 @@ describe('expired logs and metrics', () => {
     expect([services.includes(kept), services.includes(over)]).toEqual([true, false]);
   });
 
-  it('keep the sources that are still referred to', async () => {
-    const text = await arrived(SIGNALS.logs, KEPT.logs);
+  it('keep the sources that are still referenced', async () => {
+    const text = await recordFrom(SIGNALS.logs, KEPT.logs);
     await worker.get(TraceRetention).deleteExpired();
     const { items } = (await reader.get(`${SIGNALS.logs.path}?service_name=${text}`)).body;
     expect(items).toMatchObject([{ resource: { attributes: { 'service.name': text } } }]);
   });
 
-  it('are stored anew when the export is repeated much later', async () => {
+  it('are stored again if the export is repeated much later', async () => {
     const { path, json } = SIGNALS.logs;
     const [old, recent] = [randomUUID(), randomUUID()];
     const bodies = [old, recent].map((text) => json([{ text, service: text }]));

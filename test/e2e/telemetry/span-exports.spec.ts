@@ -78,7 +78,7 @@ describe('the spans of a trace', () => {
     expect((await space.viewer.get(`${TRACES}/${traceId}/spans?sort=name`)).status).toBe(422);
   });
 
-  it('are exported as in the list, one per line, by start', async () => {
+  it('are exported with the members of the list, one per line, by start', async () => {
     const traceId = await trace(1_201);
     const { items } = await space.pages(`${TRACES}/${traceId}/spans?limit=500`);
     const lines = await exported(traceId);
@@ -100,11 +100,11 @@ describe('the spans of a trace', () => {
     expect([csv.status, csv.body.code]).toEqual([422, 'validation_failed']);
   });
 
-  it('are read at the client’s pace, and no further after a disconnect', async () => {
+  it('are read at the client’s pace, and not after a disconnect', async () => {
     const traceId = await trace(60, { blob: 'x'.repeat(MIB) });
     const transactions = jest.spyOn(app.database, 'transaction');
     const pages = jest.spyOn(TraceStore.prototype, 'listSpans');
-    const answer = await unread(`${TRACES}/${traceId}/spans/export`);
+    const answer = await openUnread(`${TRACES}/${traceId}/spans/export`);
     await once(answer, 'readable');
     await app.database.query('SELECT pg_sleep(0.5)');
     const begun = transactions.mock.calls.length;
@@ -113,7 +113,7 @@ describe('the spans of a trace', () => {
     await app.database.query('SELECT pg_sleep(0.5)');
     expect(transactions.mock.calls.length).toBeLessThanOrEqual(begun + 1);
     const read = await Promise.allSettled(pages.mock.results.map(({ value }) => value));
-    // only the last page may have been under way when the client left
+    // only the last page may have been in progress when the client disconnected
     if (read.at(-1)!.status === 'rejected') {
       expect(read.pop()).toMatchObject({ reason: { detail: expect.stringMatching(/^The client closed/) } });
     }
@@ -123,9 +123,9 @@ describe('the spans of a trace', () => {
     pages.mockRestore();
   });
 
-  it('are aborted when the trace is deleted meanwhile', async () => {
+  it('are aborted if the trace is deleted in the meantime', async () => {
     const traceId = await trace(60, { blob: 'x'.repeat(MIB) });
-    const answer = await unread(`${TRACES}/${traceId}/spans/export`);
+    const answer = await openUnread(`${TRACES}/${traceId}/spans/export`);
     await once(answer, 'readable');
     await app.database.query('DELETE FROM traces WHERE trace_id = $1', [traceId]);
     const reading = (async () => {
@@ -134,8 +134,8 @@ describe('the spans of a trace', () => {
     await expect(reading).rejects.toThrow('aborted');
   });
 
-  /** An answer that nothing is taken of yet. */
-  async function unread(path: string): Promise<IncomingMessage> {
+  /** Returns a response of which nothing has been read yet. */
+  async function openUnread(path: string): Promise<IncomingMessage> {
     const request = http.get(app.url + path, {
       agent: false,
       headers: {

@@ -36,7 +36,7 @@ describe('the trace store', () => {
     await writer.write([await inSlices(steps)]);
   }
 
-  /** A trace of one root that starts this many minutes later. */
+  /** Returns a trace with one root that starts this many minutes later. */
   const trace = (minute: number, session?: string): TestSpan =>
     newSpan({
       name: `at ${minute}`,
@@ -52,7 +52,7 @@ describe('the trace store', () => {
   const sessions = async (scope: Scope, selection: TraceSelection, limit = 10): Promise<string[]> =>
     (await store.sessionRefs(scope, selection, limit)).map((one) => one.session_id);
 
-  it('has the root’s input and output, as JSON or text', async () => {
+  it('returns the root’s input and output, as JSON or text', async () => {
     const scope = newScope();
     const span = newSpan({
       attributes: {
@@ -133,7 +133,7 @@ describe('the trace store', () => {
     expect(await store.readSpans(scope, [late.traceId], { limit: 1, maxBytes: ANY_SIZE })).toHaveLength(1);
   });
 
-  it('reads content up to a size, and reports the total', async () => {
+  it('reads content up to a maximum size, and reports the total size', async () => {
     const scope = newScope();
     const blob = 'x'.repeat(1_000);
     const large = (minute: number): TestSpan => ({

@@ -15,7 +15,7 @@ import { type FeedPosition, TraceFeedRepository } from '../../../src/telemetry';
 import type { FeedQuery } from '../../../src/telemetry/traces/trace-feed.repository';
 import { workOf } from '../evaluation/work.harness';
 
-/** No trace is missed because it arrives while others are read. */
+/** No trace must be missed if it arrives while others are read. */
 describe('trace arrivals', () => {
   let app: TestApp;
   let arrivals: TraceFeedRepository;
@@ -64,7 +64,7 @@ describe('trace arrivals', () => {
     expect(await ids({ after: place, before_us: place!.arrived_us + 1 })).toEqual([]);
   });
 
-  it('move to the end with a new span, but not with a repeated one', async () => {
+  it('move to the end with a new span, but not with a repeated span', async () => {
     const root = newSpan();
     await send([root]);
     const [other] = await send([{}]);
@@ -74,7 +74,7 @@ describe('trace arrivals', () => {
     expect(await ids()).toEqual([other, root.traceId]);
   });
 
-  it('count a session at its last trace', async () => {
+  it('return a session at its last trace', async () => {
     const of = (session: string) => ({ attributes: { 'session.id': session } });
     await send([of('a')]);
     await send([of('b')]);
@@ -82,7 +82,7 @@ describe('trace arrivals', () => {
     await send([{}]);
     const found = (await read({ grain: 'session' })).map((one) => one.target_id);
     expect(found).toEqual([null, 'b', 'a', null]);
-    // also one that is not to be read yet puts the session off
+    // even a trace that cannot be read yet moves the session to the end
     const [last] = await read({ after: begin, limit: 1 });
     const early = await read({ grain: 'session', before_us: last!.arrived_us + 1 });
     expect(early.map((one) => one.target_id)).toEqual([null]);
@@ -98,10 +98,10 @@ describe('trace arrivals', () => {
       ],
     ],
     ['a model', [{ field: 'model', among: ['gpt'] }]],
-    ['a state', [{ field: 'status', among: ['error'] }]],
+    ['a status', [{ field: 'status', among: ['error'] }]],
     ['its session', [{ field: 'session_id', among: ['wanted'] }]],
     [
-      'more than one thing',
+      'several conditions',
       [
         { field: 'span_count', from: 1 },
         { field: 'root_name', among: [null, 'wanted'] },
@@ -158,7 +158,7 @@ describe('trace arrivals', () => {
       expect(open.settled_us).toBeLessThan(open.now_us);
       expect(await ids({ before_us: open.settled_us })).toEqual([]);
       await late.query('COMMIT');
-      // a reader that stops at the settled time has passed neither
+      // a reader that stops at the settled time has skipped neither
       while ((await arrivals.clock()).settled_us <= open.now_us) await delay(5);
       const { settled_us } = await arrivals.clock();
       expect(await ids({ before_us: settled_us })).toEqual([expect.any(String), early]);
@@ -171,7 +171,7 @@ describe('trace arrivals', () => {
     const STORED = 20_000;
 
     beforeEach(async () => {
-      // of a workspace that the statistics do not know: all of it came before, in one session
+      // the workspace is not in the statistics: all other traces arrived before, in one session
       await app.database.query(
         `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, session_id,
                              arrived_at)

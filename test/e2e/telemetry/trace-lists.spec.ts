@@ -15,7 +15,7 @@ describe('the list of traces', () => {
   });
   afterAll(() => app.close());
 
-  it('shows each trace with its totals, newest first', async () => {
+  it('returns each trace with its totals, newest first', async () => {
     const own = await ReadingWorkspace.open(app);
     const [first] = await own.send([
       {
@@ -162,7 +162,7 @@ describe('the list of traces', () => {
     });
   });
 
-  describe('examines a bounded number of traces for a page', () => {
+  describe('checks a bounded number of traces for a page', () => {
     /** Inserts traces without spans, some of them named `rare`. */
     async function fill(own: ReadingWorkspace, traces: number, spans: number, every = 1): Promise<void> {
       await app.database.query(
@@ -216,7 +216,7 @@ describe('the list of traces', () => {
     });
   });
 
-  it('refuses unknown parameters', async () => {
+  it('rejects unknown parameters', async () => {
     const wrong: [string, number, string][] = [
       ['?sesion_id=x', 400, 'invalid_query'],
       ['?cursor=nonsense', 400, 'invalid_query'],
@@ -244,7 +244,7 @@ describe('the list of traces', () => {
     }
   });
 
-  it('accepts cursors of its own sort only', async () => {
+  it('accepts only cursors of its own sort', async () => {
     const { page } = await space.list('?limit=1&root_name=ask');
     const { body } = await space.viewer.get(`${TRACES}?sort=started_at&cursor=${page.next_cursor}`);
     expect([body.status, body.code]).toEqual([400, 'invalid_query']);

@@ -9,18 +9,18 @@ import { ReadingWorkspace } from './reading.fixture';
 
 const MIB = 1024 * 1024;
 const SPANS = 50_000;
-/** What the spans come to as they are exported, at least: to hold that takes more than the bounds below. */
+/** Minimum size of the exported spans. Buffering them would exceed the bounds below. */
 const EXPORT_BYTES = 350 * MIB;
 
 /** A trace of 50,000 spans must not exhaust the memory of the process. */
-describe('the memory of the process that a trace of 50,000 spans is read from', () => {
+describe('the memory of a process that reads a trace of 50,000 spans', () => {
   let app: TestApp;
   let space: ReadingWorkspace;
   let child: ChildProcess;
   let client: ApiClient;
   let headers: Record<string, string>;
   let traceId: string;
-  /** Another trace, of one span. */
+  /** Another trace, with one span. */
   let small: string;
 
   beforeAll(async () => {
@@ -39,7 +39,7 @@ describe('the memory of the process that a trace of 50,000 spans is read from', 
     await app.database.query('UPDATE traces SET span_count = $1', [SPANS]);
     [small] = (await space.send([{}])) as [string];
     child = fork(path.resolve('dist/test/e2e/evaluation/upload-memory.child.js'), {
-      // Delays caused by other processes are not measured.
+      // a long timeout, so that delays caused by other processes do not matter
       env: { PATH: process.env.PATH, ...app.env, REQUEST_TIMEOUT_MS: '120000' },
       execArgv: ['--expose-gc'],
     });
@@ -62,7 +62,7 @@ describe('the memory of the process that a trace of 50,000 spans is read from', 
     return (await answered)[0];
   }
 
-  /** What `work` makes the process hold at most, in MiB. */
+  /** Returns by how much memory the process grows during `work`, in MiB. */
   async function growth(work: () => Promise<unknown>): Promise<number> {
     await use();
     await work();
@@ -70,8 +70,8 @@ describe('the memory of the process that a trace of 50,000 spans is read from', 
     return Math.round((held[1] - held[0]) / MIB);
   }
 
-  /** Reads an export to its end, and keeps nothing of it. */
-  async function exported(id: string): Promise<{ bytes: number; lines: number }> {
+  /** Reads an export to its end without buffering it. */
+  async function readExport(id: string): Promise<{ bytes: number; lines: number }> {
     const request = http.get(`${client.baseUrl}${TRACES}/${id}/spans/export`, { agent: false, headers });
     const [answer] = (await once(request, 'response')) as [IncomingMessage];
     const read = { bytes: 0, lines: 0 };
@@ -82,18 +82,18 @@ describe('the memory of the process that a trace of 50,000 spans is read from', 
     return read;
   }
 
-  it('grows by a fraction of the stream', async () => {
-    await exported(small);
+  it('grows by a fraction of the export', async () => {
+    await readExport(small);
     const held = await growth(async () => {
-      const { bytes, lines } = await exported(traceId);
+      const { bytes, lines } = await readExport(traceId);
       expect(lines).toBe(SPANS);
       expect(bytes).toBeGreaterThan(EXPORT_BYTES);
     });
-    // the most of it is what was let go of, and not yet cleared away
+    // most of it is garbage that is not yet collected
     expect(held).toBeLessThan(320);
   }, 180_000);
 
-  it('grows by the start of the tree, or by one page', async () => {
+  it('grows only by the first spans of the tree, or by one page', async () => {
     const get = async (rest: string): Promise<any> => {
       const { status, body } = await client.get(`${TRACES}/${traceId}${rest}`);
       expect(status).toBe(200);

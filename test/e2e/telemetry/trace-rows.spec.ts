@@ -38,7 +38,7 @@ describe('the row of a trace', () => {
   const traceOf = async (traceId: string): Promise<any> =>
     (await client.get(`/eval/v1/experiments/${experiment}/traces/${traceId}`)).body;
 
-  /** An agent's run: the root, which repeats the tokens of its calls, and what is below it. */
+  /** Returns an agent run: the root, which repeats the tokens of its calls, and the spans below it. */
   function run(): TestSpan[] {
     const traceId = newTraceId();
     const root = newSpan({
@@ -116,13 +116,13 @@ describe('the row of a trace', () => {
     });
   });
 
-  it('has the agent’s tokens when no call below has any', async () => {
+  it('has the agent’s tokens if no call below has any', async () => {
     const [root] = run();
     await exporter.protobuf([root!]);
     expect(await traceOf(root!.traceId)).toMatchObject({ input_tokens: 330, output_tokens: 33 });
   });
 
-  it('has no tokens and cost when no span has any', async () => {
+  it('has no tokens and cost if no span has any', async () => {
     const span = newSpan();
     await exporter.protobuf([span]);
     expect(await traceOf(span.traceId)).toMatchObject({
@@ -146,7 +146,7 @@ describe('the row of a trace', () => {
       ...more,
     });
     const reporting = (dollars: number): TestAttributes => step({ 'gen_ai.usage.cost': dollars });
-    /** The first is the root, the others are below it; each is sent by itself, the last one first. */
+    /** Sends a trace: the first span is the root, the others are below it. Sends each span alone, the last one first. */
     const trace = async (first: TestAttributes, ...below: TestAttributes[]): Promise<string> => {
       const root = newSpan({ attributes: first });
       const { traceId, spanId: parentSpanId } = root;
@@ -160,7 +160,7 @@ describe('the row of a trace', () => {
     const priced = call('gpt-4o', 400_000);
     const unpriced = call('own-model', 400_000);
 
-    it('is unknown when a call has no price', async () => {
+    it('is unknown if a call has no price', async () => {
       expect(await costOf(root, priced, priced)).toBe(2);
       expect(await costOf(root, priced, unpriced)).toBeNull();
       expect(await costOf(root, unpriced, priced)).toBeNull();
@@ -172,30 +172,30 @@ describe('the row of a trace', () => {
       expect(await traceOf(traceId)).toMatchObject({ cost_usd: null, input_tokens: 800_000, span_count: 2 });
     });
 
-    it('is known when calls report their own cost, or used nothing', async () => {
+    it('is known if calls report their own cost, or used nothing', async () => {
       expect(await costOf(root, priced, { ...unpriced, 'gen_ai.usage.cost': 0.5 })).toBe(1.5);
       expect(await costOf(root, priced, call('own-model', 0))).toBe(1);
       expect(await costOf(reporting(4), priced)).toBe(1);
       expect(await costOf(root, priced, step(call('own-model', 9)), step(unpriced))).toBeNull();
     });
 
-    it('is the root’s own if that is no less than the calls’', async () => {
+    it('is the cost that the root reports, unless the calls cost more', async () => {
       expect(await costOf(reporting(4), priced, unpriced)).toBe(4);
       expect(await costOf(reporting(1), priced, unpriced)).toBe(1);
       expect(await costOf(reporting(0.5), priced, unpriced)).toBeNull();
       expect(await costOf(reporting(0.5), unpriced)).toBe(0.5);
-      // a step that may be above some of them, and a root whose tokens are reckoned by the price of one model
+      // not the cost of a step, which may cover only some calls, and not the price of a root's tokens by one model
       expect(await costOf(root, priced, reporting(4), unpriced)).toBeNull();
       expect(await costOf({ ...priced, ...root }, unpriced)).toBeNull();
     });
 
-    it('is that of the most expensive step without calls', async () => {
+    it('is the cost of the most expensive step if there are no calls', async () => {
       expect(await costOf({ ...priced, ...root }, reporting(0.5))).toBe(1);
       expect(await costOf(reporting(0.5), {})).toBe(0.5);
       expect(await costOf({ ...unpriced, ...root }, { ...call('gpt-4o', 1_000), ...root })).toBeNull();
     });
 
-    it('decides a budget check only when known', async () => {
+    it('decides a budget check only if it is known', async () => {
       const definition = { checks: [{ type: 'max_cost_usd', max: 3 }] };
       const scorer = { workspace_id, name: 'budget', scorer_kind: 'code', definition };
       const evaluator = await organization.as('evaluator');

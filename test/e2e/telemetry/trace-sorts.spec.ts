@@ -8,7 +8,7 @@ import { MINUTE, MS, ReadingWorkspace } from './reading.fixture';
 
 const LOGS = EVALUATION_FORMS['log records in JSON']!;
 
-describe('the list of traces, by figures and scores', () => {
+describe('the list of traces, by measures and scores', () => {
   let app: TestApp;
   let space: ReadingWorkspace;
 
@@ -25,7 +25,7 @@ describe('the list of traces, by figures and scores', () => {
     return { start, end: start + BigInt(ms) * MS, ...more };
   };
   let times = 0n;
-  /** Gives scores, each [trace, scorer, value]. */
+  /** Records scores, each as [trace, scorer, value]. */
   const score = async (...given: [traceId: string, scorer: string, value: number][]): Promise<void> => {
     const sent = given.map(([traceId, scorer, value]) => ({
       traceId,
@@ -35,12 +35,12 @@ describe('the list of traces, by figures and scores', () => {
     const { status } = await space.exporter.send(LOGS.body(sent), { media: LOGS.media, path: LOGS.path });
     expect(status).toBe(200);
   };
-  /** The names on all pages of this size. */
+  /** Returns the names on all pages of this size. */
   const paged = async (query: string, limit: number): Promise<string[]> => {
     const { items } = await space.pages(`${TRACES}?limit=${limit}&${query}`);
     return items.map(({ root_name }) => root_name);
   };
-  /** The names, which must be the same on one page and on many. */
+  /** Returns the names, which must be the same on one page and on many. */
   const names = async (query: string): Promise<string[]> => {
     const whole = await space.names(`?${query}`);
     expect([query, await paged(query, 1)]).toEqual([query, whole]);
@@ -64,12 +64,12 @@ describe('the list of traces, by figures and scores', () => {
       ]);
     });
 
-    it('has the longest first, or the shortest', async () => {
+    it('puts the longest first, or the shortest', async () => {
       expect(await names('sort=-duration_ms')).toEqual(['d', 'a', 'c', 'b', 'f', 'e']);
       expect(await names('sort=duration_ms')).toEqual(['e', 'f', 'b', 'c', 'a', 'd']);
     });
 
-    it('has traces without a cost last, in both directions, each once', async () => {
+    it('puts traces without a cost last in both directions, each once', async () => {
       const down = await names('sort=-cost_usd');
       expect([down[0], down.slice(1, 3).sort(), down[3], down.slice(4).sort()]).toEqual([
         'b', ['a', 'c'], 'e', ['d', 'f'],
@@ -80,7 +80,7 @@ describe('the list of traces, by figures and scores', () => {
       ]); // prettier-ignore
     });
 
-    it('filters as other lists do', async () => {
+    it('filters like other lists', async () => {
       expect(await names('sort=-duration_ms&status=ok&min_duration_ms=10')).toEqual(['d', 'a', 'c']);
       expect(await names('sort=-duration_ms&status=error')).toEqual(['b']);
       expect(await names('sort=-cost_usd&since=2026-11-20T00:02:00Z&until=2026-11-20T00:05:00Z')).toEqual([
@@ -102,7 +102,7 @@ describe('the list of traces, by figures and scores', () => {
       expect(items[0]).toMatchObject({ cost_usd: 6, duration_ms: 90 });
     });
 
-    it('counts all traces, and refuses an unknown sort and the cursor of another', async () => {
+    it('counts all traces, and rejects an unknown sort and the cursor of another sort', async () => {
       const { page } = await space.list('?sort=-cost_usd&limit=2');
       expect(page.total).toBe(6);
       expect((await space.list('?sort=cost_usd&limit=0')).page.total).toBe(6);
@@ -134,7 +134,7 @@ describe('the list of traces, by figures and scores', () => {
       );
     });
 
-    it('shows the current scores of each trace, the newest first', async () => {
+    it('returns the current scores of each trace, newest first', async () => {
       const { items } = await space.list();
       const shown = items.map(({ root_name, scores }) => [
         root_name,
@@ -164,7 +164,7 @@ describe('the list of traces, by figures and scores', () => {
       expect(body.scores).toHaveLength(2);
     });
 
-    it('shows at most the newest 100 scores of a trace', async () => {
+    it('returns at most the newest 100 scores of a trace', async () => {
       await score(...Array.from({ length: 120 }, (_, n): [string, string, number] => [ids.d!, `s${n}`, n]));
       const { items } = await space.list();
       expect(items[0].scores).toHaveLength(100);
@@ -202,7 +202,7 @@ describe('the list of traces, by figures and scores', () => {
       ['sort=-score:good&root_name=d', []],
       ['sort=score:good&since=2026-11-20T00:01:00Z', ['c', 'b']],
       ['sort=score:good&q=c', ['c']],
-    ])('sorts by a score, and leaves out traces without it: %s', async (query, expected) => {
+    ])('sorts by a score, and omits traces without it: %s', async (query, expected) => {
       expect(await names(query)).toEqual(expected);
     });
 
@@ -215,12 +215,12 @@ describe('the list of traces, by figures and scores', () => {
       ['good:gte:1e999', 400, 'invalid_query'],
       [`${'s'.repeat(256)}:gte:1`, 400, 'invalid_query'],
       ['good:gt:0.5', 422, 'validation_failed'],
-    ])('refuses the score filter %j', async (text, status, code) => {
+    ])('rejects the score filter %j', async (text, status, code) => {
       const { body } = await space.viewer.get(`${TRACES}?score=${encodeURIComponent(text)}`);
       expect([body.status, body.code]).toEqual([status, code]);
     });
 
-    it('refuses a source without scores to select', async () => {
+    it('rejects score_source without a score filter or sort', async () => {
       for (const query of ['', '&sort=-cost_usd']) {
         const { body } = await space.viewer.get(`${TRACES}?score_source=hosted${query}`);
         expect([body.status, body.code, body.errors[0].parameter]).toEqual([
@@ -244,7 +244,7 @@ describe('the list of traces, by figures and scores', () => {
 
   describe('among many traces', () => {
     const COUNT = 6_000;
-    /** More than are sorted without the index. */
+    /** More traces than are sorted without the index. */
     const ALL = 24_000;
     let many: ReadingWorkspace;
     let large: ReadingWorkspace;
@@ -279,7 +279,7 @@ describe('the list of traces, by figures and scores', () => {
       return body.items;
     };
 
-    it('finds the worst traces of a time range behind any number of equal scores outside of it', async () => {
+    it('finds the worst traces of a time range after any number of equal scores outside of the range', async () => {
       const tied = await ReadingWorkspace.open(app);
       await app.database.query(
         `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models)
@@ -320,10 +320,10 @@ describe('the list of traces, by figures and scores', () => {
       }
     });
 
-    it('answers in time while a filter finds nothing, with a cursor to continue', async () => {
+    it('responds in time with a cursor to continue while a filter finds nothing', async () => {
       const hurried = await app.another({ REQUEST_TIMEOUT_MS: '2000' });
       const slow = await ReadingWorkspace.open(app);
-      // so many spans that a page reads the traces one by one
+      // enough spans that a page reads the traces one by one
       await app.database.query(
         `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models)
          SELECT $1, md5($1 || n), now(), now(), 1000000, 0, '{}' FROM generate_series(1, ${ALL}) n`,

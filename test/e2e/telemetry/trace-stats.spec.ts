@@ -7,10 +7,10 @@ import { MS, ReadingWorkspace } from './reading.fixture';
 const PATH = '/telemetry/v1/traces/stats/query';
 const DAY = 86_400_000n * MS;
 
-/** SPAN_START is at midnight. */
+/** A period that starts at SPAN_START, which is midnight. */
 const WEEK = { since: '2026-11-20T00:00:00Z', until: '2026-11-27T00:00:00Z' };
 
-describe('stats of the traces of a workspace', () => {
+describe('statistics of the traces of a workspace', () => {
   let app: TestApp;
   let space: ReadingWorkspace;
 
@@ -54,7 +54,7 @@ describe('stats of the traces of a workspace', () => {
             'input_tokens.sum': 2_000,
             'output_tokens.sum': 200,
             'total_tokens.sum': 2_200,
-            // by MODEL_PRICES, and by the built-in prices
+            // from MODEL_PRICES and from the built-in prices
             'cost_usd.sum': expect.closeTo(0.0028 + 0.0035, 10),
             'error_count.sum': 1,
           },
@@ -66,7 +66,7 @@ describe('stats of the traces of a workspace', () => {
     });
   });
 
-  it('cover the seven days before `until`, which is now, where no times are given', async () => {
+  it('cover the last seven days by default', async () => {
     const now = BigInt(Date.now()) * MS;
     await space.send([
       { start: now - 6n * DAY, end: now - 6n * DAY },
@@ -82,7 +82,7 @@ describe('stats of the traces of a workspace', () => {
     expect([earlier.rows[0].values['count.count'], earlier.until]).toEqual([1, until]);
   });
 
-  it('cover nothing from a later `since` on', async () => {
+  it('cover nothing if `since` is in the future', async () => {
     const since = new Date(Date.now() + 86_400_000).toISOString();
     const { body } = await ask({ since });
     expect([body.since, body.until, body.rows[0].values['count.count']]).toEqual([since, since, 0]);
@@ -116,7 +116,7 @@ describe('stats of the traces of a workspace', () => {
     ['a filter by the day', { ...WEEK, filters: [{ field: 'day', op: 'eq', value: '2026-11-20' }] }, 422],
     ['an unknown status', { ...WEEK, filters: [{ field: 'status', op: 'eq', value: 'odd' }] }, 422],
     ['bounds for a text', { ...WEEK, filters: [{ field: 'session_id', op: 'gte', value: 'x' }] }, 400],
-  ])('refuse %s', async (_, body, status) => {
+  ])('reject %s', async (_, body, status) => {
     expect((await ask(body)).status).toBe(status);
   });
 
@@ -161,7 +161,7 @@ describe('stats of the traces of a workspace', () => {
     ]);
   });
 
-  it('filter as the list does', async () => {
+  it('filter like the list', async () => {
     await space.send([
       at(0n, 10n, { name: 'ask', attributes: { 'session.id': 's1', ...usage('a', 10, 0) } }),
       at(1n, 20n, { name: 'plan', isError: true, attributes: usage('b', 5, 0) }),
@@ -188,7 +188,7 @@ describe('stats of the traces of a workspace', () => {
     ).toEqual([[null, 1]]);
   });
 
-  it('need no role but viewer, and see no other workspace', async () => {
+  it('need only the role viewer, and do not include other workspaces', async () => {
     await space.send([at(0n, 1n)]);
     const other = await ReadingWorkspace.open(app);
     const { body } = await other.viewer.post(PATH, WEEK);

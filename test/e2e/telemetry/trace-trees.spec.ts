@@ -20,7 +20,7 @@ describe('one trace', () => {
     return body;
   };
 
-  /** The tree as it would be drawn. */
+  /** Draws the tree as indented text. */
   const drawn = ({ spans }: any): string[] =>
     spans.map((span: any) => `${' '.repeat(span.depth)}${span.name}`);
 
@@ -101,7 +101,7 @@ describe('one trace', () => {
     expect([trace.root_name, drawn(trace)]).toEqual([null, ['late', 'one', ' other', 'its own parent']]);
   });
 
-  it('has a chain of any depth in a flat answer', async () => {
+  it('has a chain of any depth in a flat response', async () => {
     const traceId = newTraceId();
     const ids = Array.from({ length: 1_200 }, newSpanId);
     await space.send(
@@ -145,7 +145,7 @@ describe('one trace', () => {
     expect((await space.viewer.get(path, { 'if-none-match': etag })).status).toBe(200);
   });
 
-  it('is 404 under invalid ids, and for others', async () => {
+  it('returns 404 for invalid ids, and in other workspaces', async () => {
     const [traceId] = await space.send([{}]);
     const ids = ['nonsense', '0'.repeat(32), traceId!.toUpperCase(), `${traceId}00`, newTraceId(), '%00'];
     for (const rest of ['', '/spans', '/spans/export']) {
