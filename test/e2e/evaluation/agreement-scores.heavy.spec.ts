@@ -1,2 +1,2 @@
-// The same, with more human scores than are read.
+// Runs the same tests, and one with more human scores than the service reads.
 import './agreement-scores.spec';

@@ -1,14 +1,14 @@
 import { createTestApp, sized, type TestApp } from '#testing';
-import { AgreementFixture, by, newTraceId } from './agreement.fixture';
+import { AgreementFixture, newTraceId, scoreBy } from './agreement.fixture';
 import { experimentOf } from './comparison.fixture';
 import { type EvaluationWorkspace, outcome, places, type Result, UNKNOWN_IDS } from './evaluation.harness';
 import { BOOLEAN, HumanScoresFixture, STARS, TONE } from './human-scores.fixture';
 import { fillResultScores } from './result-scores.fixture';
 
-/** Selection of the scores that agreement is computed from. */
-describe('the scores behind agreement', () => {
+/** Tests which scores an agreement is computed from. */
+describe('the scores behind an agreement', () => {
   let app: TestApp;
-  let held: AgreementFixture;
+  let fixture: AgreementFixture;
   let on: HumanScoresFixture;
   let space: EvaluationWorkspace;
 
@@ -16,35 +16,35 @@ describe('the scores behind agreement', () => {
     app = await createTestApp();
   });
   beforeEach(async () => {
-    held = await AgreementFixture.open(app);
-    ({ on, space } = held);
+    fixture = await AgreementFixture.open(app);
+    ({ on, space } = fixture);
   });
   afterAll(() => app.close());
 
-  const code: AgreementFixture['code'] = (source) => held.code(source);
-  const agreement: AgreementFixture['agreement'] = (...given) => held.agreement(...given);
-  const resultsOf = (experimentId: string): Promise<Result[]> => held.resultsOf(experimentId);
+  const code: AgreementFixture['code'] = (source) => fixture.code(source);
+  const agreement: AgreementFixture['agreement'] = (...args) => fixture.agreement(...args);
+  const resultsOf = (experimentId: string): Promise<Result[]> => fixture.resultsOf(experimentId);
   /** Makes a new version of a scorer, with the same definition. */
   const newVersion = async ({ scorer_id }: { scorer_id: string }): Promise<void> => {
     const { status } = await space.editor.patch(`/eval/v1/scorers/${scorer_id}`, { tags: [newTraceId()] });
     expect(status).toBe(200);
   };
-  const ask: AgreementFixture['ask'] = (...given) => held.ask(...given);
+  const ask: AgreementFixture['ask'] = (...args) => fixture.ask(...args);
 
-  it('uses the newest score of a unit, and human scores on the current scale', async () => {
+  it('include the newest score of each unit, and human scores on the current scale', async () => {
     const [judge, person] = [await code(), await on.scorer(STARS)];
     const trace_id = newTraceId();
-    const first = await experimentOf(space, [{ case_id: '1', trace_id, scores: { j: by(judge, 0) } }]);
-    await experimentOf(space, [{ case_id: '1', trace_id, scores: { j: by(judge, 3) } }]);
+    const first = await experimentOf(space, [{ case_id: '1', trace_id, scores: { j: scoreBy(judge, 0) } }]);
+    await experimentOf(space, [{ case_id: '1', trace_id, scores: { j: scoreBy(judge, 3) } }]);
     await on.score(person, { trace_id, score: 5 });
     expect((await agreement(judge, person)).mean_absolute_error).toMatchObject({ units: 1, value: 2 });
     expect((await agreement(judge, person, { experiment_id: first })).mean_absolute_error!.value).toBe(5);
-    // on another scale the earlier score would be far off
+    // The earlier human score used another scale, so it must not count.
     const changed = await space.editor.patch(`/eval/v1/scorers/${person.scorer_id}`, {
       definition: { rubric: 'Is it good?', output: { type: 'numeric', min: 0, max: 100 } },
     });
     expect(changed.status).toBe(200);
-    const other = await experimentOf(space, [{ case_id: '2', scores: { j: by(judge, 60) } }]);
+    const other = await experimentOf(space, [{ case_id: '2', scores: { j: scoreBy(judge, 60) } }]);
     await on.score(person, { result_id: (await resultsOf(other))[0]!.result_id, score: 90 });
     const body = await agreement(judge, person);
     expect(body.mean_absolute_error).toMatchObject({ value: 30, units: 1 });
@@ -54,8 +54,8 @@ describe('the scores behind agreement', () => {
     const [judge, person] = [await code(), await on.scorer(BOOLEAN)];
     await newVersion(judge);
     await experimentOf(space, [
-      { case_id: '1', scores: { j: by(judge, 0), p: by(person, 1) } },
-      { case_id: '2', scores: { j: by(judge, 1, { scorer_version: 2 }), p: by(person, 1) } },
+      { case_id: '1', scores: { j: scoreBy(judge, 0), p: scoreBy(person, 1) } },
+      { case_id: '2', scores: { j: scoreBy(judge, 1, { scorer_version: 2 }), p: scoreBy(person, 1) } },
     ]);
     expect((await agreement(judge, person)).units).toBe(2);
     const second = await agreement(judge, person, { scorer_version: '2' });
@@ -66,10 +66,10 @@ describe('the scores behind agreement', () => {
   it('can be limited to one version of the reference', async () => {
     const [judge, person] = [await code(), await on.scorer(BOOLEAN)];
     const id = await experimentOf(space, [
-      { case_id: '1', scores: { j: by(judge, 1), p: by(person, 1) } },
-      { case_id: '2', scores: { j: by(judge, 1) } },
-      { case_id: '3', scores: { j: by(judge, 1) } },
-      { case_id: '4', scores: { j: by(judge, 1) } },
+      { case_id: '1', scores: { j: scoreBy(judge, 1), p: scoreBy(person, 1) } },
+      { case_id: '2', scores: { j: scoreBy(judge, 1) } },
+      { case_id: '3', scores: { j: scoreBy(judge, 1) } },
+      { case_id: '4', scores: { j: scoreBy(judge, 1) } },
     ]);
     const [, second, third, fourth] = await resultsOf(id);
     await on.score(person, { result_id: third!.result_id, score: true });
@@ -79,35 +79,35 @@ describe('the scores behind agreement', () => {
     await on.score(person, { result_id: fourth!.result_id, label: 'rude' });
     await newVersion(person);
     const patched = await space.editor.patch(`/eval/v1/experiments/${id}/results/${second!.result_id}`, {
-      scores: { p: by(person, 0, { scorer_version: 3 }) },
+      scores: { p: scoreBy(person, 0, { scorer_version: 3 }) },
     });
     expect(patched.status).toBe(200);
-    const of = async (version?: number) => {
-      const asked: Record<string, string> =
+    const agreementOf = async (version?: number) => {
+      const query: Record<string, string> =
         version === undefined ? {} : { reference_scorer_version: `${version}` };
-      const body = await agreement(judge, person, asked);
+      const body = await agreement(judge, person, query);
       const { scorer_version, reference_scorer_version } = body;
       return [scorer_version, reference_scorer_version, body.units, body.mean_absolute_error?.value];
     };
-    // of people's own scores those on the present scale, unless an older version is asked for
-    expect(await of()).toEqual([null, null, 3, (0 + 1 + 2) / 3]);
-    expect(await of(1)).toEqual([null, 1, 2, 0]);
-    expect(await of(2)).toEqual([null, 2, 1, 2]);
-    expect(await of(3)).toEqual([null, 3, 1, 1]);
-    expect(await of(4)).toEqual([null, 4, 0, undefined]);
+    // Without a version, only human scores on the current scale count.
+    expect(await agreementOf()).toEqual([null, null, 3, (0 + 1 + 2) / 3]);
+    expect(await agreementOf(1)).toEqual([null, 1, 2, 0]);
+    expect(await agreementOf(2)).toEqual([null, 2, 1, 2]);
+    expect(await agreementOf(3)).toEqual([null, 3, 1, 1]);
+    expect(await agreementOf(4)).toEqual([null, 4, 0, undefined]);
   });
 
-  it('pairs targets of the same kind only', async () => {
+  it('are paired only if their targets are of the same kind', async () => {
     const [a, b] = [await code(), await code()];
     const name = newTraceId();
-    await experimentOf(space, [{ case_id: '1', session_id: name, scores: { a: by(a, 1) } }]);
-    await experimentOf(space, [{ case_id: '1', trace_id: name, scores: { b: by(b, 1) } }]);
+    await experimentOf(space, [{ case_id: '1', session_id: name, scores: { a: scoreBy(a, 1) } }]);
+    await experimentOf(space, [{ case_id: '1', trace_id: name, scores: { b: scoreBy(b, 1) } }]);
     expect((await agreement(a, b)).units).toBe(0);
-    await experimentOf(space, [{ case_id: '1', session_id: name, scores: { b: by(b, 0.5) } }]);
+    await experimentOf(space, [{ case_id: '1', session_id: name, scores: { b: scoreBy(b, 0.5) } }]);
     expect((await agreement(a, b)).mean_absolute_error).toMatchObject({ units: 1, value: 0.5 });
   });
 
-  it('uses the newest 10,000 units, and reports truncation', async () => {
+  it('include the newest 10,000 units; a larger number is reported as truncated', async () => {
     const [a, b] = [await code(), await code()];
     const { experiment_id: id } = await space.experiment();
     const fill = async (from: number, to: number) => {
@@ -128,15 +128,19 @@ describe('the scores behind agreement', () => {
     expect([all.units, all.is_truncated, all.observed_agreement!.value]).toEqual([10_000, false, 0.9999]);
     await fill(10_001, 10_001);
     for (const query of [{}, { experiment_id: id }] as Record<string, string>[]) {
-      const most = await agreement(a, b, query);
-      // the oldest, on which they disagree, is not included
-      expect([most.units, most.is_truncated, most.observed_agreement!.value]).toEqual([10_000, true, 1]);
+      const truncated = await agreement(a, b, query);
+      // The oldest unit, on which the scorers disagree, is left out.
+      expect([truncated.units, truncated.is_truncated, truncated.observed_agreement!.value]).toEqual([
+        10_000,
+        true,
+        1,
+      ]);
     }
   });
 
   describe('with many annotators', () => {
-    /** Inserts results with a score by the judge and one by each of `people`. */
-    const filled = async (units: number, people: number) => {
+    /** Inserts results, each with one score by the judge and one by each person. */
+    const insertScores = async (units: number, people: number) => {
       const [judge, person] = [await code(), await on.scorer(BOOLEAN)];
       const { experiment_id } = await space.experiment();
       await app.database.query(
@@ -161,21 +165,21 @@ describe('the scores behind agreement', () => {
       return { judge, person, experiment_id };
     };
 
-    it('counts units, not scores', async () => {
-      const { judge, person } = await filled(5_500, 3);
+    it('are counted by unit', async () => {
+      const { judge, person } = await insertScores(5_500, 3);
       for (const pair of [[judge, person], [person, judge]] as const) {
         const body = await agreement(...pair);
         expect([body.units, body.is_truncated]).toEqual([5_500, false]);
-        // two of three say what the judge says
+        // Two of three people agree with the judge.
         expect(body.observed_agreement!.value).toBe(1);
         expect(body.mean_absolute_error!.value).toBeCloseTo(1 / 3, 12);
       }
     }, 180_000); // prettier-ignore
 
-    // inserts 100,000 scores
+    // This test inserts 100,000 scores.
     if (sized(0, 1) === 1) {
-      it('reports truncation of human scores', async () => {
-        const { judge, person, experiment_id } = await filled(1_900, 53);
+      it('are reported as truncated', async () => {
+        const { judge, person, experiment_id } = await insertScores(1_900, 53);
         for (const query of [{}, { experiment_id }] as Record<string, string>[]) {
           const body = await agreement(judge, person, query);
           expect([body.units, body.is_truncated]).toEqual([1_900, true]);
@@ -184,14 +188,14 @@ describe('the scores behind agreement', () => {
     }
   });
 
-  it('uses the score that was sent last when a result has several of one scorer', async () => {
+  it('include the score sent last when a result has several scores by one scorer', async () => {
     const [judge, person] = [await code(), await on.scorer(BOOLEAN)];
-    const scores = { b: by(judge, 0), a: by(judge, 1), c: by(judge, 0), p: by(person, 1) };
+    const scores = { b: scoreBy(judge, 0), a: scoreBy(judge, 1), c: scoreBy(judge, 0), p: scoreBy(person, 1) };
     await experimentOf(space, [{ case_id: '1', scores }]);
     expect((await agreement(judge, person)).mean_absolute_error).toMatchObject({ units: 1, value: 1 });
   });
 
-  it('finds the few units shared with a small reference', async () => {
+  it('include the few units that a scorer with many scores shares with the reference', async () => {
     const [many, few] = [await code(), await on.scorer(BOOLEAN)];
     const { experiment_id: id } = await space.experiment();
     await app.database.query(
@@ -209,8 +213,8 @@ describe('the scores behind agreement', () => {
     expect((await agreement(few, many)).units).toBe(1);
   });
 
-  describe('refuses', () => {
-    it('unknown scorers and experiments, and those of other workspaces', async () => {
+  describe('cannot be requested', () => {
+    it('for unknown scorers and experiments, or for scorers of other workspaces (404)', async () => {
       const [a, b] = [await code(), await on.scorer(BOOLEAN)];
       for (const id of UNKNOWN_IDS) {
         const path = `/eval/v1/scorers/${encodeURIComponent(id)}/agreement?reference_scorer_id=${b.scorer_id}`;
@@ -229,10 +233,10 @@ describe('the scores behind agreement', () => {
       expect(outcome(await (await space.sibling()).get(path))).toEqual([404, 'not_found']);
     });
 
-    it('a query without a reference, with itself as reference, or with invalid values', async () => {
+    it('without a reference, with the scorer as its own reference, or with invalid values (400)', async () => {
       const [a, b] = [await code(), await on.scorer(BOOLEAN)];
       const reference = { reference_scorer_id: b.scorer_id };
-      const refusals: [Record<string, string>, string][] = [
+      const cases: [Record<string, string>, string][] = [
         [{}, 'reference_scorer_id'],
         [{ reference_scorer_id: a.scorer_id }, 'reference_scorer_id'],
         [{ ...reference, scorer_version: '0' }, 'scorer_version'],
@@ -240,7 +244,7 @@ describe('the scores behind agreement', () => {
         [{ ...reference, reference_scorer_version: '1.5' }, 'reference_scorer_version'],
         [{ ...reference, since: '2026-01-01' }, 'since'],
       ];
-      for (const [query, parameter] of refusals) {
+      for (const [query, parameter] of cases) {
         const answer = await ask(a, query);
         expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_query', parameter]);
       }

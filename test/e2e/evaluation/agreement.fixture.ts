@@ -8,19 +8,19 @@ type Fields = Record<string, unknown>;
 
 export const newTraceId = (): string => randomBytes(16).toString('hex');
 
-/** Scores that a client wrote into a result itself. */
-export const by = (scorer: Scorer, score: unknown, more: Fields = {}): Fields => ({
+/** Returns a score that a client writes into a result under a scorer. */
+export const scoreBy = (scorer: Scorer, score: unknown, more: Fields = {}): Fields => ({
   score,
   scorer_id: scorer.scorer_id,
   scorer_version: 1,
   ...more,
 });
 
-/** Results that both scored, as the client says. */
-export const both = (a: Scorer, b: Scorer, pairs: readonly (readonly [unknown, unknown])[]): Fields[] =>
-  pairs.map(([x, y], i) => ({ case_id: `${i}`, scores: { a: by(a, x), b: by(b, y) } }));
+/** Returns results with client scores of both scorers, one result for each pair. */
+export const resultsOfBoth = (a: Scorer, b: Scorer, pairs: readonly (readonly [unknown, unknown])[]): Fields[] =>
+  pairs.map(([x, y], i) => ({ case_id: `${i}`, scores: { a: scoreBy(a, x), b: scoreBy(b, y) } }));
 
-/** A workspace for the agreement of scorers. */
+/** A workspace with scorers whose agreement is measured. */
 export class AgreementFixture {
   private names = 0;
 
@@ -34,17 +34,17 @@ export class AgreementFixture {
     return this.on.space;
   }
 
-  /** A scorer of code. */
+  /** Creates a code scorer. */
   async code(source = 'function score({ output }) { return output === "yes"; }'): Promise<Scorer> {
-    return this.made('code', { language: 'javascript', source });
+    return this.create('code', { language: 'javascript', source });
   }
 
-  /** A judge, which is not run. */
+  /** Creates a judge that never runs. */
   judge(output: object): Promise<Scorer> {
-    return this.made('llm_judge', { prompt: 'Is {{output}} good?', output });
+    return this.create('llm_judge', { prompt: 'Is {{output}} good?', output });
   }
 
-  private async made(scorer_kind: string, definition: object): Promise<Scorer> {
+  private async create(scorer_kind: string, definition: object): Promise<Scorer> {
     const body = { name: `${scorer_kind} ${++this.names}`, scorer_kind, definition };
     const answer = await this.space.post<Scorer>('/eval/v1/scorers', body);
     if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
@@ -68,7 +68,7 @@ export class AgreementFixture {
     return answer.body;
   }
 
-  /** The oldest first. */
+  /** Returns the results of an experiment, oldest first. */
   async resultsOf(experimentId: string): Promise<Result[]> {
     const path = `/eval/v1/experiments/${experimentId}/results?limit=500&sort=created_at`;
     return (await this.space.viewer.get<Page<Result>>(path)).body.items;

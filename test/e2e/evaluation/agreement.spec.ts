@@ -1,5 +1,5 @@
 import { createTestApp, createTestWorker, type TestApp, type TestWorker } from '#testing';
-import { AgreementFixture, both, by, newTraceId } from './agreement.fixture';
+import { AgreementFixture, newTraceId, resultsOfBoth, scoreBy } from './agreement.fixture';
 import { experimentOf } from './comparison.fixture';
 import type { EvaluationWorkspace, Result } from './evaluation.harness';
 import { BOOLEAN, type HumanScoresFixture, type Scorer, SCORES, STARS, TONE } from './human-scores.fixture';
@@ -11,7 +11,7 @@ const times = <Value>(count: number, value: Value): Value[] => new Array<Value>(
 describe('the agreement of two scorers', () => {
   let app: TestApp;
   let worker: TestWorker;
-  let held: AgreementFixture;
+  let fixture: AgreementFixture;
   let on: HumanScoresFixture;
   let space: EvaluationWorkspace;
 
@@ -20,32 +20,32 @@ describe('the agreement of two scorers', () => {
     worker = await createTestWorker(app);
   });
   beforeEach(async () => {
-    held = await AgreementFixture.open(app);
-    ({ on, space } = held);
+    fixture = await AgreementFixture.open(app);
+    ({ on, space } = fixture);
   });
   afterAll(async () => {
     await worker.close();
     await app.close();
   });
 
-  const code: AgreementFixture['code'] = (source) => held.code(source);
-  const agreement: AgreementFixture['agreement'] = (...given) => held.agreement(...given);
-  const resultsOf = (experimentId: string): Promise<Result[]> => held.resultsOf(experimentId);
+  const code: AgreementFixture['code'] = (source) => fixture.code(source);
+  const agreement: AgreementFixture['agreement'] = (...args) => fixture.agreement(...args);
+  const resultsOf = (experimentId: string): Promise<Result[]> => fixture.resultsOf(experimentId);
 
   it('compares a scoring run with human scores trace by trace', async () => {
-    // the service says yes, and people too, of 20; only the service of 5, only people of 10; neither of 15
-    const said = [...times(25, 'yes'), ...times(25, 'no')];
+    // Both the judge and people say yes for 20, only the judge for 5, only people for 10, and nobody for 15.
+    const outputs = [...times(25, 'yes'), ...times(25, 'no')];
     const people = [...times(20, true), ...times(5, false), ...times(10, true), ...times(15, false)];
     const id = await experimentOf(
       space,
-      said.map((output, i) => ({ case_id: `${i}`, output, trace_id: newTraceId() })),
+      outputs.map((output, i) => ({ case_id: `${i}`, output, trace_id: newTraceId() })),
     );
     const results = await resultsOf(id);
     await space.finalize(id);
     const judge = await code();
     const person = await on.scorer(BOOLEAN);
     for (const [i, { result_id, trace_id }] of results.entries()) {
-      // a score of a result is one of its trace
+      // A score of a result also counts as a score of its trace.
       const target = i % 2 === 0 ? { result_id } : { trace_id };
       await on.score(person, { ...target, score: people[i] });
     }
@@ -57,23 +57,23 @@ describe('the agreement of two scorers', () => {
       experiment_id: null,
       units: 50,
       is_truncated: false,
-      // rows are the scorer's answers: no, then yes
+      // Rows are the scores of the scorer: no, then yes.
       confusion: { basis: 'score', categories: [0, 1], counts: [[15, 10], [5, 20]], units: 50 },
       mean_absolute_error: { units: 50, value: 0.3 },
     }); // prettier-ignore
-    // what a client says under the judge's name is not the judge's
+    // A score that a client records under the judge's name is not a score by the judge.
     for (const { result_id } of results.slice(0, 5)) {
       const score = { workspace_id: space.id, scorer_name: judge.name, result_id, score: 0 };
       expect((await space.evaluator.post('/eval/v1/scores', score)).status).toBe(201);
     }
     expect(await agreement(judge, person)).toEqual(body);
-    // (0.7 - 0.5) / (1 - 0.5); and alpha: 1 - 99 * 30 / (100^2 - 55^2 - 45^2)
+    // Kappa is (0.7 - 0.5) / (1 - 0.5), and alpha is 1 - 99 * 30 / (100^2 - 55^2 - 45^2).
     expect(body.observed_agreement!.value).toBeCloseTo(0.7, 12);
     expect(body.cohens_kappa!.value).toBeCloseTo(0.4, 12);
     expect(body.weighted_kappa!.value).toBeCloseTo(0.4, 12);
     expect(body.krippendorffs_alpha_nominal!.value).toBeCloseTo(0.4, 12);
     expect(body.krippendorffs_alpha_interval!.value).toBeCloseTo(0.4, 12);
-    // the ends are those of scipy
+    // The bounds were computed with scipy.
     expect(Math.abs(body.cohens_kappa!.confidence_interval!.lower - 0.1334)).toBeLessThan(0.02);
     expect(Math.abs(body.cohens_kappa!.confidence_interval!.upper - 0.6377)).toBeLessThan(0.02);
 
@@ -81,16 +81,16 @@ describe('the agreement of two scorers', () => {
     const swapped = await agreement(person, judge);
     expect(swapped.confusion!.counts).toEqual([[15, 5], [10, 20]]); // prettier-ignore
     expect(swapped.cohens_kappa!.value).toBeCloseTo(0.4, 12);
-    // the same, looked for within the experiment; nothing within another
+    // The experiment has all these units; another experiment has none.
     expect(await agreement(judge, person, { experiment_id: id })).toEqual({ ...body, experiment_id: id });
     const { experiment_id: other } = await space.experiment();
     expect((await agreement(judge, person, { experiment_id: other })).units).toBe(0);
-    // people correct themselves
+    // A person corrects a score.
     await on.score(person, { result_id: results[0]!.result_id, score: false });
     expect((await agreement(judge, person)).confusion!.counts).toEqual([[15, 10], [6, 19]]); // prettier-ignore
   });
 
-  /** Has a scorer score the results of an experiment, and waits for it. */
+  /** Runs a scorer over the results of an experiment, and waits for the end of the run. */
   const run = async ({ scorer_id }: Scorer, experiment_id: string): Promise<void> => {
     const started = await space.evaluator.post(`/eval/v1/scorers/${scorer_id}/score`, { experiment_id });
     const path = started.headers.get('location')!;
@@ -99,7 +99,7 @@ describe('the agreement of two scorers', () => {
     }
   };
 
-  it('counts the judged cases that crashed before their trace, and not a result that was replaced since', async () => {
+  it('includes cases that crashed before they had a trace, and ignores scores of a result that was replaced', async () => {
     const id = await experimentOf(space, [
       { case_id: 'crashed', error: { message: 'timeout' } },
       { case_id: 'traced', output: 'yes', trace_id: newTraceId() },
@@ -110,7 +110,7 @@ describe('the agreement of two scorers', () => {
     await run(judge, id);
     for (const { result_id } of results) await on.score(person, { result_id, score: false });
     const all = await agreement(judge, person);
-    // the crashed case is 0 for both
+    // Both scored the crashed case as 0.
     expect([all.units, all.confusion!.counts]).toEqual([3, [[1, 0], [2, 0]]]); // prettier-ignore
     expect((await agreement(judge, person, { experiment_id: id })).confusion).toEqual(all.confusion);
     for (const case_id of ['crashed', 'traced', 'said']) {
@@ -121,30 +121,30 @@ describe('the agreement of two scorers', () => {
       expect((await agreement(judge, person)).units).toBe(left);
       expect((await agreement(judge, person, { experiment_id: id })).units).toBe(left);
     }
-    // the judge rates the new results, which nobody else has rated
+    // The judge scores the new results, which nobody else has scored yet.
     await run(judge, id);
     expect((await agreement(judge, person)).units).toBe(0);
     await on.score(person, { result_id: results[0]!.result_id, score: true });
     expect((await agreement(judge, person)).units).toBe(1);
   });
 
-  it('is about the answers of traces, unless it is about an experiment that gave them others', async () => {
+  it('compares scores of the output of a trace, or of the output of a result when limited to an experiment', async () => {
     const trace_id = await on.exportTrace('talk');
     const [judge, person] = [await code(), await on.scorer(BOOLEAN)];
-    const rate = async (scorer_id: string, target: object, score: boolean): Promise<void> => {
+    const record = async (scorer_id: string, target: object, score: boolean): Promise<void> => {
       const body = { workspace_id: space.id, scorer_id, score, ...target };
       expect((await space.evaluator.post(SCORES, body)).status).toBe(201);
     };
-    await rate(person.scorer_id, { trace_id }, true);
-    await rate(judge.scorer_id, { trace_id }, true);
+    await record(person.scorer_id, { trace_id }, true);
+    await record(judge.scorer_id, { trace_id }, true);
     const id = await experimentOf(space, [{ case_id: 'c', output: 'another answer', trace_id }]);
     const [result] = await resultsOf(id);
-    await rate(judge.scorer_id, { result_id: result!.result_id }, false);
+    await record(judge.scorer_id, { result_id: result!.result_id }, false);
     expect((await agreement(judge, person)).observed_agreement!.value).toBe(1);
     expect((await agreement(judge, person, { experiment_id: id })).observed_agreement!.value).toBe(0);
   });
 
-  it('has a table of labels', async () => {
+  it('has a confusion matrix of labels', async () => {
     const [a, b] = [await code(), await on.scorer(BOOLEAN)];
     const counts = [[11, 3, 1], [2, 7, 4], [0, 1, 9]]; // prettier-ignore
     const labels = ['curt', 'kind', 'rude'];
@@ -153,8 +153,8 @@ describe('the agreement of two scorers', () => {
       space,
       pairs.map(([x, y], i) => ({
         case_id: `${i}`,
-        // a label alone is a score too
-        scores: { a: by(a, null, { label: x }), b: by(b, 0.5, { label: y }) },
+        // A label without a number is a score.
+        scores: { a: scoreBy(a, null, { label: x }), b: scoreBy(b, 0.5, { label: y }) },
       })),
     );
     const body = await agreement(a, b);
@@ -174,12 +174,12 @@ describe('the agreement of two scorers', () => {
     ]);
   });
 
-  it('has a distance and no table on a continuous scale', async () => {
+  it('has a mean error and no confusion matrix on a continuous scale', async () => {
     const [a, b] = [await code(), await on.scorer(STARS)];
-    // 0 and 0.5, 1 and 1.5, ... 10 and 10.5: 22 values
+    // The pairs are 0 and 0.5, 1 and 1.5, ... 10 and 10.5, which are 22 values.
     await experimentOf(
       space,
-      both(
+      resultsOfBoth(
         a,
         b,
         Array.from({ length: 11 }, (_, i) => [i, i + 0.5]),
@@ -197,26 +197,26 @@ describe('the agreement of two scorers', () => {
       value: 0.5,
       confidence_interval: { lower: 0.5, upper: 0.5 },
     });
-    // the squares of 22 even steps of 0.5 sum up to 221.375 around their mean
+    // The squared deviations of 22 evenly spaced values with a step of 0.5 sum to 221.375.
     expect(body.krippendorffs_alpha_interval!.value).toBeCloseTo(1 - (21 * 5.5) / (2 * 22 * 221.375), 12);
   });
 
-  it('uses the annotators’ mean, or their majority for categories', async () => {
+  it('combines annotators by mean for numbers, and by majority for categories', async () => {
     const [judge, person] = [await code(), await on.scorer(STARS)];
-    const id = await experimentOf(space, [{ case_id: '1', scores: { judge: by(judge, 4) } }, { case_id: '2', scores: { judge: by(judge, 2) } }]);
+    const id = await experimentOf(space, [{ case_id: '1', scores: { judge: scoreBy(judge, 4) } }, { case_id: '2', scores: { judge: scoreBy(judge, 2) } }]);
     const [first, second] = await resultsOf(id);
     const annotators = [on.ann, await on.annotator(), await on.annotator()];
     for (const [i, stars] of [5, 4, 4].entries()) await on.score(person, { result_id: first!.result_id, score: stars }, annotators[i]);
-    // equally frequent: the newest
+    // Both values are equally frequent, so the newest one wins.
     for (const [i, stars] of [1, 3].entries()) await on.score(person, { result_id: second!.result_id, score: stars }, annotators[i]);
     const body = await agreement(judge, person);
     expect(body.mean_absolute_error!.value).toBeCloseTo((1 / 3 + 0) / 2, 12);
     expect(body.confusion).toMatchObject({ categories: [2, 3, 4], counts: [[0, 1, 0], [0, 0, 0], [0, 0, 1]] });
   }); // prettier-ignore
 
-  it('has no kappa without variation, and no figures without shared units', async () => {
+  it('has no kappa without variation, and no statistics without shared units', async () => {
     const [a, b, c] = [await code(), await on.scorer(BOOLEAN), await on.scorer(BOOLEAN)];
-    await experimentOf(space, both(a, b, times(5, [1, 1])));
+    await experimentOf(space, resultsOfBoth(a, b, times(5, [1, 1])));
     const same = await agreement(a, b);
     const none = { units: 5, value: null, confidence_interval: null };
     expect(same).toMatchObject({ cohens_kappa: none, krippendorffs_alpha_nominal: none });
@@ -234,68 +234,68 @@ describe('the agreement of two scorers', () => {
     });
   });
 
-  describe('uses choices with scores', () => {
+  describe('of choices with scores', () => {
     const LABELS = ['curt', 'kind', 'rude'];
     const COUNTS = [[11, 3, 1], [2, 7, 4], [0, 1, 9]]; // prettier-ignore
-    const SAID = COUNTS.flatMap((row, i) =>
+    const PAIRS = COUNTS.flatMap((row, i) =>
       row.flatMap((count, j) => times(count, [LABELS[i]!, LABELS[j]!] as const)),
     );
-    /** Results in which both chose. */
-    const chosen = (a: Scorer, b: Scorer, ofA: Fields = {}): Fields[] =>
-      SAID.map(([x, y], i) => ({
+    /** Returns results that both scorers have labeled. */
+    const labeledResults = (a: Scorer, b: Scorer): Fields[] =>
+      PAIRS.map(([x, y], i) => ({
         case_id: `${i}`,
-        scores: { a: by(a, 0.5, { label: x, ...ofA }), b: by(b, 0.5, { label: y }) },
+        scores: { a: scoreBy(a, 0.5, { label: x }), b: scoreBy(b, 0.5, { label: y }) },
       }));
-    const scored = (scores: number[]) => ({
+    const choicesOf = (scores: number[]) => ({
       type: 'choice',
       choices: LABELS.map((value, i) => ({ value, score: scores[i] })),
     });
     const kappaOf = async (a: Scorer, b: Scorer, query = {}) => {
-      const { confusion, weighted_kappa, cohens_kappa } = await held.agreement(a, b, query);
+      const { confusion, weighted_kappa, cohens_kappa } = await fixture.agreement(a, b, query);
       expect(confusion).toMatchObject({ basis: 'label', categories: LABELS, counts: COUNTS });
       expect(cohens_kappa!.value).toBeCloseTo(274 / 483, 12);
       return { scores: confusion!.category_scores, kappa: weighted_kappa };
     };
 
     it('weights disagreements by squared distance', async () => {
-      const [judge, person] = [await held.judge(TONE), await on.scorer(TONE)];
-      await experimentOf(space, chosen(judge, person));
+      const [judge, person] = [await fixture.judge(TONE), await on.scorer(TONE)];
+      await experimentOf(space, labeledResults(judge, person));
       const { scores, kappa } = await kappaOf(judge, person);
       expect(scores).toEqual([0.25, 1, -1]);
-      // from the moments of the answers (Fleiss and Cohen 1973), which need no table
+      // Computed from the moments of the labels (Fleiss and Cohen 1973), which need no confusion matrix.
       const value = { curt: 0.25, kind: 1, rude: -1 } as Record<string, number>;
-      const [x, y] = [0, 1].map((side) => SAID.map((pair) => value[pair[side]!]!)) as [number[], number[]];
+      const [x, y] = [0, 1].map((side) => PAIRS.map((pair) => value[pair[side]!]!)) as [number[], number[]];
       const mean = (values: number[]) => values.reduce((sum, one) => sum + one, 0) / values.length;
       const variance = (values: number[]) => mean(values.map((one) => (one - mean(values)) ** 2));
-      const apart = mean(x.map((one, i) => (one - y[i]!) ** 2));
+      const observed = mean(x.map((one, i) => (one - y[i]!) ** 2));
       const expected = variance(x) + variance(y) + (mean(x) - mean(y)) ** 2;
-      expect(kappa!.value).toBeCloseTo(1 - apart / expected, 12);
+      expect(kappa!.value).toBeCloseTo(1 - observed / expected, 12);
       expect(kappa!.units).toBe(38);
       expect(kappa!.confidence_interval!.lower).toBeLessThan(kappa!.value!);
     });
 
-    it('takes scores from the scorer with choices, by version', async () => {
-      const [a, person] = [await code(), await on.scorer(scored([1, 2, 3]))];
-      await experimentOf(space, chosen(a, person));
+    it('takes the scores of choices from the version of the scorer that has choices', async () => {
+      const [a, person] = [await code(), await on.scorer(choicesOf([1, 2, 3]))];
+      await experimentOf(space, labeledResults(a, person));
       expect((await kappaOf(a, person)).scores).toEqual([1, 2, 3]);
-      const definition = { rubric: 'Is it good?', output: scored([3, 2, 1]) };
+      const definition = { rubric: 'Is it good?', output: choicesOf([3, 2, 1]) };
       await space.editor.patch(`/eval/v1/scorers/${person.scorer_id}`, { definition });
       expect((await kappaOf(a, person)).scores).toEqual([1, 2, 3]);
     });
 
     it.each<[string, () => Promise<Scorer>, () => Promise<Scorer>]>([
-      ['they score a choice differently', () => held.judge(scored([1, 2, 3])), () => held.judge(scored([1, 2, 4]))],
-      ['a label is not one of the choices', () => code(), () => held.judge({ type: 'choice', choices: scored([1, 2]).choices.slice(0, 2) })],
+      ['the two score a choice differently', () => fixture.judge(choicesOf([1, 2, 3])), () => fixture.judge(choicesOf([1, 2, 4]))],
+      ['a label is not one of the choices', () => code(), () => fixture.judge({ type: 'choice', choices: choicesOf([1, 2]).choices.slice(0, 2) })],
       ['neither has choices', () => code(), () => on.scorer(BOOLEAN)],
-    ])('has none where %s', async (_, first, second) => {
+    ])('has no weighted kappa where %s', async (_, first, second) => {
       const [one, other] = [await first(), await second()];
-      await experimentOf(space, chosen(one, other));
+      await experimentOf(space, labeledResults(one, other));
       expect(await kappaOf(one, other)).toEqual({ scores: null, kappa: null });
     }); // prettier-ignore
 
-    it('has no weighted kappa when all choices score the same', async () => {
-      const [judge, person] = [await held.judge(scored([1, 1, 1])), await held.judge(scored([1, 1, 1]))];
-      await experimentOf(space, chosen(judge, person));
+    it('has no weighted kappa where all choices have the same score', async () => {
+      const [judge, person] = [await fixture.judge(choicesOf([1, 1, 1])), await fixture.judge(choicesOf([1, 1, 1]))];
+      await experimentOf(space, labeledResults(judge, person));
       const none = { units: 38, value: null, confidence_interval: null };
       expect(await kappaOf(judge, person)).toEqual({ scores: [1, 1, 1], kappa: none });
     });

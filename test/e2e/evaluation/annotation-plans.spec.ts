@@ -5,12 +5,12 @@ import { workOf } from './work.harness';
 
 const ITEMS = 10_000;
 const DONE = 5_000;
-/** Rows that a statement may go through: a page, and not all items. */
+/** How many rows a statement may read: a page, and not all items. */
 const FEW = 2_000;
-/** The items that one person has scored, of the queue $1. */
+/** Selects the items of the queue $1 that one person has scored. */
 const SCORED = `(SELECT item_id FROM annotation_items WHERE queue_id = $1 ORDER BY item_id LIMIT ${DONE})`;
 
-describe('without statistics of a queue of 10,000 items, statements read only the rows they need', () => {
+describe('an annotation queue of 10,000 items that the statistics do not know', () => {
   let app: TestApp;
   let on: AnnotationFixture;
   let queue: Queue;
@@ -24,7 +24,7 @@ describe('without statistics of a queue of 10,000 items, statements read only th
     for (const { name } of tables) {
       await app.database.query(`ALTER TABLE ${name} SET (autovacuum_enabled = false)`);
     }
-    // A small queue is all that the statistics know.
+    // The statistics know only a small queue.
     const small = await AnnotationFixture.open(app);
     const known = await small.queue(await small.scorer(), { trace_ids: await small.traces(3) });
     await small.score(known, await small.claim(known));
@@ -38,7 +38,7 @@ describe('without statistics of a queue of 10,000 items, statements read only th
       [on.space.id, ITEMS],
     );
     queue = await on.queue(await on.scorer(), { filters: [] }, { scores_per_item: 2 });
-    // One person has scored the first half, of which another has scored nothing.
+    // One person has scored the first half. The other has scored nothing.
     await on.claim(queue);
     await on.claim(queue, other);
     await app.database.query(
@@ -60,27 +60,27 @@ describe('without statistics of a queue of 10,000 items, statements read only th
   afterAll(() => app.close());
 
   const list = (rest: string) => () => on.space.viewer.get(`${QUEUES}/${queue.queue_id}${rest}`);
-  const asked: [string, () => Promise<Answer>][] = [
-    ['the next item of a person far ahead', () => on.ask(queue)],
-    ['the next item of a person at the start', () => on.ask(queue, other)],
-    ['the next item of a person who is new', async () => on.ask(queue, await on.annotator())],
-    ['the scores of an item', async () => on.score(queue, await on.claim(queue))],
-    ['a skip', async () => on.skip(queue, await on.claim(queue))],
+  const requests: [string, () => Promise<Answer>][] = [
+    ['the next item for a person far ahead', () => on.ask(queue)],
+    ['the next item for a person at the start', () => on.ask(queue, other)],
+    ['the next item for a new person', async () => on.ask(queue, await on.annotator())],
+    ['scoring an item', async () => on.score(queue, await on.claim(queue))],
+    ['skipping an item', async () => on.skip(queue, await on.claim(queue))],
     ['the queue', list('')],
-    ['the queues', () => on.space.viewer.get(QUEUES)],
-    ['the items', list('/items?limit=50')],
-    ['the pending items', list('/items?limit=50&item_status=pending')],
-    ['the items in progress', list('/items?limit=50&item_status=in_progress')],
-    ['the skipped items', list('/items?limit=50&item_status=skipped')],
-    ['the completed items', list('/items?limit=50&item_status=completed')],
-    ['the people', list('/annotators')],
+    ['the list of queues', () => on.space.viewer.get(QUEUES)],
+    ['the list of items', list('/items?limit=50')],
+    ['the list of pending items', list('/items?limit=50&item_status=pending')],
+    ['the list of items in progress', list('/items?limit=50&item_status=in_progress')],
+    ['the list of skipped items', list('/items?limit=50&item_status=skipped')],
+    ['the list of completed items', list('/items?limit=50&item_status=completed')],
+    ['the list of annotators', list('/annotators')],
   ];
 
   const expectFewRows = async (ask: () => Promise<Answer>) => {
     let answer: Answer | undefined;
     const works = await workOf(app.database, async () => (answer = await ask()));
     expect(answer?.status).toBe(200);
-    // totals of lists are counted up to 100,000 by contract
+    // Totals of lists are counted up to 100,000, as the contract asks.
     const heavy = works.filter(
       ({ rows, statement }) => rows > FEW && !/^\s*SELECT count\(\*\) AS total/.test(statement),
     );
@@ -88,16 +88,16 @@ describe('without statistics of a queue of 10,000 items, statements read only th
     expect(works.some(({ statement }) => statement.includes('annotation_'))).toBe(true);
   };
 
-  it.each(asked)('%s', (_, ask) => expectFewRows(ask));
+  it.each(requests)('reads few rows for %s', (_, ask) => expectFewRows(ask));
 
-  it('the end of the queue, where only items are left that the person has scored', async () => {
+  it('reads each place once for a person who has scored all items that are left', async () => {
     await app.database.query(
       `UPDATE annotation_annotators SET last_item_id = (SELECT max(item_id) FROM annotation_items WHERE queue_id = $1)
        WHERE queue_id = $1 AND principal_id = $2`,
       [queue.queue_id, on.ann.id],
     );
     const works = await workOf(app.database, () => on.ask(queue));
-    // each place is looked at once, with its answer
+    // Each place is read once, together with its answer.
     expect(Math.max(...works.map(({ rows }) => rows))).toBeLessThan(ITEMS * 2 * 5);
   });
 
@@ -112,14 +112,14 @@ describe('without statistics of a queue of 10,000 items, statements read only th
       );
     });
 
-    it('the completed items, with their scores', () =>
+    it('reads few rows for the list of completed items with their scores', () =>
       expectFewRows(list('/items?limit=50&item_status=completed')));
 
-    it('the agreement, which looks up the score of each answer by key', async () => {
+    it('finds the score of each answer by key for the agreement', async () => {
       const works = await workOf(app.database, list('/agreement'));
       const ratings = works.filter(({ statement }) => statement.includes('annotation_answers'));
       expect(ratings).toHaveLength(1);
-      // each of about ten nodes of the plan returns one row for each answer
+      // Each of about ten nodes of the plan returns one row per answer.
       expect(ratings[0]!.rows).toBeGreaterThan(DONE);
       expect(ratings[0]!.rows).toBeLessThan(DONE * 15);
     });

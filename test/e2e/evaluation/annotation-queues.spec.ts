@@ -14,7 +14,7 @@ describe('an annotation queue', () => {
     on = await AnnotationFixture.open(app);
   });
 
-  const asked = async (fields: Record<string, unknown>) => {
+  const outcomeOf = async (fields: Record<string, unknown>) => {
     const answer = await on.create(fields);
     return [...outcome(answer), ...places(answer)];
   };
@@ -62,7 +62,7 @@ describe('an annotation queue', () => {
     );
   });
 
-  it('takes the results of an experiment, the newest first, with and without a trace', async () => {
+  it('contains the results of an experiment, newest first, with or without a trace', async () => {
     const { experiment_id } = await on.space.experiment();
     const [trace_id] = await on.traces(1);
     const older = await on.space.result(experiment_id, { case_id: 'a', trace_id });
@@ -75,7 +75,7 @@ describe('an annotation queue', () => {
     ]);
   });
 
-  it('takes the traces that meet the filters of rules, and those of a time range', async () => {
+  it('contains the traces that match filters or a time range', async () => {
     const scorer = await on.scorer();
     const [first, second] = await on.traces(2);
     const [other] = await on.traces(1, { 'session.id': 's1' });
@@ -89,7 +89,7 @@ describe('an annotation queue', () => {
     expect(await itemsOf({ trace_ids: [first, second], since: body.started_at })).toEqual([second]);
   });
 
-  it('is not changed by traces that arrive later, nor by a new version of its scorer', async () => {
+  it('is not changed by traces that are stored later, or by a new version of its scorer', async () => {
     const scorer = await on.scorer();
     await on.traces(1);
     const queue = await on.queue(scorer, { filters: [] });
@@ -110,28 +110,28 @@ describe('an annotation queue', () => {
     ]);
   });
 
-  it('refuses a filter that matches everything beyond 10,000 traces, with the count, unless it is limited', async () => {
+  it('is rejected for filters that match more than 10,000 traces, with the count, unless a limit is set (422)', async () => {
     const scorer = await on.scorer();
-    const one = (from: number) => ({
+    const withLimit = (limit: number) => ({
       scorer_ids: [scorer.scorer_id],
-      source: { filters: [], ...(from && { limit: from }) },
+      source: { filters: [], ...(limit && { limit }) },
     });
     await app.database.query(
       `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models)
        SELECT $1, lpad(to_hex(n), 32, '0'), now(), now(), 1, 0, '{}' FROM generate_series(1, 10001) n`,
       [on.space.id],
     );
-    const answer = await on.create(one(0));
+    const answer = await on.create(withLimit(0));
     expect([...outcome(answer), ...places(answer)]).toEqual([422, 'validation_failed', '/source']);
     expect((answer.body as unknown as { detail: string }).detail).toContain('10001 items');
-    expect((await on.create(one(10_000))).body.item_count).toBe(10_000);
+    expect((await on.create(withLimit(10_000))).body.item_count).toBe(10_000);
   });
 
-  it('refuses a source that selects nothing (422)', async () => {
+  it('is rejected for a source that selects nothing (422)', async () => {
     const scorer_ids = [(await on.scorer()).scorer_id];
     const { experiment_id } = await on.space.experiment();
     for (const source of [{ filters: [] }, { experiment_id }]) {
-      expect(await asked({ scorer_ids, source })).toEqual([422, 'validation_failed', '/source']);
+      expect(await outcomeOf({ scorer_ids, source })).toEqual([422, 'validation_failed', '/source']);
     }
   });
 
@@ -158,38 +158,38 @@ describe('an annotation queue', () => {
     ['eleven scores per item', { scores_per_item: 11 }, ['/scores_per_item']],
     ['an empty list of assignees', { assignees: [] }, ['/assignees']],
     ['another workspace', { workspace_id: 'wsp_x' }, ['/workspace_id']],
-  ])('is refused for %s (400)', async (_, fields, pointers) => {
+  ])('is rejected for %s (400)', async (_, fields, pointers) => {
     const scorer_ids = [(await on.scorer()).scorer_id];
     const known = { scorer_ids, source: { filters: [] } };
-    expect(await asked({ ...known, ...fields })).toEqual([400, 'invalid_request', ...pointers]);
+    expect(await outcomeOf({ ...known, ...fields })).toEqual([400, 'invalid_request', ...pointers]);
   });
 
-  it('is refused for unknown fields and operators of filters (422)', async () => {
+  it('is rejected for an unknown filter field (422)', async () => {
     const scorer_ids = [(await on.scorer()).scorer_id];
     const filters = [{ field: 'colour', op: 'eq', value: 'x' }];
-    expect(await asked({ scorer_ids, source: { filters } })).toEqual([
+    expect(await outcomeOf({ scorer_ids, source: { filters } })).toEqual([
       422,
       'validation_failed',
       '/source/filters/0/field',
     ]);
   });
 
-  it('is refused for a scorer that the service runs (400), and for an archived one (409)', async () => {
+  it('is rejected for a scorer that the service runs (400) and for an archived scorer (409)', async () => {
     const [trace] = await on.traces(1);
     const source = { trace_ids: [trace] };
     const definition = { checks: [{ type: 'equals' }] };
     const code = await on.scorer(undefined, { scorer_kind: 'code', definition });
-    expect(await asked({ scorer_ids: [code.scorer_id], source })).toEqual([
+    expect(await outcomeOf({ scorer_ids: [code.scorer_id], source })).toEqual([
       400,
       'invalid_request',
       '/scorer_ids/0',
     ]);
     const archived = await on.scorer();
     await on.space.archive(`/eval/v1/scorers/${archived.scorer_id}`);
-    expect(await asked({ scorer_ids: [archived.scorer_id], source })).toEqual([409, 'conflict']);
+    expect(await outcomeOf({ scorer_ids: [archived.scorer_id], source })).toEqual([409, 'conflict']);
   });
 
-  it('is refused for scorers, traces and experiments of another organization (404, naming them)', async () => {
+  it('is rejected for scorers, traces and experiments of another organization, which the error names (404)', async () => {
     const stranger = await AnnotationFixture.open(app);
     const [theirTrace] = await stranger.traces(1);
     const { experiment_id } = await stranger.space.experiment();
@@ -205,7 +205,7 @@ describe('an annotation queue', () => {
     ];
     for (const [pointer, fields] of cases) {
       const known = { scorer_ids: [scorer_id], source: { trace_ids: [own] } };
-      expect(await asked({ ...known, ...fields })).toEqual([404, 'not_found', pointer]);
+      expect(await outcomeOf({ ...known, ...fields })).toEqual([404, 'not_found', pointer]);
     }
     const queue = await stranger.queue(theirs, { trace_ids: [theirTrace] });
     const item = await stranger.claim(queue);
@@ -224,7 +224,7 @@ describe('an annotation queue', () => {
     expect((await stranger.read(queue)).skipped_count).toBe(0);
   });
 
-  it('names the queue that has a name already (409)', async () => {
+  it('is rejected if its name is taken, and the error names the other queue (409)', async () => {
     const scorer = await on.scorer();
     await on.traces(1);
     const queue = await on.queue(scorer, { filters: [] }, { name: 'taken' });
@@ -236,7 +236,7 @@ describe('an annotation queue', () => {
     expect((await on.space.list<object>(`${QUEUES}?name=other`)).length).toBe(0);
   });
 
-  it('changes its name, description, metadata and assignees, and nothing else', async () => {
+  it('allows changes of its name, description, metadata and assignees only', async () => {
     const [scorer, other] = [await on.scorer(), await on.scorer()];
     const trace_ids = await on.traces(1);
     const queue = await on.queue(scorer, { trace_ids });
@@ -260,7 +260,7 @@ describe('an annotation queue', () => {
     expect(freed.body.assignees).toBeNull();
   });
 
-  it('answers 304 to a poll with If-None-Match only while its progress stays the same', async () => {
+  it('returns 304 to a poll with If-None-Match only while its progress stays the same', async () => {
     const queue = await on.queue(await on.scorer(), { trace_ids: await on.traces(2) });
     const path = `${QUEUES}/${queue.queue_id}`;
     let etag = (await on.space.viewer.get(path)).headers.get('etag')!;
@@ -282,7 +282,7 @@ describe('an annotation queue', () => {
     expect([await poll(), await poll()]).toEqual([200, 304]);
   });
 
-  it('refuses a stale If-Match after an edit (412), but not after work on its items', async () => {
+  it('rejects a stale If-Match after an edit (412), but not after work on its items', async () => {
     const queue = await on.queue(await on.scorer(), { trace_ids: await on.traces(1) });
     const path = `${QUEUES}/${queue.queue_id}`;
     const read = { 'if-match': (await on.space.viewer.get(path)).headers.get('etag')! };

@@ -12,7 +12,7 @@ import {
   untilWaiting,
 } from './human-scores.fixture';
 
-describe('the work on an annotation queue', () => {
+describe('work on an annotation queue', () => {
   let app: TestApp;
   let on: AnnotationFixture;
   let scorer: Scorer;
@@ -32,7 +32,7 @@ describe('the work on an annotation queue', () => {
     on.space.list<HumanScore>(`${SCORES}?limit=500&${query}`);
   const detailOf = ({ body }: { body: unknown }): string => (body as { detail: string }).detail;
 
-  it("shows the content as scorers see it, and nobody's scores", async () => {
+  it('shows the same content that scorers get, without any scores', async () => {
     const { experiment_id } = await on.space.experiment();
     const [trace_id] = await on.traces(1);
     const scored = { case_id: 'a', trace_id, output: 'theirs', expected: 42, scores: { judged: 1 } };
@@ -65,7 +65,7 @@ describe('the work on an annotation queue', () => {
     expect(ofTrace.item).toMatchObject({ output: 'theirs', expected: 42, result_id: null });
   });
 
-  it('gives the same person the same unfinished item again, and claims it for longer', async () => {
+  it('returns the same unfinished item to the same person, and extends the claim', async () => {
     const queue = await queueOf(2);
     const [first, again] = [await on.next(queue), await on.next(queue)];
     expect(again.item!.item_id).toBe(first.item!.item_id);
@@ -78,7 +78,7 @@ describe('the work on an annotation queue', () => {
     expect(theirs[0]).not.toBe(first.item!.item_id);
   });
 
-  it('gives the last item to exactly one of many people who race for it, and says when it may be free', async () => {
+  it('gives the last item to exactly one of many people who race for it, and tells the others when to retry', async () => {
     const queue = await queueOf(1);
     const people = await Promise.all(Array.from({ length: 12 }, () => on.annotator()));
     const answers = await Promise.all(people.map((by) => on.next(queue, by)));
@@ -91,14 +91,14 @@ describe('the work on an annotation queue', () => {
     expect((await on.read(queue)).in_progress_count).toBe(1);
   });
 
-  it('gives as many items to as many people who ask at once', async () => {
+  it('gives a different item to each person who asks at the same time', async () => {
     const queue = await queueOf(12);
     const people = await Promise.all(Array.from({ length: 12 }, () => on.annotator()));
     const claimed = await Promise.all(people.map((by) => on.claim(queue, by)));
     expect(new Set(claimed).size).toBe(12);
   });
 
-  it('counts one of many concurrent answers to an item, and stores no scores of the others', async () => {
+  it('accepts one of many concurrent answers to an item, and stores no scores of the others', async () => {
     const queue = await queueOf(1);
     const item = await on.claim(queue);
     const same = await Promise.all(Array.from({ length: 8 }, () => on.score(queue, item)));
@@ -116,7 +116,7 @@ describe('the work on an annotation queue', () => {
     expect((await on.read(free)).completed_count).toBe(1);
   });
 
-  it('makes ordinary human scores of all answers, which reach results and lists', async () => {
+  it('stores answers as ordinary human scores, which appear in results and lists', async () => {
     const stars = await on.scorer(STARS);
     const { experiment_id } = await on.space.experiment();
     const result = await on.space.result(experiment_id);
@@ -148,7 +148,7 @@ describe('the work on an annotation queue', () => {
     expect(stored.every(({ created_by }) => created_by === on.ann.id)).toBe(true);
     const details = { queue_id: queue.queue_id, item_id: item };
     expect(stored.map(({ metadata }) => metadata)).toEqual([details, details]);
-    expect((await on.on.result(result)).scores).toEqual({ [scorer.name]: 1, [stars.name]: 4 });
+    expect((await on.humanScores.result(result)).scores).toEqual({ [scorer.name]: 1, [stars.name]: 4 });
     const [done] = await on.items(queue, 'item_status=completed');
     expect(done).toMatchObject({
       item_id: item,
@@ -161,20 +161,20 @@ describe('the work on an annotation queue', () => {
     expect(await on.next(queue)).toMatchObject({ item: null, reason: 'completed', retry_at: null });
   });
 
-  it('takes labels for choices', async () => {
+  it('accepts labels for choices', async () => {
     const tone = await on.scorer(TONE);
     const queue = await on.queue(tone, { trace_ids: await on.traces(1) });
     const { body } = await on.score(queue, await on.claim(queue), { label: 'curt' });
     expect(body.scores).toMatchObject([{ score: 0.25, label: 'curt' }]);
   });
 
-  it('stores no score if one answer is refused, and keeps the claim', async () => {
+  it('stores no score if one answer is invalid, and keeps the claim', async () => {
     const [stars, tone] = [await on.scorer(STARS), await on.scorer(TONE)];
     const scorer_ids = [scorer, stars, tone].map(({ scorer_id }) => scorer_id);
     const queue = await on.queue(scorer, { trace_ids: await on.traces(1) }, { scorer_ids });
     const item = await on.claim(queue);
     const path = `${QUEUES}/${queue.queue_id}/items/${item}/scores`;
-    const asked = async (...scores: object[]) => {
+    const outcomeOf = async (...scores: object[]) => {
       const answer = await on.ann.api.post(path, {
         scores: scores.map((one, index) => ({ scorer_id: scorer_ids[index], ...one })),
       });
@@ -182,28 +182,28 @@ describe('the work on an annotation queue', () => {
     };
     const [yes, three, kind] = [{ score: true }, { score: 3 }, { label: 'kind' }];
     const invalid = [400, 'invalid_request'];
-    expect(await asked(yes, { score: 6 }, kind)).toEqual([...invalid, '/scores/1/score']);
-    expect(await asked({ score: 2 }, three, kind)).toEqual([...invalid, '/scores/0/score']);
-    expect(await asked(yes, {}, kind)).toEqual([...invalid, '/scores/1/score']);
-    expect(await asked(yes, three, {})).toEqual([...invalid, '/scores/2/label']);
-    expect(await asked(yes, three, { label: 'blue' })).toEqual([422, 'validation_failed', '/scores/2/label']);
-    expect(await asked(yes, three)).toEqual([...invalid, '/scores']);
-    expect(await asked(yes, three, kind, { scorer_id: scorer_ids[0], ...yes })).toEqual([
+    expect(await outcomeOf(yes, { score: 6 }, kind)).toEqual([...invalid, '/scores/1/score']);
+    expect(await outcomeOf({ score: 2 }, three, kind)).toEqual([...invalid, '/scores/0/score']);
+    expect(await outcomeOf(yes, {}, kind)).toEqual([...invalid, '/scores/1/score']);
+    expect(await outcomeOf(yes, three, {})).toEqual([...invalid, '/scores/2/label']);
+    expect(await outcomeOf(yes, three, { label: 'blue' })).toEqual([422, 'validation_failed', '/scores/2/label']);
+    expect(await outcomeOf(yes, three)).toEqual([...invalid, '/scores']);
+    expect(await outcomeOf(yes, three, kind, { scorer_id: scorer_ids[0], ...yes })).toEqual([
       ...invalid,
       '/scores/3/scorer_id',
     ]);
-    expect(await asked(yes, three, { scorer_id: 'scr_x', ...kind })).toEqual([
+    expect(await outcomeOf(yes, three, { scorer_id: 'scr_x', ...kind })).toEqual([
       ...invalid,
       '/scores/2/scorer_id',
       '/scores',
     ]);
-    expect(await asked(yes, three, { ...kind, value: 1 })).toEqual([...invalid, '/scores/2/value']);
+    expect(await outcomeOf(yes, three, { ...kind, value: 1 })).toEqual([...invalid, '/scores/2/value']);
     expect(await scoresOf()).toEqual([]);
     expect(await on.claim(queue)).toBe(item);
-    expect(await asked(yes, three, kind)).toEqual([200, undefined]);
+    expect(await outcomeOf(yes, three, kind)).toEqual([200, undefined]);
   });
 
-  it('needs as many different people as scores_per_item, each of them once', async () => {
+  it('needs scores_per_item different people to complete an item, and accepts each person once', async () => {
     const queue = await queueOf(2, { scores_per_item: 2 });
     const other = await on.annotator();
     const item = await on.claim(queue);
@@ -220,7 +220,7 @@ describe('the work on an annotation queue', () => {
     expect(await scoresOf('include_superseded=true')).toHaveLength(2);
   });
 
-  it('completes an item once when the last people score it at the same time', async () => {
+  it('completes an item once when all people score it at the same time', async () => {
     const queue = await queueOf(1, { scores_per_item: 8 });
     const people = await Promise.all(Array.from({ length: 8 }, () => on.annotator()));
     const [item] = await Promise.all(people.map((by) => on.claim(queue, by)));
@@ -231,7 +231,7 @@ describe('the work on an annotation queue', () => {
     expect(await on.items(queue)).toMatchObject([{ item_status: 'completed', scored_count: 8 }]);
   });
 
-  it('gives an item to others when a claim has expired, and then refuses the person who was late', async () => {
+  it('gives an item to others when its claim has expired, and rejects the late scores (409)', async () => {
     const queue = await queueOf(1);
     const [late, other] = [on.ann, await on.annotator()];
     const item = await on.claim(queue, late);
@@ -247,7 +247,7 @@ describe('the work on an annotation queue', () => {
     expect((await scoresOf()).map(({ created_by }) => created_by)).toEqual([other.id]);
   });
 
-  it('takes the scores of a person whose claim has expired while nobody else wanted the item', async () => {
+  it('accepts scores after the claim has expired if nobody else has claimed the item', async () => {
     const queue = await queueOf(2);
     const item = await on.claim(queue);
     await on.expireClaims(queue);
@@ -256,7 +256,7 @@ describe('the work on an annotation queue', () => {
     expect((await on.score(queue, item)).status).toBe(200);
   });
 
-  it('stores no score of an output that was replaced while somebody read it (409)', async () => {
+  it('rejects a score if the output was replaced while the person read it (409)', async () => {
     const { experiment_id } = await on.space.experiment();
     await on.space.result(experiment_id, { case_id: 'a', output: 'first' });
     const queue = await on.queue(scorer, { experiment_id });
@@ -271,7 +271,7 @@ describe('the work on an annotation queue', () => {
     expect((await on.score(queue, item)).status).toBe(200);
   });
 
-  it('gives a skipped item to others with the reason on record, and not to the same person', async () => {
+  it('gives a skipped item to others but not to the same person, and stores the reason', async () => {
     const queue = await queueOf(2);
     const other = await on.annotator();
     const item = await on.claim(queue);
@@ -301,7 +301,7 @@ describe('the work on an annotation queue', () => {
     expect(outcome(await on.skip(queue, second, other))).toEqual([409, 'conflict']);
   });
 
-  it('lets a person score an item that they have skipped', async () => {
+  it('lets people score an item that they skipped', async () => {
     const queue = await queueOf(1);
     const item = await on.claim(queue);
     await on.skip(queue, item);
@@ -315,14 +315,14 @@ describe('the work on an annotation queue', () => {
     ['no reason', {}],
     ['an empty reason', { reason: '' }],
     ['a long reason', { reason: 'x'.repeat(2_001) }],
-  ])('refuses to skip for %s (400)', async (_, body) => {
+  ])('rejects a skip with %s (400)', async (_, body) => {
     const queue = await queueOf(1);
     const item = await on.claim(queue);
     const answer = await on.ann.api.post(`${QUEUES}/${queue.queue_id}/items/${item}/skip`, body);
     expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_request', '/reason']);
   });
 
-  it('tells the people behind one account apart by author', async () => {
+  it('distinguishes people who share an account by author', async () => {
     const queue = await queueOf(1, { scores_per_item: 2 });
     const item = await on.claim(queue, on.ann, 'ada');
     expect(await on.claim(queue, on.ann, 'ben')).toBe(item);
@@ -346,7 +346,7 @@ describe('the work on an annotation queue', () => {
     expect(listed!.answers.map(({ author }) => author)).toEqual(['ada', 'ben']);
   });
 
-  it('refuses an author of 256 characters (400)', async () => {
+  it('rejects an author of 256 characters (400)', async () => {
     const queue = await queueOf(1);
     const item = await on.claim(queue, on.ann, 'a'.repeat(255));
     const author = 'a'.repeat(256);
@@ -363,7 +363,7 @@ describe('the work on an annotation queue', () => {
     }
   });
 
-  it('refuses everybody but the assignees of a queue that has some (403)', async () => {
+  it('rejects everyone but the assignees of a queue that has assignees (403)', async () => {
     const queue = await queueOf(1, { assignees: [on.ann.id] });
     const other = await on.annotator();
     const item = await on.claim(queue);
@@ -377,7 +377,7 @@ describe('the work on an annotation queue', () => {
     expect(await on.next(queue, other)).toMatchObject({ reason: 'claimed' });
   });
 
-  it('stops when a scorer of the queue is archived, says what to do, and goes on when it is restored', async () => {
+  it('stops while a scorer of the queue is archived, and the error says how to continue', async () => {
     const queue = await queueOf(1);
     const item = await on.claim(queue);
     const path = `/eval/v1/scorers/${scorer.scorer_id}`;
@@ -408,7 +408,7 @@ describe('the work on an annotation queue', () => {
     expect((await on.score(queue, item)).status).toBe(200);
   });
 
-  it('stores no score that arrives while the queue is being archived', async () => {
+  it('rejects a score that is sent while the queue is being archived (409)', async () => {
     const queue = await queueOf(1);
     const item = await on.claim(queue);
     const archiving = 'UPDATE annotation_queues SET archived_at = now() WHERE queue_id = $1';
@@ -421,7 +421,7 @@ describe('the work on an annotation queue', () => {
     expect(await on.items(queue)).toMatchObject([{ item_status: 'in_progress', answers: [] }]);
   });
 
-  it('says why the content of an item is missing, and only lets people skip it', async () => {
+  it('says why the content of an item is missing, and lets people only skip that item', async () => {
     const queue = await queueOf(1);
     const [listed] = await on.items(queue);
     await app.database.query('DELETE FROM traces WHERE trace_id = $1', [listed!.trace_id]);
@@ -437,7 +437,7 @@ describe('the work on an annotation queue', () => {
     expect((await on.skip(queue, item!.item_id)).status).toBe(200);
   });
 
-  it('stores the scores once for repeated requests with one Idempotency-Key', async () => {
+  it('stores the scores once if a request is repeated with its Idempotency-Key', async () => {
     const queue = await queueOf(1);
     const item = await on.claim(queue);
     const path = `${QUEUES}/${queue.queue_id}/items/${item}/scores`;
@@ -448,7 +448,7 @@ describe('the work on an annotation queue', () => {
     expect(two.body).toEqual(one.body);
   });
 
-  it('pages items and people by cursor, and filters items by status', async () => {
+  it('lists items in pages by cursor, and filters items by status', async () => {
     const queue = await queueOf(5);
     const first = await on.claim(queue);
     await on.score(queue, first);
@@ -475,7 +475,7 @@ describe('the work on an annotation queue', () => {
     expect(outcome(await on.space.viewer.get(`${path}?status=lost`))).toEqual([400, 'invalid_query']);
   });
 
-  it('is 404 for an item of another queue', async () => {
+  it('returns 404 for an item of another queue', async () => {
     const [queue, other] = [await queueOf(1), await queueOf(1)];
     const item = await on.claim(other);
     expect(outcome(await on.score(queue, item))).toEqual([404, 'not_found']);
@@ -493,7 +493,7 @@ describe('the agreement of the annotators of a queue', () => {
   });
   afterAll(() => app.close());
 
-  it('measures the items that at least two people have scored, by scorer', async () => {
+  it('is measured per scorer, over the items that at least two people have scored', async () => {
     const tone = await on.scorer(TONE);
     const queue = await on.queue(tone, { trace_ids: await on.traces(5) }, { scores_per_item: 2 });
     const path = `${QUEUES}/${queue.queue_id}/agreement`;
@@ -531,12 +531,12 @@ describe('the agreement of the annotators of a queue', () => {
     const [measured] = body.scorers;
     expect(measured.units).toBe(4);
     expect(measured.observed_agreement).toMatchObject({ units: 4, value: 0.75 });
-    // Krippendorff 2011: 1 - (n - 1) sum of observed / sum of expected disagreements, for 3 kind, 3 rude and 2 curt
+    // Krippendorff (2011): 1 - (n - 1) * observed / expected disagreements, for 3 kind, 3 rude and 2 curt.
     expect(measured.krippendorffs_alpha_nominal.value).toBeCloseTo(1 - (7 * 2) / (8 * 8 - 9 - 9 - 4), 12);
     expect(measured.krippendorffs_alpha_interval.units).toBe(4);
   });
 
-  it('counts the correction of an answer in place of the answer, and shows it in the list', async () => {
+  it('counts a corrected answer instead of the original, and the list shows the correction', async () => {
     const tone = await on.scorer(TONE);
     const queue = await on.queue(tone, { trace_ids: await on.traces(1) }, { scores_per_item: 2 });
     const [ada, ben] = [on.ann, await on.annotator()];
@@ -558,19 +558,19 @@ describe('the agreement of the annotators of a queue', () => {
       [{ scorer_id: tone.scorer_id, score_id: expect.any(String), score: 1, label: 'kind' }],
       [{ scorer_id: tone.scorer_id, score_id, score: 1, label: 'kind' }],
     ]);
-    // other people and other accounts of the same name correct nothing
+    // Scores by other people, or under another author of the same account, correct nothing.
     const other = await on.annotator();
     await other.api.post(SCORES, { ...target, label: 'rude' });
     await ben.api.post(SCORES, { ...target, label: 'rude', author: 'ben' });
     expect(await agreed()).toBe(1);
-    // an answer on another scale cannot be compared
+    // An answer on another scale cannot be compared.
     const definition = { rubric: 'How kind?', output: STARS };
     await on.space.editor.patch(`/eval/v1/scorers/${tone.scorer_id}`, { definition });
     expect((await ben.api.post(SCORES, { ...target, score: 1 })).status).toBe(201);
     expect(await agreed()).toBeUndefined();
   });
 
-  it('does not compare the score of a result that was replaced with scores of its replacement', async () => {
+  it('does not compare scores of a replaced result with scores of its replacement', async () => {
     const scorer = await on.scorer();
     const { experiment_id } = await on.space.experiment();
     await on.space.result(experiment_id, { case_id: 'a', output: 'first' });
@@ -587,7 +587,7 @@ describe('the agreement of the annotators of a queue', () => {
     expect((await measured()).observed_agreement.value).toBe(1);
   });
 
-  it('keeps apart the scorers of a queue, in whatever order people answer them', async () => {
+  it('is separate for each scorer of the queue, whatever the order of the answers', async () => {
     const [tone, stars] = [await on.scorer(TONE), await on.scorer(STARS)];
     const scorer_ids = [tone.scorer_id, stars.scorer_id];
     const queue = await on.queue(tone, { trace_ids: await on.traces(1) }, { scorer_ids, scores_per_item: 2 });
@@ -609,7 +609,7 @@ describe('the agreement of the annotators of a queue', () => {
     ]);
   });
 
-  it('says that it is truncated when there are more than 100,000 scores, and not for exactly 100,000', async () => {
+  it('is truncated when there are more than 100,000 scores', async () => {
     const scorers = await Promise.all(Array.from({ length: 10 }, () => on.scorer()));
     const scorer_ids = scorers.map(({ scorer_id }) => scorer_id);
     const queue = await on.queue(scorers[0]!, { trace_ids: await on.traces(1) }, { scorer_ids });

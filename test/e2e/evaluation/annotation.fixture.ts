@@ -16,13 +16,13 @@ export type NextItem = Wire<NextItemAnswerDto> & {
 
 export const QUEUES = '/eval/v1/annotation-queues';
 
-/** A workspace with annotation queues, over HTTP alone. */
+/** A workspace with annotation queues. All calls use HTTP, except for `expireClaims`. */
 export class AnnotationFixture {
   private names = 0;
 
   private constructor(
     readonly app: TestApp,
-    readonly on: HumanScoresFixture,
+    readonly humanScores: HumanScoresFixture,
   ) {}
 
   static async open(app: TestApp): Promise<AnnotationFixture> {
@@ -30,22 +30,22 @@ export class AnnotationFixture {
   }
 
   get space(): EvaluationWorkspace {
-    return this.on.space;
+    return this.humanScores.space;
   }
 
   get ann(): Annotator {
-    return this.on.ann;
+    return this.humanScores.ann;
   }
 
   annotator(): Promise<Annotator> {
-    return this.on.annotator();
+    return this.humanScores.annotator();
   }
 
   scorer(output: object = BOOLEAN, fields: Fields = {}): Promise<Scorer> {
-    return this.on.scorer(output, fields);
+    return this.humanScores.scorer(output, fields);
   }
 
-  /** Has traces arrive, each a second after the one before. Returns their ids, oldest first. */
+  /** Exports traces, each starting one second after the previous one. Returns their ids, oldest first. */
   async traces(count: number, attributes: Record<string, string> = {}): Promise<string[]> {
     const ids = Array.from({ length: count }, newTraceId);
     const from = BigInt(Date.now() - 3_600_000) * 1_000_000n;
@@ -62,7 +62,7 @@ export class AnnotationFixture {
     return ids;
   }
 
-  /** Asks for a queue. */
+  /** Sends a request to create a queue, and returns the response. */
   create(fields: Fields, by: ApiClient = this.space.editor): Promise<Answer<Queue>> {
     return by.post<Queue>(QUEUES, {
       workspace_id: this.space.id,
@@ -92,23 +92,23 @@ export class AnnotationFixture {
     return answer.body;
   }
 
-  /** Claims an item, which there must be. */
+  /** Claims the next item, and returns its id. Throws if there is none. */
   async claim(queue: Queue, by: Annotator = this.ann, author?: string): Promise<string> {
     const { item } = await this.next(queue, by, author);
-    if (!item) throw new Error('there is no item');
+    if (!item) throw new Error('the queue has no item for this annotator');
     return item.item_id;
   }
 
-  /** Answers the first scorer of the queue. */
+  /** Scores an item by the first scorer of the queue. */
   score(
     queue: Queue,
     itemId: string,
-    answered: Fields = { score: true },
+    value: Fields = { score: true },
     by: Annotator = this.ann,
     author?: string,
   ): Promise<Answer<ItemWorkDto>> {
     return by.api.post<ItemWorkDto>(`${QUEUES}/${queue.queue_id}/items/${itemId}/scores`, {
-      scores: [{ scorer_id: queue.scorer_ids[0], ...answered }],
+      scores: [{ scorer_id: queue.scorer_ids[0], ...value }],
       ...(author !== undefined && { author }),
     });
   }
@@ -129,7 +129,7 @@ export class AnnotationFixture {
     return answer.body.items;
   }
 
-  /** Lets every claim of a queue expire. */
+  /** Makes every claim in a queue expire. */
   async expireClaims(queue: Queue): Promise<void> {
     await this.app.database.query(
       `UPDATE annotation_places SET claimed_until = now() - interval '1 second'

@@ -18,9 +18,9 @@ describe('the cases of a comparison', () => {
   });
   afterAll(() => app.close());
 
-  describe('come in pages', () => {
+  describe('are listed in pages', () => {
     it('by cursor and by offset, without gaps or repeats', async () => {
-      // differences with many ties, and cases that lack one
+      // Many differences are tied, and some cases have no difference.
       const count = 57;
       const candidate = await experimentOf(
         space,
@@ -73,7 +73,7 @@ describe('the cases of a comparison', () => {
       }
     });
 
-    it('also when keys contain line breaks', async () => {
+    it('even if keys contain line breaks', async () => {
       const results = (score: number) =>
         ['a\nb', 'a\n\nc', '\n', '😀'].map((case_id) => ({ case_id, scores: { s: score } }));
       const candidate = await experimentOf(space, results(1));
@@ -83,7 +83,7 @@ describe('the cases of a comparison', () => {
       expect(seen).toEqual(['\n', 'a\n\nc', 'a\nb', '😀']);
     });
 
-    it('that end early when results are large, without losing any', async () => {
+    it('that end early when results are large, without skipping a case', async () => {
       const large = 'x'.repeat(1.25 * 1024 * 1024);
       const results = (score: number) =>
         ['1', '2', '3', '4'].map((case_id) => ({ case_id, output: large, scores: { s: score } }));
@@ -101,7 +101,7 @@ describe('the cases of a comparison', () => {
       for (const size of sizes) expect(size).toBeLessThan(PAGE_BYTES + 2 * 1.375 * 1024 * 1024);
     });
 
-    it('with as many trials of a case as fit', async () => {
+    it('with as many trials of each case as fit', async () => {
       const large = 'x'.repeat(1024 * 1024);
       const { experiment_id: candidate } = await space.experiment();
       for (let i = 0; i < 7; i++) {
@@ -120,7 +120,7 @@ describe('the cases of a comparison', () => {
     });
   });
 
-  describe('refuses', () => {
+  describe('are not returned', () => {
     let candidate: string;
     let baseline: string;
 
@@ -129,7 +129,7 @@ describe('the cases of a comparison', () => {
       candidate = await experimentOf(space, scored('s', [0, 1]));
     });
 
-    it('unknown experiments and baselines, and those of other workspaces', async () => {
+    it('for experiments and baselines that are unknown or in other workspaces (404)', async () => {
       for (const id of UNKNOWN_IDS) {
         const path = await space.viewer.get(`${EXPERIMENTS}/${encodeURIComponent(id)}/compare`);
         expect(outcome(path)).toEqual([404, 'not_found']);
@@ -144,7 +144,7 @@ describe('the cases of a comparison', () => {
       expect(outcome(await compare(space, foreign, { baseline_experiment_id: baseline }))).toEqual([404, 'not_found']);
       const path = `${EXPERIMENTS}/${candidate}/compare?baseline_experiment_id=${baseline}`;
       expect(outcome(await sibling.get(path))).toEqual([404, 'not_found']);
-      // also once the process keeps the comparison
+      // The cached comparison must not be readable from other workspaces.
       await space.finalize(candidate);
       expect((await space.viewer.get(path)).status).toBe(200);
       expect(outcome(await sibling.get(path))).toEqual([404, 'not_found']);
@@ -163,14 +163,14 @@ describe('the cases of a comparison', () => {
       [{ scorer_version: '1' }, 'scorer_version'],
       [{ scorer: 's', scorer_version: '0' }, 'scorer_version'],
       [{ baseline: 'exp_1' }, 'baseline'],
-    ])('%j, and names what is wrong', async (query, parameter) => {
-      const given: Record<string, string> =
+    ])('for %j, and the error names the parameter (400)', async (query, parameter) => {
+      const required: Record<string, string> =
         parameter === 'baseline_experiment_id' ? {} : { baseline_experiment_id: baseline };
-      const answer = await compare(space, candidate, { ...given, ...query });
+      const answer = await compare(space, candidate, { ...required, ...query });
       expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_query', parameter]);
     });
 
-    it('the experiment as its own baseline, a foreign cursor, and unknown values', async () => {
+    it('for an experiment as its own baseline, a cursor of another sort order (400), or unknown values (422)', async () => {
       expect(outcome(await compare(space, candidate, { baseline_experiment_id: candidate }))).toEqual([
         400,
         'invalid_query',
@@ -192,7 +192,7 @@ describe('the cases of a comparison', () => {
       }
     });
 
-    it('a cursor of another scorer or other filters', async () => {
+    it('for a cursor of another scorer or other filters (400)', async () => {
       const scores = (s: number, t: number) => ({ s, t, 'a\nb': t });
       const results = (shift: number) =>
         [1, 2, 3, 4].map((i) => ({ case_id: `${i}`, scores: scores(i * shift, (5 - i) * shift) }));
@@ -207,9 +207,9 @@ describe('the cases of a comparison', () => {
       ];
       const cursors: string[] = [];
       for (const list of lists) {
-        const whole = (await compared(space, ...pair, list)).cases.items.map((one) => one.key);
+        const keys = (await compared(space, ...pair, list)).cases.items.map((one) => one.key);
         const paged = await pages(space, ...pair, { ...list, limit: '3' });
-        expect(paged.map(({ items }) => items.map((one) => one.key))).toEqual([whole.slice(0, 3), whole.slice(3)]);
+        expect(paged.map(({ items }) => items.map((one) => one.key))).toEqual([keys.slice(0, 3), keys.slice(3)]);
         cursors.push(paged[0]!.page.next_cursor!);
       }
       for (const [i, cursor] of cursors.entries()) {
@@ -221,7 +221,7 @@ describe('the cases of a comparison', () => {
       }
     }); // prettier-ignore
 
-    it('callers without read access', async () => {
+    it('to callers without read access (401, 403)', async () => {
       const path = `${EXPERIMENTS}/${candidate}/compare?baseline_experiment_id=${baseline}`;
       expect(outcome(await (await space.organization.as('runtime')).get(path))).toEqual([
         403,

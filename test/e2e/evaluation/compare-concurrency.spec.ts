@@ -11,10 +11,10 @@ import { compare, compared, completed, experimentOf, EXPERIMENTS, scored } from 
 import { EvaluationWorkspace, outcome } from './evaluation.harness';
 
 const NEVER = new AbortController().signal;
-/** Requests that may wait. */
+/** How many requests may wait. */
 const WAITING_MAX = 128;
 
-/** One workspace's comparisons, or abandoned requests, must not block others. */
+/** Comparisons of one workspace and abandoned requests must not block other comparisons. */
 describe('comparisons under load', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
@@ -27,38 +27,38 @@ describe('comparisons under load', () => {
   });
   afterAll(() => app.close());
 
-  /** Takes all threads, for other organizations. @returns gives them back */
-  async function occupied(): Promise<() => Promise<void>> {
+  /** Occupies all threads on behalf of other organizations. Returns a function that releases them. */
+  async function occupyThreads(): Promise<() => Promise<void>> {
     let release = (): void => undefined;
     const end = new Promise<void>((resolve) => (release = resolve));
-    const begun: Promise<void>[] = [];
-    const held = Array.from({ length: pool.threads }, (_, n) => {
-      let begin = (): void => undefined;
-      begun.push(new Promise<void>((resolve) => (begin = resolve)));
+    const started: Promise<void>[] = [];
+    const reservations = Array.from({ length: pool.threads }, (_, n) => {
+      let start = (): void => undefined;
+      started.push(new Promise<void>((resolve) => (start = resolve)));
       return pool.reserve({ orgId: `other ${n}`, workspaceId: 'theirs' }, NEVER, () => {
-        begin();
+        start();
         return end;
       });
     });
-    await Promise.all(begun);
+    await Promise.all(started);
     return async () => {
       release();
-      await Promise.all(held);
+      await Promise.all(reservations);
     };
   }
 
-  /** Whether one more request of this workspace may wait. */
-  async function isFree(): Promise<boolean> {
-    const leaving = new AbortController();
-    const free = new Error('there is room');
+  /** Returns whether one more request of this workspace may wait. */
+  async function hasRoom(): Promise<boolean> {
+    const client = new AbortController();
+    const waits = new Error('the request waits');
     const own = { orgId: space.organization.orgId, workspaceId: space.id } as Scope;
-    const waiting = pool.reserve(own, leaving.signal, () => Promise.resolve());
-    leaving.abort(free);
+    const waiting = pool.reserve(own, client.signal, () => Promise.resolve());
+    client.abort(waits);
     const reason = await waiting.then(
-      () => free,
+      () => waits,
       (error: unknown) => error,
     );
-    if (reason === free) return true;
+    if (reason === waits) return true;
     expect((reason as Problem).code).toBe('service_overloaded');
     return false;
   } // prettier-ignore
@@ -68,26 +68,26 @@ describe('comparisons under load', () => {
     await completed(space, scored('s', [0, 0, 1])),
   ];
 
-  it('serve further pages of frozen experiments without waiting or statistics', async () => {
+  it('return further pages of frozen experiments immediately and without statistics', async () => {
     const [candidate, baseline] = await pairOf();
     await space.finalize(candidate);
     const only = { only: 'improved', offset: '1', limit: '1' };
     expect((await compared(space, candidate, baseline, only)).cases.page.total).toBe(1);
-    const release = await occupied();
+    const release = await occupyThreads();
     expect((await compared(space, candidate, baseline, only)).cases.page.total).toBe(1);
-    let isAnswered = false;
-    const whole = compare(space, candidate, { baseline_experiment_id: baseline }).finally(() => (isAnswered = true));
+    let isSettled = false;
+    const first = compare(space, candidate, { baseline_experiment_id: baseline }).finally(() => (isSettled = true));
     const page = await compared(space, candidate, baseline, { offset: '1', limit: '1' });
-    expect([page.scorers, page.cases.items.length, isAnswered]).toEqual([null, 1, false]);
+    expect([page.scorers, page.cases.items.length, isSettled]).toEqual([null, 1, false]);
     await release();
-    expect((await whole).body.scorers).toHaveLength(1);
-    // from now on they are kept too
-    const again = await occupied();
-    expect((await compared(space, candidate, baseline)).scorers).toEqual((await whole).body.scorers);
-    await again();
+    expect((await first).body.scorers).toHaveLength(1);
+    // The statistics are cached now.
+    const releaseAgain = await occupyThreads();
+    expect((await compared(space, candidate, baseline)).scorers).toEqual((await first).body.scorers);
+    await releaseAgain();
   }); // prettier-ignore
 
-  it('read the scores of frozen experiments once, and of running ones for each page', async () => {
+  it('read the scores of frozen experiments once, and the scores of running experiments for each page', async () => {
     const [candidate, baseline] = await pairOf();
     const reader = app.get(ScoreReader);
     const read = jest.spyOn(reader, 'read');
@@ -97,7 +97,7 @@ describe('comparisons under load', () => {
     for (const query of further) expect((await page(query)).scorers).toBeNull();
     expect(read).toHaveBeenCalledTimes(1 + further.length);
     await space.finalize(candidate);
-    // a further page lacks the statistics, which the first one then adds
+    // A further page computes no statistics; the first page adds them.
     expect((await page({ offset: '1' })).scorers).toBeNull();
     expect((await page({})).scorers).toHaveLength(1);
     read.mockClear();
@@ -107,9 +107,9 @@ describe('comparisons under load', () => {
     read.mockRestore();
   }); // prettier-ignore
 
-  it('are refused when too many wait, and make room when a client disconnects', async () => {
+  it('are rejected when too many wait (503), and no longer wait when their client disconnects', async () => {
     const [candidate, baseline] = await pairOf();
-    const release = await occupied();
+    const release = await occupyThreads();
     const url = `${app.url}${EXPERIMENTS}/${candidate}/compare?baseline_experiment_id=${baseline}`;
     const headers = {
       authorization: `Bearer ${await space.organization.token('viewer')}`,
@@ -122,15 +122,15 @@ describe('comparisons under load', () => {
         () => 'gone',
       ),
     );
-    while (await isFree()) await delay(5);
+    while (await hasRoom()) await delay(5);
     const refused = await compare(space, candidate, { baseline_experiment_id: baseline });
     expect(outcome(refused)).toEqual([503, 'service_overloaded']);
     expect(refused.headers.get('retry-after')).toBe('1');
-    // a gate waits for the same
+    // A gate waits in the same queue.
     const rules = [{ scorer: 's', min_mean: 0 }];
     const gate = await space.viewer.post(`${EXPERIMENTS}/${candidate}/gate`, { rules });
     expect(outcome(gate)).toEqual([503, 'service_overloaded']);
-    // another workspace's is let in, for one of those
+    // A request of another workspace takes the place of one of these requests.
     const other = await EvaluationWorkspace.open(app);
     const foreign = await experimentOf(other, scored('s', [1]), {
       baseline_experiment_id: await completed(other, scored('s', [0])),
@@ -141,7 +141,7 @@ describe('comparisons under load', () => {
 
     const gone = (shed + 1) % WAITING_MAX;
     clients[gone]!.abort();
-    while (!(await isFree())) await delay(5);
+    while (!(await hasRoom())) await delay(5);
     await release();
     expect((await theirs).status).toBe(200);
     const statuses = await Promise.all(waiting);
@@ -161,12 +161,12 @@ describe('comparisons under load', () => {
       });
     });
     let sides = 0;
-    // from here on nobody waits, and the service knows
-    repository.readResults = async (...given) => {
+    // The read starts after the service has noticed that the client disconnected.
+    repository.readResults = async (...args) => {
       sides++;
       client.abort();
       await closed;
-      return read(...given);
+      return read(...args);
     };
     try {
       const url = `${app.url}${EXPERIMENTS}/${candidate}/compare?baseline_experiment_id=${baseline}`;
@@ -175,9 +175,9 @@ describe('comparisons under load', () => {
         'x-service-workspace-id': space.id,
       };
       await expect(fetch(url, { headers, signal: client.signal })).rejects.toThrow();
-      // its turn is free again, without the other side having been read
+      // The thread is free again, and the other side was not read.
       await (
-        await occupied()
+        await occupyThreads()
       )();
       expect(sides).toBe(1);
     } finally {
@@ -186,18 +186,21 @@ describe('comparisons under load', () => {
     expect((await compared(space, candidate, baseline)).scorers).toHaveLength(1);
   });
 
-  /** A request for a comparison whose client can go. @returns its status, and what comes when the service knows that it went. */
-  const leaving = async (candidate: string, baseline: string, query: string) => {
+  /**
+   * Requests a comparison with a client that can abort. Returns the client, the status of the response, and a promise
+   * that resolves when the service has noticed the disconnect.
+   */
+  const startRequest = async (candidate: string, baseline: string, query: string) => {
     const client = new AbortController();
     const server = app.app.getHttpServer() as Server;
     const path = `${EXPERIMENTS}/${candidate}/compare?baseline_experiment_id=${baseline}${query}`;
     const closed = new Promise<void>((resolve) => {
-      const heed = ({ url }: IncomingMessage, response: ServerResponse): void => {
+      const listener = ({ url }: IncomingMessage, response: ServerResponse): void => {
         if (url !== path) return;
-        server.off('request', heed);
+        server.off('request', listener);
         response.once('close', resolve);
       };
-      server.on('request', heed);
+      server.on('request', listener);
     });
     const headers = {
       authorization: `Bearer ${await space.organization.token('viewer')}`,
@@ -210,7 +213,7 @@ describe('comparisons under load', () => {
     return { client, closed, status };
   };
 
-  it('read two pages of cases at a time, and none for disconnected clients', async () => {
+  it('read at most two pages of cases at the same time, and none for disconnected clients', async () => {
     const [candidate, baseline] = await pairOf();
     await space.finalize(candidate);
     await compared(space, candidate, baseline);
@@ -219,26 +222,26 @@ describe('comparisons under load', () => {
     let [read, atOnce, most] = [0, 0, 0];
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
-    repository.readRows = async (...given) => {
-      if (given[2].length === 0) return [];
+    repository.readRows = async (...args) => {
+      if (args[2].length === 0) return [];
       read++;
       most = Math.max(most, ++atOnce);
       await released;
-      const rows = await readRows.apply(repository, given);
+      const rows = await readRows.apply(repository, args);
       atOnce--;
       return rows;
     };
     try {
       const pages = Array.from({ length: 5 }, () => compared(space, candidate, baseline));
       while (read < 4) await delay(5);
-      const gone = await leaving(candidate, baseline, '&limit=2');
+      const gone = await startRequest(candidate, baseline, '&limit=2');
       gone.client.abort();
-      // statistics alone need none
+      // A request for statistics alone reads no page.
       expect((await compared(space, candidate, baseline, { limit: '0' })).scorers).toHaveLength(1);
       release();
       for (const { cases } of await Promise.all(pages)) expect(cases.items).toHaveLength(3);
       expect(await gone.status).toBe('gone');
-      // of both experiments, and none twice
+      // Each page is read from both experiments, and never twice.
       expect([most, read]).toEqual([4, 10]);
     } finally {
       release();

@@ -3,7 +3,7 @@ import type { GateResultDto } from '../../../src/evaluation/analysis/gate/gate.d
 import { byScorer, compared, experimentOf, EXPERIMENTS, fill } from './comparison.fixture';
 import { EvaluationWorkspace } from './evaluation.harness';
 
-describe('comparing large experiments', () => {
+describe('a comparison of large experiments', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
 
@@ -15,12 +15,12 @@ describe('comparing large experiments', () => {
   });
   afterAll(() => app.close());
 
-  it('compares the first 10,000 results, and reports truncation', async () => {
+  it('uses the first 10,000 results, and reports truncation', async () => {
     const [{ experiment_id: candidate }, { experiment_id: baseline }] = [
       await space.experiment(),
       await space.experiment(),
     ];
-    // the last three are 0 throughout: with them the mean were less
+    // The last three scores are 0. They would lower the mean.
     const scores = `CASE WHEN n > 10000 THEN '{"s": 0}' ELSE '{"s": 1}' END::jsonb`;
     await fill(space, app.database, candidate, 10_003, scores);
     await fill(space, app.database, baseline, 10_000, `jsonb_build_object('s', (n % 4) / 4.0)`);
@@ -43,7 +43,7 @@ describe('comparing large experiments', () => {
     expect([summary.is_truncated, summary.scores!.s]).toEqual([true, { mean: 1, count: 10_000 }]);
   });
 
-  it('compares at most 100 scorers, shared ones first', async () => {
+  it('includes at most 100 scorers, shared ones first', async () => {
     const scores = (prefix: string, count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, i) => [`${prefix} ${i}`, 1]));
     const candidate = await experimentOf(space, [
@@ -59,7 +59,7 @@ describe('comparing large experiments', () => {
   it('prefers shared scorers over more frequent ones', async () => {
     const own = (side: string, from: number) =>
       Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`${side} ${from + i}`, 1]));
-    // 300 scorers of each side's own, each of two cases, and one of a single case that both have
+    // Each side has 300 scorers of its own with two cases each. One scorer with a single case is shared.
     const results = (side: string, shared: number) => [
       ...[0, 100, 200, 0, 100, 200].map((from, i) => ({ case_id: `${i}`, scores: own(side, from) })),
       { case_id: 'both', scores: { shared } },
@@ -70,33 +70,36 @@ describe('comparing large experiments', () => {
     expect(body.scorer_count).toBe(601);
     expect(byScorer(body, 'shared')).toMatchObject({ difference: 0.5, cases: 1, improved: 1 });
     expect(body.cases.items[0]).toMatchObject({ key: 'both', difference: 0.5 });
-    // each of the others is compared by its own scores too
+    // The other scorers are compared by their own scores.
     const others = body.scorers!.filter((one) => one.scorer !== 'shared');
     expect(others.map((one) => one.candidate.count + one.baseline.count)).toEqual(Array(99).fill(2));
   });
 
-  it('computes many dissimilar cases', async () => {
+  it('has statistics of many dissimilar cases', async () => {
     const [{ experiment_id: candidate }, { experiment_id: baseline }] = [
       await space.experiment(),
       await space.experiment(),
     ];
-    // fractions of golden multiples are spread evenly: their difference is, too, but for what is added
+    // The fractional parts are spread evenly, and so are their differences, apart from the added 0.02.
     const spread = (step: number) => `(n * ${step}::float8 - floor(n * ${step}::float8))`;
     await fill(space, app.database, baseline, 10_000, `jsonb_build_object('s', ${spread(0.6180339887)})`);
     const scores = `jsonb_build_object('s', ${spread(0.4142135623)} + 0.02)`;
     await fill(space, app.database, candidate, 10_000, scores);
     const found = byScorer(await compared(space, candidate, baseline, { limit: '0' }), 's');
     expect(found.difference).toBeCloseTo(0.02, 3);
-    // the difference of two uniform scores has the variance 1/6, so their mean the standard error 0.0041
+    // The difference of two uniform scores has a variance of 1/6, so the mean has a standard error of 0.0041.
     expect(found.confidence_interval!.lower).toBeCloseTo(0.02 - 1.96 * Math.sqrt(1 / 60_000), 3);
     expect(found.confidence_interval!.upper).toBeCloseTo(0.02 + 1.96 * Math.sqrt(1 / 60_000), 3);
     expect([found.p_value, found.verdict]).toEqual([0.0001, 'improved']);
   });
 
-  describe('with more scorers than a summary holds', () => {
+  describe('with more scorers than a summary has', () => {
     const SCORERS = 1_100;
-    /** `s 0000`, …, a result for each hundred of them, and one of `zz` alone, which comes last by name and by count. */
-    const many = (prefix: string, zz: number) => [
+    /**
+     * Returns results with 1,100 scorers named `<prefix> 0000` and so on, 100 to a result. One more result has only a
+     * score by `zz`, which is last by name and by count.
+     */
+    const manyScorers = (prefix: string, zz: number) => [
       ...Array.from({ length: 2 * (SCORERS / 100) }, (_, n) => ({
         case_id: `${n}`,
         scores: Object.fromEntries(
@@ -109,9 +112,9 @@ describe('comparing large experiments', () => {
       { case_id: 'last', scores: { zz } },
     ];
 
-    it('gives the same answer for frozen experiments as for running ones', async () => {
-      const candidate = await experimentOf(space, many('a', 0.75));
-      const baseline = await experimentOf(space, many('b', 0.25));
+    it('is the same for frozen experiments as for running ones', async () => {
+      const candidate = await experimentOf(space, manyScorers('a', 0.75));
+      const baseline = await experimentOf(space, manyScorers('b', 0.25));
       const gate = async () => {
         const rules = [{ scorer: 'zz', min_mean: 0.75, min_count: 1 }, { scorer: 'b 0000', min_count: 1 }];
         const answer = await space.viewer.post<GateResultDto>(`${EXPERIMENTS}/${candidate}/gate`, { rules });
@@ -127,8 +130,8 @@ describe('comparing large experiments', () => {
     }); // prettier-ignore
 
     it('reports both means of a scorer with few scores on one side', async () => {
-      const candidate = await experimentOf(space, many('a', 0.75));
-      // of the baseline it is the only one, and has more scores than any
+      const candidate = await experimentOf(space, manyScorers('a', 0.75));
+      // In the baseline `zz` is the only scorer, and has the most scores of all.
       const results = ['last', 'x', 'y'].map((case_id) => ({ case_id, scores: { zz: 0.25 } }));
       const baseline = await experimentOf(space, results);
       for (const [one, other] of [[candidate, baseline], [baseline, candidate]] as const) {

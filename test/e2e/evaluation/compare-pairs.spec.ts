@@ -2,7 +2,7 @@ import { createTestApp, type TestApp } from '#testing';
 import { byScorer, compared, experimentOf, scored } from './comparison.fixture';
 import { EvaluationWorkspace } from './evaluation.harness';
 
-describe('the cases that two experiments share', () => {
+describe('a comparison of the cases that two experiments share', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
 
@@ -33,10 +33,11 @@ describe('the cases that two experiments share', () => {
     expect(found.candidate.mean).toBeCloseTo(2 / 3, 12);
     expect([found.cases, found.improved, found.regressed]).toEqual([3, 2, 1]);
     expect(found.difference).toBeCloseTo(0.5 / 3, 12);
-    // signs of 0.3, 0.3 and 0.1: four of eight sums are as far from 0 as 0.5. Sixty results would be beyond doubt.
+    // With all signs of 0.3, 0.3 and -0.1, four of eight sums are at least as far from 0 as 0.5. Sixty independent
+    // results would have been significant.
     expect(found.p_value).toBe(0.5);
     expect(found.verdict).toBe('inconclusive');
-    // the interval of three cases reaches from the one that fell to those that rose
+    // The interval of three cases spans from the regressed case to the improved cases.
     expect(found.confidence_interval!.lower).toBeCloseTo(-0.1, 9);
     expect(found.confidence_interval!.upper).toBeCloseTo(0.3, 9);
     const [worst] = body.cases.items;
@@ -44,7 +45,7 @@ describe('the cases that two experiments share', () => {
     expect(worst!.candidate.map((one) => one.trial_index)).toEqual([...Array(20).keys()]);
   });
 
-  it('ignores null scores of a case’s trials', async () => {
+  it('ignores null scores of the trials of a case', async () => {
     const candidate = await experimentOf(space, [
       { case_id: '1', trial_group: 'g', scores: { s: 1 } },
       { case_id: '2', trial_group: 'g', scores: { s: null } },
@@ -56,12 +57,12 @@ describe('the cases that two experiments share', () => {
       { case_id: 'h', scores: { s: 1 } },
     ]);
     const found = byScorer(await compared(space, candidate, baseline), 's');
-    // a failure without a score is missing; as 0 it would have made the case 0.33 and a regression of h
+    // Null and absent scores are missing. Counted as 0, they would lower g to 0.33 and make h a regression.
     expect(found).toMatchObject({ difference: 0.75, cases: 1, improved: 1, regressed: 0, missing: 1 });
     expect(found.candidate).toMatchObject({ mean: 1, count: 1 });
   });
 
-  it('pairs by trial_group, else by dataset_record_id, else by case_id', async () => {
+  it('pairs results by trial_group, else by dataset_record_id, else by case_id', async () => {
     const { dataset_id } = await space.dataset();
     const [r1, r2] = [await space.record(dataset_id), await space.record(dataset_id)];
     const record = (one: { dataset_record_id: string }) => ({ dataset_record_id: one.dataset_record_id });

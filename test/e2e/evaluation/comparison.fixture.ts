@@ -10,7 +10,7 @@ export const EXPERIMENTS = '/eval/v1/experiments';
 
 type Fields = Record<string, unknown>;
 
-/** A new experiment with these results, 100 to a request. */
+/** Creates an experiment with the given results, sent 100 to a request. Returns its id. */
 export async function experimentOf(
   space: EvaluationWorkspace,
   results: Fields[],
@@ -19,12 +19,12 @@ export async function experimentOf(
   const { experiment_id: id } = await space.experiment(fields);
   for (let i = 0; i < results.length; i += 100) {
     const written = await space.results(id, results.slice(i, i + 100));
-    if (written.some((status) => status !== 201)) throw new Error(`not written: ${written.join()}`);
+    if (written.some((status) => status !== 201)) throw new Error(`some results were not stored: ${written.join()}`);
   }
   return id;
 }
 
-/** A completed experiment with these results. */
+/** Creates a completed experiment with the given results. Returns its id. */
 export async function completed(
   space: EvaluationWorkspace,
   results: Fields[],
@@ -35,7 +35,7 @@ export async function completed(
   return id;
 }
 
-/** Results `case 0`, `case 1`, … with these scores of one scorer; null leaves the score out. */
+/** Returns results `case 0`, `case 1`, … with the given scores of one scorer. Null stands for no score. */
 export const scored = (scorer: string, scores: (number | null)[]): Fields[] =>
   scores.map((score, i) => ({
     case_id: `case ${i}`,
@@ -49,7 +49,7 @@ export const compare = (
 ): Promise<Answer<ComparisonDto>> =>
   space.viewer.get(`${EXPERIMENTS}/${candidate}/compare?${new URLSearchParams(query).toString()}`);
 
-/** Compares two experiments, which must succeed. A baseline that is running is completed before. */
+/** Compares two experiments, and throws if that fails. Completes the baseline first if it is running. */
 export async function compared(
   space: EvaluationWorkspace,
   candidate: string,
@@ -60,18 +60,18 @@ export async function compared(
   const { body } = await space.viewer.get<{ experiment_status: string }>(path);
   if (body.experiment_status === 'running') await space.finalize(baseline);
   const answer = await compare(space, candidate, { baseline_experiment_id: baseline, ...query });
-  if (answer.status !== 200) throw new Error(`not compared: ${JSON.stringify(answer.body)}`);
+  if (answer.status !== 200) throw new Error(`the comparison failed: ${JSON.stringify(answer.body)}`);
   return answer.body;
 }
 
-/** What a comparison says by one scorer. */
+/** Returns the part of a comparison for one scorer. */
 export function byScorer({ scorers }: ComparisonDto, name: string): ScorerComparisonDto {
   const found = scorers?.find((one) => one.scorer === name);
-  if (!found) throw new Error(`not compared by ${name}`);
+  if (!found) throw new Error(`the comparison has no scorer ${name}`);
   return found;
 }
 
-/** Puts results into an experiment, the nth with the scores, and further columns, that SQL makes of n. */
+/** Inserts results into an experiment. `scores` and `output` are SQL expressions of the number `n` of the result. */
 export async function fill(
   space: EvaluationWorkspace,
   database: { query(statement: string, values: unknown[]): Promise<unknown> },
@@ -90,7 +90,7 @@ export async function fill(
   await fillResultScores(database, experimentId);
 }
 
-/** All pages of cases, by their cursors. */
+/** Returns all pages of cases, read by cursor. */
 export async function pages(
   space: EvaluationWorkspace,
   candidate: string,

@@ -6,7 +6,7 @@ import { parseXml, type XmlElement } from './xml.fixture';
 
 type Rule = Record<string, unknown>;
 
-describe('the outcome of a gate', () => {
+describe('the outcome of a gate is returned', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
 
@@ -19,7 +19,7 @@ describe('the outcome of a gate', () => {
   const send = (id: string, body: unknown, headers?: Record<string, string>) =>
     space.viewer.post<GateResultDto>(`${EXPERIMENTS}/${id}/gate`, body, headers);
 
-  /** Names that break a format without escaping. */
+  /** Names that break a format unless they are escaped. */
   const HOSTILE = [
     '</testcase>',
     '"><failure/>',
@@ -58,13 +58,13 @@ describe('the outcome of a gate', () => {
       const root = parseXml(answer.body as unknown as string);
       expect([root.name, root.attributes.tests, root.attributes.failures]).toEqual(['testsuites', '15', '8']);
       const cases = all(root, 'testcase');
-      // what XML cannot hold in any way is replaced; all else comes through as it was
-      const kept = HOSTILE.map((name) => name.replace(/[\u0001\u0008\u001b\ufffe]/g, '\uFFFD'));
+      // Characters that XML cannot contain are replaced. All others are unchanged.
+      const names = HOSTILE.map((name) => name.replace(/[\u0001\u0008\u001b\ufffe]/g, '\uFFFD'));
       expect(cases.map((one) => one.attributes.name)).toEqual(
-        kept.map((name, i) => `${name} min_mean ${i % 2 === 0 ? 0.5 : 0.25}`),
+        names.map((name, i) => `${name} min_mean ${i % 2 === 0 ? 0.5 : 0.25}`),
       );
       expect(new Set(cases.map((one) => one.attributes.classname))).toEqual(new Set(['run `1` | <b>\n& "two"']));
-      expect(cases.map((one) => all(one, 'failure').length)).toEqual(kept.map((_, i) => (i % 2 === 0 ? 1 : 0)));
+      expect(cases.map((one) => all(one, 'failure').length)).toEqual(names.map((_, i) => (i % 2 === 0 ? 1 : 0)));
       expect(all(cases[0]!, 'failure')[0]).toMatchObject({
         attributes: { type: 'min_mean' },
         text: 'Mean 0.25 of 1 score; at least 0.5 is required.',
@@ -93,7 +93,7 @@ describe('the outcome of a gate', () => {
       '| ✅ passed | ` s ` | ` min_count ` | 3 ≥ 3',
       '| ❌ failed | ` steady ` | ` min_mean ` (confident) | 0.1 < 0.2',
       '| ✅ passed | ` steady ` | ` min_mean ` (confident) | 0.1 ≥ 0.1',
-      // never what rounding makes of it
+      // The mean is not rounded to 0.5, because the check would then seem to pass.
       '| ❌ failed | ` near ` | ` min_mean ` | 0.4999999999 < 0.5',
       '| ❌ failed | ` misspelt ` | ` min_mean ` | none, not ≥ 0.5',
     ]);
@@ -107,10 +107,10 @@ describe('the outcome of a gate', () => {
     expect(text.startsWith('### Gate failed: `` run `1` \\| <b> & "two" ``\n')).toBe(true);
     const rows = text.split('\n').filter((line) => line.startsWith('| ✅') || line.startsWith('| ❌'));
     expect(rows).toHaveLength(HOSTILE.length);
-    // five cells each: a pipe within one is escaped
+    // Each row has five cells, so a pipe within a cell is escaped.
     for (const row of rows) expect(row.split(/(?<!\\)\|/)).toHaveLength(7);
     const cells = rows.map((row) => row.split(/(?<!\\)\| /)[2]!.trim());
-    // each name is one code span, whose fence occurs nowhere within
+    // Each name is one code span, and does not contain the fence of the span.
     for (const cell of cells) {
       const fence = /^`+/.exec(cell)![0];
       expect(cell.endsWith(` ${fence}`)).toBe(true);
@@ -137,7 +137,7 @@ describe('the outcome of a gate', () => {
     ['text/markdown;q=0, */*;q=0.1', 'application/json'],
     ['application/xml;q=0', 'application/json'],
     ['TEXT/MARKDOWN', 'text/markdown'],
-  ])('for Accept: %s as %s', async (accept, media) => {
+  ])('for Accept: "%s" as %s', async (accept, media) => {
     const answer = await send(candidate, { rules: rules.slice(0, 1) }, { accept });
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, `${media}; charset=utf-8`]);
   });

@@ -19,7 +19,7 @@ describe('the gate of an experiment', () => {
 
   const send = (id: string, body: unknown, headers?: Record<string, string>) =>
     space.viewer.post<GateResultDto>(`${EXPERIMENTS}/${id}/gate`, body, headers);
-  /** The outcome of one rule, which is to make one check. */
+  /** Returns the check of a gate that has a single rule with one bound. */
   const check = async (id: string, rule: Rule, baseline?: string) => {
     const body = {
       rules: [{ scorer: 's', ...rule }],
@@ -37,7 +37,7 @@ describe('the gate of an experiment', () => {
     let baseline: string;
 
     beforeAll(async () => {
-      // 47 of 50 pass, the mean is 0.94; the baseline has all, and the difference is -0.06
+      // 47 of 50 cases pass, so the mean is 0.94. All 50 pass in the baseline, so the difference is -0.06.
       candidate = await experimentOf(space, scored('s', [...times(47, 1), ...times(3, 0)]), {
         experiment_name: 'second',
       });
@@ -52,13 +52,13 @@ describe('the gate of an experiment', () => {
       [{ max_regression: 0.06 }, true, -0.06],
       [{ max_regression: 0.059 }, false, -0.06],
       [{ max_regression: 0 }, false, -0.06],
-      // the lower ends of both intervals are those of scipy: 0.84 of the mean, -0.16 of the difference
+      // The lower bounds of the intervals were computed with scipy: 0.84 for the mean, -0.16 for the difference.
       [{ min_mean: 0.84, confident: true }, true, 0.84],
       [{ min_mean: 0.85, confident: true }, false, 0.84],
       [{ max_regression: 0.16, confident: true }, true, -0.16],
       [{ max_regression: 0.15, confident: true }, false, -0.16],
       [{ min_count: 50, confident: true }, true, 50],
-    ])('%j: %s', async (rule, passed, actual) => {
+    ])('%j, which passes: %s', async (rule, passed, actual) => {
       const found = await check(candidate, rule, baseline);
       expect(found).toMatchObject({ scorer: 's', rule: 0, status: passed ? 'passed' : 'failed' });
       expect(found.actual).toBeCloseTo(actual, 12);
@@ -68,14 +68,14 @@ describe('the gate of an experiment', () => {
       expect(found.confident).toBe(rule.confident === true && kind !== 'min_count');
     }); // prettier-ignore
 
-    it('the same interval as the comparison shows', async () => {
+    it('against the same interval that the comparison has', async () => {
       const found = await check(candidate, { max_regression: 1, confident: true }, baseline);
       const { confidence_interval } = byScorer(await compared(space, candidate, baseline), 's');
       expect(found.confidence_interval).toEqual(confidence_interval);
       expect(found.estimate).toBeCloseTo(-0.06, 12);
     });
 
-    it('every bound of every rule, and fails when one fails', async () => {
+    it('every bound of every rule, and fails if one fails', async () => {
       const rules = [
         { scorer: 's', min_mean: 0.9, max_regression: 0.1, min_count: 10, confident: null },
         { scorer: 's', min_mean: 0.99 },
@@ -113,7 +113,7 @@ describe('the gate of an experiment', () => {
         { max_regression: 1 },
         'No case has a score by this scorer in both experiments.',
       ],
-    ])('missing scores as failures: %j', async (rule, reason) => {
+    ])('a scorer without scores as a failure: %j', async (rule, reason) => {
       const found = await check(candidate, { scorer: 'misspelt', ...rule }, baseline);
       expect(found).toMatchObject({ status: 'failed', reason, actual: rule.min_count === undefined ? null : 0 });
     }); // prettier-ignore
@@ -138,7 +138,7 @@ describe('the gate of an experiment', () => {
     });
     expect(await check(one, { max_regression: 0.5, confident: true }, other)).toMatchObject({ status: 'failed', actual: null, estimate: 1 });
     expect((await check(one, { max_regression: 0.5 }, other)).status).toBe('passed');
-    // forty trials of two cases, one of which always fails, count as two cases
+    // Forty trials of two cases count as two cases. One of the cases always fails.
     const trials = await experimentOf(
       space,
       Array.from({ length: 40 }, (_, i) => ({ case_id: `${i}`, trial_group: `${i % 2}`, scores: { s: i % 2 } })),
@@ -162,12 +162,12 @@ describe('the gate of an experiment', () => {
       ...own,
       checks: [{ actual: 0.25, bound: 0 }],
     });
-    // without a rule on regressions the baseline is not looked at
+    // Without a rule about regressions, the baseline is not read.
     const alone = await send(candidate, { rules: [{ scorer: 's', min_mean: 0.7 }] });
     expect(alone.body).toMatchObject({ passed: true, is_truncated: false, ...own });
   });
 
-  describe('refuses', () => {
+  describe('rejects', () => {
     let candidate: string;
     beforeAll(async () => {
       candidate = await experimentOf(space, scored('s', [1]));
@@ -191,20 +191,20 @@ describe('the gate of an experiment', () => {
       [{ rules: [{ scorer: 's', min_coverage: 1.5 }] }, '/rules/0/min_coverage'],
       [{ rules: [{ scorer: 's', max_regressed_cases: -1 }] }, '/rules/0/max_regressed_cases'],
       [{ rules: [{ scorer: 's', max_case_regression: -1 }] }, '/rules/0/max_case_regression'],
-    ])('%j, and names what is wrong', async (body, pointer) => {
+    ])('%j, and the error names the member (400)', async (body, pointer) => {
       const answer = await send(candidate, body, { accept: 'application/xml' });
       expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_request', pointer]);
       expect(answer.headers.get('content-type')).toBe('application/problem+json');
     }); // prettier-ignore
 
-    it('more than 100 rules', async () => {
+    it('more than 100 rules (400)', async () => {
       const rules = times(101, { scorer: 's', min_mean: 0 });
       const answer = await send(candidate, { rules });
       expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_request', '/rules']);
       expect((await send(candidate, { rules: rules.slice(1) })).body.checks).toHaveLength(100);
     });
 
-    it('unknown and foreign experiments, and the experiment as its own baseline', async () => {
+    it('unknown experiments, experiments of others, and an experiment as its own baseline', async () => {
       const rules = [{ scorer: 's', min_mean: 0 }];
       for (const id of UNKNOWN_IDS) {
         expect(outcome(await send(encodeURIComponent(id), { rules }))).toEqual([404, 'not_found']);

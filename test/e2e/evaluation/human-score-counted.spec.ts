@@ -2,8 +2,8 @@ import { createTestApp, newTraceId, type TestApp } from '#testing';
 import { BOOLEAN, HumanScoresFixture, type Scorer, STARS } from './human-scores.fixture';
 import { scoresOf } from './result-scores.fixture';
 
-/** The scores by people that count for a result, whether or not its `scores` show them. */
-describe('the human scores that count', () => {
+/** Tests which human scores count for a result, whether or not its `scores` show them. */
+describe('the human scores of a result', () => {
   let app: TestApp;
   let on: HumanScoresFixture;
 
@@ -23,7 +23,7 @@ describe('the human scores that count', () => {
   const patch = (scorer: Scorer, definition: object) =>
     on.space.editor.patch(`/eval/v1/scorers/${scorer.scorer_id}`, { definition });
 
-  it('are combined in one row, which follows each further score', async () => {
+  it('are combined in one row, which each further score updates', async () => {
     const scorer = await on.scorer(STARS);
     const result = await on.newResult({ trace_id: newTraceId(), scores: { own: 1 } });
     await on.score(scorer, { result_id: result.result_id, score: 1 });
@@ -32,7 +32,7 @@ describe('the human scores that count', () => {
     expect(await scoresOf(app, result.result_id)).toEqual([own, human(scorer, 2.5)]);
   });
 
-  it('of a newer version take the place of the older ones, which stay known', async () => {
+  it('of a newer version replace scores of older versions, which remain stored', async () => {
     const scorer = await on.scorer(STARS);
     const result = await on.newResult();
     await on.score(scorer, { result_id: result.result_id, score: 1 });
@@ -45,7 +45,7 @@ describe('the human scores that count', () => {
     expect((await on.result(result)).scores).toEqual({ [scorer.name]: 3 });
   });
 
-  it('count beside a score of the client, which stays shown', async () => {
+  it('count in addition to a score of the client, which is still shown', async () => {
     const scorer = await on.scorer(BOOLEAN);
     const trace_id = newTraceId();
     const result = await on.newResult({ trace_id, scores: { [scorer.name]: 0.25 } });
@@ -63,7 +63,7 @@ describe('the human scores that count', () => {
     expect((await on.result(result)).scores).toEqual({ [scorer.name]: 0.25 });
   });
 
-  it('give way to a score that the client adds later', async () => {
+  it('are hidden by a score that the client adds later', async () => {
     const scorer = await on.scorer(BOOLEAN);
     const result = await on.newResult();
     await on.score(scorer, { result_id: result.result_id, score: true });
@@ -78,7 +78,7 @@ describe('the human scores that count', () => {
   });
 
   it.each(['completed', 'failed'])(
-    'that come after an experiment is %s are not lost, and change no result',
+    'are stored but change no result after the experiment is %s',
     async (experiment_status) => {
       const [early, late] = [await on.scorer(STARS), await on.scorer(STARS)];
       const [trace_id, session_id] = [newTraceId(), 'a session'];
@@ -106,14 +106,14 @@ describe('the human scores that count', () => {
     },
   );
 
-  it('of a frozen result need as many people as the scorer requires', async () => {
+  it('of a frozen result count once as many people have scored as the scorer requires', async () => {
     const scorer = await on.scorer(STARS, {}, { min_annotations: 2 });
     const result = await on.newResult();
     await on.space.finalize(result.experiment_id);
     await on.score(scorer, { result_id: result.result_id, score: 1 });
     expect(await scoresOf(app, result.result_id)).toEqual([]);
     const others = [await on.annotator(), await on.annotator(), await on.annotator()];
-    // at once: the last one finds all others
+    // They score at the same time. The last score to be stored must include all others.
     await Promise.all(others.map((one) => on.score(scorer, { result_id: result.result_id, score: 5 }, one)));
     expect(await scoresOf(app, result.result_id)).toMatchObject([{ score: 4, is_late: true }]);
   });

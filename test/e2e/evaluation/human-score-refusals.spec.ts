@@ -2,7 +2,7 @@ import { createTestApp, newTraceId, type TestApp } from '#testing';
 import { outcome, places, UNKNOWN_IDS } from './evaluation.harness';
 import { BOOLEAN, HumanScoresFixture, SCORES, STARS, SURVEY, TONE } from './human-scores.fixture';
 
-describe('a human score is refused', () => {
+describe('a human score is rejected', () => {
   let app: TestApp;
   let on: HumanScoresFixture;
 
@@ -15,14 +15,14 @@ describe('a human score is refused', () => {
   afterAll(() => app.close());
 
   const newResult = (fields?: Record<string, unknown>) => on.newResult(fields);
-  const asked = async (fields: Record<string, unknown>, output: object = BOOLEAN) => {
+  const outcomeOf = async (fields: Record<string, unknown>, output: object = BOOLEAN) => {
     const scorer = await on.scorer(output);
     const { result_id } = await newResult();
     const answer = await on.post({ scorer_id: scorer.scorer_id, result_id, ...fields });
     return [...outcome(answer), ...places(answer)];
   };
 
-  it('without the role of an annotator (403: scoring without the required role)', async () => {
+  it('without the annotator role (403)', async () => {
     const scorer = await on.scorer();
     const { result_id } = await newResult();
     const body = { workspace_id: on.space.id, scorer_id: scorer.scorer_id, result_id, score: true };
@@ -36,7 +36,7 @@ describe('a human score is refused', () => {
     expect(outcome(await runtime.get(SCORES))).toEqual([403, 'access_denied']);
   });
 
-  it('but taken from an annotator, who reads like a viewer and does nothing else', async () => {
+  it('but accepted from an annotator, who can only read and score', async () => {
     const scorer = await on.scorer();
     const { result_id } = await newResult();
     const annotator = await on.space.organization.as('annotator');
@@ -65,7 +65,7 @@ describe('a human score is refused', () => {
       { result_id: null, experiment_id: 'exp_x', score: true },
       ['', '/experiment_id'],
     ],
-    ['a trace id that is none', { result_id: null, trace_id: 'x', score: true }, ['/trace_id']],
+    ['an invalid trace id', { result_id: null, trace_id: 'x', score: true }, ['/trace_id']],
     [
       'a session of 256 characters',
       { result_id: null, session_id: 's'.repeat(256), score: true },
@@ -74,30 +74,30 @@ describe('a human score is refused', () => {
     ['another workspace', { workspace_id: 'wsp_x', score: true }, ['/workspace_id']],
     ['no scorer', { scorer_id: undefined, score: true }, ['']],
     ['version 0', { scorer_version: 0, score: true }, ['/scorer_version']],
-    ['a comment that is no text', { score: true, comment: 1 }, ['/comment']],
+    ['a comment that is not text', { score: true, comment: 1 }, ['/comment']],
     ['metadata over 16 KiB', { score: true, metadata: { a: 'x'.repeat(17_000) } }, ['/metadata']],
   ])('for %s (400)', async (_, fields, pointers) => {
-    expect(await asked(fields)).toEqual([400, 'invalid_request', ...pointers]);
+    expect(await outcomeOf(fields)).toEqual([400, 'invalid_request', ...pointers]);
   });
 
   it.each<[string, object, Record<string, unknown>, string[]]>([
-    ['nothing where a boolean is', BOOLEAN, {}, ['/score']],
-    ['null where a boolean is', BOOLEAN, { score: null }, ['/score']],
-    ['a number where a boolean is', BOOLEAN, { score: 0.5 }, ['/score']],
-    ['a choice where a boolean is', BOOLEAN, { score: true, label: 'kind' }, ['/label']],
-    ['a text where a number is', STARS, { score: '3' }, ['/score']],
-    ['a number below the bounds', STARS, { score: 0.99 }, ['/score']],
-    ['a number above the bounds', STARS, { score: 5.01 }, ['/score']],
-    ['a boolean where a number is', STARS, { score: true }, ['/score']],
-    ['nothing where a choice is', TONE, {}, ['/label']],
-    ['a score without the choice that it follows from', TONE, { score: 1 }, ['/label']],
-    ['a text where a number is', TONE, { score: 'kind' }, ['/score']],
-    ['a number where a choice is', TONE, { label: 1 }, ['/label']],
-    ['nothing where questions are', SURVEY, {}, ['/answers']],
-    ['a list where questions are', SURVEY, { answers: ['kind'] }, ['/answers']],
-    ['questions left out', SURVEY, { answers: { right: true } }, ['/answers/tone', '/answers/stars']],
+    ['no value instead of a boolean', BOOLEAN, {}, ['/score']],
+    ['null instead of a boolean', BOOLEAN, { score: null }, ['/score']],
+    ['a number instead of a boolean', BOOLEAN, { score: 0.5 }, ['/score']],
+    ['a choice in addition to a boolean', BOOLEAN, { score: true, label: 'kind' }, ['/label']],
+    ['text instead of a number', STARS, { score: '3' }, ['/score']],
+    ['a number below the minimum', STARS, { score: 0.99 }, ['/score']],
+    ['a number above the maximum', STARS, { score: 5.01 }, ['/score']],
+    ['a boolean instead of a number', STARS, { score: true }, ['/score']],
+    ['no value instead of a choice', TONE, {}, ['/label']],
+    ['the score of a choice without the choice', TONE, { score: 1 }, ['/label']],
+    ['text as the score of a choice', TONE, { score: 'kind' }, ['/score']],
+    ['a number instead of a choice', TONE, { label: 1 }, ['/label']],
+    ['no value instead of answers', SURVEY, {}, ['/answers']],
+    ['a list instead of answers', SURVEY, { answers: ['kind'] }, ['/answers']],
+    ['missing answers', SURVEY, { answers: { right: true } }, ['/answers/tone', '/answers/stars']],
     [
-      'a question that is none',
+      'an answer to an unknown question',
       SURVEY,
       { answers: { tone: 'kind', right: true, stars: 1, 'a/b~': 1 } },
       ['/answers/a~1b~0'],
@@ -109,17 +109,17 @@ describe('a human score is refused', () => {
       ['/answers/right', '/answers/stars'],
     ],
   ])('for %s (400)', async (_, output, answered, pointers) => {
-    expect(await asked(answered, output)).toEqual([400, 'invalid_request', ...pointers]);
+    expect(await outcomeOf(answered, output)).toEqual([400, 'invalid_request', ...pointers]);
   });
 
   it.each<[string, object, Record<string, unknown>, string]>([
     ['choice', TONE, { label: 'Kind' }, '/label'],
     ['choice of a question', SURVEY, { answers: { tone: '', right: true, stars: 1 } }, '/answers/tone'],
-  ])('for an unknown %s (422: unknown enumerated value)', async (_, output, answered, pointer) => {
-    expect(await asked(answered, output)).toEqual([422, 'validation_failed', pointer]);
+  ])('for an unknown %s (422)', async (_, output, answered, pointer) => {
+    expect(await outcomeOf(answered, output)).toEqual([422, 'validation_failed', pointer]);
   });
 
-  it('as a run (400): the service runs no human scorer', async () => {
+  it('as a run, because the service cannot run a human scorer (400)', async () => {
     const human = await on.scorer();
     const trace_id = await on.exportTrace();
     for (const mode of ['score', 'test', 'preview']) {
@@ -135,12 +135,12 @@ describe('a human score is refused', () => {
     const scorer = await on.scorer(TONE);
     const { result_id } = await newResult();
     await on.space.archive(`/eval/v1/scorers/${scorer.scorer_id}`);
-    const of = async (fields: object) =>
+    const outcomeFor = async (fields: object) =>
       outcome(await on.post({ scorer_id: scorer.scorer_id, result_id, label: 'kind', ...fields }));
-    expect(await of({})).toEqual([409, 'conflict']);
-    expect(await of({ label: 'unknown' })).toEqual([409, 'conflict']);
-    expect(await of({ label: null })).toEqual([400, 'invalid_request']);
-    expect(await of({ result_id: 'res_x' })).toEqual([404, 'not_found']);
+    expect(await outcomeFor({})).toEqual([409, 'conflict']);
+    expect(await outcomeFor({ label: 'unknown' })).toEqual([409, 'conflict']);
+    expect(await outcomeFor({ label: null })).toEqual([400, 'invalid_request']);
+    expect(await outcomeFor({ result_id: 'res_x' })).toEqual([404, 'not_found']);
   });
 
   it('for a result that was replaced since it was read (409)', async () => {
@@ -152,13 +152,13 @@ describe('a human score is refused', () => {
     const replacement = { case_id: 'c', output: 'second', on_conflict: 'replace' };
     await on.space.post(`/eval/v1/experiments/${experiment_id}/results`, replacement);
     expect(outcome(await on.post({ ...body, result_version: version }))).toEqual([409, 'conflict']);
-    expect(await on.listed('')).toEqual([]);
+    expect(await on.listIds('')).toEqual([]);
     expect((await on.post({ ...body, result_version: version + 1 })).status).toBe(201);
     const ofTrace = { scorer_id: scorer.scorer_id, trace_id: newTraceId(), score: true, result_version: 1 };
     expect(places(await on.post(ofTrace))).toEqual(['/result_version']);
   });
 
-  it('for unknown and foreign targets (404, naming them)', async () => {
+  it('for unknown targets and targets of other organizations, which the error names (404)', async () => {
     const stranger = await HumanScoresFixture.open(app);
     const foreign = await stranger.scorer();
     const foreignResult = await stranger.space.result((await stranger.space.experiment()).experiment_id, {
@@ -190,6 +190,6 @@ describe('a human score is refused', () => {
       const answer = await on.post({ scorer_id: scorer.scorer_id, score: true, ...fields });
       expect([fields, ...outcome(answer), ...places(answer)]).toEqual([fields, 404, 'not_found', pointer]);
     }
-    expect(await on.listed('include_superseded=true')).toEqual([]);
+    expect(await on.listIds('include_superseded=true')).toEqual([]);
   });
 });

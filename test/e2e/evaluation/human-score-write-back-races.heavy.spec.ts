@@ -1,2 +1,2 @@
-// The same races, more often.
+// Runs the same races more often.
 import './human-score-write-back-races.spec';

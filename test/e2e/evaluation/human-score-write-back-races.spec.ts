@@ -2,10 +2,10 @@ import { createTestApp, newTraceId, type TestApp, sized } from '#testing';
 import type { Experiment, Result } from './evaluation.harness';
 import {
   type Annotator,
-  type Held,
   hold,
   type HumanScore,
   HumanScoresFixture,
+  type OpenTransaction,
   type Scorer,
   SCORES,
   STARS,
@@ -13,10 +13,10 @@ import {
 } from './human-scores.fixture';
 
 const EXPERIMENTS = '/eval/v1/experiments';
-/** Experiments that are scored and finalized at the same time. */
+/** How many experiments are scored and finalized at the same time. */
 const ROUNDS = sized(30, 100);
 
-/** People score while results are uploaded and experiments finalized. */
+/** People score while results are uploaded and experiments are finalized. */
 describe('concurrent human scores', () => {
   let app: TestApp;
   let on: HumanScoresFixture;
@@ -39,7 +39,7 @@ describe('concurrent human scores', () => {
   const read = async (experimentId: string): Promise<Experiment> =>
     (await on.space.viewer.get<Experiment>(`${EXPERIMENTS}/${experimentId}`)).body;
 
-  it('of many people are all counted', async () => {
+  it('by many people all count', async () => {
     const scorer = await on.scorer(STARS);
     const trace_id = newTraceId();
     const results = [await newResult({ trace_id }), await newResult({ trace_id })];
@@ -62,7 +62,7 @@ describe('concurrent human scores', () => {
     expect(detailOf(one, scorer)!.metadata).toMatchObject({ annotation_count: 10 });
   });
 
-  it('are in both result and summary of an experiment that is finalized meanwhile, or in neither', async () => {
+  it('are in both the result and the summary of an experiment that is being finalized, or in neither', async () => {
     const scorer = await on.scorer(STARS);
     const rounds = await Promise.all(
       Array.from({ length: ROUNDS }, async () => newResult({ trace_id: newTraceId() })),
@@ -92,12 +92,12 @@ describe('concurrent human scores', () => {
       means.add(written);
     }
     expect(means.has(1) || means.has(2)).toBe(true);
-    const kept = await on.space.viewer.get<{ items: HumanScore[] }>(`${SCORES}?limit=500`);
-    expect(kept.body.items).toHaveLength(2 * ROUNDS);
+    const stored = await on.space.viewer.get<{ items: HumanScore[] }>(`${SCORES}?limit=500`);
+    expect(stored.body.items).toHaveLength(2 * ROUNDS);
   });
 
-  describe('and a finalization', () => {
-    it('includes a score that came first', async () => {
+  describe('during a finalization', () => {
+    it('are in the summary if they came first', async () => {
       const scorer = await on.scorer();
       const result = await newResult({ trace_id: newTraceId() });
       const held = await hold(app, 'SELECT 1 FROM results WHERE experiment_id = $1 FOR UPDATE', [
@@ -113,7 +113,7 @@ describe('concurrent human scores', () => {
       expect((await on.result(result)).scores).toEqual({ [scorer.name]: 1 });
     });
 
-    it('excludes a score that came later', async () => {
+    it('are not in the result if they came later', async () => {
       const scorer = await on.scorer();
       const result = await newResult({ trace_id: newTraceId() });
       const held = await hold(
@@ -129,9 +129,9 @@ describe('concurrent human scores', () => {
     });
   });
 
-  describe('and an upload of results with the same targets', () => {
-    /** Delays an upload to this experiment after it has looked for scores: its row waits for a lock. */
-    const holdWriteBack = async (experimentId: string): Promise<Held> => {
+  describe('during an upload of results with the same targets', () => {
+    /** Delays uploads to an experiment after they have read the scores: their rows wait for a lock. */
+    const holdWriteBack = async (experimentId: string): Promise<OpenTransaction> => {
       const name = `wait_in_${experimentId}`;
       await app.database.query(`
         CREATE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -141,7 +141,7 @@ describe('concurrent human scores', () => {
       return hold(app, `SELECT pg_advisory_xact_lock(hashtext('${name}'))`, []);
     };
 
-    it('that came first has the score in its results', async () => {
+    it('are added to the results if the upload came first', async () => {
       const scorer = await on.scorer(STARS);
       const trace_id = newTraceId();
       const session_id = 'talk';
@@ -153,15 +153,15 @@ describe('concurrent human scores', () => {
       await untilWaiting(app, 1);
       const scored = on.score(scorer, { trace_id, score: 3 }, bob);
       await untilWaiting(app, 2);
-      await held.undo();
+      await held.rollback();
       expect((await uploaded).scores).toEqual({ [scorer.name]: 1 });
       const { score_id } = await scored;
       const result = await on.result(await uploaded);
       expect(result.scores).toEqual({ [scorer.name]: 2 });
-      expect(await on.listed('source=human')).toEqual([score_id, earlier.score_id]);
+      expect(await on.listIds('source=human')).toEqual([score_id, earlier.score_id]);
     });
 
-    it('includes a score that came first', async () => {
+    it('are in the uploaded results if they came first', async () => {
       const scorer = await on.scorer(STARS);
       const trace_id = newTraceId();
       const known = await newResult({ trace_id });
@@ -173,15 +173,15 @@ describe('concurrent human scores', () => {
       await untilWaiting(app, 1);
       const uploaded = on.space.result(experiment_id, { trace_id });
       await untilWaiting(app, 2);
-      await held.undo();
+      await held.rollback();
       const { score_id } = await scored;
       const result = await uploaded;
       expect(result.scores).toEqual({ [scorer.name]: 3 });
       expect(await on.result(result)).toEqual(result);
-      expect(await on.listed(`trace_id=${trace_id}`)).toEqual([score_id]);
+      expect(await on.listIds(`trace_id=${trace_id}`)).toEqual([score_id]);
     });
 
-    it('does not wait for other uploads or for scores that wait for a finalization', async () => {
+    it('do not make the upload wait for other uploads or for scores that wait for a finalization', async () => {
       const scorer = await on.scorer(STARS);
       const trace_id = newTraceId();
       const session_id = 'talk';
@@ -197,16 +197,16 @@ describe('concurrent human scores', () => {
       const first = on.space.result(slow.experiment_id, { trace_id, session_id });
       await untilWaiting(app, 2);
       const second = await on.space.result(quick.experiment_id, { trace_id, session_id });
-      await held.undo();
+      await held.rollback();
       expect([(await first).scores, second.scores]).toEqual([{ [scorer.name]: 1 }, { [scorer.name]: 1 }]);
-      await finalizing.undo();
+      await finalizing.rollback();
       await scored;
       for (const result of [known, await first, second]) {
         expect((await on.result(result)).scores).toEqual({ [scorer.name]: 2 });
       }
     });
 
-    it('blocks no score while it waits for a finalization', async () => {
+    it('are not blocked while the upload waits for a finalization', async () => {
       const scorer = await on.scorer(STARS);
       const trace_id = newTraceId();
       await newResult({ trace_id });
@@ -217,11 +217,11 @@ describe('concurrent human scores', () => {
       const uploaded = on.space.result(experiment_id, { trace_id });
       await untilWaiting(app, 1);
       await on.score(scorer, { trace_id, score: 3 });
-      await finalizing.undo();
+      await finalizing.rollback();
       expect((await uploaded).scores).toEqual({ [scorer.name]: 3 });
     });
 
-    it('loses no score in either order', async () => {
+    it('are never lost, whatever the order', async () => {
       const scorer = await on.scorer(STARS);
       const results = await Promise.all(
         Array.from({ length: 60 }, async (_, index) => {

@@ -12,7 +12,7 @@ import {
 
 const EXPERIMENTS = '/eval/v1/experiments';
 
-describe('writing human scores back to results', () => {
+describe('the write-back of human scores to results', () => {
   let app: TestApp;
   let on: HumanScoresFixture;
   let ann: Annotator;
@@ -37,7 +37,7 @@ describe('writing human scores back to results', () => {
   const patch = (scorer: Scorer, definition: object) =>
     on.space.editor.patch(`/eval/v1/scorers/${scorer.scorer_id}`, { definition });
 
-  it('stores the mean of all annotators, with their scores', async () => {
+  it('stores the mean over all annotators, and the ids of their scores', async () => {
     const scorer = await on.scorer(TONE);
     const result = await newResult({ scores: { own: { score: 1, label: 'mine' } } });
     const { result_id } = result;
@@ -69,7 +69,7 @@ describe('writing human scores back to results', () => {
     });
   });
 
-  it('starts once min_annotations different people have scored', async () => {
+  it('starts when min_annotations different people have scored', async () => {
     const scorer = await on.scorer(STARS, {}, { min_annotations: 3 });
     const result = await newResult();
     const { result_id } = result;
@@ -85,7 +85,7 @@ describe('writing human scores back to results', () => {
     expect(await written()).toBe(8 / 3);
   });
 
-  it('counts each person’s newest score of the result, its trace and its session', async () => {
+  it('counts the newest score of each person for the result, its trace and its session', async () => {
     const scorer = await on.scorer(STARS);
     const trace_id = newTraceId();
     const result = await newResult({ trace_id, session_id: 'talk' });
@@ -102,7 +102,7 @@ describe('writing human scores back to results', () => {
     expect(await written()).toBe(10 / 3);
   });
 
-  it('updates every result of running experiments with the trace or session', async () => {
+  it('updates all results of the trace or session in running experiments', async () => {
     const [byTrace, bySession, byResult] = [await on.scorer(), await on.scorer(), await on.scorer()];
     const trace_id = newTraceId();
     const [one, two] = [await on.space.experiment(), await on.space.experiment()];
@@ -152,7 +152,7 @@ describe('writing human scores back to results', () => {
     await on.score(scorer, { session_id: 'default', score: false });
     const { summary } = await on.space.finalize(older.experiment_id);
     expect(summary!.scores).toEqual({ [scorer.name]: { mean: 0, count: 5 } });
-    expect(await on.listed('session_id=default&include_superseded=true')).toContain(score_id);
+    expect(await on.listIds('session_id=default&include_superseded=true')).toContain(score_id);
   });
 
   it('leaves frozen and archived results unchanged', async () => {
@@ -163,15 +163,15 @@ describe('writing human scores back to results', () => {
     const final = await on.space.finalize(completed.experiment_id);
     await on.space.archive(`${EXPERIMENTS}/${archived.experiment_id}`);
     const before = [await on.result(completed), await on.result(archived)];
-    const kept = await on.score(scorer, { trace_id, score: false }, bob);
+    const ofTrace = await on.score(scorer, { trace_id, score: false }, bob);
     const ofResult = await on.score(scorer, { result_id: completed.result_id, score: false }, eve);
     expect([await on.result(completed), await on.result(archived)]).toEqual(before);
     expect(await read(completed.experiment_id)).toEqual(final);
-    const listed = await on.listed(`trace_id=${trace_id}`);
-    expect(listed.slice(0, 2)).toEqual([ofResult.score_id, kept.score_id]);
+    const listed = await on.listIds(`trace_id=${trace_id}`);
+    expect(listed.slice(0, 2)).toEqual([ofResult.score_id, ofTrace.score_id]);
   });
 
-  it('does not overwrite a client’s score of the same name', async () => {
+  it('does not overwrite a client score of the same name', async () => {
     const scorer = await on.scorer();
     const elsewhere = await newResult();
     const { score_id } = await on.score(scorer, { result_id: elsewhere.result_id, score: true });
@@ -191,7 +191,7 @@ describe('writing human scores back to results', () => {
     }
   });
 
-  it('does not overwrite scores of an archived scorer of the same name', async () => {
+  it('does not overwrite scores by an archived scorer of the same name', async () => {
     const scorer = await on.scorer();
     const result = await newResult();
     await on.score(scorer, { result_id: result.result_id, score: true });
@@ -202,7 +202,7 @@ describe('writing human scores back to results', () => {
     expect(await on.result(result)).toEqual(before);
   });
 
-  it('keeps versions with different outputs apart', async () => {
+  it('does not mix scores of versions with different outputs', async () => {
     const scorer = await on.scorer(STARS);
     const result = await newResult();
     const { result_id } = result;
@@ -224,13 +224,13 @@ describe('writing human scores back to results', () => {
   });
 
   it.each<[string, number[], number]>([
-    ['decimals as they read', [0.1, 0.2, 0.3], 0.2],
-    ['a fraction to its last digit', [1 / 3], 1 / 3],
-    ['numbers whose sum no double holds', [1.5e308, 1.5e308, 1.2e308], 1.4e308],
+    ['decimal fractions', [0.1, 0.2, 0.3], 0.2],
+    ['a fraction with all digits', [1 / 3], 1 / 3],
+    ['numbers whose sum exceeds a double', [1.5e308, 1.5e308, 1.2e308], 1.4e308],
     ['numbers that cancel out', [1e308, 1, -1e308], 1 / 3],
-    ['the smallest of numbers', [5e-324], 5e-324],
-    ['a mean that is smaller still', [5e-324, 0, 0], 0],
-  ])('is exact: %s', async (_, values, mean) => {
+    ['the smallest double', [5e-324], 5e-324],
+    ['a mean below the smallest double', [5e-324, 0, 0], 0],
+  ])('computes an exact mean of %s', async (_, values, mean) => {
     const scorer = await on.scorer({ type: 'numeric', min: -1.7e308, max: 1.7e308 });
     const result = await newResult();
     for (const [index, value] of values.entries()) {
@@ -239,7 +239,7 @@ describe('writing human scores back to results', () => {
     expect((await on.result(result)).scores[scorer.name]).toBe(mean);
   });
 
-  it('stores the mean over questions', async () => {
+  it('stores the mean over all questions', async () => {
     const scorer = await on.scorer(SURVEY);
     const result = await newResult();
     const answers = { tone: 'kind', right: false, stars: 5 };

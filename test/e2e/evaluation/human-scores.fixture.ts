@@ -29,13 +29,13 @@ export const SURVEY = {
   ],
 };
 
-/** Somebody who scores. */
+/** A person who scores. */
 export interface Annotator {
   id: string;
   api: ApiClient;
 }
 
-/** A workspace in which people score, over HTTP alone. */
+/** A workspace in which people score. All calls use HTTP. */
 export class HumanScoresFixture {
   private names = 0;
 
@@ -54,7 +54,7 @@ export class HumanScoresFixture {
     return annotatorOf(this.app, this.space);
   }
 
-  /** A human scorer with this output. */
+  /** Creates a human scorer with the given output. */
   async scorer(output: object = BOOLEAN, fields: Fields = {}, definition: Fields = {}): Promise<Scorer> {
     const answer = await this.space.post<Scorer>('/eval/v1/scorers', {
       name: `person ${++this.names}`,
@@ -66,24 +66,24 @@ export class HumanScoresFixture {
     return answer.body;
   }
 
-  /** Asks for a score to be kept. */
+  /** Sends a score, and returns the response. */
   post(fields: Fields, by: Annotator = this.ann): Promise<Answer<HumanScore>> {
     return by.api.post<HumanScore>(SCORES, { workspace_id: this.space.id, ...fields });
   }
 
-  /** A score that is kept. */
+  /** Stores a score, and returns it. Throws if the request fails. */
   async score(scorer: Scorer, fields: Fields, by: Annotator = this.ann): Promise<HumanScore> {
     const answer = await this.post({ scorer_id: scorer.scorer_id, ...fields }, by);
     if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
     return answer.body;
   }
 
-  /** A result in an experiment of its own. */
+  /** Creates a result in a new experiment. */
   async newResult(fields: Fields = {}): Promise<Result> {
     return this.space.result((await this.space.experiment()).experiment_id, fields);
   }
 
-  /** Has a trace arrive. */
+  /** Exports a trace, and returns its id. */
   async exportTrace(sessionId?: string): Promise<string> {
     const traceId = newTraceId();
     const attributes: Record<string, string> = sessionId === undefined ? {} : { 'session.id': sessionId };
@@ -98,8 +98,8 @@ export class HumanScoresFixture {
     return (await this.space.viewer.get<Result>(path)).body;
   }
 
-  /** The ids of a list of scores, newest first. */
-  async listed(query: string): Promise<string[]> {
+  /** Returns the ids of the scores that match a query, newest first. */
+  async listIds(query: string): Promise<string[]> {
     const answer = await this.space.viewer.get<Page<HumanScore>>(`${SCORES}?${query}`);
     if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
     return answer.body.items.map((score) => score.score_id);
@@ -112,23 +112,24 @@ async function annotatorOf(app: TestApp, { organization }: EvaluationWorkspace):
   return { id, api: app.api(token).in(organization.workspaceId) };
 }
 
-/** What a statement locked or wrote, in a transaction that a test leaves open. */
-export interface Held {
+/** A transaction that a test leaves open to hold locks or uncommitted rows. */
+export interface OpenTransaction {
   commit(): Promise<void>;
-  undo(): Promise<void>;
+  rollback(): Promise<void>;
 }
 
-export async function hold(app: TestApp, statement: string, values: unknown[]): Promise<Held> {
+/** Runs a statement in a transaction, and leaves the transaction open. */
+export async function hold(app: TestApp, statement: string, values: unknown[]): Promise<OpenTransaction> {
   const runner = app.database.dataSource.createQueryRunner();
   await runner.startTransaction();
   await runner.query(statement, values);
   return {
     commit: () => runner.commitTransaction().then(() => runner.release()),
-    undo: () => runner.rollbackTransaction().then(() => runner.release()),
+    rollback: () => runner.rollbackTransaction().then(() => runner.release()),
   };
 }
 
-/** Waits until this many statements wait for a lock. */
+/** Waits until at least `count` statements wait for a lock. */
 export async function untilWaiting(app: TestApp, count: number): Promise<void> {
   const sql = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
   while ((await app.database.query(sql)).length < count) await new Promise((then) => setTimeout(then, 10));

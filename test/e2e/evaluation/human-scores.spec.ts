@@ -29,7 +29,7 @@ describe('a human score', () => {
       ['true', BOOLEAN, { score: true }, 1, {}],
       ['false', BOOLEAN, { score: false }, 0, {}],
       ['a number within its bounds', STARS, { score: 3.5 }, 3.5, {}],
-      ['the bounds themselves', STARS, { score: 5 }, 5, {}],
+      ['the maximum', STARS, { score: 5 }, 5, {}],
       ['a choice, by its score', TONE, { label: 'curt' }, 0.25, { label: 'curt' }],
       [
         'answers to questions, by the mean of their scores',
@@ -38,7 +38,7 @@ describe('a human score', () => {
         2 / 3,
         { answers: { tone: 'rude', right: true, stars: 2 } },
       ],
-    ])('with %s, and reads back the same', async (_, output, answered, score, kept) => {
+    ])('with %s, and read back unchanged', async (_, output, answered, score, stored) => {
       const result = await newResult();
       const scorer = await on.scorer(output);
       const posted = await on.post({
@@ -67,7 +67,7 @@ describe('a human score', () => {
         score,
         label: null,
         answers: null,
-        ...kept,
+        ...stored,
         comment: 'because',
         metadata: { z: 1, a: [null] },
         author: null,
@@ -88,7 +88,7 @@ describe('a human score', () => {
       expect(again.status).toBe(304);
     });
 
-    it('of a result with the result’s trace and session', async () => {
+    it('with the trace and session of its target', async () => {
       const scorer = await on.scorer();
       const trace_id = await on.exportTrace('talk');
       const result = await newResult({ trace_id, session_id: 'talk' });
@@ -113,7 +113,7 @@ describe('a human score', () => {
       });
     });
 
-    it('of a trace or session without spans, if a result names it', async () => {
+    it('for a trace or session without spans if a result names it', async () => {
       const scorer = await on.scorer();
       const trace_id = newTraceId();
       await newResult({ trace_id, session_id: 'unheard of' });
@@ -121,7 +121,7 @@ describe('a human score', () => {
       await on.score(scorer, { session_id: 'unheard of', score: true });
     });
 
-    it('with 2,000 characters of its comment, and no split character', async () => {
+    it('with a comment cut to 2,000 characters, without splitting a character', async () => {
       const scorer = await on.scorer();
       const { result_id } = await newResult();
       const { comment } = await on.score(scorer, {
@@ -132,15 +132,15 @@ describe('a human score', () => {
       expect(comment).toBe(`x${'😀'.repeat(999)}`);
     });
 
-    it('under the scorer version that the person saw', async () => {
+    it('with the scorer version that the person saw', async () => {
       const scorer = await on.scorer(BOOLEAN);
       const { result_id } = await newResult();
       const definition = { rubric: 'How many stars?', output: STARS };
       await on.space.editor.patch(`/eval/v1/scorers/${scorer.scorer_id}`, { definition });
-      const shown = await on.score(scorer, { result_id, scorer_version: 1, score: true });
-      expect(shown).toMatchObject({ scorer_version: 1, score: 1 });
-      const present = await on.score(scorer, { result_id, score: 4 });
-      expect(present).toMatchObject({ scorer_version: 2, score: 4, supersedes_score_id: shown.score_id });
+      const first = await on.score(scorer, { result_id, scorer_version: 1, score: true });
+      expect(first).toMatchObject({ scorer_version: 1, score: 1 });
+      const second = await on.score(scorer, { result_id, score: 4 });
+      expect(second).toMatchObject({ scorer_version: 2, score: 4, supersedes_score_id: first.score_id });
     });
 
     it('once per Idempotency-Key', async () => {
@@ -151,12 +151,12 @@ describe('a human score', () => {
       const first = await on.ann.api.post<HumanScore>(SCORES, body, headers);
       const second = await on.ann.api.post<HumanScore>(SCORES, body, headers);
       expect(second.body).toEqual(first.body);
-      expect(await on.listed(`result_id=${result_id}&include_superseded=true`)).toHaveLength(1);
+      expect(await on.listIds(`result_id=${result_id}&include_superseded=true`)).toHaveLength(1);
     });
   });
 
-  describe('that replaces one by the same person', () => {
-    it('supersedes it, and both stay readable', async () => {
+  describe('that a person repeats', () => {
+    it('supersedes the earlier score, and both remain readable', async () => {
       const scorer = await on.scorer(STARS);
       const { result_id } = await newResult();
       const first = await on.score(scorer, { result_id, score: 1 });
@@ -174,13 +174,13 @@ describe('a human score', () => {
         supersedes_score_id: first.score_id,
         superseded_by_score_id: third.score_id,
       });
-      expect(await on.listed(`result_id=${result_id}`)).toEqual([third.score_id]);
-      expect(await on.listed(`result_id=${result_id}&include_superseded=true`)).toEqual(
+      expect(await on.listIds(`result_id=${result_id}`)).toEqual([third.score_id]);
+      expect(await on.listIds(`result_id=${result_id}&include_superseded=true`)).toEqual(
         [third, second, first].map((score) => score.score_id),
       );
     });
 
-    it('does not supersede those of other people, scorers or targets', async () => {
+    it('does not supersede scores of other people, scorers or targets', async () => {
       const [scorer, other] = [await on.scorer(), await on.scorer()];
       const bob = await on.annotator();
       const trace_id = await on.exportTrace();
@@ -192,10 +192,10 @@ describe('a human score', () => {
         await on.score(scorer, { trace_id, score: true }),
       ];
       expect(all.map((score) => score.supersedes_score_id)).toEqual([null, null, null, null]);
-      expect(await on.listed('')).toEqual(all.map((score) => score.score_id).reverse());
+      expect(await on.listIds('')).toEqual(all.map((score) => score.score_id).reverse());
     });
 
-    it('forms one chain, also when many arrive at once', async () => {
+    it('forms one chain even if many are sent at the same time', async () => {
       const scorer = await on.scorer(STARS);
       const { result_id } = await newResult();
       const values = [1, 2, 3, 4, 5, 1.5, 2.5, 3.5, 4.5];
@@ -203,12 +203,12 @@ describe('a human score', () => {
       const superseded = made.flatMap((score) => score.supersedes_score_id ?? []);
       expect(new Set(superseded).size).toBe(values.length - 1);
       expect(superseded).toHaveLength(values.length - 1);
-      expect(await on.listed(`result_id=${result_id}`)).toHaveLength(1);
+      expect(await on.listIds(`result_id=${result_id}`)).toHaveLength(1);
     });
   });
 
   describe('is listed', () => {
-    it('by scorer, trace, session, result, experiment and person, and by several of them', async () => {
+    it('by scorer, trace, session, result, experiment and person, and by combinations of these', async () => {
       const [one, two] = [await on.scorer(), await on.scorer()];
       const bob = await on.annotator();
       const trace_id = await on.exportTrace('talk');
@@ -235,10 +235,10 @@ describe('a human score', () => {
         ['trace_id=x', []],
         ['experiment_id=x', []],
       ];
-      for (const [query, ids] of cases) expect([query, await on.listed(query)]).toEqual([query, ids]);
+      for (const [query, ids] of cases) expect([query, await on.listIds(query)]).toEqual([query, ids]);
     });
 
-    it('a page at a time, also those of an experiment', async () => {
+    it('in pages, with or without a filter', async () => {
       const scorer = await on.scorer(STARS);
       const { result_id, experiment_id } = await newResult();
       const people = await Promise.all([1, 2, 3, 4, 5].map(() => on.annotator()));

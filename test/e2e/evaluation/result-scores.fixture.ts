@@ -4,7 +4,7 @@ interface Executor {
   query(statement: string, values: unknown[]): Promise<unknown>;
 }
 
-/** Stores the rows of scores that results have, for results that a test inserts by SQL. */
+/** Inserts the rows of the scores of an experiment's results, for results that a test has inserted by SQL. */
 export const fillResultScores = async (on: Executor, experimentId: string): Promise<void> => {
   await on.query(
     `INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_name, source, target_kind, trace_id,
@@ -48,7 +48,7 @@ export interface StoredScore {
   shown_score: number | null;
 }
 
-/** Returns the scores that are stored for a result. */
+/** Returns the scores stored for a result. */
 export const scoresOf = ({ database }: TestApp, resultId: string): Promise<StoredScore[]> =>
   database.query<StoredScore>(
     `SELECT scorer, scorer_version, source, scorer_id, score, is_shown, is_late, shown_score FROM result_scores

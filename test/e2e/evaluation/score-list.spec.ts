@@ -15,7 +15,7 @@ type Fields = Record<string, unknown>;
 describe('the scores of a workspace', () => {
   let app: TestApp;
   let worker: Awaited<ReturnType<typeof createTestWorker>>;
-  let held: AgreementFixture;
+  let fixture: AgreementFixture;
   let runtime: ApiClient;
 
   beforeAll(async () => {
@@ -23,30 +23,30 @@ describe('the scores of a workspace', () => {
     worker = await createTestWorker(app);
   });
   beforeEach(async () => {
-    held = await AgreementFixture.open(app);
-    runtime = await held.space.organization.as('runtime');
+    fixture = await AgreementFixture.open(app);
+    runtime = await fixture.space.organization.as('runtime');
   });
   afterAll(async () => {
     await worker.close();
     await app.close();
   });
 
-  const post = (fields: Fields, by: ApiClient = held.space.evaluator): Promise<Answer<Score>> =>
-    by.post<Score>(SCORES, { workspace_id: held.space.id, ...fields });
+  const post = (fields: Fields, by: ApiClient = fixture.space.evaluator): Promise<Answer<Score>> =>
+    by.post<Score>(SCORES, { workspace_id: fixture.space.id, ...fields });
   const score = async (fields: Fields, by?: ApiClient): Promise<Score> => {
     const answer = await post(fields, by);
     if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
     return answer.body;
   };
-  const listed = async (query: string): Promise<Score[]> => held.space.list<Score>(`${SCORES}?${query}`);
+  const listed = async (query: string): Promise<Score[]> => fixture.space.list<Score>(`${SCORES}?${query}`);
   const idsOf = async (query: string): Promise<string[]> =>
     (await listed(query)).map(({ score_id }) => score_id);
-  const refused = async (fields: Fields, by?: ApiClient): Promise<unknown[]> => {
+  const outcomeOf = async (fields: Fields, by?: ApiClient): Promise<unknown[]> => {
     const answer = await post(fields, by);
     return [...outcome(answer), ...places(answer)];
   };
   const run = async (scorerId: string, body: Fields): Promise<void> => {
-    const { evaluator, viewer } = held.space;
+    const { evaluator, viewer } = fixture.space;
     const started = await evaluator.post(`/eval/v1/scorers/${scorerId}/score`, body);
     expect(started.status).toBe(202);
     const path = started.headers.get('location')!;
@@ -58,10 +58,10 @@ describe('the scores of a workspace', () => {
     }
   };
   const resultOf = ({ experiment_id, result_id }: Result): Promise<Result> =>
-    held.on.result({ experiment_id, result_id });
+    fixture.on.result({ experiment_id, result_id });
 
-  it('supersede a score under the name from before the scorer had it', async () => {
-    const trace_id = await held.on.exportTrace('talk');
+  it('supersede scores that were recorded under a name before a scorer had that name', async () => {
+    const trace_id = await fixture.on.exportTrace('talk');
     const thumb = { scorer_name: 'thumbs', trace_id, source: 'end_user', author: 'user 7' };
     const before = await score({ ...thumb, score: true }, runtime);
     const other = await score({ ...thumb, author: 'user 8', score: true }, runtime);
@@ -70,15 +70,15 @@ describe('the scores of a workspace', () => {
       scorer_kind: 'human',
       definition: { rubric: 'Good?', output: { type: 'boolean' } },
     };
-    const { scorer_id } = (await held.space.post<{ scorer_id: string }>('/eval/v1/scorers', scorer)).body;
+    const { scorer_id } = (await fixture.space.post<{ scorer_id: string }>('/eval/v1/scorers', scorer)).body;
     const after = await score({ ...thumb, score: false }, runtime);
     expect([after.scorer_id, after.supersedes_score_id]).toEqual([scorer_id, before.score_id]);
     expect(await idsOf('scorer_name=thumbs')).toEqual([after.score_id, other.score_id]);
   });
 
-  it('are in one list, whoever gave them', async () => {
-    const { on, space } = held;
-    const judge = await held.code();
+  it('are in one list, whatever their source', async () => {
+    const { on, space } = fixture;
+    const judge = await fixture.code();
     const person = await on.scorer(STARS);
     const trace_id = await on.exportTrace('talk');
     const { experiment_id } = await space.experiment();
@@ -131,8 +131,8 @@ describe('the scores of a workspace', () => {
     }
   }, 120_000); // prettier-ignore
 
-  it('give the three worst traces of a day in one request', async () => {
-    const { on } = held;
+  it('list the three worst traces of a day in one request', async () => {
+    const { on } = fixture;
     const values = [0.9, 0.1, 0.5, 0.3, 0.7];
     const traces: string[] = [];
     for (const value of values) {
@@ -149,8 +149,8 @@ describe('the scores of a workspace', () => {
     expect(await listed(`scorer_name=helpful&until=${today}T00:00:00Z&sort=score`)).toEqual([]);
   });
 
-  it('come in pages, by score too, and each once', async () => {
-    const trace_id = await held.on.exportTrace();
+  it('are listed in pages, by time or by score, each exactly once', async () => {
+    const trace_id = await fixture.on.exportTrace();
     const values = [3, 1, 2, 1, 3, 2, 1];
     for (const [i, value] of values.entries()) {
       await score({ scorer_name: 's', trace_id, score: value, author: `a${i}` });
@@ -164,7 +164,7 @@ describe('the scores of a workspace', () => {
       const seen: Score[] = [];
       let cursor = '';
       do {
-        const { body } = await held.space.viewer.get<Page<Score>>(`${SCORES}?${query}&limit=2${cursor}`);
+        const { body } = await fixture.space.viewer.get<Page<Score>>(`${SCORES}?${query}&limit=2${cursor}`);
         expect([query, body.page.total]).toEqual([query, expected.length]);
         seen.push(...body.items);
         cursor = body.page.next_cursor === null ? '' : `&cursor=${body.page.next_cursor}`;
@@ -174,8 +174,8 @@ describe('the scores of a workspace', () => {
     }
   });
 
-  it('cannot be sorted by score across scorers, whose scales differ (400)', async () => {
-    const { viewer } = held.space;
+  it('cannot be sorted by score across scorers, because their scales differ (400)', async () => {
+    const { viewer } = fixture.space;
     expect(outcome(await viewer.get(`${SCORES}?sort=score`))).toEqual([400, 'invalid_query']);
     expect(outcome(await viewer.get(`${SCORES}?sort=-score&source=hosted`))).toEqual([400, 'invalid_query']);
     expect(outcome(await viewer.get(`${SCORES}?sort=name`))).toEqual([422, 'validation_failed']);
@@ -186,9 +186,9 @@ describe('the scores of a workspace', () => {
   }); // prettier-ignore
 
   describe('of hosted scoring', () => {
-    it('supersede the earlier one of the same version and target, also when two runs score it at once', async () => {
-      const { on } = held;
-      const judge = await held.code();
+    it('supersede the earlier score of the same version and target, even if several runs score it concurrently', async () => {
+      const { on } = fixture;
+      const judge = await fixture.code();
       const trace_id = await on.exportTrace();
       await run(judge.scorer_id, { trace_ids: [trace_id] });
       await Promise.all([1, 2, 3].map(() => run(judge.scorer_id, { trace_ids: [trace_id] })));
@@ -200,9 +200,9 @@ describe('the scores of a workspace', () => {
       expect(all.filter((one) => one.superseded_at === null)).toEqual([current]);
     }, 120_000);
 
-    it('of an older version stay current, and give way to the newest in the order of traces', async () => {
-      const { on, space } = held;
-      const judge = await held.code('function score() { return 0.2 }');
+    it('of an older version remain current, but traces are sorted by the scores of the newest version', async () => {
+      const { on, space } = fixture;
+      const judge = await fixture.code('function score() { return 0.2 }');
       const [both, one] = [await on.exportTrace(), await on.exportTrace()];
       await run(judge.scorer_id, { trace_ids: [both] });
       const source = (value: number) => ({
@@ -222,15 +222,15 @@ describe('the scores of a workspace', () => {
   });
 
   describe('that a client records', () => {
-    it('supersede the earlier one of the same author, and not those of others', async () => {
-      const trace_id = await held.on.exportTrace();
+    it('supersede the earlier score of the same author only', async () => {
+      const trace_id = await fixture.on.exportTrace();
       const first = await score({ scorer_name: 's', trace_id, score: 1 });
       const byA = await score({ scorer_name: 's', trace_id, score: 2, author: 'a' });
       const byB = await score({ scorer_name: 's', trace_id, score: 3, author: 'b' });
       const again = await score({ scorer_name: 's', trace_id, score: 4, author: 'a' });
       expect([first, byA, byB, again].map((one) => one.supersedes_score_id)).toEqual([null, null, null, byA.score_id]);
       expect(await idsOf('scorer_name=s')).toEqual([again.score_id, byB.score_id, first.score_id]);
-      const other = await score({ scorer_name: 's', trace_id, score: 5 }, held.on.ann.api);
+      const other = await score({ scorer_name: 's', trace_id, score: 5 }, fixture.on.ann.api);
       const asUser = await score({ scorer_name: 's', trace_id, score: 6, author: 'a', source: 'end_user' });
       expect([other, asUser].map((one) => one.supersedes_score_id)).toEqual([null, null]);
       const past = await listed('scorer_name=s&include_superseded=true&author=a&source=client');
@@ -240,8 +240,8 @@ describe('the scores of a workspace', () => {
       ]);
     }); // prettier-ignore
 
-    it('form one chain when many of one author arrive at once', async () => {
-      const trace_id = await held.on.exportTrace();
+    it('form one chain when one author sends many at the same time', async () => {
+      const trace_id = await fixture.on.exportTrace();
       const made = await Promise.all(
         Array.from({ length: 12 }, (_, i) => score({ scorer_name: 's', trace_id, score: i, author: 'a' })),
       );
@@ -250,9 +250,9 @@ describe('the scores of a workspace', () => {
       expect(await listed('scorer_name=s')).toHaveLength(1);
     });
 
-    it('name a scorer by its name, which gives its id but no version that never gave them', async () => {
-      const judge = await held.judge({ type: 'numeric', min: 0, max: 10 });
-      const trace_id = await held.on.exportTrace();
+    it('can name a scorer by its name, and then have its id but no version', async () => {
+      const judge = await fixture.judge({ type: 'numeric', min: 0, max: 10 });
+      const trace_id = await fixture.on.exportTrace();
       expect(await score({ scorer_name: judge.name, trace_id, score: 7 })).toMatchObject({
         scorer_id: judge.scorer_id,
         scorer_name: judge.name,
@@ -260,27 +260,27 @@ describe('the scores of a workspace', () => {
         scorer_kind: 'llm_judge',
         source: 'client',
       });
-      await held.space.archive(`/eval/v1/scorers/${judge.scorer_id}`);
-      expect(await refused({ scorer_id: judge.scorer_id, trace_id, score: 7 })).toEqual([409, 'conflict']);
+      await fixture.space.archive(`/eval/v1/scorers/${judge.scorer_id}`);
+      expect(await outcomeOf({ scorer_id: judge.scorer_id, trace_id, score: 7 })).toEqual([409, 'conflict']);
       expect(await score({ scorer_name: judge.name, trace_id, score: 70 })).toMatchObject({
         scorer_id: null,
       });
     });
 
-    it('stay within the range of the scorer (400)', async () => {
-      const trace_id = await held.on.exportTrace();
-      const numeric = await held.judge({ type: 'numeric', min: 1, max: 5 });
-      const truth = await held.judge(BOOLEAN);
-      const choice = await held.judge(TONE);
-      const of = (scorer: { scorer_id: string }, fields: Fields) =>
-        refused({ scorer_id: scorer.scorer_id, trace_id, ...fields });
+    it('are rejected if they are outside the range of the scorer (400, 422)', async () => {
+      const trace_id = await fixture.on.exportTrace();
+      const numeric = await fixture.judge({ type: 'numeric', min: 1, max: 5 });
+      const truth = await fixture.judge(BOOLEAN);
+      const choice = await fixture.judge(TONE);
+      const outcomeBy = (scorer: { scorer_id: string }, fields: Fields) =>
+        outcomeOf({ scorer_id: scorer.scorer_id, trace_id, ...fields });
       for (const value of [0.99, 5.01, 1e308]) {
-        expect(await of(numeric, { score: value })).toEqual([400, 'invalid_request', '/score']);
+        expect(await outcomeBy(numeric, { score: value })).toEqual([400, 'invalid_request', '/score']);
       }
-      expect(await of(truth, { score: 1.5 })).toEqual([400, 'invalid_request', '/score']);
-      expect(await of(choice, { score: -2 })).toEqual([400, 'invalid_request', '/score']);
-      expect(await of(choice, { label: 'kind', score: 0.5 })).toEqual([400, 'invalid_request', '/score']);
-      expect(await of(choice, { label: 'loud' })).toEqual([422, 'validation_failed', '/label']);
+      expect(await outcomeBy(truth, { score: 1.5 })).toEqual([400, 'invalid_request', '/score']);
+      expect(await outcomeBy(choice, { score: -2 })).toEqual([400, 'invalid_request', '/score']);
+      expect(await outcomeBy(choice, { label: 'kind', score: 0.5 })).toEqual([400, 'invalid_request', '/score']);
+      expect(await outcomeBy(choice, { label: 'loud' })).toEqual([422, 'validation_failed', '/label']);
       expect(await score({ scorer_id: choice.scorer_id, trace_id, label: 'curt' })).toMatchObject({ score: 0.25 });
       expect(await score({ scorer_id: truth.scorer_id, trace_id, score: 0.7 })).toMatchObject({ score: 0.7 });
       expect(await listed('')).toHaveLength(2);
@@ -294,13 +294,13 @@ describe('the scores of a workspace', () => {
       ['an empty author', { score: 1, author: '' }, ['/author']],
       ['a label of 256 characters', { score: 1, label: 'l'.repeat(256) }, ['/label']],
       ['answers over 16 KiB', { score: 1, answers: { a: 'x'.repeat(17_000) } }, ['/answers']],
-      ['a scorer’s id and name', { score: 1, scorer_id: 'scr_x' }, ['/scorer_name']],
+      ['both the id and the name of a scorer', { score: 1, scorer_id: 'scr_x' }, ['/scorer_name']],
       ['no scorer', { score: 1, scorer_name: null }, ['']],
-      ['a version of a name that no scorer has', { score: 1, scorer_version: 1 }, ['/scorer_version']],
+      ['a version of an unknown scorer name', { score: 1, scorer_version: 1 }, ['/scorer_version']],
       ['the source human without a human scorer', { score: 1, source: 'human' }, ['/source']],
-    ])('are refused with %s (400)', async (_, fields, pointers) => {
-      const trace_id = await held.on.exportTrace();
-      expect(await refused({ scorer_name: 's', trace_id, ...fields })).toEqual([
+    ])('are rejected with %s (400)', async (_, fields, pointers) => {
+      const trace_id = await fixture.on.exportTrace();
+      expect(await outcomeOf({ scorer_name: 's', trace_id, ...fields })).toEqual([
         400,
         'invalid_request',
         ...pointers,
@@ -308,44 +308,44 @@ describe('the scores of a workspace', () => {
       expect(await listed('')).toEqual([]);
     });
 
-    it('are refused as NaN and Infinity in JSON, and never hosted (400, 422)', async () => {
-      const trace_id = await held.on.exportTrace();
+    it('are rejected with NaN or Infinity in the JSON (400), or with the source hosted (422)', async () => {
+      const trace_id = await fixture.on.exportTrace();
       for (const number of ['NaN', 'Infinity', '1e999']) {
-        const body = `{"workspace_id": "${held.space.id}", "scorer_name": "s", "trace_id": "${trace_id}", "score": ${number}}`;
-        const answer = await held.space.evaluator.post(SCORES, Buffer.from(body), {
+        const body = `{"workspace_id": "${fixture.space.id}", "scorer_name": "s", "trace_id": "${trace_id}", "score": ${number}}`;
+        const answer = await fixture.space.evaluator.post(SCORES, Buffer.from(body), {
           'Content-Type': 'application/json',
         });
         expect([number, ...outcome(answer)]).toEqual([number, 400, 'invalid_request']);
       }
-      expect(await refused({ scorer_name: 's', trace_id, score: 1, source: 'hosted' })).toEqual([
+      expect(await outcomeOf({ scorer_name: 's', trace_id, score: 1, source: 'hosted' })).toEqual([
         422,
         'validation_failed',
         '/source',
       ]);
     });
 
-    it('of a trace of another organization are refused as unknown (404)', async () => {
+    it('are rejected for traces and sessions of another organization as for unknown ones (404)', async () => {
       const stranger = await AgreementFixture.open(app);
       const trace_id = await stranger.on.exportTrace('theirs');
       for (const target of [{ trace_id }, { session_id: 'theirs' }, { trace_id: newTraceId() }]) {
-        expect((await refused({ scorer_name: 's', score: 1, ...target })).slice(0, 2)).toEqual([404, 'not_found']);
-        expect((await refused({ scorer_name: 's', score: 1, ...target }, runtime)).slice(0, 2)).toEqual([404, 'not_found']);
+        expect((await outcomeOf({ scorer_name: 's', score: 1, ...target })).slice(0, 2)).toEqual([404, 'not_found']);
+        expect((await outcomeOf({ scorer_name: 's', score: 1, ...target }, runtime)).slice(0, 2)).toEqual([404, 'not_found']);
       }
       expect(await listed('include_superseded=true')).toEqual([]);
     }); // prettier-ignore
   });
 
-  describe('that a client records of a result', () => {
+  describe('that a client records for a result', () => {
     const summaryOf = async (id: string): Promise<Experiment> =>
-      (await held.space.viewer.get<Experiment>(`/eval/v1/experiments/${id}`)).body;
+      (await fixture.space.viewer.get<Experiment>(`/eval/v1/experiments/${id}`)).body;
     const compared = async (id: string, baseline: string) => {
       const path = `/eval/v1/experiments/${id}/compare?baseline_experiment_id=${baseline}&allow_version_mismatch=true`;
-      const { body } = await held.space.viewer.get(path);
+      const { body } = await fixture.space.viewer.get(path);
       return body.scorers as Record<string, { mean: number | null; late_score_count?: number }>;
     };
 
-    it('are shown by the result while the experiment runs, and count in its summary', async () => {
-      const { space } = held;
+    it('appear in the result while the experiment runs, and count in its summary', async () => {
+      const { space } = fixture;
       const { experiment_id } = await space.experiment();
       const result = await space.result(experiment_id, { scores: { own: 0 } });
       await score({ scorer_name: 'added', result_id: result.result_id, score: 0.25, comment: 'why', label: 'low' });
@@ -357,8 +357,8 @@ describe('the scores of a workspace', () => {
       expect(summary!.scores).toEqual({ own: { mean: 1, count: 1 }, added: { mean: 0.25, count: 1 } });
     }); // prettier-ignore
 
-    it('are stored when the experiment is frozen, which does not change', async () => {
-      const { space } = held;
+    it('are stored after the experiment is frozen, and do not change it', async () => {
+      const { space } = fixture;
       const [baseline, experiment] = [await space.experiment(), await space.experiment()];
       const before = await space.result(baseline.experiment_id, { case_id: 'c', scores: { s: 1 } });
       const result = await space.result(experiment.experiment_id, { case_id: 'c', scores: { s: 0 } });
@@ -374,8 +374,8 @@ describe('the scores of a workspace', () => {
       expect((await resultOf(before)).scores).toEqual({ s: 1 });
     });
 
-    it('give way when the result is patched or replaced, and stay readable', async () => {
-      const { space } = held;
+    it('are superseded when the result is patched or replaced, and remain readable', async () => {
+      const { space } = fixture;
       const { experiment_id } = await space.experiment();
       const result = await space.result(experiment_id, { case_id: 'c', scores: { s: 1, kept: 1 } });
       const path = `/eval/v1/experiments/${experiment_id}/results`;
@@ -399,9 +399,9 @@ describe('the scores of a workspace', () => {
 
   describe('of end users', () => {
     it('never change results, a summary, a comparison, a gate or an agreement', async () => {
-      const { on, space } = held;
+      const { on, space } = fixture;
       const person = await on.scorer(BOOLEAN);
-      const judge = await held.code();
+      const judge = await fixture.code();
       const [baseline, experiment] = [await space.experiment(), await space.experiment()];
       const ids = { session_id: 'talk', trace_id: await on.exportTrace('talk') };
       await space.result(baseline.experiment_id, { case_id: 'c', scores: { s: 1 } });
@@ -419,7 +419,7 @@ describe('the scores of a workspace', () => {
           await resultOf(result),
           (await space.viewer.get(`${path}/compare?baseline_experiment_id=${baseline.experiment_id}`)).body,
           (await space.viewer.post(`${path}/gate`, gate)).body,
-          await held.agreement(judge, person),
+          await fixture.agreement(judge, person),
         ];
       };
       const thumbs = async () => {
@@ -439,13 +439,13 @@ describe('the scores of a workspace', () => {
       await thumbs();
       expect(await state()).toEqual(frozen);
       expect(await listed('source=end_user&limit=100')).toHaveLength(27);
-      // a new result with the session of the thumbs takes none of them
+      // A new result in the same session gets none of these scores.
       const { experiment_id } = await space.experiment();
       expect((await space.result(experiment_id, { session_id: 'talk' })).scores).toEqual({});
     }, 120_000); // prettier-ignore
 
-    it('are always those of a runtime key, which may name no other source', async () => {
-      const { on } = held;
+    it('are the only scores that a runtime key can record (403)', async () => {
+      const { on } = fixture;
       const person = await on.scorer(BOOLEAN);
       const trace_id = await on.exportTrace();
       expect(await score({ scorer_id: person.scorer_id, trace_id, score: true }, runtime)).toMatchObject({
@@ -453,28 +453,28 @@ describe('the scores of a workspace', () => {
       });
       for (const source of ['client', 'human']) {
         expect(
-          await refused({ scorer_id: person.scorer_id, trace_id, score: true, source }, runtime),
+          await outcomeOf({ scorer_id: person.scorer_id, trace_id, score: true, source }, runtime),
         ).toEqual([403, 'access_denied']);
       }
       expect(outcome(await runtime.get(SCORES))).toEqual([403, 'access_denied']);
     });
 
-    it('keep the value of a thumb when a comment follows', async () => {
-      const trace_id = await held.on.exportTrace();
+    it('keep their value when the same user adds a comment', async () => {
+      const trace_id = await fixture.on.exportTrace();
       const thumb = (fields: Fields) => score({ scorer_name: 'thumbs', trace_id, author: 'ann', ...fields }, runtime);
       const up = await thumb({ score: true });
       expect(await thumb({ comment: 'Quick.' })).toMatchObject({ score: 1, comment: 'Quick.', supersedes_score_id: up.score_id });
       expect(await thumb({ score: null })).toMatchObject({ score: null });
       expect(await listed('scorer_name=thumbs')).toHaveLength(1);
-      const person = await held.on.scorer(TONE);
+      const person = await fixture.on.scorer(TONE);
       const tone = { scorer_id: person.scorer_id, trace_id, author: 'ann' };
       await score({ ...tone, label: 'kind' }, runtime);
       expect(await score({ ...tone, comment: 'Really.' }, runtime)).toMatchObject({ label: 'kind', score: 1 });
-      expect(await refused({ ...tone, comment: 'Really.' })).toEqual([400, 'invalid_request', '/label']);
+      expect(await outcomeOf({ ...tone, comment: 'Really.' })).toEqual([400, 'invalid_request', '/label']);
     }); // prettier-ignore
 
-    it('are all kept without an author, and one per author', async () => {
-      const trace_id = await held.on.exportTrace();
+    it('all remain current without an author, but only one remains current per author', async () => {
+      const trace_id = await fixture.on.exportTrace();
       const thumb = (fields: Fields) => score({ scorer_name: 'thumbs', trace_id, ...fields }, runtime);
       await Promise.all(Array.from({ length: 5 }, () => thumb({ score: true })));
       for (const value of [true, false, true]) await thumb({ score: value, author: 'ann' });

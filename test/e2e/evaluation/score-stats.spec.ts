@@ -42,7 +42,7 @@ describe('statistics of scores', () => {
     return traceId;
   };
 
-  it('give count, mean, pass rate and exact percentiles', async () => {
+  it('contain count, mean, pass rate and exact percentiles', async () => {
     const trace_id = await trace('a', 'm');
     const values = [0, 0.25, 0.5, 0.75, 1];
     for (const [i, value] of values.entries()) {
@@ -69,30 +69,30 @@ describe('statistics of scores', () => {
     });
   });
 
-  it('are grouped by scorer, version, source, label, day, tag, model and service', async () => {
+  it('can be grouped by scorer, version, source, label, day, tag, model and service', async () => {
     const { experiment_id } = await space.experiment();
     const [one, two] = [await trace('chat', 'small'), await trace('search', 'large')];
     await space.result(experiment_id, { trace_id: one, tags: ['eu', 'new'], scores: { s: { score: 1, label: 'good' } } });
     await space.result(experiment_id, { trace_id: two, tags: ['eu'], scores: { s: { score: 0, label: 'bad' } } });
     await score({ scorer_name: 'thumbs', trace_id: one, score: false, source: 'end_user' });
-    const of = async (group_by: string[], filters: Fields = { scorer_name: 's' }) =>
+    const groupsOf = async (group_by: string[], filters: Fields = { scorer_name: 's' }) =>
       (await rowsOf({ group_by, ...filters })).map(({ group, values }) => [...Object.values(group), values.count, values.mean]);
     const today = new Date().toISOString().slice(0, 10);
-    expect(await of(['scorer', 'source'], {})).toEqual([['s', 'client', 2, 0.5], ['thumbs', 'end_user', 1, 0]]);
-    expect(await of(['version', 'label'])).toEqual([[null, 'bad', 1, 0], [null, 'good', 1, 1]]);
-    expect(await of(['day'])).toEqual([[today, 2, 0.5]]);
-    expect(await of(['tag'])).toEqual([['eu', 2, 0.5], ['new', 1, 1]]);
-    expect(await of(['tag'], { scorer_name: 'thumbs' })).toEqual([[null, 1, 0]]);
-    expect(await of(['model'])).toEqual([['large', 1, 0], ['small', 1, 1]]);
-    expect(await of(['service', 'day'])).toEqual([['chat', today, 1, 1], ['search', today, 1, 0]]);
-    expect(await of(['service'], { experiment_id, min_score: 0.5 })).toEqual([['chat', 1, 1]]);
+    expect(await groupsOf(['scorer', 'source'], {})).toEqual([['s', 'client', 2, 0.5], ['thumbs', 'end_user', 1, 0]]);
+    expect(await groupsOf(['version', 'label'])).toEqual([[null, 'bad', 1, 0], [null, 'good', 1, 1]]);
+    expect(await groupsOf(['day'])).toEqual([[today, 2, 0.5]]);
+    expect(await groupsOf(['tag'])).toEqual([['eu', 2, 0.5], ['new', 1, 1]]);
+    expect(await groupsOf(['tag'], { scorer_name: 'thumbs' })).toEqual([[null, 1, 0]]);
+    expect(await groupsOf(['model'])).toEqual([['large', 1, 0], ['small', 1, 1]]);
+    expect(await groupsOf(['service', 'day'])).toEqual([['chat', today, 1, 1], ['search', today, 1, 0]]);
+    expect(await groupsOf(['service'], { experiment_id, min_score: 0.5 })).toEqual([['chat', 1, 1]]);
   }); // prettier-ignore
 
-  it('follow a judge over days and versions in one request', async () => {
+  it('show a judge by day and version in one request', async () => {
     const trace_id = await trace('a', 'm');
     const definition = { prompt: 'Is {{output}} good?', output: { type: 'numeric', min: 0, max: 1 } };
-    const made = await space.post<{ scorer_id: string }>('/eval/v1/scorers', { name: 'judge', scorer_kind: 'llm_judge', definition });
-    const { scorer_id } = made.body;
+    const created = await space.post<{ scorer_id: string }>('/eval/v1/scorers', { name: 'judge', scorer_kind: 'llm_judge', definition });
+    const { scorer_id } = created.body;
     await score({ scorer_id, scorer_version: 1, trace_id, score: 0.25, author: '1' });
     await space.editor.patch(`/eval/v1/scorers/${scorer_id}`, { definition: { ...definition, prompt: 'Really?' } });
     await score({ scorer_id, scorer_version: 2, trace_id, score: 0.75, author: '2' });
@@ -109,7 +109,7 @@ describe('statistics of scores', () => {
     expect((await rowsOf({ scorer_id, since: `${today}T00:00:00Z` }))[0]!.values.count).toBe(1);
   }); // prettier-ignore
 
-  it('follow an agent over its versions and the days of its traces', async () => {
+  it('show an agent by version and by the day of its traces', async () => {
     const versions: [string, Record<string, string>, Record<string, string>][] = [
       ['1', { 'service.name': 'a', 'service.version': '1' }, {}],
       ['2', { 'service.name': 'a', 'service.version': '1' }, { 'gen_ai.agent.version': '2' }],
@@ -135,7 +135,7 @@ describe('statistics of scores', () => {
     expect(found.body.items).toEqual([expect.objectContaining({ agent_version: '2', service_name: 'a' })]);
   });
 
-  it('of one source read no scores under other names', async () => {
+  it('of one scorer and source read no scores by other scorers', async () => {
     await app.database.query(
       `INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_name, source, target_kind, trace_id, score, created_at, created_by)
        SELECT 'score_' || lpad(n::text, 26, '0'), $1, 'scr_' || name, name, 'human', 'trace', md5($1 || n), 1, now(), 'test'
@@ -150,7 +150,7 @@ describe('statistics of scores', () => {
     expect(Math.max(...work.map((one) => one.rows))).toBeLessThan(100);
   });
 
-  it('of traces leave out the results of experiments that name them', async () => {
+  it('of traces exclude scores of results that name the traces', async () => {
     const trace_id = await trace('shop', 'gpt-4o');
     await score({ scorer_name: 'right', trace_id, score: 1 });
     const { experiment_id } = await space.experiment();
@@ -177,12 +177,12 @@ describe('statistics of scores', () => {
     for (const value of Object.values(row!.values)) expect(Number.isFinite(value)).toBe(true);
   });
 
-  it('refuse unknown members and groups', async () => {
-    const of = async (body: Fields) => outcome(await space.viewer.post(STATS, body));
-    expect(await of({ group_by: ['colour'] })).toEqual([422, 'validation_failed']);
-    expect(await of({ group_by: ['day', 'day'] })).toEqual([400, 'invalid_request']);
-    expect(await of({ scorer: 's' })).toEqual([400, 'invalid_request']);
-    expect(await of({ since: '2026-01-02T00:00:00Z', until: '2026-01-01T00:00:00Z' })).toEqual([400, 'invalid_request']);
-    expect(await of({ workspace_id: 'wsp_x' })).toEqual([400, 'invalid_request']);
+  it('are not returned for unknown members, groups or values (400, 422)', async () => {
+    const outcomeOf = async (body: Fields) => outcome(await space.viewer.post(STATS, body));
+    expect(await outcomeOf({ group_by: ['colour'] })).toEqual([422, 'validation_failed']);
+    expect(await outcomeOf({ group_by: ['day', 'day'] })).toEqual([400, 'invalid_request']);
+    expect(await outcomeOf({ scorer: 's' })).toEqual([400, 'invalid_request']);
+    expect(await outcomeOf({ since: '2026-01-02T00:00:00Z', until: '2026-01-01T00:00:00Z' })).toEqual([400, 'invalid_request']);
+    expect(await outcomeOf({ workspace_id: 'wsp_x' })).toEqual([400, 'invalid_request']);
   }); // prettier-ignore
 });

@@ -5,14 +5,14 @@ import { EvaluationWorkspace } from './evaluation.harness';
 import { SCORES } from './human-scores.fixture';
 import { workOf } from './work.harness';
 
-/** Scores that the scorer, the author and the workspace have, besides those of the target. */
+/** How many other scores the scorer, the author and the workspace have. */
 const MANY = 3_000;
-/** Rows that one statement may go through. */
+/** How many rows one statement may read. */
 const FEW = 100;
 
 describe.each([
   ['a table that was never analyzed', false],
-  ['statistics that do not know the workspace', true],
+  ['statistics that do not include the workspace', true],
 ])('with %s', (_, isAnalyzed) => {
   let app: TestApp;
   let space: EvaluationWorkspace;
@@ -37,7 +37,7 @@ describe.each([
       score: true,
       ...fields,
     });
-  const worked = async (write: () => Promise<{ status: number }>): Promise<number> => {
+  const maxRowsOf = async (write: () => Promise<{ status: number }>): Promise<number> => {
     const works = await workOf(app.database, async () => expect((await write()).status).toBeLessThan(300));
     return Math.max(...works.map(({ rows }) => rows));
   };
@@ -68,7 +68,7 @@ describe.each([
   ])('a score by %s reads only the scores of its target', async (_who, fields) => {
     await score({ trace_id: traceId, ...fields });
     let superseded: string | null = null;
-    const rows = await worked(async () => {
+    const rows = await maxRowsOf(async () => {
       const answer = await score({ trace_id: traceId, ...fields });
       superseded = answer.body.supersedes_score_id;
       return answer;
@@ -77,26 +77,26 @@ describe.each([
     expect(rows).toBeLessThan(FEW);
   });
 
-  it('a score of a result, which is written back, reads only the scores of the result', async () => {
+  it('a score that is written back to a result reads only the scores of the result', async () => {
     const { experiment_id } = await space.experiment();
     const { result_id } = await space.result(experiment_id, {});
-    expect(await worked(() => score({ result_id }))).toBeLessThan(FEW);
+    expect(await maxRowsOf(() => score({ result_id }))).toBeLessThan(FEW);
   });
 
-  it('a result reads only the scores of its trace, when it is uploaded, replaced and scored later', async () => {
+  it('a result that is uploaded, replaced or patched reads only the scores of its trace', async () => {
     const { experiment_id } = await space.experiment();
     const results = `/eval/v1/experiments/${experiment_id}/results`;
     const upload = (on_conflict: string) => () =>
       space.post(results, { case_id: 'c', trace_id: traceId, scores: { own: 1 }, on_conflict });
-    expect(await worked(upload('error'))).toBeLessThan(FEW);
-    expect(await worked(upload('replace'))).toBeLessThan(FEW);
+    expect(await maxRowsOf(upload('error'))).toBeLessThan(FEW);
+    expect(await maxRowsOf(upload('replace'))).toBeLessThan(FEW);
     const [result] = await space.list<{ result_id: string; scores: object }>(results);
     expect(result!.scores).toEqual({ own: 1, kind: 1 });
     const patched = () => space.evaluator.patch(`${results}/${result!.result_id}`, { scores: { own: 0 } });
-    expect(await worked(patched)).toBeLessThan(FEW);
+    expect(await maxRowsOf(patched)).toBeLessThan(FEW);
   });
 
-  it('a hosted score reads only the one that it supersedes', async () => {
+  it('a hosted score reads only the score that it supersedes', async () => {
     const [trace] = await app.database.query<{ trace_id: string }>(
       `SELECT trace_id FROM scores WHERE workspace_id = $1 AND source = 'hosted' ORDER BY score_id DESC LIMIT 1`,
       [space.id],
@@ -121,7 +121,7 @@ describe.each([
       const [isStored] = await new TargetResultRepository(app.database).store(key, [scored]);
       return { status: isStored ? 200 : 409 };
     };
-    expect(await worked(store)).toBeLessThan(FEW);
+    expect(await maxRowsOf(store)).toBeLessThan(FEW);
     const superseded = await app.database.query(
       'SELECT trace_id FROM scores WHERE workspace_id = $1 AND superseded_by_score_id = $2',
       [space.id, scoreId],

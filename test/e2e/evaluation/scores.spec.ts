@@ -9,7 +9,7 @@ import {
   statuses,
 } from './evaluation.harness';
 
-describe('scores of a result', () => {
+describe('scores in a result', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
   let experimentId: string;
@@ -37,7 +37,7 @@ describe('scores of a result', () => {
   const commentOf = async (score: object): Promise<unknown> =>
     ((await scored({ s: { score: 1, ...score } })).score_details as { s?: { comment?: unknown } }).s?.comment;
 
-  it('are accepted as number, boolean, null or object, and answered as numbers with details', async () => {
+  it('are accepted as number, boolean, null or object, and returned as numbers with details', async () => {
     const metadata = { model: 'm', steps: [1] };
     const { scores, score_details } = await scored({
       number: -0.25,
@@ -61,7 +61,7 @@ describe('scores of a result', () => {
     });
   });
 
-  it('may have any name, __proto__ included', async () => {
+  it('can have any name, including __proto__', async () => {
     const names = ['__proto__', 'constructor', '10', '9', ' ', '😀', 'n'.repeat(255)];
     const text = names.map((name) => `${JSON.stringify(name)}:{"score":1,"label":"l"}`).join();
     const answer = await space.editor.post<Result>(
@@ -81,28 +81,28 @@ describe('scores of a result', () => {
     ['text for a score', { s: '0.5' }],
     ['a list for a score', { s: [1] }],
     ['an object without a score', { s: { comment: 'x' } }],
-    ['a score within that is text', { s: { score: '1' } }],
-    ['metadata that is no object', { s: { score: 1, metadata: 'x' } }],
-    ['a comment that is no text', { s: { score: 1, comment: 7 } }],
-    ['a label that is no text', { s: { score: 1, label: {} } }],
+    ['an object whose score is text', { s: { score: '1' } }],
+    ['metadata that is not an object', { s: { score: 1, metadata: 'x' } }],
+    ['a comment that is not text', { s: { score: 1, comment: 7 } }],
+    ['a label that is not text', { s: { score: 1, label: {} } }],
     ['a label of 256 characters', { s: { score: 1, label: 'x'.repeat(256) } }],
-    ['a scorer that is no text', { s: { score: 1, scorer_id: 1 } }],
-    ['a scorer version that is no integer', { s: { score: 1, scorer_version: 1.5 } }],
+    ['a scorer id that is not text', { s: { score: 1, scorer_id: 1 } }],
+    ['a scorer version that is not an integer', { s: { score: 1, scorer_version: 1.5 } }],
     ['scorer version 0', { s: { score: 1, scorer_version: 0 } }],
-    ['a scorer version no summary could hold', { s: { score: 1, scorer_version: 2_147_483_648 } }],
+    ['a scorer version that exceeds 32 bits', { s: { score: 1, scorer_version: 2_147_483_648 } }],
     ['an empty name', { '': 1 }],
     ['a name of 256 characters', { ['x'.repeat(256)]: 1 }],
-    ['101 of them', Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`s${i}`, 1]))],
-    ['a list of them', [1]],
-    ['a number alone', 1],
-  ])('with %s are 400, alone and in bulk', async (_, scores) => {
+    ['101 scores', Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`s${i}`, 1]))],
+    ['a list instead of an object', [1]],
+    ['a number instead of an object', 1],
+  ])('are rejected with %s, alone and in bulk (400)', async (_, scores) => {
     const answer = await create(scores);
     expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_request', '/scores']);
     const items = [{ case_id: 'faulty', scores }, { case_id: 'good' }];
     expect(statuses(await space.post<BulkAnswer>(`${results}/bulk`, { items }))).toEqual([400, 201]);
   });
 
-  it('take their comment from the score, else from its metadata in a fixed order', async () => {
+  it('take their comment from the score, else from the metadata in a fixed order', async () => {
     const metadata = { reason: 'reason', reasoning: 'reasoning', rationale: 'rationale', comment: 'comment' };
     expect(await commentOf({ comment: 'own', metadata })).toBe('own');
     expect(await commentOf({ metadata })).toBe('comment');
@@ -114,13 +114,13 @@ describe('scores of a result', () => {
     expect(await commentOf({ metadata: { why: 'x' } })).toBeUndefined();
   });
 
-  it('keep 2,000 characters of a comment, and all of the metadata', async () => {
+  it('store 2,000 characters of a comment, and all metadata', async () => {
     expect(await commentOf({ comment: 'x'.repeat(2_000) })).toBe('x'.repeat(2_000));
     expect(await commentOf({ comment: 'x'.repeat(2_001) })).toBe('x'.repeat(2_000));
     expect(await commentOf({ metadata: { reasoning: 'x'.repeat(9_000) } })).toBe('x'.repeat(2_000));
     for (const text of [`${'x'.repeat(1_999)}😀😀`, '😀'.repeat(2_000), `x${'😀'.repeat(2_000)}`]) {
       const comment = (await commentOf({ comment: text })) as string;
-      expect(comment).not.toMatch(/[\ud800-\udbff]$/); // half a pair
+      expect(comment).not.toMatch(/[\ud800-\udbff]$/); // half of a surrogate pair
       expect(text.startsWith(comment)).toBe(true);
       expect([1_999, 2_000]).toContain(comment.length);
     }
@@ -140,7 +140,7 @@ describe('scores of a result', () => {
       return scorer_id;
     };
 
-    it('name it and its version in result and summary', async () => {
+    it('name the scorer and its version in result and summary', async () => {
       const exact = await scorer('exact');
       const judge = await scorer('judge', space, 3);
       const { score_details } = await scored({
@@ -168,23 +168,23 @@ describe('scores of a result', () => {
       });
     });
 
-    it('in a version that it does not have are 400, so that a typing error never counts as a version', async () => {
+    it('are rejected for a version that the scorer does not have (400)', async () => {
       const id = await scorer('judge', space, 2);
-      const given = (scorer_version: number) => ({ score: 1, scorer_id: id, scorer_version });
-      const answer = await create({ ok: given(2), typo: given(22) });
+      const scoreIn = (scorer_version: number) => ({ score: 1, scorer_id: id, scorer_version });
+      const answer = await create({ ok: scoreIn(2), typo: scoreIn(22) });
       expect([outcome(answer), places(answer)]).toEqual([[400, 'invalid_request'], ['/scores']]);
       expect((answer.body as unknown as { detail: string }).detail).toMatch(
         new RegExp(`typo .*22.*${id}.*2`),
       );
       const items = [
-        { case_id: 'typo', scores: { s: given(3) } },
-        { case_id: 'right', scores: { s: given(1) } },
+        { case_id: 'typo', scores: { s: scoreIn(3) } },
+        { case_id: 'right', scores: { s: scoreIn(1) } },
         { case_id: 'own scorer', scores: { s: { score: 1, scorer_version: 77 } } },
       ];
       expect(await space.results(experimentId, items)).toEqual([400, 201, 201]);
     });
 
-    it('that is unknown or foreign are 404, alone and in bulk', async () => {
+    it('are rejected for an unknown scorer or a scorer of another workspace, alone and in bulk (404)', async () => {
       const stranger = await EvaluationWorkspace.open(app);
       const foreign = await scorer('foreign', stranger);
       for (const id of ['scr_x', '', foreign, experimentId]) {

@@ -55,8 +55,8 @@ describe('human scores of targets uploaded later', () => {
     });
     expect(await on.result(result)).toEqual(result);
     expect(result.updated_at).toBe(result.created_at);
-    expect(await on.listed(`trace_id=${trace_id}&source=human`)).toEqual([first.score_id]);
-    expect(await on.listed('session_id=talk&source=human')).toEqual([second.score_id, first.score_id]);
+    expect(await on.listIds(`trace_id=${trace_id}&source=human`)).toEqual([first.score_id]);
+    expect(await on.listIds('session_id=talk&source=human')).toEqual([second.score_id, first.score_id]);
     const { summary } = await on.space.finalize(result.experiment_id);
     expect(summary).toMatchObject({
       scores: { own: { mean: 0, count: 1 }, [scorer.name]: { mean: 1, count: 1 } },
