@@ -220,7 +220,9 @@ describe('a protobuf metrics request', () => {
       Buffer.concat([message(5, point(Buffer.from('31', 'hex'))), bytes(8, 'abcdefgh')]),
     ],
   ])('is rejected if %s', (_, data) => {
-    expect(decodeErrorOf(() => decode(request(metric(data))))).toMatch(/^The body is not a complete protobuf/);
+    expect(decodeErrorOf(() => decode(request(metric(data))))).toMatch(
+      /^The body is not a complete protobuf/,
+    );
   });
 
   it('accepts unknown fields at every level, including groups', () => {

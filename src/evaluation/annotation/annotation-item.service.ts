@@ -212,7 +212,9 @@ export class AnnotationItemService {
         checked.push(await this.scores.check(scope, toScoreBody(queue, item, version, score, dto.author)));
       } catch (error) {
         if (!(error instanceof Problem)) throw error;
-        throw error.code === 'not_found' ? problem.conflict(TARGET_DELETED) : error.within(`/scores/${index}`);
+        throw error.code === 'not_found'
+          ? problem.conflict(TARGET_DELETED)
+          : error.within(`/scores/${index}`);
       }
     }
     return checked;

@@ -150,7 +150,9 @@ export class ExportQueue<Request extends DecodedRequest, Ready> {
       scope,
       body,
       packed: isForThread
-        ? await convertDecodeErrors(jsonReader.read(scope, signal, { signal: this.rules.signal, bytes, limits }))
+        ? await convertDecodeErrors(
+            jsonReader.read(scope, signal, { signal: this.rules.signal, bytes, limits }),
+          )
         : undefined,
     };
     if (bytes.length <= GROUPED_BYTES) {

@@ -123,7 +123,8 @@ const withOnlyModel = (provider: Provider, model: ModelInfo): Provider => ({
 
 function priceOf(provider: Provider, { prices }: ModelInfo): Price {
   const { calcPrice } = library();
-  const price: Price = (usage, timestamp) => calcPrice(usage, CACHED_MODEL, { provider, timestamp })!.total_price;
+  const price: Price = (usage, timestamp) =>
+    calcPrice(usage, CACHED_MODEL, { provider, timestamp })!.total_price;
   const isConstant = !Array.isArray(prices) && Object.values(prices).every((one) => typeof one !== 'object');
   return isConstant ? toFactors(price) : price;
 }

@@ -128,7 +128,9 @@ const VALUES_BY_NAME = (description: string, type: string): ApiPropertyOptions =
   ({ type: 'object', additionalProperties: { type: [type, 'null'] }, description }) as ApiPropertyOptions;
 
 export class TraceStatsRowDto {
-  @ApiProperty(VALUES_BY_NAME('One member for each item of `group_by`. Null for traces without a value.', 'string'))
+  @ApiProperty(
+    VALUES_BY_NAME('One member for each item of `group_by`. Null for traces without a value.', 'string'),
+  )
   group!: Record<string, string | null>;
 
   @ApiProperty(

@@ -22,8 +22,7 @@ export class SpanController {
   @RequireRole('viewer')
   @ApiOkResponse({
     type: TelemetrySpanPageDto,
-    description:
-      'At most `limit` spans. A page ends early if it exceeds 4 MiB. Continue with `next_cursor`.',
+    description: 'At most `limit` spans. A page ends early if it exceeds 4 MiB. Continue with `next_cursor`.',
   })
   list(
     @CurrentScope() scope: Scope,

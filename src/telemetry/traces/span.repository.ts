@@ -239,7 +239,12 @@ export class SpanRepository {
   }
 
   /** Reads the heads of the first spans of a trace, by start, with names up to `nameBytes`. */
-  async firstHeads(scope: Scope, trace: TraceLocation, limit: number, nameBytes: number): Promise<SpanHead[]> {
+  async firstHeads(
+    scope: Scope,
+    trace: TraceLocation,
+    limit: number,
+    nameBytes: number,
+  ): Promise<SpanHead[]> {
     await followIndexes(this.database);
     return this.database.query<SpanHead>(
       sql`SELECT ${HEAD}, ${MEANING}

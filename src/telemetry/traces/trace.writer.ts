@@ -32,9 +32,9 @@ interface LockedTraces {
 }
 
 /**
- * Stores spans, each once, and updates their traces. All writers lock traces, then sessions, then sources, then scores, each in
- * the order of their keys, so they cannot deadlock. Spans and model usage are written under the lock of their trace's row, so
- * that of two transactions with the same spans, the second waits and finds the spans of the first.
+ * Stores spans, each once, and updates their traces. All writers lock traces, then sessions, then sources, then scores, each
+ * in the order of their keys, so they cannot deadlock. Spans and model usage are written under the lock of their trace's row.
+ * If two transactions have the same spans, the second one waits, and then finds the spans of the first.
  */
 @Injectable()
 export class TraceWriter {

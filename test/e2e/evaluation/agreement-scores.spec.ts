@@ -190,7 +190,12 @@ describe('the scores behind an agreement', () => {
 
   it('include the score sent last when a result has several scores by one scorer', async () => {
     const [judge, person] = [await code(), await on.scorer(BOOLEAN)];
-    const scores = { b: scoreBy(judge, 0), a: scoreBy(judge, 1), c: scoreBy(judge, 0), p: scoreBy(person, 1) };
+    const scores = {
+      b: scoreBy(judge, 0),
+      a: scoreBy(judge, 1),
+      c: scoreBy(judge, 0),
+      p: scoreBy(person, 1),
+    };
     await experimentOf(space, [{ case_id: '1', scores }]);
     expect((await agreement(judge, person)).mean_absolute_error).toMatchObject({ units: 1, value: 1 });
   });

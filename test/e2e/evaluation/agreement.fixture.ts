@@ -17,7 +17,11 @@ export const scoreBy = (scorer: Scorer, score: unknown, more: Fields = {}): Fiel
 });
 
 /** Returns results with client scores of both scorers, one result for each pair. */
-export const resultsOfBoth = (a: Scorer, b: Scorer, pairs: readonly (readonly [unknown, unknown])[]): Fields[] =>
+export const resultsOfBoth = (
+  a: Scorer,
+  b: Scorer,
+  pairs: readonly (readonly [unknown, unknown])[],
+): Fields[] =>
   pairs.map(([x, y], i) => ({ case_id: `${i}`, scores: { a: scoreBy(a, x), b: scoreBy(b, y) } }));
 
 /** A workspace with scorers whose agreement is measured. */

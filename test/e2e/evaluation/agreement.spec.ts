@@ -294,7 +294,10 @@ describe('the agreement of two scorers', () => {
     }); // prettier-ignore
 
     it('has no weighted kappa where all choices have the same score', async () => {
-      const [judge, person] = [await fixture.judge(choicesOf([1, 1, 1])), await fixture.judge(choicesOf([1, 1, 1]))];
+      const [judge, person] = [
+        await fixture.judge(choicesOf([1, 1, 1])),
+        await fixture.judge(choicesOf([1, 1, 1])),
+      ];
       await experimentOf(space, labeledResults(judge, person));
       const none = { units: 38, value: null, confidence_interval: null };
       expect(await kappaOf(judge, person)).toEqual({ scores: [1, 1, 1], kappa: none });

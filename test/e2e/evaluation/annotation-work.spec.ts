@@ -186,7 +186,11 @@ describe('work on an annotation queue', () => {
     expect(await outcomeOf({ score: 2 }, three, kind)).toEqual([...invalid, '/scores/0/score']);
     expect(await outcomeOf(yes, {}, kind)).toEqual([...invalid, '/scores/1/score']);
     expect(await outcomeOf(yes, three, {})).toEqual([...invalid, '/scores/2/label']);
-    expect(await outcomeOf(yes, three, { label: 'blue' })).toEqual([422, 'validation_failed', '/scores/2/label']);
+    expect(await outcomeOf(yes, three, { label: 'blue' })).toEqual([
+      422,
+      'validation_failed',
+      '/scores/2/label',
+    ]);
     expect(await outcomeOf(yes, three)).toEqual([...invalid, '/scores']);
     expect(await outcomeOf(yes, three, kind, { scorer_id: scorer_ids[0], ...yes })).toEqual([
       ...invalid,

@@ -19,7 +19,8 @@ export async function experimentOf(
   const { experiment_id: id } = await space.experiment(fields);
   for (let i = 0; i < results.length; i += 100) {
     const written = await space.results(id, results.slice(i, i + 100));
-    if (written.some((status) => status !== 201)) throw new Error(`some results were not stored: ${written.join()}`);
+    if (written.some((status) => status !== 201))
+      throw new Error(`some results were not stored: ${written.join()}`);
   }
   return id;
 }

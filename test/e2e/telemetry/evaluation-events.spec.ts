@@ -68,13 +68,16 @@ describe('evaluation events sent by OTLP', () => {
   });
 
   // only log records, because a repeated span is not stored again, whatever its events are
-  it.each(FORMS.slice(0, 2))('are duplicates without a time only if their content is equal: %s', async (_, form) => {
-    const traceId = newTraceId();
-    for (const value of [0.1, 0.9, 0.1]) {
-      await send(form, [{ traceId, spanId: SPAN, time: 0n, attributes: evaluation('relevance', value) }]);
-    }
-    expect((await scoresOf(traceId)).map(({ score }) => score)).toEqual([0.9, 0.1]);
-  });
+  it.each(FORMS.slice(0, 2))(
+    'are duplicates without a time only if their content is equal: %s',
+    async (_, form) => {
+      const traceId = newTraceId();
+      for (const value of [0.1, 0.9, 0.1]) {
+        await send(form, [{ traceId, spanId: SPAN, time: 0n, attributes: evaluation('relevance', value) }]);
+      }
+      expect((await scoresOf(traceId)).map(({ score }) => score)).toEqual([0.9, 0.1]);
+    },
+  );
 
   it.each(FORMS)('have the source end_user if the key has only the role runtime: %s', async (_, form) => {
     const traceId = newTraceId();
@@ -105,17 +108,20 @@ describe('evaluation events sent by OTLP', () => {
     expect(await scoresOf(traceId)).toMatchObject([{ scorer_name: 'tone', score: null, label: 'rude' }]);
   });
 
-  it.each(FORMS)('count once if their export is repeated, or if they are in another export: %s', async (_, form) => {
-    const traceId = newTraceId();
-    const one = { traceId, spanId: SPAN, attributes: evaluation('twice', 1) };
-    await send(form, [one]);
-    await send(form, [one]);
-    await send(form, [{ ...one, spanId: '00f067aa0ba902b8', attributes: evaluation('other', 0) }, one]);
-    expect((await scoresOf(traceId)).map(({ scorer_name }) => scorer_name).sort()).toEqual([
-      'other',
-      'twice',
-    ]);
-  });
+  it.each(FORMS)(
+    'count once if their export is repeated, or if they are in another export: %s',
+    async (_, form) => {
+      const traceId = newTraceId();
+      const one = { traceId, spanId: SPAN, attributes: evaluation('twice', 1) };
+      await send(form, [one]);
+      await send(form, [one]);
+      await send(form, [{ ...one, spanId: '00f067aa0ba902b8', attributes: evaluation('other', 0) }, one]);
+      expect((await scoresOf(traceId)).map(({ scorer_name }) => scorer_name).sort()).toEqual([
+        'other',
+        'twice',
+      ]);
+    },
+  );
 
   it('count once if two exporters send them concurrently, as log records and as span events', async () => {
     const traceId = newTraceId();

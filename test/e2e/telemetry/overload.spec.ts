@@ -55,7 +55,10 @@ describe('telemetry overload', () => {
   const unblockWrites = (): Promise<unknown> => database.query('COMMIT');
 
   /** Waits until exports take this many bytes of the budget, or until a response arrives. */
-  async function waitForBytes(bytes: number, answer?: Promise<ExportAnswer>): Promise<ExportAnswer | undefined> {
+  async function waitForBytes(
+    bytes: number,
+    answer?: Promise<ExportAnswer>,
+  ): Promise<ExportAnswer | undefined> {
     for (;;) {
       const first = await Promise.race([...(answer ? [answer] : []), delay(10)]);
       if (first) return first;

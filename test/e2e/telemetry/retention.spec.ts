@@ -99,7 +99,8 @@ describe('expired traces', () => {
     await dropExpired();
     const days = await partitions();
     expect(days).toContain(await daysAgo(RETENTION_DAYS));
-    for (const day of [await daysAgo(RETENTION_DAYS + 1), await daysAgo(400)]) expect(days).not.toContain(day);
+    for (const day of [await daysAgo(RETENTION_DAYS + 1), await daysAgo(400)])
+      expect(days).not.toContain(day);
     expect(await spansOf(last.traceId)).toEqual([200, [last.spanId]]);
     expect(await remainingRowsOf(last)).toEqual({ traces: 1, models: 1, sources: 1 });
     for (const { traceId } of [over, longOver]) expect((await spansOf(traceId))[0]).toBe(404);

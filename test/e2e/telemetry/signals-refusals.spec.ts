@@ -60,7 +60,13 @@ describe.each(['logs', 'metrics'] as const)('a rejected export of %s', (name) =>
       10,
       async () => ({ workspaceId: (await newOrganization(app)).workspaceId }),
     ],
-    ['with an unknown content encoding', 415, 'unsupported_content_encoding', 3, () => ({ encoding: 'zstd' })],
+    [
+      'with an unknown content encoding',
+      415,
+      'unsupported_content_encoding',
+      3,
+      () => ({ encoding: 'zstd' }),
+    ],
     ['with too many bytes', 413, 'payload_too_large', 3, () => ({ body: Buffer.alloc(LIMIT + 1) })],
     [
       'that inflates to too many bytes',

@@ -77,7 +77,8 @@ export const SIGNALS: Record<'logs' | 'metrics', TestSignal> = {
     protobuf: protobufOf((record) =>
       message(2, fixed64(1, timeOf(record)), varint(2, 9), message(5, bytes(1, record.text))),
     ),
-    partlyInvalid: (text) => jsonOf(LOG_NAMES, (record) => [{ severityText: 1 }, jsonLog(record)])([{ text }]),
+    partlyInvalid: (text) =>
+      jsonOf(LOG_NAMES, (record) => [{ severityText: 1 }, jsonLog(record)])([{ text }]),
     textOf: (item) => item.body,
   },
   metrics: {
@@ -88,7 +89,8 @@ export const SIGNALS: Record<'logs' | 'metrics', TestSignal> = {
     protobuf: protobufOf((record) =>
       message(2, bytes(1, record.text), message(5, message(1, fixed64(3, timeOf(record)), double(4, 1.5)))),
     ),
-    partlyInvalid: (text) => jsonOf(METRIC_NAMES, (record) => [{ name: 'empty' }, jsonGauge(record)])([{ text }]),
+    partlyInvalid: (text) =>
+      jsonOf(METRIC_NAMES, (record) => [{ name: 'empty' }, jsonGauge(record)])([{ text }]),
     textOf: (item) => item.name,
   },
 };

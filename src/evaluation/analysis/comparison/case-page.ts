@@ -46,14 +46,11 @@ export interface SizedCases extends Pick<PairedCases, 'keys'> {
  *
  * @param differences one per case; NaN for a case without a difference
  */
-export function planPage(
-  cases: SizedCases,
-  differences: Float64Array,
-  selection: CaseSelection,
-): PagePlan {
+export function planPage(cases: SizedCases, differences: Float64Array, selection: CaseSelection): PagePlan {
   const { sort, outcome, limit, offset, cursor } = selection;
   const ordered = orderCases(differences, sort, outcome);
-  const start = cursor === undefined ? offset : indexAfter(ordered, cursor, cases.keys, differences, selection);
+  const start =
+    cursor === undefined ? offset : indexAfter(ordered, cursor, cases.keys, differences, selection);
   const page: PagePlan = { cases: [], total: ordered.length, nextCursor: null };
   let bytes = 0;
   let next = start;

@@ -252,7 +252,9 @@ class SideReader {
         lateCounts,
         isTruncated,
       },
-      mixedReasons: scorers.map(({ scorer, versions }) => mixedReason(side, versions[side], others.get(scorer))),
+      mixedReasons: scorers.map(({ scorer, versions }) =>
+        mixedReason(side, versions[side], others.get(scorer)),
+      ),
     };
   }
 }

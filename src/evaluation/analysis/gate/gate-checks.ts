@@ -130,7 +130,8 @@ class RuleChecks {
       return context.requiresBaseline
         ? {
             status: 'failed',
-            reason: 'There is no baseline. Set `baseline_experiment_id`, or promote a run in `baselines` of the dataset.',
+            reason:
+              'There is no baseline. Set `baseline_experiment_id`, or promote a run in `baselines` of the dataset.',
           }
         : { status: 'skipped', reason: 'Skipped, because there is no baseline.' };
     }

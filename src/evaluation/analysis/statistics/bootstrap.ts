@@ -66,8 +66,7 @@ function includeEstimate({ lower, upper }: Interval, estimate: number): Interval
 function drawDistribution(statistic: ResampledStatistic, seed: Seed): BootstrapDistribution | null {
   const random = new Xoshiro128(seed);
   const resamples = Math.max(RESAMPLES_MIN, Math.min(RESAMPLES_MAX, Math.floor(DRAWS / statistic.cost)));
-  const replicates =
-    statistic.replicates?.(random, resamples) ?? drawOneByOne(statistic, random, resamples);
+  const replicates = statistic.replicates?.(random, resamples) ?? drawOneByOne(statistic, random, resamples);
   let count = 0;
   for (let i = 0; i < resamples; i++) {
     if (Number.isFinite(replicates[i]!)) replicates[count++] = replicates[i]!;

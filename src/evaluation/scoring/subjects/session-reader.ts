@@ -2,13 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { RawJson, toJsonText } from '#platform/json';
 import { type ScoredMessage, SessionDirectory } from '../../../agents';
-import {
-  mayBeCall,
-  type TraceRow,
-  type TraceSpan,
-  type TraceBatch,
-  TraceStore,
-} from '../../../telemetry';
+import { mayBeCall, type TraceRow, type TraceSpan, type TraceBatch, TraceStore } from '../../../telemetry';
 import { Conversation, lastAssistantContent, messagesIn, type SessionMessage } from '../../judges';
 import { isUnread, SUBJECT_MAX, type SubjectBudget } from './subject-views';
 
