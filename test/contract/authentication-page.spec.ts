@@ -5,14 +5,15 @@ import { AUTHENTICATION_CODES } from '#platform/problem';
 import { readClaims } from '../../libs/platform/auth/claims';
 import { parseIssuers } from '../../libs/platform/auth/issuer.config';
 
-const page = readFileSync(path.resolve('docs/security.md'), 'utf8');
+const page = readFileSync(path.resolve('docs/reference/authentication.md'), 'utf8');
+const roles = readFileSync(path.resolve('docs/reference/roles.md'), 'utf8');
 
-/** The JSON examples of the page, in order: an `AUTH_ISSUERS`, and the claims of a token of its issuer. */
+/** The first JSON examples of the page: an `AUTH_ISSUERS`, and the claims of a token of its issuer. */
 const [issuers, claims] = [...page.matchAll(/```json\n([^]*?)```/g)].map(
   ([, text]) => JSON.parse(text!) as unknown,
 ) as [unknown, Record<string, unknown>];
 
-describe('the page on security', () => {
+describe('the page on authentication', () => {
   it('shows a valid AUTH_ISSUERS', () => {
     const [issuer] = parseIssuers(issuers);
     expect(issuer).toMatchObject({ issuer: claims['iss'], algorithms: ['RS256'], provision: true });
@@ -28,8 +29,14 @@ describe('the page on security', () => {
     expect(token.roles.filter((role) => (ROLES as readonly string[]).includes(role))).toEqual(['evaluator']);
   });
 
-  it('names every code of a failed authentication, and every role', () => {
-    const missing = [...AUTHENTICATION_CODES, ...ROLES].filter((name) => !page.includes(`\`${name}\``));
-    expect(missing).toEqual([]);
+  it('names every code of a failed authentication', () => {
+    expect(AUTHENTICATION_CODES.filter((code) => !page.includes(`\`${code}\``))).toEqual([]);
+  });
+});
+
+describe('the page on roles', () => {
+  it('lists every role', () => {
+    const listed = [...roles.matchAll(/^\| `(\w+)` +\|/gm)].map(([, role]) => role);
+    expect(listed).toEqual([...ROLES]);
   });
 });
