@@ -192,10 +192,9 @@ describe('GET /metrics', () => {
     ]);
   });
 
-  it('has exactly the metrics that docs/operations.md explains', async () => {
-    const page = readFileSync(path.resolve('docs/operations.md'), 'utf8');
-    const section = page.slice(page.indexOf('## Metrics'), page.indexOf('## Shutdown'));
-    const reported = [...section.matchAll(/^\| `(registry_\w+)`/gm)].map(([, name]) => name);
+  it('has exactly the metrics that docs/reference/metrics-and-logs.md explains', async () => {
+    const page = readFileSync(path.resolve('docs/reference/metrics-and-logs.md'), 'utf8');
+    const reported = [...page.matchAll(/^\| `(registry_\w+)`/gm)].map(([, name]) => name);
     const { text } = await scrape(app.app);
     const there = [...text.matchAll(/^# TYPE (registry_\w+) /gm)].map(([, name]) => name);
     // one is there where the queues are in Redis
