@@ -4,7 +4,7 @@ import { ApiClient, createTestApp, newOrganization, type TestApp } from '#testin
 import { ChecklistItems1795392000000 } from '../../../examples/adding-a-resource/checklist-items.migration';
 import { ChecklistModule } from '../../../examples/adding-a-resource/checklist.module';
 
-/** The example of docs/adding-a-resource.md, as a part of the service. */
+/** The example of docs/guides/adding-a-resource.md, as a part of the service. */
 describe('a resource that a developer adds', () => {
   let app: TestApp;
   let evaluator: ApiClient;
@@ -51,7 +51,7 @@ describe('a resource that a developer adds', () => {
   });
 
   it('is quoted in the documentation', () => {
-    const page = readFileSync(path.resolve('docs/adding-a-resource.md'), 'utf8');
+    const page = readFileSync(path.resolve('docs/guides/adding-a-resource.md'), 'utf8');
     const folder = path.resolve('examples/adding-a-resource');
     const shown = readdirSync(folder).filter((file) => page.includes(`examples/adding-a-resource/${file}`));
     expect(shown.sort()).toEqual(readdirSync(folder).sort());
