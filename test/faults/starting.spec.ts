@@ -13,7 +13,7 @@ const ENTRIES = ['standalone', 'main', 'worker', 'migrate', 'bootstrap'];
 
 /** Processes that send traces of their own: tracing must load before the modules it patches. */
 const TRACED: Record<string, string> = { main: 'api', worker: 'worker', standalone: 'standalone' };
-/** The codes that docs/operations.md promises. */
+/** The exit codes that docs/guides/upgrading.md promises. */
 const CODES: Record<string, number> = { standalone: 0 };
 
 describe('a process that starts', () => {

@@ -122,7 +122,7 @@ export class Environment extends OutboundEnvironment {
   @Matches(/^[A-Za-z0-9+/_-]{43}=?$/, { message: 'must be 32 bytes in base64' })
   SECRETS_KEY?: string;
 
-  /** JSON array of trusted token issuers; see docs/security.md. */
+  /** JSON array of trusted token issuers; see docs/reference/authentication.md. */
   @Json()
   AUTH_ISSUERS: unknown = [];
 
