@@ -6,7 +6,9 @@ const page = readFileSync(path.resolve('docs/reference/errors.md'), 'utf8');
 
 describe('the page on errors', () => {
   it('lists every code of the catalogue once, with its status', () => {
-    const listed = [...page.matchAll(/^\| `(\w+)` +\| (\d{3})/gm)].map(([, code, status]) => `${code!} ${status!}`);
+    const listed = [...page.matchAll(/^\| `(\w+)` +\| (\d{3})/gm)].map(
+      ([, code, status]) => `${code!} ${status!}`,
+    );
     const expected = Object.entries(CATALOGUE).map(([code, { status }]) => `${code} ${status}`);
     expect(listed.sort()).toEqual(expected.sort());
   });
